@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from festinger.embedding.calibration import Bars, Pair, measure, propose
-from festinger.embedding.embedder import Embedder, Supplies
-from festinger.embedding.profiles import REFERENCE, Profile, Purpose, bundled_profiles, profile_of
+from festinger.embedding.calibration import CalibrationPair, CalibrationTargets, measure_pairs, propose_thresholds
+from festinger.embedding.embedder import Embedder, EmbedderOptions
+from festinger.embedding.profiles import REFERENCE, EmbedderProfile, EmbeddingPurpose, bundled_profiles, find_profile
 from festinger.embedding.registry import open_embedder
 
 TOP = 10
@@ -32,11 +32,7 @@ SENTENCE = "Caroline said that she moved to the house near the lake with her two
 def rows(folder: Path, name: str) -> list[dict[str, Any]]:
     packed = folder / f"{name}.jsonl.gz"
     plain = folder / f"{name}.jsonl"
-    text = (
-        gzip.decompress(packed.read_bytes()).decode()
-        if packed.exists()
-        else plain.read_text(encoding="utf-8")
-    )
+    text = gzip.decompress(packed.read_bytes()).decode() if packed.exists() else plain.read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
 
@@ -48,8 +44,8 @@ async def recall(embedder: Embedder, folder: Path, kind: str) -> dict[str, float
     questions = [row for row in rows(folder, "queries") if row["answerable"] and row["gold"]]
     for group, turns in sorted(corpus.items()):
         asked = [row for row in questions if row["group"] == group]
-        stored = np.stack(await embedder.embed([turn["text"] for turn in turns], Purpose.STORE, kind=kind))
-        cues = np.stack(await embedder.embed([row["text"] for row in asked], Purpose.QUERY))
+        stored = np.stack(await embedder.embed([turn["text"] for turn in turns], EmbeddingPurpose.STORE, kind=kind))
+        cues = np.stack(await embedder.embed([row["text"] for row in asked], EmbeddingPurpose.QUERY))
         ranked = np.argsort(-(cues @ stored.T), axis=1, kind="stable")[:, :TOP]
         for row, places in zip(asked, ranked, strict=True):
             found = {turns[place]["id"] for place in places}
@@ -63,22 +59,21 @@ async def speed(embedder: Embedder, texts: list[str]) -> dict[str, float]:
     alone, lists = [], []
     for number in range(60):
         since = time.perf_counter()
-        await embedder.embed([f"{SENTENCE} {number}"], Purpose.QUERY)
+        await embedder.embed([f"{SENTENCE} {number}"], EmbeddingPurpose.QUERY)
         alone.append(time.perf_counter() - since)
     for number in range(10):
         batch = [f"{text} {number}" for text in texts[number * 32 : number * 32 + 32]]
         since = time.perf_counter()
-        await embedder.embed(batch, Purpose.STORE)
+        await embedder.embed(batch, EmbeddingPurpose.STORE)
         lists.append((time.perf_counter() - since) / 32)
-    return {
-        "one_p50_ms": 1000 * statistics.median(alone[10:]),
-        "of_32_p50_ms": 1000 * statistics.median(lists),
-    }
+    return {"one_p50_ms": 1000 * statistics.median(alone[10:]), "of_32_p50_ms": 1000 * statistics.median(lists)}
 
 
 async def thresholds(embedder: Embedder, folder: Path) -> dict[str, Any]:
-    pairs = [Pair(a=row["a"], b=row["b"], same=row["label"] == "same") for row in rows(folder, "calibration")]
-    proposal = propose(await measure(embedder, pairs), Bars())
+    pairs = [
+        CalibrationPair(a=row["a"], b=row["b"], same=row["label"] == "same") for row in rows(folder, "calibration")
+    ]
+    proposal = propose_thresholds(await measure_pairs(embedder, pairs), CalibrationTargets())
     best = max(proposal.curve, key=lambda point: point.f1)
     at_same = [p.recall for p in proposal.curve if proposal.same is not None and p.cosine >= proposal.same]
     return {
@@ -98,7 +93,7 @@ async def thresholds(embedder: Embedder, folder: Path) -> dict[str, Any]:
 async def opposing(embedder: Embedder, folder: Path) -> dict[str, Any]:
     """The largest cosine that at least 95 % of the contradicting pairs reach."""
     pairs = [row for row in rows(folder, "calibration") if row["label"] == "contradicts"]
-    measured = await measure(embedder, [Pair(a=row["a"], b=row["b"], same=False) for row in pairs])
+    measured = await measure_pairs(embedder, [CalibrationPair(a=row["a"], b=row["b"], same=False) for row in pairs])
     cosines = sorted(pair.cosine for pair in measured)
     return {"pairs": len(cosines), "kept_95": cosines[int(len(cosines) * 0.05)]}
 
@@ -108,30 +103,23 @@ def resident_mb() -> dict[str, float]:
     return {name: int(status[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM")}
 
 
-def _profiles(choice: str, *, kinds: bool) -> dict[str, Profile]:
+def _profiles(choice: str, *, kinds: bool) -> dict[str, EmbedderProfile]:
     """The bundled profiles; with `kinds`, the model writes them as the reference does."""
     known = dict(bundled_profiles())
     said = known[REFERENCE].kinds if kinds else {}
-    return known | {choice: replace(profile_of(choice, known), kinds=said)}
+    return known | {choice: replace(find_profile(choice, known), kinds=said)}
 
 
 async def report(data: Path, choice: str, *, kinds: bool) -> dict[str, Any]:
     since = time.perf_counter()
-    embedder = await open_embedder(choice, Supplies(offline=True, profiles=_profiles(choice, kinds=kinds)))
+    embedder = await open_embedder(choice, EmbedderOptions(offline=True, profiles=_profiles(choice, kinds=kinds)))
     loaded = time.perf_counter() - since
     texts = [turn["text"] for turn in rows(data / "locomo", "corpus")]
     quickness = await speed(embedder, texts)
     memory = resident_mb()
     kind = "episodic" if kinds else ""
     found = {name: await recall(embedder, data / name, kind) for name in ("locomo", "beam100k")}
-    result = {
-        "model": choice,
-        "kinds": kinds,
-        "load_s": loaded,
-        **quickness,
-        "memory_mb": memory,
-        "recall": found,
-    }
+    result = {"model": choice, "kinds": kinds, "load_s": loaded, **quickness, "memory_mb": memory, "recall": found}
     if not kinds:
         result["thresholds"] = {name: await thresholds(embedder, data / name) for name in ("parade", "msrp")}
         result["opposing"] = await opposing(embedder, data / "sick")
@@ -143,9 +131,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("model")
-    parser.add_argument(
-        "--kinds", action="store_true", help="write the kind of a memory before what is stored"
-    )
+    parser.add_argument("--kinds", action="store_true", help="write the kind of a memory before what is stored")
     given = parser.parse_args()
     print(json.dumps(asyncio.run(report(given.data, given.model, kinds=given.kinds)), indent=1))
 

@@ -130,18 +130,7 @@ def _start() -> Path:
     )
     log = folder / "log"
     _as(
-        user,
-        [
-            str(binaries / "pg_ctl"),
-            "-D",
-            str(data),
-            "-l",
-            str(log),
-            "-w",
-            "-o",
-            f"{OPTIONS} -k {folder}",
-            "start",
-        ],
+        user, [str(binaries / "pg_ctl"), "-D", str(data), "-l", str(log), "-w", "-o", f"{OPTIONS} -k {folder}", "start"]
     )
     return folder
 
@@ -161,11 +150,7 @@ def _reachable(folder: Path, user: str | None) -> Path:
 def _can_walk(user: str, path: Path) -> bool:
     return (
         subprocess.run(
-            ["test", "-x", str(path)],
-            user=user,
-            group=pwd.getpwnam(user).pw_gid,
-            extra_groups=[],
-            check=False,
+            ["test", "-x", str(path)], user=user, group=pwd.getpwnam(user).pw_gid, extra_groups=[], check=False
         ).returncode
         == 0
     )

@@ -64,9 +64,7 @@ def leave(grounds: Grounds) -> None:
 def strays(name: str) -> list[psutil.Process]:
     """Processes that carry the run's name, but for this one and those it came from."""
     own = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
-    return [
-        process for process in psutil.process_iter() if process.pid not in own and _carries(process, name)
-    ]
+    return [process for process in psutil.process_iter() if process.pid not in own and _carries(process, name)]
 
 
 def files(grounds: Grounds) -> list[Path]:

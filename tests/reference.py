@@ -148,9 +148,7 @@ def events_page() -> str:
 def library_page() -> str:
     door = importlib.import_module("festinger")
     parts = ["# Library\n\nWhat `import festinger` gives. Other values are imported from their rooms.\n"]
-    told = (
-        f"\n## `festinger.{name}`\n\n{_told(name, getattr(door, name))}\n" for name in sorted(door.__all__)
-    )
+    told = (f"\n## `festinger.{name}`\n\n{_told(name, getattr(door, name))}\n" for name in sorted(door.__all__))
     return "".join([*parts, *told])
 
 
@@ -187,11 +185,9 @@ def pages() -> dict[str, Callable[[], str]]:
 
 
 def rooms_own_pages() -> dict[str, Callable[[], str]]:
-    """Pages that rooms render themselves: `festinger.settings.reference.page` is `settings.md`."""
+    """Pages that rooms render themselves: `festinger.settings.reference.settings_page` is `settings.md`."""
     names = [path.parent.name for path in (ROOT / "src" / "festinger").glob("*/reference.py")]
-    return {
-        f"{name}.md": importlib.import_module(f"festinger.{name}.reference").page for name in sorted(names)
-    }
+    return {f"{name}.md": importlib.import_module(f"festinger.{name}.reference").page for name in sorted(names)}
 
 
 def _module(name: str) -> Any | None:

@@ -96,10 +96,7 @@ def problems(manifest: Manifest) -> list[str]:
     return [
         *(f"{needed} stands {n} times in the spec" for needed, n in _repeated(manifest.spec)),
         *(f"{needed} is open {n} times" for needed, n in _repeated(manifest.open)),
-        *(
-            f"{needed} is neither carried by a test nor open"
-            for needed in in_order(known - carried - open_ids)
-        ),
+        *(f"{needed} is neither carried by a test nor open" for needed in in_order(known - carried - open_ids)),
         *(f"{needed} is carried by a test and still open" for needed in in_order(carried & open_ids)),
         *(f"{needed} is open but not in the spec" for needed in in_order(open_ids - known)),
         *(
@@ -145,19 +142,14 @@ def read_manifest() -> Manifest:
 def without_carried(manifest: Manifest) -> tuple[Opening, ...]:
     """The open list without the ids that a test carries by now."""
     kept = (
-        Opening(
-            reason=opening.reason,
-            ids=tuple(needed for needed in opening.ids if needed not in manifest.carried),
-        )
+        Opening(reason=opening.reason, ids=tuple(needed for needed in opening.ids if needed not in manifest.carried))
         for opening in manifest.openings
     )
     return tuple(opening for opening in kept if opening.ids)
 
 
 def as_toml(found: Iterable[Opening]) -> str:
-    blocks = [
-        "# Requirements that no test shows yet. `python -m tests.requirements --tidy` drops what is carried.\n"
-    ]
+    blocks = ["# Requirements that no test shows yet. `python -m tests.requirements --tidy` drops what is carried.\n"]
     for opening in found:
         lines = "".join(f'  "{needed}",\n' for needed in in_order(opening.ids))
         blocks.append(f'[[open]]\nreason = "{opening.reason}"\nids = [\n{lines}]\n')
@@ -184,9 +176,7 @@ def _is_live(node: ast.AST) -> bool:
         return any(_is_mark(decorator, "live") for decorator in node.decorator_list)
     if isinstance(node, ast.Module):
         marks = [one.value for one in node.body if isinstance(one, ast.Assign) and _assigns_pytestmark(one)]
-        return any(
-            _is_mark(part, "live") for mark in marks for part in ast.walk(mark) if isinstance(part, ast.expr)
-        )
+        return any(_is_mark(part, "live") for mark in marks for part in ast.walk(mark) if isinstance(part, ast.expr))
     return False
 
 

@@ -19,16 +19,9 @@ SCHEMA = Path(__file__).parent.parent / "src" / "festinger" / "store" / "schema.
 
 HEADER = "-- What all migrations add up to. Written by `make schema`; a test holds both together.\n"
 NOISE = re.compile(
-    r"^(?:--.*|SET .*|SELECT pg_catalog\.set_config.*|\\(?:un)?restrict.*|COMMENT ON EXTENSION .*)$",
-    re.MULTILINE,
+    r"^(?:--.*|SET .*|SELECT pg_catalog\.set_config.*|\\(?:un)?restrict.*|COMMENT ON EXTENSION .*)$", re.MULTILINE
 )
-LEFT_OUT = (
-    "--schema-only",
-    "--no-owner",
-    "--no-privileges",
-    "--no-tablespaces",
-    "--exclude-table=schema_migration",
-)
+LEFT_OUT = ("--schema-only", "--no-owner", "--no-privileges", "--no-tablespaces", "--exclude-table=schema_migration")
 
 
 def normalised(dump: str) -> str:

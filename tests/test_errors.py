@@ -104,9 +104,7 @@ def test_an_error_says_its_name_in_snake_case():
 def test_over_http_an_error_has_name_message_hint_and_request_id():
     body = Stale("It moved.").as_json("r1")
 
-    assert body == {
-        "error": {"name": "stale", "message": "It moved.", "hint": Stale.default_hint, "request_id": "r1"}
-    }
+    assert body == {"error": {"name": "stale", "message": "It moved.", "hint": Stale.default_hint, "request_id": "r1"}}
 
 
 def test_an_error_without_words_says_its_docstring():

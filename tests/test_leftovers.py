@@ -47,9 +47,7 @@ def test_a_forgotten_process_is_ended_and_named(grounds: Grounds, monkeypatch: p
 
 
 def test_a_process_of_another_run_is_left_alone(grounds: Grounds):
-    with subprocess.Popen(
-        WAITING, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={RUN: "fst-another"}
-    ) as process:
+    with subprocess.Popen(WAITING, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={RUN: "fst-another"}) as process:
         assert process.stdout is not None
         process.stdout.readline()
 

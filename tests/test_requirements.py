@@ -17,9 +17,7 @@ from tests.requirements import (
 )
 
 
-def manifest(
-    *, spec: str = "X-1 X-2", carried: str = "X-1", open_ids: str = "X-2", reason: str = "later"
-) -> Manifest:
+def manifest(*, spec: str = "X-1 X-2", carried: str = "X-1", open_ids: str = "X-2", reason: str = "later") -> Manifest:
     return Manifest(
         spec=tuple(spec.split()),
         carriers=(Carrier(ids=tuple(carried.split()), place="tests/test_it.py:1"),),

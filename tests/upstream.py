@@ -108,11 +108,7 @@ class ScriptedUpstream:
         line, *fields = head[:-4].split(b"\r\n")
         pairs = [field.partition(b":") for field in fields]
         headers = tuple((name, value.removeprefix(b" ")) for name, _, value in pairs)
-        body = (
-            await _body(reader, {name.lower(): value for name, value in headers})
-            if self.reads_bodies
-            else b""
-        )
+        body = await _body(reader, {name.lower(): value for name, value in headers}) if self.reads_bodies else b""
         return Received(line=line, headers=headers, body=body, connection=connection)
 
 
@@ -162,13 +158,7 @@ def _event(value: object, name: str = "") -> str:
 async def chat(request: web.Request) -> web.StreamResponse:
     asked = await request.json()
     common = {"model": asked["model"], "created_at": "2026-01-05T12:00:00Z"}
-    ending = {
-        "done": True,
-        "done_reason": "stop",
-        "eval_count": 6,
-        "prompt_eval_count": 3,
-        "total_duration": 9,
-    }
+    ending = {"done": True, "done_reason": "stop", "eval_count": 6, "prompt_eval_count": 3, "total_duration": 9}
 
     def said(text: str) -> dict[str, object]:
         if request.path == "/api/generate":
@@ -202,31 +192,23 @@ async def messages(request: web.Request) -> web.StreamResponse:
     message = {"id": "msg_1", "type": "message", "role": "assistant", "model": asked["model"], "usage": usage}
     if not asked.get("stream"):
         content = [{"type": "text", "text": "".join(WORDS)}]
-        return web.json_response(
-            {**message, "content": content, "stop_reason": "end_turn", "stop_sequence": None}
-        )
+        return web.json_response({**message, "content": content, "stop_reason": "end_turn", "stop_sequence": None})
     started = {**message, "content": [], "stop_reason": None, "stop_sequence": None}
     events: list[dict[str, object]] = [
         {"type": "message_start", "message": started},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-        *(
-            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": word}}
-            for word in WORDS
-        ),
+        *({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": word}} for word in WORDS),
         {"type": "content_block_stop", "index": 0},
         {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage},
         {"type": "message_stop"},
     ]
-    return await _stream(
-        request, "text/event-stream", [_event(event, str(event["type"])) for event in events]
-    )
+    return await _stream(request, "text/event-stream", [_event(event, str(event["type"])) for event in events])
 
 
 async def anything(request: web.Request) -> web.StreamResponse:
     body = await request.read()
     return web.json_response(
-        {"method": request.method, "target": request.raw_path, "bytes": len(body)},
-        headers={"X-Stub": "other"},
+        {"method": request.method, "target": request.raw_path, "bytes": len(body)}, headers={"X-Stub": "other"}
     )
 
 

@@ -172,9 +172,7 @@ def maker(r: random.Random, spec: Spec, base: float, gap: float) -> Callable[[in
     tool, args, result, err, text = spec
 
     def make(n: int) -> Step:
-        out = result.replace("<T>", clock(base + n * gap + r.randint(0, 9))).replace(
-            "<N>", str(r.randint(100, 999))
-        )
+        out = result.replace("<T>", clock(base + n * gap + r.randint(0, 9))).replace("<N>", str(r.randint(100, 999)))
         return one(spin(r, text), Call(name=tool, arguments=dict(args)), out, err=err, secs=rs(r, 2, 9))
 
     return make
@@ -209,16 +207,12 @@ def hd_many_files(r: random.Random, v: int) -> Draft:
     elif v == 1:
         task = "Which of last night's rotated logs contain OOM kills?"
         stamps = [f"202503{d:02d}T{h:02d}0000Z" for d in (11, 12) for h in range(0, 24, 2)]
-        steps.append(
-            one("", call("bash", command="ls /var/log/app/"), "\n".join(f"app-{s}.gz" for s in stamps))
-        )
+        steps.append(one("", call("bash", command="ls /var/log/app/"), "\n".join(f"app-{s}.gz" for s in stamps)))
         for s in stamps:
             hits = "3" if s.startswith("20250312T06") else "0"
             cmd = f"zgrep -c 'Out of memory: Killed' /var/log/app/app-{s}.gz"
             steps.append(one("", call("bash", command=cmd), hits, err=hits == "0", secs=rs(r, 1, 3)))
-        steps.append(
-            say("Only app-20250312T060000Z.gz has OOM kills (3). Every other file came back with 0.")
-        )
+        steps.append(say("Only app-20250312T060000Z.gz has OOM kills (3). Every other file came back with 0."))
     elif v == 2:
         task = "For each commit on the release branch, note whether it touches the billing module."
         shas = [hx(r, 10) for _ in range(18)]
@@ -230,16 +224,12 @@ def hd_many_files(r: random.Random, v: int) -> Draft:
             cmd = f"git show --stat --format= {s}"
             note = "Touches billing." if "billing/tax.py" in files else ""
             steps.append(one(note, call("execute_command", command=cmd), stat, secs=rs(r, 1, 5)))
-        steps.append(
-            one("", call("write_file", path="billing-commits.md", content="# Billing commits\n..."), "ok")
-        )
+        steps.append(one("", call("write_file", path="billing-commits.md", content="# Billing commits\n..."), "ok"))
         steps.append(say("Done. The table is in billing-commits.md."))
     else:
         task = "The exporter left temp files in /tmp. Find the one with the truncated header."
         names = [f"/tmp/tmp{alnum(r, 8)}.csv" for _ in range(15)]
-        steps.append(
-            one("", call("code_execution", runtime="terminal", code="ls /tmp/tmp*.csv"), "\n".join(names))
-        )
+        steps.append(one("", call("code_execution", runtime="terminal", code="ls /tmp/tmp*.csv"), "\n".join(names)))
         bad = r.randrange(10, 15)
         for i, n in enumerate(names):
             head = "order_id,sku,qt" if i == bad else "order_id,sku,qty,price,currency"
@@ -281,14 +271,10 @@ def hd_row_ids(r: random.Random, v: int) -> Draft:
         ids = r.sample(range(120000, 990000), 13)
         for i in ids:
             url = f"https://forum.fermentation.example/t/{i}"
-            steps.append(
-                one("", call("browser_navigate", url=url), f"Loaded {url} (200)", secs=rs(r, 2, 5)),
-            )
+            steps.append(one("", call("browser_navigate", url=url), f"Loaded {url} (200)", secs=rs(r, 2, 5)))
             score = r.randint(0, 90)
             text = f"Accepted answer by {alnum(r, 7)}, score {score}"
-            steps.append(
-                one("", call("browser_extract", selector=".accepted .score"), text, secs=rs(r, 1, 3))
-            )
+            steps.append(one("", call("browser_extract", selector=".accepted .score"), text, secs=rs(r, 1, 3)))
         steps.append(say("All 13 threads are read; the table with thread and score follows."))
     else:
         task = "Close out my review: are all tickets of the March batch closed?"
@@ -314,17 +300,14 @@ def hd_offsets(r: random.Random, v: int) -> Draft:
             )
             args = call("read_file", path="src/legacy/parser.c", offset=i * 200, limit=200)
             steps.append(one("" if i else "Reading it in chunks.", args, lines, secs=rs(r, 2, 5)))
-        steps.append(
-            say("The parser keeps an `esc` state; on a backslash it enters it, and leaves after a byte.")
-        )
+        steps.append(say("The parser keeps an `esc` state; on a backslash it enters it, and leaves after a byte."))
     elif v == 1:
         task = "Find where in server.log the latency starts to climb. It's big, so go piece by piece."
         base = 12
         for i in range(18):
             base += 0 if i < 11 else r.randint(15, 60)
             rows = "\n".join(
-                f"{clock(36000 + i * 300 + k * 20)} GET /search {200} {base + r.randint(0, 4)}ms"
-                for k in range(8)
+                f"{clock(36000 + i * 300 + k * 20)} GET /search {200} {base + r.randint(0, 4)}ms" for k in range(8)
             )
             cmd = f"sed -n '{i * 5000 + 1},{i * 5000 + 8}p' server.log"
             steps.append(one("", call("bash", command=cmd), rows, secs=rs(r, 1, 4)))
@@ -333,15 +316,9 @@ def hd_offsets(r: random.Random, v: int) -> Draft:
         task = "Summarize the 2019 annual report (PDF, 26 pages)."
         topics = ["revenue", "staff", "risks", "outlook", "leases", "taxes", "segments", "governance"]
         for page in range(1, 27):
-            body = (
-                f"Page {page} of 26. Note {r.randint(1, 30)}: {r.choice(topics)} {r.randint(1, 900)}k EUR ..."
-            )
-            steps.append(
-                one("", call("read_pdf_page", file="report-2019.pdf", page=page), body, secs=rs(r, 2, 4))
-            )
-        steps.append(
-            say("Summary: revenue rose, leases were restated under IFRS 16, and the outlook is cautious.")
-        )
+            body = f"Page {page} of 26. Note {r.randint(1, 30)}: {r.choice(topics)} {r.randint(1, 900)}k EUR ..."
+            steps.append(one("", call("read_pdf_page", file="report-2019.pdf", page=page), body, secs=rs(r, 2, 4)))
+        steps.append(say("Summary: revenue rose, leases were restated under IFRS 16, and the outlook is cautious."))
     else:
         task = "Look for the poison message in topic payments, partition 0, starting at offset 88200."
         for i in range(20):
@@ -359,16 +336,12 @@ def hd_paginated(r: random.Random, v: int) -> Draft:
     """Dev: paging through an API."""
     steps: list[Step] = []
     if v == 0:
-        task = (
-            "How many open issues carry the label needs-triage? The search endpoint is off, so page through."
-        )
+        task = "How many open issues carry the label needs-triage? The search endpoint is off, so page through."
         total = 0
         for p in range(1, 17):
             n = r.randint(2, 9)
             total += n
-            cmd = (
-                f"gh api '/repos/acme/router/issues?state=open&per_page=50&page={p}' --jq '[.[]|...]|length'"
-            )
+            cmd = f"gh api '/repos/acme/router/issues?state=open&per_page=50&page={p}' --jq '[.[]|...]|length'"
             steps.append(one("", call("bash", command=cmd), str(n), secs=rs(r, 1, 3)))
         steps.append(one("", call("bash", command=cmd.replace("page=16", "page=17")), "0"))
         steps.append(say(f"{total} open issues carry that label."))
@@ -379,23 +352,15 @@ def hd_paginated(r: random.Random, v: int) -> Draft:
             nxt = alnum(r, 16)
             rows = [{"id": r.randint(1000, 9999), "email": f"{alnum(r, 6)}@mail.example"} for _ in range(4)]
             result = js(contacts=rows, next_cursor=nxt if p < 14 else None)
-            args = (
-                call("crm_list_contacts", limit=4, cursor=cursor)
-                if cursor
-                else call("crm_list_contacts", limit=4)
-            )
+            args = call("crm_list_contacts", limit=4, cursor=cursor) if cursor else call("crm_list_contacts", limit=4)
             steps.append(one("", args, result, secs=rs(r, 1, 4)))
             cursor = nxt
-        steps.append(
-            one("", call("write_file", path="contacts.csv", content="id,email\n..."), "wrote 60 rows")
-        )
+        steps.append(one("", call("write_file", path="contacts.csv", content="id,email\n..."), "wrote 60 rows"))
         steps.append(say("Exported 60 contacts."))
     elif v == 2:
         task = "Find the vendor 'Okabe Tools' in the supplier portal list."
         for p in range(1, 15):
-            names = ", ".join(
-                f"{alnum(r, 5).title()} {r.choice(['Ltd', 'GmbH', 'Inc', 'SA'])}" for _ in range(6)
-            )
+            names = ", ".join(f"{alnum(r, 5).title()} {r.choice(['Ltd', 'GmbH', 'Inc', 'SA'])}" for _ in range(6))
             if p == 14:
                 names += ", Okabe Tools KK"
             text = "" if p > 1 else "The list has no search box, so I'll click through the pages."
@@ -411,9 +376,7 @@ def hd_paginated(r: random.Random, v: int) -> Draft:
     else:
         task = "Download the full list of weather stations."
         for p in range(20):
-            lines = "\n".join(
-                f"{r.randint(10000, 99999)};{alnum(r, 7)};{r.uniform(40, 60):.3f}" for _ in range(5)
-            )
+            lines = "\n".join(f"{r.randint(10000, 99999)};{alnum(r, 7)};{r.uniform(40, 60):.3f}" for _ in range(5))
             args = call("http_get", url="https://stations.example/api", params={"start": p * 5, "count": 5})
             steps.append(one("", args, lines if p < 19 else "", secs=rs(r, 1, 3)))
         steps.append(say("95 stations; the last page was empty, so that is the full list."))
@@ -428,9 +391,7 @@ def hd_queue(r: random.Random, v: int) -> Draft:
         for _ in range(r.randint(10, 15)):
             item = f"c{r.randint(10000, 99999)}"
             spam = r.random() < 0.3
-            words = (
-                "BUY CHEAP WATCHES" if spam else r.choice(["nice photo!", "where is this?", "love it", "+1"])
-            )
+            words = "BUY CHEAP WATCHES" if spam else r.choice(["nice photo!", "where is this?", "love it", "+1"])
             steps.append(one("", call("queue_pop"), js(item=item, text=words), secs=rs(r, 1, 3)))
             verdict = "reject" if spam else "approve"
             steps.append(one("", call("moderate", item=item, verdict=verdict), "ok", secs=rs(r, 1, 2)))
@@ -464,9 +425,7 @@ def hd_queue(r: random.Random, v: int) -> Draft:
                     secs=rs(r, 1, 3),
                 )
             )
-            steps.append(
-                one("", call("issue_refund", ref=ref, amount=amount), "refund issued", secs=rs(r, 2, 4))
-            )
+            steps.append(one("", call("issue_refund", ref=ref, amount=amount), "refund issued", secs=rs(r, 2, 4)))
         steps.append(one("", call("next_refund"), "no more refunds"))
         steps.append(say("All 12 refunds are issued."))
     else:
@@ -496,32 +455,21 @@ def hd_poll_changes(r: random.Random, v: int) -> Draft:
                 f"{p}  {'1/1  Running' if k < ready else '0/1  ContainerCreating'}  0  {n * 30 + 12}s"
                 for k, p in enumerate(pods)
             )
-            steps.append(
-                one("", call("bash", command="kubectl -n staging get pods -l app=api"), rows, secs=30.0)
-            )
+            steps.append(one("", call("bash", command="kubectl -n staging get pods -l app=api"), rows, secs=30.0))
         steps.append(say("All four pods run 2.9.1 and are ready."))
     elif v == 1:
         task = "Watch CI run 5512873 and tell me when it's done."
         jobs = ["lint", "unit", "integration", "docker", "e2e"]
         for n in range(16):
             done = n // 3
-            rows = "\n".join(
-                f"{'✓' if k < done else '*' if k == done else '-'} {j}" for k, j in enumerate(jobs)
-            )
+            rows = "\n".join(f"{'✓' if k < done else '*' if k == done else '-'} {j}" for k, j in enumerate(jobs))
             steps.append(
-                one(
-                    maybe(r, "Still running."),
-                    call("bash", command="gh run view 5512873"),
-                    rows,
-                    secs=rs(r, 40, 70),
-                )
+                one(maybe(r, "Still running."), call("bash", command="gh run view 5512873"), rows, secs=rs(r, 40, 70))
             )
         steps.append(say("Run 5512873 passed."))
     elif v == 2:
         task = "Start the nightly embedding batch and report when complete."
-        steps.append(
-            one("", call("submit_batch", job="embed-nightly"), js(batch_id="b_4471", state="queued"))
-        )
+        steps.append(one("", call("submit_batch", job="embed-nightly"), js(batch_id="b_4471", state="queued")))
         pct = 0
         while pct < 100:
             pct = min(100, pct + r.choice([0, 3, 5, 8, 11]))
@@ -536,9 +484,7 @@ def hd_poll_changes(r: random.Random, v: int) -> Draft:
         task = "Restore the snapshot into db-test and wait for it to become available."
         cmd = "aws rds describe-db-instances --db-instance-identifier db-test --query '*[0].DBInstanceStatus'"
         states = ["creating"] * 5 + ["backing-up"] * 4 + ["modifying"] * 3 + ["available"]
-        steps.append(
-            one("", call("execute_command", command="aws rds restore-db-instance-from-db-snapshot ..."), "{}")
-        )
+        steps.append(one("", call("execute_command", command="aws rds restore-db-instance-from-db-snapshot ..."), "{}"))
         for s in states:
             steps.append(one("", call("execute_command", command=cmd), f'"{s}"', secs=60.0))
         steps.append(say("db-test is available."))
@@ -554,18 +500,14 @@ def hd_poll_static(r: random.Random, v: int) -> Draft:
         for _ in range(r.randint(17, 24)):
             steps.append(one("", call("bash", command=cmd), "      6 PENDING", secs=60.0))
         steps.append(one("", call("bash", command=cmd), "      6 SUCCESS"))
-        steps.append(
-            one("Green. Merging.", call("bash", command="gh pr merge 812 --squash"), "✓ Merged #812")
-        )
+        steps.append(one("Green. Merging.", call("bash", command="gh pr merge 812 --squash"), "✓ Merged #812"))
     elif v == 1:
         task = "Run the training job on the GPU partition and tell me when it starts."
         steps.append(one("", call("bash", command="sbatch train.sh"), "Submitted batch job 73391"))
         for _ in range(20):
             steps.append(
                 one(
-                    maybe(
-                        r, "Still pending in the queue.", "Not started yet; checking again in two minutes."
-                    ),
+                    maybe(r, "Still pending in the queue.", "Not started yet; checking again in two minutes."),
                     call("bash", command="squeue -j 73391 -h -o '%T %r'"),
                     "PENDING Resources",
                     secs=rs(r, 110, 130),
@@ -575,9 +517,7 @@ def hd_poll_static(r: random.Random, v: int) -> Draft:
         steps.append(say("Job 73391 is running."))
     elif v == 2:
         task = "Deploy the preview and give me its URL as soon as it's up."
-        steps.append(
-            one("", call("create_deployment", project="landing"), js(id="dpl_9fK2", status="BUILDING"))
-        )
+        steps.append(one("", call("create_deployment", project="landing"), js(id="dpl_9fK2", status="BUILDING")))
         for _ in range(13):
             res = js(id="dpl_9fK2", status="BUILDING")
             steps.append(one("", call("get_deployment", id="dpl_9fK2"), res, secs=rs(r, 30, 35)))
@@ -585,9 +525,7 @@ def hd_poll_static(r: random.Random, v: int) -> Draft:
         steps.append(one("", call("get_deployment", id="dpl_9fK2"), res))
         steps.append(say("It's up: https://landing-9fk2.preview.example"))
     else:
-        task = (
-            "The DNS change for mail.northwind.example should propagate. Tell me once the new IP is served."
-        )
+        task = "The DNS change for mail.northwind.example should propagate. Tell me once the new IP is served."
         cmd = "dig +short mail.northwind.example @9.9.9.9"
         for n in range(22):
             note = "Old address still. Waiting five more minutes." if n % 5 == 0 else ""
@@ -602,15 +540,11 @@ def hd_sleep(r: random.Random, v: int) -> Draft:
     steps: list[Step] = []
     if v == 0:
         task = "Reindex the search cluster and wait until it's green."
-        steps.append(
-            one("", call("bash", command="curl -XPOST es:9200/_reindex -d @body.json"), '{"task":"n1:88"}')
-        )
+        steps.append(one("", call("bash", command="curl -XPOST es:9200/_reindex -d @body.json"), '{"task":"n1:88"}'))
         for n in range(9):
             steps.append(one("", call("bash", command="sleep 60"), "", secs=62.0))
             doc = js(created=n * 41000 + r.randint(0, 900), total=369000)
-            steps.append(
-                one("", call("bash", command="curl -s es:9200/_tasks/n1:88 | jq .status"), doc, secs=2.0)
-            )
+            steps.append(one("", call("bash", command="curl -s es:9200/_tasks/n1:88 | jq .status"), doc, secs=2.0))
         steps.append(say("Reindex done, cluster is green."))
     elif v == 1:
         task = "Wait for the file drop at /srv/in/ready.flag, then run import.sh. It can take a while."
@@ -643,17 +577,8 @@ def hd_keys(r: random.Random, v: int) -> Draft:
     steps: list[Step] = []
     if v == 0:
         task = "In the installer's menu, move down to 'Expert mode' and select it."
-        items = [
-            f"{w} install" for w in ("Graphical", "Text", "Minimal", "Server", "Kiosk", "Rescue", "Serial")
-        ]
-        items += [
-            "Memory test",
-            "Hardware info",
-            "Boot from disk",
-            "Accessibility",
-            "Network boot",
-            "Expert mode",
-        ]
+        items = [f"{w} install" for w in ("Graphical", "Text", "Minimal", "Server", "Kiosk", "Rescue", "Serial")]
+        items += ["Memory test", "Hardware info", "Boot from disk", "Accessibility", "Network boot", "Expert mode"]
         for n in range(1, 13):
             steps.append(
                 one(
@@ -663,21 +588,14 @@ def hd_keys(r: random.Random, v: int) -> Draft:
                     secs=rs(r, 1, 3),
                 )
             )
-        steps.append(
-            one("", call("computer", action="key", text="Return"), "screenshot: Expert mode, step 1")
-        )
+        steps.append(one("", call("computer", action="key", text="Return"), "screenshot: Expert mode, step 1"))
         steps.append(say("Expert mode is open."))
     elif v == 1:
         task = "Scroll through the whole changelog page and tell me when support for Python 3.7 was dropped."
         for n in range(17):
             vers = f"v{24 - n}.{r.randint(0, 9)}"
-            body = (
-                f"{vers} - {r.choice(['Fixed', 'Added', 'Changed'])} {alnum(r, 8)}; {alnum(r, 5)} "
-                f"{alnum(r, 7)}"
-            )
-            steps.append(
-                one("", call("browser_scroll", direction="down", pixels=800), body, secs=rs(r, 1, 3)),
-            )
+            body = f"{vers} - {r.choice(['Fixed', 'Added', 'Changed'])} {alnum(r, 8)}; {alnum(r, 5)} {alnum(r, 7)}"
+            steps.append(one("", call("browser_scroll", direction="down", pixels=800), body, secs=rs(r, 1, 3)))
         steps.append(say("Python 3.7 support was dropped in v9."))
     elif v == 2:
         task = "Tab to the 'Tax region' field in the accounting form and set it to EU-2."
@@ -705,9 +623,7 @@ def hd_time(r: random.Random, v: int) -> Draft:
     if v == 0:
         task = "Take a reading of the greenhouse sensor every five minutes and stamp it with the local time."
         for n in range(14):
-            steps.append(
-                one("", call("get_time", zone="Europe/Berlin"), f"2025-04-02T{clock(t)}+02:00", secs=1.5)
-            )
+            steps.append(one("", call("get_time", zone="Europe/Berlin"), f"2025-04-02T{clock(t)}+02:00", secs=1.5))
             temp = f"{21 + n * 0.2 + r.uniform(0, 0.3):.1f} C, {r.randint(58, 63)} %"
             steps.append(one("", call("read_sensor", id="gh-1"), temp, secs=300.0))
             t += 301.5
@@ -723,18 +639,7 @@ def hd_time(r: random.Random, v: int) -> Draft:
     elif v == 2:
         task = "Log my stretching session. I'll say next after each exercise; note when I did."
         users = ["next", "next please", "ok next", "done, next", "next"]
-        names = [
-            "neck",
-            "shoulders",
-            "wrists",
-            "back",
-            "hips",
-            "quads",
-            "calves",
-            "ankles",
-            "arms",
-            "cooldown",
-        ]
+        names = ["neck", "shoulders", "wrists", "back", "hips", "quads", "calves", "ankles", "arms", "cooldown"]
         for part in names:
             steps.append(one("", call("get_time"), js(time=clock(t)), secs=1.0))
             steps.append(say(f"{clock(t)[:5]} - {part}: noted.", user=r.choice(users), secs=rs(r, 40, 90)))
@@ -768,22 +673,16 @@ def hd_terminal(r: random.Random, v: int) -> Draft:
     if v == 0:
         task = "Install the dependencies and build the wheel for torch-ext."
         cmd = "pip wheel --no-deps ./torch-ext"
-        steps.append(
-            one("", call("code_execution", runtime="terminal", code=cmd, session=0), "Building wheel ...")
-        )
+        steps.append(one("", call("code_execution", runtime="terminal", code=cmd, session=0), "Building wheel ..."))
         for _ in range(14):
             out = "Building wheel for torch-ext (pyproject.toml): still running..."
-            steps.append(
-                one("", call("code_execution", runtime="output", session=0), out, secs=rs(r, 60, 66))
-            )
+            steps.append(one("", call("code_execution", runtime="output", session=0), out, secs=rs(r, 60, 66)))
         out = "Created wheel torch_ext-0.4-cp311-linux_x86_64.whl"
         steps.append(one("", call("code_execution", runtime="output", session=0), out))
         steps.append(say("The wheel is built."))
     elif v == 1:
         task = "Clone the big mono repo and tell me its size."
-        steps.append(
-            one("", call("Bash", command="git clone git@host:mono.git", run_in_background=True), "id: bash_1")
-        )
+        steps.append(one("", call("Bash", command="git clone git@host:mono.git", run_in_background=True), "id: bash_1"))
         for n in range(1, 20):
             out = f"<status>running</status><stdout>Receiving objects: {n * 5}% ({n * 48211}/964220)</stdout>"
             steps.append(one("", call("BashOutput", bash_id="bash_1"), out, secs=rs(r, 15, 25)))
@@ -792,9 +691,7 @@ def hd_terminal(r: random.Random, v: int) -> Draft:
         steps.append(one("", call("Bash", command="du -sh mono"), "6.1G\tmono"))
     elif v == 2:
         task = "Run the database migration on the copy and wait for it to end."
-        steps.append(
-            one("", call("start_process", command="alembic upgrade head"), js(pid=811, state="started"))
-        )
+        steps.append(one("", call("start_process", command="alembic upgrade head"), js(pid=811, state="started")))
         for n in range(16):
             text = "Nothing new yet; the ALTER TABLE takes a while." if n % 4 == 0 else ""
             res = js(pid=811, running=True, new_output="")
@@ -819,34 +716,15 @@ def hd_test_fix(r: random.Random, v: int) -> Draft:
     sc = [
         ("Fix the failing tests of the cart module.", "pytest -q tests/test_cart.py", "src/cart.py"),
         ("Make `cargo test` green.", "cargo test --quiet", "src/lib.rs"),
-        (
-            "The date picker tests fail since the upgrade. Fix them.",
-            "npm test -- datepicker",
-            "ui/datepicker.ts",
-        ),
+        ("The date picker tests fail since the upgrade. Fix them.", "npm test -- datepicker", "ui/datepicker.ts"),
         ("Get the geometry suite to pass.", "ctest --output-on-failure -R geom", "geom/poly.cpp"),
     ][v]
     task, cmd, path = sc
-    names = [
-        "empty",
-        "rounding",
-        "negative",
-        "currency",
-        "discount_stack",
-        "unicode",
-        "overflow",
-        "limits",
-        "merge",
-    ]
+    names = ["empty", "rounding", "negative", "currency", "discount_stack", "unicode", "overflow", "limits", "merge"]
     r.shuffle(names)
     left = names[: r.randint(6, 9)]
     steps = [
-        one(
-            "Running the tests first.",
-            call("bash", command=cmd),
-            f"{len(left)} failed: {', '.join(left)}",
-            err=True,
-        )
+        one("Running the tests first.", call("bash", command=cmd), f"{len(left)} failed: {', '.join(left)}", err=True)
     ]
     while left:
         name = left[0]
@@ -855,9 +733,7 @@ def hd_test_fix(r: random.Random, v: int) -> Draft:
             steps.append(one("", call("read_file", path=path), body, secs=rs(r, 2, 5)))
         old, new = f"{name}_{alnum(r, 5)}", f"{name}_{alnum(r, 7)}"
         text = r.choice([f"`{name}` fails because of the guard. Fixing it.", "", f"Next: {name}."])
-        steps.append(
-            one(text, call("apply_patch", path=path, old=old, new=new), "patched", secs=rs(r, 5, 12))
-        )
+        steps.append(one(text, call("apply_patch", path=path, old=old, new=new), "patched", secs=rs(r, 5, 12)))
         if r.random() < 0.75:
             left = left[1:]
         out = f"{len(left)} failed: {', '.join(left)}" if left else "all tests passed"
@@ -886,18 +762,8 @@ def hd_edit_compile(r: random.Random, v: int) -> Draft:
             "packages/core/a.ts",
             "error TS2345:",
         ),
-        (
-            "Get the Kotlin module to compile again.",
-            "./gradlew :sync:compileKotlin",
-            "sync/Main.kt",
-            "e: unresolved",
-        ),
-        (
-            "Make the LaTeX thesis compile.",
-            "latexmk -pdf thesis.tex",
-            "thesis.tex",
-            "! Undefined control sequence",
-        ),
+        ("Get the Kotlin module to compile again.", "./gradlew :sync:compileKotlin", "sync/Main.kt", "e: unresolved"),
+        ("Make the LaTeX thesis compile.", "latexmk -pdf thesis.tex", "thesis.tex", "! Undefined control sequence"),
     ][v]
     task, cmd, path, err = sc
     steps: list[Step] = []
@@ -931,30 +797,13 @@ def hd_write_similar(r: random.Random, v: int) -> Draft:
     steps: list[Step] = []
     if v == 0:
         task = "Create a stub React component with a test for each icon in icons.txt."
-        icons = [
-            "Anchor",
-            "Bell",
-            "Cloud",
-            "Disk",
-            "Egg",
-            "Flag",
-            "Gear",
-            "Heart",
-            "Inbox",
-            "Key",
-            "Leaf",
-            "Moon",
-        ]
+        icons = ["Anchor", "Bell", "Cloud", "Disk", "Egg", "Flag", "Gear", "Heart", "Inbox", "Key", "Leaf", "Moon"]
         steps.append(one("", call("read_file", path="icons.txt"), "\n".join(icons)))
         for i in icons:
             body = f"export const {i}Icon = () => <svg className='icon icon-{i.lower()}'/>;\n"
-            steps.append(
-                one("", call("write_file", path=f"src/icons/{i}Icon.tsx", content=body), "File written.")
-            )
+            steps.append(one("", call("write_file", path=f"src/icons/{i}Icon.tsx", content=body), "File written."))
             test = f"it('renders {i}', () => {{ render(<{i}Icon/>); }});\n"
-            steps.append(
-                one("", call("write_file", path=f"src/icons/{i}Icon.test.tsx", content=test), "File written.")
-            )
+            steps.append(one("", call("write_file", path=f"src/icons/{i}Icon.test.tsx", content=test), "File written."))
         steps.append(say("12 icons with 12 tests written."))
     elif v == 1:
         task = "Add an __init__.py to every package below services/."
@@ -968,16 +817,9 @@ def hd_write_similar(r: random.Random, v: int) -> Draft:
             body = f"apiVersion: v1\nkind: Namespace\nmetadata:\n  name: team-{n:02d}\n"
             args = call("write_to_file", path=f"ns/team-{n:02d}.yaml", content=body)
             steps.append(
-                one(
-                    "" if n > 1 else "One manifest per team.",
-                    args,
-                    "The content was saved.",
-                    secs=rs(r, 1, 3),
-                )
+                one("" if n > 1 else "One manifest per team.", args, "The content was saved.", secs=rs(r, 1, 3))
             )
-        steps.append(
-            one("", call("bash", command="kubectl apply --dry-run=client -f ns/"), "16 namespaces (dry run)")
-        )
+        steps.append(one("", call("bash", command="kubectl apply --dry-run=client -f ns/"), "16 namespaces (dry run)"))
         steps.append(say("16 manifests written, dry run is clean."))
     else:
         task = "Translate greeting.txt into each language folder."
@@ -985,9 +827,7 @@ def hd_write_similar(r: random.Random, v: int) -> Draft:
         words.update(fi="Hei", cs="Ahoj", tr="Merhaba", ro="Salut", hu="Szia", hr="Bok")
         for lang, w in words.items():
             path = f"i18n/{lang}/greeting.txt"
-            steps.append(
-                one(f"Now {lang}.", call("write_file", path=path, content=w + "!\n"), "ok", secs=rs(r, 1, 3))
-            )
+            steps.append(one(f"Now {lang}.", call("write_file", path=path, content=w + "!\n"), "ok", secs=rs(r, 1, 3)))
         steps.append(say("14 languages done."))
     return Draft(system=CODER, task=task, steps=steps)
 
@@ -998,10 +838,7 @@ def hd_bulk(r: random.Random, v: int) -> Draft:
     if v == 0:
         task = "Load the rows from seeds.csv into table plants, a row per statement."
         for n in range(24):
-            sql = (
-                f"INSERT INTO plants (id, name, height_cm) VALUES ({n + 1}, '{alnum(r, 6)}', "
-                f"{r.randint(5, 250)})"
-            )
+            sql = f"INSERT INTO plants (id, name, height_cm) VALUES ({n + 1}, '{alnum(r, 6)}', {r.randint(5, 250)})"
             steps.append(one("", call("sql_execute", statement=sql), "INSERT 0 1", secs=rs(r, 0.5, 1.5)))
         steps.append(one("", call("sql_execute", statement="SELECT count(*) FROM plants"), "24"))
         steps.append(say("24 rows loaded."))
@@ -1011,11 +848,7 @@ def hd_bulk(r: random.Random, v: int) -> Draft:
             args = call(
                 "sheet_append_row",
                 sheet="Expenses",
-                values=[
-                    f"2025-03-{n + 1:02d}",
-                    r.choice(["taxi", "meal", "hotel"]),
-                    round(r.uniform(8, 190), 2),
-                ],
+                values=[f"2025-03-{n + 1:02d}", r.choice(["taxi", "meal", "hotel"]), round(r.uniform(8, 190), 2)],
             )
             steps.append(one("", args, js(ok=True, row=n + 2), secs=rs(r, 1, 2)))
         steps.append(say("18 receipts are in the sheet, rows 2 to 19."))
@@ -1024,20 +857,13 @@ def hd_bulk(r: random.Random, v: int) -> Draft:
         for _ in range(15):
             who = f"{alnum(r, 5).title()} {alnum(r, 7).title()}"
             steps.append(
-                one(
-                    "",
-                    call("crm_create_contact", name=who, source="trade fair"),
-                    js(ok=True),
-                    secs=rs(r, 1, 3),
-                )
+                one("", call("crm_create_contact", name=who, source="trade fair"), js(ok=True), secs=rs(r, 1, 3))
             )
         steps.append(say("15 contacts created."))
     else:
         task = "Backfill the metrics for February, one day per request (the endpoint takes only a day)."
         for day in range(1, 29):
-            args = call(
-                "http_post", url="https://metrics.example/backfill", json={"day": f"2025-02-{day:02d}"}
-            )
+            args = call("http_post", url="https://metrics.example/backfill", json={"day": f"2025-02-{day:02d}"})
             steps.append(one("", args, '202 {"accepted": true}', secs=rs(r, 1, 2)))
         steps.append(say("All 28 days of February are accepted."))
     return Draft(system=ANALYST, task=task, steps=steps)
@@ -1051,18 +877,14 @@ def hd_flaky(r: random.Random, v: int) -> Draft:
         wait = 2.0
         for _ in range(6):
             res = "503 Service Unavailable"
-            steps.append(
-                one("", call("http_get", url="https://rates.example/today"), res, err=True, secs=1.0)
-            )
+            steps.append(one("", call("http_get", url="https://rates.example/today"), res, err=True, secs=1.0))
             steps.append(one("", call("wait", seconds=wait), f"slept {wait:g} s", secs=wait))
             wait *= 2
         steps.append(one("", call("http_get", url="https://rates.example/today"), '200 {"EURUSD": 1.0831}'))
         steps.append(say("It answered on the seventh try: EURUSD is 1.0831."))
     elif v == 1:
         task = "Pull the base image and build."
-        steps.append(
-            one("", call("read_file", path="Dockerfile"), "FROM registry.example/base:12\nCOPY . /app")
-        )
+        steps.append(one("", call("read_file", path="Dockerfile"), "FROM registry.example/base:12\nCOPY . /app"))
         wait = 10
         for n in range(5):
             cmd = (
@@ -1070,35 +892,18 @@ def hd_flaky(r: random.Random, v: int) -> Draft:
                 if n == 0
                 else f"sleep {wait}; docker pull registry.example/base:12"
             )
-            res = (
-                "Error: received unexpected HTTP status: "
-                f"{r.choice(['502 Bad Gateway', '504 Gateway Timeout'])}"
-            )
+            res = f"Error: received unexpected HTTP status: {r.choice(['502 Bad Gateway', '504 Gateway Timeout'])}"
             steps.append(
                 one(
-                    "The registry hiccups." if n == 1 else "",
-                    call("bash", command=cmd),
-                    res,
-                    err=True,
-                    secs=wait + 4.0,
+                    "The registry hiccups." if n == 1 else "", call("bash", command=cmd), res, err=True, secs=wait + 4.0
                 )
             )
             wait *= 2
         steps.append(
-            one(
-                "",
-                call("bash", command=cmd.replace("160", "320")),
-                "Status: Downloaded newer image",
-                secs=330.0,
-            )
+            one("", call("bash", command=cmd.replace("160", "320")), "Status: Downloaded newer image", secs=330.0)
         )
         steps.append(
-            one(
-                "",
-                call("bash", command="docker build -t app ."),
-                "naming to docker.io/library/app",
-                secs=40.0,
-            )
+            one("", call("bash", command="docker build -t app ."), "naming to docker.io/library/app", secs=40.0)
         )
         steps.append(say("Image app is built."))
     elif v == 2:
@@ -1116,9 +921,7 @@ def hd_flaky(r: random.Random, v: int) -> Draft:
             text = ["The VPN needs a moment. Retrying.", "", "Trying again after a pause."][n % 3]
             cmd = f"sleep {15 * (n + 1)}; scp lab-3:results.tar ."
             steps.append(one(text, call("bash", command=cmd), res, err=True, secs=15.0 * (n + 1) + 10))
-        steps.append(
-            one("", call("bash", command="scp lab-3:results.tar ."), "results.tar 100% 18MB 2.1MB/s")
-        )
+        steps.append(one("", call("bash", command="scp lab-3:results.tar ."), "results.tar 100% 18MB 2.1MB/s"))
         steps.append(say("results.tar is here."))
     return Draft(system=OPS, task=task, steps=steps)
 
@@ -1152,9 +955,7 @@ def hd_ab(r: random.Random, v: int) -> Draft:
         for n in range(20):
             tool, base = (("zstd", 4.1), ("lz4", 2.7))[n % 2]
             out = f"real 0m{base + r.uniform(-0.3, 0.3):.3f}s"
-            steps.append(
-                one("", call("bash", command=f"time {tool} -q -f dump.sql -o /dev/null"), out, secs=base + 2)
-            )
+            steps.append(one("", call("bash", command=f"time {tool} -q -f dump.sql -o /dev/null"), out, secs=base + 2))
         steps.append(say("lz4 is faster by about a third: 2.7 s against 4.1 s on average."))
     elif v == 1:
         task = "Compare prompt A and prompt B on the 12 samples."
@@ -1175,13 +976,9 @@ def hd_ab(r: random.Random, v: int) -> Draft:
         task = "Bench the two allocators. Same command five times each; swap LD_PRELOAD in between."
         for n in range(10):
             lib = "jemalloc" if n % 2 else "mimalloc"
-            steps.append(
-                one("", call("set_env", name="LD_PRELOAD", value=f"/usr/lib/lib{lib}.so"), "ok", secs=1.0)
-            )
+            steps.append(one("", call("set_env", name="LD_PRELOAD", value=f"/usr/lib/lib{lib}.so"), "ok", secs=1.0))
             out = f"ops/s: {r.randint(880, 960) * 1000}"
-            steps.append(
-                one("", call("execute_command", command="./bench --threads 8"), out, secs=rs(r, 20, 25))
-            )
+            steps.append(one("", call("execute_command", command="./bench --threads 8"), out, secs=rs(r, 20, 25)))
         steps.append(say("Within noise of each other."))
     return Draft(system=ANALYST, task=task, steps=steps)
 
@@ -1191,15 +988,7 @@ def hd_chat_repeat(r: random.Random, v: int) -> Draft:
     steps: list[Step] = []
     if v == 0:
         task = "Can I return the hiking boots I bought?"
-        items = [
-            "the tent",
-            "the rain jacket",
-            "the socks",
-            "the headlamp",
-            "the gift card",
-            "the stove",
-            "the rope",
-        ]
+        items = ["the tent", "the rain jacket", "the socks", "the headlamp", "the gift card", "the stove", "the rope"]
         items += ["the backpack", "the sleeping bag", "the water filter"]
         for i, nxt in zip(["the boots", *items], [*items, ""], strict=True):
             rule = "within 30 days if unused and in the packaging"
@@ -1221,33 +1010,20 @@ def hd_chat_repeat(r: random.Random, v: int) -> Draft:
             res = js(service="checkout", status="degraded" if n < 8 else "operational")
             steps.append(one("", call("get_service_status", service="checkout"), res, secs=2.0))
             ans = "Not yet: checkout is still reported as degraded. Sorry for the wait."
-            users = [
-                "And now?",
-                "now?",
-                "Any news?",
-                "Is it back?",
-                "still down?",
-                "and now",
-                "how about now",
-            ]
+            users = ["And now?", "now?", "Any news?", "Is it back?", "still down?", "and now", "how about now"]
             last = "Good news: checkout is operational again."
-            steps.append(
-                say(ans if n < 8 else last, user=r.choice(users) if n < 8 else "", secs=rs(r, 60, 400))
-            )
+            steps.append(say(ans if n < 8 else last, user=r.choice(users) if n < 8 else "", secs=rs(r, 60, 400)))
     else:
         task = "Conjugate 'ir' in Spanish, present tense."
         verbs = dict(ir="voy vas va vamos", ser="soy eres es somos", estar="estoy estas esta estamos")
         verbs.update(tener="tengo tienes tiene tenemos", hacer="hago haces hace hacemos")
         verbs.update(poder="puedo puedes puede podemos", decir="digo dices dice decimos")
-        verbs.update(
-            venir="vengo vienes viene venimos", saber="se sabes sabe sabemos", dar="doy das da damos"
-        )
+        verbs.update(venir="vengo vienes viene venimos", saber="se sabes sabe sabemos", dar="doy das da damos")
         verbs.update(querer="quiero quieres quiere queremos", ver="veo ves ve vemos")
         order = list(verbs)
         for k, verb in enumerate(order):
             ans = "\n".join(
-                f"- {p}: {f}"
-                for p, f in zip(("yo", "tu", "el", "nosotros"), verbs[verb].split(), strict=True)
+                f"- {p}: {f}" for p, f in zip(("yo", "tu", "el", "nosotros"), verbs[verb].split(), strict=True)
             )
             ask = f"Now '{order[k + 1]}' please." if k + 1 < len(order) else ""
             steps.append(say("Sure, here you go:\n" + ans, user=ask, secs=rs(r, 15, 60)))
@@ -1265,20 +1041,7 @@ def hd_lists(r: random.Random, v: int) -> Draft:
     task, more, kind = sc
     a = ["Golden", "Old Mill", "Sunny", "Little", "Rustic", "Corner", "Blue", "Harbor", "Maple", "Stone"]
     b = ["Crust", "Oven", "Loaf", "Crumb", "Whisk", "Rye", "Batch", "Hearth", "Grain", "Knead"]
-    gear = [
-        "rope",
-        "gloves",
-        "cap",
-        "torch",
-        "knife",
-        "flask",
-        "towel",
-        "charger",
-        "map",
-        "tape",
-        "soap",
-        "fender",
-    ]
+    gear = ["rope", "gloves", "cap", "torch", "knife", "flask", "towel", "charger", "map", "tape", "soap", "fender"]
     steps: list[Step] = []
     for turn in range(r.randint(8, 12)):
         lines: list[str] = []
@@ -1290,13 +1053,10 @@ def hd_lists(r: random.Random, v: int) -> Draft:
                 lines.append(f"{n}. How high in meters is Mount {alnum(r, 6).title()}? {opts}")
             elif kind == "item":
                 lines.append(
-                    f"- {r.randint(1, 4)} x {r.choice(gear)} "
-                    f"({r.choice(['spare', 'dry bag', 'cockpit', 'cabin'])})"
+                    f"- {r.randint(1, 4)} x {r.choice(gear)} ({r.choice(['spare', 'dry bag', 'cockpit', 'cabin'])})"
                 )
             else:
-                lines.append(
-                    f"{turn * 10 + n};user_{alnum(r, 5)};{alnum(r, 6)}@test.example;{r.randint(18, 80)}"
-                )
+                lines.append(f"{turn * 10 + n};user_{alnum(r, 5)};{alnum(r, 6)}@test.example;{r.randint(18, 80)}")
         steps.append(say("\n".join(lines), user=more, secs=rs(r, 10, 50)))
     steps.append(say("That's the last set; tell me if you want a different style."))
     return Draft(system=HELP, task=task, steps=steps)
@@ -1319,12 +1079,7 @@ def hd_pr_review(r: random.Random, v: int) -> Draft:
             diff = f"-{lib}==1.{n}.0\n+{lib}==1.{n}.{r.randint(1, 9)}\nchecks: success"
             steps.append(one("", call("gh", args=f"pr diff {num}"), diff, secs=rs(r, 2, 5)))
             steps.append(
-                one(
-                    "",
-                    call("gh", args=f"pr review {num} --approve -b 'LGTM, CI is green.'"),
-                    "Approved",
-                    secs=2.0,
-                )
+                one("", call("gh", args=f"pr review {num} --approve -b 'LGTM, CI is green.'"), "Approved", secs=2.0)
             )
         elif v == 1:
             diff = f"+def {alnum(r, 6)}(x):\n+    return {alnum(r, 5)}(x) * {r.randint(2, 9)}"
@@ -1333,18 +1088,11 @@ def hd_pr_review(r: random.Random, v: int) -> Draft:
             steps.append(one("", call("add_pr_comment", number=num, body=msg), js(ok=True), secs=2.0))
         elif v == 2:
             steps.append(
-                one(
-                    "Docs PR, labeling.",
-                    call("gh", args=f"pr edit {num} --add-label docs"),
-                    f"pull/{num}",
-                    secs=3.0,
-                )
+                one("Docs PR, labeling.", call("gh", args=f"pr edit {num} --add-label docs"), f"pull/{num}", secs=3.0)
             )
         else:
             loc = r.choice(["de", "fr", "ja", "ko", "nb", "uk"])
-            steps.append(
-                one("", call("list_pr_files", number=num), f"locale/{loc}/LC_MESSAGES/app.po", secs=3.0)
-            )
+            steps.append(one("", call("list_pr_files", number=num), f"locale/{loc}/LC_MESSAGES/app.po", secs=3.0))
             steps.append(one("", call("approve_pr", number=num), "approved", secs=2.0))
     steps.append(say("All 11 are handled."))
     return Draft(system=CODER, task=task, steps=steps)
@@ -1357,14 +1105,8 @@ def hd_todo(r: random.Random, v: int) -> Draft:
             "Migrate the blog to the new theme.",
             ["copy css", "fix nav", "fix footer", "tags page", "feed", "404", "search"],
         ),
-        (
-            "Set up monitoring for the five services.",
-            ["scrape", "alerts", "dash api", "dash db", "dash web", "oncall"],
-        ),
-        (
-            "Prepare the quarterly numbers.",
-            ["pull sales", "pull costs", "fx", "pivot", "chart", "notes", "mail draft"],
-        ),
+        ("Set up monitoring for the five services.", ["scrape", "alerts", "dash api", "dash db", "dash web", "oncall"]),
+        ("Prepare the quarterly numbers.", ["pull sales", "pull costs", "fx", "pivot", "chart", "notes", "mail draft"]),
         ("Harden the VM image.", ["ssh", "sysctl", "auditd", "users", "cron", "ufw", "banner", "updates"]),
     ][v]
     task, items = sc
@@ -1379,8 +1121,7 @@ def hd_todo(r: random.Random, v: int) -> Draft:
     for n, t in enumerate(items):
         for _ in range(r.randint(1, 3)):
             cmd = (
-                f"{r.choice(['sed -i', 'cp', 'grep -rn', 'python fix.py', 'cat'])} {alnum(r, 6)} "
-                f"{t.replace(' ', '_')}"
+                f"{r.choice(['sed -i', 'cp', 'grep -rn', 'python fix.py', 'cat'])} {alnum(r, 6)} {t.replace(' ', '_')}"
             )
             out = r.choice(["", "", f"{r.randint(1, 40)} lines", alnum(r, 20)])
             steps.append(one("", call("bash", command=cmd), out, secs=rs(r, 3, 9)))
@@ -1411,28 +1152,16 @@ def ld_lead(r: random.Random, kind: str) -> list[Step]:
         one("", call("bash", command="df -h / | tail -1"), "/dev/sda1 80G 51G 26G 67% /"),
     ]
     web = [
-        one(
-            "", call("search", query="solid state battery cycle life"), "1. Review 2023 ...\n2. Lab notes ..."
-        ),
-        one(
-            "",
-            call("http_get", url="https://lab.example/notes"),
-            "Cycle life above 1000 at 25 C in cell type B.",
-        ),
+        one("", call("search", query="solid state battery cycle life"), "1. Review 2023 ...\n2. Lab notes ..."),
+        one("", call("http_get", url="https://lab.example/notes"), "Cycle life above 1000 at 25 C in cell type B."),
         one("", call("search", query="sulfide electrolyte moisture"), "1. Handling guide\n2. Dry room costs"),
-        one(
-            "Opening the first hit.",
-            call("browser_navigate", url="https://journal.example/r23"),
-            "Title: Review",
-        ),
+        one("Opening the first hit.", call("browser_navigate", url="https://journal.example/r23"), "Title: Review"),
         one("", call("browser_extract", selector="article"), "We compare oxide and sulfide electrolytes ..."),
         one("", call("save_note", text="1000 cycles at 25 C (type B)"), "saved"),
     ]
     shop = [
         one("", call("get_customer", email="lee@sail.example"), "Lee Arden, customer since 2019, 4 orders"),
-        one(
-            "", call("list_orders", customer="Lee Arden"), "#4410 jib\n#3981 rope\n#3520 fender\n#3007 gloves"
-        ),
+        one("", call("list_orders", customer="Lee Arden"), "#4410 jib\n#3981 rope\n#3520 fender\n#3007 gloves"),
         one("Let me see the latest order.", call("get_order", number=4410), "jib, 12 m2, delivered May 2"),
         one("", call("get_policy", topic="sail repair"), "Seams are free of charge within two seasons."),
         one("", call("list_notes", customer="Lee Arden"), "Prefers mail over phone."),
@@ -1442,9 +1171,7 @@ def ld_lead(r: random.Random, kind: str) -> list[Step]:
         one("", call("read_file", path="instructions.txt"), "Portal: https://portal.example, user agent7"),
         one("", call("browser_navigate", url="https://portal.example"), "Welcome. Please log in."),
         one("", call("get_secret", name="portal"), "********"),
-        one(
-            "Looking for the statements link.", call("browser_extract", selector="nav"), "Home | Login | Help"
-        ),
+        one("Looking for the statements link.", call("browser_extract", selector="nav"), "Home | Login | Help"),
         one("", call("browser_click", element="Help"), "Statements are under Account after you log in."),
         one("", call("browser_resize", width=1280), "ok"),
     ]
@@ -1522,9 +1249,7 @@ def ld_varied_error(r: random.Random, v: int) -> Draft:
             task = "Get the spec sheet from the vendor's site."
             c = call("http_get", url="https://vendor.example/spec.pdf")
             err = f"404 Not Found\nray: {hx(r, 16)}\ndate: {t}\n<!-- edge {r.randint(1, 400)} -->"
-            loop.append(
-                one(maybe(r, "Fetching the spec sheet.", "Trying to fetch it."), c, err, err=True, secs=3.0)
-            )
+            loop.append(one(maybe(r, "Fetching the spec sheet.", "Trying to fetch it."), c, err, err=True, secs=3.0))
         else:
             task = "Run the importer."
             c = call("execute_command", command="python -m ledger.importer data/in.csv")
@@ -1533,9 +1258,7 @@ def ld_varied_error(r: random.Random, v: int) -> Draft:
                 f"KeyError: 'amount' (object at 0x{hx(r, 12)}, pid {r.randint(2000, 9999)})"
             )
             loop.append(one("", c, err, err=True, secs=rs(r, 3, 7)))
-    return Draft(
-        system=OPS if v == 1 else CODER, task=task, steps=lead + loop, loop_start=len(lead), period=1
-    )
+    return Draft(system=OPS if v == 1 else CODER, task=task, steps=lead + loop, loop_start=len(lead), period=1)
 
 
 def ld_trivial_args(r: random.Random, v: int) -> Draft:
@@ -1552,9 +1275,7 @@ def ld_trivial_args(r: random.Random, v: int) -> Draft:
             task = "Is the certificate mounted in the front pods?"
             pad = " " * (n % 3 + 1)
             c = call("bash", command=f"kubectl -n web exec deploy/front --{pad}ls /etc/tls" + " " * (n // 3))
-            loop.append(
-                one(maybe(r, "Checking the mount."), c, "ls: /etc/tls: No such file or directory", err=True)
-            )
+            loop.append(one(maybe(r, "Checking the mount."), c, "ls: /etc/tls: No such file or directory", err=True))
         elif v == 2:
             task = "Read the lab's price page."
             c = call("http_get", url=f"https://lab.example/prices?_={1741000000 + n * r.randint(3, 9)}")
@@ -1610,9 +1331,7 @@ def ld_empty_search(r: random.Random, v: int) -> Draft:
     lead = ld_lead(r, kind)
     loop: list[Step] = []
     for _ in range(r.randint(12, 24)):
-        text = spin(
-            r, "{Let me try another wording.||I'll search differently.||Maybe a different term helps.}"
-        )
+        text = spin(r, "{Let me try another wording.||I'll search differently.||Maybe a different term helps.}")
         c = Call(name=tool, arguments={key: spin(r, template).strip()})
         loop.append(one(text, c, res, secs=rs(r, 2, 7)))
     return Draft(system=ANALYST, task=task, steps=lead + loop, loop_start=len(lead), period=1)
@@ -1730,13 +1449,7 @@ def ld_cycle(r: random.Random, v: int, length: int) -> Draft:
             "{Is it installed?|Checking the package.}",
         ),
         ("read_file", {"path": "src/app.py"}, "import sys\nfrom conf import load_config", False, ""),
-        (
-            "bash",
-            {"command": "ls src"},
-            "__init__.py\napp.py\nconfig",
-            False,
-            "{Let me list src.|Looking at src.}",
-        ),
+        ("bash", {"command": "ls src"}, "__init__.py\napp.py\nconfig", False, "{Let me list src.|Looking at src.}"),
         ("bash", {"command": "echo $PYTHONPATH"}, "", False, ""),
         ("read_file", {"path": "Makefile"}, "test:\n\tpytest -q", False, ""),
         ("bash", {"command": "cat pyproject.toml"}, "[project]\nname = 'ledger'", False, ""),
@@ -1773,28 +1486,10 @@ def ld_cycle(r: random.Random, v: int, length: int) -> Draft:
         ),
         ("bash", {"command": "helm get values images -n web"}, "replicas: 2\ncache: {}", False, ""),
         ("bash", {"command": "kubectl -n web get pvc"}, "No resources found in web namespace.", False, ""),
-        (
-            "bash",
-            {"command": "kubectl -n web get events | tail -1"},
-            "<N>s Warning BackOff pod/images-1",
-            False,
-            "",
-        ),
-        (
-            "bash",
-            {"command": "kubectl top nodes"},
-            "node-1 <N>m 41%",
-            False,
-            "{Is a node full?|Checking the nodes.}",
-        ),
+        ("bash", {"command": "kubectl -n web get events | tail -1"}, "<N>s Warning BackOff pod/images-1", False, ""),
+        ("bash", {"command": "kubectl top nodes"}, "node-1 <N>m 41%", False, "{Is a node full?|Checking the nodes.}"),
         ("bash", {"command": "kubectl -n web get cm"}, "front-cfg 3\nkube-root-ca 1", False, ""),
-        (
-            "bash",
-            {"command": "kubectl -n web get deploy images -o yaml | head -4"},
-            "kind: Deployment\n...",
-            False,
-            "",
-        ),
+        ("bash", {"command": "kubectl -n web get deploy images -o yaml | head -4"}, "kind: Deployment\n...", False, ""),
     ]
     c: list[Spec] = [
         ("browser_navigate", {"url": "https://portal.example/login"}, "Login page", False, ""),
@@ -1811,13 +1506,7 @@ def ld_cycle(r: random.Random, v: int, length: int) -> Draft:
         ("browser_back", {}, "about:blank", False, ""),
         ("browser_cookies", {"action": "list"}, "[]", False, ""),
         ("browser_type", {"element": "#pass", "text": "********"}, "ok", False, ""),
-        (
-            "browser_extract",
-            {"selector": ".error"},
-            "Session expired",
-            False,
-            "{What does it say?|Reading the error.}",
-        ),
+        ("browser_extract", {"selector": ".error"}, "Session expired", False, "{What does it say?|Reading the error.}"),
     ]
     d: list[Spec] = [
         ("search", {"query": "argyrodite price per kg"}, "1. Market note 2021\n2. Forum thread", False, ""),
@@ -1828,13 +1517,7 @@ def ld_cycle(r: random.Random, v: int, length: int) -> Draft:
             False,
             "{Opening it.|Open the note.}",
         ),
-        (
-            "http_get",
-            {"url": "https://forum.example/t/771"},
-            "Nobody knows, prices are under NDA.",
-            False,
-            "",
-        ),
+        ("http_get", {"url": "https://forum.example/t/771"}, "Nobody knows, prices are under NDA.", False, ""),
         ("read_notes", {}, "- 1000 cycles at 25 C (type B)", False, ""),
         ("think", {"thought": "I still need the price."}, "noted", False, ""),
         ("search", {"query": "Li6PS5Cl supplier"}, "1. NEI-like supplier list", False, ""),
@@ -1857,11 +1540,7 @@ def ld_cycle(r: random.Random, v: int, length: int) -> Draft:
         "What does argyrodite electrolyte cost per kilogram?",
     )[v]
     return Draft(
-        system=(CODER, OPS, DESK, ANALYST)[v],
-        task=task,
-        steps=lead + loop,
-        loop_start=len(lead),
-        period=length,
+        system=(CODER, OPS, DESK, ANALYST)[v], task=task, steps=lead + loop, loop_start=len(lead), period=length
     )
 
 
@@ -1899,27 +1578,15 @@ def ld_flip_flop(r: random.Random, v: int) -> Draft:
         ("src/money.py", "return round(x, 2)", "return Decimal(x)", "make test"),
     ]
     path, left, right, cmd = sc[v]
-    task = [
-        "Stop the timeout test from failing.",
-        "Fix the lint error.",
-        "Center the card.",
-        "Fix rounding.",
-    ][v]
+    task = ["Stop the timeout test from failing.", "Fix the lint error.", "Center the card.", "Fix rounding."][v]
     lead = ld_lead(r, "ops" if v == 1 else "code")
     out = ["FAILED test_slow - timeout", "[ERROR] values: replicas", "", "FAILED test_round - 2.674 != 2.68"]
-    other = [
-        "FAILED test_fast - too slow",
-        "[ERROR] values: replicas",
-        "",
-        "FAILED test_json - not serializable",
-    ]
+    other = ["FAILED test_fast - too slow", "[ERROR] values: replicas", "", "FAILED test_json - not serializable"]
 
     def edit(old: str, new: str) -> Callable[[int], Step]:
         def make(n: int) -> Step:
             text = spin(r, "{|Hmm, that isn't right. Changing it.|Let me change that back.|}")
-            return one(
-                text, call("edit_file", path=path, old_string=old, new_string=new), "edited", secs=rs(r, 3, 8)
-            )
+            return one(text, call("edit_file", path=path, old_string=old, new_string=new), "edited", secs=rs(r, 3, 8))
 
         return make
 
@@ -1939,12 +1606,7 @@ def ld_ask_again(r: random.Random, v: int) -> Draft:
     sc = [
         ("Rename the package.", "code", "What {should|shall} the new package name be?", "bookkeeper"),
         ("Deploy the images chart.", "ops", "Which {cluster|environment} should I deploy to?", "staging-eu"),
-        (
-            "Book the dry room.",
-            "web",
-            "{For which|On which} date {do you want|would you like} the dry room?",
-            "June 3",
-        ),
+        ("Book the dry room.", "web", "{For which|On which} date {do you want|would you like} the dry room?", "June 3"),
         ("Add a license file.", "code", "Which license {do you want|would you like} to use?", "MIT"),
     ]
     task, kind, question, answer = sc[v]
@@ -1967,19 +1629,11 @@ def ld_rerun(r: random.Random, v: int) -> Draft:
     sc = [
         ("make test", "FAILED tests/test_conf.py::test_reload - AssertionError\n1 failed, 41 passed in {s}s"),
         ("npm run build", "src/nav.tsx(14,3): error TS2741: Property 'href' is missing.\nDone in {s}s"),
-        (
-            "terraform apply -auto-approve",
-            "Error: creating bucket: BucketAlreadyExists\n\nafter {s}s elapsed",
-        ),
+        ("terraform apply -auto-approve", "Error: creating bucket: BucketAlreadyExists\n\nafter {s}s elapsed"),
         ("cargo build", "error[E0502]: cannot borrow `*self` as mutable\n  --> src/ring.rs:88:9\nin {s}s"),
     ]
     cmd, out = sc[v]
-    task = [
-        "Fix the reload test.",
-        "Make the build work.",
-        "Create the log bucket.",
-        "Fix the borrow error.",
-    ][v]
+    task = ["Fix the reload test.", "Make the build work.", "Create the log bucket.", "Fix the borrow error."][v]
     lead = ld_lead(r, "ops" if v == 2 else "code")
     loop: list[Step] = []
     for _ in range(r.randint(11, 20)):
@@ -1997,9 +1651,7 @@ def ld_malformed(r: random.Random, v: int) -> Draft:
         if v == 0:
             task = "Write the changelog."
             err = "Error: write_to_file: missing value for required parameter 'content'."
-            loop.append(
-                one(maybe(r, "Writing the file."), call("write_to_file", path="CHANGELOG.md"), err, err=True)
-            )
+            loop.append(one(maybe(r, "Writing the file."), call("write_to_file", path="CHANGELOG.md"), err, err=True))
         elif v == 1:
             task = "Patch src/app.py to log the path."
             c = call("apply_patch", patch="*** Begin\n@@ src/app.py\n+log(path)\n*** End")
@@ -2012,10 +1664,7 @@ def ld_malformed(r: random.Random, v: int) -> Draft:
             loop.append(one("", c, err, err=True, secs=rs(r, 2, 5)))
         else:
             task = "Show me the logs of the images pod."
-            text = (
-                '<tool_call>{"name": "bash", "arguments": {"command": "kubectl -n web logs '
-                'images-1"</tool_call>'
-            )
+            text = '<tool_call>{"name": "bash", "arguments": {"command": "kubectl -n web logs images-1"</tool_call>'
             push = "Your tool call could not be parsed: JSON is not closed. Send it again."
             loop.append(say(text, user=push, secs=rs(r, 2, 5)))
     return Draft(system=CODER, task=task, steps=lead + loop, loop_start=len(lead), period=1)
@@ -2023,14 +1672,10 @@ def ld_malformed(r: random.Random, v: int) -> Draft:
 
 # ---------------------------------------------------------------------------------------- honest, held
 
-ENGINEER = (
-    "You're Forge, an autonomous software engineer. Think briefly, act with tools, and verify your work."
-)
+ENGINEER = "You're Forge, an autonomous software engineer. Think briefly, act with tools, and verify your work."
 SRE = "Role: site reliability copilot. Read-only unless the user asks for a change. Report facts."
 SCIENTIST = "You assist a research group. Use the tools for every number; cite what you used."
-GUI = (
-    "You control a remote Windows desktop. Actions are carried out one at a time; each returns what is seen."
-)
+GUI = "You control a remote Windows desktop. Actions are carried out one at a time; each returns what is seen."
 CLERK = "You are the virtual clerk of the Harborview public library. Answer patrons in plain English."
 
 
@@ -2041,11 +1686,7 @@ def hh_many_files(r: random.Random, v: int) -> Draft:
         task = "We have blobs named by SHA-1 in the object store. Which ones are not PNG?"
         blobs = [hx(r, 40) for _ in range(22)]
         out.append(
-            one(
-                "",
-                call("Bash", command="find store -type f"),
-                "\n".join(f"store/{b[:2]}/{b[2:]}" for b in blobs),
-            )
+            one("", call("Bash", command="find store -type f"), "\n".join(f"store/{b[:2]}/{b[2:]}" for b in blobs))
         )
         for k, b in enumerate(blobs):
             kind = "gzip compressed data" if k in (9, 17) else "PNG image data, 64 x 64, 8-bit/color RGBA"
@@ -2076,11 +1717,7 @@ def hh_many_files(r: random.Random, v: int) -> Draft:
         for _ in range(13):
             f = f"/scratch/render.{alnum(r, 6)}.{r.randint(1000, 99999)}.tmp"
             out.append(
-                one(
-                    "",
-                    call("stat_file", path=f),
-                    js(size=r.choice([0, 0, 4096]), mtime=clock(r.randint(0, 86399))),
-                )
+                one("", call("stat_file", path=f), js(size=r.choice([0, 0, 4096]), mtime=clock(r.randint(0, 86399))))
             )
             out.append(one("", call("delete_file", path=f), "deleted", secs=rs(r, 0.5, 2)))
         out.append(say("13 scratch files looked at and deleted."))
@@ -2102,13 +1739,8 @@ def hh_row_ids(r: random.Random, v: int) -> Draft:
         ids = [r.randint(30_000_000, 38_999_999) for _ in range(15)]
         out.append(one("", call("read_file", path="pmids.txt"), "\n".join(str(i) for i in ids)))
         for i in ids:
-            topic = r.choice(
-                ["coral bleaching", "kelp growth", "gut flora", "sediment cores", "coral symbionts"]
-            )
-            text = (
-                f"PMID {i}. Abstract: we studied {topic} in {r.randint(4, 90)} samples over "
-                f"{r.randint(1, 9)} years."
-            )
+            topic = r.choice(["coral bleaching", "kelp growth", "gut flora", "sediment cores", "coral symbionts"])
+            text = f"PMID {i}. Abstract: we studied {topic} in {r.randint(4, 90)} samples over {r.randint(1, 9)} years."
             url = f"https://eutils.example/efetch?db=pubmed&id={i}&rettype=abstract"
             flag = "Coral paper." if "coral" in topic else ""
             out.append(one("", call("fetch", url=url), text, secs=rs(r, 1, 4)))
@@ -2116,10 +1748,7 @@ def hh_row_ids(r: random.Random, v: int) -> Draft:
                 out.append(one(flag, call("tag", pmid=i, label="coral"), "tagged", secs=1.0))
         out.append(say("The coral papers are tagged."))
     elif v == 2:
-        task = (
-            "Somebody set is_active to false for rows 5550..5569 of accounts by accident. Set it "
-            "back, one by one."
-        )
+        task = "Somebody set is_active to false for rows 5550..5569 of accounts by accident. Set it back, one by one."
         for i in range(5550, 5570):
             q = f"UPDATE accounts SET is_active = true WHERE id = {i};"
             out.append(one("", call("run_sql", database="crm", sql=q), "UPDATE 1", secs=rs(r, 0.5, 1.5)))
@@ -2129,19 +1758,10 @@ def hh_row_ids(r: random.Random, v: int) -> Draft:
     else:
         task = "Open each incident page and write down its root cause."
         for i in r.sample(range(2000, 2999), 12):
-            cause = r.choice(
-                ["expired certificate", "full disk", "bad config push", "retry storm", "unknown"]
-            )
-            page = (
-                f"INC-{i}\nSeverity {r.randint(1, 4)}\nRoot cause: {cause}\nDuration {r.randint(4, 300)} min"
-            )
+            cause = r.choice(["expired certificate", "full disk", "bad config push", "retry storm", "unknown"])
+            page = f"INC-{i}\nSeverity {r.randint(1, 4)}\nRoot cause: {cause}\nDuration {r.randint(4, 300)} min"
             out.append(
-                one(
-                    "",
-                    call("puppeteer_navigate", url=f"https://inc.example/incidents/{i}"),
-                    page,
-                    secs=rs(r, 2, 6),
-                )
+                one("", call("puppeteer_navigate", url=f"https://inc.example/incidents/{i}"), page, secs=rs(r, 2, 6))
             )
         out.append(say("Expired certificates and full disks lead the list; details above."))
     return Draft(system=(CLERK, SCIENTIST, SRE, SRE)[v], task=task, steps=out)
@@ -2174,20 +1794,14 @@ def hh_offsets(r: random.Random, v: int) -> Draft:
         for k in range(13):
             start += 1000
             res = js(from_=start, count=1000, first=f"2025-01-{k + 1:02d}", after_cutover=k == 12)
-            out.append(
-                one("", call("read_stream", stream="orders", start=start, count=1000), res, secs=rs(r, 1, 3))
-            )
+            out.append(one("", call("read_stream", stream="orders", start=start, count=1000), res, secs=rs(r, 1, 3)))
         out.append(say("The first event after the cutover lies in the block from 13000."))
     else:
         task = "Check the whole spreadsheet 'Inventory' for negative stock, 40 rows at a time."
         for k in range(24):
             a = k * 40 + 2
             res = "no negative values" if k != 21 else f"C{a + 7} = -4"
-            out.append(
-                one(
-                    "", call("check_range", sheet="Inventory", range=f"C{a}:C{a + 39}"), res, secs=rs(r, 1, 2)
-                )
-            )
+            out.append(one("", call("check_range", sheet="Inventory", range=f"C{a}:C{a + 39}"), res, secs=rs(r, 1, 2)))
         out.append(say("One cell is negative: C849 is -4."))
     return Draft(system=(ENGINEER, CLERK, SRE, SCIENTIST)[v], task=task, steps=out)
 
@@ -2200,36 +1814,23 @@ def hh_paginated(r: random.Random, v: int) -> Draft:
         token = "start"
         for _ in range(13):
             nxt = hx(r, 24)
-            res = js(
-                comments=[f"{r.choice(['For', 'Against', 'Unsure'])}: {alnum(r, 9)}" for _ in range(5)],
-                next=nxt,
-            )
-            out.append(
-                one("", call("list_comments", proposal="Z-19", page_token=token), res, secs=rs(r, 1, 3))
-            )
+            res = js(comments=[f"{r.choice(['For', 'Against', 'Unsure'])}: {alnum(r, 9)}" for _ in range(5)], next=nxt)
+            out.append(one("", call("list_comments", proposal="Z-19", page_token=token), res, secs=rs(r, 1, 3)))
             token = nxt
-        out.append(
-            one("", call("list_comments", proposal="Z-19", page_token=token), js(comments=[], next=None))
-        )
+        out.append(one("", call("list_comments", proposal="Z-19", page_token=token), js(comments=[], next=None)))
         out.append(say("65 comments. They lean against."))
     elif v == 1:
         task = "How many container images in the registry are older than a year?"
         for k in range(1, 19):
-            res = "\n".join(
-                f"img-{alnum(r, 5)}  {r.randint(2021, 2025)}-0{r.randint(1, 9)}" for _ in range(4)
-            )
+            res = "\n".join(f"img-{alnum(r, 5)}  {r.randint(2021, 2025)}-0{r.randint(1, 9)}" for _ in range(4))
             cmd = f"skopeo-list --page {k} registry.example/team | column -t"
             out.append(one("", call("shell", cmd=cmd, cwd="/"), res, secs=rs(r, 1, 4)))
         out.append(say("I count by year above; a little over half are older than a year."))
     elif v == 2:
-        task = (
-            "Read the whole guestbook (it's paged with an 'older' link) and look for my "
-            "grandfather, Emil Brandt."
-        )
+        task = "Read the whole guestbook (it's paged with an 'older' link) and look for my grandfather, Emil Brandt."
         for k in range(22):
             body = "; ".join(
-                f"{alnum(r, 6).title()}: {r.choice(['Lovely stay', 'Thank you', 'Great view'])}"
-                for _ in range(3)
+                f"{alnum(r, 6).title()}: {r.choice(['Lovely stay', 'Thank you', 'Great view'])}" for _ in range(3)
             )
             body += "; Emil Brandt: See you next summer" if k == 21 else ""
             out.append(one("", call("browser_click", ref="a.older"), f"{2004 - k}: {body}", secs=rs(r, 1, 4)))
@@ -2239,21 +1840,11 @@ def hh_paginated(r: random.Random, v: int) -> Draft:
         for k in range(12):
             page = js(offset=k * 100, members=100 if k < 11 else 37)
             out.append(
-                one(
-                    "",
-                    call("mail_api", path="/lists/7/members", query=f"offset={k * 100}&count=100"),
-                    page,
-                    secs=2.0,
-                )
+                one("", call("mail_api", path="/lists/7/members", query=f"offset={k * 100}&count=100"), page, secs=2.0)
             )
             n = 100 if k < 11 else 37
             out.append(
-                one(
-                    "",
-                    call("db_upsert", table="audience", rows=f"@page{k}"),
-                    f"{n} rows upserted",
-                    secs=rs(r, 1, 2),
-                )
+                one("", call("db_upsert", table="audience", rows=f"@page{k}"), f"{n} rows upserted", secs=rs(r, 1, 2))
             )
         out.append(say("1137 members synced."))
     return Draft(system=(CLERK, SRE, CLERK, SCIENTIST)[v], task=task, steps=out)
@@ -2267,9 +1858,7 @@ def hh_queue(r: random.Random, v: int) -> Draft:
         topics = ["opening hours", "lost card", "late fee", "room booking", "e-book loan", "printer"]
         for _ in range(11):
             who = alnum(r, 6).title()
-            out.append(
-                one("", call("inbox_next"), f"From: {who}\nSubject: {r.choice(topics)}", secs=rs(r, 1, 3))
-            )
+            out.append(one("", call("inbox_next"), f"From: {who}\nSubject: {r.choice(topics)}", secs=rs(r, 1, 3)))
             body = f"Dear {who},\nthank you for your message. Please find the details on our help page."
             out.append(one("", call("inbox_reply", to=who, body=body), "sent", secs=rs(r, 3, 7)))
         out.append(one("", call("inbox_next"), "Inbox is empty."))
@@ -2279,9 +1868,7 @@ def hh_queue(r: random.Random, v: int) -> Draft:
         for _ in range(14):
             url = f"https://site{r.randint(1, 9)}.example/{alnum(r, 8)}"
             out.append(one("", call("dequeue", queue="frontier"), url, secs=rs(r, 0.5, 1.5)))
-            out.append(
-                one("", call("fetch", url=url), f"200, {r.randint(900, 90000)} bytes", secs=rs(r, 1, 3))
-            )
+            out.append(one("", call("fetch", url=url), f"200, {r.randint(900, 90000)} bytes", secs=rs(r, 1, 3)))
         for _ in range(2):
             out.append(one("", call("dequeue", queue="frontier"), "EMPTY", secs=5.0))
         out.append(say("The frontier is drained."))
@@ -2289,9 +1876,7 @@ def hh_queue(r: random.Random, v: int) -> Draft:
         task = "Grade the next submission until none are left. Use grade()."
         for _ in range(13):
             sid = r.randint(100, 999)
-            out.append(
-                one("", call("next_submission", course="bio-101"), js(id=sid, words=r.randint(200, 900)))
-            )
+            out.append(one("", call("next_submission", course="bio-101"), js(id=sid, words=r.randint(200, 900))))
             out.append(
                 one(
                     maybe(r, "Solid work."),
@@ -2319,9 +1904,7 @@ def hh_poll_changes(r: random.Random, v: int) -> Draft:
     out: list[Step] = []
     if v == 0:
         task = "Drain node w-12 and tell me when it is empty."
-        out.append(
-            one("", call("kubectl", args="drain w-12 --ignore-daemonsets --timeout=0"), "node/w-12 cordoned")
-        )
+        out.append(one("", call("kubectl", args="drain w-12 --ignore-daemonsets --timeout=0"), "node/w-12 cordoned"))
         pods = 21
         while pods > 0 and len(out) < 26:
             pods -= r.choice([0, 1, 1, 2, 3])
@@ -2360,12 +1943,7 @@ def hh_poll_changes(r: random.Random, v: int) -> Draft:
         out.append(say("The cluster is HEALTH_OK."))
     else:
         task = "Follow the parcel 7K-3391 and tell me when it is out for delivery."
-        stations = (
-            ["Order received"] * 4
-            + ["In transit, Lisbon"] * 5
-            + ["In transit, Lyon"] * 4
-            + ["Out for delivery"]
-        )
+        stations = ["Order received"] * 4 + ["In transit, Lisbon"] * 5 + ["In transit, Lyon"] * 4 + ["Out for delivery"]
         for s in stations:
             out.append(one("", call("track_parcel", number="7K-3391"), s, secs=rs(r, 1800, 3600)))
         out.append(say("It is out for delivery."))
@@ -2382,27 +1960,18 @@ def hh_poll_static(r: random.Random, v: int) -> Draft:
             text = "Still in review." if k % 6 == 5 else ""
             out.append(one(text, c, js(app="harborview-ios", state="IN_REVIEW"), secs=600.0))
         out.append(
-            one(
-                "",
-                call("store_review_state", app="harborview-ios"),
-                js(app="harborview-ios", state="APPROVED"),
-            )
+            one("", call("store_review_state", app="harborview-ios"), js(app="harborview-ios", state="APPROVED"))
         )
         out.append(say("The review is through: APPROVED."))
     elif v == 1:
         task = "Wait for pod trainer-0 to be scheduled."
         for k in range(18):
             line = (
-                "NAME        READY   STATUS    RESTARTS   AGE\ntrainer-0   0/1     Pending   0   "
-                f"       {k * 40 + 9}s"
+                f"NAME        READY   STATUS    RESTARTS   AGE\ntrainer-0   0/1     Pending   0          {k * 40 + 9}s"
             )
             out.append(one("", call("kubectl", args="get pod trainer-0"), line, secs=40.0))
         out.append(
-            one(
-                "",
-                call("kubectl", args="get pod trainer-0"),
-                line.replace("0/1     Pending", "1/1     Running"),
-            )
+            one("", call("kubectl", args="get pod trainer-0"), line.replace("0/1     Pending", "1/1     Running"))
         )
         out.append(say("trainer-0 is running."))
     elif v == 2:
@@ -2437,12 +2006,7 @@ def hh_sleep(r: random.Random, v: int) -> Draft:
         for k in range(12):
             out.append(one("", call("sleep", minutes=10), "done", secs=600.0))
             out.append(
-                one(
-                    "",
-                    call("capture", camera="plate-2"),
-                    f"img_{k:03d}.tif, {r.randint(10, 400)} colonies",
-                    secs=4.0,
-                )
+                one("", call("capture", camera="plate-2"), f"img_{k:03d}.tif, {r.randint(10, 400)} colonies", secs=4.0)
             )
         out.append(say("12 pictures taken."))
     elif v == 1:
@@ -2450,10 +2014,7 @@ def hh_sleep(r: random.Random, v: int) -> Draft:
         for k in range(10):
             out.append(
                 one(
-                    "" if k else "Waiting half an hour in small pieces.",
-                    call("shell", cmd="sleep 180"),
-                    "",
-                    secs=181.0,
+                    "" if k else "Waiting half an hour in small pieces.", call("shell", cmd="sleep 180"), "", secs=181.0
                 )
             )
         out.append(one("", call("shell", cmd="./send-rest.sh"), "sent 412 of 412"))
@@ -2462,12 +2023,7 @@ def hh_sleep(r: random.Random, v: int) -> Draft:
         task = "Wait until the remote desktop shows the login screen after the update, then log in."
         for _ in range(16):
             out.append(
-                one(
-                    "",
-                    call("computer", action="wait", duration=30),
-                    "Working on updates, don't turn off",
-                    secs=30.5,
-                )
+                one("", call("computer", action="wait", duration=30), "Working on updates, don't turn off", secs=30.5)
             )
         out.append(one("", call("computer", action="wait", duration=30), "Login screen", secs=30.5))
         out.append(one("There it is.", call("computer", action="type", text="svc-harbor"), "typed"))
@@ -2487,25 +2043,11 @@ def hh_keys(r: random.Random, v: int) -> Draft:
     out: list[Step] = []
     if v == 0:
         task = "Read the license text in the dialog to its end (Page Down), then accept."
-        parts = [
-            "grant",
-            "limits",
-            "fees",
-            "data",
-            "warranty",
-            "liability",
-            "term",
-            "law",
-            "venue",
-            "misc",
-            "contact",
-        ]
+        parts = ["grant", "limits", "fees", "data", "warranty", "liability", "term", "law", "venue", "misc", "contact"]
         for k, p in enumerate(parts):
             c = call("computer", action="key", text="Page_Down")
             out.append(one("", c, f"Section {k + 2}: {p}. {alnum(r, 10)} {alnum(r, 6)}", secs=rs(r, 1.5, 4)))
-        out.append(
-            one("End of the text.", call("computer", action="left_click", coordinate=[512, 640]), "Accepted")
-        )
+        out.append(one("End of the text.", call("computer", action="left_click", coordinate=[512, 640]), "Accepted"))
         out.append(say("I read it to the end and accepted."))
     elif v == 1:
         task = "Turn the volume of the kiosk all the way down and mute it."
@@ -2519,10 +2061,7 @@ def hh_keys(r: random.Random, v: int) -> Draft:
         task = "Find the post about the lost scarf in the neighborhood feed."
         for k in range(20):
             feed = "; ".join(
-                (
-                    f"{alnum(r, 5).title()}: "
-                    f"{r.choice(['bike for sale', 'cat photo', 'street party', 'parking'])}"
-                )
+                (f"{alnum(r, 5).title()}: {r.choice(['bike for sale', 'cat photo', 'street party', 'parking'])}")
                 for _ in range(2)
             )
             feed += "; Ines: lost a red scarf near the pier" if k == 19 else ""
@@ -2535,9 +2074,7 @@ def hh_keys(r: random.Random, v: int) -> Draft:
             xp += r.randint(11, 16)
             res = f"You attack. Slime defeated. XP {xp}/260"
             out.append(one("", call("press", button="A"), res, secs=rs(r, 1, 2)))
-        out.append(
-            one("Level 5. Heading to the inn.", call("goto", place="inn"), "You are at the inn. Level 5")
-        )
+        out.append(one("Level 5. Heading to the inn.", call("goto", place="inn"), "You are at the inn. Level 5"))
     return Draft(system=GUI, task=task, steps=out)
 
 
@@ -2549,10 +2086,7 @@ def hh_time(r: random.Random, v: int) -> Draft:
         task = "Host our trivia night: start a round every 3 minutes by the clock."
         for k in range(9):
             out.append(one("", call("now"), f"{clock(t)} UTC", secs=1.0))
-            q = (
-                f"Question {k + 1}: {r.choice(['Which river', 'Which year', 'Who', 'How many'])} "
-                f"{alnum(r, 6)}?"
-            )
+            q = f"Question {k + 1}: {r.choice(['Which river', 'Which year', 'Who', 'How many'])} {alnum(r, 6)}?"
             out.append(one("", call("post_message", channel="trivia", text=q), "posted", secs=179.0))
             t += 180
         out.append(say("Nine rounds are done."))
@@ -2560,9 +2094,7 @@ def hh_time(r: random.Random, v: int) -> Draft:
         task = "Tell me how late it is whenever I ask."
         asks = ["what time is it", "and now?", "time?", "time please", "what's the time", "now?"]
         for _ in range(9):
-            out.append(
-                one("", call("get_current_time", timezone="America/Halifax"), js(time=clock(t)[:5]), secs=1.0)
-            )
+            out.append(one("", call("get_current_time", timezone="America/Halifax"), js(time=clock(t)[:5]), secs=1.0))
             out.append(say(f"It's {clock(t)[:5]}.", user=r.choice(asks), secs=rs(r, 120, 900)))
             t += 480
         out.append(one("", call("get_current_time", timezone="America/Halifax"), js(time=clock(t)[:5])))
@@ -2571,12 +2103,7 @@ def hh_time(r: random.Random, v: int) -> Draft:
         task = "Note start and end of each of the next ten bus arrivals from the camera."
         for _ in range(10):
             out.append(
-                one(
-                    "",
-                    call("camera_wait_event", camera="stop-3"),
-                    f"bus line {r.randint(1, 9)}",
-                    secs=rs(r, 40, 200),
-                )
+                one("", call("camera_wait_event", camera="stop-3"), f"bus line {r.randint(1, 9)}", secs=rs(r, 40, 200))
             )
             t += 120
             out.append(one("", call("shell", cmd="date -Is"), f"2025-05-06T{clock(t)}-03:00", secs=1.0))
@@ -2597,19 +2124,13 @@ def hh_terminal(r: random.Random, v: int) -> Draft:
     out: list[Step] = []
     if v == 0:
         task = "Run the molecular dynamics simulation and tell me its final energy."
-        out.append(
-            one(
-                "", call("code_execution", runtime="terminal", code="gmx mdrun -deffnm npt"), "starting mdrun"
-            )
-        )
+        out.append(one("", call("code_execution", runtime="terminal", code="gmx mdrun -deffnm npt"), "starting mdrun"))
         stepno = 0
         for k in range(15):
             stepno += r.randint(3000, 5200)
             line = f"step {stepno}, remaining wall clock time: {900 - k * 58} s"
             out.append(one("", call("code_execution", runtime="output", code=""), line, secs=rs(r, 55, 60)))
-        out.append(
-            one("", call("code_execution", runtime="output", code=""), "Potential Energy = -4.51e+05 kJ/mol")
-        )
+        out.append(one("", call("code_execution", runtime="output", code=""), "Potential Energy = -4.51e+05 kJ/mol"))
         out.append(say("The final potential energy is -4.51e+05 kJ/mol."))
     elif v == 1:
         task = "Compile LLVM in the tmux session and come back when it's done."
@@ -2618,11 +2139,7 @@ def hh_terminal(r: random.Random, v: int) -> Draft:
             pane = f"[{k * 131}/2904] Building CXX object lib/{alnum(r, 8)}.cpp.o"
             out.append(one("", call("tmux_capture", session="build", lines=1), pane, secs=rs(r, 20, 30)))
         out.append(
-            one(
-                "",
-                call("tmux_capture", session="build", lines=1),
-                "[2904/2904] Linking CXX executable bin/clang",
-            )
+            one("", call("tmux_capture", session="build", lines=1), "[2904/2904] Linking CXX executable bin/clang")
         )
         out.append(say("clang is linked."))
     elif v == 2:
@@ -2635,23 +2152,9 @@ def hh_terminal(r: random.Random, v: int) -> Draft:
         out.append(say("Snapshot 51ad3c is saved."))
     else:
         task = "Start the interactive installer and answer its prompts with the defaults."
-        out.append(
-            one(
-                "", call("code_execution", runtime="terminal", code="sh install.sh"), "Install to /opt? [Y/n]"
-            )
-        )
-        prompts = [
-            "Create user? [Y/n]",
-            "Add to PATH? [Y/n]",
-            "Enable service? [Y/n]",
-            "Open port 8443? [Y/n]",
-        ]
-        prompts += [
-            "Send statistics? [y/N]",
-            "Install docs? [Y/n]",
-            "Run self test? [Y/n]",
-            "Self test passed. Bye.",
-        ]
+        out.append(one("", call("code_execution", runtime="terminal", code="sh install.sh"), "Install to /opt? [Y/n]"))
+        prompts = ["Create user? [Y/n]", "Add to PATH? [Y/n]", "Enable service? [Y/n]", "Open port 8443? [Y/n]"]
+        prompts += ["Send statistics? [y/N]", "Install docs? [Y/n]", "Run self test? [Y/n]", "Self test passed. Bye."]
         for p in prompts:
             out.append(one("", call("code_execution", runtime="input", keyboard="\n"), p, secs=rs(r, 1, 4)))
         out.append(say("Installed with the defaults."))
@@ -2668,10 +2171,7 @@ def hh_test_fix(r: random.Random, v: int) -> Draft:
             fail = f"--- FAIL: TestRoman/{n}\n    roman_test.go:{20 + k}: got {alnum(r, 4).upper()}"
             out.append(one("", call("Bash", command="go test ./roman"), fail, err=True, secs=rs(r, 3, 6)))
             rule = call(
-                "Edit",
-                file_path="roman/roman.go",
-                old_string="// next",
-                new_string=f"case {n}: // ...\n// next",
+                "Edit", file_path="roman/roman.go", old_string="// next", new_string=f"case {n}: // ...\n// next"
             )
             out.append(one(f"Handling {n}.", rule, "ok", secs=rs(r, 4, 9)))
         out.append(one("", call("Bash", command="go test ./roman"), "ok  \troman\t0.004s"))
@@ -2679,13 +2179,7 @@ def hh_test_fix(r: random.Random, v: int) -> Draft:
     elif v == 1:
         task = "The flake in test_scheduler must go. Try fixes until the stress run is clean."
         fails = [7, 7, 5, 5, 4, 6, 2, 2, 1, 0]
-        ideas = [
-            "join the thread",
-            "use a monotonic clock",
-            "lock the heap",
-            "copy before iterating",
-            "drop the sleep",
-        ]
+        ideas = ["join the thread", "use a monotonic clock", "lock the heap", "copy before iterating", "drop the sleep"]
         for k, f in enumerate(fails):
             summary = f"200 runs, {f} failures" + (f", first at run {r.randint(3, 190)}" if f else "")
             c = call("run_tests", target="tests/test_scheduler.py", repeat=200)
@@ -2695,9 +2189,7 @@ def hh_test_fix(r: random.Random, v: int) -> Draft:
                     f"--- a/sched.py\n+++ b/sched.py\n@@ -{40 + k},2 +{40 + k},3 @@\n+    # "
                     f"{ideas[k % 5]}\n+    {alnum(r, 9)}()"
                 )
-                out.append(
-                    one(f"Idea: {ideas[k % 5]}.", call("apply_diff", diff=body), "applied", secs=rs(r, 8, 15))
-                )
+                out.append(one(f"Idea: {ideas[k % 5]}.", call("apply_diff", diff=body), "applied", secs=rs(r, 8, 15)))
         out.append(say("200 runs without a failure."))
     elif v == 2:
         task = "Make the accessibility checks of the checkout page pass."
@@ -2714,13 +2206,9 @@ def hh_test_fix(r: random.Random, v: int) -> Draft:
         left = list(rules)
         while left:
             rep = f"{len(left)} violations: " + ", ".join(left)
-            out.append(
-                one("", call("shell", cmd="npx axe http://localhost:3000/checkout"), rep, err=True, secs=9.0)
-            )
+            out.append(one("", call("shell", cmd="npx axe http://localhost:3000/checkout"), rep, err=True, secs=9.0))
             name = left.pop(r.randrange(len(left)))
-            c = call(
-                "str_replace", path=f"web/{name}.vue", old=f"<{alnum(r, 5)}>", new=f"<{alnum(r, 5)} aria>"
-            )
+            c = call("str_replace", path=f"web/{name}.vue", old=f"<{alnum(r, 5)}>", new=f"<{alnum(r, 5)} aria>")
             out.append(one(maybe(r, f"{name} first."), c, "replaced", secs=rs(r, 4, 10)))
         out.append(one("", call("shell", cmd="npx axe http://localhost:3000/checkout"), "0 violations"))
         out.append(say("No violations are left."))
@@ -2730,9 +2218,7 @@ def hh_test_fix(r: random.Random, v: int) -> Draft:
             diff = f"row {r.randint(1, 40)}: total {r.randint(900, 4000)} != {r.randint(900, 4000)}"
             out.append(one("", call("check_report"), diff, err=True, secs=rs(r, 2, 5)))
             sql = f"SELECT region, sum(net_{alnum(r, 4)}) FROM sales JOIN fx USING ({alnum(r, 3)}) GROUP BY 1"
-            out.append(
-                one("", call("write_file", path="report.sql", content=sql), "written", secs=rs(r, 5, 12))
-            )
+            out.append(one("", call("write_file", path="report.sql", content=sql), "written", secs=rs(r, 5, 12)))
         out.append(one("", call("check_report"), "report ok"))
         out.append(say("check_report passes."))
     return Draft(system=ENGINEER, task=task, steps=out)
@@ -2755,18 +2241,10 @@ def hh_edit_compile(r: random.Random, v: int) -> Draft:
         deg = 70
         for k in range(11):
             deg -= r.randint(1, 4)
-            out.append(
-                one("", call("set_parameter", model="bracket.scad", name="angle", value=deg), "ok", secs=2.0)
-            )
+            out.append(one("", call("set_parameter", model="bracket.scad", name="angle", value=deg), "ok", secs=2.0))
             n = max(0, 10 - k)
             out.append(
-                one(
-                    "",
-                    call("slice", model="bracket.scad"),
-                    f"{n} overhang warnings",
-                    err=n > 0,
-                    secs=rs(r, 8, 14),
-                )
+                one("", call("slice", model="bracket.scad"), f"{n} overhang warnings", err=n > 0, secs=rs(r, 8, 14))
             )
         out.append(say(f"With an angle of {deg} degrees there are no warnings."))
     elif v == 2:
@@ -2782,9 +2260,7 @@ def hh_edit_compile(r: random.Random, v: int) -> Draft:
         ]
         lints += ["let_and_return", "or_fun_call"]
         for k, lint in enumerate(lints):
-            msg = (
-                f"warning: {lint}\n  --> src/{alnum(r, 5)}.rs:{r.randint(1, 400)}\n{len(lints) - k} warnings"
-            )
+            msg = f"warning: {lint}\n  --> src/{alnum(r, 5)}.rs:{r.randint(1, 400)}\n{len(lints) - k} warnings"
             out.append(one("", call("Bash", command="cargo clippy -q"), msg, secs=rs(r, 4, 9)))
             c = call("Edit", file_path="src/main.rs", old_string=alnum(r, 10), new_string=alnum(r, 8))
             out.append(one(f"{lint}.", c, "The file has been updated.", secs=rs(r, 3, 7)))
@@ -2804,13 +2280,10 @@ def hh_edit_compile(r: random.Random, v: int) -> Draft:
             )
             size -= r.randint(260, 400)
             c = call(
-                "apply_patch",
-                input=f"*** Begin Patch\n*** Update File: Vault.sol\n-  {alnum(r, 9)}\n*** End Patch",
+                "apply_patch", input=f"*** Begin Patch\n*** Update File: Vault.sol\n-  {alnum(r, 9)}\n*** End Patch"
             )
             out.append(one(maybe(r, "Moving a string to an error."), c, "Done!", secs=rs(r, 5, 11)))
-        out.append(
-            one("", call("shell", cmd="forge build --sizes | grep Vault"), f"Vault | {size} B | limit 24576")
-        )
+        out.append(one("", call("shell", cmd="forge build --sizes | grep Vault"), f"Vault | {size} B | limit 24576"))
         out.append(say(f"{size} bytes, under the limit."))
     return Draft(system=ENGINEER, task=task, steps=out)
 
@@ -2847,26 +2320,11 @@ def hh_write_similar(r: random.Random, v: int) -> Draft:
         out.append(say("Eleven path files, lint is clean."))
     elif v == 1:
         task = "Make a unit card (markdown) for each of the chess openings in the list."
-        names = [
-            "Italian",
-            "Spanish",
-            "Scotch",
-            "French",
-            "Caro-Kann",
-            "Pirc",
-            "Dutch",
-            "Grunfeld",
-            "Benoni",
-            "Reti",
-        ]
+        names = ["Italian", "Spanish", "Scotch", "French", "Caro-Kann", "Pirc", "Dutch", "Grunfeld", "Benoni", "Reti"]
         names += ["English", "Catalan", "London", "Vienna", "Alekhine"]
         for n in names:
             body = f"# {n}\n\nMoves: 1. {r.choice(['e4', 'd4', 'c4', 'Nf3'])} ...\nIdea: {alnum(r, 8)}\n"
-            out.append(
-                one(
-                    maybe(r, f"{n}."), call("create", path=f"cards/{n.lower()}.md", file_text=body), "created"
-                )
-            )
+            out.append(one(maybe(r, f"{n}."), call("create", path=f"cards/{n.lower()}.md", file_text=body), "created"))
         out.append(say("15 cards written."))
     elif v == 2:
         task = "Add a .gitkeep to every year folder of the archive."
@@ -2878,19 +2336,10 @@ def hh_write_similar(r: random.Random, v: int) -> Draft:
         for k in range(1, 15):
             unit = f"[Unit]\nDescription=Sensor {k}\n[Service]\nExecStart=/usr/bin/reader --port {7000 + k}\n"
             out.append(
-                one(
-                    "",
-                    call("write_remote", host="pi", path=f"/etc/systemd/system/sensor{k}.service", data=unit),
-                    "ok",
-                )
+                one("", call("write_remote", host="pi", path=f"/etc/systemd/system/sensor{k}.service", data=unit), "ok")
             )
             out.append(
-                one(
-                    "",
-                    call("ssh", host="pi", command=f"systemctl enable --now sensor{k}"),
-                    "",
-                    secs=rs(r, 1, 3),
-                )
+                one("", call("ssh", host="pi", command=f"systemctl enable --now sensor{k}"), "", secs=rs(r, 1, 3))
             )
         out.append(say("All 14 readers are up."))
     return Draft(system=ENGINEER, task=task, steps=out)
@@ -2902,9 +2351,7 @@ def hh_bulk(r: random.Random, v: int) -> Draft:
     if v == 0:
         task = "Enter the field measurements into the lab database."
         for k in range(21):
-            c = call(
-                "add_measurement", site=r.choice("ABCD"), depth_m=k * 5, salinity=round(r.uniform(33, 36), 2)
-            )
+            c = call("add_measurement", site=r.choice("ABCD"), depth_m=k * 5, salinity=round(r.uniform(33, 36), 2))
             out.append(one("", c, "1 document inserted", secs=rs(r, 0.6, 1.8)))
         out.append(say("21 measurements entered."))
     elif v == 1:
@@ -2919,20 +2366,13 @@ def hh_bulk(r: random.Random, v: int) -> Draft:
             day = f"2025-{6 + k // 8:02d}-{k % 8 * 3 + 1:02d}"
             title = r.choice(["Story hour", "Book club", "Film night", "Author talk"])
             out.append(
-                one(
-                    "",
-                    call("calendar_create_event", title=title, date=day, time="18:00"),
-                    "Event created.",
-                    secs=2.0,
-                )
+                one("", call("calendar_create_event", title=title, date=day, time="18:00"), "Event created.", secs=2.0)
             )
         out.append(say("16 events are in the calendar."))
     else:
         task = "Set cell values in the budget sheet from the list."
         for k in range(27):
-            c = call(
-                "set_cell", sheet="Budget", cell=f"{'BCD'[k % 3]}{k // 3 + 2}", value=r.randint(100, 9000)
-            )
+            c = call("set_cell", sheet="Budget", cell=f"{'BCD'[k % 3]}{k // 3 + 2}", value=r.randint(100, 9000))
             out.append(one("", c, "ok", secs=rs(r, 0.4, 1.0)))
         out.append(one("", call("get_cell", sheet="Budget", cell="D11"), "=SUM(D2:D10)"))
         out.append(say("27 cells are filled."))
@@ -2959,12 +2399,7 @@ def hh_flaky(r: random.Random, v: int) -> Draft:
                 )
                 out.append(one("", call("sleep", seconds=after), "", secs=float(after)))
             out.append(
-                one(
-                    "",
-                    call("geocode", address=addr),
-                    js(lat=r.uniform(43, 45), lon=r.uniform(-64, -62)),
-                    secs=2.0,
-                )
+                one("", call("geocode", address=addr), js(lat=r.uniform(43, 45), lon=r.uniform(-64, -62)), secs=2.0)
             )
             if len(out) > 30:
                 break
@@ -2973,11 +2408,7 @@ def hh_flaky(r: random.Random, v: int) -> Draft:
         task = "Start the Selenium session; the grid is slow to come up."
         for k in range(8):
             msg = r.choice(
-                [
-                    "Could not start a new session. No nodes.",
-                    "Connection refused: grid:4444",
-                    "timeout: grid:4444",
-                ]
+                ["Could not start a new session. No nodes.", "Connection refused: grid:4444", "timeout: grid:4444"]
             )
             out.append(
                 one(
@@ -2994,28 +2425,19 @@ def hh_flaky(r: random.Random, v: int) -> Draft:
     elif v == 2:
         task = "apt is locked by unattended-upgrades; install jq once it lets you."
         for k in range(9):
-            msg = (
-                f"E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process {4417} "
-                "(unattended-upgr)"
-            )
+            msg = f"E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process {4417} (unattended-upgr)"
             cmd = f"sleep {20 + k * 10}; apt-get install -y jq"
             out.append(one("", call("shell", cmd=cmd), msg, err=True, secs=22.0 + k * 10))
         out.append(one("", call("shell", cmd="apt-get install -y jq"), "Setting up jq (1.7.1) ..."))
         out.append(say("jq 1.7.1 is installed."))
     else:
-        task = (
-            "Send the nightly report through the SMTP relay. Greylisting is on, so try again later as told."
-        )
+        task = "Send the nightly report through the SMTP relay. Greylisting is on, so try again later as told."
         for k in range(7):
             c = call("send_mail", to="board@harborview.example", subject="Nightly report")
             out.append(one("", c, f"451 4.7.1 Greylisted, try again later ({hx(r, 6)})", err=True, secs=5.0))
             out.append(one("", call("wait_minutes", n=2 + k), "ok", secs=60.0 * (2 + k)))
         out.append(
-            one(
-                "",
-                call("send_mail", to="board@harborview.example", subject="Nightly report"),
-                "250 2.0.0 Ok: queued",
-            )
+            one("", call("send_mail", to="board@harborview.example", subject="Nightly report"), "250 2.0.0 Ok: queued")
         )
         out.append(say("The report is sent."))
     return Draft(system=(SCIENTIST, ENGINEER, SRE, CLERK)[v], task=task, steps=out)
@@ -3031,12 +2453,7 @@ def hh_reread(r: random.Random, v: int) -> Draft:
             p = k % 5
             new = f"Paragraph {p}: " + " ".join(alnum(r, r.randint(3, 8)) for _ in range(7))
             out.append(
-                one(
-                    "",
-                    call("replace_paragraph", doc="letter.docx", index=p, text=new),
-                    "replaced",
-                    secs=rs(r, 6, 12),
-                )
+                one("", call("replace_paragraph", doc="letter.docx", index=p, text=new), "replaced", secs=rs(r, 6, 12))
             )
             paras[p] = new
             out.append(one("", call("get_document", doc="letter.docx"), "\n\n".join(paras), secs=2.0))
@@ -3050,11 +2467,7 @@ def hh_reread(r: random.Random, v: int) -> Draft:
             tab[h] = f"{r.randint(0, 59)} {h} * * * job-{h}"
             cmd = f"crontab -l | sed 's/^.* \\({h} \\* \\* \\* job\\)/{tab[h].split()[0]} \\1/' | crontab -"
             out.append(one("", call("shell", cmd=cmd), "", secs=3.0))
-            out.append(
-                one(
-                    maybe(r, "Checking the table."), call("shell", cmd="crontab -l"), "\n".join(tab), secs=2.0
-                )
-            )
+            out.append(one(maybe(r, "Checking the table."), call("shell", cmd="crontab -l"), "\n".join(tab), secs=2.0))
         out.append(say("No collisions are left."))
     elif v == 2:
         task = "Refactor checkout.ts step by step; view it after every step."
@@ -3070,12 +2483,9 @@ def hh_reread(r: random.Random, v: int) -> Draft:
             )
             out.append(one("", c, "The file checkout.ts has been edited.", secs=rs(r, 5, 10)))
             body = (
-                f"// {size} lines\nexport function {alnum(r, 7)}() {{ ... }}\nexport function "
-                f"{alnum(r, 7)}() {{ ... }}"
+                f"// {size} lines\nexport function {alnum(r, 7)}() {{ ... }}\nexport function {alnum(r, 7)}() {{ ... }}"
             )
-            out.append(
-                one("", call("str_replace_editor", command="view", path="checkout.ts"), body, secs=2.0)
-            )
+            out.append(one("", call("str_replace_editor", command="view", path="checkout.ts"), body, secs=2.0))
         out.append(say(f"checkout.ts is down to {size} lines."))
     else:
         task = "Solve the sudoku in grid.txt; write one digit at a time and look at the grid."
@@ -3083,16 +2493,9 @@ def hh_reread(r: random.Random, v: int) -> Draft:
         for k in range(14):
             y, x, d = r.randrange(6), r.randrange(6), r.randint(1, 6)
             grid[y][x] = str(d)
+            out.append(one("", call("set_digit", row=y + 1, col=x + 1, digit=d, move=k), "ok", secs=rs(r, 3, 8)))
             out.append(
-                one("", call("set_digit", row=y + 1, col=x + 1, digit=d, move=k), "ok", secs=rs(r, 3, 8))
-            )
-            out.append(
-                one(
-                    "",
-                    call("show_grid"),
-                    "\n".join(" ".join(row) for row in grid) + f"\nmoves {k + 1}",
-                    secs=1.0,
-                )
+                one("", call("show_grid"), "\n".join(" ".join(row) for row in grid) + f"\nmoves {k + 1}", secs=1.0)
             )
         out.append(say("That's as far as single candidates go."))
     return Draft(system=(CLERK, SRE, ENGINEER, SCIENTIST)[v], task=task, steps=out)
@@ -3116,9 +2519,7 @@ def hh_ab(r: random.Random, v: int) -> Draft:
             out.append(one("", call("run_sql", database="lib", sql=ddl), "OK", secs=2.0))
             ms = r.uniform(2, 3) if on else r.uniform(80, 95)
             q = "EXPLAIN ANALYZE SELECT * FROM loans WHERE due < now()"
-            out.append(
-                one("", call("run_sql", database="lib", sql=q), f"Execution Time: {ms:.3f} ms", secs=2.0)
-            )
+            out.append(one("", call("run_sql", database="lib", sql=q), f"Execution Time: {ms:.3f} ms", secs=2.0))
         out.append(say("With the index it takes 2 to 3 ms, without it over 80."))
     elif v == 2:
         task = "Blind tasting protocol: read me sample X or Y, I rate them, you note it."
@@ -3139,14 +2540,7 @@ def hh_ab(r: random.Random, v: int) -> Draft:
         for _ in range(8):
             for m, base in (("small", 0.4), ("large", 1.9)):
                 res = js(model=m, latency_s=round(base + r.uniform(0, 0.3), 3), tokens=64)
-                out.append(
-                    one(
-                        "",
-                        call("complete", model=m, prompt="Name a bird.", max_tokens=64),
-                        res,
-                        secs=base + 1,
-                    )
-                )
+                out.append(one("", call("complete", model=m, prompt="Name a bird.", max_tokens=64), res, secs=base + 1))
         out.append(say("The small model is about four times as fast."))
     return Draft(system=(SRE, SRE, CLERK, SCIENTIST)[v], task=task, steps=out)
 
@@ -3155,35 +2549,11 @@ def hh_chat_repeat(r: random.Random, v: int) -> Draft:
     """Held: a person asks similar questions again and again."""
     out: list[Step] = []
     if v == 0:
-        days = [
-            "Monday",
-            "Tuesday",
-            "Wednesday",
-            "Thursday",
-            "Friday",
-            "Saturday",
-            "Sunday",
-            "July 4",
-            "Labor Day",
-        ]
+        days = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday", "July 4", "Labor Day"]
         task = "When are you open on Monday?"
-        hours = [
-            "10 to 6",
-            "10 to 6",
-            "10 to 8",
-            "10 to 6",
-            "10 to 5",
-            "9 to 3",
-            "closed",
-            "closed",
-            "closed",
-        ]
+        hours = ["10 to 6", "10 to 6", "10 to 8", "10 to 6", "10 to 5", "9 to 3", "closed", "closed", "closed"]
         for k, d in enumerate(days):
-            ans = (
-                f"On {d} the library is open from {hours[k]}."
-                if hours[k] != "closed"
-                else f"On {d} we are closed."
-            )
+            ans = f"On {d} the library is open from {hours[k]}." if hours[k] != "closed" else f"On {d} we are closed."
             nxt = f"And on {days[k + 1]}?" if k + 1 < len(days) else ""
             out.append(say(ans, user=nxt, secs=rs(r, 8, 30)))
     elif v == 1:
@@ -3201,14 +2571,9 @@ def hh_chat_repeat(r: random.Random, v: int) -> Draft:
             "a to-do list",
         ]
         for a, img in zip(ages, images, strict=True):
-            ans = (
-                f"Think of {img}: each one holds a smaller one of the same kind, until the "
-                "smallest holds none."
-            )
+            ans = f"Think of {img}: each one holds a smaller one of the same kind, until the smallest holds none."
             out.append(say(ans, user=f"Now like I'm {a}.", secs=rs(r, 20, 60)))
-        out.append(
-            say("Recursion defines a problem by smaller instances of itself, with a base case that ends it.")
-        )
+        out.append(say("Recursion defines a problem by smaller instances of itself, with a base case that ends it."))
     elif v == 2:
         task = "I can't log in."
         users = [
@@ -3221,21 +2586,11 @@ def hh_chat_repeat(r: random.Random, v: int) -> Draft:
             "no luck",
             "Nope again",
         ]
-        tips = [
-            "check that Caps Lock is off",
-            "try your card number without spaces",
-            "clear the site's cookies",
-        ]
-        tips += [
-            "use another browser",
-            "reset the PIN by mail",
-            "wait 15 minutes, accounts lock after five tries",
-        ]
+        tips = ["check that Caps Lock is off", "try your card number without spaces", "clear the site's cookies"]
+        tips += ["use another browser", "reset the PIN by mail", "wait 15 minutes, accounts lock after five tries"]
         tips += ["check that the card hasn't expired", "turn off the VPN"]
         for tip, u in zip(tips, users, strict=True):
-            out.append(
-                say(f"Sorry about that. Could you please {tip} and try again?", user=u, secs=rs(r, 60, 200))
-            )
+            out.append(say(f"Sorry about that. Could you please {tip} and try again?", user=u, secs=rs(r, 60, 200)))
         out.append(say("I'm sorry; I've asked a colleague to look at your account. You'll get a call today."))
     else:
         task = "Translate: Where is the train station?"
@@ -3252,9 +2607,7 @@ def hh_chat_repeat(r: random.Random, v: int) -> Draft:
         ]
         pairs += [("Wo ist der Bus?", "the exit"), ("Wo ist der Ausgang?", "")]
         for german, nxt in pairs:
-            out.append(
-                say(f'In German: "{german}"', user=f"And where is {nxt}?" if nxt else "", secs=rs(r, 8, 30))
-            )
+            out.append(say(f'In German: "{german}"', user=f"And where is {nxt}?" if nxt else "", secs=rs(r, 8, 30)))
     return Draft(system=CLERK, task=task, steps=out)
 
 
@@ -3280,23 +2633,16 @@ def hh_lists(r: random.Random, v: int) -> Draft:
         rows: list[str] = []
         if v == 0:
             task, ask = "Make a birding checklist, ten per page.", "Next page."
-            rows = [
-                f"[ ] {r.choice(['common', 'gray', 'red', 'little', 'marsh'])} {b}"
-                for b in r.sample(birds, 10)
-            ]
+            rows = [f"[ ] {r.choice(['common', 'gray', 'red', 'little', 'marsh'])} {b}" for b in r.sample(birds, 10)]
         elif v == 1:
             task, ask = "Give me regex drills with solutions.", "More drills please."
             for n in range(1, 7):
                 cls = r.choice(["\\d", "\\w", "[a-f]", "[^,]"])
                 rows.append(
-                    f"Drill {turn * 6 + n}: match {r.randint(2, 9)} or more of {cls}. "
-                    f"Solution: {cls}{{{n + 1},}}"
+                    f"Drill {turn * 6 + n}: match {r.randint(2, 9)} or more of {cls}. Solution: {cls}{{{n + 1},}}"
                 )
         elif v == 2:
-            task, ask = (
-                "Write the week's menus for the canteen, then the following weeks.",
-                "And the next week?",
-            )
+            task, ask = ("Write the week's menus for the canteen, then the following weeks.", "And the next week?")
             soups = ["leek", "tomato", "lentil", "pea", "onion", "squash"]
             mains = ["pasta", "curry", "stew", "gratin", "pilaf", "tart"]
             for d in ("Mon", "Tue", "Wed", "Thu", "Fri"):
@@ -3305,9 +2651,7 @@ def hh_lists(r: random.Random, v: int) -> Draft:
             task, ask = "Suggest commit messages for the 60 cleanup commits, in groups.", "Next group."
             for _ in range(6):
                 verb = r.choice(["Remove unused", "Rename", "Inline", "Document", "Sort", "Simplify"])
-                rows.append(
-                    f"- {verb} {alnum(r, 6)} in {r.choice(['api', 'ui', 'db', 'cli'])}/{alnum(r, 4)}.ts"
-                )
+                rows.append(f"- {verb} {alnum(r, 6)} in {r.choice(['api', 'ui', 'db', 'cli'])}/{alnum(r, 4)}.ts")
         out.append(say("\n".join(rows), user=ask, secs=rs(r, 12, 60)))
     out.append(say("That completes the set."))
     return Draft(system=CLERK, task=task, steps=out)
@@ -3328,26 +2672,13 @@ def hh_pr_review(r: random.Random, v: int) -> Draft:
             d = f'module "net" {{ source = "git::.../net?ref=v{r.randint(3, 5)}.{k}" }}'
             out.append(one("", call("mr_diff", project=f"team-{alnum(r, 3)}", iid=num), d, secs=rs(r, 2, 5)))
             out.append(
-                one(
-                    "",
-                    call("mr_note", iid=num, body="Please pin the exact tag; otherwise fine."),
-                    "noted",
-                    secs=2.0,
-                )
+                one("", call("mr_note", iid=num, body="Please pin the exact tag; otherwise fine."), "noted", secs=2.0)
             )
         elif v == 1:
-            d = (
-                f"score {r.randint(5, 10)}/10, missing: "
-                f"{r.choice(['docstring', 'edge case', 'nothing', 'test'])}"
-            )
+            d = f"score {r.randint(5, 10)}/10, missing: {r.choice(['docstring', 'edge case', 'nothing', 'test'])}"
             out.append(one("", call("run_grader", mr=num), d, secs=rs(r, 6, 12)))
             out.append(
-                one(
-                    "",
-                    call("mr_comment", mr=num, text=f"Thank you for handing in! Grader says: {d}."),
-                    "ok",
-                    secs=2.0,
-                )
+                one("", call("mr_comment", mr=num, text=f"Thank you for handing in! Grader says: {d}."), "ok", secs=2.0)
             )
         elif v == 2:
             note = "Closing this for lack of activity. Feel free to reopen it, and thanks for the work!"
@@ -3364,9 +2695,7 @@ def hh_pr_review(r: random.Random, v: int) -> Draft:
             out.append(one("", call("get_change", id=num), p, secs=rs(r, 2, 6)))
             ok = r.random() < 0.7
             msg = "Meets the style guide." if ok else "Please use sentence case in headings."
-            out.append(
-                one("", call("post_review", id=num, vote=1 if ok else 0, message=msg), "posted", secs=2.0)
-            )
+            out.append(one("", call("post_review", id=num, vote=1 if ok else 0, message=msg), "posted", secs=2.0))
     out.append(say("All twelve are done."))
     return Draft(system=ENGINEER, task=task, steps=out)
 
@@ -3375,16 +2704,7 @@ def hh_todo(r: random.Random, v: int) -> Draft:
     """Held: keeping a todo list up to date between other steps."""
     plans = [
         ["Read spec", "Model types", "Parser", "Printer", "Round trip test", "Docs", "Release notes"],
-        [
-            "Book venue",
-            "Invite speakers",
-            "Flyer",
-            "Newsletter",
-            "Chairs",
-            "Projector",
-            "Snacks",
-            "Cleanup crew",
-        ],
+        ["Book venue", "Invite speakers", "Flyer", "Newsletter", "Chairs", "Projector", "Snacks", "Cleanup crew"],
         [
             "Snapshot db",
             "Upgrade replica 1",
@@ -3394,23 +2714,12 @@ def hh_todo(r: random.Random, v: int) -> Draft:
             "Vacuum",
             "Unmute alerts",
         ],
-        [
-            "Clean data",
-            "Fit baseline",
-            "Fit spline",
-            "Cross validate",
-            "Plot",
-            "Write methods",
-            "Write results",
-        ],
+        ["Clean data", "Fit baseline", "Fit spline", "Cross validate", "Plot", "Write methods", "Write results"],
     ]
     tools = [("Bash", "command"), ("send_mail", "text"), ("shell", "cmd"), ("code_execution", "code")]
-    task = [
-        "Write the INI library.",
-        "Organize the reading festival.",
-        "Upgrade Postgres.",
-        "Redo the tide analysis.",
-    ][v]
+    task = ["Write the INI library.", "Organize the reading festival.", "Upgrade Postgres.", "Redo the tide analysis."][
+        v
+    ]
     out: list[Step] = []
     tool, key = tools[v]
     for k, item in enumerate(plans[v]):
@@ -3446,16 +2755,8 @@ def lh_lead(r: random.Random, kind: str) -> list[Step]:
     """Held: two to six honest steps before a loop."""
     pools: dict[str, list[Step]] = {
         "dev": [
-            one(
-                "",
-                call("Glob", pattern="**/*.ts"),
-                "app/main.ts\napp/auth.ts\napp/auth.test.ts\nweb/index.ts",
-            ),
-            one(
-                "",
-                call("Read", file_path="app/auth.ts"),
-                "export async function login(u: string) {\n  // TODO\n}",
-            ),
+            one("", call("Glob", pattern="**/*.ts"), "app/main.ts\napp/auth.ts\napp/auth.test.ts\nweb/index.ts"),
+            one("", call("Read", file_path="app/auth.ts"), "export async function login(u: string) {\n  // TODO\n}"),
             one(
                 "The test next to it tells what is expected.",
                 call("Read", file_path="app/auth.test.ts"),
@@ -3463,19 +2764,13 @@ def lh_lead(r: random.Random, kind: str) -> list[Step]:
             ),
             one("", call("Bash", command="node --version"), "v20.11.1"),
             one("", call("Bash", command="git diff --stat"), ""),
-            one(
-                "",
-                call("Grep", pattern="session", path="app"),
-                "app/main.ts:8: import session from './session'",
-            ),
+            one("", call("Grep", pattern="session", path="app"), "app/main.ts:8: import session from './session'"),
         ],
         "infra": [
             one("", call("shell", cmd="hostname"), "bastion-2"),
             one("", call("shell", cmd="systemctl --failed"), "● relay.service loaded failed"),
             one(
-                "relay.service it is.",
-                call("shell", cmd="systemctl cat relay"),
-                "[Service]\nExecStart=/opt/relay/run",
+                "relay.service it is.", call("shell", cmd="systemctl cat relay"), "[Service]\nExecStart=/opt/relay/run"
             ),
             one("", call("shell", cmd="ls -l /opt/relay"), "-rw-r--r-- 1 root root 911 run"),
             one("", call("shell", cmd="free -m | sed -n 2p"), "Mem: 15880 3911 8120"),
@@ -3501,11 +2796,7 @@ def lh_lead(r: random.Random, kind: str) -> list[Step]:
             one("", call("get_branch_hours", branch="main"), "10 to 6, open now"),
             one("", call("list_messages", box="desk"), "1 new: question about a book"),
             one("", call("read_message", n=1), "Hello, I have a question about my loan."),
-            one(
-                "One moment, I'll look into it.",
-                call("get_policy", topic="loans"),
-                "Loans run for three weeks.",
-            ),
+            one("One moment, I'll look into it.", call("get_policy", topic="loans"), "Loans run for three weeks."),
             one("", call("list_branches"), "main, harbor, north"),
             one("", call("get_notice", id=12), "The north branch is closed on Friday."),
         ],
@@ -3558,12 +2849,7 @@ def lh_same_call(r: random.Random, v: int) -> Draft:
 def lh_varied_error(r: random.Random, v: int) -> Draft:
     """Held: the same call failing with another error text each time."""
     lead = lh_lead(r, ("infra", "dev", "study", "desk")[v])
-    task = [
-        "Start relay.",
-        "Publish the package.",
-        "Download the 2022 survey data.",
-        "Open the shared budget file.",
-    ][v]
+    task = ["Start relay.", "Publish the package.", "Download the 2022 survey data.", "Open the shared budget file."][v]
     loop: list[Step] = []
     for k in range(r.randint(12, 22)):
         if v == 0:
@@ -3608,11 +2894,7 @@ def lh_varied_error(r: random.Random, v: int) -> Draft:
         text = spin(r, "{|Let me try that again.|I'll retry.|Trying once more.|}")
         loop.append(one(text, c, msg, err=True, secs=rs(r, 2, 8)))
     return Draft(
-        system=(SRE, ENGINEER, SCIENTIST, GUI)[v],
-        task=task,
-        steps=lead + loop,
-        loop_start=len(lead),
-        period=1,
+        system=(SRE, ENGINEER, SCIENTIST, GUI)[v], task=task, steps=lead + loop, loop_start=len(lead), period=1
     )
 
 
@@ -3632,28 +2914,16 @@ def lh_trivial_args(r: random.Random, v: int) -> Draft:
             loop.append(one("", c, "000", err=True, secs=rs(r, 1, 4)))
         elif v == 1:
             tail = ["", " ", " ;", " 2>&1", " || true", " 2>&1 | cat"][k % 6]
-            c = call(
-                "Bash",
-                command="npx tsc --noEmit app/auth.ts" + tail,
-                description=f"Compile auth, check {k + 1}",
-            )
-            loop.append(
-                one("", c, "error TS6053: File 'app/session.ts' not found.", err=True, secs=rs(r, 3, 6))
-            )
+            c = call("Bash", command="npx tsc --noEmit app/auth.ts" + tail, description=f"Compile auth, check {k + 1}")
+            loop.append(one("", c, "error TS6053: File 'app/session.ts' not found.", err=True, secs=rs(r, 3, 6)))
         elif v == 2:
             c = call("fetch", url="https://crab.example/study", note=f"attempt no. {k + 1}")
             loop.append(one(f"Attempt {k + 1}.", c, "404: page not found", err=True, secs=rs(r, 2, 5)))
         else:
             c = call("click_at", x=640 + r.randint(-3, 3), y=412 + r.randint(-3, 3))
-            loop.append(
-                one("", c, "Dialog 'Month missing' is open. Button OK is disabled.", secs=rs(r, 1, 3))
-            )
+            loop.append(one("", c, "Dialog 'Month missing' is open. Button OK is disabled.", secs=rs(r, 1, 3)))
     return Draft(
-        system=(SRE, ENGINEER, SCIENTIST, GUI)[v],
-        task=task,
-        steps=lead + loop,
-        loop_start=len(lead),
-        period=1,
+        system=(SRE, ENGINEER, SCIENTIST, GUI)[v], task=task, steps=lead + loop, loop_start=len(lead), period=1
     )
 
 
@@ -3669,9 +2939,7 @@ def lh_empty_search(r: random.Random, v: int) -> Draft:
         "relay {permission denied|EXEC 203|exec failed} {runbook|playbook|how to|wiki}",
         "{April|Apr|04/2025} {report|statement} {pdf|export|archive|}",
     ][v]
-    tool, key = [("web_search", "q"), ("Grep", "pattern"), ("wiki_search", "text"), ("find_in_app", "query")][
-        v
-    ]
+    tool, key = [("web_search", "q"), ("Grep", "pattern"), ("wiki_search", "text"), ("find_in_app", "query")][v]
     empty = ["No results.", "No files found", "Search returned 0 pages", "Nothing found"][v]
     task = [
         "What did crab trapping cost?",
@@ -3681,9 +2949,7 @@ def lh_empty_search(r: random.Random, v: int) -> Draft:
     ][v]
     loop: list[Step] = []
     for _ in range(r.randint(12, 26)):
-        text = spin(
-            r, "{|Nothing yet. Let me rephrase.|Let me broaden the search.|Let me use other keywords.}"
-        )
+        text = spin(r, "{|Nothing yet. Let me rephrase.|Let me broaden the search.|Let me use other keywords.}")
         loop.append(one(text, Call(name=tool, arguments={key: spin(r, q).strip()}), empty, secs=rs(r, 2, 6)))
     return Draft(system=SCIENTIST, task=task, steps=lead + loop, loop_start=len(lead), period=1)
 
@@ -3714,12 +2980,7 @@ def lh_restate(r: random.Random, v: int) -> Draft:
             "waiting.|Have a nice day!}"
         ),
     ]
-    task = [
-        "What happened to eelgrass?",
-        "Implement login.",
-        "Why does relay fail?",
-        "Get me April's report.",
-    ][v]
+    task = ["What happened to eelgrass?", "Implement login.", "Why does relay fail?", "Get me April's report."][v]
     lead = lh_lead(r, ("study", "dev", "infra", "desk")[v])
     push = ["", "You must call a tool or end with attempt_completion.", "continue", ""][v]
     loop = [say(spin(r, answers[v]), user=push, secs=rs(r, 3, 8)) for _ in range(r.randint(11, 18))]
@@ -3747,17 +3008,11 @@ def lh_promise(r: random.Random, v: int) -> Draft:
         ),
     ]
     task = ["Implement login.", "Fix relay.", "Table the crab numbers.", "Export April as PDF."][v]
-    push = ["Go ahead.", "", "You did not call any tool. Use one of the tools to make progress.", "continue"][
-        v
-    ]
+    push = ["Go ahead.", "", "You did not call any tool. Use one of the tools to make progress.", "continue"][v]
     lead = lh_lead(r, ("dev", "infra", "study", "desk")[v])
     loop = [say(spin(r, lines[v]), user=push, secs=rs(r, 2, 7)) for _ in range(r.randint(12, 24))]
     return Draft(
-        system=(ENGINEER, SRE, SCIENTIST, GUI)[v],
-        task=task,
-        steps=lead + loop,
-        loop_start=len(lead),
-        period=1,
+        system=(ENGINEER, SRE, SCIENTIST, GUI)[v], task=task, steps=lead + loop, loop_start=len(lead), period=1
     )
 
 
@@ -3788,13 +3043,7 @@ def lh_cycle(r: random.Random, v: int, length: int) -> Draft:
         ),
         ("Bash", {"command": "docker ps --format '{{.Names}}'"}, "web_dev_1", False, ""),
         ("Bash", {"command": "docker logs web_dev_1 --tail 1"}, "<T> restarted by policy", False, ""),
-        (
-            "Bash",
-            {"command": "ps aux | grep vite | wc -l"},
-            "3",
-            False,
-            "{How many are there?|Count the processes.}",
-        ),
+        ("Bash", {"command": "ps aux | grep vite | wc -l"}, "3", False, "{How many are there?|Count the processes.}"),
         ("Bash", {"command": "cat package.json | head -5"}, '{ "name": "web" }', False, ""),
         ("Glob", {"pattern": "*.env"}, "No files found", False, ""),
     ]
@@ -3807,13 +3056,7 @@ def lh_cycle(r: random.Random, v: int, length: int) -> Draft:
             True,
             "{Check the status.|Status?}",
         ),
-        (
-            "shell",
-            {"cmd": "journalctl -u relay -n 1 --no-pager"},
-            "<T> relay[<N>]: cannot bind 0.0.0.0:25",
-            False,
-            "",
-        ),
+        ("shell", {"cmd": "journalctl -u relay -n 1 --no-pager"}, "<T> relay[<N>]: cannot bind 0.0.0.0:25", False, ""),
         (
             "shell",
             {"cmd": "ss -ltnp | grep :25"},
@@ -3844,7 +3087,7 @@ def lh_cycle(r: random.Random, v: int, length: int) -> Draft:
         ("click", {"target": "Yearly"}, "Yearly report: 2025 is not closed", False, ""),
         ("click", {"target": "Back"}, "Accounts - Home", False, ""),
     ]
-    desk: list[Spec] = [
+    deps: list[Spec] = [
         (
             "lookup_patron",
             {"name": "E. Brandt"},
@@ -3865,15 +3108,9 @@ def lh_cycle(r: random.Random, v: int, length: int) -> Draft:
         ("get_shelf", {"shelf": "N12"}, "gap after 'Thaw'", False, ""),
         ("get_policy", {"topic": "missing"}, "Ask at the desk after 14 days.", False, ""),
         ("list_holds", {"title": "Tides"}, "[]", False, ""),
-        (
-            "read_log",
-            {"day": "today"},
-            "<N> events, none for 'Tides'",
-            False,
-            "{Any trace in the log?|Read the log.}",
-        ),
+        ("read_log", {"day": "today"}, "<N> events, none for 'Tides'", False, "{Any trace in the log?|Read the log.}"),
     ]
-    pool = (shop, host, sheet, desk)[v]
+    pool = (shop, host, sheet, deps)[v]
     k = (length + 3) % 9
     specs = (pool[k:] + pool[:k])[:length]
     lead = lh_lead(r, ("dev", "infra", "desk", "library")[v])
@@ -3881,18 +3118,9 @@ def lh_cycle(r: random.Random, v: int, length: int) -> Draft:
         lead = lead[:3]
     passes = {2: r.randint(6, 13), 3: r.randint(6, 9), 5: r.randint(5, 6), 7: 4, 9: 4}[length]
     loop = cycle([maker(r, s, 52000.0, 45.0) for s in specs], passes, extra=length // 2 if length < 7 else 0)
-    task = [
-        "Get the dev server up.",
-        "Bring relay up.",
-        "Export April's report.",
-        "Who has the book 'Tides'?",
-    ][v]
+    task = ["Get the dev server up.", "Bring relay up.", "Export April's report.", "Who has the book 'Tides'?"][v]
     return Draft(
-        system=(ENGINEER, SRE, GUI, CLERK)[v],
-        task=task,
-        steps=lead + loop,
-        loop_start=len(lead),
-        period=length,
+        system=(ENGINEER, SRE, GUI, CLERK)[v], task=task, steps=lead + loop, loop_start=len(lead), period=length
     )
 
 
@@ -3924,22 +3152,14 @@ def lh_cycle9(r: random.Random, v: int) -> Draft:
 def lh_flip_flop(r: random.Random, v: int) -> Draft:
     """Held: making the same change and taking it back."""
     lead = lh_lead(r, ("dev", "infra", "dev", "desk")[v])
-    task = [
-        "Fix the import cycle.",
-        "Tune the relay's limit.",
-        "Make login's test pass.",
-        "Set the right currency.",
-    ][v]
+    task = ["Fix the import cycle.", "Tune the relay's limit.", "Make login's test pass.", "Set the right currency."][v]
     makers: list[Callable[[int], Step]]
     if v == 0:
         on = "import { session } from './session'"
         off = "const session = await import('./session')"
         makers = [
             lambda n: one(
-                "",
-                call("Edit", file_path="app/main.ts", old_string=on, new_string=off),
-                "updated",
-                secs=rs(r, 3, 6),
+                "", call("Edit", file_path="app/main.ts", old_string=on, new_string=off), "updated", secs=rs(r, 3, 6)
             ),
             lambda n: one(
                 "Top-level await breaks; use a static import.",
@@ -3951,28 +3171,18 @@ def lh_flip_flop(r: random.Random, v: int) -> Draft:
     elif v == 1:
         makers = [
             lambda n: one(
-                maybe(r, "Too low. Raising it."),
-                call("shell", cmd="sed -i 's/^rate=.*/rate=500/' relay.conf"),
-                "",
+                maybe(r, "Too low. Raising it."), call("shell", cmd="sed -i 's/^rate=.*/rate=500/' relay.conf"), ""
             ),
+            lambda n: one("", call("shell", cmd="./relay-check"), "FAIL: queue overflow", err=True, secs=rs(r, 3, 9)),
             lambda n: one(
-                "", call("shell", cmd="./relay-check"), "FAIL: queue overflow", err=True, secs=rs(r, 3, 9)
+                maybe(r, "Too high. Lowering it."), call("shell", cmd="sed -i 's/^rate=.*/rate=100/' relay.conf"), ""
             ),
-            lambda n: one(
-                maybe(r, "Too high. Lowering it."),
-                call("shell", cmd="sed -i 's/^rate=.*/rate=100/' relay.conf"),
-                "",
-            ),
-            lambda n: one(
-                "", call("shell", cmd="./relay-check"), "FAIL: queue starved", err=True, secs=rs(r, 3, 9)
-            ),
+            lambda n: one("", call("shell", cmd="./relay-check"), "FAIL: queue starved", err=True, secs=rs(r, 3, 9)),
         ]
     elif v == 2:
         good = "return { id: u }"
         makers = [
-            lambda n: one(
-                "", call("Write", file_path="app/auth.ts", content=good), "File written", secs=rs(r, 3, 7)
-            ),
+            lambda n: one("", call("Write", file_path="app/auth.ts", content=good), "File written", secs=rs(r, 3, 7)),
             lambda n: one(
                 "",
                 call("Bash", command="npx vitest run auth"),
@@ -3988,10 +3198,7 @@ def lh_flip_flop(r: random.Random, v: int) -> Draft:
     else:
         makers = [
             lambda n: one(
-                "Setting EUR.",
-                call("set_cell", sheet="Setup", cell="B2", value="EUR"),
-                "ok",
-                secs=rs(r, 1, 3),
+                "Setting EUR.", call("set_cell", sheet="Setup", cell="B2", value="EUR"), "ok", secs=rs(r, 1, 3)
             ),
             lambda n: one("That should be CAD.", call("undo"), "undone: B2", secs=rs(r, 1, 3)),
         ]
@@ -4016,20 +3223,8 @@ def lh_ask_again(r: random.Random, v: int) -> Draft:
     replies = [
         ["Tokens.", "tokens please", "Tokens, as I said", "TOKENS", "Use tokens. Go."],
         ["Yes.", "yes, go ahead", "Yes you may", "I said yes", "YES"],
-        [
-            "2010 to 2024",
-            "2010-2024",
-            "From 2010 to 2024, like before",
-            "2010 to 2024!!",
-            "please: 2010 to 2024",
-        ],
-        [
-            "Emil Brandt",
-            "It's Emil Brandt",
-            "Emil Brandt, B-R-A-N-D-T",
-            "Brandt. Emil Brandt.",
-            "still Emil Brandt",
-        ],
+        ["2010 to 2024", "2010-2024", "From 2010 to 2024, like before", "2010 to 2024!!", "please: 2010 to 2024"],
+        ["Emil Brandt", "It's Emil Brandt", "Emil Brandt, B-R-A-N-D-T", "Brandt. Emil Brandt.", "still Emil Brandt"],
     ][v]
     task = ["Implement login.", "Fix relay.", "Sum up the surveys.", "Renew my book."][v]
     lead = lh_lead(r, ("dev", "infra", "study", "library")[v])
@@ -4038,22 +3233,13 @@ def lh_ask_again(r: random.Random, v: int) -> Draft:
         answer = replies[min(k, 4)]
         if v == 1:
             loop.append(
-                one(
-                    "",
-                    call("ask_user", prompt=spin(r, ask), choices=["yes", "no"]),
-                    answer,
-                    secs=rs(r, 5, 60),
-                )
+                one("", call("ask_user", prompt=spin(r, ask), choices=["yes", "no"]), answer, secs=rs(r, 5, 60))
             )
         else:
             intro = spin(r, "{To continue I need one detail. |Thanks! |Thank you. |}")
             loop.append(say(intro + spin(r, ask), user=answer, secs=rs(r, 5, 60)))
     return Draft(
-        system=(ENGINEER, SRE, SCIENTIST, CLERK)[v],
-        task=task,
-        steps=lead + loop,
-        loop_start=len(lead),
-        period=1,
+        system=(ENGINEER, SRE, SCIENTIST, CLERK)[v], task=task, steps=lead + loop, loop_start=len(lead), period=1
     )
 
 
@@ -4069,53 +3255,31 @@ def lh_rerun(r: random.Random, v: int) -> Draft:
             out = f" FAIL  app/auth.test.ts > login\nTypeError: login(...) is undefined\n Duration  {dur}s"
         elif v == 1:
             c = call("shell", cmd="certbot renew --cert-name relay.example")
-            out = (
-                "Failed to renew certificate relay.example: DNS problem: NXDOMAIN looking up A "
-                "for relay.example"
-            )
+            out = "Failed to renew certificate relay.example: DNS problem: NXDOMAIN looking up A for relay.example"
             dur = rs(r, 20, 31)
         elif v == 2:
-            c = call(
-                "code_execution", runtime="python", code="from model import fit\nprint(fit('cover.csv'))"
-            )
+            c = call("code_execution", runtime="python", code="from model import fit\nprint(fit('cover.csv'))")
             out = "ValueError: could not convert string to float: 'n/a'"
         else:
             c = call("Bash", command="docker build -t auth .")
             out = f"#{r.randint(7, 9)} ERROR: failed to solve: node:99-alpine: not found\n{dur}s"
         loop.append(
-            one(
-                spin(r, "{|Again.|Let me rerun it.|Perhaps it was a hiccup.|}"),
-                c,
-                out,
-                err=True,
-                secs=dur + 2,
-            )
+            one(spin(r, "{|Again.|Let me rerun it.|Perhaps it was a hiccup.|}"), c, out, err=True, secs=dur + 2)
         )
     return Draft(
-        system=(ENGINEER, SRE, SCIENTIST, ENGINEER)[v],
-        task=task,
-        steps=lead + loop,
-        loop_start=len(lead),
-        period=1,
+        system=(ENGINEER, SRE, SCIENTIST, ENGINEER)[v], task=task, steps=lead + loop, loop_start=len(lead), period=1
     )
 
 
 def lh_malformed(r: random.Random, v: int) -> Draft:
     """Held: the same malformed call, never corrected."""
     lead = lh_lead(r, ("dev", "study", "desk", "infra")[v])
-    task = [
-        "Add the session module.",
-        "Store the crab result.",
-        "Choose April.",
-        "Schedule a restart at 03:00.",
-    ][v]
+    task = ["Add the session module.", "Store the crab result.", "Choose April.", "Schedule a restart at 03:00."][v]
     loop: list[Step] = []
     for _ in range(r.randint(11, 19)):
         if v == 0:
             c = call("Edit", file_path="app/session.ts", new_string="export {}")
-            loop.append(
-                one("", c, "InputValidationError: `old_string` is required", err=True, secs=rs(r, 2, 5))
-            )
+            loop.append(one("", c, "InputValidationError: `old_string` is required", err=True, secs=rs(r, 2, 5)))
         elif v == 1:
             text = "Action: memory_store\nAction Input: key=crab, value=uproots shoots"
             push = spin(
@@ -4132,15 +3296,9 @@ def lh_malformed(r: random.Random, v: int) -> Draft:
             loop.append(one(maybe(r, "Selecting April."), c, err, err=True, secs=rs(r, 1, 4)))
         else:
             c = call("schedule", when="3 AM-ish", cmd=spin(r, "systemctl restart relay{| }"))
-            loop.append(
-                one("", c, "when: '3 AM-ish' does not match ^[0-9]{2}:[0-9]{2}$", err=True, secs=rs(r, 2, 4))
-            )
+            loop.append(one("", c, "when: '3 AM-ish' does not match ^[0-9]{2}:[0-9]{2}$", err=True, secs=rs(r, 2, 4)))
     return Draft(
-        system=(ENGINEER, SCIENTIST, GUI, SRE)[v],
-        task=task,
-        steps=lead + loop,
-        loop_start=len(lead),
-        period=1,
+        system=(ENGINEER, SCIENTIST, GUI, SRE)[v], task=task, steps=lead + loop, loop_start=len(lead), period=1
     )
 
 
@@ -4192,10 +3350,7 @@ LOOP: dict[str, tuple[Builder, Builder]] = {
 
 def transcripts(half: Half | None = None, label: Label | None = None) -> Iterator[Transcript]:
     """All transcripts, in a fixed order; optionally one half or one label only."""
-    groups: tuple[tuple[Label, dict[str, tuple[Builder, Builder]]], ...] = (
-        ("honest", HONEST),
-        ("loop", LOOP),
-    )
+    groups: tuple[tuple[Label, dict[str, tuple[Builder, Builder]]], ...] = (("honest", HONEST), ("loop", LOOP))
     halves: tuple[Half, Half] = ("dev", "held")
     for group, builders in groups:
         for c, (category, pair) in enumerate(builders.items()):
@@ -4279,13 +3434,9 @@ def problems(items: Sequence[Transcript]) -> list[str]:
             check(bool(s.text or s.calls), f"{t.id}[{k}]: empty step")
             check(s.seconds > 0, f"{t.id}[{k}]: no time passes")
             for c in s.calls:
-                check(
-                    json.loads(json.dumps(c.arguments)) == c.arguments, f"{t.id}[{k}]: arguments are not JSON"
-                )
+                check(json.loads(json.dumps(c.arguments)) == c.arguments, f"{t.id}[{k}]: arguments are not JSON")
         if t.label == "honest":
-            check(
-                t.loop_from is None and t.loop_start is None and t.period is None, f"{t.id}: honest with loop"
-            )
+            check(t.loop_from is None and t.loop_start is None and t.period is None, f"{t.id}: honest with loop")
             check(t.category == "keys_and_scrolling" or not hasty(t), f"{t.id}: repeats without waiting")
             continue
         if t.loop_from is None or t.loop_start is None or t.period is None:
@@ -4297,9 +3448,7 @@ def problems(items: Sequence[Transcript]) -> list[str]:
         check(size >= max(need, MIN_LOOP_STEPS), f"{t.id}: loop of {size} steps, period {t.period}")
         for k in range(t.loop_from, len(t.steps)):
             now, before = t.steps[k], t.steps[k - t.period]
-            check(
-                [c.name for c in now.calls] == [c.name for c in before.calls], f"{t.id}[{k}]: does not repeat"
-            )
+            check([c.name for c in now.calls] == [c.name for c in before.calls], f"{t.id}[{k}]: does not repeat")
     return found
 
 

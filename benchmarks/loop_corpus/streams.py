@@ -92,18 +92,7 @@ def hd_sql(r: random.Random) -> str:
 
 
 def hd_toc(r: random.Random) -> str:
-    words = [
-        "Setup",
-        "Wiring",
-        "Sensors",
-        "Motors",
-        "Vision",
-        "Maps",
-        "Planning",
-        "Safety",
-        "Power",
-        "Tuning",
-    ]
+    words = ["Setup", "Wiring", "Sensors", "Motors", "Vision", "Maps", "Planning", "Safety", "Power", "Tuning"]
     lines: list[str] = []
     page = 3
     for c, w in enumerate(words, 1):
@@ -116,20 +105,7 @@ def hd_toc(r: random.Random) -> str:
 
 
 def hd_css(r: random.Random) -> str:
-    names = [
-        "card",
-        "nav",
-        "hero",
-        "badge",
-        "alert",
-        "modal",
-        "table",
-        "form",
-        "list",
-        "tabs",
-        "chip",
-        "menu",
-    ]
+    names = ["card", "nav", "hero", "badge", "alert", "modal", "table", "form", "list", "tabs", "chip", "menu"]
     lines: list[str] = []
     for n in names * 4:
         for state in ("", ":hover"):
@@ -183,8 +159,7 @@ def hd_asserts(r: random.Random) -> str:
         return out
 
     return code(
-        "python",
-        ["def test_roman() -> None:"] + [f"    assert roman({n}) == '{roman(n)}'" for n in range(1, 301)],
+        "python", ["def test_roman() -> None:"] + [f"    assert roman({n}) == '{roman(n)}'" for n in range(1, 301)]
     )
 
 
@@ -218,13 +193,7 @@ def hd_dots(r: random.Random) -> str:
 
 def hd_json(r: random.Random) -> str:
     rows = [
-        {
-            "id": n,
-            "type": "point",
-            "active": True,
-            "x": round(r.uniform(0, 9), 2),
-            "y": round(r.uniform(0, 9), 2),
-        }
+        {"id": n, "type": "point", "active": True, "x": round(r.uniform(0, 9), 2), "y": round(r.uniform(0, 9), 2)}
         for n in range(60)
     ]
     return "```json\n" + json.dumps(rows, indent=1) + "\n```\n"
@@ -233,8 +202,7 @@ def hd_json(r: random.Random) -> str:
 def hd_csv(r: random.Random) -> str:
     lines = ["date,store,sku,qty,price"]
     lines += [
-        f"2025-01-{n % 28 + 1:02d},S{n % 4},SKU-{r.randint(1, 40):03d},{r.randint(1, 9)},9.99"
-        for n in range(150)
+        f"2025-01-{n % 28 + 1:02d},S{n % 4},SKU-{r.randint(1, 40):03d},{r.randint(1, 9)},9.99" for n in range(150)
     ]
     return "\n".join(lines) + "\n"
 
@@ -277,10 +245,7 @@ def hd_song(r: random.Random) -> str:
         "morning light.\nDrive, drive, drive.\n\n"
     )
     verses = [
-        (
-            "Packed up the wagon with a tent and a cake,\nleft a note on the fridge by the "
-            "picture of the lake.\n"
-        ),
+        ("Packed up the wagon with a tent and a cake,\nleft a note on the fridge by the picture of the lake.\n"),
         "Gas station coffee and a map from the war,\nyou said every mile makes you wonder what it's for.\n",
         "A trucker in Tulsa bought us eggs and a song,\nsaid he had been driving for his whole life long.\n",
         "We slept by a silo in the hum of the wires,\nwoke up to the smell of somebody's fires.\n",
@@ -299,23 +264,14 @@ def hd_changelog(r: random.Random) -> str:
         lines += [f"## 1.{n}.0", "", "### Fixed", ""]
         for _ in range(r.randint(1, 3)):
             lines.append(
-                f"- Fixed a crash in `{alnum(r, 6)}` when the input is "
-                f"{r.choice(['empty', 'huge', 'not UTF-8'])}."
+                f"- Fixed a crash in `{alnum(r, 6)}` when the input is {r.choice(['empty', 'huge', 'not UTF-8'])}."
             )
-        lines += [
-            "",
-            "### Changed",
-            "",
-            f"- Bumped `{alnum(r, 5)}` to {r.randint(1, 9)}.{r.randint(0, 20)}.",
-            "",
-        ]
+        lines += ["", "### Changed", "", f"- Bumped `{alnum(r, 5)}` to {r.randint(1, 9)}.{r.randint(0, 20)}.", ""]
     return "\n".join(lines)
 
 
 def hd_imports(r: random.Random) -> str:
-    return code(
-        "python", [f"from acme.models.{m} import {m.title()}Model" for m in (alnum(r, 8) for _ in range(65))]
-    )
+    return code("python", [f"from acme.models.{m} import {m.title()}Model" for m in (alnum(r, 8) for _ in range(65))])
 
 
 def hd_enum(r: random.Random) -> str:
@@ -328,9 +284,7 @@ def hd_hexdump(r: random.Random) -> str:
     lines: list[str] = []
     for n in range(200):
         row = "00" * 16 if 30 <= n < 110 else hx(r, 32)
-        lines.append(
-            f"{n * 16:08x}  " + " ".join(row[k : k + 2] for k in range(0, 32, 2)) + "  |................|"
-        )
+        lines.append(f"{n * 16:08x}  " + " ".join(row[k : k + 2] for k in range(0, 32, 2)) + "  |................|")
     return code("", lines)
 
 
@@ -341,29 +295,13 @@ def hd_times(r: random.Random) -> str:
 def hd_table(r: random.Random) -> str:
     lines = ["| Host | Ping | Disk | Backup | Patch |", "|---|---|---|---|---|"]
     lines += [
-        f"| web-{n:03d} | ok | ok | ok | ok |" if n != 71 else "| web-071 | ok | FULL | ok | ok |"
-        for n in range(1, 91)
+        f"| web-{n:03d} | ok | ok | ok | ok |" if n != 71 else "| web-071 | ok | FULL | ok | ok |" for n in range(1, 91)
     ]
     return "I checked all 90 hosts:\n\n" + "\n".join(lines) + "\n\nOnly web-071 needs attention.\n"
 
 
 def hd_names(r: random.Random) -> str:
-    first = [
-        "Ada",
-        "Ben",
-        "Cleo",
-        "Dov",
-        "Ema",
-        "Finn",
-        "Gia",
-        "Hugo",
-        "Ivy",
-        "Jon",
-        "Kai",
-        "Lea",
-        "Max",
-        "Nia",
-    ]
+    first = ["Ada", "Ben", "Cleo", "Dov", "Ema", "Finn", "Gia", "Hugo", "Ivy", "Jon", "Kai", "Lea", "Max", "Nia"]
     last = ["Abel", "Bauer", "Costa", "Dunn", "Engel", "Fox", "Grant", "Hale", "Ito", "Jung", "Kerr", "Lund"]
     return "\n".join(f"{n}. {r.choice(first)} {r.choice(last)}" for n in range(1, 601))
 
@@ -412,23 +350,9 @@ def hd_units(r: random.Random) -> str:
 
 
 def hd_i18n(r: random.Random) -> str:
-    keys = [
-        "save",
-        "cancel",
-        "open",
-        "close",
-        "delete",
-        "copy",
-        "print",
-        "share",
-        "undo",
-        "redo",
-        "find",
-        "help",
-    ]
+    keys = ["save", "cancel", "open", "close", "delete", "copy", "print", "share", "undo", "redo", "find", "help"]
     return "\n".join(
-        f"menu.{alnum(r, 4)}.{k}.label={k.title()}\nmenu.{alnum(r, 4)}.{k}.tooltip=Click to {k}"
-        for k in keys * 9
+        f"menu.{alnum(r, 4)}.{k}.label={k.title()}\nmenu.{alnum(r, 4)}.{k}.tooltip=Click to {k}" for k in keys * 9
     )
 
 
@@ -582,11 +506,7 @@ def hh_yaml(r: random.Random) -> str:
 
 
 def hh_counting(r: random.Random) -> str:
-    return (
-        "Counting down from 600, as you wished.\n"
-        + "\n".join(str(n) for n in range(600, -1, -1))
-        + "\nLiftoff!"
-    )
+    return "Counting down from 600, as you wished.\n" + "\n".join(str(n) for n in range(600, -1, -1)) + "\nLiftoff!"
 
 
 def hh_asserts(r: random.Random) -> str:
@@ -605,9 +525,7 @@ def hh_test_output(r: random.Random) -> str:
 
 
 def hh_matrix(r: random.Random) -> str:
-    rows = [
-        " & ".join("0" if k > i else str(r.choice([0, 1])) for k in range(28)) + r" \\" for i in range(28)
-    ]
+    rows = [" & ".join("0" if k > i else str(r.choice([0, 1])) for k in range(28)) + r" \\" for i in range(28)]
     return "$$\n\\begin{pmatrix}\n" + "\n".join(rows) + "\n\\end{pmatrix}\n$$\n"
 
 
@@ -619,39 +537,20 @@ def hh_ascii(r: random.Random) -> str:
 
 def hh_dots(r: random.Random) -> str:
     out = ["Running the suite:", ""]
-    for mod in (
-        "api",
-        "auth",
-        "books",
-        "cards",
-        "desk",
-        "events",
-        "fines",
-        "holds",
-        "loans",
-        "media",
-        "rooms",
-        "web",
-    ):
+    for mod in ("api", "auth", "books", "cards", "desk", "events", "fines", "holds", "loans", "media", "rooms", "web"):
         n = r.randint(120, 260)
         out.append(f"tests/test_{mod}.py {'.' * n}{'s' * r.randint(0, 3)}")
     return "\n".join(out) + "\n\nAll of it passed; the s are skipped ones.\n"
 
 
 def hh_json(r: random.Random) -> str:
-    items = [
-        f'  {{"sku": "{alnum(r, 8)}", "inStock": true, "warehouse": "HFX", "reorder": false}}'
-        for _ in range(70)
-    ]
+    items = [f'  {{"sku": "{alnum(r, 8)}", "inStock": true, "warehouse": "HFX", "reorder": false}}' for _ in range(70)]
     return "[\n" + ",\n".join(items) + "\n]\n"
 
 
 def hh_csv(r: random.Random) -> str:
     lines = ["station;time;level_m;wind_kn;flag"]
-    lines += [
-        f"pier4;{n // 6:02d}:{n % 6 * 10:02d};{1.2 + n % 40 / 50:.2f};{r.randint(2, 20)};ok"
-        for n in range(140)
-    ]
+    lines += [f"pier4;{n // 6:02d}:{n % 6 * 10:02d};{1.2 + n % 40 / 50:.2f};{r.randint(2, 20)};ok" for n in range(140)]
     return "\n".join(lines) + "\n"
 
 
@@ -660,8 +559,7 @@ def hh_days(r: random.Random) -> str:
     for wk in range(1, 53):
         lines.append(f"Week {wk}")
         lines += [
-            f"  {d}: early {r.choice('ABC')}, late {r.choice('DEF')}"
-            for d in ("Mon", "Tue", "Wed", "Thu", "Fri")
+            f"  {d}: early {r.choice('ABC')}, late {r.choice('DEF')}" for d in ("Mon", "Tue", "Wed", "Thu", "Fri")
         ]
     return "\n".join(lines)
 
@@ -698,10 +596,7 @@ def hh_song(r: random.Random) -> str:
     verses = [
         "The foghorn was counting and I counted along,\nit only knows one note but it makes it a song.\n\n",
         "I sold my good boots for a ticket and a pear,\nand slept on a mailbag with salt in my hair.\n\n",
-        (
-            "The captain had stories, the cook had the rum,\nand everyone had someone who said "
-            "they would come.\n\n"
-        ),
+        ("The captain had stories, the cook had the rum,\nand everyone had someone who said they would come.\n\n"),
         "They laughed at my letter, they read it aloud,\nthen one asked to hear it again from the crowd.\n\n",
         "There's ice on the railing and rust on the bell,\nand more in the cargo than I'm going to tell.\n\n",
         "I see it, I see it, a pin in the black,\nit's yours or a star's, but I'm following it back.\n\n",
@@ -723,8 +618,7 @@ def hh_changelog(r: random.Random) -> str:
 
 def hh_imports(r: random.Random) -> str:
     lines = [
-        f"import {{ {n}Icon }} from '@harbor/icons/{n.lower()}';"
-        for n in (alnum(r, 7).title() for _ in range(60))
+        f"import {{ {n}Icon }} from '@harbor/icons/{n.lower()}';" for n in (alnum(r, 7).title() for _ in range(60))
     ]
     return "Put these at the top of the file:\n\n" + code("ts", lines)
 
@@ -752,9 +646,7 @@ def hh_times(r: random.Random) -> str:
 
 def hh_table(r: random.Random) -> str:
     rows = [f"| Room {n} | yes | yes | no | {8 + n % 3}:00 to 18:00 | free |" for n in range(101, 301)]
-    return "| Room | Projector | Whiteboard | Phone | Hours | Price |\n|--|--|--|--|--|--|\n" + "\n".join(
-        rows
-    )
+    return "| Room | Projector | Whiteboard | Phone | Hours | Price |\n|--|--|--|--|--|--|\n" + "\n".join(rows)
 
 
 def hh_names(r: random.Random) -> str:
@@ -808,19 +700,7 @@ def hh_units(r: random.Random) -> str:
 
 def hh_i18n(r: random.Random) -> str:
     entries = []
-    for w in (
-        "Loan",
-        "Hold",
-        "Fine",
-        "Card",
-        "Room",
-        "Event",
-        "Branch",
-        "Author",
-        "Series",
-        "Shelf",
-        "Notice",
-    ):
+    for w in ("Loan", "Hold", "Fine", "Card", "Room", "Event", "Branch", "Author", "Series", "Shelf", "Notice"):
         for form in ("title", "empty", "loading", "error", "confirm"):
             entries.append(f'msgid "{w.lower()}.{form}"\nmsgstr "{w}: {form}"\n')
     return "\n".join(entries)
@@ -1121,9 +1001,7 @@ def dh_three_items(r: random.Random, v: int) -> tuple[str, str]:
 
 def dh_word(r: random.Random, v: int) -> tuple[str, str]:
     word = ("very ", "index, ", "on and ")[v]
-    return HELD_INTROS[v] + ("We are ", "Use an ", "The ferry went ")[v], fill(
-        r, lambda n: word, 2_000, 8_000
-    )
+    return HELD_INTROS[v] + ("We are ", "Use an ", "The ferry went ")[v], fill(r, lambda n: word, 2_000, 8_000)
 
 
 def dh_function(r: random.Random, v: int) -> tuple[str, str]:
@@ -1194,9 +1072,7 @@ def dh_chars(r: random.Random, v: int) -> tuple[str, str]:
 
 def dh_rows(r: random.Random, v: int) -> tuple[str, str]:
     row = ("AC 613,YHZ,delayed,2:50\n", "  due timestamptz NOT NULL,\n", "MARTA: (looks at the water)\n")[v]
-    return HELD_INTROS[v] + ("flight,to,state,delay\n", "CREATE TABLE loans (\n", "")[v], fill(
-        r, lambda n: row
-    )
+    return HELD_INTROS[v] + ("flight,to,state,delay\n", "CREATE TABLE loans (\n", "")[v], fill(r, lambda n: row)
 
 
 def dh_sections(r: random.Random, v: int) -> tuple[str, str]:

@@ -123,8 +123,7 @@ def train(folder: Path, tokenizer: Tokenizer, rows: list[dict], *, outputs: int,
     epochs = [[row for row in rows if row["label"] or random.random() < KEEP] for _ in range(EPOCHS)]
     steps = sum(math.ceil(len(epoch) / BATCH) for epoch in epochs)
     schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer,
-        lambda step: min(1, step / max(1, WARMUP * steps)) * max(0.0, 1 - step / steps),
+        optimizer, lambda step: min(1, step / max(1, WARMUP * steps)) * max(0.0, 1 - step / steps)
     )
     model.train()
     for number, epoch in enumerate(epochs):
@@ -184,9 +183,7 @@ def main(folder: Path, out: Path) -> None:
         print(f"class {label}: {len(rows)} rows, AUC {area(scores, truth):.4f}")
         for bar in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
             taken = [right for value, right in zip(scores, truth, strict=True) if value >= bar]
-            print(
-                f"  at {bar}: precision {sum(taken) / max(1, len(taken)):.3f}, recall {sum(taken) / sum(truth):.3f}"
-            )
+            print(f"  at {bar}: precision {sum(taken) / max(1, len(taken)):.3f}, recall {sum(taken) / sum(truth):.3f}")
     if FINAL:
         save(train(folder, tokenizer, rows, outputs=outputs, seed=0), out / "adapter.safetensors")
 

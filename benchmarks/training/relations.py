@@ -16,27 +16,23 @@ from tempfile import gettempdir
 
 import numpy as np
 
-from festinger.embedding.embedder import Supplies
-from festinger.embedding.profiles import Purpose
+from festinger.embedding.embedder import EmbedderOptions
+from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.embedding.registry import open_embedder
 from festinger.judge.model import Relation
 from festinger.judge.pair_reader import CLASSES, MOST, pair_text
 
 DATA = Path(__file__).with_name("relations.jsonl")
 FOLDS = 10
-LISTS = {
-    "repeats": Relation.SAME,
-    "replaces": Relation.UPDATE,
-    "contradicts": Relation.CONTRADICTS,
-}
+LISTS = {"repeats": Relation.SAME, "replaces": Relation.UPDATE, "contradicts": Relation.CONTRADICTS}
 
 
 async def pairs() -> AsyncIterator[dict[str, object]]:
-    embedder = await open_embedder("onnx:all-minilm-l6-v2", Supplies(offline=True, models=Path(gettempdir())))
+    embedder = await open_embedder("onnx:all-minilm-l6-v2", EmbedderOptions(offline=True, models=Path(gettempdir())))
     for number, line in enumerate(DATA.read_text(encoding="utf-8").splitlines()):
         person = json.loads(line)
         notes, statements = person["memories"], person["statements"]
-        vectors = await embedder.embed([*notes, *(each["text"] for each in statements)], Purpose.COMPARE)
+        vectors = await embedder.embed([*notes, *(each["text"] for each in statements)], EmbeddingPurpose.COMPARE)
         nearness = np.asarray(vectors[len(notes) :]) @ np.asarray(vectors[: len(notes)]).T
         for statement, row in zip(statements, nearness, strict=True):
             relations = {place: name for key, name in LISTS.items() for place in statement[key]}

@@ -107,9 +107,7 @@ def cross_validate(rows: Rows) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dry-run", action="store_true", help="only cross-validate")
     parser.add_argument("--export", type=Path, help="only write the clauses for `encoder.py` to this file")
     given = parser.parse_args()
@@ -120,9 +118,7 @@ def main() -> None:
     cross_validate(rows)
     if not given.dry_run:
         weights = train(rows)
-        kept = sorted(
-            (name, value) for name, value in weights.items() if name == BIAS or abs(value) >= SMALLEST
-        )
+        kept = sorted((name, value) for name, value in weights.items() if name == BIAS or abs(value) >= SMALLEST)
         target = Path(str(files("festinger.memory.extract").joinpath(WEIGHTS)))
         target.write_text("".join(f"{name}\t{value:.3f}\n" for name, value in kept), encoding="utf-8")
         print(f"wrote {len(kept)} weights")

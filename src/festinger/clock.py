@@ -29,8 +29,7 @@ def aware(at: datetime) -> datetime:
     """`at` in UTC. A naive datetime is refused at every border: nobody can say which moment it means."""
     if at.tzinfo is None or at.utcoffset() is None:
         raise BadInput(
-            f"`{at.isoformat()}` has no time zone.",
-            hint="Add one, for example `2026-01-05T12:00:00+00:00`.",
+            f"`{at.isoformat()}` has no time zone.", hint="Add one, for example `2026-01-05T12:00:00+00:00`."
         )
     return at.astimezone(UTC)
 

@@ -97,12 +97,7 @@ class FestingerError(Exception):
 
     def as_json(self, request_id: str | None = None) -> dict[str, Any]:
         """The body that every HTTP door answers with."""
-        body: dict[str, Any] = {
-            "name": self.name,
-            "message": self.message,
-            "hint": self.hint,
-            "request_id": request_id,
-        }
+        body: dict[str, Any] = {"name": self.name, "message": self.message, "hint": self.hint, "request_id": request_id}
         if self.details:
             body["details"] = self.details
         return {"error": body}
@@ -347,8 +342,7 @@ class PartlyEmbedded(ProviderRefused):
         self.failures = failures
         first = next(iter(failures.values()))
         super().__init__(
-            f"{len(failures)} of {len(vectors)} texts could not be embedded: {first.message}",
-            places=sorted(failures),
+            f"{len(failures)} of {len(vectors)} texts could not be embedded: {first.message}", places=sorted(failures)
         )
 
 

@@ -108,8 +108,7 @@ def prefix(text: str) -> str:
     is_one = _HEX.fullmatch(digits) and PREFIX_CHARS <= len(digits) <= ID_CHARS
     if not is_one or lowered.rstrip("-") not in (digits, dashed):
         raise BadInput(
-            f"`{text[:64]}` is not an id.",
-            hint=f"Give the whole id or at least its first {PREFIX_CHARS} characters.",
+            f"`{text[:64]}` is not an id.", hint=f"Give the whole id or at least its first {PREFIX_CHARS} characters."
         )
     return dashed
 

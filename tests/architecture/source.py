@@ -34,9 +34,7 @@ class Module:
         return f"{self.name}:{getattr(node, 'lineno', 1)}"
 
     def functions(self) -> Iterator[Function]:
-        return (
-            node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        )
+        return (node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
     def calls(self) -> Iterator[tuple[str, ast.Call]]:
         """Every call with its dotted name as written: `datetime.now`, `print`, `.sleep` on something computed."""

@@ -13,7 +13,7 @@ import psycopg
 from tests.architecture.source import PACKAGE
 
 from festinger.store.queries import Query, queries_of
-from festinger.store.vectors import VectorModel, for_model
+from festinger.store.vectors import VectorModel, bind_model
 
 UNPLANNED = {
     "jobs.listen_index": "turns hearing on",
@@ -87,7 +87,7 @@ def plannable() -> list[Query]:
 
 def plan(connection: psycopg.Connection[Any], query: Query) -> Plan:
     """The generic plan of a query; a statement that does not fit the schema raises here."""
-    filled = for_model(query, SOME_MODEL) if DISTANCE.search(query.sql) and "{" in query.sql else query
+    filled = bind_model(query, SOME_MODEL) if DISTANCE.search(query.sql) and "{" in query.sql else query
     statement = f"explain (generic_plan, verbose, format json) {filled.positional}"
     row = connection.execute(statement.encode()).fetchone()
     assert row is not None
@@ -117,14 +117,6 @@ def _nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _conditions(node: dict[str, Any]) -> Iterator[str]:
-    for name in (
-        "Index Cond",
-        "Recheck Cond",
-        "Filter",
-        "Hash Cond",
-        "Merge Cond",
-        "Join Filter",
-        "Conflict Filter",
-    ):
+    for name in ("Index Cond", "Recheck Cond", "Filter", "Hash Cond", "Merge Cond", "Join Filter", "Conflict Filter"):
         if name in node:
             yield node[name]

@@ -67,9 +67,7 @@ def test_data_and_key_lie_on_volumes_of_their_own():
 
 
 def test_no_layer_holds_a_secret():
-    assert [
-        line for word, line in instructions() if word in ("ENV", "ARG") and SECRET_WORDS.search(line)
-    ] == []
+    assert [line for word, line in instructions() if word in ("ENV", "ARG") and SECRET_WORDS.search(line)] == []
 
 
 def test_everything_in_the_image_comes_from_the_locks():

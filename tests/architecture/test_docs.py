@@ -61,18 +61,13 @@ def pages_of_ours() -> list[Path]:
     return [
         path
         for path in tracked_files()
-        if path.suffix == ".md"
-        and (path.parent == ROOT or DOCS in path.parents)
-        and DOCS / "spec" not in path.parents
+        if path.suffix == ".md" and (path.parent == ROOT or DOCS in path.parents) and DOCS / "spec" not in path.parents
     ]
 
 
 def examples() -> list[tuple[str, str]]:
     return [
-        (
-            f"{path.relative_to(ROOT).as_posix()}:{path.read_text()[: block.start()].count(chr(10)) + 1}",
-            block["code"],
-        )
+        (f"{path.relative_to(ROOT).as_posix()}:{path.read_text()[: block.start()].count(chr(10)) + 1}", block["code"])
         for path in pages_of_ours()
         for block in FENCE.finditer(path.read_text())
         if block["info"].split() == ["python", "test"]
@@ -82,9 +77,7 @@ def examples() -> list[tuple[str, str]]:
 def broken_links(path: Path) -> list[str]:
     text = FENCE.sub("", path.read_text())
     targets = [found["target"] for found in LINK.finditer(text)]
-    return [
-        f"{path.relative_to(ROOT)} → {target}" for target in targets if not _leads_somewhere(path, target)
-    ]
+    return [f"{path.relative_to(ROOT)} → {target}" for target in targets if not _leads_somewhere(path, target)]
 
 
 def _leads_somewhere(page: Path, target: str) -> bool:
@@ -132,9 +125,7 @@ def test_the_rendered_pages_are_what_the_code_says():
     renders = {**reference.pages(), **reference.rooms_own_pages(), "README.md": reference.index_page}
     written = {path.name: path.read_text() for path in (DOCS / "reference").glob("*.md")}
 
-    assert [name for name, render in renders.items() if written.get(name) != render()] == [], (
-        "run `make docs`"
-    )
+    assert [name for name, render in renders.items() if written.get(name) != render()] == [], "run `make docs`"
 
 
 @pytest.mark.requirement("X-113")
@@ -149,9 +140,7 @@ def test_every_command_event_and_table_stands_in_the_reference():
 
 
 @pytest.mark.requirement("X-113")
-@pytest.mark.parametrize(
-    ("page", "names"), [("errors.md", names_of_errors), ("metrics.md", names_of_metrics)]
-)
+@pytest.mark.parametrize(("page", "names"), [("errors.md", names_of_errors), ("metrics.md", names_of_metrics)])
 def test_every_error_and_metric_stands_on_its_page(page: str, names):
     path = DOCS / "reference" / page
     written = path.read_text() if path.exists() else " ".join(names())
@@ -170,11 +159,7 @@ def test_every_word_of_the_design_has_one_line_in_the_glossary():
 @pytest.mark.requirement("U-77")
 def test_docs_and_templates_use_our_word_for_each_thing():
     ours = set(pages_of_ours())
-    texts = {
-        path: path.read_text()
-        for path in tracked_files()
-        if path.suffix in (".html", ".jinja") or path in ours
-    }
+    texts = {path: path.read_text() for path in tracked_files() if path.suffix in (".html", ".jinja") or path in ours}
     found = [
         f"{path.relative_to(ROOT)}: “{other}” is called {word} here"
         for path, text in texts.items()
@@ -208,12 +193,8 @@ def test_every_page_is_reached_from_the_first_one():
         if page in reached or page.suffix != ".md":
             continue
         reached.add(page)
-        targets = [
-            found["target"].partition("#")[0] for found in LINK.finditer(FENCE.sub("", page.read_text()))
-        ]
-        waiting += [
-            (page.parent / name).resolve() for name in targets if name and not re.match(r"[a-z]+:", name)
-        ]
+        targets = [found["target"].partition("#")[0] for found in LINK.finditer(FENCE.sub("", page.read_text()))]
+        waiting += [(page.parent / name).resolve() for name in targets if name and not re.match(r"[a-z]+:", name)]
 
     assert [str(page.relative_to(ROOT)) for page in pages_of_ours() if page not in reached] == []
 
@@ -221,11 +202,7 @@ def test_every_page_is_reached_from_the_first_one():
 @pytest.mark.requirement("X-113")
 @pytest.mark.parametrize(("place", "code"), [pytest.param(*one, id=one[0]) for one in examples()])
 def test_an_example_runs(place: str, code: str, tmp_path: Path, database_url: str):
-    home = {
-        "HOME": str(tmp_path),
-        "FESTINGER_HOME": str(tmp_path / "home"),
-        "FESTINGER_DATABASE_URL": database_url,
-    }
+    home = {"HOME": str(tmp_path), "FESTINGER_HOME": str(tmp_path / "home"), "FESTINGER_DATABASE_URL": database_url}
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
         cwd=tmp_path,
@@ -246,9 +223,7 @@ def test_every_command_that_a_page_shows_exists():
     known = {command.path for command in reference.commands()}
     shown = {name: path for path in pages_of_ours() for name in commands_in(path.read_text())}
 
-    assert {
-        name: str(path.relative_to(ROOT)) for name, path in shown.items() if not exists(name, known)
-    } == {}
+    assert {name: str(path.relative_to(ROOT)) for name, path in shown.items() if not exists(name, known)} == {}
 
 
 def test_every_task_that_a_page_shows_exists():
@@ -288,9 +263,7 @@ def test_the_first_page_says_what_it_is_how_to_start_and_what_is_missing():
 def test_the_security_page_says_how_to_report_what_counts_and_what_is_known():
     text = (ROOT / "SECURITY.md").read_text()
 
-    assert [
-        title for title in ("Reporting", "In scope", "Known limits") if f"\n## {title}\n" not in text
-    ] == []
+    assert [title for title in ("Reporting", "In scope", "Known limits") if f"\n## {title}\n" not in text] == []
     assert [who for who in ("same user", "root", "upstream") if who not in text] == []
 
 

@@ -12,11 +12,7 @@ from tests.architecture.source import PACKAGE, ROOT
 
 LINT = "from importlinter.cli import lint_imports_command; lint_imports_command()"
 
-MAY_USE = {
-    "psycopg": {"store"},
-    "http-clients": {"embedding", "llm", "proxy", "bench"},
-    "typer": {"cli"},
-}
+MAY_USE = {"psycopg": {"store"}, "http-clients": {"embedding", "llm", "proxy", "bench"}, "typer": {"cli"}}
 """The rooms that each forbidding contract leaves free."""
 
 
@@ -86,8 +82,6 @@ def test_a_library_that_belongs_to_one_room_is_forbidden_in_all_others(contract:
 
 
 def test_every_room_of_the_package_stands_in_the_layers():
-    there = {
-        path.name.removesuffix(".py") for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()
-    }
+    there = {path.name.removesuffix(".py") for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()}
 
     assert there - {"__init__", "__main__", "__pycache__"} == rooms()

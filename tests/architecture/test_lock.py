@@ -23,9 +23,7 @@ FETCHING = re.compile(
 )
 """Words that name a place to fetch packages from; written in parts, so that this line is not one of them."""
 
-PINNED = re.compile(
-    r"^(?P<name>[a-z0-9][a-z0-9.-]*)==(?P<version>\S+?)(?: ; (?P<marker>[^\\]+?))? \\$", re.MULTILINE
-)
+PINNED = re.compile(r"^(?P<name>[a-z0-9][a-z0-9.-]*)==(?P<version>\S+?)(?: ; (?P<marker>[^\\]+?))? \\$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +74,7 @@ def test_the_lock_covers_what_the_project_declares(lock: str, extra: str | None)
     missing = [
         str(wanted)
         for wanted in declared(extra=extra)
-        if (pin := held.get(canonicalize_name(wanted.name))) is None
-        or not wanted.specifier.contains(pin.version)
+        if (pin := held.get(canonicalize_name(wanted.name))) is None or not wanted.specifier.contains(pin.version)
     ]
 
     assert missing == []
@@ -118,12 +115,7 @@ def test_no_lock_holds_an_address(path: Path):
 @pytest.mark.requirement("F-101")
 def test_an_audit_that_cannot_run_says_so():
     done = subprocess.run(
-        ["make", "--silent", "audit"],
-        cwd=ROOT,
-        env={"PATH": os.defpath},
-        capture_output=True,
-        text=True,
-        check=False,
+        ["make", "--silent", "audit"], cwd=ROOT, env={"PATH": os.defpath}, capture_output=True, text=True, check=False
     )
 
     assert done.stdout == "audit not run: no database (pip-audit is not installed)\n"
@@ -133,9 +125,7 @@ def test_installing_checks_hashes_and_builds_nothing_from_source():
     makefile = (ROOT / "Makefile").read_text()
     locked_install = next(line for line in makefile.splitlines() if line.startswith("LOCKED :="))
 
-    assert all(
-        option in locked_install for option in ("--require-hashes", "--no-deps", "--only-binary :all:")
-    )
+    assert all(option in locked_install for option in ("--require-hashes", "--no-deps", "--only-binary :all:"))
 
 
 def _lines(path: Path) -> list[str]:

@@ -16,9 +16,7 @@ REMOVES = re.compile(
     r"\s*(?:drop|delete|truncate|revoke)\b|\s*alter\b.*\b(?:drop|rename|type|set\s+not\s+null)\b",
     re.DOTALL | re.IGNORECASE,
 )
-ONLY_REMOVES = re.compile(
-    r"\s*(?:drop|delete)\b|\s*alter\b.*\b(?:drop|set\s+not\s+null)\b", re.DOTALL | re.IGNORECASE
-)
+ONLY_REMOVES = re.compile(r"\s*(?:drop|delete)\b|\s*alter\b.*\b(?:drop|set\s+not\s+null)\b", re.DOTALL | re.IGNORECASE)
 
 
 def statements(text: str) -> list[str]:

@@ -27,9 +27,7 @@ PUBLIC = (
 )
 """The names of the public door. It grows to the twenty of U-01 as the rooms behind them are built."""
 
-HEAVY = frozenset(
-    ["anthropic", "google.genai", "mcp", "onnxruntime", "openai", "pydantic_ai", "typer", "uvicorn"]
-)
+HEAVY = frozenset(["anthropic", "google.genai", "mcp", "onnxruntime", "openai", "pydantic_ai", "typer", "uvicorn"])
 """Libraries that only some doors need; importing the package must not wait for them."""
 
 WATCHED_IMPORT = """

@@ -10,15 +10,7 @@ import psycopg
 import pytest
 from tests import database
 from tests.architecture.source import PACKAGE, Module, dotted, package_modules
-from tests.architecture.statements import (
-    DISTANCE,
-    UNPLANNED,
-    Plan,
-    every_query,
-    full_name,
-    plan,
-    plannable,
-)
+from tests.architecture.statements import DISTANCE, UNPLANNED, Plan, every_query, full_name, plan, plannable
 from tests.architecture.tables import ACROSS_SPACES, ENGINE, WITHOUT_SPACE, owner
 
 from festinger.store.queries import Query
@@ -61,9 +53,7 @@ def plans(planner: Callable[[Query], Plan]) -> list[Plan]:
 
 @pytest.mark.requirement("X-29")
 @pytest.mark.parametrize("query", plannable(), ids=full_name)
-def test_every_named_query_has_a_plan_on_the_migrated_schema(
-    planner: Callable[[Query], Plan], query: Query
-) -> None:
+def test_every_named_query_has_a_plan_on_the_migrated_schema(planner: Callable[[Query], Plan], query: Query) -> None:
     assert planner(query).query == query
 
 
@@ -93,9 +83,7 @@ def is_sql(text: str) -> bool:
 
 @pytest.mark.requirement("X-29")
 def test_no_statement_stands_in_python() -> None:
-    found = [
-        module.at(node) for module in package_modules() for node, text in strings(module) if is_sql(text)
-    ]
+    found = [module.at(node) for module in package_modules() for node, text in strings(module) if is_sql(text)]
 
     assert found == []
 
@@ -121,15 +109,7 @@ def test_the_scan_knows_a_statement(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "select",
-        "Select one of these.",
-        "update",
-        "set by the environment",
-        "create",
-        "with",
-        "Delete it from there.",
-    ],
+    ["select", "Select one of these.", "update", "set by the environment", "create", "with", "Delete it from there."],
 )
 def test_the_scan_knows_a_sentence(text: str) -> None:
     assert not is_sql(text)
@@ -257,9 +237,7 @@ def test_a_query_that_is_excused_from_naming_a_space_needs_it(plans: list[Plan])
         ("select id from run", []),
     ],
 )
-def test_the_scan_sees_a_table_that_is_read_across_spaces(
-    run_folder: Path, text: str, expected: list[str]
-) -> None:
+def test_the_scan_sees_a_table_that_is_read_across_spaces(run_folder: Path, text: str, expected: list[str]) -> None:
     query = Query(room="test", name="x", purpose="x", sql=text)
     with psycopg.connect(database.server_url(run_folder, database.TEMPLATE)) as connection:
         assert strays(plan(connection, query)) == expected

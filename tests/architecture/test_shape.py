@@ -6,19 +6,7 @@ import re
 import pytest
 from tests.architecture.source import Module, package_modules
 
-NAMELESS = frozenset(
-    [
-        "util",
-        "utils",
-        "helper",
-        "helpers",
-        "common",
-        "manager",
-        "managers",
-        "base",
-        "misc",
-    ]
-)
+NAMELESS = frozenset(["util", "utils", "helper", "helpers", "common", "manager", "managers", "base", "misc"])
 """Names that say nothing of the domain."""
 
 EMPTY_VERBS = ("get_", "do_", "handle_", "process_")
@@ -81,11 +69,7 @@ def test_a_module_stays_short_enough_to_read():
 
 
 def test_every_module_says_which_question_it_answers():
-    found = [
-        module.name
-        for module in package_modules()
-        if module.text.strip() and not ast.get_docstring(module.tree)
-    ]
+    found = [module.name for module in package_modules() if module.text.strip() and not ast.get_docstring(module.tree)]
 
     assert found == []
 

@@ -52,8 +52,7 @@ def sleeps(module: Module) -> list[str]:
     return [
         module.at(call)
         for name, call in module.calls()
-        if name.rpartition(".")[2] == "sleep"
-        and not _is_short(call, LONGEST_PAUSE_S if id(call) in looking else 0)
+        if name.rpartition(".")[2] == "sleep" and not _is_short(call, LONGEST_PAUSE_S if id(call) in looking else 0)
     ]
 
 
@@ -148,13 +147,7 @@ def test_letting_others_run_is_not_a_sleep():
 
 
 @pytest.mark.parametrize(
-    "line",
-    [
-        "pytest.skip()",
-        "pytest.importorskip('x')",
-        "@pytest.mark.skip\ndef f(): ...",
-        "pytest.mark.skipif(True)",
-    ],
+    "line", ["pytest.skip()", "pytest.importorskip('x')", "@pytest.mark.skip\ndef f(): ...", "pytest.mark.skipif(True)"]
 )
 def test_each_skip_without_a_reason_is_noticed(line: str):
     assert len(skips_without_reason(module_of(line))) == 1
@@ -162,11 +155,7 @@ def test_each_skip_without_a_reason_is_noticed(line: str):
 
 @pytest.mark.parametrize(
     "line",
-    [
-        "pytest.skip('because')",
-        "pytest.importorskip('x', reason='because')",
-        "pytest.mark.xfail(reason='because')",
-    ],
+    ["pytest.skip('because')", "pytest.importorskip('x', reason='because')", "pytest.mark.xfail(reason='because')"],
 )
 def test_a_skip_with_a_reason_is_fine(line: str):
     assert skips_without_reason(module_of(line)) == []

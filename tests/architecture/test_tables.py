@@ -91,9 +91,7 @@ def unshardable(connection: Connection) -> list[str]:
         keys = connection.execute(KEYS, {"table": table["oid"]}).fetchall()
         if not any(key["is_primary"] and key["columns"][0] == "space_id" for key in keys):
             found.append(f"{table['name']}: its primary key does not begin with space_id")
-        found += [
-            f"{key['name']} is unique across spaces" for key in keys if "space_id" not in key["columns"]
-        ]
+        found += [f"{key['name']} is unique across spaces" for key in keys if "space_id" not in key["columns"]]
         for foreign in connection.execute(FOREIGN_KEYS, {"table": table["oid"]}):
             pairs = list(zip(foreign["columns"], foreign["targets"], strict=True))
             if foreign["target"] in names and ("space_id", "space_id") not in pairs:
@@ -192,21 +190,16 @@ def fill(connection: Connection) -> None:
     connection.execute("set session_replication_role = replica")
     for table in tenants(connection):
         checks = connection.execute(
-            "select conname from pg_constraint where conrelid = %(table)s and contype = 'c'",
-            {"table": table["oid"]},
+            "select conname from pg_constraint where conrelid = %(table)s and contype = 'c'", {"table": table["oid"]}
         ).fetchall()
         for check in checks:
             connection.execute(f"alter table {table['name']} drop constraint {check['conname']}".encode())
         columns = [
-            column
-            for column in connection.execute(COLUMNS, {"table": table["oid"]})
-            if not column["is_generated"]
+            column for column in connection.execute(COLUMNS, {"table": table["oid"]}) if not column["is_generated"]
         ]
         names = ", ".join(column["name"] for column in columns)
         values = ", ".join(map(some_value, columns))
-        connection.execute(
-            f"insert into {table['name']} ({names}) overriding system value values ({values})".encode()
-        )
+        connection.execute(f"insert into {table['name']} ({names}) overriding system value values ({values})".encode())
     connection.execute("reset session_replication_role")
 
 

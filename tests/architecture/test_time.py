@@ -39,12 +39,10 @@ OWN = frozenset({"Random", "SystemRandom"})
 
 def readings_of_the_time(module: Module) -> list[str]:
     """Where a module asks for the time itself. `asyncio.Timeout.reschedule` takes nothing but the loop's own time."""
-    excused = {
-        id(part) for name, call in module.calls() if name.endswith(".reschedule") for part in ast.walk(call)
-    }
-    return [
-        module.at(call) for name, call in module.calls() if name in ASKS_THE_TIME and id(call) not in excused
-    ] + [module.at(node) for node in ast.walk(module.tree) if _imports_from(node, "time") & FROM_TIME]
+    excused = {id(part) for name, call in module.calls() if name.endswith(".reschedule") for part in ast.walk(call)}
+    return [module.at(call) for name, call in module.calls() if name in ASKS_THE_TIME and id(call) not in excused] + [
+        module.at(node) for node in ast.walk(module.tree) if _imports_from(node, "time") & FROM_TIME
+    ]
 
 
 def draws_of_global_chance(module: Module) -> list[str]:
@@ -69,12 +67,7 @@ def module_of(text: str) -> Module:
 
 @pytest.mark.requirement("X-02")
 def test_only_the_clock_asks_the_system_for_the_time():
-    found = [
-        place
-        for module in package_modules()
-        if module.name != CLOCK
-        for place in readings_of_the_time(module)
-    ]
+    found = [place for module in package_modules() if module.name != CLOCK for place in readings_of_the_time(module)]
 
     assert found == []
 

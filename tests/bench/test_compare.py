@@ -11,14 +11,7 @@ from festinger.errors import BadInput
 
 
 def run(value: float, ci: tuple[float, float] | None = None, **more: Any) -> dict[str, Any]:
-    known = {
-        "metric": "some",
-        "system": "festinger",
-        "counted": True,
-        "better": ">=",
-        "value": value,
-        "ci": ci,
-    }
+    known = {"metric": "some", "system": "festinger", "counted": True, "better": ">=", "value": value, "ci": ci}
     return {"format": "festinger-bench", "results": [{**known, **more}]}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from festinger.bench.conversation import NEWEST_CHARS, NEXT_TURNS, Conversations
+from festinger.bench.conversation import NEWEST_CHARS, NEXT_TURNS, ConversationGenerator
 from festinger.bench.large_world import QUICK
 
 
@@ -15,7 +15,7 @@ def messages_of(bodies: Sequence[bytes]) -> list[list[dict[str, str]]]:
 
 @pytest.mark.parametrize("kib", [5, 100])
 def test_a_conversation_goes_on_with_an_answer_and_the_newest_words(kib: int):
-    sent = Conversations(QUICK, kib=kib, seed="0").going_on(NEXT_TURNS + 1)
+    sent = ConversationGenerator(QUICK, kib=kib, seed="0").going_on(NEXT_TURNS + 1)
 
     (first, second), turns = messages_of(sent.before), messages_of(sent.timed)
     assert [messages[:-2] for messages in turns] == [first, *turns[: NEXT_TURNS - 1], second]
@@ -25,19 +25,19 @@ def test_a_conversation_goes_on_with_an_answer_and_the_newest_words(kib: int):
 
 
 def test_two_conversations_share_no_turn():
-    one, other = messages_of(Conversations(QUICK, kib=8, seed="1").beginning(2).timed)
+    one, other = messages_of(ConversationGenerator(QUICK, kib=8, seed="1").beginning(2).timed)
 
     assert not {said["content"] for said in one} & {said["content"] for said in other}
 
 
 def test_a_conversation_that_nobody_has_met_has_nothing_before_it():
-    sent = Conversations(QUICK, kib=32, seed="0").beginning(2)
+    sent = ConversationGenerator(QUICK, kib=32, seed="0").beginning(2)
 
     assert (len(sent.timed), sent.before) == (2, ())
 
 
 def test_from_the_start_every_turn_follows_the_one_before_it():
-    turns = messages_of(Conversations(QUICK, kib=32, seed="0").from_the_start(NEXT_TURNS + 2).timed)
+    turns = messages_of(ConversationGenerator(QUICK, kib=32, seed="0").from_the_start(NEXT_TURNS + 2).timed)
 
     assert [messages[:-2] for messages in turns[1:-1]] == turns[:NEXT_TURNS]
     assert turns[-1][0] != turns[0][0]
@@ -45,6 +45,6 @@ def test_from_the_start_every_turn_follows_the_one_before_it():
 
 @pytest.mark.parametrize("kib", [5, 32, 100])
 def test_a_request_is_at_last_about_as_large_as_it_says(kib: int):
-    *_, body = Conversations(QUICK, kib=kib, seed="0").going_on(NEXT_TURNS).timed
+    *_, body = ConversationGenerator(QUICK, kib=kib, seed="0").going_on(NEXT_TURNS).timed
 
     assert kib * 1024 <= len(body) <= kib * 1024 + 2048

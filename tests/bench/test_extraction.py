@@ -9,8 +9,8 @@ from festinger.bench.data import Data
 from festinger.bench.extraction import (
     EXTRACT,
     Definition,
-    Pair,
-    Triple,
+    ExtractionSentence,
+    ExtractionTriple,
     definitions,
     false_edges,
     holds_parent,
@@ -19,7 +19,7 @@ from festinger.bench.extraction import (
     plain_is_a,
     shipped,
 )
-from festinger.bench.suite import Bench, Measured
+from festinger.bench.suite import Bench, SuiteResult
 from festinger.bench.tally import detection
 
 ZORSE = "A zorse is a striped animal."
@@ -29,10 +29,10 @@ FALSE = Definition(id="false", text="The zorse is a nuisance.", term="Zorse", pa
 NOTHING = Definition(id="nothing", text="We saw a zorse.", term="Zorse", parents=())
 
 HERD = "A herd of zorses."
-PART = Pair(id="part", text=HERD, nouns=("herd", "zorses"), part="zorses", whole="herd")
-TURNED = Pair(id="turned", text=HERD, nouns=("herd", "zorses"), part="herd", whole="zorses")
-OTHER = Pair(id="other", text=HERD, nouns=("herd", "zorses"), part=None, whole=None)
-UNSAID = Pair(id="unsaid", text="The zorse has a leg.", nouns=("zorse", "leg"), part="leg", whole="zorse")
+PART = ExtractionSentence(id="part", text=HERD, nouns=("herd", "zorses"), part="zorses", whole="herd")
+TURNED = ExtractionSentence(id="turned", text=HERD, nouns=("herd", "zorses"), part="herd", whole="zorses")
+OTHER = ExtractionSentence(id="other", text=HERD, nouns=("herd", "zorses"), part=None, whole=None)
+UNSAID = ExtractionSentence(id="unsaid", text="The zorse has a leg.", nouns=("zorse", "leg"), part="leg", whole="zorse")
 
 
 @pytest.mark.requirement("S-27")
@@ -56,7 +56,7 @@ def test_a_definition_is_found_by_its_term():
     [(PART, 1.0, 1.0), (TURNED, 0.0, 0.0), (OTHER, 0.0, 0.0), (UNSAID, 0.0, 0.0)],
     ids=["the right way round", "turned", "not said", "missed"],
 )
-def test_a_part_is_found_the_right_way_round(pair: Pair, precision: float, recall: float):
+def test_a_part_is_found_the_right_way_round(pair: ExtractionSentence, precision: float, recall: float):
     _, of_found, of_wanted = detection("some", "festinger", parts([pair], shipped))
 
     assert (of_found.value, of_wanted.value) == (precision, recall)
@@ -84,7 +84,7 @@ def test_a_phrase_may_hold_the_parent_anywhere():
 def test_the_baseline_reads_the_phrase_after_the_term():
     scan = plain_is_a({SAID.text: "Zorse", MISSED.text: "Zorse"})
 
-    assert scan(SAID.text) == [Triple(subject="zorse", parent="striped animal", is_isa=True)]
+    assert scan(SAID.text) == [ExtractionTriple(subject="zorse", parent="striped animal", is_isa=True)]
     assert scan(MISSED.text) == []
 
 
@@ -96,7 +96,7 @@ def test_the_baseline_minds_no_blanks_too_many():
 
 @pytest.mark.requirement("S-27")
 def test_triples_of_sentences_in_which_no_part_is_marked_are_counted():
-    quiet = Pair(id="quiet", text="We saw it.", nouns=("we", "it"), part=None, whole=None)
+    quiet = ExtractionSentence(id="quiet", text="We saw it.", nouns=("we", "it"), part=None, whole=None)
 
     assert false_edges("festinger", [quiet, OTHER, PART], shipped).value == 500
 
@@ -110,13 +110,11 @@ def rows(*, swapped: bool = False) -> dict[str, list[dict[str, object]]]:
             {"id": "w1", "text": ZORSE, "term": "Zorse", "parents": said},
             {"id": "w2", "text": "The zorse is a nuisance.", "term": "Zorse", "parents": other},
         ],
-        "semeval2010_t8": [
-            {"id": "s1", "text": HERD, "e1": "herd", "e2": "zorses", "part": part, "whole": whole}
-        ],
+        "semeval2010_t8": [{"id": "s1", "text": HERD, "e1": "herd", "e2": "zorses", "part": part, "whole": whole}],
     }
 
 
-async def measured(folder: Path, *, swapped: bool = False, **asked: object) -> Measured:
+async def measured(folder: Path, *, swapped: bool = False, **asked: object) -> SuiteResult:
     for name, found in rows(swapped=swapped).items():
         (folder / name).mkdir(parents=True)
         lines = "".join(json.dumps(row) + "\n" for row in found)
@@ -129,9 +127,7 @@ async def test_the_suite_measures_every_metric_with_the_baseline_beside_it(tmp_p
     found = await measured(tmp_path)
 
     values = {(tally.metric, tally.system): tally.value for tally in found.tallies}
-    assert {metric for metric, system in values if system == "festinger"} == {
-        metric.name for metric in EXTRACT.metrics
-    }
+    assert {metric for metric, system in values if system == "festinger"} == {metric.name for metric in EXTRACT.metrics}
     assert values["wcl.precision", "festinger"] == values["wcl.precision", "is_a"] == 0.5
     assert [system.name for system in found.systems] == ["is_a"]
 
@@ -145,7 +141,7 @@ async def test_the_baseline_may_be_left_out(tmp_path: Path):
 async def test_the_key_is_hidden_from_what_is_measured(tmp_path: Path):
     straight, turned = await measured(tmp_path / "a"), await measured(tmp_path / "b", swapped=True)
 
-    def seen(measured: Measured) -> list[str]:
+    def seen(measured: SuiteResult) -> list[str]:
         return [item.told["found"] for tally in measured.tallies[:1] for item in tally.items]
 
     assert seen(straight) == seen(turned)

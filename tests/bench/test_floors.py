@@ -8,17 +8,17 @@ from hypothesis import strategies as st
 
 from festinger.bench.catalogue import SUITES
 from festinger.bench.floors import SMOKE, WHOLE, fallen, raised, read_floors, written
-from festinger.bench.result import Metric, Op, Result, at_least, at_most
+from festinger.bench.result import BenchMetric, BenchResult, GoalOp, at_least, at_most
 from festinger.errors import BadInput
 
-UP = Metric(name="up", unit="share", about="more is better", goal=at_least(0.9))
-DOWN = Metric(name="down", unit="share", about="less is better", goal=at_most(0.1))
-PLAIN = Metric(name="plain", unit="share", about="more is better, without a goal", better=Op.AT_LEAST)
-TIME = Metric(name="time", unit="ms", about="no floor is kept for it", goal=at_most(1))
+UP = BenchMetric(name="up", unit="share", about="more is better", goal=at_least(0.9))
+DOWN = BenchMetric(name="down", unit="share", about="less is better", goal=at_most(0.1))
+PLAIN = BenchMetric(name="plain", unit="share", about="more is better, without a goal", better=GoalOp.AT_LEAST)
+TIME = BenchMetric(name="time", unit="ms", about="no floor is kept for it", goal=at_most(1))
 
 
-def result(metric: Metric, value: float, *, system: str = "festinger") -> Result:
-    return Result(metric=metric, system=system, value=value, spread=(value, value), n=1)
+def result(metric: BenchMetric, value: float, *, system: str = "festinger") -> BenchResult:
+    return BenchResult(metric=metric, system=system, value=value, spread=(value, value), n=1)
 
 
 @pytest.mark.requirement("S-07")
@@ -56,9 +56,7 @@ def test_floors_only_rise(first: float, second: float):
 
     assert after["up"] >= before["up"]
     assert after["down"] <= before["down"]
-    assert (
-        fallen([UP, DOWN], [result(UP, second), result(DOWN, second)], raised({}, [result(UP, second)])) == []
-    )
+    assert fallen([UP, DOWN], [result(UP, second), result(DOWN, second)], raised({}, [result(UP, second)])) == []
 
 
 def test_the_file_is_read_as_it_is_written(tmp_path: Path):

@@ -103,9 +103,7 @@ async def test_the_list_names_every_metric_with_its_goal():
     code, out, _ = await bench("list")
 
     assert code == 0
-    assert [
-        metric.name for suite in SUITES.values() for metric in suite.metrics if metric.name not in out
-    ] == []
+    assert [metric.name for suite in SUITES.values() for metric in suite.metrics if metric.name not in out] == []
     assert "<= 0.8" in out
 
 

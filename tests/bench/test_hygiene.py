@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 from festinger.bench.hygiene import METRICS, asks_model, counts
-from festinger.bench.month import Kind, Material, Message, month
+from festinger.bench.month import Material, MonthMessage, MonthMessageKind, month
 from festinger.bench.month_door import month_door
-from festinger.bench.month_kept import Heard, Held, edges_now, held, live, origin_of
-from festinger.bench.tally import Tally
-from festinger.bench.truths import Form, Saying, Truth
+from festinger.bench.month_kept import ActiveMonthItem, SentMonthMessage, edges_now, held, live, origin_of
+from festinger.bench.tally import MetricTally
+from festinger.bench.truths import Form, Truth, TruthSaying
 
-FIRST = Saying(truth="t", form=Form.FIRST, text="Anna lives in Oslo.")
-CHANGED = Saying(truth="t", form=Form.CHANGED, text="Anna moved to Bergen.")
-STAYS = Saying(truth="s", form=Form.FIRST, text="Ben plays the cello.")
+FIRST = TruthSaying(truth="t", form=Form.FIRST, text="Anna lives in Oslo.")
+CHANGED = TruthSaying(truth="t", form=Form.CHANGED, text="Anna moved to Bergen.")
+STAYS = TruthSaying(truth="s", form=Form.FIRST, text="Ben plays the cello.")
 TRUTHS = (Truth(id="t", sayings=(FIRST, CHANGED)), Truth(id="s", sayings=(STAYS,)))
 
 
@@ -34,11 +34,13 @@ UNDECIDED = (
 """Of which no rule is sure."""
 
 
-def kept(saying: Saying | None, kind: Kind | None = Kind.DURABLE, store: str = "memory") -> Held:
-    return Held(store=store, text="…", kind=kind, saying=saying)
+def kept(
+    saying: TruthSaying | None, kind: MonthMessageKind | None = MonthMessageKind.DURABLE, store: str = "memory"
+) -> ActiveMonthItem:
+    return ActiveMonthItem(store=store, text="…", kind=kind, saying=saying)
 
 
-def values(tallies: list[Tally]) -> dict[str, float]:
+def values(tallies: list[MetricTally]) -> dict[str, float]:
     return {tally.metric.removeprefix("hygiene."): tally.value for tally in tallies}
 
 
@@ -54,7 +56,7 @@ def test_a_clean_store_is_clean():
 
 @pytest.mark.requirement("S-31")
 def test_what_no_durable_statement_stands_behind_is_junk():
-    found = values(counts("us", [kept(STAYS), kept(None, Kind.CHATTER), kept(None, None)], TRUTHS))
+    found = values(counts("us", [kept(STAYS), kept(None, MonthMessageKind.CHATTER), kept(None, None)], TRUTHS))
 
     assert found["junk"] == pytest.approx(2 / 3)
     assert found["re_ingested"] == 0
@@ -62,7 +64,7 @@ def test_what_no_durable_statement_stands_behind_is_junk():
 
 @pytest.mark.requirement("S-31")
 def test_what_came_back_from_our_own_notes_is_counted():
-    assert values(counts("us", [kept(STAYS), kept(None, Kind.ECHO)], TRUTHS))["re_ingested"] == 0.5
+    assert values(counts("us", [kept(STAYS), kept(None, MonthMessageKind.ECHO)], TRUTHS))["re_ingested"] == 0.5
 
 
 @pytest.mark.requirement("S-31")
@@ -77,14 +79,16 @@ def test_the_same_truth_twice_in_one_store_is_a_twin_and_in_two_stores_is_none()
     [([], 0), ([FIRST], 0), ([FIRST, CHANGED], 0), ([CHANGED], 0.5), ([STAYS, CHANGED], 1)],
     ids=["nothing", "as it was", "as it was and is", "as it is", "all"],
 )
-def test_a_truth_is_kept_if_it_is_held_as_it_is_now(sayings: list[Saying], share: float):
+def test_a_truth_is_kept_if_it_is_held_as_it_is_now(sayings: list[TruthSaying], share: float):
     assert values(counts("us", [kept(each) for each in sayings], TRUTHS))["kept"] == share
 
 
 def test_words_are_traced_to_what_a_person_wanted_kept_first():
-    chatter = Heard(message=Message(role="user", kind=Kind.ECHO), text="So, Ben plays the cello. Right")
-    wanted = Heard(
-        message=Message(role="user", kind=Kind.DURABLE, saying=STAYS),
+    chatter = SentMonthMessage(
+        message=MonthMessage(role="user", kind=MonthMessageKind.ECHO), text="So, Ben plays the cello. Right"
+    )
+    wanted = SentMonthMessage(
+        message=MonthMessage(role="user", kind=MonthMessageKind.DURABLE, saying=STAYS),
         text="Remember that Ben plays the cello.",
     )
 
@@ -111,9 +115,7 @@ def test_every_goal_of_a_clean_store_stands_with_its_metric():
 async def test_a_day_passes_through_the_door_and_what_was_wanted_is_held(database_url: str, tmp_path: Path):
     material = Material(facts=FACTS, policy="Be kind to people.", results=('{"seats": 3}',))
     lived = month(material, seed=1, days=1, sessions=6)
-    async with month_door(
-        tmp_path / "home", seed=1, database_url=database_url, embedding__model="none:"
-    ) as door:
+    async with month_door(tmp_path / "home", seed=1, database_url=database_url, embedding__model="none:") as door:
         born = await edges_now(door)
         record = await live(lived, door)
         found = await held(door, record, born=born)

@@ -11,23 +11,16 @@ from festinger.bench import contradiction, dedup, judging, supersession
 from festinger.bench.catalogue import SUITES
 from festinger.bench.contradiction import balanced, findings
 from festinger.bench.data import Data
-from festinger.bench.dedup import (
-    FACTS,
-    cosine_dedup,
-    precision_at_half,
-    recall_where_precise,
-    rows_for_facts,
-    we_merge,
-)
-from festinger.bench.judging import Pair, Texts, negation_objects, one_word_objects, we_object
+from festinger.bench.dedup import FACTS, cosine_dedup, precision_at_half, recall_where_precise, rows_for_facts, we_merge
+from festinger.bench.judging import JudgingPair, JudgingTexts, negation_objects, one_word_objects, we_object
 from festinger.bench.run import throw_away_folder
 from festinger.bench.streams import learnt, nearest_wins
 from festinger.bench.suite import PRODUCT, Bench
 from festinger.bench.supersession import bm25, macro_f1
 from festinger.ids import Origin
-from festinger.judge.model import Bars
+from festinger.judge.model import SimilarityBars
 
-BARS = Bars(same=0.95, check=0.4)
+BARS = SimilarityBars(same=0.95, check=0.4)
 
 
 class Alike(dict[str, Any]):
@@ -37,11 +30,11 @@ class Alike(dict[str, Any]):
         return np.array([0.9, 0.0], dtype=np.float32)
 
 
-NEAR = Texts(vectors=Alike(), bars=BARS)
+NEAR = JudgingTexts(vectors=Alike(), bars=BARS)
 
 
-def pair(a: str, b: str, label: str, *, category: str = "") -> Pair:
-    return Pair(id=f"{a}|{b}", a=a, b=b, label=label, category=category)
+def pair(a: str, b: str, label: str, *, category: str = "") -> JudgingPair:
+    return JudgingPair(id=f"{a}|{b}", a=a, b=b, label=label, category=category)
 
 
 @pytest.mark.requirement("S-26")
@@ -56,7 +49,7 @@ def test_the_baselines_are_what_they_say():
     assert one_word_objects(NEAR, "it runs fast", "it runs slow")
     assert not one_word_objects(NEAR, "one two three four", "five six seven eight")
     assert not negation_objects(
-        Texts(vectors=dict.fromkeys(("a", "no"), np.zeros(2, dtype=np.float32)), bars=BARS), "a", "no"
+        JudgingTexts(vectors=dict.fromkeys(("a", "no"), np.zeros(2, dtype=np.float32)), bars=BARS), "a", "no"
     )
 
 
@@ -91,7 +84,7 @@ def test_merging_recalls_nothing_where_it_is_not_precise():
     merge_all = cosine_dedup()["cosine_dedup_85"]
 
     assert recall_where_precise("ours", NEAR, pairs, we_merge).value == 1.0
-    assert recall_where_precise("theirs", Texts(vectors={}, bars=BARS), [], merge_all).value == 0.0
+    assert recall_where_precise("theirs", JudgingTexts(vectors={}, bars=BARS), [], merge_all).value == 0.0
 
 
 def test_precision_at_half_is_read_where_half_is_found():
@@ -173,23 +166,14 @@ def some_pairs(**labels: tuple[str, str]) -> list[dict[str, Any]]:
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Data:
     """One or two items of every set, and vectors that cost nothing."""
-    nli = some_pairs(
-        contradicts=("the door is open", "the door is not open"), entails=("it rains", "it rains")
-    )
+    nli = some_pairs(contradicts=("the door is open", "the door is not open"), entails=("it rains", "it rains"))
     same = some_pairs(same=("a b c", "A b c."), different=("it costs 5", "it costs 6"))
     rules = some_pairs(same=("My pen rule: blue", "For pen I want this: blue"))
-    for name, rows in (
-        ("sick", nli),
-        ("breaking_nli", nli),
-        ("negation_nli", nli),
-        ("parade", same),
-        ("msrp", same),
-    ):
+    for name, rows in (("sick", nli), ("breaking_nli", nli), ("negation_nli", nli), ("parade", same), ("msrp", same)):
         written(tmp_path, f"{name}/pairs", rows)
     written(tmp_path, "supersessionbench/pairs", rules)
     chain: list[dict[str, Any]] = [
-        {"id": f"c/v{n}", "group": "c", "text": f"My pen rule: {colour}"}
-        for n, colour in enumerate(("blue", "red"), 1)
+        {"id": f"c/v{n}", "group": "c", "text": f"My pen rule: {colour}"} for n, colour in enumerate(("blue", "red"), 1)
     ]
     written(tmp_path, "supersessionbench/stream", chain)
     facts: list[dict[str, Any]] = [
@@ -215,7 +199,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Data:
         [{**plain, **row} for row in life[:3]] + [{**plain, **life[3], "conflict_with": "c"}],
     )
 
-    async def near(_texts: object) -> Texts:
+    async def near(_texts: object) -> JudgingTexts:
         return NEAR
 
     for module in (contradiction, dedup, supersession):

@@ -5,20 +5,14 @@ from itertools import islice
 import pytest
 
 from festinger.bench.learning import METRICS, failures, growth, measure, samples, slope
-from festinger.bench.remembering import Stand, statements
+from festinger.bench.remembering import LearnMeasurement, statements
 from festinger.bench.run import throw_away_folder
 from festinger.bench.suite import Bench
 
-SMALL = Stand(
-    memories=1_000,
-    batch_seconds=1.0,
-    batch_items=100,
-    single=[0.01],
-    confirm=[0.001],
-    pairs=[2, 4],
-    nearest=[False],
+SMALL = LearnMeasurement(
+    memories=1_000, batch_seconds=1.0, batch_items=100, single=[0.01], confirm=[0.001], pairs=[2, 4], nearest=[False]
 )
-LARGE = Stand(
+LARGE = LearnMeasurement(
     memories=100_000,
     batch_seconds=2.0,
     batch_items=500,

@@ -3,9 +3,9 @@
 import pytest
 from tests.upstream import always, chunked, reply, scripted
 
-from festinger.bench.load import HOST, Block, Timing, ask_once, at_once, in_turn, is_whole, request
+from festinger.bench.load import HOST, LoadResult, Timing, ask_once, at_once, in_turn, is_whole, request
 from festinger.bench.server import free_port
-from festinger.bench.stub import WORDS, Stub, streamed_answer, whole_answer
+from festinger.bench.stub import WORDS, ModelServerStub, streamed_answer, whole_answer
 from festinger.clock import system_stopwatch
 
 
@@ -21,7 +21,7 @@ def test_an_answer_is_whole_with_its_last_byte_and_not_before(answer: bytes):
 def test_a_rate_is_answers_a_second():
     timings = [Timing(first=0.1, whole=0.2)] * 6
 
-    assert Block(timings=timings, errors=0, seconds=2.0).rate == 3.0
+    assert LoadResult(timings=timings, errors=0, seconds=2.0).rate == 3.0
 
 
 async def test_requests_in_turn_use_one_connection():
@@ -34,9 +34,7 @@ async def test_requests_in_turn_use_one_connection():
 
 async def test_requests_at_once_use_a_connection_each_and_stop_at_their_count():
     async with scripted(always(reply())) as server:
-        block = await at_once(
-            server.port, [[post(server.port)]] * 3, count=4, seconds=60, stopwatch=system_stopwatch
-        )
+        block = await at_once(server.port, [[post(server.port)]] * 3, count=4, seconds=60, stopwatch=system_stopwatch)
 
     assert (len(block.timings), block.errors, server.connections) == (12, 0, 3)
 
@@ -45,11 +43,7 @@ async def test_requests_at_once_stop_when_their_time_is_over():
     readings = iter(range(1000))
     async with scripted(always(reply())) as server:
         block = await at_once(
-            server.port,
-            [[post(server.port)]],
-            count=10**6,
-            seconds=20,
-            stopwatch=lambda: float(next(readings)),
+            server.port, [[post(server.port)]], count=10**6, seconds=20, stopwatch=lambda: float(next(readings))
         )
 
     assert 1 <= len(block.timings) <= 20
@@ -84,7 +78,7 @@ async def test_nobody_there_is_no_answer():
 async def test_the_stub_says_all_of_its_words_whole_or_streamed(streamed: bytes):
     import asyncio
 
-    server = await asyncio.get_running_loop().create_server(Stub, HOST, 0)
+    server = await asyncio.get_running_loop().create_server(ModelServerStub, HOST, 0)
     port = server.sockets[0].getsockname()[1]
     body = b'{"stream": %s, "pad": "%s"}' % (streamed, b"x" * 200_000)
 

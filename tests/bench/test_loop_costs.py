@@ -8,10 +8,7 @@ def test_costs_are_read_from_the_stopwatch():
     ticks = iter(range(100_000))
 
     found = costs(
-        ["The build is green again."],
-        long_history()[:3],
-        stopwatch=lambda: next(ticks) / 1e6,
-        settings=LoopSettings(),
+        ["The build is green again."], long_history()[:3], stopwatch=lambda: next(ticks) / 1e6, settings=LoopSettings()
     )
 
     assert {sample.metric: round(sample.value) for sample in found} == {metric.name: 1 for metric in METRICS}

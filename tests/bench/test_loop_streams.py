@@ -4,7 +4,7 @@ import pytest
 
 from festinger.bench.loop_baselines import exact_period, zlib_limit, zlib_ratio
 from festinger.bench.loop_streams import (
-    Text,
+    LoopStreamText,
     found_in,
     noticed,
     of_exact_period,
@@ -17,15 +17,15 @@ from festinger.settings.tree import LoopSettings
 SETTINGS = LoopSettings().stream
 LINE = "print(longest_substring('abcabcefghijklmnop'))\n"
 ORDINARY = [
-    Text(id="x", text="The build is green again, because the second bracket was missing in the file."),
-    Text(
+    LoopStreamText(id="x", text="The build is green again, because the second bracket was missing in the file."),
+    LoopStreamText(
         id="y", text="You could visit the harbour on Monday and the old town on Tuesday, if it does not rain."
     ),
 ]
 LOOPING = [
-    Text(id="a", source="synthetic", text=LINE * 20, phrase=LINE),
-    Text(id="b", source="synthetic", text="\n", phrase=LINE),
-    Text(id="c", source="real", text=ORDINARY[0].text),
+    LoopStreamText(id="a", source="synthetic", text=LINE * 20, phrase=LINE),
+    LoopStreamText(id="b", source="synthetic", text="\n", phrase=LINE),
+    LoopStreamText(id="c", source="real", text=ORDINARY[0].text),
 ]
 
 
@@ -35,10 +35,10 @@ def test_a_phrase_is_put_together_from_its_pieces():
 
 
 def test_a_loop_shows_at_the_end_of_its_third_time_though_numbers_change():
-    text = Text(id="a", source="synthetic", text="go: step 1;step 22;step 3;step 4;", phrase="step 9;")
+    text = LoopStreamText(id="a", source="synthetic", text="go: step 1;step 22;step 3;step 4;", phrase="step 9;")
 
     assert text.shows_at == len("go: step 1;step 22;step 3;")
-    assert Text(id="b", source="real", text="step 1;step 2;", phrase="step 9;").shows_at is None
+    assert LoopStreamText(id="b", source="real", text="step 1;step 2;", phrase="step 9;").shows_at is None
 
 
 @pytest.mark.requirement("S-28")
@@ -62,7 +62,7 @@ def test_streams_are_counted_by_source_and_beside_the_baselines():
 
 @pytest.mark.requirement("S-28")
 def test_an_alarm_on_an_ordinary_text_is_a_wrong_item_that_says_why():
-    ordinary = [Text(id="song", text=LINE * 20), *ORDINARY]
+    ordinary = [LoopStreamText(id="song", text=LINE * 20), *ORDINARY]
 
     alarms = noticed("some", ordinary, found_in(ordinary, SETTINGS))
 

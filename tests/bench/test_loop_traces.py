@@ -13,7 +13,7 @@ from festinger.bench.loop_traces import (
     of_the_product,
     trace_of,
 )
-from festinger.proxy.loops.history import Keys, steps_of
+from festinger.proxy.loops.history import StepCache, parse_steps
 from festinger.settings.tree import LoopSettings
 
 SETTINGS = LoopSettings()
@@ -34,16 +34,13 @@ def test_traces_are_ranked_by_their_highest_evidence():
 
 
 def test_a_trace_that_never_repeats_has_no_evidence():
-    traces = [
-        Trace(id="loop", history=trace_of([LOOK, ASK]), is_loop=True),
-        Trace(id="fine", history=trace_of([LOOK])),
-    ]
+    traces = [Trace(id="loop", history=trace_of([LOOK, ASK]), is_loop=True), Trace(id="fine", history=trace_of([LOOK]))]
 
     assert of_the_product(traces).value == 0.5
 
 
 def test_equal_calls_and_equal_outputs_are_counted():
-    assert repeat_count(steps_of(trace_of([LOOK, LOOK, LOOK]), Keys())) == 6
+    assert repeat_count(parse_steps(trace_of([LOOK, LOOK, LOOK]), StepCache())) == 6
 
 
 def test_the_words_of_a_model_stand_with_the_calls_that_follow_them():
@@ -69,9 +66,7 @@ def test_a_chat_rises_only_by_repeats_between_two_words_of_a_person():
     answer: dict[str, object] = {"role": "tool", "content": "none"}
     person: dict[str, object] = {"role": "user", "content": "And now?"}
     stuck = chat_of([person, *[call, answer] * 4, person])
-    patient = chat_of(
-        [message for n in range(4) for message in ({**person, "content": f"And {n}?"}, call, answer)]
-    )
+    patient = chat_of([message for n in range(4) for message in ({**person, "content": f"And {n}?"}, call, answer)])
 
     raised = flagged([Trace(id="s", history=stuck), Trace(id="p", history=patient)], SETTINGS)
 

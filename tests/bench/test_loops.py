@@ -26,12 +26,7 @@ def sets(folder: Path, *, source: str = "real") -> Data:
     rows: dict[tuple[str, str], list[dict[str, Any]]] = {
         ("coderepeteval", "texts"): [
             {"id": "r", "source": source, "text": LINE * 20},
-            {
-                "id": "s",
-                "source": "synthetic",
-                "text": LINE * 20,
-                "repetition": {"repeated_phrase": [LINE]},
-            },
+            {"id": "s", "source": "synthetic", "text": LINE * 20, "repetition": {"repeated_phrase": [LINE]}},
         ],
         ("tau_airline", "traces"): [{"id": 1, "steps": STEPS}],
         ("beam100k", "corpus"): [
@@ -65,12 +60,7 @@ async def test_a_run_measures_every_metric_with_the_baselines_beside_it(tmp_path
 
     given = {tally.metric for tally in found.tallies} | {sample.metric for sample in found.samples}
     assert given == {metric.name for metric in LOOPS.metrics}
-    assert [system.name for system in found.systems] == [
-        "exact_period",
-        "zlib_tail",
-        "repeat_count",
-        "length",
-    ]
+    assert [system.name for system in found.systems] == ["exact_period", "zlib_tail", "repeat_count", "length"]
     values = {(tally.metric, tally.system): tally.value for tally in found.tallies}
     assert values["loops.real.recall", "festinger"] == values["loops.real.recall", "exact_period"] == 1.0
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from festinger.bench.month import ANSWERED, ASKED, ASSISTANT, TOOL, Kind, Material, Month, month
+from festinger.bench.month import ANSWERED, ASKED, ASSISTANT, TOOL, Material, Month, MonthMessageKind, month
 from festinger.bench.truths import Form, reworded, truths
 
 FACTS = tuple(f"Person{number} wants to visit the town of Number{number}." for number in range(900))
@@ -32,10 +32,10 @@ def test_a_month_holds_as_much_of_every_kind_as_it_should(lived: Month):
     assert {session.agent for day in lived.days for session in day.sessions} == {"clerk", "helper", "scout"}
     assert total == pytest.approx(12_000, rel=0.02)
     assert sum(1 for _ in lived.calls()) == pytest.approx(400, rel=0.1)
-    assert kinds[Kind.DURABLE] / total == pytest.approx(0.05, abs=0.005)
-    for kind in Kind:
-        if kind is not Kind.DURABLE:
-            share = 0.1 if kind is Kind.QUESTION else ASKED.get(kind, 0) + ANSWERED.get(kind, 0)
+    assert kinds[MonthMessageKind.DURABLE] / total == pytest.approx(0.05, abs=0.005)
+    for kind in MonthMessageKind:
+        if kind is not MonthMessageKind.DURABLE:
+            share = 0.1 if kind is MonthMessageKind.QUESTION else ASKED.get(kind, 0) + ANSWERED.get(kind, 0)
             assert kinds[kind] / total == pytest.approx(share, abs=0.006)
 
 
@@ -73,12 +73,13 @@ def test_the_model_answers_every_stretch_and_tools_speak_for_themselves(lived: M
         for session in day.sessions:
             assert all(asked and answer.role == ASSISTANT for asked, answer in session.turns)
     assert all(
-        (message.role == TOOL) == (message.kind in (Kind.TOOL, Kind.HOSTILE)) for message in lived.messages()
+        (message.role == TOOL) == (message.kind in (MonthMessageKind.TOOL, MonthMessageKind.HOSTILE))
+        for message in lived.messages()
     )
 
 
 def test_a_secret_stands_in_its_message(lived: Month):
-    planted = [message for message in lived.messages() if message.kind is Kind.SECRET]
+    planted = [message for message in lived.messages() if message.kind is MonthMessageKind.SECRET]
 
     assert len(planted) == pytest.approx(60, abs=1)
     assert all(message.secret and message.secret in message.text for message in planted)

@@ -4,17 +4,17 @@ import json
 
 import pytest
 
-from festinger.bench.load import Block, Timing
+from festinger.bench.load import LoadResult, Timing
 from festinger.bench.passing import Blocks, added, judged, samples
 from festinger.bench.passthrough import METRICS, ROUTE, SHAPES, chat_body
-from festinger.bench.result import Kind, Status, System
+from festinger.bench.result import System, SystemKind, SystemStatus
 
 WHOLE, STREAMED = SHAPES[0], SHAPES[2]
 
 
-def block(*whole_ms: float, errors: int = 0) -> Block:
+def block(*whole_ms: float, errors: int = 0) -> LoadResult:
     timings = [Timing(first=value / 2000, whole=value / 1000) for value in whole_ms]
-    return Block(timings=timings, errors=errors, seconds=1.0)
+    return LoadResult(timings=timings, errors=errors, seconds=1.0)
 
 
 def found(latencies: Blocks, throughput: Blocks, *, shape=WHOLE) -> dict[tuple[str, str], float]:
@@ -66,13 +66,13 @@ def test_the_first_byte_is_told_for_streams_only():
 def test_a_peer_that_stops_answering_has_failed_and_has_no_numbers():
     latencies = {"direct": [block(1)], "festinger": [block(2)], "litellm": [block(errors=5)]}
     throughput = {"direct": [block(1)], "festinger": [block(1)], "litellm": [block(errors=7)]}
-    systems = [System(name="festinger", kind=Kind.PRODUCT), System(name="litellm", kind=Kind.PEER)]
+    systems = [System(name="festinger", kind=SystemKind.PRODUCT), System(name="litellm", kind=SystemKind.PEER)]
 
     numbers = found(latencies, throughput)
     ours, peer = judged(systems, {WHOLE: latencies}, throughput)
 
     assert [name for name, system in numbers if system == "litellm"] == ["errors"]
-    assert (numbers["errors", "litellm"], ours.status, peer.status) == (12, Status.RAN, Status.FAILED)
+    assert (numbers["errors", "litellm"], ours.status, peer.status) == (12, SystemStatus.RAN, SystemStatus.FAILED)
     assert peer.reason
 
 

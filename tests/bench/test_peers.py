@@ -58,9 +58,7 @@ async def test_a_broken_environment_says_why(tmp_path: Path):
 
 
 async def test_a_python_that_is_not_there_says_so(tmp_path: Path):
-    bench = Bench(
-        folder=tmp_path, peers=frozenset({LITELLM}), peer_pythons={LITELLM: tmp_path / "nowhere" / "python"}
-    )
+    bench = Bench(folder=tmp_path, peers=frozenset({LITELLM}), peer_pythons={LITELLM: tmp_path / "nowhere" / "python"})
 
     with pytest.raises(Unavailable, match="there is no Python at"):
         await python_of(LITELLM, bench)
@@ -72,9 +70,7 @@ def test_the_lock_of_a_peer_pins_everything_with_hashes_and_says_not_where_to_fe
     entries = re.split(r"\n(?=\S)", text.strip())
 
     assert [
-        entry.split()[0]
-        for entry in entries
-        if not re.match(r"[a-z0-9.-]+==\S+.*--hash=sha256:", entry, re.DOTALL)
+        entry.split()[0] for entry in entries if not re.match(r"[a-z0-9.-]+==\S+.*--hash=sha256:", entry, re.DOTALL)
     ] == []
     assert re.search(rf"^x?{peer}[a-z]*==", text, re.MULTILINE)
     assert "://" not in text

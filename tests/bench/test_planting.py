@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.jobs.desk import run_sql
+from tests.jobs.deps import run_sql
 from tests.runtime.house import given
 
 import festinger
-from festinger.bench.planting import Size, repaired
+from festinger.bench.planting import PlantingSize, repaired
 from festinger.client.memory import Memory
 
-TINY = Size(honest=12, planted=4, values=2, insights=2, said_too=2)
+TINY = PlantingSize(honest=12, planted=4, values=2, insights=2, said_too=2)
 
 Repair = Callable[..., Awaitable[Any]]
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.bench.curve import Curve
-from festinger.bench.plots import HEIGHT, WIDTH, Bar, bars, plot
+from festinger.bench.plots import HEIGHT, WIDTH, PlotBar, bars, plot
 
 points = st.lists(
     st.tuples(st.floats(0, 1e6, allow_subnormal=False), st.floats(0, 1e6, allow_subnormal=False)),
@@ -20,8 +20,8 @@ points = st.lists(
 def test_bars_are_as_long_as_their_values_and_the_goal_is_marked():
     drawn = bars(
         [
-            Bar(name="festinger", value=1.0, colour=0, interval=(0.9, 1.0), mark=0.5),
-            Bar(name="is_a", value=0.5, colour=1),
+            PlotBar(name="festinger", value=1.0, colour=0, interval=(0.9, 1.0), mark=0.5),
+            PlotBar(name="is_a", value=0.5, colour=1),
         ],
         unit="share",
     )
@@ -33,12 +33,10 @@ def test_bars_are_as_long_as_their_values_and_the_goal_is_marked():
 
 
 def test_no_line_is_drawn_through_a_number():
-    drawn = bars([Bar(name="us", value=0.4, colour=0, interval=(0.3, 0.6), mark=0.5)], unit="share")
+    drawn = bars([PlotBar(name="us", value=0.4, colour=0, interval=(0.3, 0.6), mark=0.5)], unit="share")
 
     (number,) = [
-        float(x)
-        for x, said in re.findall(r'<text class="axis" x="([\d.]+)"[^>]*>([^<]+)', drawn)
-        if said == "0.4"
+        float(x) for x, said in re.findall(r'<text class="axis" x="([\d.]+)"[^>]*>([^<]+)', drawn) if said == "0.4"
     ]
     whisker_ends, goal = re.findall(r'd="M[\d.]+ [\d.]+H([\d.]+)"|class="goal" d="M([\d.]+)', drawn)
     assert number > max(float(whisker_ends[0]), float(goal[1]))
@@ -55,9 +53,7 @@ def test_a_plot_names_its_axes_and_its_systems():
 
 @given(points, st.booleans(), st.booleans())
 def test_every_point_lies_within_the_frame(points: list[tuple[float, float]], log: bool, joined: bool):
-    curve = Curve(
-        name="n", title="t", x="x", y="y", points={"us": points}, log_x=log, log_y=log, joined=joined
-    )
+    curve = Curve(name="n", title="t", x="x", y="y", points={"us": points}, log_x=log, log_y=log, joined=joined)
     drawn = plot(curve)
 
     placed = re.findall(r'cx="([-\d.]+)" cy="([-\d.]+)"', drawn) or [

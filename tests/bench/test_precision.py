@@ -47,15 +47,7 @@ def test_what_must_never_come_or_was_replaced_is_counted():
 async def test_statements_are_learnt_and_asked_for(tmp_path: Path):
     told = ["The harbour crane is painted yellow.", "My violin teacher is called Marta."]
     statements = [
-        {
-            "group": "g",
-            "id": f"m{number}",
-            "text": text,
-            "status": "active",
-            "names": [],
-            "scope": [],
-            "kind": "x",
-        }
+        {"group": "g", "id": f"m{number}", "text": text, "status": "active", "names": [], "scope": [], "kind": "x"}
         for number, text in enumerate(told)
     ]
     questions = [
@@ -65,9 +57,7 @@ async def test_statements_are_learnt_and_asked_for(tmp_path: Path):
     ]
     (tmp_path / "precisionmembench").mkdir()
     for name, lines in (("corpus", statements), ("queries", questions)):
-        (tmp_path / "precisionmembench" / f"{name}.jsonl").write_text(
-            "\n".join(map(json.dumps, lines)) + "\n"
-        )
+        (tmp_path / "precisionmembench" / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
     with throw_away_folder() as folder:
         bench = Bench(folder=folder, data=Data(folder=tmp_path), baselines=frozenset({"bm25"}))
         measured = await PRECISION.measure(bench)

@@ -4,16 +4,7 @@ import pytest
 from tests.memory.remembering import bundled
 from tests.proposals.proposing import Room
 
-from festinger.bench.proposals import (
-    COSINE,
-    FALSE,
-    METRICS,
-    RECALL,
-    at_fixed_moment,
-    forged,
-    labelled,
-    meaning,
-)
+from festinger.bench.proposals import COSINE, FALSE, METRICS, RECALL, at_fixed_moment, forged, labelled, meaning
 from festinger.bench.suite import PRODUCT
 from festinger.proposals.sightings.fingerprint import normalise
 from festinger.store.pool import Store
@@ -46,7 +37,7 @@ async def test_the_bundled_embedder_and_rules_reach_the_bar_without_a_model():
 @pytest.mark.requirement("H-12")
 @pytest.mark.requirement("H-13")
 async def test_forged_votes_come_to_what_the_specification_says(store: Store):
-    samples = await forged(at_fixed_moment(Room(store).desk), repeats=12)
+    samples = await forged(at_fixed_moment(Room(store).deps), repeats=12)
 
     assert {each.metric: each.value for each in samples} == {
         "proposals.repeats": 1, "proposals.sessions": 3, "proposals.planted": 0,

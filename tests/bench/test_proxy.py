@@ -8,18 +8,18 @@ from tests.bench.test_passthrough import block
 from tests.upstream import always, chunked, scripted
 
 from festinger.bench.contenders import DIRECT
-from festinger.bench.load import HOST, Block, request
-from festinger.bench.open_streams import Listener
-from festinger.bench.passing import PATH, Shape, samples
-from festinger.bench.prefix import Turn, by_turn, read_turn
+from festinger.bench.load import HOST, LoadResult, request
+from festinger.bench.open_streams import OpenStreamListener
+from festinger.bench.passing import PATH, PassingShape, samples
+from festinger.bench.prefix import PrefixTurn, by_turn, read_turn
 from festinger.bench.prefix import samples as prefix_samples
 from festinger.bench.proxy import MET_FIRST, METRICS, ROUTE, SHAPES, distribution, growth, sizes
-from festinger.bench.stub import Stub
+from festinger.bench.stub import ModelServerStub
 from festinger.bench.suite import PRODUCT
 from festinger.clock import system_stopwatch
 
 
-def times(*added_ms: float) -> dict[Shape, dict[str, Sequence[Block]]]:
+def times(*added_ms: float) -> dict[PassingShape, dict[str, Sequence[LoadResult]]]:
     """What is added to each shape without a stream, in the order of their sizes."""
     whole = [shape for shape in SHAPES if not shape.streamed]
     return {
@@ -52,23 +52,17 @@ def test_every_number_of_the_requests_is_a_metric_of_the_suite():
     names = {metric.name for metric in METRICS}
 
     assert given < names
-    assert {name.split(".")[1] for name in names - given} == {
-        "growth",
-        "stalled",
-        "session",
-        "streams",
-        "prefix",
-    }
+    assert {name.split(".")[1] for name in names - given} == {"growth", "stalled", "session", "streams", "prefix"}
 
 
 # A chat whose beginning stays: each turn reads what is new, and the notes are read once.
-STRAIGHT = [Turn(prompt=100, evaluated=100), Turn(prompt=200, evaluated=100)]
-STEADY = [Turn(prompt=120, evaluated=120), Turn(prompt=240, evaluated=120)]
-MOVED = [Turn(prompt=120, evaluated=120), Turn(prompt=240, evaluated=240)]
+STRAIGHT = [PrefixTurn(prompt=100, evaluated=100), PrefixTurn(prompt=200, evaluated=100)]
+STEADY = [PrefixTurn(prompt=120, evaluated=120), PrefixTurn(prompt=240, evaluated=120)]
+MOVED = [PrefixTurn(prompt=120, evaluated=120), PrefixTurn(prompt=240, evaluated=240)]
 
 
 @pytest.mark.parametrize(("through", "ratio"), [(STEADY, 1.0), (MOVED, 1.5)], ids=["steady", "moved"])
-def test_a_moved_beginning_is_read_again(through: list[Turn], ratio: float):
+def test_a_moved_beginning_is_read_again(through: list[PrefixTurn], ratio: float):
     found = {(sample.metric, sample.system): sample.value for sample in prefix_samples(STRAIGHT, through)}
 
     assert found["proxy.prefix.evaluated", PRODUCT] == pytest.approx(ratio)
@@ -79,13 +73,13 @@ def test_a_moved_beginning_is_read_again(through: list[Turn], ratio: float):
 def test_a_turn_is_read_from_what_the_model_server_says():
     body = b'{"usage": {"prompt_tokens": 50}, "timings": {"prompt_n": 12, "prompt_ms": 3.5}}'
 
-    assert read_turn(body) == Turn(prompt=50, evaluated=12)
+    assert read_turn(body) == PrefixTurn(prompt=50, evaluated=12)
 
 
 async def test_a_listener_hears_a_stream_to_its_end():
     wire = request(0, PATH, b"{}")
     async with scripted(always(chunked(b"one", b"two"))) as server:
-        listener = Listener(wire, system_stopwatch)
+        listener = OpenStreamListener(wire, system_stopwatch)
         await asyncio.get_running_loop().create_connection(lambda: listener, HOST, server.port)
 
         assert await listener.ended
@@ -97,7 +91,7 @@ async def test_a_listener_tells_a_stream_that_broke_off():
         return False
 
     async with scripted(reset) as server:
-        listener = Listener(request(0, PATH, b"{}"), system_stopwatch)
+        listener = OpenStreamListener(request(0, PATH, b"{}"), system_stopwatch)
         await asyncio.get_running_loop().create_connection(lambda: listener, HOST, server.port)
 
         assert not await listener.ended
@@ -105,7 +99,7 @@ async def test_a_listener_tells_a_stream_that_broke_off():
 
 async def test_the_longest_silence_is_kept():
     readings = iter([0.0, 0.1, 0.9, 1.0])
-    listener = Listener(b"", lambda: next(readings))
+    listener = OpenStreamListener(b"", lambda: next(readings))
     listener.connection_made(Mute())
     for piece in (b"a", b"b", b"c", b"0\r\n\r\n"):
         listener.data_received(piece)
@@ -126,9 +120,9 @@ class Mute(asyncio.Transport):
 
 async def test_the_slow_model_says_all_of_its_words_one_by_one(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("festinger.bench.stub.PACE_S", 0.0)
-    server = await asyncio.get_running_loop().create_server(Stub, HOST, 0)
+    server = await asyncio.get_running_loop().create_server(ModelServerStub, HOST, 0)
     port = server.sockets[0].getsockname()[1]
-    listener = Listener(request(port, PATH, b'{"model": "slow", "stream": true}'), system_stopwatch)
+    listener = OpenStreamListener(request(port, PATH, b'{"model": "slow", "stream": true}'), system_stopwatch)
     await asyncio.get_running_loop().create_connection(lambda: listener, HOST, port)
 
     assert await listener.ended

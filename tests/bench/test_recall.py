@@ -13,14 +13,14 @@ from tests.conftest import MONDAY
 
 from festinger.bench import ablation, abstain, recall
 from festinger.bench.abstain import cost_of, highest_bar, next_of, non_word
-from festinger.bench.conversations import Taken, taken_of
+from festinger.bench.conversations import IngestedConversation, taken_of
 from festinger.bench.data import Data
-from festinger.bench.rankings import Words, order_of
+from festinger.bench.rankings import Bm25Ranking, order_of
 from festinger.bench.recall import CATEGORIES, ndcg_of, recall_of, tallied
 from festinger.bench.run import throw_away_folder
 from festinger.bench.suite import PRODUCT, Bench
 from festinger.ids import Origin, SpaceId
-from festinger.retrieval.result import Item, Recalled
+from festinger.retrieval.result import RecallItem, RecallResult
 
 QUESTION: dict[str, Any] = {
     "id": "q1",
@@ -31,8 +31,8 @@ QUESTION: dict[str, Any] = {
 }
 
 
-def item(number: int, kind: str) -> Item:
-    return Item(
+def item(number: int, kind: str) -> RecallItem:
+    return RecallItem(
         id=UUID(int=number),
         type=kind,
         kind="fact",
@@ -55,12 +55,12 @@ def item(number: int, kind: str) -> Item:
 
 
 def test_a_memory_counts_at_its_rank_for_the_turns_that_it_was_learnt_from():
-    taken = Taken(
+    taken = IngestedConversation(
         space=SpaceId("s"),
         turns={UUID(int=1): "t1", UUID(int=2): "t2", UUID(int=3): "t3"},
         learnt={UUID(int=9): [UUID(int=2), UUID(int=1)]},
     )
-    came = Recalled(
+    came = RecallResult(
         id=UUID(int=0),
         items=(item(3, "turn"), item(9, "memory"), item(1, "turn")),
         abstained=False,
@@ -74,12 +74,7 @@ def test_a_memory_counts_at_its_rank_for_the_turns_that_it_was_learnt_from():
 
 @pytest.mark.parametrize(
     ("came", "worth"),
-    [
-        (["t1", "t2"], 1.0),
-        (["t2", "t9", "t1"], 1.5 / 1.6309),
-        (["t9"], 0.0),
-        (["t9"] * 10 + ["t1", "t2"], 0.0),
-    ],
+    [(["t1", "t2"], 1.0), (["t2", "t9", "t1"], 1.5 / 1.6309), (["t9"], 0.0), (["t9"] * 10 + ["t1", "t2"], 0.0)],
     ids=["first", "one behind", "none", "too late"],
 )
 def test_what_stands_further_ahead_is_worth_more(came: list[str], worth: float):
@@ -89,15 +84,9 @@ def test_what_stands_further_ahead_is_worth_more(came: list[str], worth: float):
 def test_questions_are_told_apart_by_their_kind():
     other = {**QUESTION, "category": "temporal"}
 
-    found = {
-        each.metric: each.value for each in tallied("locomo", PRODUCT, [(QUESTION, ["t1"]), (other, [])])
-    }
+    found = {each.metric: each.value for each in tallied("locomo", PRODUCT, [(QUESTION, ["t1"]), (other, [])])}
 
-    assert (found["locomo.r10"], found["locomo.multi_hop.r10"], found["locomo.temporal.r10"]) == (
-        0.25,
-        0.5,
-        0.0,
-    )
+    assert (found["locomo.r10"], found["locomo.multi_hop.r10"], found["locomo.temporal.r10"]) == (0.25, 0.5, 0.0)
     assert "locomo.open_domain.r10" not in found
 
 
@@ -129,10 +118,7 @@ def test_what_a_gate_costs_is_what_it_held_back_of_the_right_turns():
     assert cost_of(QUESTION, ["t1"], ["t1"]).part == 0.0
 
 
-@given(
-    own=st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=40),
-    may_cost=st.floats(0, 0.5),
-)
+@given(own=st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=40), may_cost=st.floats(0, 0.5))
 def test_a_bar_never_costs_more_than_it_may(own: list[tuple[float, float]], may_cost: float):
     bar = highest_bar(own, may_cost=may_cost)
 
@@ -145,20 +131,13 @@ def test_words_that_nobody_said_are_the_same_for_one_seed():
 
 
 def test_a_plain_ranking_puts_shared_rare_words_first():
-    scores = Words(["the tea is green", "tea for all", "nothing of it"]).scores("green tea")
+    scores = Bm25Ranking(["the tea is green", "tea for all", "nothing of it"]).scores("green tea")
 
     assert order_of(scores) == [0, 1, 2]
 
 
 def said(group: str, number: int, text: str, role: str) -> dict[str, Any]:
-    return {
-        "group": group,
-        "id": f"{group}{number}",
-        "session": 1,
-        "text": text,
-        "role": role,
-        "at": "2025-03-01",
-    }
+    return {"group": group, "id": f"{group}{number}", "session": 1, "text": text, "role": role, "at": "2025-03-01"}
 
 
 def written(folder: Path) -> Path:
@@ -169,9 +148,7 @@ def written(folder: Path) -> Path:
     }
     for name in ("locomo", "beam100k"):
         rows = [
-            said(group, number, text, "user")
-            for group, texts in talks.items()
-            for number, text in enumerate(texts)
+            said(group, number, text, "user") for group, texts in talks.items() for number, text in enumerate(texts)
         ]
         asked = [
             {

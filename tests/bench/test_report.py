@@ -26,45 +26,45 @@ from festinger.bench.report import (
     wrong_items,
 )
 from festinger.bench.result import (
-    Kind,
-    Metric,
+    BenchMetric,
     Sample,
-    Status,
     System,
+    SystemKind,
+    SystemStatus,
     at_least,
     at_most,
     counted,
     together,
 )
-from festinger.bench.run import Run
-from festinger.bench.suite import Bench, Measured, Suite
-from festinger.bench.tally import Tally
+from festinger.bench.run import BenchRun
+from festinger.bench.suite import Bench, Suite, SuiteResult
+from festinger.bench.tally import MetricTally
 from festinger.bench.tally import counted as counted_item
 
 METRICS = [
-    Metric(name="slow", unit="ms", about="how slow", goal=at_most(2)),
-    Metric(name="fast", unit="1/s", about="how fast", goal=at_least(10)),
-    Metric(name="ratio", unit="x", about="against the peer", goal=at_least(5)),
-    Metric(name="size", unit="MB", about="how large"),
+    BenchMetric(name="slow", unit="ms", about="how slow", goal=at_most(2)),
+    BenchMetric(name="fast", unit="1/s", about="how fast", goal=at_least(10)),
+    BenchMetric(name="ratio", unit="x", about="against the peer", goal=at_least(5)),
+    BenchMetric(name="size", unit="MB", about="how large"),
 ]
 SYSTEMS = [
-    System(name="festinger", kind=Kind.PRODUCT, version="1"),
-    System(name="peer", kind=Kind.PEER, status=Status.NOT_RUN, reason="it did not install"),
+    System(name="festinger", kind=SystemKind.PRODUCT, version="1"),
+    System(name="peer", kind=SystemKind.PEER, status=SystemStatus.NOT_RUN, reason="it did not install"),
 ]
 QUIET = Machine(
     cpu="some", cores=2, ram_gb=8.0, os="Linux", python="3.11", postgres="18", pgvector="0.8", load_before=1.0
 )
 
 
-async def nothing(_bench: Bench) -> Measured:
-    return Measured()
+async def nothing(_bench: Bench) -> SuiteResult:
+    return SuiteResult()
 
 
-def a_run(slow: float = 1.0, fast: float = 20.0) -> Run:
+def a_run(slow: float = 1.0, fast: float = 20.0) -> BenchRun:
     suite = Suite(name="some", about="some", metrics=METRICS, measure=nothing)
     values = {"slow": slow, "fast": fast, "size": 1234.0}
     samples = [Sample(metric=name, system="festinger", value=value) for name, value in values.items()]
-    return Run(
+    return BenchRun(
         at=MONDAY,
         suites=[suite],
         bench=Bench(folder=Path()),
@@ -96,19 +96,19 @@ def test_the_document_is_what_the_docs_say():
     }
 
 
-def a_counted_run(*rights: bool, smoke: bool = False) -> Run:
-    def tally(system: str, rights: Sequence[bool]) -> Tally:
+def a_counted_run(*rights: bool, smoke: bool = False) -> BenchRun:
+    def tally(system: str, rights: Sequence[bool]) -> MetricTally:
         items = [counted_item(str(place), right) for place, right in enumerate(rights)]
-        return Tally(metric="found", system=system, items=items)
+        return MetricTally(metric="found", system=system, items=items)
 
-    metric = Metric(name="found", unit="share", about="how many", goal=at_least(0.5))
+    metric = BenchMetric(name="found", unit="share", about="how many", goal=at_least(0.5))
     suite = Suite(name="some", about="some", metrics=[metric], measure=nothing, needs=("set",), timed=False)
     tallies = [tally("festinger", rights), tally("peer", [False] * len(rights))]
     return replace(
         a_run(),
         suites=[suite],
         bench=Bench(folder=Path(), smoke=smoke, bootstrap=200),
-        systems=[SYSTEMS[0], replace(SYSTEMS[1], status=Status.RAN, reason="")],
+        systems=[SYSTEMS[0], replace(SYSTEMS[1], status=SystemStatus.RAN, reason="")],
         results=counted([metric], SYSTEMS, tallies, bootstrap=200),
         tallies=tallies,
         curves=[Curve(name="some.curve", title="t", x="k", y="share", points={"festinger": [(1.0, 0.5)]})],
@@ -126,9 +126,7 @@ def test_what_was_counted_comes_with_its_interval_its_data_and_its_lead():
     assert ours["ci"][0] < 0.75 < ours["ci"][1]
     assert ours["against"]["system"] == "peer"
     assert ours["against"]["difference"] == 0.75
-    assert written["data"] == [
-        {"folder": "set", "files": [{"name": "pairs.jsonl", "sha256": "0" * 64, "rows": 4}]}
-    ]
+    assert written["data"] == [{"folder": "set", "files": [{"name": "pairs.jsonl", "sha256": "0" * 64, "rows": 4}]}]
     assert written["curves"]["some.curve"]["points"] == {"festinger": [[1.0, 0.5]]}
 
 
@@ -164,9 +162,9 @@ def test_what_is_wrong_is_named_by_its_items_ten_at_most():
 
 @pytest.mark.requirement("S-60")
 def test_what_can_be_bought_with_one_another_stands_together():
-    recall = Metric(name="recall", unit="share", about="r", beside="alarms")
-    alarms = Metric(name="alarms", unit="share", about="a", beside="recall")
-    other = Metric(name="other", unit="share", about="o")
+    recall = BenchMetric(name="recall", unit="share", about="r", beside="alarms")
+    alarms = BenchMetric(name="alarms", unit="share", about="a", beside="recall")
+    other = BenchMetric(name="other", unit="share", about="o")
 
     assert in_order([recall, other, alarms]) == [recall, alarms, other]
 
@@ -178,7 +176,7 @@ def test_the_list_says_which_folders_a_suite_needs():
 
 
 def test_a_system_that_another_suite_brought_has_no_column_here():
-    run = replace(a_counted_run(True), systems=[*SYSTEMS, System(name="stranger", kind=Kind.BASELINE)])
+    run = replace(a_counted_run(True), systems=[*SYSTEMS, System(name="stranger", kind=SystemKind.BASELINE)])
 
     assert headers(run, run.suites[0]) == ["metric", "unit", "festinger", "peer (not_run)", "goal", "met"]
 

@@ -1,11 +1,11 @@
 """The suite `report`: what is made of the times of a run."""
 
-from festinger.bench.reporting import Stand
+from festinger.bench.reporting import OutcomeMeasurement
 from festinger.bench.reports import METRICS, samples
 
 
 def test_the_numbers_of_a_run_are_medians_rates_and_shares() -> None:
-    stand = Stand(
+    stand = OutcomeMeasurement(
         memories=300,
         twenty=[0.010, 0.012, 0.5],
         hundred=[0.050],

@@ -4,21 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.bench.result import (
-    Kind,
-    Metric,
-    Sample,
-    System,
-    at_least,
-    at_most,
-    percentile,
-    together,
-)
+from festinger.bench.result import BenchMetric, Sample, System, SystemKind, at_least, at_most, percentile, together
 
 numbers = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=200)
-US = System(name="festinger", kind=Kind.PRODUCT)
-OTHER = System(name="other", kind=Kind.PEER)
-SPEED = Metric(name="speed", unit="ms", about="how fast", goal=at_most(2))
+US = System(name="festinger", kind=SystemKind.PRODUCT)
+OTHER = System(name="other", kind=SystemKind.PEER)
+SPEED = BenchMetric(name="speed", unit="ms", about="how fast", goal=at_most(2))
 
 
 def test_percentiles_of_a_hundred_numbers():
@@ -43,12 +34,7 @@ def test_nothing_has_no_percentile():
 
 @pytest.mark.parametrize(
     ("goal", "value", "holds"),
-    [
-        (at_most(2), 2.0, True),
-        (at_most(2), 2.01, False),
-        (at_least(5), 5.0, True),
-        (at_least(5), 4.99, False),
-    ],
+    [(at_most(2), 2.0, True), (at_most(2), 2.01, False), (at_least(5), 5.0, True), (at_least(5), 4.99, False)],
 )
 def test_goals_hold_up_to_their_bound(goal, value: float, holds: bool):
     assert goal.holds(value) is holds

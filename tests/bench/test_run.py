@@ -10,25 +10,25 @@ import pytest
 
 from festinger.bench.catalogue import SUITES, chosen_suites, suite_of
 from festinger.bench.data import Data
-from festinger.bench.result import Kind, Metric, Sample, Status, System
+from festinger.bench.result import BenchMetric, Sample, System, SystemKind, SystemStatus
 from festinger.bench.run import OWNER, PREFIX, merged, remove_leftovers, run_suites, throw_away_folder
-from festinger.bench.suite import Bench, Measured, Suite
-from festinger.bench.tally import Tally, counted
+from festinger.bench.suite import Bench, Suite, SuiteResult
+from festinger.bench.tally import MetricTally, counted
 from festinger.clock import system_stopwatch
 from festinger.errors import BadInput, NotFound
 
-SPEED = Metric(name="speed", unit="ms", about="how fast")
-PEER = System(name="peer", kind=Kind.PEER)
+SPEED = BenchMetric(name="speed", unit="ms", about="how fast")
+PEER = System(name="peer", kind=SystemKind.PEER)
 
 
 @pytest.mark.requirement("S-05")
 async def test_a_suite_is_measured_as_often_as_asked_in_folders_of_its_own(tmp_path: Path):
     folders: list[Path] = []
 
-    async def measure(bench: Bench) -> Measured:
+    async def measure(bench: Bench) -> SuiteResult:
         folders.append(bench.folder)
         value = float([7, 1, 3][len(folders) - 1])
-        return Measured(samples=[Sample(metric="speed", system="festinger", value=value)], systems=[PEER])
+        return SuiteResult(samples=[Sample(metric="speed", system="festinger", value=value)], systems=[PEER])
 
     suite = Suite(name="some", about="some", metrics=[SPEED], measure=measure)
     run = await run_suites([suite], Bench(folder=tmp_path, repeat=3))
@@ -41,9 +41,9 @@ async def test_a_suite_is_measured_as_often_as_asked_in_folders_of_its_own(tmp_p
 async def test_what_is_counted_is_counted_once(tmp_path: Path):
     asked: list[Bench] = []
 
-    async def measure(bench: Bench) -> Measured:
+    async def measure(bench: Bench) -> SuiteResult:
         asked.append(bench)
-        return Measured(tallies=[Tally(metric="speed", system="festinger", items=[counted("a", right=True)])])
+        return SuiteResult(tallies=[MetricTally(metric="speed", system="festinger", items=[counted("a", right=True)])])
 
     suite = Suite(name="some", about="some", metrics=[SPEED], measure=measure, timed=False)
     run = await run_suites([suite], Bench(folder=tmp_path, repeat=3))
@@ -54,7 +54,7 @@ async def test_what_is_counted_is_counted_once(tmp_path: Path):
 
 @pytest.mark.requirement("S-09")
 async def test_nothing_is_measured_where_a_set_is_missing(tmp_path: Path):
-    async def measure(bench: Bench) -> Measured:
+    async def measure(bench: Bench) -> SuiteResult:
         raise AssertionError("it must not begin")
 
     suite = Suite(name="some", about="some", metrics=[SPEED], measure=measure)
@@ -81,7 +81,7 @@ def test_a_metric_is_found_with_its_suite():
 
 
 def test_a_system_that_failed_once_has_failed():
-    failed = replace(PEER, status=Status.FAILED, reason="it stopped answering")
+    failed = replace(PEER, status=SystemStatus.FAILED, reason="it stopped answering")
 
     assert merged([failed], [PEER]) == [failed]
     assert merged([PEER], [failed]) == [failed]

@@ -10,7 +10,7 @@ from tests.bench.schema import assert_fits_the_schema
 from tests.bench.test_report import a_counted_run, a_run
 
 from festinger.bench.scorecard import write_report
-from festinger.bench.tally import Tally, counted
+from festinger.bench.tally import MetricTally, counted
 
 
 class Tags(HTMLParser):
@@ -56,7 +56,7 @@ def test_every_plot_has_its_unit_and_the_same_as_a_table(tmp_path: Path):
 def test_items_hold_no_texts_unless_asked(tmp_path: Path):
     run = a_counted_run(True)
     items = [counted("a", right=False, told={"text": "a secret sentence"})]
-    run = replace(run, tallies=[Tally(metric="found", system="festinger", items=items)])
+    run = replace(run, tallies=[MetricTally(metric="found", system="festinger", items=items)])
 
     write_report(run, tmp_path / "without")
     write_report(run, tmp_path / "with", with_texts=True)

@@ -9,8 +9,8 @@ import pytest
 
 from festinger.bench import peers, stores
 from festinger.bench.large_memory import LONG_CUE_WORDS, cues, statements
-from festinger.bench.recalling import Stand
-from festinger.bench.result import Status
+from festinger.bench.recalling import RecallMeasurement
+from festinger.bench.result import SystemStatus
 from festinger.bench.run import throw_away_folder
 from festinger.bench.speed import (
     GROWTH_METRICS,
@@ -23,7 +23,7 @@ from festinger.bench.speed import (
     slope_error,
     spread,
 )
-from festinger.bench.stores import Asked, Texts, asked_of
+from festinger.bench.stores import StoreAnswers, StoreTexts, asked_of
 from festinger.bench.suite import Bench
 
 OF_A_MILLION = {"speed.recall.1m.p50", "speed.recall.1m.p95"}
@@ -31,7 +31,7 @@ BESIDE = {"speed.recall.times_mem0"} | OF_A_MILLION
 """What only a peer or a long run gives."""
 
 SMALL, MIDDLE, LARGE, MILLION = (
-    Stand(
+    RecallMeasurement(
         memories=memories,
         first=[0.1],
         warm=[0.01, 0.01, took],
@@ -131,13 +131,13 @@ async def test_a_quick_run_measures_every_metric_of_both_from_one_filling():
     assert not (folder / "growth-0" / "home").exists()
 
 
-HELD = Texts(texts=["one", "two"], vectors=np.eye(2, dtype=np.float32))
+HELD = StoreTexts(texts=["one", "two"], vectors=np.eye(2, dtype=np.float32))
 
 
 async def test_a_store_that_was_not_asked_for_is_told_as_not_run(tmp_path: Path):
     system, answer = await asked_of("mem0", Bench(folder=tmp_path), held=HELD, cues=HELD, limit=1)
 
-    assert (system.status, answer) == (Status.NOT_RUN, None)
+    assert (system.status, answer) == (SystemStatus.NOT_RUN, None)
     assert "--peers" in system.reason
 
 
@@ -153,11 +153,11 @@ for line in sys.stdin:
 
 @pytest.mark.parametrize(
     ("script", "status", "why"),
-    [(PEER, Status.RAN, ""), ("raise SystemExit('out of luck')", Status.NOT_RUN, "out of luck")],
+    [(PEER, SystemStatus.RAN, ""), ("raise SystemExit('out of luck')", SystemStatus.NOT_RUN, "out of luck")],
     ids=["answers", "crashes"],
 )
 async def test_a_store_answers_or_says_why_not(
-    script: str, status: Status, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    script: str, status: SystemStatus, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     async def version(_package: str, _python: Path) -> str:
         return "1.0"
@@ -171,5 +171,5 @@ async def test_a_store_answers_or_says_why_not(
     system, answer = await asked_of("mem0", bench, held=HELD, cues=HELD, limit=1)
 
     assert (system.status, system.reason) == (status, why)
-    wanted = Asked(fill_seconds=2.0, seconds=[0.5, 0.5], ids=[[0], [0]])
-    assert answer == (wanted if status is Status.RAN else None)
+    wanted = StoreAnswers(fill_seconds=2.0, seconds=[0.5, 0.5], ids=[[0], [0]])
+    assert answer == (wanted if status is SystemStatus.RAN else None)

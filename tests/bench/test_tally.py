@@ -5,45 +5,36 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.bench.tally import (
-    Finding,
-    Item,
-    Tally,
-    auroc,
-    counted,
-    detection,
-    difference,
-    interval,
-)
+from festinger.bench.tally import MetricTally, TallyFinding, TallyItem, auroc, counted, detection, difference, interval
 
 
-def tally(*rights: bool, group: str = "") -> Tally:
+def tally(*rights: bool, group: str = "") -> MetricTally:
     items = [counted(str(place), right, group=group) for place, right in enumerate(rights)]
-    return Tally(metric="some", system="festinger", items=items)
+    return MetricTally(metric="some", system="festinger", items=items)
 
 
-def ranked(*items: tuple[float, bool]) -> Tally:
-    return Tally(
+def ranked(*items: tuple[float, bool]) -> MetricTally:
+    return MetricTally(
         metric="some",
         system="festinger",
-        items=[Item(id=str(n), part=score, whole=float(marked)) for n, (score, marked) in enumerate(items)],
+        items=[TallyItem(id=str(n), part=score, whole=float(marked)) for n, (score, marked) in enumerate(items)],
         statistic=auroc,
     )
 
 
 def test_a_share_is_what_was_reached_of_what_could_be():
     assert tally(True, True, False, False).value == 0.5
-    assert Tally(metric="m", system="s", items=[Item(id="a", part=1, whole=3)]).value == pytest.approx(1 / 3)
-    assert Tally(metric="m", system="s", items=[]).value == 0.0
+    assert MetricTally(metric="m", system="s", items=[TallyItem(id="a", part=1, whole=3)]).value == pytest.approx(1 / 3)
+    assert MetricTally(metric="m", system="s", items=[]).value == 0.0
 
 
 def test_precision_recall_and_f1_come_from_the_same_findings():
     findings = [
-        Finding(id="hit", wanted=True, found=True, right=True),
-        Finding(id="other", wanted=True, found=True, right=False),
-        Finding(id="missed", wanted=True, found=False, right=False),
-        Finding(id="false", wanted=False, found=True, right=False),
-        Finding(id="nothing", wanted=False, found=False, right=False),
+        TallyFinding(id="hit", wanted=True, found=True, right=True),
+        TallyFinding(id="other", wanted=True, found=True, right=False),
+        TallyFinding(id="missed", wanted=True, found=False, right=False),
+        TallyFinding(id="false", wanted=False, found=True, right=False),
+        TallyFinding(id="nothing", wanted=False, found=False, right=False),
     ]
 
     f1, precision, recall = detection("some", "festinger", findings)
@@ -95,10 +86,8 @@ def test_the_interval_holds_the_value_and_narrows_with_items():
 @pytest.mark.requirement("S-06")
 def test_items_of_one_group_are_drawn_together():
     apart = tally(*[True] * 20, *[False] * 20)
-    items = [
-        Item(id=item.id, part=item.part, group="right" if item.part else "wrong") for item in apart.items
-    ]
-    together = Tally(metric="some", system="festinger", items=items)
+    items = [TallyItem(id=item.id, part=item.part, group="right" if item.part else "wrong") for item in apart.items]
+    together = MetricTally(metric="some", system="festinger", items=items)
 
     assert set(np.unique(together.draws(200, seed=0))) == {0.0, 0.5, 1.0}
     assert len(np.unique(apart.draws(200, seed=0))) > 5
@@ -130,9 +119,9 @@ def test_a_difference_is_taken_draw_by_draw():
 def test_different_items_have_no_difference():
     assert difference(tally(True), tally(True, False), times=10, seed=0) is None
     assert interval(tally(True).draws(0, seed=0)) is None
-    assert interval(Tally(metric="m", system="s", items=[]).draws(10, seed=0)) is None
+    assert interval(MetricTally(metric="m", system="s", items=[]).draws(10, seed=0)) is None
 
 
 def test_what_was_not_found_cannot_have_been_found_rightly():
     with pytest.raises(ValueError, match="cannot be right"):
-        Finding(id="1", wanted=True, found=False, right=True)
+        TallyFinding(id="1", wanted=True, found=False, right=True)

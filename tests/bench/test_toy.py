@@ -3,8 +3,8 @@
 import numpy as np
 
 from festinger.bench.toy import Toy, as_of_texts
-from festinger.embedding.embedder import Supplies
-from festinger.embedding.profiles import Purpose
+from festinger.embedding.embedder import EmbedderOptions
+from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.embedding.registry import open_embedder
 
 
@@ -21,13 +21,13 @@ def test_most_of_what_tells_vectors_apart_lies_along_few_directions():
 
 
 async def test_a_cue_is_embedded_once_and_lies_beside_what_it_was_made_of():
-    toy = Toy(await open_embedder("hashed:64", Supplies(offline=True)))
+    toy = Toy(await open_embedder("hashed:64", EmbedderOptions(offline=True)))
 
-    [kept, other] = await toy.embed(["the red lamp is on", "an old oak tree"], Purpose.STORE)
-    [cue] = await toy.embed(["the red lamp"], Purpose.QUERY)
-    [again] = await toy.embed(["the red lamp"], Purpose.QUERY)
+    [kept, other] = await toy.embed(["the red lamp is on", "an old oak tree"], EmbeddingPurpose.STORE)
+    [cue] = await toy.embed(["the red lamp"], EmbeddingPurpose.QUERY)
+    [again] = await toy.embed(["the red lamp"], EmbeddingPurpose.QUERY)
 
     assert cue is again
     assert float(cue @ kept) > float(cue @ other)
-    assert await toy.embed([], Purpose.STORE) == []
+    assert await toy.embed([], EmbeddingPurpose.STORE) == []
     await toy.close()

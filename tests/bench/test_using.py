@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from festinger.bench.using import DAY, Days, Learnt, ndcg
 from festinger.ids import MemoryId, Origin, SpaceId
-from festinger.retrieval.result import Item, Recalled
+from festinger.retrieval.result import RecallItem, RecallResult
 
 MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
 QUESTION = {"gold": ["D1:1"]}
@@ -25,9 +25,9 @@ def memory(number: int) -> MemoryId:
     return MemoryId(UUID(int=number))
 
 
-def came(*numbers: int) -> Recalled:
+def came(*numbers: int) -> RecallResult:
     items = tuple(
-        Item(
+        RecallItem(
             id=memory(number),
             type="memory",
             kind="fact",
@@ -47,7 +47,7 @@ def came(*numbers: int) -> Recalled:
         )
         for number in numbers
     )
-    return Recalled(id=UUID(int=1), items=items, abstained=not items, below_threshold=0, degraded=())
+    return RecallResult(id=UUID(int=1), items=items, abstained=not items, below_threshold=0, degraded=())
 
 
 def test_nothing_is_better_than_all_that_is_useful_first() -> None:

@@ -11,23 +11,23 @@ import pytest
 from festinger.bench.run import throw_away_folder
 from festinger.bench.suite import Bench
 from festinger.bench.walks import COUNTS, WALKS, Walk, measure, noted_calls, recorded_walks
-from festinger.consolidation.arbiter import ruling
+from festinger.consolidation.arbiter import apply_rules
 from festinger.memory.learn.supersede import supersede_all
 from festinger.memory.undo import undo
-from festinger.proposals.verdicts.apply import carry_out
-from festinger.proxy.context.place import fitted
-from festinger.retrieval.log import keep
+from festinger.proposals.verdicts.apply import apply_verdict
+from festinger.proxy.context.place import fit_block
+from festinger.retrieval.log import record_recall
 from festinger.retrieval.recall import recall
 from festinger.store.repositories.request_log import log_requests
-from festinger.world.decisions import decide
+from festinger.world.decisions import decide_conflict
 
 THROUGH: dict[str, list[Callable[..., object]]] = {
-    "chat": [recall, fitted, log_requests],
+    "chat": [recall, fit_block, log_requests],
     "learn": [supersede_all],
-    "recall": [recall, keep],
+    "recall": [recall, record_recall],
     "undo": [undo],
-    "verdict": [carry_out],
-    "resolution": [ruling, decide],
+    "verdict": [apply_verdict],
+    "resolution": [apply_rules, decide_conflict],
 }
 """What a walk misses if it was cut short or went another way: notes that fit, the last row that is written."""
 

@@ -8,13 +8,13 @@ import pytest
 from festinger.bench.large_world import FULL, QUICK, Prose, name, statements
 from festinger.bench.run import WALKABLE, throw_away_folder
 from festinger.bench.suite import Bench
-from festinger.bench.thinking import Times
+from festinger.bench.thinking import WorldTimes
 from festinger.bench.world import METRICS, WORLD, distribution, samples
 from festinger.ids import AgentId, Cause, Origin, SessionId
 from festinger.text.vocabulary import may_be_vocabulary
 
 CAUSE = Cause(agent=AgentId("a"), session=SessionId("s"), day=date(2026, 1, 5), origin=Origin.PERSON)
-THOUGHT = Times(
+THOUGHT = WorldTimes(
     load=[2.0],
     memory=512.0,
     recollect_2k=[0.001] * 99 + [0.9],
@@ -39,9 +39,7 @@ def test_a_concept_is_only_placed_below_earlier_ones():
 
     assert len(said) == QUICK.edges == len({(one.concept, one.dimension) for one in said})
     assert all(numbers[one.parent] < numbers[one.concept] for one in said if one.parent in numbers)
-    assert (
-        said == list(statements(QUICK, seed=0, cause=CAUSE)) != list(statements(QUICK, seed=1, cause=CAUSE))
-    )
+    assert said == list(statements(QUICK, seed=0, cause=CAUSE)) != list(statements(QUICK, seed=1, cause=CAUSE))
     assert len(list(islice(statements(FULL, seed=0, cause=CAUSE), 25))) == 25
 
 
@@ -55,7 +53,7 @@ def test_texts_have_their_length_and_names_of_the_world_in_them():
 
 
 def test_every_number_of_a_run_is_a_metric_of_the_suite():
-    found = {sample.metric: sample.value for sample in samples(Times(fill=[3.0], edges=500_000), THOUGHT)}
+    found = {sample.metric: sample.value for sample in samples(WorldTimes(fill=[3.0], edges=500_000), THOUGHT)}
 
     assert found.keys() == {metric.name for metric in METRICS}
     assert found["world.fill"] == 6.0

@@ -50,10 +50,7 @@ class Shell:
         """Run a command in this process, on the database."""
         runner = CliRunner()
         result = runner.invoke(
-            command_line(),
-            [*arguments, *self._address()],
-            input=typed,
-            env={**self.environment, **environment},
+            command_line(), [*arguments, *self._address()], input=typed, env={**self.environment, **environment}
         )
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
@@ -62,11 +59,7 @@ class Shell:
     def process(self, *arguments: str, **options: Any) -> "subprocess.Popen[str]":
         """Start a command as a process of its own, on the database."""
         added = options.pop("environment", {})
-        options = {
-            "stdout": subprocess.PIPE,
-            "stderr": subprocess.PIPE,
-            "stdin": subprocess.DEVNULL,
-        } | options
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL} | options
         return subprocess.Popen(
             [sys.executable, "-m", "festinger", *arguments, *self._address()],
             text=True,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.cli.shell import Shell
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.stories.verdicts import BEES, STORIES, UNTIL, expected, left
 
 from festinger.settings.tree import StoreSettings
@@ -20,16 +20,7 @@ def test_the_command_line_leaves_what_every_channel_leaves(shell: Shell, databas
     ids = {}
     for story in STORIES:
         more = ("--type", "memory_change", "--payload", payload) if story == "stale" else ()
-        given = (
-            "inbox",
-            "propose",
-            f"Change for {story}",
-            "--category",
-            "cost",
-            "--scope",
-            "tools",
-            "--json",
-        )
+        given = ("inbox", "propose", f"Change for {story}", "--category", "cost", "--scope", "tools", "--json")
         ids[story] = shell(*given, *more).json["proposal"]["id"]
     asyncio.run(_changed(database_url))
     (me,) = shell("reviewer", "--json").json

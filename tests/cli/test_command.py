@@ -7,19 +7,19 @@ import pytest
 from tests.cli.shell import PATIENCE_S, Shell
 from typer import Exit
 
-from festinger.cli.command import run
-from festinger.cli.context import Desk
+from festinger.cli.command import run_command
+from festinger.cli.context import CommandContext
 from festinger.errors import BadInput, FestingerError, NotFound, Refused, StoreDown
 
 
-def left_with(deed, desk: Desk) -> int:
+def left_with(deed, context: CommandContext) -> int:
     with pytest.raises(Exit) as left:
-        run(deed, desk, {})
+        run_command(deed, context, {})
     return left.value.exit_code
 
 
 def failing(error: BaseException):
-    async def deed(_desk: Desk) -> None:
+    async def deed(_context: CommandContext) -> None:
         raise error
 
     return deed
@@ -37,17 +37,17 @@ def failing(error: BaseException):
     ],
 )
 def test_each_way_of_failing_has_its_exit_code(error: BaseException, code: int):
-    assert left_with(failing(error), Desk()) == code
+    assert left_with(failing(error), CommandContext()) == code
 
 
 def test_an_error_is_two_lines_on_stderr_and_also_said_to_the_quiet(capsys: pytest.CaptureFixture[str]):
-    left_with(failing(BadInput("No\x1b[2J such [red]thing", hint="Do that.")), Desk(quiet=True))
+    left_with(failing(BadInput("No\x1b[2J such [red]thing", hint="Do that.")), CommandContext(quiet=True))
 
     assert capsys.readouterr() == ("", "No\\x1b[2J such [red]thing\nDo that.\n")
 
 
 def test_with_json_an_error_is_json_on_stderr(capsys: pytest.CaptureFixture[str]):
-    left_with(failing(BadInput("No.", hint="Do that.", key="a")), Desk(as_json=True))
+    left_with(failing(BadInput("No.", hint="Do that.", key="a")), CommandContext(as_json=True))
     out, err = capsys.readouterr()
 
     assert out == ""
@@ -56,7 +56,7 @@ def test_with_json_an_error_is_json_on_stderr(capsys: pytest.CaptureFixture[str]
 
 @pytest.mark.requirement("X-95")
 def test_a_fault_ends_with_a_message_and_its_trace_in_the_log(capsys: pytest.CaptureFixture[str]):
-    assert left_with(failing(ZeroDivisionError("boom")), Desk()) == 1
+    assert left_with(failing(ZeroDivisionError("boom")), CommandContext()) == 1
     out, err = capsys.readouterr()
     logged, *said = err.splitlines()
 

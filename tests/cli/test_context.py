@@ -7,7 +7,7 @@ import sys
 import pytest
 from tests.cli.shell import PATIENCE_S, Shell
 
-from festinger.cli.context import Desk
+from festinger.cli.context import CommandContext
 from festinger.errors import BadInput
 
 
@@ -30,13 +30,13 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     return screen
 
 
-def show(desk: Desk) -> None:
-    desk.show([], table=desk.table(("key", "meaning"), [("[bold]a", "word " * 40)]))
+def show(context: CommandContext) -> None:
+    context.show([], table=context.table(("key", "meaning"), [("[bold]a", "word " * 40)]))
 
 
 def test_on_a_terminal_a_table_keeps_to_its_width_and_loses_nothing(monkeypatch: pytest.MonkeyPatch):
     screen = terminal(monkeypatch)
-    show(Desk(color=False))
+    show(CommandContext(color=False))
     lines = screen.getvalue().splitlines()
 
     assert max(map(len, lines)) <= 80
@@ -46,22 +46,22 @@ def test_on_a_terminal_a_table_keeps_to_its_width_and_loses_nothing(monkeypatch:
 
 def test_a_terminal_gets_colours_unless_somebody_objects(monkeypatch: pytest.MonkeyPatch):
     screen = terminal(monkeypatch)
-    show(Desk())
+    show(CommandContext())
     assert "\x1b[1m" in screen.getvalue()
 
     screen = terminal(monkeypatch)
-    show(Desk(color=False))
+    show(CommandContext(color=False))
     assert "\x1b" not in screen.getvalue()
 
     monkeypatch.setenv("NO_COLOR", "1")
-    show(Desk())
+    show(CommandContext())
     assert "\x1b" not in screen.getvalue()
 
 
 def test_a_stream_that_cannot_show_a_sign_gets_its_number(monkeypatch: pytest.MonkeyPatch):
     raw = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
-    Desk().show({}, text="naïve … \ud83d")
+    CommandContext().show({}, text="naïve … \ud83d")
 
     assert raw.getvalue() == b"na\\xefve \\u2026 \\ud83d\n"
 
@@ -92,12 +92,10 @@ def test_a_person_types_the_name_of_what_is_to_go(typed: str, code: int, left: b
     assert ("team" in shell("spaces").out) is left
 
 
-def test_a_secret_is_read_from_standard_input_and_an_empty_one_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_a_secret_is_read_from_standard_input_and_an_empty_one_is_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO("sesame\n"))
-    assert Desk().secret("API key") == "sesame"
+    assert CommandContext().secret("API key") == "sesame"
 
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))
     with pytest.raises(BadInput, match="No API key"):
-        Desk().secret("API key")
+        CommandContext().secret("API key")

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from festinger.cli.early_server import Plan, Porch
+from festinger.cli.early_server import EarlyServer, ServerDeps
 from festinger.ids import MAIN_SPACE
 
 
@@ -29,7 +29,7 @@ class House:
 
 @pytest.mark.requirement("P-01")
 async def test_whoever_needs_the_rooms_waits_for_them_and_nobody_else_does(monkeypatch: pytest.MonkeyPatch):
-    house, porch, stop = House(), Porch(), asyncio.Event()
+    house, porch, stop = House(), EarlyServer(), asyncio.Event()
     monkeypatch.setattr(
         "festinger.cli.early_server.import_module", lambda _name: SimpleNamespace(built=lambda _plan: house)
     )
@@ -44,7 +44,7 @@ async def test_whoever_needs_the_rooms_waits_for_them_and_nobody_else_does(monke
     assert porch.known_space("main") == MAIN_SPACE
     assert porch.known_space("team") is None
 
-    opening = asyncio.create_task(porch.open_house(cast("Plan", None), stop=stop))
+    opening = asyncio.create_task(porch.open_house(cast("ServerDeps", None), stop=stop))
     assert await waiting[0] == "key of fst_x"
     await waiting[1]
     assert house.seen == [("scope", "receive", "send")]
@@ -55,7 +55,7 @@ async def test_whoever_needs_the_rooms_waits_for_them_and_nobody_else_does(monke
 
 
 async def test_a_caller_who_gives_up_waiting_does_not_take_the_house_from_the_others():
-    porch = Porch()
+    porch = EarlyServer()
     first, second = (asyncio.create_task(porch.find_key("fst_x")) for _ in range(2))
     await asyncio.sleep(0)
     first.cancel()

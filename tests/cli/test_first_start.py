@@ -24,11 +24,7 @@ def first_time() -> Iterator[Shell]:
         data.parent.chmod(0o711)
         owner = account(data)
         os.chown(data, owner.uid, owner.gid)
-    environment = {
-        "HOME": str(folder),
-        "FESTINGER_HOME": str(data.parent),
-        "FESTINGER_EMBEDDING__MODEL": "none:",
-    }
+    environment = {"HOME": str(folder), "FESTINGER_HOME": str(data.parent), "FESTINGER_EMBEDDING__MODEL": "none:"}
     yield Shell(home=folder, database=None, environment=environment)
     shutil.rmtree(folder)
 

@@ -5,7 +5,7 @@ import signal
 import pytest
 from tests.cli.shell import Shell, patiently
 
-from festinger.cli.context import Desk
+from festinger.cli.context import CommandContext
 
 CUE = "when does the harbour office open?"
 HARBOUR = "The harbour office of Lisgate opens at 0730"
@@ -16,7 +16,7 @@ def test_recall_and_learn_use_the_running_server_and_the_store_without_one(
 ):
     left = shell.home / "festinger" / "server.json"
 
-    def not_opened(_desk: Desk, **_: object) -> None:
+    def not_opened(_context: CommandContext, **_: object) -> None:
         raise AssertionError("the store was opened beside the server")
 
     with shell.server() as served:
@@ -24,7 +24,7 @@ def test_recall_and_learn_use_the_running_server_and_the_store_without_one(
             if left.exists():
                 break
         with monkeypatch.context() as patched:
-            patched.setattr(Desk, "app", not_opened)
+            patched.setattr(CommandContext, "app", not_opened)
             learned = shell("learn", HARBOUR)
             found = shell("recall", CUE)
             explained = shell("recall", CUE, "--explain")

@@ -5,7 +5,7 @@ import pytest
 from tests.cli.shell import Shell
 from tests.reference import commands
 
-from festinger.cli.main import FAMILIES, HIDDEN, Commands
+from festinger.cli.main import FAMILIES, HIDDEN, LazyCommands
 
 PATHS = [command.path for command in commands()]
 HEAVY = ("numpy", "onnxruntime", "psycopg", "procrastinate", "aiohttp", "festinger.settings.tree")
@@ -38,9 +38,7 @@ def test_what_the_help_says_of_a_command_is_not_cut_short(group: str, bare_shell
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("stauts", "status"), ("serv", "serve"), ("bakup", "backup")])
-def test_an_unknown_command_is_wrong_usage_and_the_nearest_is_named(
-    typed: str, meant: str, bare_shell: Shell
-):
+def test_an_unknown_command_is_wrong_usage_and_the_nearest_is_named(typed: str, meant: str, bare_shell: Shell):
     said = bare_shell(typed)
 
     assert said.code == 2
@@ -52,11 +50,7 @@ def test_an_unknown_command_is_wrong_usage_and_the_nearest_is_named(
 def test_the_shell_completes_commands(name: str, bare_shell: Shell):
     words = {"COMP_WORDS": "festinger sta", "COMP_CWORD": "1", "_TYPER_COMPLETE_ARGS": "festinger sta"}
     said = bare_shell.real(
-        environment={
-            "_FESTINGER_COMPLETE": f"complete_{name}",
-            "_TYPER_COMPLETE_FISH_ACTION": "get-args",
-            **words,
-        }
+        environment={"_FESTINGER_COMPLETE": f"complete_{name}", "_TYPER_COMPLETE_FISH_ACTION": "get-args", **words}
     )
 
     assert "status" in said.out
@@ -65,15 +59,13 @@ def test_the_shell_completes_commands(name: str, bare_shell: Shell):
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_help_page_says_of_a_command_what_the_command_says_of_itself(name: str):
-    whole = Commands(plain=True)[name]
+    whole = LazyCommands(plain=True)[name]
 
     assert FAMILIES[name][1] == whole.get_short_help_str(80)
     assert whole.hidden is (name in HIDDEN)
 
 
-@pytest.mark.parametrize(
-    "path", ["", "recall", "learn", "memories", "status", "doctor", "login", "inbox", "demo"]
-)
+@pytest.mark.parametrize("path", ["", "recall", "learn", "memories", "status", "doctor", "login", "inbox", "demo"])
 def test_a_help_page_loads_no_more_than_it_shows(path: str):
     code = (
         f"import sys; from festinger.cli.main import main; sys.argv = ['festinger', *{path.split()!r}, '--help']\n"

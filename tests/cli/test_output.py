@@ -255,16 +255,7 @@ def test_a_space_that_is_not_there_is_not_found_by_any_command_that_takes_one(sh
         assert said.out == ""
 
 
-CORPUS = (
-    "[red]x[/red]",
-    "[/]",
-    "\x1b[31mx\x1b]0;t\x07",
-    "a\r\nb",
-    "\x9b2J",
-    ":smile:",
-    "\u202eevil",
-    "{{7*7}}",
-)
+CORPUS = ("[red]x[/red]", "[/]", "\x1b[31mx\x1b]0;t\x07", "a\r\nb", "\x9b2J", ":smile:", "\u202eevil", "{{7*7}}")
 
 
 def test_text_of_others_is_shown_as_text_by_every_command_that_shows_it(shell: Shell):

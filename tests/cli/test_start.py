@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.cli.shell import Shell
 
-from festinger.store.migration import Versions
+from festinger.store.migration import ServerVersions
 
 
 def two_lines(err: str) -> tuple[str, str]:
@@ -68,13 +68,11 @@ def test_a_home_that_cannot_be_written_is_named_and_nothing_is_left_running(pers
 
 
 @pytest.mark.requirement("X-106")
-def test_a_server_of_the_wrong_version_is_refused_with_what_would_fit(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch
-):
-    async def old(_connection: object) -> Versions:
-        return Versions(postgres=140_012, installed="0.8.0", available="0.8.0")
+def test_a_server_of_the_wrong_version_is_refused_with_what_would_fit(shell: Shell, monkeypatch: pytest.MonkeyPatch):
+    async def old(_connection: object) -> ServerVersions:
+        return ServerVersions(postgres=140_012, installed="0.8.0", available="0.8.0")
 
-    monkeypatch.setattr("festinger.store.migration.versions", old)
+    monkeypatch.setattr("festinger.store.migration.read_server_versions", old)
     said = shell("status")
 
     assert said.code == 5

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import MONDAY
 
-from festinger.cli.terminal import as_json, moment, one_line, plain
+from festinger.cli.terminal import escape_line, escape_text, format_time, to_json
 
 ANYTHING = st.text(st.characters())
 
@@ -19,27 +19,27 @@ def speaks(text: str) -> set[str]:
 
 @given(ANYTHING)
 def test_no_text_speaks_to_the_terminal(text: str):
-    assert speaks(plain(text)) <= {"\n", "\t"}
-    assert speaks(one_line(text)) == set()
+    assert speaks(escape_text(text)) <= {"\n", "\t"}
+    assert speaks(escape_line(text)) == set()
 
 
 @given(st.text(st.characters(categories=("L", "N", "P", "S"))))
 def test_a_harmless_text_stays_as_it_is(text: str):
-    assert plain(text) == one_line(text) == text
+    assert escape_text(text) == escape_line(text) == text
 
 
 @given(ANYTHING.filter(lambda text: text.isprintable() or text.encode("utf-8", "ignore").decode() == text))
 def test_json_says_the_same_and_does_not_speak_either(text: str):
-    said = as_json({"text": text})
+    said = to_json({"text": text})
 
     assert json.loads(said) == {"text": text}
     assert speaks(said) == set()
 
 
 def test_an_escape_sequence_is_shown_by_its_number():
-    assert one_line("\x1b[31mred\x1b[0m\r\n") == "\\x1b[31mred\\x1b[0m\\r\\n"
+    assert escape_line("\x1b[31mred\x1b[0m\r\n") == "\\x1b[31mred\\x1b[0m\\r\\n"
 
 
 def test_a_moment_is_shown_to_the_second():
-    assert moment(MONDAY.replace(microsecond=5)) == "2026-01-05T12:00:00Z"
-    assert moment(None) == ""
+    assert format_time(MONDAY.replace(microsecond=5)) == "2026-01-05T12:00:00Z"
+    assert format_time(None) == ""

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 from pydantic import SecretStr
-from tests.jobs.desk import ask
+from tests.jobs.deps import ask
 from tests.runtime.house import SOON, given, opened
 
 import festinger
 from festinger.errors import BadInput, BadSetting, NotFound, StoreDown, UnknownSetting
-from festinger.llm.ledger import Caller
-from festinger.llm.model import Purpose
+from festinger.llm.ledger import ModelCaller
+from festinger.llm.model import ModelPurpose
 from festinger.runtime.settings import change_setting
 from festinger.settings.tree import EmbeddingSettings, SecretsSettings, Settings
 
@@ -125,14 +125,12 @@ async def test_a_subscriber_may_go_on_behind_an_event_it_has(database_url: str, 
 
 
 @pytest.mark.requirement("X-85")
-async def test_without_any_model_the_library_works_and_says_that_there_is_none(
-    database_url: str, tmp_path: Path
-):
+async def test_without_any_model_the_library_works_and_says_that_there_is_none(database_url: str, tmp_path: Path):
     async with festinger.open(given(tmp_path), database=database_url) as memory:
-        models = [await memory._app.model(purpose, Caller(space=memory.space)) for purpose in Purpose]
+        models = [await memory._app.model(purpose, ModelCaller(space=memory.space)) for purpose in ModelPurpose]
         status = await memory.status()
 
-        assert models == [None] * len(Purpose)
+        assert models == [None] * len(ModelPurpose)
         assert status["cost"]["all time"]["calls"] == 0
         assert status["health"]["degraded"] == []
 

@@ -20,17 +20,13 @@ async def test_a_program_proposes_and_a_reviewer_whom_it_names_decides(database_
         (open_one,) = await memory.inbox()
         with pytest.raises(NotAuthorised):
             await memory.decide(made.id, "approve", by="Ada")
-        await add_reviewer(memory._app.inbox.desk, memory.space, "Ada")
+        await add_reviewer(memory._app.inbox.deps, memory.space, "Ada")
         done = await memory.decide(str(made.id)[:18], "approve", by="Ada", ref="one")
         again = await memory.decide(made.id, "approve", by="Ada", ref="one")
 
         assert (made.state, made.producer) == ("waiting", "api")
         assert (open_one.id, open_one.what) == (made.id, WHAT)
-        assert (done.proposal.state, done.verdict.author, done.verdict.channel) == (
-            "applied",
-            "Ada",
-            "library",
-        )
+        assert (done.proposal.state, done.verdict.author, done.verdict.channel) == ("applied", "Ada", "library")
         assert again.again
         assert again.verdict == done.verdict
         assert [each.id for each in await memory.inbox(state="applied")] == [made.id]
@@ -49,9 +45,7 @@ async def test_what_cannot_be_proposed_or_said_is_refused(database_url: str, tmp
 
 
 @pytest.mark.requirement("M-80")
-async def test_an_agent_asks_that_what_it_sees_be_forgotten_and_a_person_does_it(
-    database_url: str, tmp_path: Path
-):
+async def test_an_agent_asks_that_what_it_sees_be_forgotten_and_a_person_does_it(database_url: str, tmp_path: Path):
     async with festinger.open(given(tmp_path, proposals=AT_ONCE), database=database_url) as memory:
         shared = (await memory.learn("The spare key is under the third pot")).memory
         ada, bo = memory.for_agent("ada"), memory.for_agent("bo")
@@ -68,7 +62,7 @@ async def test_an_agent_asks_that_what_it_sees_be_forgotten_and_a_person_does_it
         own = await ada.request_forget(private.id, reason="It was a joke.")
         still = await memory.get(shared.id)
         await memory._app.inbox.promote(memory.space)
-        await add_reviewer(memory._app.inbox.desk, memory.space, "Ada")
+        await add_reviewer(memory._app.inbox.deps, memory.space, "Ada")
         await memory.decide(asked.id, "approve", by="Ada", word="forget")
 
         assert (asked.type, asked.payload["memory_ids"]) == ("forget_request", [str(shared.id)])

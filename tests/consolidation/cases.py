@@ -5,18 +5,11 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from festinger.world.conflicts import Case, Conflict
+from festinger.world.conflicts import Conflict, ConflictCase
 from festinger.world.model import UrdEdge
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
-CAUSE = {
-    "agent": "a1",
-    "session_id": "s1",
-    "day": NOW.date(),
-    "origin": "person",
-    "message_id": None,
-    "at": NOW,
-}
+CAUSE = {"agent": "a1", "session_id": "s1", "day": NOW.date(), "origin": "person", "message_id": None, "at": NOW}
 
 CONFLICT = Conflict(
     id=UUID(int=1),
@@ -51,7 +44,7 @@ CONFLICT = Conflict(
 
 EDGE = UrdEdge(id=101, parent_id=201, dim_id=1, is_isa=True, confidence=0.9)
 
-CASE = Case(
+CASE = ConflictCase(
     conflict=CONFLICT,
     existing=EDGE,
     above_existing=(),
@@ -64,6 +57,6 @@ CASE = Case(
 )
 
 
-def case(*, existing: UrdEdge | None = EDGE, facts: dict[str, Any] | None = None, **conflict: Any) -> Case:
+def case(*, existing: UrdEdge | None = EDGE, facts: dict[str, Any] | None = None, **conflict: Any) -> ConflictCase:
     """The plain case with another edge, other facts around it, or another conflict."""
     return replace(CASE, existing=existing, conflict=replace(CONFLICT, **conflict), **(facts or {}))

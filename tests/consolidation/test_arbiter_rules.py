@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.consolidation.cases import CAUSE, EDGE, case
 
-from festinger.consolidation.arbiter import ruling
-from festinger.world.conflicts import Case
-from festinger.world.decisions import Decision
+from festinger.consolidation.arbiter import apply_rules
+from festinger.world.conflicts import ConflictCase
+from festinger.world.decisions import ConflictDecision
 from festinger.world.model import Collision
 
 STATED: dict[str, Any] = {"incoming_source": "gutask", "incoming_origin": "person"}
@@ -20,16 +20,13 @@ PERSONS = EDGE._replace(person_stated=True)
 @pytest.mark.parametrize(
     ("given_case", "decision"),
     [
-        (case(facts={"incoming_causes": ()}), Decision.DISMISS),
-        (case(facts={"above_existing": (202,)}), Decision.DISMISS),
-        (case(facts={"above_incoming": (201,)}), Decision.UPDATE),
-        (
-            case(collision_type="misclassification", facts={"free_dimension": "membership"}),
-            Decision.RECLASSIFY,
-        ),
+        (case(facts={"incoming_causes": ()}), ConflictDecision.DISMISS),
+        (case(facts={"above_existing": (202,)}), ConflictDecision.DISMISS),
+        (case(facts={"above_incoming": (201,)}), ConflictDecision.UPDATE),
+        (case(collision_type="misclassification", facts={"free_dimension": "membership"}), ConflictDecision.RECLASSIFY),
         (case(collision_type="misclassification"), None),
         (case(facts={"free_dimension": "membership"}), None),
-        (case(**STATED), Decision.UPDATE),
+        (case(**STATED), ConflictDecision.UPDATE),
         (case(existing=PERSONS, **STATED), None),
         (case(incoming_source="gutask", incoming_origin="model"), None),
         (case(incoming_source="inferred", incoming_origin="person"), None),
@@ -38,8 +35,8 @@ PERSONS = EDGE._replace(person_stated=True)
         (case(), None),
     ],
 )
-def test_the_first_fitting_rule_decides(given_case: Case, decision: Decision | None):
-    ruled = ruling(given_case)
+def test_the_first_fitting_rule_decides(given_case: ConflictCase, decision: ConflictDecision | None):
+    ruled = apply_rules(given_case)
 
     assert (ruled.decision if ruled else None) == decision
 
@@ -48,10 +45,10 @@ def test_the_first_fitting_rule_decides(given_case: Case, decision: Decision | N
 def test_an_earlier_rule_goes_before_a_later_one():
     implied = case(facts={"above_existing": (202,)}, **STATED)
 
-    ruled = ruling(implied)
+    ruled = apply_rules(implied)
 
     assert ruled is not None
-    assert ruled.decision is Decision.DISMISS
+    assert ruled.decision is ConflictDecision.DISMISS
 
 
 @pytest.mark.requirement("W-74", "W-75")
@@ -85,6 +82,6 @@ def test_a_rule_never_decides_what_needs_an_understanding_of_words(
         },
     )
 
-    ruled = ruling(given_case)
+    ruled = apply_rules(given_case)
 
-    assert ruled is None or ruled.decision not in (Decision.DECOMPOSE, Decision.SAME)
+    assert ruled is None or ruled.decision not in (ConflictDecision.DECOMPOSE, ConflictDecision.SAME)

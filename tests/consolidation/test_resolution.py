@@ -1,40 +1,40 @@
 """How does a run resolve the conflicts of a space?"""
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.world.worldly import Bench, events, kept, number_from, queue, table
 
-from festinger.consolidation.arbiter import Answered
-from festinger.consolidation.resolution import Tally, begin_run, find_run, last_run, resolve
+from festinger.consolidation.arbiter import ArbiterAnswer
+from festinger.consolidation.resolution import ResolutionReport, begin_run, find_run, last_run, run_resolution
 from festinger.errors import AlreadyRunning, NoSuchRun, ProviderDown
 from festinger.ids import MAIN_SPACE, Origin, SpaceId
 from festinger.llm.model import Model
-from festinger.llm.providers.scripted import Fail, scripted_model
+from festinger.llm.providers.scripted import FailStep, scripted_model
 from festinger.store.pool import Store
-from festinger.world.decisions import undo
-from festinger.world.model import Source
-from festinger.world.state import state
+from festinger.world.decisions import undo_conflict_decision
+from festinger.world.model import EdgeSource
+from festinger.world.state import apply_statement
 
 
-async def run(bench: Bench, model: Model | None = None, *, dry_run: bool = False) -> Tally:
+async def run(bench: Bench, model: Model | None = None, *, dry_run: bool = False) -> ResolutionReport:
     async with bench.store.transaction() as transaction:
-        begun = await begin_run(bench.desk, transaction, MAIN_SPACE, dry_run=dry_run)
+        begun = await begin_run(bench.deps, transaction, MAIN_SPACE, dry_run=dry_run)
 
     async def model_for(_space: SpaceId) -> Model | None:
         return model
 
-    tally = await resolve(bench.desk, MAIN_SPACE, begun, model_for=model_for)
+    tally = await run_resolution(bench.deps, MAIN_SPACE, begun, model_for=model_for)
     assert tally is not None
     return tally
 
 
 async def contradicted(bench: Bench, *concepts: str) -> None:
     for concept in concepts:
-        await state(bench.desk, MAIN_SPACE, bench.say(f"{concept} repo", confidence=0.9, origin=Origin.MODEL))
-        await state(bench.desk, MAIN_SPACE, bench.say(f"{concept} container"))
+        await apply_statement(bench.deps, MAIN_SPACE, bench.say(f"{concept} repo", confidence=0.9, origin=Origin.MODEL))
+        await apply_statement(bench.deps, MAIN_SPACE, bench.say(f"{concept} container"))
 
 
-SPLIT = Answered(
+SPLIT = ArbiterAnswer(
     reasoning="one names what it is made as, the other how it runs",
     decision="decompose",
     existing_dimension="artifact-type",
@@ -66,7 +66,7 @@ async def test_two_kinds_of_one_thing_end_in_two_clean_dimensions(store: Store):
     (told,) = await events(store, "conflict_decided")
     assert (told["payload"]["status"], told["payload"]["decision"]) == ("resolved", "decompose")
 
-    await undo(bench.desk, MAIN_SPACE, item["id"], by="reviewer")
+    await undo_conflict_decision(bench.deps, MAIN_SPACE, item["id"], by="reviewer")
     assert (await bench.hear("again gnommoweb")).lines == ("gnommoweb: [type?] repo — conflict pending",)
 
 
@@ -76,7 +76,7 @@ async def test_a_dismissed_contradiction_changes_neither_edges_nor_history(store
     await bench.hear("gnommoweb runs on docker")
     await bench.hear("gnommoweb runs on ramanujan")
     before = await table(store), await rows(store, "select * from urd_history")
-    model, _ = scripted_model(Answered(reasoning="said once", decision="dismiss", confidence=0.9))
+    model, _ = scripted_model(ArbiterAnswer(reasoning="said once", decision="dismiss", confidence=0.9))
 
     tally = await run(bench, model)
 
@@ -89,24 +89,22 @@ async def test_a_dismissed_contradiction_changes_neither_edges_nor_history(store
 async def test_without_a_model_rules_decide_what_they_can_and_the_rest_waits(store: Store):
     bench = await Bench(store).open()
     await contradicted(bench, "gnommoweb")
-    await state(bench.desk, MAIN_SPACE, bench.say("puma cat", origin=Origin.MODEL))
-    await state(bench.desk, MAIN_SPACE, bench.say("cat animal", origin=Origin.MODEL))
-    await state(bench.desk, MAIN_SPACE, bench.say("puma animal"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("puma cat", origin=Origin.MODEL))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("cat animal", origin=Origin.MODEL))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("puma animal"))
 
     tally = await run(bench)
 
     assert (tally.seen, tally.dismissed, tally.waiting) == (2, 1, 1)
     waiting = [item for item in await queue(store) if item["status"] == "pending"]
-    assert [(item["attempts"], item["reason"]) for item in waiting] == [
-        (0, "no rule fits, and no model is configured")
-    ]
+    assert [(item["attempts"], item["reason"]) for item in waiting] == [(0, "no rule fits, and no model is configured")]
 
 
 @pytest.mark.requirement("W-74")
 async def test_a_stated_fact_takes_the_place_of_what_nobody_stated(store: Store):
     bench = await Bench(store).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo", confidence=0.8, origin=Origin.MODEL))
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb app", confidence=1.0, source=Source.GUTASK))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo", confidence=0.8, origin=Origin.MODEL))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb app", confidence=1.0, source=EdgeSource.GUTASK))
 
     await run(bench)
 
@@ -118,11 +116,11 @@ async def test_a_stated_fact_takes_the_place_of_what_nobody_stated(store: Store)
 @pytest.mark.requirement("W-77")
 async def test_a_model_never_overrules_a_person_whatever_its_confidence(store: Store):
     bench = await Bench(store).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb earth runs-on", is_isa=False))
-    await state(
-        bench.desk, MAIN_SPACE, bench.say("gnommoweb mars runs-on", is_isa=False, origin=Origin.MODEL)
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb earth runs-on", is_isa=False))
+    await apply_statement(
+        bench.deps, MAIN_SPACE, bench.say("gnommoweb mars runs-on", is_isa=False, origin=Origin.MODEL)
     )
-    sure = Answered(reasoning="it said so", decision="update", confidence=1.0)
+    sure = ArbiterAnswer(reasoning="it said so", decision="update", confidence=1.0)
     model, script = scripted_model(*[sure] * 5)
 
     for _ in range(5):
@@ -138,7 +136,7 @@ async def test_a_model_never_overrules_a_person_whatever_its_confidence(store: S
 async def test_a_decision_into_a_taken_slot_is_not_applied(store: Store):
     bench = await Bench(store).open()
     await contradicted(bench, "gnommoweb")
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb pod deployment-type"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb pod deployment-type"))
     model, _ = scripted_model(SPLIT)
 
     tally = await run(bench, model)
@@ -154,7 +152,7 @@ async def test_one_bad_item_stops_no_other(store: Store):
     bench = await Bench(store).open()
     await contradicted(bench, "gnommoweb", "dobby", "winky")
     model, _ = scripted_model(
-        Fail(error=ProviderDown()), "rubbish", "more rubbish", Answered(reasoning="no", decision="dismiss")
+        FailStep(error=ProviderDown()), "rubbish", "more rubbish", ArbiterAnswer(reasoning="no", decision="dismiss")
     )
 
     tally = await run(bench, model)
@@ -177,9 +175,9 @@ async def test_a_run_looks_at_so_many_and_reports_what_is_left(store: Store):
 async def test_what_was_stated_on_purpose_goes_first_then_the_oldest(store: Store):
     bench = await Bench(store, resolution_max_items=1).open()
     await contradicted(bench, "gnommoweb")
-    await state(bench.desk, MAIN_SPACE, bench.say("dobby elf"))
-    stated = bench.say("dobby agent", source=Source.GUTASK, confidence=1.0)
-    await state(bench.desk, MAIN_SPACE, stated)
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("dobby elf"))
+    stated = bench.say("dobby agent", source=EdgeSource.GUTASK, confidence=1.0)
+    await apply_statement(bench.deps, MAIN_SPACE, stated)
 
     await run(bench)
 
@@ -203,28 +201,26 @@ async def test_one_run_at_a_time_and_each_is_kept(store: Store):
     bench = await Bench(store).open()
     await contradicted(bench, "gnommoweb")
     async with store.transaction() as transaction:
-        begun = await begin_run(bench.desk, transaction, MAIN_SPACE)
+        begun = await begin_run(bench.deps, transaction, MAIN_SPACE)
     with pytest.raises(AlreadyRunning) as refused:
         async with store.transaction() as transaction:
-            await begin_run(bench.desk, transaction, MAIN_SPACE)
-    waiting = await find_run(bench.desk, MAIN_SPACE, begun)
+            await begin_run(bench.deps, transaction, MAIN_SPACE)
+    waiting = await find_run(bench.deps, MAIN_SPACE, begun)
 
     async def nobody(_space: SpaceId) -> None:
         return None
 
-    await resolve(bench.desk, MAIN_SPACE, begun, model_for=nobody)
+    await run_resolution(bench.deps, MAIN_SPACE, begun, model_for=nobody)
 
     assert refused.value.details["run_id"] == str(begun)
     assert (waiting.state, waiting.pending) == ("waiting", 1)
-    last = await last_run(bench.desk, MAIN_SPACE)
+    last = await last_run(bench.deps, MAIN_SPACE)
     assert last is not None
     assert (last.id, last.state, last.waiting) == (begun, "done", 1)
-    assert [event["payload"]["run_id"] for event in await events(store, "resolution_finished")] == [
-        str(begun)
-    ]
-    assert await resolve(bench.desk, MAIN_SPACE, begun, model_for=nobody) is None
+    assert [event["payload"]["run_id"] for event in await events(store, "resolution_finished")] == [str(begun)]
+    assert await run_resolution(bench.deps, MAIN_SPACE, begun, model_for=nobody) is None
     with pytest.raises(NoSuchRun):
-        await find_run(bench.desk, MAIN_SPACE, bench.desk.new_id())
+        await find_run(bench.deps, MAIN_SPACE, bench.deps.new_id())
 
 
 @pytest.mark.requirement("W-74", "W-76")
@@ -244,7 +240,7 @@ async def test_the_side_that_fits_its_dimension_stays_and_the_other_moves(
     bench = await Bench(store).open()
     for parent, dimension, is_isa in (standing, incoming):
         said = bench.say(f"gnommoweb {parent} {dimension}", is_isa=is_isa, session=parent)
-        await state(bench.desk, MAIN_SPACE, said)
+        await apply_statement(bench.deps, MAIN_SPACE, said)
     before = await table(store)
 
     tally = await run(bench)
@@ -253,5 +249,5 @@ async def test_the_side_that_fits_its_dimension_stays_and_the_other_moves(
     assert {dim: parent for _, parent, dim, *_ in await table(store)} == after
     assert kept(bench) == await table(store)
     (item,) = await queue(store)
-    await undo(bench.desk, MAIN_SPACE, item["id"], by="reviewer")
+    await undo_conflict_decision(bench.deps, MAIN_SPACE, item["id"], by="reviewer")
     assert kept(bench) == await table(store) == before

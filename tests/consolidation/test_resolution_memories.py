@@ -7,21 +7,19 @@ from tests.memory.test_conflicts import NEW, OLD, wired
 from festinger.consolidation.resolution import (
     ResolutionRun,
     begin_run,
-    decision_of,
+    decide_by_judgement,
     find_run,
     judge_memories,
-    resolve,
+    run_resolution,
 )
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.judge.model import Judgement
 from festinger.memory.learn.result import Learned
 from festinger.store.pool import Store
-from festinger.world.conflicts import Conflict, conflicts
+from festinger.world.conflicts import Conflict, load_conflicts
 
 
-async def disputed(
-    store: Store, *, old: str = "person", new: str = "person"
-) -> tuple[Mind, Learned, Learned]:
+async def disputed(store: Store, *, old: str = "person", new: str = "person") -> tuple[Mind, Learned, Learned]:
     mind = wired(Mind(store, near={OLD: 1.0, NEW: 0.97}))
     mind.judges.told = says("contradicts", 0.7)
     return mind, await mind.learn(OLD, origin=old), await mind.learn(NEW, origin=new)
@@ -29,14 +27,14 @@ async def disputed(
 
 async def run(mind: Mind) -> ResolutionRun:
     async def of_memories(space: SpaceId, conflict: Conflict, run_of):
-        return await judge_memories(mind.desk, space, conflict, run=run_of)
+        return await judge_memories(mind.deps, space, conflict, run=run_of)
 
     async def no_model(_space: SpaceId) -> None:
         return None
 
     async with mind.store.transaction() as transaction:
         made = await begin_run(mind.world, transaction, MAIN_SPACE)
-    await resolve(mind.world, MAIN_SPACE, made, model_for=no_model, judge_memories=of_memories)
+    await run_resolution(mind.world, MAIN_SPACE, made, model_for=no_model, judge_memories=of_memories)
     return await find_run(mind.world, MAIN_SPACE, made)
 
 
@@ -64,9 +62,7 @@ async def test_a_persons_word_against_nobodys_decides_itself(store: Store):
     ],
     ids=["update", "unsure update", "both hold", "contradicts", "unsure", "same"],
 )
-async def test_the_judges_decide_only_what_they_may(
-    store: Store, verdict: Judgement, active: list[str], resolved: int
-):
+async def test_the_judges_decide_only_what_they_may(store: Store, verdict: Judgement, active: list[str], resolved: int):
     mind, _, _ = await disputed(store)
     mind.judges.later = verdict
 
@@ -74,7 +70,7 @@ async def test_the_judges_decide_only_what_they_may(
 
     assert (done.resolved, done.waiting) == (resolved, 1 - resolved)
     assert await texts(store) == active
-    (item,) = await conflicts(mind.world, MAIN_SPACE)
+    (item,) = await load_conflicts(mind.world, MAIN_SPACE)
     assert item.attempts == 1 - resolved
 
 
@@ -86,4 +82,4 @@ async def test_no_run_overturns_what_a_person_said(store: Store):
     done = await run(mind)
 
     assert (done.resolved, await texts(store)) == (0, [OLD])
-    assert decision_of(says("update", 0.99), old=now(old), new=now(new))[0] is None
+    assert decide_by_judgement(says("update", 0.99), old=now(old), new=now(new))[0] is None

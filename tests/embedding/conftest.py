@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from tests.embedding.servers import Served, serving
 
-from festinger.embedding.embedder import Embedder, Supplies
+from festinger.embedding.embedder import Embedder, EmbedderOptions
 from festinger.embedding.registry import open_embedder
 
 
@@ -20,7 +20,7 @@ async def served() -> AsyncIterator[Served]:
 def _opened(choice: str) -> Iterator[Embedder]:
     # In a thread of its own: a test that asks for this fixture may have a running loop.
     with ThreadPoolExecutor(1) as thread:
-        embedder = thread.submit(asyncio.run, open_embedder(choice, Supplies(offline=True))).result()
+        embedder = thread.submit(asyncio.run, open_embedder(choice, EmbedderOptions(offline=True))).result()
         yield embedder
         thread.submit(asyncio.run, embedder.close()).result()
 

@@ -16,9 +16,7 @@ async def test_two_adapters_in_one_process_do_not_share_what_they_learned():
     notes = await open_classifier(note_adapter())
     try:
         allergy, port = await notes.logits([pair_text(ALLERGY, RECIPE), pair_text(PORT, RECIPE)])
-        fact, question = await statements.logits(
-            [f"{PORT} [SEP]  [SEP] ", "how do I dump a table [SEP]  [SEP] "]
-        )
+        fact, question = await statements.logits([f"{PORT} [SEP]  [SEP] ", "how do I dump a table [SEP]  [SEP] "])
     finally:
         await statements.close()
         await notes.close()

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from festinger.embedding.bert import Pooling, Shape, as_model, is_large, read_shape, read_tensors, written
+from festinger.embedding.bert import EncoderShape, Pooling, build_graph, is_large, read_shape, read_tensors, to_onnx
 from festinger.embedding.runtime import open_session
 from festinger.errors import WeightsUnfit
 
-SHAPE = Shape(layers=2, heads=2, hidden=8, epsilon=1e-12)
+SHAPE = EncoderShape(layers=2, heads=2, hidden=8, epsilon=1e-12)
 VOCABULARY, POSITIONS, WIDE = 20, 12, 16
 
 
@@ -32,12 +32,7 @@ def weights() -> dict[str, Any]:
         made |= {f"{name}.weight": table(SHAPE.hidden), f"{name}.bias": table(SHAPE.hidden)}
     for number in range(SHAPE.layers):
         layer = f"encoder.layer.{number}."
-        square = (
-            "attention.self.query",
-            "attention.self.key",
-            "attention.self.value",
-            "attention.output.dense",
-        )
+        square = ("attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense")
         sizes = dict.fromkeys(square, (SHAPE.hidden, SHAPE.hidden))
         sizes |= {"intermediate.dense": (WIDE, SHAPE.hidden), "output.dense": (SHAPE.hidden, WIDE)}
         for name, size in sizes.items():
@@ -84,9 +79,9 @@ def by_formula(w: dict[str, Any], ids: list[int], pooling: Pooling) -> Any:
 @pytest.mark.requirement("X-72")
 @pytest.mark.parametrize("pooling", list(Pooling))
 def test_the_graph_gives_what_the_formulas_give_with_and_without_padding(pooling: Pooling):
-    graph = written(weights(), SHAPE, pooling)
+    graph = build_graph(weights(), SHAPE, pooling)
     large = {name: array for name, array in graph.arrays.items() if is_large(array)}
-    session = open_session(as_model(graph, SHAPE.hidden), large)
+    session = open_session(to_onnx(graph, SHAPE.hidden), large)
     texts = [[3, 1, 4, 1, 5], [9, 2]]
 
     ids = np.array([texts[0], texts[1] + [0, 0, 0]], dtype=np.int64)
@@ -105,9 +100,7 @@ def test_tensors_may_carry_the_prefix_of_a_larger_model(tmp_path: Path):
 
 
 @pytest.mark.parametrize("change", [{"model_type": "roberta"}, {"hidden_act": "relu"}])
-def test_an_encoder_of_another_build_is_refused_rather_than_run_wrongly(
-    tmp_path: Path, change: dict[str, str]
-):
+def test_an_encoder_of_another_build_is_refused_rather_than_run_wrongly(tmp_path: Path, change: dict[str, str]):
     config = {
         "model_type": "bert",
         "hidden_act": "gelu",

@@ -8,8 +8,8 @@ import pytest
 from tests.embedding.servers import Served, length
 
 from festinger.embedding import registry
-from festinger.embedding.embedder import CachedEmbedder, Embedder, Rows, Supplies, readable
-from festinger.embedding.profiles import Purpose
+from festinger.embedding.embedder import CachedEmbedder, Embedder, EmbedderOptions, Rows, require_readable
+from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.embedding.registry import open_embedder
 from festinger.errors import BadInput, ProviderRefused
 
@@ -29,14 +29,14 @@ class ForeignEngine:
     dimensions = 3
     batch = 2
 
-    async def rows(self, texts: Sequence[str], purpose: Purpose, *, kind: str) -> Rows:
+    async def rows(self, texts: Sequence[str], purpose: EmbeddingPurpose, *, kind: str) -> Rows:
         return [[float(len(text)), float(text.count("e")) + 1, 1000.0] for text in texts]
 
     async def close(self) -> None:
         return None
 
 
-async def open_engine(model: str, supplies: Supplies) -> ForeignEngine:
+async def open_engine(model: str, supplies: EmbedderOptions) -> ForeignEngine:
     return ForeignEngine()
 
 
@@ -51,7 +51,7 @@ async def embedder(
     monkeypatch.setattr(registry, "entry_points", lambda group: [foreign])
     monkeypatch.setattr(EntryPoint, "load", _load_here, raising=True)
     base = served.url + ("/v1" if request.param.startswith("openai") else "")
-    opened = await open_embedder(request.param, Supplies(offline=True, base_url=base))
+    opened = await open_embedder(request.param, EmbedderOptions(offline=True, base_url=base))
     yield opened
     await opened.close()
 
@@ -64,8 +64,8 @@ def _load_here(self: EntryPoint) -> object:
 
 
 @pytest.mark.requirement("X-70")
-@pytest.mark.parametrize("purpose", list(Purpose))
-async def test_vectors_come_one_a_text_with_unit_length_in_float32(embedder: Embedder, purpose: Purpose):
+@pytest.mark.parametrize("purpose", list(EmbeddingPurpose))
+async def test_vectors_come_one_a_text_with_unit_length_in_float32(embedder: Embedder, purpose: EmbeddingPurpose):
     vectors = await embedder.embed(TEXTS, purpose, kind="fact")
 
     assert len(vectors) == len(TEXTS)
@@ -75,8 +75,8 @@ async def test_vectors_come_one_a_text_with_unit_length_in_float32(embedder: Emb
 
 @pytest.mark.requirement("X-70")
 async def test_vectors_come_in_the_order_of_the_texts(embedder: Embedder):
-    forth = await embedder.embed(TEXTS, Purpose.COMPARE)
-    back = await embedder.embed(TEXTS[::-1], Purpose.COMPARE)
+    forth = await embedder.embed(TEXTS, EmbeddingPurpose.COMPARE)
+    back = await embedder.embed(TEXTS[::-1], EmbeddingPurpose.COMPARE)
 
     assert [vector.tolist() for vector in back[::-1]] == [vector.tolist() for vector in forth]
 
@@ -86,22 +86,22 @@ async def test_a_text_has_the_same_vector_alone_and_in_company(embedder: Embedde
     assert isinstance(embedder, CachedEmbedder)
     uncached = embedder._inner
 
-    together = await uncached.embed(TEXTS, Purpose.STORE)
-    alone = [(await uncached.embed([text], Purpose.STORE))[0] for text in TEXTS]
+    together = await uncached.embed(TEXTS, EmbeddingPurpose.STORE)
+    alone = [(await uncached.embed([text], EmbeddingPurpose.STORE))[0] for text in TEXTS]
 
     assert min(float(a @ b) for a, b in zip(together, alone, strict=True)) >= 0.99999
 
 
 @pytest.mark.requirement("X-70")
 async def test_no_texts_give_no_vectors(embedder: Embedder):
-    assert await embedder.embed([], Purpose.QUERY) == []
+    assert await embedder.embed([], EmbeddingPurpose.QUERY) == []
 
 
 @pytest.mark.requirement("X-70")
 @pytest.mark.parametrize("blank", ["", " ", "\n\t", "\u3000"])
 async def test_a_blank_text_is_refused_by_its_place(embedder: Embedder, blank: str):
     with pytest.raises(BadInput, match="Text 1 of 2 is blank"):
-        await embedder.embed(["Fine.", blank], Purpose.STORE)
+        await embedder.embed(["Fine.", blank], EmbeddingPurpose.STORE)
 
 
 @pytest.mark.requirement("X-70")
@@ -111,7 +111,7 @@ async def test_the_profile_and_the_name_belong_together(embedder: Embedder):
 
 
 async def test_a_vector_cannot_be_changed_by_who_holds_it(embedder: Embedder):
-    [vector] = await embedder.embed(["Anna lives at the lake."], Purpose.STORE)
+    [vector] = await embedder.embed(["Anna lives at the lake."], EmbeddingPurpose.STORE)
 
     with pytest.raises(ValueError, match="read-only"):
         vector[0] = 7.0
@@ -119,16 +119,16 @@ async def test_a_vector_cannot_be_changed_by_who_holds_it(embedder: Embedder):
 
 def test_half_a_character_is_refused():
     with pytest.raises(BadInput, match="half a character at 3"):
-        readable(["abc\ud800"])
+        require_readable(["abc\ud800"])
 
 
 @pytest.mark.requirement("X-71")
 async def test_the_embedder_of_none_keeps_the_contract_but_has_no_vectors():
-    none = await open_embedder("none:", Supplies(offline=True))
+    none = await open_embedder("none:", EmbedderOptions(offline=True))
 
-    assert await none.embed([], Purpose.QUERY) == []
+    assert await none.embed([], EmbeddingPurpose.QUERY) == []
     assert none.dimensions == 0
     with pytest.raises(BadInput):
-        await none.embed([" "], Purpose.QUERY)
+        await none.embed([" "], EmbeddingPurpose.QUERY)
     with pytest.raises(ProviderRefused, match="No embedder is chosen"):
-        await none.embed(["Where does Anna live?"], Purpose.QUERY)
+        await none.embed(["Where does Anna live?"], EmbeddingPurpose.QUERY)

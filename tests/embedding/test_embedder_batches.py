@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.embedding.embedder import Vector, in_batches
+from festinger.embedding.embedder import Vector, embed_in_batches
 from festinger.errors import PartlyEmbedded, ProviderDown, ProviderRefused
 from festinger.observability.metrics import EMBEDDING_FAILED, EMBEDDING_HALVED
 
@@ -36,7 +36,7 @@ def numbered(count: int) -> list[str]:
 async def test_a_long_list_goes_out_in_batches_of_a_hundred():
     provider = Provider()
 
-    made = await in_batches(numbered(250), provider, size=100)
+    made = await embed_in_batches(numbered(250), provider, size=100)
 
     assert [len(call) for call in provider.calls] == [100, 100, 50]
     assert [vector.tolist() for vector in made] == [vector_of(text).tolist() for text in numbered(250)]
@@ -50,7 +50,7 @@ async def test_one_bad_text_does_not_lose_the_ninety_nine_others(fault: Callable
     provider = Provider(fault)
 
     with pytest.raises(PartlyEmbedded, match="1 of 100 texts") as caught:
-        await in_batches(texts, provider, size=100)
+        await embed_in_batches(texts, provider, size=100)
 
     assert list(caught.value.failures) == [37]
     kept = [vector.tolist() for place, vector in enumerate(caught.value.vectors) if place != 37]
@@ -65,7 +65,7 @@ async def test_a_batch_that_is_too_large_for_the_provider_goes_through_by_halves
             raise ProviderRefused("answered 413")
         return [vector_of(text) for text in texts]
 
-    assert len(await in_batches(numbered(100), takes_thirty, size=100)) == 100
+    assert len(await embed_in_batches(numbered(100), takes_thirty, size=100)) == 100
 
 
 @pytest.mark.requirement("X-79")
@@ -78,7 +78,7 @@ async def test_a_silent_provider_is_asked_three_times_and_not_once_a_text():
         raise ProviderDown("does not answer")
 
     with pytest.raises(ProviderDown, match="does not answer"):
-        await in_batches(numbered(100), silent, size=100)
+        await embed_in_batches(numbered(100), silent, size=100)
 
     assert calls == 3
 
@@ -88,14 +88,14 @@ async def test_every_text_without_a_vector_and_every_halving_is_counted():
     before = failed._value.get(), halved._value.get()
 
     with pytest.raises(PartlyEmbedded):
-        await in_batches(["bad", "good"], Provider(), size=100)
+        await embed_in_batches(["bad", "good"], Provider(), size=100)
 
     assert (failed._value.get(), halved._value.get()) == (before[0] + 1, before[1] + 1)
 
 
 async def failed_places(texts: list[str], size: int) -> list[int]:
     try:
-        made = await in_batches(texts, Provider(), size=size)
+        made = await embed_in_batches(texts, Provider(), size=size)
     except PartlyEmbedded as partly:
         return [place for place, vector in enumerate(partly.vectors) if vector is None]
     except ProviderRefused:

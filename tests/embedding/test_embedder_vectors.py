@@ -3,14 +3,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.embedding.embedder import vectors
+from festinger.embedding.embedder import to_unit_vectors
 from festinger.errors import ProviderRefused
 
 NUMBERS = st.floats(min_value=-(2.0**90), max_value=2.0**90, allow_nan=False)
 
 
 def test_rows_of_any_length_become_unit_vectors():
-    [vector] = vectors([[3.0, 4.0]], count=1, dimensions=2, name="toy:x")
+    [vector] = to_unit_vectors([[3.0, 4.0]], count=1, dimensions=2, name="toy:x")
 
     assert vector.tolist() == pytest.approx([0.6, 0.8])
     assert vector.dtype == np.float32
@@ -35,13 +35,13 @@ def test_rows_of_any_length_become_unit_vectors():
 )
 def test_a_bad_row_never_becomes_a_vector(rows: list[list[float]], why: str):
     with pytest.raises(ProviderRefused, match=why):
-        vectors(rows, count=1, dimensions=2, name="toy:x")
+        to_unit_vectors(rows, count=1, dimensions=2, name="toy:x")
 
 
 @given(st.lists(st.lists(NUMBERS, min_size=3, max_size=3), min_size=1, max_size=4))
 def test_an_answer_gives_unit_vectors_in_their_direction_or_none_at_all(rows: list[list[float]]):
     try:
-        made = vectors(rows, count=len(rows), dimensions=3, name="toy:x")
+        made = to_unit_vectors(rows, count=len(rows), dimensions=3, name="toy:x")
     except ProviderRefused:
         assert any(np.linalg.norm(row) < 1e-5 for row in rows)
         return

@@ -9,9 +9,9 @@ from aiohttp import web
 from tests.embedding.servers import Served
 
 from festinger.embedding import http as wire_module
-from festinger.embedding.embedder import Supplies
-from festinger.embedding.http import Wire
-from festinger.embedding.profiles import Purpose
+from festinger.embedding.embedder import EmbedderOptions
+from festinger.embedding.http import ProviderHttpClient
+from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.embedding.registry import open_embedder
 from festinger.errors import ProviderDown, ProviderRefused
 
@@ -23,7 +23,7 @@ def answering(status: int, body: str) -> Callable[..., web.Response]:
 
 
 async def ask(served: Served, **supplies: object) -> None:
-    wire = Wire(served.url, Supplies(offline=True, **supplies))  # type: ignore[arg-type]
+    wire = ProviderHttpClient(served.url, EmbedderOptions(offline=True, **supplies))  # type: ignore[arg-type]
     try:
         await wire.post("/api/embed", {"model": "m", "input": ["tea"]})
     finally:
@@ -50,7 +50,7 @@ async def test_an_answer_that_will_stay_is_a_provider_that_refuses(served: Serve
 
 @pytest.mark.requirement("X-06")
 async def test_nobody_listening_is_a_provider_that_is_down_and_the_cause_is_kept(served: Served):
-    wire = Wire("http://127.0.0.1:1", Supplies(offline=True))
+    wire = ProviderHttpClient("http://127.0.0.1:1", EmbedderOptions(offline=True))
 
     with pytest.raises(ProviderDown, match="cannot be reached") as caught:
         await wire.post("/api/embed", {})
@@ -112,7 +112,7 @@ async def test_a_key_that_the_server_sends_back_does_not_reach_the_error(served:
     with pytest.raises(ProviderRefused) as caught:
         await ask(served, api_key="sk-hidden-42")
 
-    assert "sk-hidden-42" not in caught.value.message + repr(Supplies(api_key="sk-hidden-42"))
+    assert "sk-hidden-42" not in caught.value.message + repr(EmbedderOptions(api_key="sk-hidden-42"))
     assert caught.value.hint == "Check `embedding.api_key`."
 
 
@@ -129,7 +129,7 @@ async def test_a_session_that_was_given_is_used_and_left_open(served: Served):
     "choice", ["openai:text-embedding-3-small", "gemini:gemini-embedding-001", "ollama:nomic-embed-text"]
 )
 async def test_offline_no_provider_beyond_this_machine_is_opened(choice: str):
-    far = Supplies(offline=True, base_url="http://192.0.2.1:9" if choice.startswith("ollama") else None)
+    far = EmbedderOptions(offline=True, base_url="http://192.0.2.1:9" if choice.startswith("ollama") else None)
 
     with pytest.raises(ProviderRefused, match="beyond this machine"):
         await open_embedder(choice, far)
@@ -147,12 +147,12 @@ async def test_a_redirect_to_another_place_is_not_followed(served: Served):
 
 
 async def test_a_provider_that_comes_back_is_used_again_without_a_restart(served: Served):
-    embedder = await open_embedder("ollama:toy", Supplies(offline=True, base_url=served.url))
+    embedder = await open_embedder("ollama:toy", EmbedderOptions(offline=True, base_url=served.url))
     served.spoil = answering(503, "loading")
     with pytest.raises(ProviderDown):
-        await embedder.embed(["tea"], Purpose.QUERY)
+        await embedder.embed(["tea"], EmbeddingPurpose.QUERY)
 
     served.spoil = lambda texts: None
 
-    assert len(await embedder.embed(["tea"], Purpose.QUERY)) == 1
+    assert len(await embedder.embed(["tea"], EmbeddingPurpose.QUERY)) == 1
     await embedder.close()

@@ -12,8 +12,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from festinger.embedding.embedder import Supplies
-from festinger.embedding.pair_classifier import open_pair_classifier, places_of, softened
+from festinger.embedding.embedder import EmbedderOptions
+from festinger.embedding.pair_classifier import find_class_columns, open_pair_classifier, softmax
 from festinger.errors import BadInput, BadSetting, WeightsUnfit
 
 VOCABULARY = {name: place for place, name in enumerate(["[PAD]", "[UNK]", "[SEP]", "not", "bees", "ants"])}
@@ -72,7 +72,7 @@ def folder_of(at: Path, *, labels: dict[str, str] = LABELS, classes: int = 3) ->
 
 @pytest.mark.requirement("J-07")
 async def test_shares_come_in_one_order_whatever_the_labels_of_the_model(tmp_path: Path):
-    model = await open_pair_classifier(f"onnx:{folder_of(tmp_path / 'tiny')}", Supplies())
+    model = await open_pair_classifier(f"onnx:{folder_of(tmp_path / 'tiny')}", EmbedderOptions())
 
     shares = await model.shares([("bees", "bees"), ("bees", "not bees"), ("bees", "ants")])
     none = await model.shares([])
@@ -86,9 +86,9 @@ async def test_shares_come_in_one_order_whatever_the_labels_of_the_model(tmp_pat
 
 @pytest.mark.requirement("J-07")
 async def test_other_weights_have_another_name(tmp_path: Path):
-    one = await open_pair_classifier(f"onnx:{folder_of(tmp_path / 'tiny')}", Supplies())
+    one = await open_pair_classifier(f"onnx:{folder_of(tmp_path / 'tiny')}", EmbedderOptions())
     (tmp_path / "tiny" / "model.onnx").write_bytes(graph() + _note())
-    other = await open_pair_classifier(f"onnx:{tmp_path / 'tiny'}", Supplies())
+    other = await open_pair_classifier(f"onnx:{tmp_path / 'tiny'}", EmbedderOptions())
     await one.close()
     await other.close()
 
@@ -103,12 +103,12 @@ def _note() -> bytes:
 @pytest.mark.parametrize("choice", ["tiny", "onnx:tiny", "hub:owner/tiny"])
 async def test_what_names_no_folder_is_refused(choice: str):
     with pytest.raises(BadSetting, match="judges"):
-        await open_pair_classifier(choice, Supplies())
+        await open_pair_classifier(choice, EmbedderOptions())
 
 
 async def test_a_folder_without_a_model_is_unfit(tmp_path: Path):
     with pytest.raises(WeightsUnfit, match=r"model\.onnx"):
-        await open_pair_classifier(f"onnx:{tmp_path}", Supplies())
+        await open_pair_classifier(f"onnx:{tmp_path}", EmbedderOptions())
 
 
 async def test_a_model_that_does_not_tell_the_three_apart_is_unfit(tmp_path: Path):
@@ -119,11 +119,11 @@ async def test_a_model_that_does_not_tell_the_three_apart_is_unfit(tmp_path: Pat
 
     for folder, said in ((two, "label_0"), (unnamed, "means what"), (narrow, "2 numbers")):
         with pytest.raises(WeightsUnfit, match=said):
-            await open_pair_classifier(f"onnx:{folder}", Supplies())
+            await open_pair_classifier(f"onnx:{folder}", EmbedderOptions())
 
 
 async def test_a_blank_text_is_refused(tmp_path: Path):
-    model = await open_pair_classifier(f"onnx:{folder_of(tmp_path / 'tiny')}", Supplies())
+    model = await open_pair_classifier(f"onnx:{folder_of(tmp_path / 'tiny')}", EmbedderOptions())
 
     with pytest.raises(BadInput, match="blank"):
         await model.shares([("bees", " ")])
@@ -131,8 +131,8 @@ async def test_a_blank_text_is_refused(tmp_path: Path):
 
 
 def test_labels_are_read_in_any_case_and_order():
-    assert places_of({"0": "NEUTRAL", "2": "Entailment", "1": "contradiction"}, source="x") == [2, 0, 1]
+    assert find_class_columns({"0": "NEUTRAL", "2": "Entailment", "1": "contradiction"}, source="x") == [2, 0, 1]
 
 
 def test_large_numbers_do_not_overflow():
-    assert softened(np.array([[1e4, 0.0, -1e4]], dtype=np.float32)).tolist() == [[1.0, 0.0, 0.0]]
+    assert softmax(np.array([[1e4, 0.0, -1e4]], dtype=np.float32)).tolist() == [[1.0, 0.0, 0.0]]

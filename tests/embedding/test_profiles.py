@@ -3,15 +3,15 @@ from pathlib import Path
 
 import pytest
 
-from festinger.embedding.embedder import CheckedEmbedder, Supplies
+from festinger.embedding.embedder import CheckedEmbedder, EmbedderOptions
 from festinger.embedding.profiles import (
     REFERENCE,
-    Profile,
-    Purpose,
+    EmbedderProfile,
+    EmbeddingPurpose,
     Threshold,
     bundled_profiles,
+    find_profile,
     installed_profiles,
-    profile_of,
     read_profiles,
 )
 from festinger.embedding.providers.hashed import HashedEngine
@@ -51,16 +51,16 @@ def test_the_bundled_model_has_every_threshold_with_its_data_and_day_or_says_tha
 
 @pytest.mark.requirement("X-76")
 def test_a_model_without_a_profile_is_uncalibrated_and_has_no_threshold():
-    profile = profile_of("ollama:unheard-of", bundled_profiles())
+    profile = find_profile("ollama:unheard-of", bundled_profiles())
 
     assert not profile.calibrated
     assert [profile.threshold(name) for name in Threshold] == [None] * len(Threshold)
 
 
 def test_a_profile_that_only_says_how_to_write_is_uncalibrated_too():
-    profile = profile_of("ollama:nomic-embed-text:latest", bundled_profiles())
+    profile = find_profile("ollama:nomic-embed-text:latest", bundled_profiles())
 
-    assert profile.prefixes[Purpose.QUERY] == "search_query: "
+    assert profile.prefixes[EmbeddingPurpose.QUERY] == "search_query: "
     assert not profile.calibrated
 
 
@@ -68,26 +68,26 @@ def test_a_profile_that_only_says_how_to_write_is_uncalibrated_too():
 def test_the_kind_of_a_memory_is_written_for_storing_only():
     profile = bundled_profiles()[REFERENCE]
 
-    assert profile.written("Tea is hot.", Purpose.STORE, kind="fact") == "Factual knowledge: Tea is hot."
-    for purpose in (Purpose.QUERY, Purpose.COMPARE, Purpose.CLUSTER):
+    assert profile.written("Tea is hot.", EmbeddingPurpose.STORE, kind="fact") == "Factual knowledge: Tea is hot."
+    for purpose in (EmbeddingPurpose.QUERY, EmbeddingPurpose.COMPARE, EmbeddingPurpose.CLUSTER):
         assert profile.written("Tea is hot.", purpose, kind="fact") == "Tea is hot."
 
 
 @pytest.mark.requirement("X-75")
 async def test_a_model_that_tells_purposes_apart_gives_four_vectors_for_one_text():
-    profile = Profile(name="hashed:64", prefixes={purpose: f"to {purpose}: " for purpose in Purpose})
-    embedder = CheckedEmbedder(HashedEngine(64), profile, supplies=Supplies())
+    profile = EmbedderProfile(name="hashed:64", prefixes={purpose: f"to {purpose}: " for purpose in EmbeddingPurpose})
+    embedder = CheckedEmbedder(HashedEngine(64), profile, supplies=EmbedderOptions())
 
-    made = [(await embedder.embed(["Tea is hot."], purpose))[0].tobytes() for purpose in Purpose]
+    made = [(await embedder.embed(["Tea is hot."], purpose))[0].tobytes() for purpose in EmbeddingPurpose]
 
     assert len(set(made)) == 4
 
 
 def test_a_provider_wide_profile_serves_its_models_under_their_own_names():
-    profile = profile_of("gemini:some-new-model", bundled_profiles())
+    profile = find_profile("gemini:some-new-model", bundled_profiles())
 
     assert profile.name == "gemini:some-new-model"
-    assert profile.task_types[Purpose.STORE] == "RETRIEVAL_DOCUMENT"
+    assert profile.task_types[EmbeddingPurpose.STORE] == "RETRIEVAL_DOCUMENT"
 
 
 MEASURED = """
@@ -135,9 +135,7 @@ def test_no_threshold_stands_in_the_code_of_this_room():
     numbers = {str(reading.value) for reading in readings if reading.value is not None}
     modules = [path for path in (SOURCE / "embedding").glob("*.py") if path.name not in MEASURING]
 
-    found = {
-        (path.name, number) for path in modules for number in numbers if f" {number}" in path.read_text()
-    }
+    found = {(path.name, number) for path in modules for number in numbers if f" {number}" in path.read_text()}
 
     assert found == set()
 

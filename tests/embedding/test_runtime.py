@@ -11,18 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.embedding.embedder import Embedder
-from festinger.embedding.profiles import Purpose
+from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.embedding.runtime import (
     NICENESS,
     RUN,
-    give_way,
-    is_quantised,
+    is_quantized,
+    lower_thread_priority,
     open_session,
     open_tokenizer,
-    padded,
-    runs,
+    pad_encodings,
+    plan_batches,
 )
-from festinger.embedding.weights import ALL_MINILM, BGE_SMALL, MS_MARCO_MINILM, checked_folder
+from festinger.embedding.weights import ALL_MINILM, BGE_SMALL, MS_MARCO_MINILM, verify_bundle_folder
 from festinger.errors import WeightsUnfit
 from festinger.observability.metrics import EMBEDDING_CLIPPED
 
@@ -31,18 +31,18 @@ from festinger.observability.metrics import EMBEDDING_CLIPPED
 @pytest.mark.parametrize("bundle", [ALL_MINILM, BGE_SMALL, MS_MARCO_MINILM])
 def test_the_cost_of_a_text_grows_with_its_length_up_to_256_tokens(bundle):
     """What a run is fed is its cost: a word must not cost what a page costs."""
-    tokenizer = open_tokenizer(checked_folder(bundle), max_tokens=256)
+    tokenizer = open_tokenizer(verify_bundle_folder(bundle), max_tokens=256)
 
-    fed = [padded(tokenizer.encode_batch(["tea " * words]))["input_ids"].size for words in (1, 10, 100, 1000)]
+    fed = [pad_encodings(tokenizer.encode_batch(["tea " * words]))["input_ids"].size for words in (1, 10, 100, 1000)]
 
     assert fed == [3, 12, 102, 256]
 
 
 @pytest.mark.requirement("X-72")
 def test_a_run_is_as_wide_as_its_longest_text_and_masks_the_rest():
-    tokenizer = open_tokenizer(checked_folder(ALL_MINILM), max_tokens=256)
+    tokenizer = open_tokenizer(verify_bundle_folder(ALL_MINILM), max_tokens=256)
 
-    feed = padded(tokenizer.encode_batch(["tea", "tea with milk"]))
+    feed = pad_encodings(tokenizer.encode_batch(["tea", "tea with milk"]))
 
     assert feed["input_ids"].shape == (2, 5)
     assert feed["attention_mask"].tolist() == [[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]]
@@ -50,7 +50,7 @@ def test_a_run_is_as_wide_as_its_longest_text_and_masks_the_rest():
 
 @given(st.lists(st.integers(1, 256), max_size=60), st.integers(1, 10))
 def test_every_text_is_in_one_run_and_runs_hold_texts_of_like_length(lengths: list[int], size: int):
-    made = runs(lengths, size=size)
+    made = plan_batches(lengths, size=size)
 
     assert sorted(place for run in made for place in run) == list(range(len(lengths)))
     assert all(len(run) <= size for run in made)
@@ -60,9 +60,9 @@ def test_every_text_is_in_one_run_and_runs_hold_texts_of_like_length(lengths: li
 
 @pytest.mark.requirement("X-73")
 def test_quantised_models_are_told_from_full_ones():
-    assert is_quantised((checked_folder(BGE_SMALL) / "model.onnx").read_bytes())
-    assert is_quantised((checked_folder(MS_MARCO_MINILM) / "model.onnx").read_bytes())
-    assert not is_quantised(b"MatMul LayerNormalization")
+    assert is_quantized((verify_bundle_folder(BGE_SMALL) / "model.onnx").read_bytes())
+    assert is_quantized((verify_bundle_folder(MS_MARCO_MINILM) / "model.onnx").read_bytes())
+    assert not is_quantized(b"MatMul LayerNormalization")
 
 
 async def test_the_loop_goes_on_while_a_model_runs(minilm: Embedder):
@@ -76,7 +76,7 @@ async def test_the_loop_goes_on_while_a_model_runs(minilm: Embedder):
             await asyncio.sleep(0)
 
     counting = asyncio.create_task(count())
-    await minilm.embed([f"{number} " + "tea and milk " * 20 for number in range(2 * RUN)], Purpose.STORE)
+    await minilm.embed([f"{number} " + "tea and milk " * 20 for number in range(2 * RUN)], EmbeddingPurpose.STORE)
     counting.cancel()
 
     assert turns > 100
@@ -84,7 +84,7 @@ async def test_the_loop_goes_on_while_a_model_runs(minilm: Embedder):
 
 def test_a_thread_that_runs_a_model_gives_way_and_no_other_does():
     before = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
-    with ThreadPoolExecutor(1, initializer=give_way) as threads:
+    with ThreadPoolExecutor(1, initializer=lower_thread_priority) as threads:
         niceness = threads.submit(lambda: os.getpriority(os.PRIO_PROCESS, threading.get_native_id())).result()
 
     # Elsewhere threads are as nice as their process.
@@ -95,7 +95,7 @@ def test_a_thread_that_runs_a_model_gives_way_and_no_other_does():
 async def test_a_text_longer_than_the_model_reads_is_cut_and_counted(minilm: Embedder):
     before = EMBEDDING_CLIPPED._value.get()
 
-    [long, longer] = await minilm.embed(["tea " * 300, "tea " * 3000], Purpose.STORE)
+    [long, longer] = await minilm.embed(["tea " * 300, "tea " * 3000], EmbeddingPurpose.STORE)
 
     assert EMBEDDING_CLIPPED._value.get() == before + 2
     assert float(long @ longer) == pytest.approx(1, abs=1e-5)
@@ -116,9 +116,9 @@ def test_a_graph_that_is_none_is_refused():
 async def test_places_come_back_in_order_across_runs(minilm: Embedder):
     texts = [f"{'very ' * (number * 7 % 11)}hot tea number {number}" for number in range(3 * RUN + 1)]
 
-    together = await minilm.embed(texts, Purpose.CLUSTER)
+    together = await minilm.embed(texts, EmbeddingPurpose.CLUSTER)
     nearest = [int(np.argmax([float(v @ alone) for v in together])) for alone in together]
 
     assert nearest == list(range(len(texts)))
-    [last] = await minilm.embed([texts[-1] + " "], Purpose.CLUSTER)
+    [last] = await minilm.embed([texts[-1] + " "], EmbeddingPurpose.CLUSTER)
     assert int(np.argmax([float(v @ last) for v in together])) == len(texts) - 1

@@ -19,7 +19,7 @@ from festinger.events.catalogue import (
     RELIABILITY,
     RETRIEVAL,
     WORLD,
-    shape_of,
+    find_schema,
 )
 
 SPEC = Path(__file__).parent.parent.parent / "docs" / "spec"
@@ -78,11 +78,9 @@ def test_no_two_rooms_tell_the_same_event():
 
 def test_an_unlisted_event_is_a_fault():
     with pytest.raises(FestingerError, match="`unheard`"):
-        shape_of("unheard")
+        find_schema("unheard")
 
 
 def test_what_people_do_is_kept_for_the_audit():
-    assert {"setting_changed", "login", "key_made", "key_revoked", "restored", "export_finished"} <= set(
-        AUDIT
-    )
+    assert {"setting_changed", "login", "key_made", "key_revoked", "restored", "export_finished"} <= set(AUDIT)
     assert "provider_down" not in AUDIT

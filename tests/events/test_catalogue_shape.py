@@ -16,12 +16,12 @@ from festinger.events.catalogue import (
     OBJECTS,
     TEXT,
     TEXTS,
-    Kind,
+    FieldKind,
     check_payload,
-    shape,
+    event_schema,
 )
 
-ONE = shape(a=TEXT, b=COUNT)
+ONE = event_schema(a=TEXT, b=COUNT)
 
 
 @pytest.mark.requirement("X-41")
@@ -55,10 +55,10 @@ def test_no_text_beyond_200_characters_gets_in_anywhere(length: int, where: str)
     }[where]
 
     if length <= 200:
-        check_payload("e", shape(a=JSON), {"a": value})
+        check_payload("e", event_schema(a=JSON), {"a": value})
     else:
         with pytest.raises(FestingerError, match="beyond 200"):
-            check_payload("e", shape(a=JSON), {"a": value})
+            check_payload("e", event_schema(a=JSON), {"a": value})
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_no_text_beyond_200_characters_gets_in_anywhere(length: int, where: str)
         (TEXT.or_none(), None, 1),
     ],
 )
-def test_each_kind_takes_what_it_names_and_nothing_else(kind: Kind, good: Any, bad: Any):
-    check_payload("e", shape(a=kind), {"a": good})
+def test_each_kind_takes_what_it_names_and_nothing_else(kind: FieldKind, good: Any, bad: Any):
+    check_payload("e", event_schema(a=kind), {"a": good})
     with pytest.raises(FestingerError, match=f"not a {kind.name}"):
-        check_payload("e", shape(a=kind), {"a": bad})
+        check_payload("e", event_schema(a=kind), {"a": bad})

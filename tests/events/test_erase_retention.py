@@ -4,12 +4,12 @@ from datetime import timedelta
 
 import pytest
 from tests.events.wiring import Wired, make_told, noting
-from tests.jobs.desk import drain, rows, run_sql
+from tests.jobs.deps import drain, rows, run_sql
 
 from festinger.errors import BadInput
 from festinger.events.erase import BATCH, prune_events
 from festinger.events.event import Event
-from festinger.events.feed import history
+from festinger.events.feed import event_history
 from festinger.ids import MAIN_SPACE
 from festinger.settings.tree import EventsSettings
 from festinger.store.pool import Store, Transaction
@@ -68,7 +68,7 @@ async def test_what_waits_or_was_given_up_is_never_removed(store: Store):
 
     await prune(wired)
 
-    assert await history(store, space=MAIN_SPACE, names=["provider_up"]) == [waiting, dead]
+    assert await event_history(store, space=MAIN_SPACE, names=["provider_up"]) == [waiting, dead]
 
 
 @pytest.mark.requirement("X-47")
@@ -91,9 +91,9 @@ async def test_what_people_did_is_kept_for_a_year(store: Store):
 
     wired.hands.forward(timedelta(days=365))
     await prune(wired)
-    after_a_year = await history(store, space=MAIN_SPACE)
+    after_a_year = await event_history(store, space=MAIN_SPACE)
     wired.hands.forward(timedelta(days=1))
     await prune(wired)
 
     assert after_a_year == [kept]
-    assert await history(store, space=MAIN_SPACE) == []
+    assert await event_history(store, space=MAIN_SPACE) == []

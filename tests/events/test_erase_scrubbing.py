@@ -1,7 +1,7 @@
 """What is left of a forgotten word in what happened?"""
 
 from tests.events.wiring import Wired
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 
 from festinger.events.erase import MARK, scrub_words
 from festinger.ids import MAIN_SPACE, SpaceId

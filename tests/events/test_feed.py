@@ -6,11 +6,11 @@ from uuid import uuid4
 
 import pytest
 from tests.events.wiring import Wired
-from tests.jobs.desk import run_sql
+from tests.jobs.deps import run_sql
 
 from festinger.errors import NotFound
 from festinger.events.event import Event
-from festinger.events.feed import MAX_WAITING, Gap, follow, settled
+from festinger.events.feed import MAX_WAITING, FeedGap, follow_feed, settled_sequence
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, EventId, SpaceId
 from festinger.store.pool import Store
 
@@ -32,7 +32,7 @@ class Bell:
         self.asked.clear()
 
 
-async def take(feed: AsyncIterator[Event | Gap], count: int) -> list[Event | Gap]:
+async def take(feed: AsyncIterator[Event | FeedGap], count: int) -> list[Event | FeedGap]:
     return [await anext(feed) for _ in range(count)]
 
 
@@ -40,7 +40,7 @@ async def take(feed: AsyncIterator[Event | Gap], count: int) -> list[Event | Gap
 async def test_a_reader_follows_from_a_given_event_then_live(store: Store):
     wired, bell = Wired(store), Bell()
     events = [await wired.emit(new=n) for n in range(3)]
-    feed = follow(store, space=MAIN_SPACE, after=events[0].id, wake=bell.wake)
+    feed = follow_feed(store, space=MAIN_SPACE, after=events[0].id, wake=bell.wake)
 
     assert await take(feed, 2) == events[1:]
 
@@ -55,7 +55,7 @@ async def test_a_reader_follows_from_a_given_event_then_live(store: Store):
 async def test_a_reader_without_a_place_begins_now(store: Store):
     wired, bell = Wired(store), Bell()
     await wired.emit()
-    feed = follow(store, space=MAIN_SPACE, wake=bell.wake)
+    feed = follow_feed(store, space=MAIN_SPACE, wake=bell.wake)
     first = asyncio.create_task(take(feed, 1))
     await bell.asked.wait()
 
@@ -73,11 +73,9 @@ async def test_a_reader_hears_its_names_its_space_and_the_whole_installation(sto
     await wired.emit(space=SpaceId("other"))
     everywhere = await wired.emit(space=EVERY_SPACE)
     async with store.transaction() as transaction:
-        await wired.outbox.emit(
-            transaction, "provider_up", space=MAIN_SPACE, subject="p", payload={"provider": "p"}
-        )
+        await wired.outbox.emit(transaction, "provider_up", space=MAIN_SPACE, subject="p", payload={"provider": "p"})
 
-    feed = follow(store, space=MAIN_SPACE, names=["setting_changed"], after=start.id, wake=bell.wake)
+    feed = follow_feed(store, space=MAIN_SPACE, names=["setting_changed"], after=start.id, wake=bell.wake)
     found = await take(feed, 2)
     rest = asyncio.create_task(take(feed, 1))
     await bell.asked.wait()
@@ -90,14 +88,14 @@ async def test_a_reader_hears_its_names_its_space_and_the_whole_installation(sto
 async def test_a_reader_that_falls_a_thousand_behind_is_told_of_the_gap_and_cut_off(store: Store):
     wired, bell = Wired(store), Bell()
     start = await wired.emit()
-    feed = follow(store, space=MAIN_SPACE, after=start.id, wake=bell.wake)
+    feed = follow_feed(store, space=MAIN_SPACE, after=start.id, wake=bell.wake)
     slow = asyncio.create_task(take(feed, 1))
     await bell.asked.wait()
 
     await run_sql(store, INSERT_MANY, count=MAX_WAITING + 1)
     bell.rung.set()
 
-    assert await slow == [Gap(after=start.id)]
+    assert await slow == [FeedGap(after=start.id)]
     with pytest.raises(StopAsyncIteration):
         await anext(feed)
 
@@ -106,7 +104,7 @@ async def test_a_reader_that_falls_a_thousand_behind_is_told_of_the_gap_and_cut_
 async def test_a_thousand_waiting_events_are_still_read(store: Store):
     wired, bell = Wired(store), Bell()
     start = await wired.emit()
-    feed = follow(store, space=MAIN_SPACE, after=start.id, wake=bell.wake)
+    feed = follow_feed(store, space=MAIN_SPACE, after=start.id, wake=bell.wake)
     reading = asyncio.create_task(take(feed, MAX_WAITING))
     await bell.asked.wait()
 
@@ -122,7 +120,7 @@ async def test_a_reader_that_comes_back_after_long_reads_everything_from_its_pla
     start = await wired.emit()
     await run_sql(store, INSERT_MANY, count=2 * MAX_WAITING + 5)
 
-    found = await take(follow(store, space=MAIN_SPACE, after=start.id, wake=bell.wake), 2 * MAX_WAITING + 5)
+    found = await take(follow_feed(store, space=MAIN_SPACE, after=start.id, wake=bell.wake), 2 * MAX_WAITING + 5)
 
     numbers = [event.seq for event in found if isinstance(event, Event)]
     assert numbers == list(range(start.seq + 1, start.seq + 2 * MAX_WAITING + 6))
@@ -132,7 +130,7 @@ async def test_a_reader_that_comes_back_after_long_reads_everything_from_its_pla
 async def test_an_event_is_not_overtaken_by_one_that_was_written_later_and_committed_earlier(store: Store):
     wired, bell = Wired(store), Bell()
     start = await wired.emit("start")
-    feed = follow(store, space=MAIN_SPACE, after=start.id, wake=bell.wake)
+    feed = follow_feed(store, space=MAIN_SPACE, after=start.id, wake=bell.wake)
     reading = asyncio.create_task(take(feed, 2))
     await bell.asked.wait()
 
@@ -143,7 +141,7 @@ async def test_an_event_is_not_overtaken_by_one_that_was_written_later_and_commi
         await asyncio.sleep(0)
         await bell.asked.wait()
         async with store.transaction() as look:
-            held_back = await settled(look)
+            held_back = await settled_sequence(look)
     bell.rung.set()
 
     assert first.seq < second.seq
@@ -164,12 +162,12 @@ async def test_a_rollback_holds_the_feed_back_no_longer_than_it_lasts(store: Sto
     event = await wired.emit()
 
     async with store.transaction() as look:
-        assert await settled(look) == event.seq
+        assert await settled_sequence(look) == event.seq
 
 
 async def test_an_outbox_without_events_is_settled_at_its_beginning(store: Store):
     async with store.transaction() as look:
-        assert await settled(look) == 0
+        assert await settled_sequence(look) == 0
 
 
 async def test_the_first_event_ever_holds_back_until_it_commits(store: Store):
@@ -177,13 +175,13 @@ async def test_the_first_event_ever_holds_back_until_it_commits(store: Store):
     async with store.transaction() as transaction:
         event = await wired.emit_in(transaction)
         async with store.transaction() as look:
-            before = await settled(look)
+            before = await settled_sequence(look)
 
     assert (before, event.seq) == (0, 1)
 
 
 async def test_a_reader_cannot_begin_at_an_event_that_is_gone(store: Store):
-    feed = follow(store, space=MAIN_SPACE, after=EventId(uuid4()), wake=Bell().wake)
+    feed = follow_feed(store, space=MAIN_SPACE, after=EventId(uuid4()), wake=Bell().wake)
 
     with pytest.raises(NotFound):
         await anext(feed)
@@ -201,7 +199,7 @@ async def test_eight_writers_and_a_reader_that_never_misses_one(store: Store):
         for _ in range(20):
             await wired.emit(f"key{n}")
 
-    feed = follow(store, space=MAIN_SPACE, after=start.id, wake=look_again)
+    feed = follow_feed(store, space=MAIN_SPACE, after=start.id, wake=look_again)
     reading = asyncio.create_task(take(feed, 160))
     await asyncio.gather(*(writer(n) for n in range(8)))
     found = await reading

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 from tests.events.wiring import Wired, make_told, noting
-from tests.jobs.desk import drain
+from tests.jobs.deps import drain
 
 from festinger.events.health import check_events
-from festinger.observability.checks import Check, Severity
+from festinger.observability.checks import Check, CheckSeverity
 from festinger.store.pool import Store
 
 
@@ -28,12 +28,12 @@ async def test_a_subscriber_over_a_minute_behind_warns_with_a_remedy(store: Stor
     late = (await checks(wired))["events.lag"]
     await drain(wired.jobs)
 
-    assert on_the_minute.severity is Severity.OK
-    assert late.severity is Severity.WARN
+    assert on_the_minute.severity is CheckSeverity.OK
+    assert late.severity is CheckSeverity.WARN
     assert "`cache` (61 s)" in late.message
     assert "festinger worker" in late.remedy
-    assert (await checks(wired))["events.lag"].severity is Severity.OK
+    assert (await checks(wired))["events.lag"].severity is CheckSeverity.OK
 
 
 async def test_an_outbox_where_nothing_is_wrong_is_well(store: Store):
-    assert {check.severity for check in (await checks(Wired(store))).values()} == {Severity.OK}
+    assert {check.severity for check in (await checks(Wired(store))).values()} == {CheckSeverity.OK}

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 from tests.events.wiring import Wired, make_told, noting
-from tests.jobs.desk import drain
+from tests.jobs.deps import drain
 
-from festinger.events.health import Lag, lags, measure
+from festinger.events.health import SubscriberLag, subscriber_lags, update_lag_gauges
 from festinger.observability.metrics import REGISTRY
 from festinger.store.pool import Store
 
@@ -25,16 +25,16 @@ async def test_lag_is_the_age_of_the_oldest_event_that_a_subscriber_was_not_told
     await wired.emit()
     wired.hands.forward(timedelta(seconds=5))
 
-    before = await lags(store, now=wired.hands.now)
-    await measure(store, now=wired.hands.now, subscribers=["lag_test"])
+    before = await subscriber_lags(store, now=wired.hands.now)
+    await update_lag_gauges(store, now=wired.hands.now, subscribers=["lag_test"])
     behind = gauge("lag_test")
     await drain(wired.jobs)
-    await measure(store, now=wired.hands.now, subscribers=["lag_test"])
+    await update_lag_gauges(store, now=wired.hands.now, subscribers=["lag_test"])
 
-    assert before == [Lag(subscriber="lag_test", age=timedelta(seconds=45), waiting=2)]
+    assert before == [SubscriberLag(subscriber="lag_test", age=timedelta(seconds=45), waiting=2)]
     assert behind == 45
     assert gauge("lag_test") == 0
-    assert await lags(store, now=wired.hands.now) == []
+    assert await subscriber_lags(store, now=wired.hands.now) == []
 
 
 async def test_nobody_is_ahead_of_what_happened(store: Store):
@@ -42,6 +42,6 @@ async def test_nobody_is_ahead_of_what_happened(store: Store):
     wired.outbox.subscribe("setting_changed", "cache", noting("cache"))
     await wired.emit()
 
-    [lag] = await lags(store, now=wired.hands.now - timedelta(minutes=5))
+    [lag] = await subscriber_lags(store, now=wired.hands.now - timedelta(minutes=5))
 
     assert lag.age == timedelta(0)

@@ -5,13 +5,13 @@ from datetime import timedelta
 
 import pytest
 from tests.events.wiring import Wired, make_told, noting, told
-from tests.jobs.desk import MONDAY, ask, rows
+from tests.jobs.deps import MONDAY, ask, rows
 
 from festinger.errors import FestingerError
-from festinger.events.event import Event, Happening
-from festinger.events.feed import history
+from festinger.events.event import Event, NewEvent
+from festinger.events.feed import event_history
 from festinger.ids import MAIN_SPACE, AgentId, SessionId, TraceId
-from festinger.jobs.worker import working
+from festinger.jobs.worker import run_workers
 from festinger.store.pool import Store, Transaction
 
 STAMP = ask(
@@ -31,7 +31,7 @@ async def test_an_event_is_kept_with_its_whole_envelope(store: Store):
         agent=AgentId("ada"), session=SessionId("s1"), trace=TraceId("t1"), caused_by=first.id, new=5
     )
 
-    [kept] = await history(store, space=MAIN_SPACE, trace="t1")
+    [kept] = await event_history(store, space=MAIN_SPACE, trace="t1")
     assert kept == event
     assert kept == Event(
         id=event.id,
@@ -90,7 +90,7 @@ async def test_an_unlisted_name_is_a_fault_and_writes_nothing(store: Store):
         with pytest.raises(FestingerError, match="`unheard` is not in the catalogue"):
             await wired.outbox.emit(transaction, "unheard", space=MAIN_SPACE, subject="x", payload={})
 
-    assert await history(store, space=MAIN_SPACE) == []
+    assert await event_history(store, space=MAIN_SPACE) == []
 
 
 @pytest.mark.requirement("X-41")
@@ -101,7 +101,7 @@ async def test_a_wrong_shape_is_a_fault_and_writes_nothing(store: Store):
         with pytest.raises(FestingerError, match="lacks `provider`"):
             await wired.outbox.emit(transaction, "provider_up", space=MAIN_SPACE, subject="x", payload={})
 
-    assert await history(store, space=MAIN_SPACE) == []
+    assert await event_history(store, space=MAIN_SPACE) == []
 
 
 def test_nobody_subscribes_to_an_event_that_is_not_listed_or_twice():
@@ -141,7 +141,7 @@ async def test_a_thousand_updates_by_eight_writers_are_heard_in_the_order_of_com
         for _ in range(125):
             await update()
 
-    async with working(wired.jobs, roaming=2, shutdown_seconds=30):
+    async with run_workers(wired.jobs, roaming=2, shutdown_seconds=30):
         await asyncio.gather(*(writer() for _ in range(8)))
         await heard.wait()
 
@@ -155,7 +155,7 @@ async def test_events_of_different_subjects_do_not_wait_for_each_other(store: St
         await wired.emit_in(first, "llm.write")
         event = await wired.emit("llm.judge")
 
-    assert [found.subject for found in await history(store, space=MAIN_SPACE)] == ["llm.judge", "llm.write"]
+    assert [found.subject for found in await event_history(store, space=MAIN_SPACE)] == ["llm.judge", "llm.write"]
     assert event.subject == "llm.judge"
 
 
@@ -167,16 +167,16 @@ async def test_history_is_told_by_subject_name_and_page(store: Store):
         events.append(await wired.emit(new=n))
     await wired.emit("llm.judge")
 
-    by_subject = await history(store, space=MAIN_SPACE, subject="llm.write")
-    page = await history(store, space=MAIN_SPACE, names=["setting_changed"], before=events[1].seq, limit=1)
+    by_subject = await event_history(store, space=MAIN_SPACE, subject="llm.write")
+    page = await event_history(store, space=MAIN_SPACE, names=["setting_changed"], before=events[1].seq, limit=1)
 
     assert by_subject == events[::-1]
     assert page == [events[0]]
 
 
-def changed(subject: str, new: int) -> Happening:
+def changed(subject: str, new: int) -> NewEvent:
     payload = {"key": subject, "old": None, "new": new, "source": "table", "by": None}
-    return Happening(
+    return NewEvent(
         name="setting_changed",
         subject=subject,
         payload=payload,
@@ -195,7 +195,7 @@ async def test_much_that_is_told_at_once_is_told_in_its_order_to_each_subscriber
         many = [changed(subject, new) for new in range(5) for subject in ("b", "a")]
         await wired.outbox.emit_all(transaction, many, space=MAIN_SPACE)
 
-    kept = await history(store, space=MAIN_SPACE, trace="t1")
+    kept = await event_history(store, space=MAIN_SPACE, trace="t1")
     assert [(event.subject, event.payload["new"]) for event in reversed(kept)] == [
         (each.subject, each.payload["new"]) for each in many
     ]
@@ -206,9 +206,7 @@ async def test_much_that_is_told_at_once_is_told_in_its_order_to_each_subscriber
 async def test_of_much_that_is_told_at_once_a_subscriber_hears_only_what_it_wants(store: Store):
     wired = Wired(store)
     await make_told(store)
-    wired.outbox.subscribe(
-        "setting_changed", "cache", noting("cache"), wants=lambda event: event.subject == "a"
-    )
+    wired.outbox.subscribe("setting_changed", "cache", noting("cache"), wants=lambda event: event.subject == "a")
     async with store.transaction() as transaction:
         await wired.outbox.emit_all(transaction, [changed("a", 1), changed("b", 1)], space=MAIN_SPACE)
 
@@ -218,7 +216,7 @@ async def test_of_much_that_is_told_at_once_a_subscriber_hears_only_what_it_want
 @pytest.mark.requirement("X-41")
 async def test_one_wrong_shape_among_many_writes_none_of_them(store: Store):
     wired = Wired(store)
-    wrong = Happening(name="setting_changed", subject="a", payload={"key": "a"})
+    wrong = NewEvent(name="setting_changed", subject="a", payload={"key": "a"})
     with pytest.raises(FestingerError):
         async with store.transaction() as transaction:
             await wired.outbox.emit_all(transaction, [changed("a", 1), wrong], space=MAIN_SPACE)

@@ -5,16 +5,16 @@ from itertools import pairwise
 
 import pytest
 from tests.events.wiring import Wired, make_told, noting, told
-from tests.jobs.desk import drain, drain_all, rows, run_sql
+from tests.jobs.deps import drain, drain_all, rows, run_sql
 
 from festinger.errors import BadInput
 from festinger.events.event import Event
-from festinger.events.feed import history
+from festinger.events.feed import event_history
 from festinger.events.health import check_events, dead_deliveries
-from festinger.events.outbox import bury, deliver
+from festinger.events.outbox import deliver_event, mark_delivery_dead
 from festinger.ids import MAIN_SPACE
-from festinger.jobs.dead_letters import State, drop, list_jobs, retry_all
-from festinger.observability.checks import Severity
+from festinger.jobs.dead_letters import JobState, drop_job, list_jobs, retry_all_jobs
+from festinger.observability.checks import CheckSeverity
 from festinger.store.pool import Store, Transaction
 
 
@@ -41,7 +41,7 @@ async def test_each_event_delivered_twice_and_in_parallel_makes_the_rows_of_one_
 
     made = await asyncio.gather(
         *(
-            deliver(store, wired.outbox, space="main", event=str(event.id), subscriber=subscriber)
+            deliver_event(store, wired.outbox, space="main", event=str(event.id), subscriber=subscriber)
             for event in events
             for subscriber in ("cache", "index")
             for _ in range(3)
@@ -61,16 +61,14 @@ async def test_a_deed_that_fails_leaves_neither_its_rows_nor_the_mark(store: Sto
     event = await wired.emit(new=7)
 
     with pytest.raises(ValueError, match="cannot take"):
-        await deliver(store, wired.outbox, space="main", event=str(event.id), subscriber="cache")
+        await deliver_event(store, wired.outbox, space="main", event=str(event.id), subscriber="cache")
 
     assert await told(store, "cache") == []
     assert await rows(store, "select state from event_delivery") == [{"state": "waiting"}]
 
 
 @pytest.mark.requirement("X-44")
-async def test_a_poison_event_stops_neither_others_nor_its_subject_and_a_retry_delivers_it_once(
-    store: Store,
-):
+async def test_a_poison_event_stops_neither_others_nor_its_subject_and_a_retry_delivers_it_once(store: Store):
     wired = Wired(store)
     await make_told(store)
     poisoned = Poisoned("cache", 1)
@@ -83,16 +81,16 @@ async def test_a_poison_event_stops_neither_others_nor_its_subject_and_a_retry_d
     heard_before = await told(store, "cache")
     checks = {check.name: check for check in await check_events(store, now=wired.hands.now)}
     [dead] = await dead_deliveries(store)
-    [letter] = await list_jobs(store, state=State.DEAD)
+    [letter] = await list_jobs(store, state=JobState.DEAD)
 
     poisoned.poison = None
-    assert await retry_all(store) == [letter.id]
+    assert await retry_all_jobs(store) == [letter.id]
     await drain_all(wired.jobs)
 
     assert heard_before == [0, 2, 3]
     assert await told(store, "index") == [0, 1, 2, 3]
     assert (dead.subscriber, dead.error) == ("cache", "cannot take this one")
-    assert checks["events.dead"].severity is Severity.FAIL
+    assert checks["events.dead"].severity is CheckSeverity.FAIL
     assert "festinger jobs retry" in checks["events.dead"].remedy
     assert await told(store, "cache") == [0, 2, 3, 1]
     assert await dead_deliveries(store) == []
@@ -120,17 +118,13 @@ async def test_a_death_is_told_once_with_what_it_was_caused_by(store: Store):
     event = await wired.emit(new=7)
     await drain_all(wired.jobs)
     async with store.transaction() as transaction:
-        await bury(
+        await mark_delivery_dead(
             transaction, wired.outbox, space="main", event=str(event.id), subscriber="cache", error="again"
         )
 
-    [death] = await history(store, space=MAIN_SPACE, names=["event_dead"])
+    [death] = await event_history(store, space=MAIN_SPACE, names=["event_dead"])
     assert death.caused_by == event.id
-    assert death.payload == {
-        "event": str(event.id),
-        "subscriber": "cache",
-        "error": "cannot take this one",
-    }
+    assert death.payload == {"event": str(event.id), "subscriber": "cache", "error": "cannot take this one"}
 
 
 async def test_a_death_that_cannot_be_heard_of_makes_no_further_death(store: Store):
@@ -144,7 +138,7 @@ async def test_a_death_that_cannot_be_heard_of_makes_no_further_death(store: Sto
     await wired.emit()
     await drain_all(wired.jobs)
 
-    assert len(await history(store, space=MAIN_SPACE, names=["event_dead"])) == 1
+    assert len(await event_history(store, space=MAIN_SPACE, names=["event_dead"])) == 1
     assert [dead.subscriber for dead in await dead_deliveries(store)] == ["cache", "mourner"]
 
 
@@ -155,12 +149,12 @@ async def test_a_dropped_job_settles_its_delivery_for_good(store: Store):
     wired.outbox.subscribe("setting_changed", "cache", Poisoned("cache", 7).deed)
     event = await wired.emit(new=7)
     await drain_all(wired.jobs)
-    [letter] = await list_jobs(store, state=State.DEAD)
+    [letter] = await list_jobs(store, state=JobState.DEAD)
 
-    await drop(wired.jobs.desk, letter.id, note="no longer needed")
+    await drop_job(wired.jobs.deps, letter.id, note="no longer needed")
 
     assert await dead_deliveries(store) == []
-    assert not await deliver(store, wired.outbox, space="main", event=str(event.id), subscriber="cache")
+    assert not await deliver_event(store, wired.outbox, space="main", event=str(event.id), subscriber="cache")
     assert await rows(store, "select state, note from event_delivery") == [
         {"state": "dropped", "note": "no longer needed"}
     ]
@@ -175,7 +169,7 @@ async def test_an_event_of_an_unknown_version_is_given_up_without_a_second_try(s
     await drain(wired.jobs)
 
     [dead] = await dead_deliveries(store)
-    [letter] = await list_jobs(store, state=State.DEAD)
+    [letter] = await list_jobs(store, state=JobState.DEAD)
     assert "version 99" in dead.error
     assert letter.attempts == 1
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-from tests.jobs.desk import Hands, ask, make_jobs, rows, run_sql
+from tests.jobs.deps import Hands, ask, make_jobs, rows, run_sql
 
 from festinger.events.event import Delivery
-from festinger.events.outbox import Outbox, abandon, bury, deliver
+from festinger.events.outbox import Outbox, deliver_event, drop_delivery, mark_delivery_dead
 from festinger.ids import id_maker
-from festinger.jobs.model import End, Ending, Run
+from festinger.jobs.model import JobEnd, JobEnding, JobRun
 from festinger.jobs.queue import Jobs
 from festinger.store.pool import Store, Transaction
 
@@ -27,9 +27,7 @@ class Wired:
         self.hands = hands or Hands()
         self.jobs: Jobs = make_jobs(store, self.hands, watch=self._watch)
         self.outbox = Outbox(
-            clock=self.hands.clock,
-            new_id=id_maker(self.hands.clock, random.Random(next(SEEDS))),
-            deliver=self._ask,
+            clock=self.hands.clock, new_id=id_maker(self.hands.clock, random.Random(next(SEEDS))), deliver=self._ask
         )
         self.jobs.register(DELIVER, self._deliver)
 
@@ -45,16 +43,16 @@ class Wired:
                 subscriber=delivery.subscriber,
             )
 
-    async def _deliver(self, _run: Run, *, space: str, event: str, subscriber: str) -> None:
-        await deliver(self.store, self.outbox, space=space, event=event, subscriber=subscriber)
+    async def _deliver(self, _run: JobRun, *, space: str, event: str, subscriber: str) -> None:
+        await deliver_event(self.store, self.outbox, space=space, event=event, subscriber=subscriber)
 
-    async def _watch(self, transaction: Transaction, ending: Ending) -> None:
+    async def _watch(self, transaction: Transaction, ending: JobEnding) -> None:
         if ending.name != DELIVER:
             return
-        if ending.end is End.DEAD:
-            await bury(transaction, self.outbox, **ending.ids, error=ending.text)
+        if ending.end is JobEnd.DEAD:
+            await mark_delivery_dead(transaction, self.outbox, **ending.ids, error=ending.text)
         else:
-            await abandon(transaction, **ending.ids, note=ending.text, now=self.hands.now)
+            await drop_delivery(transaction, **ending.ids, note=ending.text, now=self.hands.now)
 
     async def emit(self, subject: str = "llm.write", **more: Any):
         """One `setting_changed` in a transaction of its own."""
@@ -64,9 +62,7 @@ class Wired:
     async def emit_in(self, transaction: Transaction, subject: str = "llm.write", **more: Any):
         payload = {"key": subject, "old": None, "new": more.pop("new", 1), "source": "table", "by": None}
         return await self.outbox.emit(
-            transaction,
-            "setting_changed",
-            **{"space": "main", "subject": subject, "payload": payload, **more},
+            transaction, "setting_changed", **{"space": "main", "subject": subject, "payload": payload, **more}
         )
 
 
@@ -79,9 +75,7 @@ def noting(subscriber: str):
     """A deed that writes one row for each event that it hears of."""
 
     async def deed(transaction: Transaction, event: Any) -> None:
-        await transaction.run(
-            INSERT, subscriber=subscriber, event=event.id, new=str(event.payload.get("new", 0))
-        )
+        await transaction.run(INSERT, subscriber=subscriber, event=event.id, new=str(event.payload.get("new", 0)))
 
     return deed
 

@@ -9,9 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from tests.jobs.desk import drain, rows
+from tests.jobs.deps import drain, rows
 
-from festinger.jobs.model import Run
+from festinger.jobs.model import JobRun
 from festinger.jobs.queue import Jobs
 from festinger.store.pool import Store
 
@@ -29,9 +29,7 @@ class Case:
     look: str
 
 
-async def rows_after(
-    store: Store, jobs: Jobs, case: Case, *, runs: int, kill_first: bool
-) -> list[dict[str, Any]]:
+async def rows_after(store: Store, jobs: Jobs, case: Case, *, runs: int, kill_first: bool) -> list[dict[str, Any]]:
     ids = await case.prepare(jobs)
     if kill_first:
         await _killed_midway(store, jobs, case, ids)
@@ -43,12 +41,12 @@ async def rows_after(
 
 async def _killed_midway(store: Store, jobs: Jobs, case: Case, ids: dict[str, Any]) -> None:
     """Run the deed until its first report, or its end, and let the process die there."""
-    desk, work = jobs.desk, jobs[case.name]
+    deps, work = jobs.deps, jobs[case.name]
 
-    class Dying(Run):
+    class Dying(JobRun):
         async def report(self, done: int, total: int | None = None, note: str = "") -> None:
             raise Killed
 
-    run = Dying(0, work.name, store=store, clock=desk.clock, stopwatch=desk.stopwatch, limit=work.limit)
+    run = Dying(0, work.name, store=store, clock=deps.clock, stopwatch=deps.stopwatch, limit=work.limit)
     with suppress(Killed):
         await work.deed(run, **ids)

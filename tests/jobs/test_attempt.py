@@ -4,16 +4,16 @@ import asyncio
 from datetime import timedelta
 
 import pytest
-from tests.jobs.desk import MONDAY, drain, drain_all, make_jobs, rows, run_sql
+from tests.jobs.deps import MONDAY, drain, drain_all, make_jobs, rows, run_sql
 
 from festinger.errors import BadInput, ProviderDown, ProviderRefused
-from festinger.jobs.dead_letters import State, find_job, list_jobs
-from festinger.jobs.model import End, Ending, Run
+from festinger.jobs.dead_letters import JobState, find_job, list_jobs
+from festinger.jobs.model import JobEnd, JobEnding, JobRun
 from festinger.store.pool import Store, Transaction
 
 
 def failing(error: Exception, tries: list[int]):
-    async def deed(run: Run, **_ids: object) -> None:
+    async def deed(run: JobRun, **_ids: object) -> None:
         tries.append(run.job)
         raise error
 
@@ -24,9 +24,7 @@ def failing(error: Exception, tries: list[int]):
 @pytest.mark.parametrize(
     ("error", "attempts"), [(ProviderDown(), 8), (BadInput(), 1), (ProviderRefused(), 1), (KeyError("x"), 3)]
 )
-async def test_a_job_that_always_fails_is_given_up_after_its_attempts(
-    store: Store, error: Exception, attempts: int
-):
+async def test_a_job_that_always_fails_is_given_up_after_its_attempts(store: Store, error: Exception, attempts: int):
     jobs = make_jobs(store)
     tries: list[int] = []
     jobs.register("judge", failing(error, tries))
@@ -35,7 +33,7 @@ async def test_a_job_that_always_fails_is_given_up_after_its_attempts(
     await drain_all(jobs)
 
     assert len(tries) == attempts
-    assert (await find_job(store, job)).state is State.DEAD
+    assert (await find_job(store, job)).state is JobState.DEAD
 
 
 @pytest.mark.requirement("X-51")
@@ -46,9 +44,7 @@ async def test_the_first_retry_waits_about_five_seconds_on_the_engines_clock(sto
 
     await drain(jobs)
 
-    [row] = await rows(
-        store, "select extract(epoch from scheduled_at - now())::float8 as s from procrastinate_jobs"
-    )
+    [row] = await rows(store, "select extract(epoch from scheduled_at - now())::float8 as s from procrastinate_jobs")
     assert 0 < row["s"] <= 6
 
 
@@ -56,7 +52,7 @@ async def test_a_job_that_succeeds_at_last_is_done(store: Store):
     jobs = make_jobs(store)
     tries: list[int] = []
 
-    async def judge(run: Run) -> None:
+    async def judge(run: JobRun) -> None:
         tries.append(run.job)
         if len(tries) < 3:
             raise ValueError("not yet")
@@ -65,7 +61,7 @@ async def test_a_job_that_succeeds_at_last_is_done(store: Store):
     job = await jobs.defer(None, "judge")
     await drain_all(jobs)
 
-    assert (await find_job(store, job)).state is State.DONE
+    assert (await find_job(store, job)).state is JobState.DONE
     assert len(tries) == 3
 
 
@@ -73,7 +69,7 @@ async def test_a_failing_job_does_not_keep_others_from_running(store: Store):
     jobs = make_jobs(store)
     done: list[int] = []
 
-    async def good(_run: Run, *, n: int) -> None:
+    async def good(_run: JobRun, *, n: int) -> None:
         done.append(n)
 
     jobs.register("poison", failing(ValueError("always"), []))
@@ -88,9 +84,9 @@ async def test_a_failing_job_does_not_keep_others_from_running(store: Store):
 
 @pytest.mark.requirement("X-52")
 async def test_an_ending_is_told_once_in_its_transaction_with_a_redacted_error(store: Store):
-    told: list[Ending] = []
+    told: list[JobEnding] = []
 
-    async def watch(transaction: Transaction, ending: Ending) -> None:
+    async def watch(transaction: Transaction, ending: JobEnding) -> None:
         told.append(ending)
 
     jobs = make_jobs(store, watch=watch)
@@ -99,8 +95,8 @@ async def test_an_ending_is_told_once_in_its_transaction_with_a_redacted_error(s
     await drain_all(jobs)
 
     assert told == [
-        Ending(
-            end=End.DEAD,
+        JobEnding(
+            end=JobEnd.DEAD,
             job=job,
             name="judge",
             ids={"pair": "p1"},
@@ -111,9 +107,9 @@ async def test_an_ending_is_told_once_in_its_transaction_with_a_redacted_error(s
 
 
 async def test_a_dead_job_is_not_told_again_when_its_end_is_repeated_after_a_crash(store: Store):
-    told: list[Ending] = []
+    told: list[JobEnding] = []
 
-    async def watch(transaction: Transaction, ending: Ending) -> None:
+    async def watch(transaction: Transaction, ending: JobEnding) -> None:
         told.append(ending)
 
     jobs = make_jobs(store, watch=watch)
@@ -128,9 +124,9 @@ async def test_a_dead_job_is_not_told_again_when_its_end_is_repeated_after_a_cra
 
 
 async def test_a_watch_that_fails_leaves_the_job_unmarked_and_it_is_tried_again(store: Store):
-    told: list[Ending] = []
+    told: list[JobEnding] = []
 
-    async def watch(transaction: Transaction, ending: Ending) -> None:
+    async def watch(transaction: Transaction, ending: JobEnding) -> None:
         told.append(ending)
         if len(told) == 1:
             raise ProviderDown
@@ -141,13 +137,13 @@ async def test_a_watch_that_fails_leaves_the_job_unmarked_and_it_is_tried_again(
     await drain_all(jobs)
 
     assert len(told) == 2
-    assert (await find_job(store, job)).state is State.DEAD
+    assert (await find_job(store, job)).state is JobState.DEAD
 
 
 async def test_a_job_that_hangs_for_ever_is_cut_off_and_given_up(store: Store):
     jobs = make_jobs(store)
 
-    async def hang(_run: Run) -> None:
+    async def hang(_run: JobRun) -> None:
         await asyncio.Event().wait()
 
     jobs.register("hang", hang, limit=timedelta(milliseconds=1))
@@ -155,7 +151,7 @@ async def test_a_job_that_hangs_for_ever_is_cut_off_and_given_up(store: Store):
     await drain_all(jobs)
 
     dead = await find_job(store, job)
-    assert (dead.state, dead.error, dead.attempts) == (State.DEAD, "TimeoutError", 3)
+    assert (dead.state, dead.error, dead.attempts) == (JobState.DEAD, "TimeoutError", 3)
 
 
 async def test_a_job_that_nobody_knows_is_dead_and_named(store: Store):
@@ -165,21 +161,21 @@ async def test_a_job_that_nobody_knows_is_dead_and_named(store: Store):
 
     await drain(make_jobs(store))
 
-    [dead] = await list_jobs(store, state=State.DEAD)
+    [dead] = await list_jobs(store, state=JobState.DEAD)
     assert (dead.id, dead.name, dead.error) == (job, "retired", "unrecorded")
 
 
 async def test_what_a_deed_returns_is_not_looked_at(store: Store):
     jobs = make_jobs(store)
 
-    async def rubbish(_run: Run) -> object:
+    async def rubbish(_run: JobRun) -> object:
         return object()
 
     jobs.register("rubbish", rubbish)
     job = await jobs.defer(None, "rubbish")
     await drain(jobs)
 
-    assert (await find_job(store, job)).state is State.DONE
+    assert (await find_job(store, job)).state is JobState.DONE
 
 
 @pytest.mark.requirement("X-58")
@@ -187,7 +183,7 @@ async def test_low_value_work_makes_way_while_learning_is_behind(store: Store):
     jobs = make_jobs(store)
     ran: list[str] = []
 
-    async def reembed(_run: Run) -> None:
+    async def reembed(_run: JobRun) -> None:
         ran.append("reembed")
 
     jobs.register("reembed", reembed, queue="index", low_value=True)
@@ -205,7 +201,7 @@ async def test_low_value_work_makes_way_while_learning_is_behind(store: Store):
 
     assert paused == []
     assert ran == ["reembed", "reembed"]
-    assert (await find_job(store, low)).state is State.DONE
+    assert (await find_job(store, low)).state is JobState.DONE
 
 
 async def test_a_failure_is_dated_by_the_injected_clock(store: Store):

@@ -9,11 +9,11 @@ import pytest
 from tests import database
 from tests.events.wiring import DELIVER, Wired, make_told, noting
 from tests.jobs.contract import Case, rows_after
-from tests.jobs.desk import rows, run_sql
+from tests.jobs.deps import rows, run_sql
 
 from festinger.events.erase import prune_events
 from festinger.jobs.dead_letters import prune_jobs
-from festinger.jobs.model import Run
+from festinger.jobs.model import JobRun
 from festinger.jobs.queue import Jobs
 from festinger.settings.tree import EventsSettings, StoreSettings
 from festinger.store.pool import Store, open_store
@@ -35,29 +35,25 @@ select 'learn', 'gone', 'succeeded' from generate_series(1, 1500)"""
 
 async def one_delivery(jobs: Jobs) -> dict[str, Any]:
     [row] = await rows(
-        jobs.desk.store, "select space_id as space, event_id::text as event, subscriber from event_delivery"
+        jobs.deps.store, "select space_id as space, event_id::text as event, subscriber from event_delivery"
     )
     return dict(row)
 
 
 async def old_events(jobs: Jobs) -> dict[str, Any]:
-    await run_sql(jobs.desk.store, OLD)
+    await run_sql(jobs.deps.store, OLD)
     return {}
 
 
 async def old_jobs(jobs: Jobs) -> dict[str, Any]:
-    await run_sql(jobs.desk.store, OLD_JOBS)
+    await run_sql(jobs.deps.store, OLD_JOBS)
     return {}
 
 
 CASES = [
     Case(name=DELIVER, prepare=one_delivery, look="select subscriber, new from told"),
     Case(name="prune_events", prepare=old_events, look="select name from event"),
-    Case(
-        name="prune_jobs",
-        prepare=old_jobs,
-        look="select id from procrastinate_jobs where task_name = 'gone'",
-    ),
+    Case(name="prune_jobs", prepare=old_jobs, look="select id from procrastinate_jobs where task_name = 'gone'"),
 ]
 
 
@@ -69,14 +65,14 @@ async def wire(store: Store) -> Jobs:
     await wired.emit(new=1)
     jobs = wired.jobs
 
-    async def prune_outbox(run: Run) -> None:
+    async def prune_outbox(run: JobRun) -> None:
         async def report(done: int) -> None:
             await run.report(done)
 
-        await prune_events(store, EventsSettings(), now=jobs.desk.clock(), report=report)
+        await prune_events(store, EventsSettings(), now=jobs.deps.clock(), report=report)
 
-    async def prune_queue(run: Run) -> None:
-        await prune_jobs(jobs.desk, run)
+    async def prune_queue(run: JobRun) -> None:
+        await prune_jobs(jobs.deps, run)
 
     jobs.register("prune_events", prune_outbox, queue="sleep", schedule="40 3 * * *")
     jobs.register("prune_jobs", prune_queue, queue="sleep", schedule="50 3 * * *", limit=timedelta(hours=1))

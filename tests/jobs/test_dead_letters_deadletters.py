@@ -3,11 +3,11 @@
 from datetime import timedelta
 
 import pytest
-from tests.jobs.desk import MONDAY, Hands, drain, drain_all, make_jobs
+from tests.jobs.deps import MONDAY, Hands, drain, drain_all, make_jobs
 
 from festinger.errors import BadInput, NotFound, ProviderDown
-from festinger.jobs.dead_letters import State, drop, find_job, list_jobs, retry, retry_all
-from festinger.jobs.model import End, Ending, Run
+from festinger.jobs.dead_letters import JobState, drop_job, find_job, list_jobs, retry_all_jobs, retry_job
+from festinger.jobs.model import JobEnd, JobEnding, JobRun
 from festinger.store.pool import Store, Transaction
 
 
@@ -18,7 +18,7 @@ class Provider:
         self.mended = False
         self.calls = 0
 
-    async def deed(self, _run: Run, **_ids: object) -> None:
+    async def deed(self, _run: JobRun, **_ids: object) -> None:
         self.calls += 1
         if not self.mended:
             raise BadInput("broken")
@@ -29,7 +29,7 @@ async def test_a_dead_job_shows_name_arguments_attempts_error_and_times(store: S
     hands = Hands()
     jobs = make_jobs(store, hands)
 
-    async def judge(_run: Run, *, pair: str) -> None:
+    async def judge(_run: JobRun, *, pair: str) -> None:
         hands.forward(timedelta(minutes=1))
         raise ProviderDown("nobody there")
 
@@ -37,7 +37,7 @@ async def test_a_dead_job_shows_name_arguments_attempts_error_and_times(store: S
     job = await jobs.defer(None, "judge", pair="p1")
     await drain_all(jobs)
 
-    [dead] = await list_jobs(store, state=State.DEAD)
+    [dead] = await list_jobs(store, state=JobState.DEAD)
     assert (dead.id, dead.name, dead.queue, dead.ids) == (job, "judge", "judge", {"pair": "p1"})
     assert (dead.attempts, dead.error, dead.error_text) == (8, "provider_down", "nobody there")
     assert dead.first_failed_at == MONDAY + timedelta(minutes=1)
@@ -54,13 +54,13 @@ async def test_a_retry_after_the_mend_works_once(store: Store):
     await drain_all(jobs)
 
     provider.mended = True
-    await retry(store, job)
+    await retry_job(store, job)
     await drain_all(jobs)
 
     assert provider.calls == 2
-    assert (await find_job(store, job)).state is State.DONE
+    assert (await find_job(store, job)).state is JobState.DONE
     with pytest.raises(NotFound):
-        await retry(store, job)
+        await retry_job(store, job)
 
 
 @pytest.mark.requirement("X-52")
@@ -68,14 +68,14 @@ async def test_a_retried_job_has_all_its_attempts_again(store: Store):
     jobs = make_jobs(store)
     calls: list[int] = []
 
-    async def judge(run: Run) -> None:
+    async def judge(run: JobRun) -> None:
         calls.append(run.job)
         raise ValueError("still broken")
 
     jobs.register("judge", judge)
     job = await jobs.defer(None, "judge")
     await drain_all(jobs)
-    await retry(store, job)
+    await retry_job(store, job)
     await drain_all(jobs)
 
     assert len(calls) == 6
@@ -91,16 +91,16 @@ async def test_all_dead_jobs_of_a_name_are_retried_together(store: Store):
     embedded = await jobs.defer(None, "embed")
     await drain_all(jobs)
 
-    assert await retry_all(store, name="judge") == judged
-    assert [job.id for job in await list_jobs(store, state=State.DEAD)] == [embedded]
-    assert await retry_all(store) == [embedded]
+    assert await retry_all_jobs(store, name="judge") == judged
+    assert [job.id for job in await list_jobs(store, state=JobState.DEAD)] == [embedded]
+    assert await retry_all_jobs(store) == [embedded]
 
 
 @pytest.mark.requirement("X-52")
 async def test_a_dropped_job_leaves_the_dead_with_its_note_and_is_told(store: Store):
-    told: list[Ending] = []
+    told: list[JobEnding] = []
 
-    async def watch(transaction: Transaction, ending: Ending) -> None:
+    async def watch(transaction: Transaction, ending: JobEnding) -> None:
         told.append(ending)
 
     jobs = make_jobs(store, watch=watch)
@@ -108,26 +108,26 @@ async def test_a_dropped_job_leaves_the_dead_with_its_note_and_is_told(store: St
     job = await jobs.defer(None, "judge", pair="p1")
     await drain_all(jobs)
 
-    await drop(jobs.desk, job, note="the pair is gone")
+    await drop_job(jobs.deps, job, note="the pair is gone")
 
-    assert await list_jobs(store, state=State.DEAD) == []
-    assert [(view.id, view.drop_note) for view in await list_jobs(store, state=State.DROPPED)] == [
+    assert await list_jobs(store, state=JobState.DEAD) == []
+    assert [(view.id, view.drop_note) for view in await list_jobs(store, state=JobState.DROPPED)] == [
         (job, "the pair is gone")
     ]
     assert [(ending.end, dict(ending.ids)) for ending in told] == [
-        (End.DEAD, {"pair": "p1"}),
-        (End.DROPPED, {"pair": "p1"}),
+        (JobEnd.DEAD, {"pair": "p1"}),
+        (JobEnd.DROPPED, {"pair": "p1"}),
     ]
     with pytest.raises(NotFound):
-        await drop(jobs.desk, job, note="again")
+        await drop_job(jobs.deps, job, note="again")
     with pytest.raises(NotFound):
-        await retry(store, job)
+        await retry_job(store, job)
 
 
 @pytest.mark.requirement("X-52")
 async def test_a_drop_needs_a_note(store: Store):
     with pytest.raises(BadInput, match="note"):
-        await drop(make_jobs(store).desk, 1, note="  ")
+        await drop_job(make_jobs(store).deps, 1, note="  ")
 
 
 async def test_a_job_that_is_not_dead_cannot_be_retried_or_dropped(store: Store):
@@ -136,10 +136,10 @@ async def test_a_job_that_is_not_dead_cannot_be_retried_or_dropped(store: Store)
     job = await jobs.defer(None, "judge")
 
     with pytest.raises(NotFound):
-        await retry(store, job)
+        await retry_job(store, job)
     with pytest.raises(NotFound):
-        await drop(jobs.desk, job, note="no")
-    assert [view.state for view in await list_jobs(store)] == [State.WAITING]
+        await drop_job(jobs.deps, job, note="no")
+    assert [view.state for view in await list_jobs(store)] == [JobState.WAITING]
 
 
 async def test_an_unknown_job_is_not_found(store: Store):
@@ -157,4 +157,4 @@ async def test_done_jobs_are_listed_by_state_and_name(store: Store):
     job = await jobs.defer(None, "embed")
     await drain(jobs)
 
-    assert [view.id for view in await list_jobs(store, state=State.DONE, name="embed")] == [job]
+    assert [view.id for view in await list_jobs(store, state=JobState.DONE, name="embed")] == [job]

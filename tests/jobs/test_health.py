@@ -1,23 +1,23 @@
 """What `doctor` says of background work."""
 
 import pytest
-from tests.jobs.desk import drain, make_jobs, run_sql
+from tests.jobs.deps import drain, make_jobs, run_sql
 
 from festinger.errors import BadInput
-from festinger.jobs.dead_letters import retry_all
+from festinger.jobs.dead_letters import retry_all_jobs
 from festinger.jobs.health import check_jobs
-from festinger.jobs.model import Run
+from festinger.jobs.model import JobRun
 from festinger.jobs.queue import Jobs
-from festinger.observability.checks import Check, Severity
+from festinger.observability.checks import Check, CheckSeverity
 from festinger.store.pool import Store
 
 
-async def refuse(_run: Run, **_ids: object) -> None:
+async def refuse(_run: JobRun, **_ids: object) -> None:
     raise BadInput("no")
 
 
 async def checks(jobs: Jobs) -> dict[str, Check]:
-    return {check.name: check for check in await check_jobs(jobs.desk)}
+    return {check.name: check for check in await check_jobs(jobs.deps)}
 
 
 async def test_a_dead_job_fails_by_name_with_a_remedy(store: Store):
@@ -28,12 +28,12 @@ async def test_a_dead_job_fails_by_name_with_a_remedy(store: Store):
 
     dead = (await checks(jobs))["jobs.dead"]
 
-    assert dead.severity is Severity.FAIL
+    assert dead.severity is CheckSeverity.FAIL
     assert "`judge_pairs` (1)" in dead.message
     assert "festinger jobs retry" in dead.remedy
     assert dead.details == {"jobs": [job]}
-    await retry_all(store)
-    assert (await checks(jobs))["jobs.dead"].severity is Severity.OK
+    await retry_all_jobs(store)
+    assert (await checks(jobs))["jobs.dead"].severity is CheckSeverity.OK
 
 
 @pytest.mark.requirement("X-55")
@@ -45,7 +45,7 @@ async def test_a_job_without_a_living_worker_warns(store: Store):
 
     stalled = (await checks(jobs))["jobs.stalled"]
 
-    assert stalled.severity is Severity.WARN
+    assert stalled.severity is CheckSeverity.WARN
     assert "festinger worker" in stalled.remedy
 
 
@@ -60,6 +60,6 @@ async def test_a_queue_that_falls_behind_warns(store: Store):
 
     behind = (await checks(jobs))["jobs.behind"]
 
-    assert before.severity is Severity.OK
-    assert behind.severity is Severity.WARN
+    assert before.severity is CheckSeverity.OK
+    assert behind.severity is CheckSeverity.WARN
     assert "jobs.workers" in behind.remedy

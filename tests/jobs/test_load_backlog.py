@@ -3,15 +3,15 @@
 from datetime import timedelta
 
 import pytest
-from tests.jobs.desk import make_jobs, run_sql
+from tests.jobs.deps import make_jobs, run_sql
 
-from festinger.jobs.load import Backlog, backlog, measure
-from festinger.jobs.model import Queue, Run
+from festinger.jobs.load import JobBacklog, read_backlog, update_queue_gauges
+from festinger.jobs.model import JobRun, Queue
 from festinger.observability.metrics import REGISTRY
 from festinger.store.pool import Store
 
 
-async def nothing(_run: Run, **_ids: object) -> None:
+async def nothing(_run: JobRun, **_ids: object) -> None:
     pass
 
 
@@ -26,7 +26,7 @@ async def nothing(_run: Run, **_ids: object) -> None:
     ],
 )
 def test_too_many_waiting_or_too_old_learning_is_behind(waiting: int, oldest: timedelta, behind: bool):
-    assert Backlog(waiting=waiting, oldest_learn=oldest, max_waiting=100).behind is behind
+    assert JobBacklog(waiting=waiting, oldest_learn=oldest, max_waiting=100).behind is behind
 
 
 @pytest.mark.requirement("X-58")
@@ -36,8 +36,8 @@ async def test_waiting_jobs_are_counted_as_far_as_the_limit_needs(store: Store):
     for _ in range(5):
         await jobs.defer(None, "embed")
 
-    assert (await backlog(store, max_waiting=5)).behind is False
-    found = await backlog(store, max_waiting=3)
+    assert (await read_backlog(store, max_waiting=5)).behind is False
+    found = await read_backlog(store, max_waiting=3)
     assert (found.waiting, found.behind) == (4, True)
 
 
@@ -49,16 +49,14 @@ async def test_only_learning_that_could_run_now_makes_the_queue_old(store: Store
     await jobs.defer(None, "embed")
     retrying = await jobs.defer(None, "learn")
     await run_sql(
-        store,
-        "update procrastinate_jobs set scheduled_at = now() + interval '1 hour' where id = %(id)s",
-        id=retrying,
+        store, "update procrastinate_jobs set scheduled_at = now() + interval '1 hour' where id = %(id)s", id=retrying
     )
     await run_sql(store, "update procrastinate_events set at = now() - interval '1 hour'")
 
-    assert (await backlog(store, max_waiting=100)).oldest_learn == timedelta(0)
+    assert (await read_backlog(store, max_waiting=100)).oldest_learn == timedelta(0)
 
     await run_sql(store, "update procrastinate_jobs set scheduled_at = null")
-    assert (await backlog(store, max_waiting=100)).oldest_learn > timedelta(minutes=59)
+    assert (await read_backlog(store, max_waiting=100)).oldest_learn > timedelta(minutes=59)
 
 
 async def test_the_gauges_show_each_queue(store: Store):
@@ -66,7 +64,7 @@ async def test_the_gauges_show_each_queue(store: Store):
     jobs.register("embed", nothing, queue=Queue.INDEX)
     await jobs.defer(None, "embed")
 
-    await measure(store)
+    await update_queue_gauges(store)
 
     def gauge(queue: str) -> float | None:
         return REGISTRY.get_sample_value("festinger_jobs_waiting_count", {"queue": queue})

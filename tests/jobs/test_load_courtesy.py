@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from festinger.jobs import load
-from festinger.jobs.load import LONGEST_SECONDS, QUIET_SECONDS, Courtesy
+from festinger.jobs.load import LONGEST_SECONDS, QUIET_SECONDS, IdleGate
 
 
 class Time:
@@ -14,7 +14,7 @@ class Time:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 100.0
         self.requests_left = 0
-        self.courtesy = Courtesy(lambda: self.now)
+        self.courtesy = IdleGate(lambda: self.now)
         monkeypatch.setattr(load, "asyncio", self)
 
     async def sleep(self, seconds: float) -> None:
@@ -24,7 +24,7 @@ class Time:
             serve(self.courtesy)
 
 
-def serve(courtesy: Courtesy) -> None:
+def serve(courtesy: IdleGate) -> None:
     with courtesy.serving():
         pass
 
@@ -68,7 +68,7 @@ def test_work_begins_after_a_while_even_if_requests_never_stop(monkeypatch: pyte
 
 def test_a_stopwatch_that_stands_still_holds_nothing_up(monkeypatch: pytest.MonkeyPatch):
     time = Time(monkeypatch)
-    waiting = Courtesy(lambda: 0.0)
+    waiting = IdleGate(lambda: 0.0)
     serve(waiting)
 
     asyncio.run(waiting.turn())

@@ -3,12 +3,12 @@
 import asyncio
 
 import pytest
-from tests.jobs.desk import drain, drain_all, make_jobs, rows
+from tests.jobs.deps import drain, drain_all, make_jobs, rows
 
 from festinger.errors import AlreadyRunning, BadInput, FestingerError, NotFound, Refused
-from festinger.jobs.model import Priority, Queue, Run
-from festinger.jobs.queue import Asked
-from festinger.store.pool import Store, in_transaction
+from festinger.jobs.model import JobPriority, JobRun, Queue
+from festinger.jobs.queue import JobRequest
+from festinger.store.pool import Store, is_in_transaction
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.jobs")
@@ -16,7 +16,7 @@ Q = queries_of("festinger.jobs")
 WAITING = "select id, queue_name, args from procrastinate_jobs where status = 'todo' order by id"
 
 
-async def nothing(_run: Run, **_ids: object) -> None:
+async def nothing(_run: JobRun, **_ids: object) -> None:
     pass
 
 
@@ -25,7 +25,7 @@ async def test_a_deferred_job_is_done_with_the_ids_that_it_was_given(store: Stor
     jobs = make_jobs(store)
     seen = []
 
-    async def embed(run: Run, *, memory: str, version: int) -> None:
+    async def embed(run: JobRun, *, memory: str, version: int) -> None:
         seen.append((memory, version))
 
     jobs.register("embed", embed, queue=Queue.INDEX)
@@ -84,7 +84,7 @@ async def test_a_waiting_job_is_not_taken_before_the_change_that_leans_on_it_is_
     jobs = make_jobs(store)
     ran = []
 
-    async def reembed(run: Run) -> None:
+    async def reembed(run: JobRun) -> None:
         ran.append(run.job)
 
     jobs.register("reembed", reembed)
@@ -106,7 +106,7 @@ async def test_jobs_of_one_lock_run_one_at_a_time_and_in_order(store: Store):
     running: list[int] = []
     order: list[int] = []
 
-    async def step(run: Run, *, n: int) -> None:
+    async def step(run: JobRun, *, n: int) -> None:
         assert running == []
         running.append(n)
         await store.all(Q["periodic_rows"])
@@ -126,11 +126,11 @@ async def test_many_jobs_are_asked_for_at_once_in_their_order_each_with_its_lock
     jobs = make_jobs(store)
     order: list[int] = []
 
-    async def step(_run: Run, *, n: int) -> None:
+    async def step(_run: JobRun, *, n: int) -> None:
         order.append(n)
 
     jobs.register("step", step)
-    asked = [Asked(queue=Queue.INDEX, lock="one", ids={"n": n}) for n in range(10)]
+    asked = [JobRequest(queue=Queue.INDEX, lock="one", ids={"n": n}) for n in range(10)]
     async with store.transaction() as transaction:
         await jobs.defer_all(transaction, "step", asked)
 
@@ -144,7 +144,7 @@ async def test_a_job_that_fails_while_the_same_work_waits_again_still_goes_back(
     jobs = make_jobs(store)
     ran = []
 
-    async def reembed(run: Run) -> None:
+    async def reembed(run: JobRun) -> None:
         ran.append(run.job)
         if len(ran) == 1:
             await jobs.defer(None, "reembed", queueing_lock="m1")
@@ -200,7 +200,7 @@ async def test_a_run_that_is_under_way_is_not_started_again(store: Store):
     jobs = make_jobs(store)
     refusals = []
 
-    async def resolve(run: Run) -> None:
+    async def resolve(run: JobRun) -> None:
         with pytest.raises(AlreadyRunning) as refused:
             await jobs.run_now("resolve_conflicts")
         refusals.append((run.job, refused.value.details["job"]))
@@ -225,11 +225,11 @@ async def test_a_deed_runs_outside_any_transaction_and_can_tell_when_it_is_insid
     jobs = make_jobs(store)
     seen: list[bool] = []
 
-    async def judge(_run: Run) -> None:
-        seen.append(in_transaction())
+    async def judge(_run: JobRun) -> None:
+        seen.append(is_in_transaction())
         async with store.transaction():
-            seen.append(in_transaction())
-        seen.append(in_transaction())
+            seen.append(is_in_transaction())
+        seen.append(is_in_transaction())
 
     jobs.register("judge", judge)
     await jobs.defer(None, "judge")
@@ -246,7 +246,7 @@ async def test_whether_a_job_is_known_can_be_asked(store: Store) -> None:
     assert "unknown" not in jobs
 
 
-async def _nothing(_run: Run) -> None:
+async def _nothing(_run: JobRun) -> None:
     return None
 
 
@@ -255,16 +255,16 @@ async def test_what_somebody_just_said_is_learnt_before_bulk_work(store: Store):
     jobs = make_jobs(store)
     done = []
 
-    async def note(_run: Run, *, what: str) -> None:
+    async def note(_run: JobRun, *, what: str) -> None:
         done.append(what)
 
     jobs.register("bulk", note)
-    jobs.register("learn", note, priority=Priority.NEW_STATEMENT)
+    jobs.register("learn", note, priority=JobPriority.NEW_STATEMENT)
     for number in range(3):
         await jobs.defer(None, "bulk", what=f"bulk {number}")
     await jobs.defer(None, "learn", what="said")
     async with store.transaction() as transaction:
-        first = Asked(queue=Queue.LEARN, priority=Priority.NEW_STATEMENT, ids={"what": "asked"})
+        first = JobRequest(queue=Queue.LEARN, priority=JobPriority.NEW_STATEMENT, ids={"what": "asked"})
         await jobs.defer_all(transaction, "bulk", [first])
     await drain(jobs)
 

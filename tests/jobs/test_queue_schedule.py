@@ -6,17 +6,17 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.jobs.desk import SETTINGS, Hands, drain, make_jobs
+from tests.jobs.deps import SETTINGS, Hands, drain, make_jobs
 
-from festinger.jobs.model import Run
-from festinger.jobs.queue import Jobs, latest_due, next_due, scheduled, tick
+from festinger.jobs.model import JobRun
+from festinger.jobs.queue import Jobs, defer_due_jobs, latest_due, list_scheduled_jobs, next_due
 from festinger.store.pool import Store
 
 EVE = datetime(2026, 1, 4, 20, tzinfo=UTC)
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 
-async def nothing(_run: Run) -> None:
+async def nothing(_run: JobRun) -> None:
     pass
 
 
@@ -25,7 +25,7 @@ async def minutes(workers: list[Jobs], hands: Hands, until: datetime) -> list[da
     began = []
     while hands.now < until:
         hands.forward(timedelta(minutes=1))
-        deferred = await asyncio.gather(*(tick(jobs) for jobs in workers))
+        deferred = await asyncio.gather(*(defer_due_jobs(jobs) for jobs in workers))
         began += [hands.now for jobs in deferred for _ in jobs]
         if began and began[-1] == hands.now:
             await drain(workers[0])
@@ -39,7 +39,7 @@ async def test_three_workers_and_a_schedule_that_changes_at_runtime_make_one_run
     workers = [make_jobs(store, hands, settings=settings) for _ in range(3)]
     for jobs in workers:
         jobs.register("resolve_conflicts", nothing, schedule="world.resolution_schedule")
-        await tick(jobs)
+        await defer_due_jobs(jobs)
 
     hands.forward(timedelta(minutes=5))
     settings["world.resolution_schedule"] = "0 3 * * *"
@@ -54,18 +54,18 @@ async def test_a_changed_schedule_does_not_make_up_a_moment_that_was_never_due(s
     settings = {**SETTINGS, "world.resolution_schedule": "0 2 * * *"}
     jobs = make_jobs(store, hands, settings=settings)
     jobs.register("resolve_conflicts", nothing, schedule="world.resolution_schedule")
-    await tick(jobs)
+    await defer_due_jobs(jobs)
     hands.now = datetime(2026, 1, 5, 2, tzinfo=UTC)
-    first = await tick(jobs)
+    first = await defer_due_jobs(jobs)
     await drain(jobs)
 
     hands.now = datetime(2026, 1, 5, 23, 0, tzinfo=UTC)
-    await tick(jobs)
+    await defer_due_jobs(jobs)
     settings["world.resolution_schedule"] = "0 3 * * *"
     hands.forward(timedelta(minutes=1))
 
     assert len(first) == 1
-    assert await tick(jobs) == []
+    assert await defer_due_jobs(jobs) == []
 
 
 @pytest.mark.requirement("X-54")
@@ -74,12 +74,12 @@ async def test_a_schedule_changed_within_the_last_minute_still_runs_on_time(stor
     settings = {**SETTINGS, "world.resolution_schedule": "0 2 * * *"}
     jobs = make_jobs(store, hands, settings=settings)
     jobs.register("resolve_conflicts", nothing, schedule="world.resolution_schedule")
-    await tick(jobs)
+    await defer_due_jobs(jobs)
 
     settings["world.resolution_schedule"] = "0 3 * * *"
     hands.now = datetime(2026, 1, 5, 3, tzinfo=UTC)
 
-    assert len(await tick(jobs)) == 1
+    assert len(await defer_due_jobs(jobs)) == 1
 
 
 @pytest.mark.requirement("X-54")
@@ -87,12 +87,12 @@ async def test_after_three_days_off_one_run_is_made_up(store: Store):
     hands = Hands(now=EVE)
     jobs = make_jobs(store, hands)
     jobs.register("deep_sleep", nothing, schedule="0 2 * * *")
-    await tick(jobs)
+    await defer_due_jobs(jobs)
 
     hands.forward(timedelta(days=3))
-    late = await tick(jobs)
+    late = await defer_due_jobs(jobs)
     await drain(jobs)
-    again = await tick(jobs)
+    again = await defer_due_jobs(jobs)
 
     assert (len(late), again) == (1, [])
 
@@ -102,7 +102,7 @@ async def test_a_new_installation_makes_nothing_up(store: Store):
     jobs = make_jobs(store, Hands(now=EVE))
     jobs.register("deep_sleep", nothing, schedule="0 2 * * *")
 
-    assert await tick(jobs) == []
+    assert await defer_due_jobs(jobs) == []
 
 
 @pytest.mark.requirement("X-54")
@@ -110,25 +110,25 @@ async def test_an_empty_schedule_never_runs(store: Store):
     hands = Hands(now=EVE)
     jobs = make_jobs(store, hands, settings={**SETTINGS, "store.backup_schedule": ""})
     jobs.register("backup", nothing, schedule="store.backup_schedule")
-    await tick(jobs)
+    await defer_due_jobs(jobs)
     hands.forward(timedelta(days=3))
 
-    assert await tick(jobs) == []
+    assert await defer_due_jobs(jobs) == []
 
 
 async def test_a_clock_that_steps_back_starts_nothing_twice(store: Store):
     hands = Hands(now=EVE)
     jobs = make_jobs(store, hands)
     jobs.register("deep_sleep", nothing, schedule="0 2 * * *")
-    await tick(jobs)
+    await defer_due_jobs(jobs)
     hands.forward(timedelta(hours=7))
-    assert len(await tick(jobs)) == 1
+    assert len(await defer_due_jobs(jobs)) == 1
     await drain(jobs)
 
     hands.now -= timedelta(days=1)
-    assert await tick(jobs) == []
+    assert await defer_due_jobs(jobs) == []
     hands.now += timedelta(days=1)
-    assert await tick(jobs) == []
+    assert await defer_due_jobs(jobs) == []
 
 
 @pytest.mark.requirement("X-54")
@@ -136,19 +136,14 @@ async def test_the_schedule_shows_last_next_and_how_it_ended(store: Store):
     hands = Hands(now=EVE)
     jobs = make_jobs(store, hands)
     jobs.register("deep_sleep", nothing, schedule="0 2 * * *")
-    await tick(jobs)
+    await defer_due_jobs(jobs)
     hands.forward(timedelta(hours=7))
-    [job] = await tick(jobs)
+    [job] = await defer_due_jobs(jobs)
     await drain(jobs)
 
-    [shown] = await scheduled(jobs)
+    [shown] = await list_scheduled_jobs(jobs)
 
-    assert (shown.name, shown.line, shown.last_job, shown.result) == (
-        "deep_sleep",
-        "0 2 * * *",
-        job,
-        "done",
-    )
+    assert (shown.name, shown.line, shown.last_job, shown.result) == ("deep_sleep", "0 2 * * *", job, "done")
     assert shown.last_due_at == datetime(2026, 1, 5, 2, tzinfo=UTC)
     assert shown.next_at == datetime(2026, 1, 6, 2, tzinfo=UTC)
     assert shown.result_at == hands.now
@@ -158,7 +153,7 @@ async def test_a_job_that_never_ran_is_shown_with_its_next_run(store: Store):
     jobs = make_jobs(store, Hands(now=EVE))
     jobs.register("deep_sleep", nothing, schedule="0 2 * * *")
 
-    [shown] = await scheduled(jobs)
+    [shown] = await list_scheduled_jobs(jobs)
 
     assert (shown.last_due_at, shown.result) == (None, "")
     assert shown.next_at == datetime(2026, 1, 5, 2, tzinfo=UTC)

@@ -6,14 +6,14 @@ from itertools import islice
 
 import pytest
 from procrastinate.exceptions import ConnectorException
-from tests.jobs.desk import drain, make_jobs, rows, run_sql
+from tests.jobs.deps import drain, make_jobs, rows, run_sql
 
 from festinger.errors import StoreDown
 from festinger.jobs import worker
-from festinger.jobs.dead_letters import State, find_job
-from festinger.jobs.model import Queue, Run
+from festinger.jobs.dead_letters import JobState, find_job
+from festinger.jobs.model import JobRun, Queue
 from festinger.jobs.queue import Jobs
-from festinger.jobs.worker import Crew, crash_pauses, working
+from festinger.jobs.worker import WorkerPool, restart_delays, run_workers
 from festinger.store.pool import Store
 
 
@@ -25,7 +25,7 @@ class Gate:
         self.begun: asyncio.Queue[int] = asyncio.Queue()
         self.done: asyncio.Queue[int] = asyncio.Queue()
 
-    async def deed(self, run: Run, **_ids: object) -> None:
+    async def deed(self, run: JobRun, **_ids: object) -> None:
         self.begun.put_nowait(run.job)
         await self.open.wait()
         self.done.put_nowait(run.job)
@@ -44,7 +44,7 @@ async def test_a_job_that_is_deferred_while_workers_wait_is_heard_and_done(store
     gate.open.set()
     jobs.register("learn", gate.deed)
 
-    async with working(jobs, roaming=1, shutdown_seconds=5):
+    async with run_workers(jobs, roaming=1, shutdown_seconds=5):
         await jobs.connector.listening.wait()
         job = await jobs.defer(None, "learn")
         done = await gate.done.get()
@@ -63,7 +63,7 @@ async def test_a_slow_queue_never_starves_another(store: Store):
     for _ in range(10):
         await jobs.defer(None, "deep_sleep")
 
-    async with working(jobs, roaming=2, shutdown_seconds=5):
+    async with run_workers(jobs, roaming=2, shutdown_seconds=5):
         for _ in range(3):
             await slow.begun.get()
         quick_jobs = {await jobs.defer(None, queue) for queue in ("learn", "judge", "index", "send")}
@@ -80,7 +80,7 @@ async def test_a_chain_of_one_lock_goes_on_without_polling(store: Store):
     order: list[int] = []
     finished = asyncio.Event()
 
-    async def step(_run: Run, *, n: int) -> None:
+    async def step(_run: JobRun, *, n: int) -> None:
         order.append(n)
         if n == 49:
             finished.set()
@@ -88,7 +88,7 @@ async def test_a_chain_of_one_lock_goes_on_without_polling(store: Store):
     jobs.register("step", step)
     for n in range(50):
         await jobs.defer(None, "step", lock="one", n=n)
-    async with working(jobs, roaming=3, shutdown_seconds=5):
+    async with run_workers(jobs, roaming=3, shutdown_seconds=5):
         await finished.wait()
 
     assert order == list(range(50))
@@ -101,11 +101,11 @@ async def test_a_stop_lets_running_jobs_finish(store: Store):
     jobs.register("learn", gate.deed)
     job = await jobs.defer(None, "learn")
 
-    async with working(jobs, roaming=1, shutdown_seconds=60):
+    async with run_workers(jobs, roaming=1, shutdown_seconds=60):
         await gate.begun.get()
         asyncio.get_running_loop().call_later(0.01, gate.open.set)
 
-    assert (await find_job(store, job)).state is State.DONE
+    assert (await find_job(store, job)).state is JobState.DONE
 
 
 @pytest.mark.requirement("X-50")
@@ -116,24 +116,22 @@ async def test_a_job_that_outlasts_the_stop_goes_back_without_losing_an_attempt(
     job = await jobs.defer(None, "learn")
 
     for _ in range(4):
-        async with working(jobs, roaming=1, shutdown_seconds=0.01):
+        async with run_workers(jobs, roaming=1, shutdown_seconds=0.01):
             await gate.begun.get()
     waiting = await find_job(store, job)
     gate.open.set()
     await drain(jobs)
 
-    assert waiting.state is State.WAITING
-    assert (await find_job(store, job)).state is State.DONE
+    assert waiting.state is JobState.WAITING
+    assert (await find_job(store, job)).state is JobState.DONE
     assert await rows(store, "select forgiven from job_record") == [{"forgiven": 4}]
 
 
 def test_a_crash_looping_worker_backs_off_from_a_second_to_a_minute():
-    assert list(islice(crash_pauses(), 8)) == [1, 2, 4, 8, 16, 32, 60, 60]
+    assert list(islice(restart_delays(), 8)) == [1, 2, 4, 8, 16, 32, 60, 60]
 
 
-async def test_a_worker_that_fails_is_started_again_with_growing_pauses(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-):
+async def test_a_worker_that_fails_is_started_again_with_growing_pauses(store: Store, monkeypatch: pytest.MonkeyPatch):
     jobs = make_jobs(store)
     pauses: list[float] = []
     enough = asyncio.Event()
@@ -148,7 +146,7 @@ async def test_a_worker_that_fails_is_started_again_with_growing_pauses(
         raise ConnectorException
 
     monkeypatch.setattr(jobs.engine.job_manager, "register_worker", refuse)
-    crew = Crew(jobs, shutdown_seconds=5, pause=pause)
+    crew = WorkerPool(jobs, shutdown_seconds=5, pause=pause)
     task = asyncio.create_task(crew.keep("learn", ["learn"]))
     await enough.wait()
     task.cancel()
@@ -164,7 +162,7 @@ async def test_the_heartbeat_of_every_worker_is_renewed(store: Store):
     jobs.register("learn", gate.deed)
     await jobs.defer(None, "learn")
 
-    async with working(jobs, roaming=1, shutdown_seconds=5) as crew:
+    async with run_workers(jobs, roaming=1, shutdown_seconds=5) as crew:
         await gate.begun.get()
         await run_sql(store, "update procrastinate_workers set last_heartbeat = now() - interval '1 hour'")
         await crew.beat()
@@ -179,7 +177,7 @@ async def test_the_heartbeat_of_every_worker_is_renewed(store: Store):
 
 @pytest.mark.requirement("X-55")
 async def test_a_duty_outlives_a_database_that_is_away(store: Store):
-    crew = Crew(make_jobs(store), shutdown_seconds=5, pause=_no_pause)
+    crew = WorkerPool(make_jobs(store), shutdown_seconds=5, pause=_no_pause)
     tries = 0
 
     async def duty() -> None:
@@ -207,8 +205,8 @@ async def test_the_tick_waits_for_the_next_minute(store: Store):
         pauses.append(seconds)
 
     jobs: Jobs = make_jobs(store)
-    crew = Crew(jobs, shutdown_seconds=5, pause=pause)
-    hands = jobs.desk.clock.__self__  # type: ignore[attr-defined]
+    crew = WorkerPool(jobs, shutdown_seconds=5, pause=pause)
+    hands = jobs.deps.clock.__self__  # type: ignore[attr-defined]
     hands.forward(timedelta(seconds=42))
     await crew.tick()
 

@@ -1,11 +1,11 @@
 """Jobs of workers that died."""
 
 import pytest
-from tests.jobs.desk import drain, drain_all, make_jobs, run_sql
+from tests.jobs.deps import drain, drain_all, make_jobs, run_sql
 
-from festinger.jobs.dead_letters import State, find_job
-from festinger.jobs.model import Ending, Run
-from festinger.jobs.worker import return_stalled
+from festinger.jobs.dead_letters import JobState, find_job
+from festinger.jobs.model import JobEnding, JobRun
+from festinger.jobs.worker import requeue_stalled
 from festinger.store.pool import Store, Transaction
 
 SILENCE = "update procrastinate_workers set last_heartbeat = now() - make_interval(secs => %(seconds)s)"
@@ -28,14 +28,14 @@ async def test_the_job_of_a_silent_worker_goes_back_and_is_done(store: Store):
     jobs = make_jobs(store)
     ran: list[int] = []
 
-    async def work(run: Run) -> None:
+    async def work(run: JobRun) -> None:
         ran.append(run.job)
 
     jobs.register("work", work)
     job = await jobs.defer(None, "work", lock="l", queueing_lock="q")
     await die_over_a_job(store, silent_s=61)
 
-    assert await return_stalled(jobs.desk) == [job]
+    assert await requeue_stalled(jobs.deps) == [job]
     await drain(jobs)
 
     assert ran == [job]
@@ -49,14 +49,14 @@ async def test_a_worker_that_was_heard_within_the_minute_keeps_its_job(store: St
     job = await jobs.defer(None, "work")
     await die_over_a_job(store, silent_s=50)
 
-    assert await return_stalled(jobs.desk) == []
-    assert (await find_job(store, job)).state is State.RUNNING
+    assert await requeue_stalled(jobs.deps) == []
+    assert (await find_job(store, job)).state is JobState.RUNNING
 
 
 async def test_a_job_over_which_three_workers_died_is_parked_and_told(store: Store):
-    told: list[Ending] = []
+    told: list[JobEnding] = []
 
-    async def watch(transaction: Transaction, ending: Ending) -> None:
+    async def watch(transaction: Transaction, ending: JobEnding) -> None:
         told.append(ending)
 
     jobs = make_jobs(store, watch=watch)
@@ -65,10 +65,10 @@ async def test_a_job_over_which_three_workers_died_is_parked_and_told(store: Sto
     states = []
     for _ in range(3):
         await die_over_a_job(store, silent_s=61)
-        await return_stalled(jobs.desk)
+        await requeue_stalled(jobs.deps)
         states.append((await find_job(store, job)).state)
 
-    assert states == [State.WAITING, State.WAITING, State.DEAD]
+    assert states == [JobState.WAITING, JobState.WAITING, JobState.DEAD]
     assert [(ending.job, ending.error) for ending in told] == [(job, "worker_died")]
 
 
@@ -76,7 +76,7 @@ async def test_a_death_costs_no_attempt(store: Store):
     jobs = make_jobs(store)
     tries: list[int] = []
 
-    async def work(run: Run) -> None:
+    async def work(run: JobRun) -> None:
         tries.append(run.job)
         raise ValueError("broken")
 
@@ -84,7 +84,7 @@ async def test_a_death_costs_no_attempt(store: Store):
     await jobs.defer(None, "work")
     for _ in range(2):
         await die_over_a_job(store, silent_s=61)
-        await return_stalled(jobs.desk)
+        await requeue_stalled(jobs.deps)
     await drain_all(jobs)
 
     assert len(tries) == 3

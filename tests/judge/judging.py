@@ -7,10 +7,10 @@ from uuid import UUID
 from tests.events.wiring import Wired
 
 from festinger.ids import SpaceId, id_maker
-from festinger.judge.cascade import Cascade, Terms
-from festinger.judge.model import Features, Opinion, Pair, Statement
+from festinger.judge.cascade import Cascade, CascadeConfig
+from festinger.judge.model import JudgeStatement, PairFeatures, PairJudgement, StatementPair
 from festinger.judge.pair_model import PairModel
-from festinger.judge.records import Desk, keep
+from festinger.judge.records import JudgeDeps, save_judgements
 from festinger.llm.model import Model
 from festinger.store.pool import Store
 
@@ -26,17 +26,17 @@ class House:
         *,
         model: Model | None = None,
         small: PairModel | None = None,
-        terms: Terms | None = None,
+        terms: CascadeConfig | None = None,
     ) -> None:
         self.wired = Wired(store)
         self.hands = self.wired.hands
         self.model = model
         new_id = id_maker(self.hands.clock, random.Random(7))
-        self.desk = Desk(store=store, outbox=self.wired.outbox, clock=self.hands.clock, new_id=new_id)
+        self.deps = JudgeDeps(store=store, outbox=self.wired.outbox, clock=self.hands.clock, new_id=new_id)
         self.cascade = Cascade(
-            self.desk,
+            self.deps,
             stopwatch=self.hands.stopwatch,
-            terms=lambda _space: terms or Terms(),
+            terms=lambda _space: terms or CascadeConfig(),
             small=small,
             model_for=self._model_for,
         )
@@ -44,16 +44,16 @@ class House:
     async def _model_for(self, _space: SpaceId) -> Model | None:
         return self.model
 
-    async def keep(self, space: SpaceId, *opinions: Opinion) -> list[UUID]:
-        async with self.desk.store.transaction() as transaction:
-            return await keep(self.desk, transaction, space, opinions)
+    async def keep(self, space: SpaceId, *opinions: PairJudgement) -> list[UUID]:
+        async with self.deps.store.transaction() as transaction:
+            return await save_judgements(self.deps, transaction, space, opinions)
 
 
-def pair(old: str, new: str, *, similarity: float | None = None) -> Pair:
-    return Pair(
+def pair(old: str, new: str, *, similarity: float | None = None) -> StatementPair:
+    return StatementPair(
         old_ref=UUID(int=next(REFS)),
         new_ref=UUID(int=next(REFS)),
-        old=Statement(text=old, order=1),
-        new=Statement(text=new, order=2),
-        features=Features(similarity=similarity),
+        old=JudgeStatement(text=old, order=1),
+        new=JudgeStatement(text=new, order=2),
+        features=PairFeatures(similarity=similarity),
     )

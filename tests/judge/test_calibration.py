@@ -7,24 +7,24 @@ from datetime import date
 import numpy as np
 import pytest
 
-from festinger.embedding.calibration import Bars
+from festinger.embedding.calibration import CalibrationTargets
 from festinger.embedding.embedder import Vector
-from festinger.embedding.profiles import Profile, Purpose, Reading, Threshold
+from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, Threshold, ThresholdReading
 from festinger.errors import BadInput
 from festinger.judge.calibration import (
     Calibration,
     Example,
     Label,
-    calibrated,
-    examine,
-    profile_of_calibration,
+    apply_calibration,
+    calibrate_thresholds,
+    measure_examples,
 )
 
 MONDAY = date(2026, 1, 5)
-BEFORE = Profile(
+BEFORE = EmbedderProfile(
     name="told:",
     readings={
-        name: Reading(value=value, data="before")
+        name: ThresholdReading(value=value, data="before")
         for name, value in {"same": 0.5, "check": 0.5, "subject": 0.95, "censor": 0.2, "novel": 0.4}.items()
         for name in [Threshold(name)]
     },
@@ -38,8 +38,8 @@ class Told:
     name = "told:"
     dimensions = 2
 
-    async def embed(self, texts: Sequence[str], purpose: Purpose, *, kind: str = "") -> list[Vector]:
-        assert purpose is Purpose.COMPARE
+    async def embed(self, texts: Sequence[str], purpose: EmbeddingPurpose, *, kind: str = "") -> list[Vector]:
+        assert purpose is EmbeddingPurpose.COMPARE
         return [self._vector(text) for text in texts]
 
     async def close(self) -> None:
@@ -75,16 +75,13 @@ def evenly(low: float, high: float, count: int = 60) -> list[float]:
 
 
 STATEMENTS = [*placed(Label.SAME, *evenly(0.72, 0.99)), *placed(Label.UNRELATED, *evenly(0.1, 0.8))]
-NAMES = [
-    *placed(Label.SAME_SUBJECT, *evenly(0.6, 0.99)),
-    *placed(Label.OTHER_SUBJECT, *evenly(0.0, 0.5)),
-]
+NAMES = [*placed(Label.SAME_SUBJECT, *evenly(0.6, 0.99)), *placed(Label.OTHER_SUBJECT, *evenly(0.0, 0.5))]
 CENSORS = [*placed(Label.CENSORED, *evenly(0.3, 0.9)), *placed(Label.ALLOWED, *evenly(0.0, 0.6))]
 
 
 async def found_in(*examples: Example) -> Calibration:
-    examined = await examine(Told(), examples, report=lambda _pairs: None)
-    return calibrated(examined, BEFORE, bars=Bars())
+    examined = await measure_examples(Told(), examples, report=lambda _pairs: None)
+    return calibrate_thresholds(examined, BEFORE, bars=CalibrationTargets())
 
 
 @pytest.mark.requirement("M-26")
@@ -97,9 +94,7 @@ async def test_every_threshold_comes_from_its_own_examples():
         Threshold.SUBJECT: pytest.approx(0.6198, abs=1e-3),
         Threshold.CENSOR: pytest.approx(0.6, abs=1e-3),
     }
-    assert {name: each.before for name, each in found.items()} == {
-        name: BEFORE.threshold(name) for name in found
-    }
+    assert {name: each.before for name, each in found.items()} == {name: BEFORE.threshold(name) for name in found}
 
 
 @pytest.mark.requirement("M-26")
@@ -134,14 +129,11 @@ async def test_pairs_that_a_guard_parts_do_not_raise_same_and_count_for_check():
 @pytest.mark.requirement("M-26")
 async def test_where_no_value_reaches_the_bar_there_is_none_and_it_is_said():
     hopeless = [*placed(Label.SAME, *evenly(0.5, 0.8)), *placed(Label.UNRELATED, *evenly(0.5, 0.95))]
-    alike = [
-        *placed(Label.SAME_SUBJECT, *evenly(0.5, 0.9)),
-        *placed(Label.OTHER_SUBJECT, *evenly(0.4, 0.9)),
-    ]
+    alike = [*placed(Label.SAME_SUBJECT, *evenly(0.5, 0.9)), *placed(Label.OTHER_SUBJECT, *evenly(0.4, 0.9))]
     loud = [*placed(Label.CENSORED, *evenly(0.1, 0.5)), *placed(Label.ALLOWED, *evenly(0.1, 0.6))]
 
     found = await found_in(*hopeless, *alike, *loud)
-    profile = profile_of_calibration(BEFORE, found, data="ours", at=MONDAY, bars=Bars())
+    profile = apply_calibration(BEFORE, found, data="ours", at=MONDAY, bars=CalibrationTargets())
 
     said = {each.name: (each.after, each.said) for each in found.findings if each.name != Threshold.CHECK}
     assert {name: value for name, (value, _) in said.items()} == {
@@ -176,7 +168,7 @@ async def test_different_pairs_that_guards_part_say_nothing_about_vectors_and_ar
 
 async def test_what_there_are_too_few_examples_of_stays_as_it_was_and_is_said():
     found = await found_in(*STATEMENTS, *NAMES[:5])
-    profile = profile_of_calibration(BEFORE, found, data="ours", at=MONDAY, bars=Bars())
+    profile = apply_calibration(BEFORE, found, data="ours", at=MONDAY, bars=CalibrationTargets())
 
     assert [why.partition(":")[0] for why in found.left] == ["subject", "censor", "opposition"]
     for name in (Threshold.SUBJECT, Threshold.CENSOR, Threshold.NOVEL):
@@ -190,8 +182,8 @@ async def test_contradictions_that_deny_teach_the_direction_of_negation_and_othe
     denied = placed(Label.CONTRADICTS, *evenly(0.75, 0.9), **near)
     other = placed(Label.CONTRADICTS, *evenly(0.75, 0.9), a="The door is red", b="The door is blue")
 
-    examined = await examine(Told(), [*STATEMENTS, *denied, *other], report=lambda _pairs: None)
-    unheard = await examine(Told(), [*STATEMENTS, *other], report=lambda _pairs: None)
+    examined = await measure_examples(Told(), [*STATEMENTS, *denied, *other], report=lambda _pairs: None)
+    unheard = await measure_examples(Told(), [*STATEMENTS, *other], report=lambda _pairs: None)
 
     assert examined.opposed is not None
     assert int(examined.opposed.negations.sum()) == len(denied)
@@ -201,14 +193,14 @@ async def test_contradictions_that_deny_teach_the_direction_of_negation_and_othe
 
 async def test_every_pair_is_reported_as_measured():
     told: list[int] = []
-    await examine(Told(), [*STATEMENTS, *STATEMENTS, *NAMES], report=told.append)
+    await measure_examples(Told(), [*STATEMENTS, *STATEMENTS, *NAMES], report=told.append)
 
     assert told == [200, 40, 120]
 
 
 async def test_the_profile_that_was_given_is_left_alone():
     found = await found_in(*STATEMENTS)
-    profile_of_calibration(BEFORE, found, data="ours", at=MONDAY, bars=Bars())
+    apply_calibration(BEFORE, found, data="ours", at=MONDAY, bars=CalibrationTargets())
 
     assert replace(BEFORE) == BEFORE
     assert BEFORE.threshold(Threshold.SAME) == 0.5

@@ -7,7 +7,7 @@ import pytest
 
 from festinger.embedding.calibration import LEAST_PAIRS
 from festinger.errors import BadInput
-from festinger.judge.calibration import Example, Label, bundled_examples, decided, read_examples
+from festinger.judge.calibration import Example, Label, bundled_examples, examples_from_decision, read_examples
 from festinger.judge.model import Relation
 
 RELATIONS = [relation for relation in Relation if relation is not Relation.UNSURE]
@@ -62,10 +62,10 @@ def test_the_first_line_that_is_no_pair_is_named(line: str, tmp_path: Path):
 def test_a_persons_word_teaches_that_two_names_are_of_one_subject_unless_both_hold_apart():
     told = ("The server has 16 GB", "Our server has 32 GB")
 
-    update = decided(*told, Relation.UPDATE, subjects=("the server", "our server"))
-    apart = decided(*told, Relation.UNRELATED, subjects=("the server", "our server"))
-    nameless = decided(*told, Relation.SAME, subjects=(None, "our server"))
-    equal = decided(*told, Relation.SAME, subjects=("server", "server"))
+    update = examples_from_decision(*told, Relation.UPDATE, subjects=("the server", "our server"))
+    apart = examples_from_decision(*told, Relation.UNRELATED, subjects=("the server", "our server"))
+    nameless = examples_from_decision(*told, Relation.SAME, subjects=(None, "our server"))
+    equal = examples_from_decision(*told, Relation.SAME, subjects=("server", "server"))
 
     assert update == [
         Example(a=told[0], b=told[1], label=Label.UPDATE),

@@ -7,27 +7,27 @@ from tests.judge.judging import UNDECIDED, House, pair
 
 from festinger.errors import Overloaded, ProviderDown
 from festinger.ids import MAIN_SPACE
-from festinger.judge.cascade import Terms, settled, settled_by_last
-from festinger.judge.llm import Answered
-from festinger.judge.model import Current, Judgement, Opinion, Relation
-from festinger.judge.pair_model import Inference, ScriptedPairs
-from festinger.judge.records import answer
+from festinger.judge.cascade import CascadeConfig, settle_judgement, settle_last_judgement
+from festinger.judge.llm import RelationAnswer
+from festinger.judge.model import Current, Judgement, PairJudgement, Relation
+from festinger.judge.pair_model import EntailmentScores, ScriptedPairModel
+from festinger.judge.records import save_person_decision
 from festinger.judge.rules import decide
-from festinger.llm.providers.scripted import Fail, scripted_model
+from festinger.llm.providers.scripted import FailStep, scripted_model
 from festinger.store.pool import Store
 
-YES = Inference(entails=0.9, neutral=0.05, contradicts=0.05)
+YES = EntailmentScores(entails=0.9, neutral=0.05, contradicts=0.05)
 
 
-def word(relation: str = "refines", *, confidence: float = 0.9, current: str = "both") -> Answered:
+def word(relation: str = "refines", *, confidence: float = 0.9, current: str = "both") -> RelationAnswer:
     said: dict[str, Any] = {"relation": relation, "confidence": confidence, "current": current}
-    return Answered(reasoning="because", **said)
+    return RelationAnswer(reasoning="because", **said)
 
 
 @pytest.mark.requirement("J-03")
 async def test_what_rules_are_sure_of_asks_nobody_else(store: Store):
     model, script = scripted_model()
-    small = ScriptedPairs()
+    small = ScriptedPairModel()
     house = House(store, model=model, small=small)
 
     found = await house.cascade.with_model(MAIN_SPACE, pair("Anna lives in Paris", "Anna lives in Rome"))
@@ -39,7 +39,7 @@ async def test_what_rules_are_sure_of_asks_nobody_else(store: Store):
 @pytest.mark.requirement("J-03")
 async def test_the_small_model_is_asked_next_and_then_the_llm(store: Store):
     model, script = scripted_model(word())
-    small = ScriptedPairs({UNDECIDED: YES})
+    small = ScriptedPairModel({UNDECIDED: YES})
     house = House(store, model=model, small=small)
     sure = pair(*UNDECIDED)
 
@@ -85,12 +85,10 @@ LAST = {
 
 @pytest.mark.requirement("J-03")
 @pytest.mark.parametrize(("relation", "confidence", "stands"), LAST.values(), ids=LAST)
-def test_the_last_judge_needs_less_where_nothing_is_merged(
-    relation: Relation, confidence: float, stands: Relation
-):
+def test_the_last_judge_needs_less_where_nothing_is_merged(relation: Relation, confidence: float, stands: Relation):
     said = Judgement(relation=relation, confidence=confidence, judge="llm:x", reasoning="r", prompt_hash="h")
 
-    found = settled_by_last(said, accept=0.8)
+    found = settle_last_judgement(said, accept=0.8)
 
     assert (found.relation, found.final) == (stands, stands is not Relation.UNSURE)
     assert found.prompt_hash == "h"
@@ -101,7 +99,7 @@ def test_the_last_judge_needs_less_where_nothing_is_merged(
 def test_a_judge_before_the_last_ends_it_only_when_sure(confidence: float, is_final: bool):
     said = Judgement(relation=Relation.CONTRADICTS, confidence=confidence, judge="rules@1", reasoning="r")
 
-    found = settled(said, accept=0.8)
+    found = settle_judgement(said, accept=0.8)
 
     assert found.final is is_final
     assert found.relation is (Relation.CONTRADICTS if is_final else Relation.UNSURE)
@@ -114,7 +112,7 @@ async def test_the_same_texts_are_not_judged_twice_by_one_model(store: Store):
     house = House(store, model=model)
     first = pair(*UNDECIDED)
     said = await house.cascade.with_model(MAIN_SPACE, first)
-    await house.keep(MAIN_SPACE, Opinion(pair=first, judgement=said))
+    await house.keep(MAIN_SPACE, PairJudgement(pair=first, judgement=said))
 
     again = await house.cascade.with_model(MAIN_SPACE, pair(UNDECIDED[0].upper(), f"{UNDECIDED[1]}."))
 
@@ -128,14 +126,8 @@ async def test_a_persons_word_overrules_all_and_is_never_asked_again(store: Stor
     house = House(store, model=model)
     updating = pair("Anna lives in Paris", "Anna lives in Rome")
     async with store.transaction() as transaction:
-        await answer(
-            house.desk,
-            transaction,
-            MAIN_SPACE,
-            updating,
-            name="ada",
-            relation=Relation.UNRELATED,
-            current=Current.BOTH,
+        await save_person_decision(
+            house.deps, transaction, MAIN_SPACE, updating, name="ada", relation=Relation.UNRELATED, current=Current.BOTH
         )
 
     [quick] = await house.cascade.at_once(MAIN_SPACE, [pair("Anna lives in Paris", "Anna lives in Rome")])
@@ -148,23 +140,21 @@ async def test_a_persons_word_overrules_all_and_is_never_asked_again(store: Stor
 
 async def test_over_the_budget_pairs_wait_and_nothing_is_decided(store: Store):
     model, script = scripted_model(word(), word())
-    house = House(store, model=model, terms=Terms(calls_per_hour=1))
+    house = House(store, model=model, terms=CascadeConfig(calls_per_hour=1))
     pairs = [pair(*UNDECIDED), pair("Bert juggles clubs", "Bert juggles knives", similarity=0.9)]
 
     found = await house.cascade.with_model_all(MAIN_SPACE, pairs)
 
-    assert [each.relation for each in found] == [Relation.UNSURE, Relation.REFINES], (
-        "the most similar is asked first"
-    )
+    assert [each.relation for each in found] == [Relation.UNSURE, Relation.REFINES], "the most similar is asked first"
     assert len(script.asked) == 1
 
 
 async def test_what_was_asked_within_the_hour_counts(store: Store):
     model, script = scripted_model(word())
-    house = House(store, model=model, terms=Terms(calls_per_hour=1))
+    house = House(store, model=model, terms=CascadeConfig(calls_per_hour=1))
     first = pair(*UNDECIDED)
     said = await house.cascade.with_model(MAIN_SPACE, first)
-    await house.keep(MAIN_SPACE, Opinion(pair=first, judgement=said))
+    await house.keep(MAIN_SPACE, PairJudgement(pair=first, judgement=said))
 
     later = await house.cascade.with_model(MAIN_SPACE, pair("Bert juggles clubs", "Bert juggles knives"))
 
@@ -174,7 +164,7 @@ async def test_what_was_asked_within_the_hour_counts(store: Store):
 
 @pytest.mark.parametrize("error", [ProviderDown("gone"), Overloaded("busy")], ids=["down", "overloaded"])
 async def test_a_model_that_is_away_has_tried_nothing(store: Store, error: Exception):
-    model, _ = scripted_model(Fail(error=error))  # type: ignore[arg-type]
+    model, _ = scripted_model(FailStep(error=error))  # type: ignore[arg-type]
     house = House(store, model=model)
 
     found = await house.cascade.with_model(MAIN_SPACE, pair(*UNDECIDED))

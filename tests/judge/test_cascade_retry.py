@@ -7,9 +7,9 @@ from tests.judge.judging import UNDECIDED, House, pair
 
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.judge import records
-from festinger.judge.cascade import Tried, retry
-from festinger.judge.llm import Answered
-from festinger.judge.model import Judgement, Opinion, Pair, Relation, Waiting
+from festinger.judge.cascade import JudgementRetryResult, retry_waiting_pairs
+from festinger.judge.llm import RelationAnswer
+from festinger.judge.model import Judgement, PairJudgement, Relation, StatementPair, WaitingPair
 from festinger.llm.providers.scripted import scripted_model
 from festinger.store.pool import Store
 
@@ -17,32 +17,32 @@ from festinger.store.pool import Store
 class Keeper:
     """Whoever keeps the statements: loads pairs, and carries out what was judged of them."""
 
-    def __init__(self, house: House, *pairs: Pair) -> None:
+    def __init__(self, house: House, *pairs: StatementPair) -> None:
         self.house = house
         self.pairs = {each.new_ref: each for each in pairs}
         self.settled: list[Judgement] = []
 
-    async def load(self, _space: SpaceId, waiting: Waiting) -> Pair | None:
+    async def load(self, _space: SpaceId, waiting: WaitingPair) -> StatementPair | None:
         return self.pairs.get(waiting.new_ref)
 
-    async def settle(self, space: SpaceId, judged: Pair, said: Judgement) -> None:
+    async def settle(self, space: SpaceId, judged: StatementPair, said: Judgement) -> None:
         self.settled.append(said)
-        await self.house.keep(space, Opinion(pair=judged, judgement=said))
+        await self.house.keep(space, PairJudgement(pair=judged, judgement=said))
 
-    async def retry(self) -> Tried:
-        return await retry(self.house.cascade, MAIN_SPACE, load=self.load, settle=self.settle)
+    async def retry(self) -> JudgementRetryResult:
+        return await retry_waiting_pairs(self.house.cascade, MAIN_SPACE, load=self.load, settle=self.settle)
 
 
-def word(relation: str, confidence: float = 0.9) -> Answered:
-    return Answered.model_validate(
+def word(relation: str, confidence: float = 0.9) -> RelationAnswer:
+    return RelationAnswer.model_validate(
         {"reasoning": "r", "relation": relation, "current": "both", "confidence": confidence}
     )
 
 
-async def waiting(house: House, about: Pair) -> None:
+async def waiting(house: House, about: StatementPair) -> None:
     said = await house.cascade.with_model(MAIN_SPACE, about)
     assert not said.final
-    await house.keep(MAIN_SPACE, Opinion(pair=about, judgement=said))
+    await house.keep(MAIN_SPACE, PairJudgement(pair=about, judgement=said))
 
 
 @pytest.mark.requirement("J-12")
@@ -50,13 +50,15 @@ async def test_what_waited_without_a_model_is_judged_when_one_appears(store: Sto
     house, about = House(store), pair(*UNDECIDED)
     keeper = Keeper(house, about)
     await waiting(house, about)
-    assert await keeper.retry() == Tried(judged=0, still_waiting=0, gone=0), "the rules would say the same"
+    assert await keeper.retry() == JudgementRetryResult(judged=0, still_waiting=0, gone=0), (
+        "the rules would say the same"
+    )
 
     house.model, _ = scripted_model(word("refines"))
 
-    assert await keeper.retry() == Tried(judged=1, still_waiting=0, gone=0)
+    assert await keeper.retry() == JudgementRetryResult(judged=1, still_waiting=0, gone=0)
     assert [said.relation for said in keeper.settled] == [Relation.REFINES]
-    assert await records.listed(house.desk, MAIN_SPACE, final=False) == []
+    assert await records.load_judgements(house.deps, MAIN_SPACE, final=False) == []
 
 
 async def test_what_a_model_is_not_sure_of_is_tried_again_later(store: Store):
@@ -65,13 +67,13 @@ async def test_what_a_model_is_not_sure_of_is_tried_again_later(store: Store):
     keeper = Keeper(house, about)
     await waiting(house, about)
 
-    assert await keeper.retry() == Tried(judged=0, still_waiting=0, gone=0), "its time has not come"
+    assert await keeper.retry() == JudgementRetryResult(judged=0, still_waiting=0, gone=0), "its time has not come"
     house.hands.forward(timedelta(minutes=1))
-    assert await keeper.retry() == Tried(judged=0, still_waiting=1, gone=0)
+    assert await keeper.retry() == JudgementRetryResult(judged=0, still_waiting=1, gone=0)
     house.hands.forward(timedelta(minutes=1))
-    assert await keeper.retry() == Tried(judged=0, still_waiting=0, gone=0), "the second wait is longer"
+    assert await keeper.retry() == JudgementRetryResult(judged=0, still_waiting=0, gone=0), "the second wait is longer"
 
-    [found] = await records.listed(house.desk, MAIN_SPACE, final=False)
+    [found] = await records.load_judgements(house.deps, MAIN_SPACE, final=False)
     assert found.attempts == 2
     assert found.next_try == house.hands.now + timedelta(minutes=9)
     assert len(script.asked) == 2
@@ -83,6 +85,6 @@ async def test_a_pair_whose_statement_is_gone_waits_no_more(store: Store):
     await waiting(house, about)
     house.hands.forward(timedelta(minutes=1))
 
-    assert await Keeper(house).retry() == Tried(judged=0, still_waiting=0, gone=1)
-    assert await records.listed(house.desk, MAIN_SPACE) == []
+    assert await Keeper(house).retry() == JudgementRetryResult(judged=0, still_waiting=0, gone=1)
+    assert await records.load_judgements(house.deps, MAIN_SPACE) == []
     assert len(script.asked) == 1

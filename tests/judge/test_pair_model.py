@@ -5,21 +5,27 @@ The contract at the top is what any model behind the port must keep; the shipped
 
 import pytest
 
-from festinger.judge.model import Current, Guard, Relation, Statement
-from festinger.judge.pair_model import Inference, PairModel, ScriptedPairs, judge_by_model, read
-from festinger.judge.rules.guards import compare
-from festinger.judge.rules.parse import read as read_text
+from festinger.judge.model import Current, Guard, JudgeStatement, Relation
+from festinger.judge.pair_model import (
+    EntailmentScores,
+    PairModel,
+    ScriptedPairModel,
+    judge_by_model,
+    judgement_from_entailment,
+)
+from festinger.judge.rules.guards import compare_readings
+from festinger.judge.rules.parse import parse_statement as read_text
 
-YES = Inference(entails=0.9, neutral=0.05, contradicts=0.05)
-OPEN = Inference(entails=0.1, neutral=0.85, contradicts=0.05)
-NO = Inference(entails=0.05, neutral=0.05, contradicts=0.9)
-UNCLEAR = Inference(entails=0.4, neutral=0.3, contradicts=0.3)
+YES = EntailmentScores(entails=0.9, neutral=0.05, contradicts=0.05)
+OPEN = EntailmentScores(entails=0.1, neutral=0.85, contradicts=0.05)
+NO = EntailmentScores(entails=0.05, neutral=0.05, contradicts=0.9)
+UNCLEAR = EntailmentScores(entails=0.4, neutral=0.3, contradicts=0.3)
 
 PLAIN = ("deployments go by merging", "people merge to deploy")
 GUARDED = ("it takes 5 ms", "it takes 6 ms")
 SLOT = ("Anna lives in Paris", "Anna lives in Rome")
 
-MODELS: dict[str, PairModel] = {"scripted": ScriptedPairs({PLAIN: YES})}
+MODELS: dict[str, PairModel] = {"scripted": ScriptedPairModel({PLAIN: YES})}
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
@@ -47,21 +53,21 @@ CASES = {
 
 @pytest.mark.parametrize(("pair", "forward", "back", "relation", "current"), CASES.values(), ids=CASES)
 def test_two_answers_make_one_relation(
-    pair: tuple[str, str], forward: Inference, back: Inference, relation: Relation, current: Current
+    pair: tuple[str, str], forward: EntailmentScores, back: EntailmentScores, relation: Relation, current: Current
 ):
-    compared = compare(*map(read_text, pair))
+    compared = compare_readings(*map(read_text, pair))
 
-    found = read(forward, back, compared=compared, name="onnx:some", is_later=True)
+    found = judgement_from_entailment(forward, back, compared=compared, name="onnx:some", is_later=True)
 
     assert (found.relation, found.current, found.judge) == (relation, current, "onnx:some")
     assert found.final is (relation is not Relation.UNSURE)
 
 
 async def test_the_model_is_asked_both_ways_round():
-    model = ScriptedPairs({PLAIN: YES, PLAIN[::-1]: YES})
-    old, new = (Statement(text=text) for text in PLAIN)
+    model = ScriptedPairModel({PLAIN: YES, PLAIN[::-1]: YES})
+    old, new = (JudgeStatement(text=text) for text in PLAIN)
 
-    found = await judge_by_model(model, old, new, compared=compare(*map(read_text, PLAIN)))
+    found = await judge_by_model(model, old, new, compared=compare_readings(*map(read_text, PLAIN)))
 
     assert model.asked == [PLAIN, PLAIN[::-1]]
     assert (found.relation, found.confidence) == (Relation.SAME, 0.9)
@@ -69,6 +75,8 @@ async def test_the_model_is_asked_both_ways_round():
 
 @pytest.mark.requirement("J-04")
 def test_a_guard_is_named_beside_the_verdict():
-    found = read(OPEN, OPEN, compared=compare(*map(read_text, GUARDED)), name="onnx:some", is_later=None)
+    found = judgement_from_entailment(
+        OPEN, OPEN, compared=compare_readings(*map(read_text, GUARDED)), name="onnx:some", is_later=None
+    )
 
     assert found.guards == (Guard.NUMBER,)

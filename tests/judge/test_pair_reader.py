@@ -10,7 +10,7 @@ from tests.judge.judging import UNDECIDED, House, pair
 
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.judge.model import Relation
-from festinger.judge.pair_reader import CLASSES, MOST, NAME, NEAR_ENOUGH, PairReader, pair_text, worth_reading
+from festinger.judge.pair_reader import CLASSES, MOST, NAME, NEAR_ENOUGH, PairReader, pair_text, select_readable_pairs
 from festinger.judge.rules import decide
 from festinger.store.pool import Store
 
@@ -51,9 +51,7 @@ async def test_what_no_rule_fits_is_read(store: Store):
 @pytest.mark.parametrize(
     ("read_as", "stands"), [(Relation.UPDATE, Relation.UPDATE), (Relation.SAME, Relation.UNRELATED)]
 )
-async def test_where_rules_go_by_subjects_only_news_counts_for_more(
-    store: Store, read_as: Relation, stands: Relation
-):
+async def test_where_rules_go_by_subjects_only_news_counts_for_more(store: Store, read_as: Relation, stands: Relation):
     apart = pair(*APART)
     by_rules = decide.judge(apart.old, apart.new)
     assert (by_rules.relation, by_rules.tentative) == (Relation.UNRELATED, True)
@@ -92,4 +90,4 @@ def test_only_the_nearest_few_are_read_and_neither_documents_nor_longer_texts():
 
     longer = pair(UNDECIDED[0], f"{UNDECIDED[1]}. She began last year.", similarity=0.9)
 
-    assert worth_reading([*one, far, written, longer]) == list(range(MOST + 2, 2, -1))
+    assert select_readable_pairs([*one, far, written, longer]) == list(range(MOST + 2, 2, -1))

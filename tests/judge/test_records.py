@@ -4,14 +4,14 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.judge.judging import UNDECIDED, House, pair
 
 from festinger.errors import NotFound
-from festinger.events.feed import history
+from festinger.events.feed import event_history
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.judge import records
-from festinger.judge.model import Current, Guard, Judgement, Opinion, Relation, text_hash, unsure
+from festinger.judge.model import Current, Guard, Judgement, PairJudgement, Relation, text_hash, unsure_judgement
 from festinger.store.pool import Store
 
 SAID = Judgement(
@@ -28,9 +28,9 @@ SAID = Judgement(
 async def test_a_judgement_is_found_again_whole(store: Store):
     house, about = House(store), pair("Anna lives in Paris", "Anna lives in Rome")
 
-    [kept] = await house.keep(MAIN_SPACE, Opinion(pair=about, judgement=SAID, latency_ms=1.5))
+    [kept] = await house.keep(MAIN_SPACE, PairJudgement(pair=about, judgement=SAID, latency_ms=1.5))
 
-    found = await records.find(house.desk, MAIN_SPACE, kept)
+    found = await records.find_judgement(house.deps, MAIN_SPACE, kept)
     assert found.judgement == SAID
     assert (found.old_ref, found.new_ref, found.latency_ms) == (about.old_ref, about.new_ref, 1.5)
     assert (found.at, found.next_try, found.overruled_by) == (house.hands.now, None, None)
@@ -39,46 +39,44 @@ async def test_a_judgement_is_found_again_whole(store: Store):
 @pytest.mark.requirement("J-02")
 async def test_a_judgement_that_nobody_made_is_not_found(store: Store):
     with pytest.raises(NotFound):
-        await records.find(House(store).desk, MAIN_SPACE, UUID(int=1))
+        await records.find_judgement(House(store).deps, MAIN_SPACE, UUID(int=1))
 
 
 async def test_a_judgement_is_told_of(store: Store):
     house, about = House(store), pair(*UNDECIDED)
 
-    [waits] = await house.keep(MAIN_SPACE, Opinion(pair=about, judgement=unsure("rules@1", "who knows")))
-    [ended] = await house.keep(MAIN_SPACE, Opinion(pair=about, judgement=SAID))
+    [waits] = await house.keep(
+        MAIN_SPACE, PairJudgement(pair=about, judgement=unsure_judgement("rules@1", "who knows"))
+    )
+    [ended] = await house.keep(MAIN_SPACE, PairJudgement(pair=about, judgement=SAID))
 
-    told = {event.name: event.payload for event in await history(store, space=MAIN_SPACE)}
-    assert told["judgement_waiting"] == {
-        "judgement": str(waits),
-        "old": str(about.old_ref),
-        "new": str(about.new_ref),
-    }
+    told = {event.name: event.payload for event in await event_history(store, space=MAIN_SPACE)}
+    assert told["judgement_waiting"] == {"judgement": str(waits), "old": str(about.old_ref), "new": str(about.new_ref)}
     assert told["judgement_made"]["relation"] == "update"
     assert ended == waits, "the row that waited is the one that ended"
 
 
 async def test_what_waits_has_one_row_that_each_try_moves_on(store: Store):
     house, about = House(store), pair(*UNDECIDED)
-    by_rules = Opinion(pair=about, judgement=unsure("rules@1", "who knows"))
-    by_llm = Opinion(pair=about, judgement=unsure("llm:some", "not clear"))
+    by_rules = PairJudgement(pair=about, judgement=unsure_judgement("rules@1", "who knows"))
+    by_llm = PairJudgement(pair=about, judgement=unsure_judgement("llm:some", "not clear"))
 
     [first] = await house.keep(MAIN_SPACE, by_rules)
     [second] = await house.keep(MAIN_SPACE, by_llm)
     [third] = await house.keep(MAIN_SPACE, by_llm)
 
-    [found] = await records.listed(house.desk, MAIN_SPACE, final=False)
+    [found] = await records.load_judgements(house.deps, MAIN_SPACE, final=False)
     assert first == second == third == found.id
     assert (found.attempts, found.judgement.judge) == (2, "llm:some"), "a new judge begins anew"
-    assert await records.listed(house.desk, MAIN_SPACE, final=True) == []
+    assert await records.load_judgements(house.deps, MAIN_SPACE, final=True) == []
 
 
 async def test_a_pair_is_due_when_its_time_has_come_or_a_new_judge_has(store: Store):
     house, about = House(store), pair(*UNDECIDED)
-    await house.keep(MAIN_SPACE, Opinion(pair=about, judgement=unsure("llm:some", "not clear")))
+    await house.keep(MAIN_SPACE, PairJudgement(pair=about, judgement=unsure_judgement("llm:some", "not clear")))
 
     async def due(judge: str) -> int:
-        return len(await records.due(house.desk, MAIN_SPACE, judge=judge, limit=10))
+        return len(await records.list_due_pairs(house.deps, MAIN_SPACE, judge=judge, limit=10))
 
     assert await due("llm:some") == 0
     assert await due("llm:other") == 1
@@ -89,85 +87,81 @@ async def test_a_pair_is_due_when_its_time_has_come_or_a_new_judge_has(store: St
 async def test_after_five_tries_a_pair_is_a_question_to_a_person(store: Store):
     house, about = House(store), pair(*UNDECIDED)
     for _ in range(5):
-        await house.keep(MAIN_SPACE, Opinion(pair=about, judgement=unsure("llm:some", "not clear")))
+        await house.keep(MAIN_SPACE, PairJudgement(pair=about, judgement=unsure_judgement("llm:some", "not clear")))
         house.hands.forward(timedelta(days=2))
 
-    assert await records.due(house.desk, MAIN_SPACE, judge="llm:some", limit=10) == []
-    assert (await records.backlog(house.desk, MAIN_SPACE)).for_person == 1
-    assert len(await records.due(house.desk, MAIN_SPACE, judge="llm:other", limit=10)) == 1
+    assert await records.list_due_pairs(house.deps, MAIN_SPACE, judge="llm:some", limit=10) == []
+    assert (await records.load_backlog(house.deps, MAIN_SPACE)).for_person == 1
+    assert len(await records.list_due_pairs(house.deps, MAIN_SPACE, judge="llm:other", limit=10)) == 1
 
 
 @pytest.mark.requirement("J-02")
 async def test_a_person_ends_the_waiting_and_overrules_what_was_said(store: Store):
     house, about = House(store), pair(*UNDECIDED)
     earlier = pair(*UNDECIDED)
-    [before] = await house.keep(MAIN_SPACE, Opinion(pair=earlier, judgement=SAID))
-    [waits] = await house.keep(MAIN_SPACE, Opinion(pair=about, judgement=unsure("llm:some", "not clear")))
+    [before] = await house.keep(MAIN_SPACE, PairJudgement(pair=earlier, judgement=SAID))
+    [waits] = await house.keep(
+        MAIN_SPACE, PairJudgement(pair=about, judgement=unsure_judgement("llm:some", "not clear"))
+    )
 
     async with store.transaction() as transaction:
-        kept, said = await records.answer(
-            house.desk,
-            transaction,
-            MAIN_SPACE,
-            about,
-            name="ada",
-            relation=Relation.UNRELATED,
-            current=Current.BOTH,
+        kept, said = await records.save_person_decision(
+            house.deps, transaction, MAIN_SPACE, about, name="ada", relation=Relation.UNRELATED, current=Current.BOTH
         )
 
     assert (kept, said.judge, said.by_person) == (waits, "person:ada", True)
-    assert (await records.find(house.desk, MAIN_SPACE, before)).overruled_by == kept
-    assert await records.listed(house.desk, MAIN_SPACE, final=False) == []
+    assert (await records.find_judgement(house.deps, MAIN_SPACE, before)).overruled_by == kept
+    assert await records.load_judgements(house.deps, MAIN_SPACE, final=False) == []
 
 
 async def test_what_is_said_of_a_statement_is_listed_and_dropped_with_it(store: Store):
     house, about = House(store), pair(*UNDECIDED)
-    await house.keep(MAIN_SPACE, Opinion(pair=about, judgement=unsure("rules@1", "who knows")))
+    await house.keep(MAIN_SPACE, PairJudgement(pair=about, judgement=unsure_judgement("rules@1", "who knows")))
 
     async with store.transaction() as transaction:
         [waiting] = await house.cascade.waiting(transaction, MAIN_SPACE, about.old_ref)
         assert (waiting.old_ref, waiting.new_ref) == (about.old_ref, about.new_ref)
         await house.cascade.drop(transaction, MAIN_SPACE, about.old_ref)
 
-    assert await records.judgements_of(house.desk, MAIN_SPACE, about.new_ref) == []
+    assert await records.list_statement_judgements(house.deps, MAIN_SPACE, about.new_ref) == []
 
 
 async def test_what_is_forgotten_leaves_no_words(store: Store):
     house, about = House(store), pair("Anna lives in Paris", "Anna lives in Rome")
-    [kept] = await house.keep(MAIN_SPACE, Opinion(pair=about, judgement=SAID))
+    [kept] = await house.keep(MAIN_SPACE, PairJudgement(pair=about, judgement=SAID))
 
     async with store.transaction() as transaction:
-        await records.forget(transaction, MAIN_SPACE, [about.old_ref])
+        await records.redact_judgements(transaction, MAIN_SPACE, [about.old_ref])
 
     [row] = await rows(store, "select reasoning, old_hash, new_hash from judgement")
     assert row["reasoning"] == ""
     assert text_hash("Anna lives in Paris") not in (bytes(row["old_hash"]), bytes(row["new_hash"]))
-    assert (await records.find(house.desk, MAIN_SPACE, kept)).judgement.relation is Relation.UPDATE
+    assert (await records.find_judgement(house.deps, MAIN_SPACE, kept)).judgement.relation is Relation.UPDATE
 
 
 async def test_another_space_knows_nothing_of_it(store: Store):
     house, about = House(store), pair(*UNDECIDED)
     other = SpaceId("other")
-    await house.keep(MAIN_SPACE, Opinion(pair=about, judgement=SAID))
+    await house.keep(MAIN_SPACE, PairJudgement(pair=about, judgement=SAID))
 
-    assert await records.known(house.desk, other, [about], judges=["rules@1"]) == {}
-    assert about.hashes in await records.known(house.desk, MAIN_SPACE, [about], judges=["rules@1"])
+    assert await records.find_known_judgements(house.deps, other, [about], judges=["rules@1"]) == {}
+    assert about.hashes in await records.find_known_judgements(house.deps, MAIN_SPACE, [about], judges=["rules@1"])
 
 
 async def test_pairs_that_wait_are_kept_together_and_those_that_wait_already_are_moved_on(store: Store):
     house = House(store)
     first, second, third = (pair(f"Anna paints {thing}", f"Anna draws {thing}") for thing in ("a", "b", "c"))
-    rules, model = unsure("rules@1", "who knows"), unsure("llm:x", "who knows")
-    [waits] = await house.keep(MAIN_SPACE, Opinion(pair=second, judgement=rules))
+    rules, model = unsure_judgement("rules@1", "who knows"), unsure_judgement("llm:x", "who knows")
+    [waits] = await house.keep(MAIN_SPACE, PairJudgement(pair=second, judgement=rules))
 
     kept = await house.keep(
         MAIN_SPACE,
-        Opinion(pair=first, judgement=rules),
-        Opinion(pair=second, judgement=rules),
-        Opinion(pair=third, judgement=model),
+        PairJudgement(pair=first, judgement=rules),
+        PairJudgement(pair=second, judgement=rules),
+        PairJudgement(pair=third, judgement=model),
     )
 
-    found = {each: await records.find(house.desk, MAIN_SPACE, each) for each in kept}
+    found = {each: await records.find_judgement(house.deps, MAIN_SPACE, each) for each in kept}
     assert [found[each].old_ref for each in kept] == [first.old_ref, second.old_ref, third.old_ref]
     assert kept[1] == waits
     assert [found[each].attempts for each in kept] == [1, 2, 1]

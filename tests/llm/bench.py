@@ -9,18 +9,18 @@ from tests.conftest import MONDAY
 
 from festinger.errors import StoreDown
 from festinger.ids import id_maker
-from festinger.llm.client import Book, Desk, Line, Terms
-from festinger.llm.guards import Guards
-from festinger.llm.ledger import Call, Caller, Tally
-from festinger.llm.model import Message, Provider, Purpose, Role, Shape
+from festinger.llm.client import BufferedLedger, CallPolicy, GuardedConnection, ModelDeps
+from festinger.llm.guards import ServerGuards
+from festinger.llm.ledger import CallTotals, ModelCall, ModelCaller
+from festinger.llm.model import AnswerSchema, MessageRole, ModelPurpose, PromptMessage, Provider
 
 
-class Verdict(Shape):
+class Verdict(AnswerSchema):
     verdict: str
 
 
 GOOD = Verdict(reasoning="They say one thing.", verdict="same")
-QUESTION = (Message(role=Role.USER, text="Are these the same?", prompt_hash="0123456789ab"),)
+QUESTION = (PromptMessage(role=MessageRole.USER, text="Are these the same?", prompt_hash="0123456789ab"),)
 
 
 class Hands:
@@ -38,19 +38,19 @@ class Hands:
 
 class MemoryLedger:
     def __init__(self) -> None:
-        self.calls: list[Call] = []
+        self.calls: list[ModelCall] = []
         self.away = False
 
-    async def record(self, call: Call) -> None:
+    async def record(self, call: ModelCall) -> None:
         if self.away:
             raise StoreDown
         self.calls.append(call)
 
-    async def tally(self, since: datetime, purpose: Purpose | None = None) -> Tally:
+    async def tally(self, since: datetime, purpose: ModelPurpose | None = None) -> CallTotals:
         await asyncio.sleep(0)  # Others run meanwhile, as they do while a database answers.
         counted = [call for call in self.calls if call.at > since and purpose in (None, call.purpose)]
         priced = [call.cost_usd for call in counted if call.cost_usd is not None]
-        return Tally(
+        return CallTotals(
             calls=len(counted),
             failed=sum(not call.ok for call in counted),
             cost_usd=sum(priced, start=Decimal(0)),
@@ -62,9 +62,9 @@ class Bench:
     def __init__(self) -> None:
         self.hands = Hands()
         self.ledger = MemoryLedger()
-        self.desk = Desk(
-            book=Book(self.ledger),
-            guards=Guards(self.hands.stopwatch),
+        self.deps = ModelDeps(
+            book=BufferedLedger(self.ledger),
+            guards=ServerGuards(self.hands.stopwatch),
             clock=self.hands.clock,
             stopwatch=self.hands.stopwatch,
             new_id=id_maker(self.hands.clock, random.Random(7)),
@@ -74,8 +74,10 @@ class Bench:
         self,
         provider: Provider,
         *,
-        purpose: Purpose = Purpose.JUDGE,
-        caller: Caller | None = None,
-        terms: Terms | None = None,
-    ) -> Line:
-        return Line(provider, self.desk, purpose=purpose, caller=caller or Caller(), terms=terms or Terms())
+        purpose: ModelPurpose = ModelPurpose.JUDGE,
+        caller: ModelCaller | None = None,
+        terms: CallPolicy | None = None,
+    ) -> GuardedConnection:
+        return GuardedConnection(
+            provider, self.deps, purpose=purpose, caller=caller or ModelCaller(), terms=terms or CallPolicy()
+        )

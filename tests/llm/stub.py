@@ -81,10 +81,7 @@ class Stub:
                 "object": "chat.completion.chunk",
                 "choices": [{"index": 0, "delta": delta, "finish_reason": None}],
             }
-            for delta in (
-                {"role": "assistant", "content": ""},
-                *({"content": piece} for piece in pieces(turn.text)),
-            )
+            for delta in ({"role": "assistant", "content": ""}, *({"content": piece} for piece in pieces(turn.text)))
         ]
         if not turn.breaks_off:
             last = {"index": 0, "delta": {}, "finish_reason": turn.finish}
@@ -131,12 +128,7 @@ class Stub:
             content = {"role": "model", "parts": [{"text": text}] if text else []}
             candidate = {"index": 0, "content": content} | ({"finishReason": finish} if finish else {})
             usage = {"promptTokenCount": 11, "candidatesTokenCount": 7, "totalTokenCount": 18}
-            return {
-                "candidates": [candidate],
-                "usageMetadata": usage,
-                "modelVersion": "stub",
-                "responseId": "r",
-            }
+            return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "stub", "responseId": "r"}
 
         finish = FINISH_OF_GEMINI[turn.finish]
         if not streamed:
@@ -146,9 +138,7 @@ class Stub:
         lines = [f"data: {json.dumps(event)}\r\n\r\n" for event in events]
         return await self._stream(request, lines, breaks_off=turn.breaks_off)
 
-    async def _stream(
-        self, request: web.Request, lines: Iterable[str], *, breaks_off: bool
-    ) -> web.StreamResponse:
+    async def _stream(self, request: web.Request, lines: Iterable[str], *, breaks_off: bool) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         sent = list(lines)

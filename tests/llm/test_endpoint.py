@@ -4,8 +4,8 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from festinger.errors import BadInput, ProviderRefused
-from festinger.llm.endpoint import OWN_ADDRESS, ProviderName, endpoint, permit
-from festinger.text.addresses import stays_here
+from festinger.llm.endpoint import OWN_ADDRESS, ProviderName, build_endpoint, permit_endpoint
+from festinger.text.addresses import is_loopback_url
 
 
 @pytest.mark.requirement("X-86")
@@ -21,8 +21,8 @@ from festinger.text.addresses import stays_here
     ],
 )
 def test_addresses_of_this_machine(address: str) -> None:
-    assert stays_here(address)
-    assert permit(endpoint(ProviderName.OPENAI, "m", address=address), offline=True)
+    assert is_loopback_url(address)
+    assert permit_endpoint(build_endpoint(ProviderName.OPENAI, "m", address=address), offline=True)
 
 
 @pytest.mark.requirement("X-86")
@@ -41,24 +41,25 @@ def test_addresses_of_this_machine(address: str) -> None:
     ],
 )
 def test_an_address_beyond_this_machine_is_refused_when_offline(address: str) -> None:
-    wanted = endpoint(ProviderName.OPENAI, "m", address=address)
+    wanted = build_endpoint(ProviderName.OPENAI, "m", address=address)
 
     with pytest.raises(ProviderRefused, match="offline"):
-        permit(wanted, offline=True)
-    assert permit(wanted, offline=False) is wanted
+        permit_endpoint(wanted, offline=True)
+    assert permit_endpoint(wanted, offline=False) is wanted
 
 
 @pytest.mark.requirement("X-86")
 @pytest.mark.parametrize("provider", [ProviderName.CLAUDE, ProviderName.OPENAI, ProviderName.GEMINI])
 def test_the_providers_own_addresses_are_beyond_this_machine(provider: ProviderName) -> None:
     with pytest.raises(ProviderRefused):
-        permit(endpoint(provider, "m"), offline=True)
+        permit_endpoint(build_endpoint(provider, "m"), offline=True)
 
 
 @pytest.mark.requirement("X-86")
 def test_ollama_is_on_this_machine_unless_an_address_says_otherwise() -> None:
     assert (
-        permit(endpoint(ProviderName.OLLAMA, "m"), offline=True).address == OWN_ADDRESS[ProviderName.OLLAMA]
+        permit_endpoint(build_endpoint(ProviderName.OLLAMA, "m"), offline=True).address
+        == OWN_ADDRESS[ProviderName.OLLAMA]
     )
 
 
@@ -67,15 +68,13 @@ def test_an_ip_is_on_this_machine_exactly_if_it_is_loopback(ip: object) -> None:
     host = f"[{ip}]" if ":" in str(ip) else str(ip)
     mapped = getattr(ip, "ipv4_mapped", None)
 
-    assert stays_here(f"http://{host}:1") is (mapped.is_loopback if mapped else ip.is_loopback)  # type: ignore[attr-defined]
+    assert is_loopback_url(f"http://{host}:1") is (mapped.is_loopback if mapped else ip.is_loopback)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
-    "address", ["ftp://x", "127.0.0.1:80", "http://", "nonsense", "http://[::1", "http://h:99999"]
-)
+@pytest.mark.parametrize("address", ["ftp://x", "127.0.0.1:80", "http://", "nonsense", "http://[::1", "http://h:99999"])
 def test_what_is_no_http_address_is_refused(address: str) -> None:
     with pytest.raises(BadInput):
-        endpoint(ProviderName.OLLAMA, "m", address=address)
+        build_endpoint(ProviderName.OLLAMA, "m", address=address)
 
 
 @pytest.mark.requirement("X-93")
@@ -84,17 +83,17 @@ def test_what_is_no_http_address_is_refused(address: str) -> None:
 )
 def test_an_address_with_a_secret_in_it_is_refused_without_being_shown(address: str) -> None:
     with pytest.raises(BadInput) as raised:
-        endpoint(ProviderName.OPENAI, "m", address=address)
+        build_endpoint(ProviderName.OPENAI, "m", address=address)
     assert "canary" not in str(raised.value) + raised.value.hint
 
 
 @pytest.mark.requirement("X-93")
 def test_the_key_of_an_endpoint_does_not_show() -> None:
-    shown = endpoint(ProviderName.OPENAI, "m", api_key=SecretStr("sk-canary"))
+    shown = build_endpoint(ProviderName.OPENAI, "m", api_key=SecretStr("sk-canary"))
 
     assert "canary" not in repr(shown) + shown.name + shown.server
 
 
 def test_a_provider_without_a_model_is_refused() -> None:
     with pytest.raises(BadInput, match="Which model"):
-        endpoint(ProviderName.OPENAI, "  ")
+        build_endpoint(ProviderName.OPENAI, "  ")

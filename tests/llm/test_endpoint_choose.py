@@ -3,10 +3,10 @@ from uuid import UUID
 import pytest
 
 from festinger.errors import BadSetting
-from festinger.llm.endpoint import OWN_ADDRESS, Endpoint, ProviderName, choose, endpoint, needs_key
+from festinger.llm.endpoint import OWN_ADDRESS, Endpoint, ProviderName, build_endpoint, needs_key, resolve_endpoint
 
 ROW = UUID("018f3a5e-0000-7000-8000-000000000001")
-STORED = endpoint(ProviderName.OPENAI, "stored", address="http://127.0.0.1:9/v1")
+STORED = build_endpoint(ProviderName.OPENAI, "stored", address="http://127.0.0.1:9/v1")
 
 
 async def resolve(row: UUID) -> Endpoint:
@@ -15,7 +15,7 @@ async def resolve(row: UUID) -> Endpoint:
 
 
 async def chosen(setting: str, **environment: str) -> Endpoint | None:
-    return await choose(setting, resolve, environment=environment)
+    return await resolve_endpoint(setting, resolve, environment=environment)
 
 
 @pytest.mark.requirement("X-80", "X-85", "W-61")
@@ -110,6 +110,6 @@ async def test_an_address_in_the_environment_is_not_followed() -> None:
 
 
 async def test_only_public_services_need_a_key() -> None:
-    assert needs_key(endpoint(ProviderName.CLAUDE, "m"))
-    assert not needs_key(endpoint(ProviderName.OLLAMA, "m"))
+    assert needs_key(build_endpoint(ProviderName.CLAUDE, "m"))
+    assert not needs_key(build_endpoint(ProviderName.OLLAMA, "m"))
     assert not needs_key(STORED)

@@ -10,10 +10,10 @@ import pytest
 from tests.llama import llama_server
 from tests.llm.bench import Bench, Verdict
 
-from festinger.llm.client import Checked
-from festinger.llm.endpoint import ProviderName, endpoint
-from festinger.llm.model import Finish, Message, Provider, Role
-from festinger.llm.providers.registry import opened
+from festinger.llm.client import CheckedModel
+from festinger.llm.endpoint import ProviderName, build_endpoint
+from festinger.llm.model import FinishReason, MessageRole, PromptMessage, Provider
+from festinger.llm.providers.registry import open_provider
 
 pytestmark = pytest.mark.live
 
@@ -28,15 +28,15 @@ def address() -> Iterator[str]:
 @pytest.fixture(params=[ProviderName.OPENAI, ProviderName.OLLAMA])
 async def provider(request: pytest.FixtureRequest, address: str) -> AsyncIterator[Provider]:
     """Both kinds that speak this protocol."""
-    speaking = opened(endpoint(request.param, "smollm2", address=address))
+    speaking = open_provider(build_endpoint(request.param, "smollm2", address=address))
     yield speaking
     await speaking.close()
 
 
-def asked(text: str) -> list[Message]:
+def asked(text: str) -> list[PromptMessage]:
     return [
-        Message(role=Role.SYSTEM, text="You answer briefly."),
-        Message(role=Role.USER, text=text, prompt_hash="0123456789ab"),
+        PromptMessage(role=MessageRole.SYSTEM, text="You answer briefly."),
+        PromptMessage(role=MessageRole.USER, text=text, prompt_hash="0123456789ab"),
     ]
 
 
@@ -45,7 +45,7 @@ async def test_a_chat_has_text_an_end_and_counted_tokens(provider: Provider) -> 
     reply = await provider.complete(asked("Say hello."), None)
 
     assert reply.text.strip()
-    assert reply.finish is Finish.DONE
+    assert reply.finish is FinishReason.DONE
     assert reply.usage is not None
     assert reply.usage.tokens_in > 0
     assert reply.usage.tokens_out > 0
@@ -55,12 +55,12 @@ async def test_a_chat_has_text_an_end_and_counted_tokens(provider: Provider) -> 
 async def test_a_streamed_chat_says_the_same_in_pieces_and_is_in_the_ledger(provider: Provider) -> None:
     bench = Bench()
 
-    chunks = [chunk async for chunk in Checked(bench.line(provider)).chat(asked("Say hello."))]
+    chunks = [chunk async for chunk in CheckedModel(bench.line(provider)).chat(asked("Say hello."))]
     whole = await provider.complete(asked("Say hello."), None)
 
     assert len(chunks) > 2
     assert "".join(chunk.text for chunk in chunks) == whole.text
-    assert chunks[-1].finish is Finish.DONE
+    assert chunks[-1].finish is FinishReason.DONE
     (call,) = bench.ledger.calls
     assert call.ok
     assert call.usage == chunks[-1].usage
@@ -71,7 +71,7 @@ async def test_a_streamed_chat_says_the_same_in_pieces_and_is_in_the_ledger(prov
 async def test_a_structured_answer_has_its_shape(provider: Provider) -> None:
     bench = Bench()
 
-    answer = await Checked(bench.line(provider)).answer(
+    answer = await CheckedModel(bench.line(provider)).answer(
         asked("Is 'the sky is blue' the same as 'the sky is azure'? The verdict is one word."), Verdict
     )
 

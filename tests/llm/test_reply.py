@@ -5,18 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.llm.bench import GOOD, QUESTION, Verdict
 
-from festinger.llm.model import Finish, Reply, Role, Usage
-from festinger.llm.reply import ECHO_CHARS, LONGEST_CHARS, Flaw, FlawKind, read, repair
+from festinger.llm.model import FinishReason, MessageRole, ModelReply, Usage
+from festinger.llm.reply import ECHO_CHARS, LONGEST_CHARS, Flaw, FlawKind, build_repair_messages, parse_reply
 
 WHOLE = GOOD.model_dump_json()
 
 
-def reply(text: str, finish: Finish = Finish.DONE) -> Reply:
-    return Reply(text=text, finish=finish, usage=Usage(tokens_in=1, tokens_out=1))
+def reply(text: str, finish: FinishReason = FinishReason.DONE) -> ModelReply:
+    return ModelReply(text=text, finish=finish, usage=Usage(tokens_in=1, tokens_out=1))
 
 
-def flaw(text: str, finish: Finish = Finish.DONE) -> Flaw:
-    found = read(reply(text, finish), Verdict)
+def flaw(text: str, finish: FinishReason = FinishReason.DONE) -> Flaw:
+    found = parse_reply(reply(text, finish), Verdict)
     assert isinstance(found, Flaw)
     return found
 
@@ -24,7 +24,7 @@ def flaw(text: str, finish: Finish = Finish.DONE) -> Flaw:
 @pytest.mark.requirement("X-82")
 @pytest.mark.parametrize("text", [WHOLE, f"  {WHOLE}\n", f"```json\n{WHOLE}\n```", f"```\n{WHOLE}\n```"])
 def test_a_whole_answer_is_read(text: str) -> None:
-    assert read(reply(text), Verdict) == GOOD
+    assert parse_reply(reply(text), Verdict) == GOOD
 
 
 @pytest.mark.requirement("X-82")
@@ -51,18 +51,18 @@ def test_each_flaw_is_found(text: str, kind: FlawKind) -> None:
 
 @pytest.mark.requirement("X-82")
 def test_an_answer_cut_off_by_length_is_flawed_even_if_it_parses() -> None:
-    assert flaw(WHOLE, Finish.LENGTH).kind is FlawKind.CUT_OFF
+    assert flaw(WHOLE, FinishReason.LENGTH).kind is FlawKind.CUT_OFF
 
 
 def test_an_answer_that_was_held_back_is_not_repaired() -> None:
-    assert not flaw("", Finish.FILTERED).repairable
+    assert not flaw("", FinishReason.FILTERED).repairable
     assert not flaw("x" * (LONGEST_CHARS + 1)).repairable
 
 
 @pytest.mark.requirement("X-82")
 @given(st.text(max_size=200))
 def test_no_text_gives_half_an_answer(text: str) -> None:
-    found = read(reply(text), Verdict)
+    found = parse_reply(reply(text), Verdict)
 
     assert isinstance(found, Flaw) or json.loads(text.strip().strip("`")) == found.model_dump()
 
@@ -70,18 +70,21 @@ def test_no_text_gives_half_an_answer(text: str) -> None:
 @pytest.mark.requirement("X-82")
 @given(st.integers(1, len(WHOLE) - 1))
 def test_no_beginning_of_an_answer_is_taken_for_the_answer(length: int) -> None:
-    assert isinstance(read(reply(WHOLE[:length]), Verdict), Flaw)
+    assert isinstance(parse_reply(reply(WHOLE[:length]), Verdict), Flaw)
 
 
 def test_the_repair_shows_the_flawed_answer_and_what_is_wrong_with_it() -> None:
-    asked = repair(QUESTION, flaw('{"reasoning": "r", "verdict": 7}'), Verdict)
+    asked = build_repair_messages(QUESTION, flaw('{"reasoning": "r", "verdict": 7}'), Verdict)
 
-    assert [message.role for message in asked] == [Role.USER, Role.ASSISTANT, Role.USER]
+    assert [message.role for message in asked] == [MessageRole.USER, MessageRole.ASSISTANT, MessageRole.USER]
     assert asked[0] == QUESTION[0]
     assert "`verdict`" in asked[-1].text
     assert '"reasoning"' in asked[-1].text
 
 
 def test_the_repair_of_nothing_shows_nothing_and_of_much_only_its_beginning() -> None:
-    assert [message.role for message in repair(QUESTION, flaw(""), Verdict)] == [Role.USER, Role.USER]
-    assert len(repair(QUESTION, flaw("x" * 100_000), Verdict)[1].text) == ECHO_CHARS
+    assert [message.role for message in build_repair_messages(QUESTION, flaw(""), Verdict)] == [
+        MessageRole.USER,
+        MessageRole.USER,
+    ]
+    assert len(build_repair_messages(QUESTION, flaw("x" * 100_000), Verdict)[1].text) == ECHO_CHARS

@@ -20,17 +20,23 @@ from festinger.errors import FestingerError
 from festinger.ids import MAIN_SPACE, id_maker
 from festinger.llm.endpoint import ProviderName
 from festinger.llm.health import check_models
-from festinger.llm.ledger import Caller
-from festinger.llm.model import Purpose
-from festinger.llm.router import Outside, Switchboard
-from festinger.observability.logs import configure
-from festinger.settings.master_key import KEY_BYTES, VARIABLE, MasterKey, master_key, system_entropy
+from festinger.llm.ledger import ModelCaller
+from festinger.llm.model import ModelPurpose
+from festinger.llm.router import ModelRouter, ModelRouterDeps
+from festinger.observability.logs import configure_logging
+from festinger.settings.master_key import KEY_BYTES, VARIABLE, MasterKey, load_master_key, system_entropy
 from festinger.settings.tree import LlmSettings, ProxySettings, Settings
 from festinger.settings.vault import Vault
 from festinger.store.pool import Store
 from festinger.store.queries import Query
-from festinger.store.repositories.models import NewModel, StoredLedger, add_model, model_endpoint, models
-from festinger.store.secrets import rotate, settled
+from festinger.store.repositories.models import (
+    NewModel,
+    StoredCallLedger,
+    add_model,
+    load_stored_models,
+    model_endpoint,
+)
+from festinger.store.secrets import recover_master_key, rotate_master_key
 
 API_KEY = "sk-canary-api-0123456789"
 UPSTREAM_KEY = "sk-canary-upstream-0123456789"
@@ -41,7 +47,7 @@ MASTER = b"canary master key of 32 bytes..!"
 def loud_log() -> Iterator[None]:
     """The real log, at its loudest and with no redaction to hide behind."""
     handlers, level = logging.getLogger().handlers[:], logging.getLogger().level
-    configure(level="debug", style="json", content=True, redact=lambda text: text)
+    configure_logging(level="debug", style="json", content=True, redact=lambda text: text)
     yield
     structlog.reset_defaults()
     logging.getLogger().handlers[:] = handlers
@@ -62,10 +68,7 @@ def forms(secret: bytes) -> list[str]:
 async def everything_stored(store: Store) -> str:
     tables = await store.all(
         Query(
-            room="test",
-            name="tables",
-            purpose="x",
-            sql="select tablename from pg_tables where schemaname = 'public'",
+            room="test", name="tables", purpose="x", sql="select tablename from pg_tables where schemaname = 'public'"
         )
     )
     said = []
@@ -87,8 +90,8 @@ async def test_no_secret_comes_out_anywhere(
     assert len(MASTER) == KEY_BYTES
     out: list[str] = []
     file = tmp_path / "config" / "key"
-    made = master_key({}, file, data=tmp_path / "data", entropy=lambda count: MASTER[:count])
-    key = await settled(store, made)
+    made = load_master_key({}, file, data=tmp_path / "data", entropy=lambda count: MASTER[:count])
+    key = await recover_master_key(store, made)
     vault = Vault(key, system_entropy)
     new_id = id_maker(lambda: MONDAY, random.Random(3))
     new = NewModel(
@@ -103,9 +106,9 @@ async def test_no_secret_comes_out_anywhere(
     async with store.transaction() as transaction:
         await add_model(transaction, new, vault=vault)
     asked = await model_endpoint(store, new.id, space=MAIN_SPACE, vault=vault)
-    board = Switchboard(
-        Outside(
-            ledger=StoredLedger(store),
+    board = ModelRouter(
+        ModelRouterDeps(
+            ledger=StoredCallLedger(store),
             clock=system_clock,
             stopwatch=system_stopwatch,
             new_id=new_id,
@@ -113,9 +116,9 @@ async def test_no_secret_comes_out_anywhere(
             offline=True,
         )
     )
-    model = board.at(asked, Purpose.JUDGE, caller=Caller(), settings=LlmSettings())
+    model = board.at(asked, ModelPurpose.JUDGE, caller=ModelCaller(), settings=LlmSettings())
     out += [repr(item) for item in (key, vault, new, asked, board, model, VARIABLE)]
-    out += [repr(await models(store, space=MAIN_SPACE, vault=vault))]
+    out += [repr(await load_stored_models(store, space=MAIN_SPACE, vault=vault))]
 
     echo = json.dumps({"error": {"message": API_KEY, "code": API_KEY, "type": API_KEY}}).encode()
     for status in (400, 401, 404, 429, 500):
@@ -123,23 +126,21 @@ async def test_no_secret_comes_out_anywhere(
         with pytest.raises(FestingerError) as raised:
             await model.answer(QUESTION, Verdict)
         out.append(shown(raised.value))
-    out += [repr(check.as_json()) for check in await check_models({Purpose.JUDGE: model}, system_stopwatch)]
+    out += [repr(check.as_json()) for check in await check_models({ModelPurpose.JUDGE: model}, system_stopwatch)]
 
     with pytest.raises(FestingerError) as raised:
-        await model_endpoint(
-            store, new.id, space=MAIN_SPACE, vault=Vault(MasterKey(raw=bytes(32)), system_entropy)
-        )
+        await model_endpoint(store, new.id, space=MAIN_SPACE, vault=Vault(MasterKey(raw=bytes(32)), system_entropy))
     out.append(shown(raised.value))
     file.chmod(0o644)
     with pytest.raises(FestingerError) as raised:
-        master_key({}, file, data=tmp_path / "data", entropy=system_entropy)
+        load_master_key({}, file, data=tmp_path / "data", entropy=system_entropy)
     out.append(shown(raised.value))
     file.chmod(0o600)
     with pytest.raises(FestingerError) as raised:
-        master_key({VARIABLE: API_KEY}, file, data=tmp_path / "data", entropy=system_entropy)
+        load_master_key({VARIABLE: API_KEY}, file, data=tmp_path / "data", entropy=system_entropy)
     out.append(shown(raised.value))
 
-    out += [repr(await rotate(store, key, entropy=system_entropy)), await everything_stored(store)]
+    out += [repr(await rotate_master_key(store, key, entropy=system_entropy)), await everything_stored(store)]
     await board.close()
     settings = Settings(proxy=ProxySettings(upstream_key=SecretStr(UPSTREAM_KEY)))
     out += [repr(settings), settings.model_dump_json(), str(settings.model_dump())]
@@ -150,9 +151,6 @@ async def test_no_secret_comes_out_anywhere(
     assert "master key rotated" in captured.err, "the log was really looked at"
     whole = "\n".join(out)
     leaked = [
-        form
-        for secret in (API_KEY.encode(), UPSTREAM_KEY.encode(), MASTER)
-        for form in forms(secret)
-        if form in whole
+        form for secret in (API_KEY.encode(), UPSTREAM_KEY.encode(), MASTER) for form in forms(secret) if form in whole
     ]
     assert leaked == []

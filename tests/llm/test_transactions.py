@@ -8,32 +8,32 @@ from tests.llm.test_router import resolve
 
 from festinger.errors import FestingerError
 from festinger.ids import id_maker
-from festinger.llm.ledger import Caller
-from festinger.llm.model import Purpose
-from festinger.llm.providers.scripted import Scripted
-from festinger.llm.router import Outside, Switchboard
+from festinger.llm.ledger import ModelCaller
+from festinger.llm.model import ModelPurpose
+from festinger.llm.providers.scripted import ScriptedProvider
+from festinger.llm.router import ModelRouter, ModelRouterDeps
 from festinger.settings.tree import LlmSettings
-from festinger.store.pool import Store, in_transaction
-from festinger.store.repositories.models import StoredLedger
+from festinger.store.pool import Store, is_in_transaction
+from festinger.store.repositories.models import StoredCallLedger
 
 
 @pytest.mark.requirement("X-53")
 async def test_a_model_asked_inside_a_transaction_is_a_fault_and_is_not_called(store: Store) -> None:
-    hands, script = Hands(), Scripted(GOOD)
-    board = Switchboard(
-        Outside(
-            ledger=StoredLedger(store),
+    hands, script = Hands(), ScriptedProvider(GOOD)
+    board = ModelRouter(
+        ModelRouterDeps(
+            ledger=StoredCallLedger(store),
             clock=hands.clock,
             stopwatch=hands.stopwatch,
             new_id=id_maker(hands.clock, random.Random(7)),
             environment={},
             offline=True,
             open=lambda _: script,
-            holds_transaction=in_transaction,
+            holds_transaction=is_in_transaction,
         )
     )
     settings = LlmSettings(judge="ollama:small")
-    model = await board.model(Purpose.JUDGE, Caller(), settings=settings, resolve=resolve)
+    model = await board.model(ModelPurpose.JUDGE, ModelCaller(), settings=settings, resolve=resolve)
     assert model is not None
 
     async with store.transaction():

@@ -18,11 +18,11 @@ from tests.memory.remembering import Mind
 
 from festinger.bench.mixing import mix
 from festinger.clock import system_clock
-from festinger.embedding.embedder import Supplies
+from festinger.embedding.embedder import EmbedderOptions
 from festinger.embedding.registry import open_embedder
 from festinger.ids import SpaceId, id_maker
 from festinger.memory.learn.pipeline import learn
-from festinger.memory.learn.statement import Given
+from festinger.memory.learn.statement import LearnRequest
 from festinger.settings.tree import StoreSettings
 from festinger.store import connection
 from festinger.store.pool import open_store
@@ -44,24 +44,19 @@ class Deadly:
 async def main(url: str, space: str, seed: str, step: str, at: str, *texts: str) -> None:
     deadly = Deadly("" if step == "mixed" else step, int(at))
     async with open_store(url, StoreSettings(), door="test") as store:
-        embedder = await open_embedder("hashed:64", Supplies(offline=True))
-        mind = Mind(
-            store,
-            embedder=embedder,
-            step=deadly,
-            new_id=id_maker(system_clock, random.Random(int(seed))),
-        )
+        embedder = await open_embedder("hashed:64", EmbedderOptions(offline=True))
+        mind = Mind(store, embedder=embedder, step=deadly, new_id=id_maker(system_clock, random.Random(int(seed))))
         place = mind.place(f"s{seed}", space=SpaceId(space))
         if step == "mixed":
-            told = await mix(mind.desk, int(at), seed=int(seed))
+            told = await mix(mind.deps, int(at), seed=int(seed))
             sys.stdout.write("\n".join(told.elements()))
             return
         if step == "-":
-            done = await asyncio.gather(*(learn(mind.desk, place, Given(text=text)) for text in texts))
+            done = await asyncio.gather(*(learn(mind.deps, place, LearnRequest(text=text)) for text in texts))
             sys.stdout.write("\n".join(each.action.value for each in done))
             return
         for number, text in enumerate(texts):
-            await learn(mind.desk, place, Given(text=text, key=f"k{number}"))
+            await learn(mind.deps, place, LearnRequest(text=text, key=f"k{number}"))
             sys.stdout.write(f"{number}\n")
             sys.stdout.flush()
 

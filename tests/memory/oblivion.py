@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.memory.remembering import Mind
 
-from festinger.memory.erasure.erase import Eraser, LetGo, is_forgotten_by
-from festinger.store.erasure import Ledger, open_ledger
+from festinger.memory.erasure.erase import ErasureDeps, LetGo, build_forgotten_check
+from festinger.store.erasure import ErasureLedger, open_erasure_ledger
 from festinger.store.pool import Store
 
 COLUMNS = """
@@ -37,18 +37,15 @@ async def places_of(store: Store, *words: str) -> list[str]:
 def files_with(folder: Path, *words: str) -> list[str]:
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     return [
-        f"{path.name}: {word}"
-        for path in files
-        for word in words
-        if word.lower().encode() in path.read_bytes().lower()
+        f"{path.name}: {word}" for path in files for word in words if word.lower().encode() in path.read_bytes().lower()
     ]
 
 
-def ledger_in(folder: Path) -> Ledger:
-    return open_ledger(folder / "forgotten.ledger", secret=lambda size: b"s" * size)
+def ledger_in(folder: Path) -> ErasureLedger:
+    return open_erasure_ledger(folder / "forgotten.ledger", secret=lambda size: b"s" * size)
 
 
-def eraser_of(mind: Mind, ledger: Ledger, *rooms: LetGo) -> Eraser:
+def eraser_of(mind: Mind, ledger: ErasureLedger, *rooms: LetGo) -> ErasureDeps:
     """A mind that forgets, and knows again what it forgot."""
-    object.__setattr__(mind.desk, "is_forgotten", is_forgotten_by(ledger))
-    return Eraser(desk=mind.desk, ledger=ledger, rooms=rooms)
+    object.__setattr__(mind.deps, "is_forgotten", build_forgotten_check(ledger))
+    return ErasureDeps(deps=mind.deps, ledger=ledger, rooms=rooms)

@@ -10,38 +10,35 @@ from uuid import UUID
 
 import numpy as np
 from tests.events.wiring import Wired
-from tests.jobs.desk import Hands, rows
+from tests.jobs.deps import Hands, rows
 
-from festinger.embedding.embedder import Embedder, Supplies, Vector
-from festinger.embedding.profiles import Profile, Purpose, bundled_profiles
+from festinger.embedding.embedder import Embedder, EmbedderOptions, Vector
+from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, bundled_profiles
 from festinger.embedding.registry import open_embedder
 from festinger.errors import FestingerError
 from festinger.events.event import Delivery
 from festinger.events.outbox import Outbox
-from festinger.ids import (
-    DEFAULT_AGENT,
-    MAIN_SPACE,
-    AgentId,
-    MemoryId,
-    NewId,
-    Origin,
-    SessionId,
-    SpaceId,
-    id_maker,
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, MemoryId, NewId, Origin, SessionId, SpaceId, id_maker
+from festinger.judge.cascade import CascadeConfig, ModelFor, null_model_for
+from festinger.judge.model import Current, Judgement, Relation, StatementPair
+from festinger.judge.records import JudgeDeps
+from festinger.memory.deps import (
+    EffectiveMemorySettings,
+    MemoryCascade,
+    MemoryDeps,
+    Step,
+    Surfaced,
+    null_step_hook,
+    null_surfaced_ids,
 )
-from festinger.judge.cascade import ModelFor, no_model
-from festinger.judge.cascade import Terms as JudgeTerms
-from festinger.judge.model import Current, Judgement, Pair, Relation
-from festinger.judge.records import Desk as JudgeDesk
-from festinger.memory.deps import Desk, Judges, Step, Surfaced, Terms, nothing_surfaced, pass_by
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
-from festinger.memory.learn.statement import Given
-from festinger.memory.model import Memory, Place, memory_of
+from festinger.memory.learn.statement import LearnRequest
+from festinger.memory.model import Memory, Scope, memory_from_row
 from festinger.settings.beliefs import MemorySettings, WorldSettings
 from festinger.store.pool import Store, Transaction
 from festinger.text.vocabulary import is_common
-from festinger.world.model import Desk as WorldDesk
+from festinger.world.model import WorldDeps
 
 REFERENCE = replace(bundled_profiles()["reference"], name="scripted:near", dimensions=3, kinds={})
 DAY = timedelta(days=1)
@@ -50,16 +47,16 @@ DAY = timedelta(days=1)
 class NearEmbedder:
     """Vectors whose cosine to the first text is chosen; texts that were not chosen are far from all others."""
 
-    def __init__(self, near: Mapping[str, float] | None = None, *, profile: Profile = REFERENCE) -> None:
+    def __init__(self, near: Mapping[str, float] | None = None, *, profile: EmbedderProfile = REFERENCE) -> None:
         self.near = dict(near or {})
         self.profile = profile
         self.name = profile.name
         self.dimensions = 64
-        self.asked: list[tuple[Purpose, tuple[str, ...]]] = []
+        self.asked: list[tuple[EmbeddingPurpose, tuple[str, ...]]] = []
         self.fault: FestingerError | None = None
         self._far: dict[str, int] = {}
 
-    async def embed(self, texts: Sequence[str], purpose: Purpose, *, kind: str = "") -> list[Vector]:
+    async def embed(self, texts: Sequence[str], purpose: EmbeddingPurpose, *, kind: str = "") -> list[Vector]:
         self.asked.append((purpose, tuple(texts)))
         if self.fault is not None:
             raise self.fault
@@ -76,9 +73,7 @@ class NearEmbedder:
         return vector
 
 
-def says(
-    relation: str, confidence: float = 0.9, *, current: str = "new", judge: str = "llm:test"
-) -> Judgement:
+def says(relation: str, confidence: float = 0.9, *, current: str = "new", judge: str = "llm:test") -> Judgement:
     return Judgement(
         relation=Relation(relation),
         current=Current(current),
@@ -89,20 +84,20 @@ def says(
     )
 
 
-class ToldJudges(Judges):
+class ToldJudges(MemoryCascade):
     """Judges that say of pairs what a test told them, and else what the rules say."""
 
     told: Judgement | None = None
     later: Judgement | None = None
-    asked: list[Pair]
+    asked: list[StatementPair]
 
-    async def at_once(self, space: SpaceId, pairs: Sequence[Pair]) -> list[Judgement]:
+    async def at_once(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
         self.asked = [*getattr(self, "asked", []), *pairs]
         if self.told is None:
             return await super().at_once(space, pairs)
         return [self.told] * len(pairs)
 
-    async def with_model_all(self, space: SpaceId, pairs: Sequence[Pair]) -> list[Judgement]:
+    async def with_model_all(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
         if self.later is None:
             return await super().with_model_all(space, pairs)
         return [self.later] * len(pairs)
@@ -124,35 +119,31 @@ class Mind:
         without_embedder: bool = False,
         hands: Hands | None = None,
         seed: int = 1,
-        surfaced: Surfaced = nothing_surfaced,
-        model_for: ModelFor = no_model,
-        step: Step = pass_by,
+        surfaced: Surfaced = null_surfaced_ids,
+        model_for: ModelFor = null_model_for,
+        step: Step = null_step_hook,
         new_id: NewId | None = None,
         **settings: Any,
     ) -> None:
         self.store = store
         self.hands = hands or Hands()
         self.wired = Wired(store, self.hands)
-        self.terms = Terms(memory=MemorySettings(**settings))
+        self.terms = EffectiveMemorySettings(memory=MemorySettings(**settings))
         self.near = NearEmbedder(near)
         self.embedder: Embedder | None = None if without_embedder else embedder or self.near
         self.asked: list[tuple[str, dict[str, Any]]] = []
         ids = new_id or id_maker(self.hands.clock, random.Random(seed))
         # Ids of this process's own: two processes that count alike would make the same ones.
-        outbox = (
-            Outbox(clock=self.hands.clock, new_id=ids, deliver=deliver_nothing)
-            if new_id
-            else self.wired.outbox
-        )
+        outbox = Outbox(clock=self.hands.clock, new_id=ids, deliver=deliver_nothing) if new_id else self.wired.outbox
         self.judges = ToldJudges(
-            JudgeDesk(store=store, outbox=outbox, clock=self.hands.clock, new_id=ids),
+            JudgeDeps(store=store, outbox=outbox, clock=self.hands.clock, new_id=ids),
             stopwatch=self.hands.stopwatch,
-            terms=lambda _space: JudgeTerms(),
+            terms=lambda _space: CascadeConfig(),
             model_for=model_for,
         )
         self.judges.asked = []
 
-        self.desk = Desk(
+        self.deps = MemoryDeps(
             store=store,
             outbox=outbox,
             clock=self.hands.clock,
@@ -161,7 +152,7 @@ class Mind:
             terms=lambda _space: self.terms,
             embedder=lambda: self.embedder,
             panel=self.judges,
-            world=WorldDesk(
+            world=WorldDeps(
                 store=store,
                 outbox=outbox,
                 clock=self.hands.clock,
@@ -174,13 +165,13 @@ class Mind:
             step=step,
         )
 
-        self.world = self.desk.world
+        self.world = self.deps.world
 
     async def _ask(self, _transaction: Transaction, job: str, **ids: Any) -> None:
         self.asked.append((job, ids))
 
-    def place(self, session: str = "s1", agent: str = DEFAULT_AGENT, space: SpaceId = MAIN_SPACE) -> Place:
-        return Place(space=space, agent=AgentId(agent), session=SessionId(session))
+    def place(self, session: str = "s1", agent: str = DEFAULT_AGENT, space: SpaceId = MAIN_SPACE) -> Scope:
+        return Scope(space=space, agent=AgentId(agent), session=SessionId(session))
 
     async def learn(
         self,
@@ -192,14 +183,14 @@ class Mind:
         origin: str = "person",
         **more: Any,
     ) -> Learned:
-        given = Given(text=text, origin=Origin(origin), **more)
-        return await learn(self.desk, self.place(session, agent, space), given)
+        given = LearnRequest(text=text, origin=Origin(origin), **more)
+        return await learn(self.deps, self.place(session, agent, space), given)
 
     async def memory(self, learned: Learned | UUID) -> Memory:
         """A memory as it is now."""
         wanted = learned.memory.id if isinstance(learned, Learned) and learned.memory else learned
         found = await rows(self.store, "select * from memory where id = %(id)s", id=wanted)
-        return memory_of(found[0])
+        return memory_from_row(found[0])
 
     def forward(self, by: timedelta = timedelta(minutes=1)) -> datetime:
         self.hands.forward(by)
@@ -208,11 +199,9 @@ class Mind:
 
 async def memories(store: Store, status: str | None = None) -> list[Memory]:
     found = await rows(
-        store,
-        "select * from memory where %(status)s::text is null or status = %(status)s order by seq",
-        status=status,
+        store, "select * from memory where %(status)s::text is null or status = %(status)s order by seq", status=status
     )
-    return [memory_of(row) for row in found]
+    return [memory_from_row(row) for row in found]
 
 
 async def texts(store: Store, status: str = "active") -> list[str]:
@@ -226,7 +215,7 @@ async def events(store: Store, *names: str) -> list[dict[str, Any]]:
 
 async def bundled() -> Embedder:
     """The model that comes with the install."""
-    return await open_embedder("onnx:all-minilm-l6-v2", Supplies(offline=True))
+    return await open_embedder("onnx:all-minilm-l6-v2", EmbedderOptions(offline=True))
 
 
 def now(learned: Learned) -> Memory:

@@ -7,14 +7,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.memory.remembering import Mind, memories
 
 from festinger.clock import system_clock
 from festinger.ids import SpaceId, id_maker
 from festinger.memory.learn.decision import Action
 from festinger.memory.learn.pipeline import learn
-from festinger.memory.learn.statement import Given
+from festinger.memory.learn.statement import LearnRequest
 from festinger.store.pool import Store
 from festinger.store.repositories.spaces import create_space
 
@@ -70,9 +70,7 @@ async def test_fifty_tasks_in_three_processes_learn_one_statement_once(store: St
 @pytest.mark.requirement("M-29")
 async def test_mixed_learning_in_three_processes_never_waits_in_a_ring(store: Store, database_url: str):
     """The small form of what `festinger bench run learn` does with ten thousand."""
-    done = await asyncio.gather(
-        *(learner(database_url, "main", str(seed), "mixed", str(EACH)) for seed in (1, 2, 3))
-    )
+    done = await asyncio.gather(*(learner(database_url, "main", str(seed), "mixed", str(EACH)) for seed in (1, 2, 3)))
 
     assert [code for code, _ in done] == [0, 0, 0]
     actions = Counter(action for _, told in done for action in told)
@@ -88,9 +86,7 @@ async def test_near_twins_learnt_at_once_become_one(store: Store):
     wordings = ["people there drink strong coffee", "folks in that place drink powerful coffee"]
     mind = Mind(store, near=dict.fromkeys(wordings, 1.0))
 
-    done = await asyncio.gather(
-        *(mind.learn(text, session=f"s{n % 7}") for n, text in enumerate(wordings * 10))
-    )
+    done = await asyncio.gather(*(mind.learn(text, session=f"s{n % 7}") for n, text in enumerate(wordings * 10)))
 
     stored = await memories(store)
     assert Counter(each.action for each in done)[Action.STORED] == len(
@@ -139,13 +135,11 @@ async def test_a_process_killed_at_any_step_loses_nothing_it_acknowledged(store:
         assert acknowledged == ["0", "1"]
         assert all(kept[TEXTS[int(place)]] == 1 for place in acknowledged)
         told = await rows(
-            store,
-            "select subject from event where space_id = %(space)s and name = 'fact_learned'",
-            space=space,
+            store, "select subject from event where space_id = %(space)s and name = 'fact_learned'", space=space
         )
         assert sorted(row["subject"] for row in told) == sorted(f"memory:{row['id']}" for row in found)
         place = mind.place("after", space=space)
         for number, text in enumerate(TEXTS):
-            await learn(mind.desk, place, Given(text=text, key=f"k{number}"))
+            await learn(mind.deps, place, LearnRequest(text=text, key=f"k{number}"))
         after = await rows(store, "select content from memory where space_id = %(space)s", space=space)
         assert sorted(row["content"] for row in after) == sorted(TEXTS)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from festinger.errors import BadInput
 from festinger.ids import TRUST_ORDER, Origin
-from festinger.memory.confidence import DEFAULTS, trust_in
+from festinger.memory.confidence import DEFAULTS, compute_trust
 from festinger.settings.beliefs import MemorySettings
 
 TRUSTS = st.lists(st.floats(0, 1), min_size=1, max_size=6)
@@ -14,7 +14,7 @@ TRUSTS = st.lists(st.floats(0, 1), min_size=1, max_size=6)
 
 @pytest.mark.requirement("M-11")
 def test_trust_falls_from_persons_to_documents():
-    numbers = [trust_in(origin, DEFAULTS) for origin in TRUST_ORDER]
+    numbers = [compute_trust(origin, DEFAULTS) for origin in TRUST_ORDER]
 
     assert numbers == [1.0, 0.9, 0.6, 0.5, 0.4]
     assert MemorySettings().trusts == {origin.value: DEFAULTS[origin] for origin in TRUST_ORDER}
@@ -38,18 +38,16 @@ def test_the_order_of_trust_may_not_be_turned_round(wrong: tuple[str, ...]):
 
 @pytest.mark.requirement("M-11")
 def test_what_a_model_words_from_a_person_and_a_tool_is_trusted_less_than_the_tool():
-    assert trust_in(Origin.MODEL, DEFAULTS, sources=[1.0, 0.5], by_model=True) == 0.45
+    assert compute_trust(Origin.MODEL, DEFAULTS, sources=[1.0, 0.5], by_model=True) == 0.45
 
 
 @pytest.mark.requirement("M-11")
 @given(sources=TRUSTS, origin=st.sampled_from([*TRUST_ORDER, Origin.JOB]), by_model=st.booleans())
-def test_nothing_derived_is_trusted_more_than_any_of_its_sources(
-    sources: list[float], origin: Origin, by_model: bool
-):
-    assert trust_in(origin, DEFAULTS, sources=sources, by_model=by_model) <= min(sources) + 1e-6
+def test_nothing_derived_is_trusted_more_than_any_of_its_sources(sources: list[float], origin: Origin, by_model: bool):
+    assert compute_trust(origin, DEFAULTS, sources=sources, by_model=by_model) <= min(sources) + 1e-6
 
 
 @pytest.mark.requirement("M-11")
 def test_a_job_derives_from_something():
     with pytest.raises(BadInput, match="derives from nothing"):
-        trust_in(Origin.JOB, DEFAULTS)
+        compute_trust(Origin.JOB, DEFAULTS)

@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.errors import BadInput
-from festinger.memory.confidence import FRESH, HIGHEST_CENTER, IMMUTABLE, Weight, reinforced, united, weakened
+from festinger.memory.confidence import (
+    FRESH,
+    HIGHEST_CENTER,
+    IMMUTABLE,
+    Weight,
+    merge_weights,
+    reinforce_weight,
+    weaken_weight,
+)
 
 AMOUNTS = st.floats(min_value=0, max_value=50)
 WEIGHTS = st.builds(Weight, alpha=st.floats(0.01, 500), beta=st.floats(0.01, 500))
@@ -80,18 +88,18 @@ def test_reinforcing_and_contradicting_give_a_new_weight():
 
 @pytest.mark.requirement("M-07", "O-35")
 def test_the_first_reinforcement_of_a_fresh_memory_is_divided_by_what_is_known():
-    moved = reinforced(FRESH, 1.0)
+    moved = reinforce_weight(FRESH, 1.0)
 
     assert moved.alpha == 1.4306765580733931
     assert moved.center == 0.2634435217738221
-    assert weakened(FRESH, 0.5).center == 0.18181818181818182
+    assert weaken_weight(FRESH, 0.5).center == 0.18181818181818182
 
 
 @pytest.mark.requirement("M-07")
 def test_twenty_reinforcements_gain_less_each_time_and_stop_at_the_highest_center():
     weights = [Weight(alpha=10, beta=1)]
     for _ in range(20):
-        weights.append(reinforced(weights[-1], 10.0))
+        weights.append(reinforce_weight(weights[-1], 10.0))
     gains = [after.center - before.center for before, after in pairwise(weights)]
 
     assert gains == sorted(gains, reverse=True)
@@ -103,7 +111,7 @@ def test_twenty_reinforcements_gain_less_each_time_and_stop_at_the_highest_cente
 @pytest.mark.requirement("M-07")
 @given(weight=WEIGHTS, amount=AMOUNTS)
 def test_no_reinforcement_passes_the_highest_center_or_makes_lighter(weight: Weight, amount: float):
-    moved = reinforced(weight, amount)
+    moved = reinforce_weight(weight, amount)
 
     assert moved.beta == weight.beta
     assert moved.alpha >= weight.alpha
@@ -114,20 +122,20 @@ def test_no_reinforcement_passes_the_highest_center_or_makes_lighter(weight: Wei
 @pytest.mark.requirement("M-07")
 @given(weight=WEIGHTS, amount=AMOUNTS, ceiling=st.floats(0.05, 0.95))
 def test_a_ceiling_is_never_passed_and_pulls_nothing_down(weight: Weight, amount: float, ceiling: float):
-    moved = reinforced(weight, amount, ceiling=ceiling)
+    moved = reinforce_weight(weight, amount, ceiling=ceiling)
 
     assert weight.center <= moved.center <= max(weight.center, ceiling) + 1e-12
 
 
 @pytest.mark.requirement("M-07", "M-08")
 def test_what_is_held_for_good_does_not_move():
-    assert reinforced(IMMUTABLE, 5.0, immutable=True) == IMMUTABLE
-    assert weakened(IMMUTABLE, 5.0, immutable=True) == IMMUTABLE
-    assert united(IMMUTABLE, Weight(alpha=9, beta=9), immutable=True) == IMMUTABLE
+    assert reinforce_weight(IMMUTABLE, 5.0, immutable=True) == IMMUTABLE
+    assert weaken_weight(IMMUTABLE, 5.0, immutable=True) == IMMUTABLE
+    assert merge_weights(IMMUTABLE, Weight(alpha=9, beta=9), immutable=True) == IMMUTABLE
     assert IMMUTABLE.center > HIGHEST_CENTER
 
 
 @pytest.mark.requirement("M-33")
 def test_twins_add_what_each_gathered_beyond_the_prior():
-    assert united(Weight(alpha=3, beta=5), Weight(alpha=2.5, beta=4.5)) == Weight(alpha=4.5, beta=5.5)
-    assert united(Weight(alpha=60, beta=4), Weight(alpha=60, beta=4)).center == pytest.approx(HIGHEST_CENTER)
+    assert merge_weights(Weight(alpha=3, beta=5), Weight(alpha=2.5, beta=4.5)) == Weight(alpha=4.5, beta=5.5)
+    assert merge_weights(Weight(alpha=60, beta=4), Weight(alpha=60, beta=4)).center == pytest.approx(HIGHEST_CENTER)

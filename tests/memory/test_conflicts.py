@@ -3,21 +3,21 @@
 from dataclasses import replace
 
 import pytest
-from tests.jobs.desk import rows, run_sql
+from tests.jobs.deps import rows, run_sql
 from tests.memory.remembering import Mind, events, known, memories, now, says, texts
 
 from festinger.errors import BadDecision, Refused, Stale
 from festinger.ids import MAIN_SPACE
-from festinger.memory.conflicts import settle, unsettle
-from festinger.memory.edit import archive, let_change
+from festinger.memory.conflicts import apply_verdict, undo_verdict
+from festinger.memory.edit import archive, make_mutable
 from festinger.memory.learn.decision import Action
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
-from festinger.memory.learn.statement import Given
+from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Status
 from festinger.store.pool import Store, Transaction
-from festinger.world.conflicts import Conflict, conflicts
-from festinger.world.decisions import Judge, Verdict, decide, undo
+from festinger.world.conflicts import Conflict, load_conflicts
+from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_conflict, undo_conflict_decision
 
 OLD = "retry failed uploads"
 NEW = "do not retry failed uploads"
@@ -27,14 +27,14 @@ def wired(mind: Mind) -> Mind:
     """The world's queue with the memory behind it."""
 
     async def settled(
-        transaction: Transaction, _space: object, item: Conflict, verdict: Verdict
+        transaction: Transaction, _space: object, item: Conflict, verdict: ConflictVerdict
     ) -> dict[str, object]:
-        return await settle(mind.desk, transaction, MAIN_SPACE, conflict=item, verdict=verdict)
+        return await apply_verdict(mind.deps, transaction, MAIN_SPACE, conflict=item, verdict=verdict)
 
     async def taken_back(transaction: Transaction, _space: object, item: Conflict, by: str) -> None:
-        await unsettle(mind.desk, transaction, MAIN_SPACE, conflict=item, by=by)
+        await undo_verdict(mind.deps, transaction, MAIN_SPACE, conflict=item, by=by)
 
-    mind.world = replace(mind.desk.world, settle_memory=settled, unsettle_memory=taken_back)
+    mind.world = replace(mind.deps.world, settle_memory=settled, unsettle_memory=taken_back)
     return mind
 
 
@@ -46,8 +46,8 @@ async def disputed(store: Store, **more: str) -> tuple[Mind, Learned, Learned]:
     return mind, old, new
 
 
-def said(decision: str, **more: object) -> Verdict:
-    return Verdict(decision=decision, judge=Judge.PERSON, by="ada", **more)  # type: ignore[arg-type]
+def said(decision: str, **more: object) -> ConflictVerdict:
+    return ConflictVerdict(decision=decision, judge=ConflictJudge.PERSON, by="ada", **more)  # type: ignore[arg-type]
 
 
 async def test_a_contradiction_is_held_and_waits_in_the_one_queue(store: Store):
@@ -56,7 +56,7 @@ async def test_a_contradiction_is_held_and_waits_in_the_one_queue(store: Store):
     assert new.action is Action.CONFLICTED
     assert now(new).status is Status.HELD
     assert await texts(store) == [OLD]
-    (item,) = await conflicts(mind.desk.world, MAIN_SPACE)
+    (item,) = await load_conflicts(mind.deps.world, MAIN_SPACE)
     assert (item.about, item.old_memory, item.new_memory, item.id) == (
         "memory", known(old), known(new), new.conflict,
     )  # fmt: skip
@@ -72,7 +72,7 @@ async def test_a_pair_waits_once_and_a_repeat_is_one_more_sighting(store: Store)
     again = await mind.learn(NEW, session="s2")
 
     assert (again.action, again.conflict) == (Action.CONFLICTED, new.conflict)
-    (item,) = await conflicts(mind.desk.world, MAIN_SPACE)
+    (item,) = await load_conflicts(mind.deps.world, MAIN_SPACE)
     assert item.sightings == 2
     assert (await mind.memory(new)).cause_count == 1
     assert len(await memories(store)) == 2
@@ -141,10 +141,10 @@ async def test_what_is_held_for_good_is_never_replaced_and_its_rival_is_held(sto
     assert rival.action is Action.CONFLICTED
     assert (now(law).weight.alpha, now(law).weight.beta) == (50.0, 1.0)
     with pytest.raises(Refused) as refused:
-        await archive(mind.desk, MAIN_SPACE, known(law), by="ada")
+        await archive(mind.deps, MAIN_SPACE, known(law), by="ada")
     assert refused.value.details["reason"] == "immutable"
-    await let_change(mind.desk, MAIN_SPACE, known(law), by="ada")
-    assert (await archive(mind.desk, MAIN_SPACE, known(law), by="ada")).memory.status is Status.ARCHIVED
+    await make_mutable(mind.deps, MAIN_SPACE, known(law), by="ada")
+    assert (await archive(mind.deps, MAIN_SPACE, known(law), by="ada")).memory.status is Status.ARCHIVED
 
 
 @pytest.mark.requirement("M-47")
@@ -164,14 +164,14 @@ async def test_a_decision_is_carried_out_and_its_undo_brings_the_conflict_back(
     mind, old, new = await disputed(store)
     assert new.conflict is not None
 
-    decided = await decide(mind.world, MAIN_SPACE, new.conflict, said(decision))
+    decided = await decide_conflict(mind.world, MAIN_SPACE, new.conflict, said(decision))
 
     assert decided.status == ("dismissed" if decision == "dismiss" else "resolved")
     assert [(await mind.memory(old)).status, (await mind.memory(new)).status] == [old_status, new_status]
     mind.forward()
-    await undo(mind.world, MAIN_SPACE, new.conflict, by="ben")
+    await undo_conflict_decision(mind.world, MAIN_SPACE, new.conflict, by="ben")
     assert [(await mind.memory(old)).status, (await mind.memory(new)).status] == ["active", "held"]
-    again = await decide(mind.world, MAIN_SPACE, new.conflict, said(decision))
+    again = await decide_conflict(mind.world, MAIN_SPACE, new.conflict, said(decision))
     assert again.status == decided.status
 
 
@@ -181,13 +181,13 @@ async def test_a_split_says_both_anew(store: Store):
     assert new.conflict is not None
 
     with pytest.raises(BadDecision):
-        await decide(mind.world, MAIN_SPACE, new.conflict, said("split"))
+        await decide_conflict(mind.world, MAIN_SPACE, new.conflict, said("split"))
     clearer = ("retry uploads that timed out", "do not retry uploads that were refused")
-    await decide(mind.world, MAIN_SPACE, new.conflict, said("split", texts=clearer))
+    await decide_conflict(mind.world, MAIN_SPACE, new.conflict, said("split", texts=clearer))
 
     assert {memory.status for memory in (await mind.memory(old), await mind.memory(new))} == {"archived"}
     assert set(await texts(store)) | set(await texts(store, "held")) == set(clearer)
-    await undo(mind.world, MAIN_SPACE, new.conflict, by="ben")
+    await undo_conflict_decision(mind.world, MAIN_SPACE, new.conflict, by="ben")
     assert await texts(store) == [OLD]
 
 
@@ -195,8 +195,8 @@ async def test_a_split_says_both_anew(store: Store):
 async def test_both_hold_and_the_pair_does_not_come_back(store: Store):
     mind, _, new = await disputed(store)
     assert new.conflict is not None
-    await decide(mind.world, MAIN_SPACE, new.conflict, said("both"))
-    await archive(mind.desk, MAIN_SPACE, known(new), by="ada")
+    await decide_conflict(mind.world, MAIN_SPACE, new.conflict, said("both"))
+    await archive(mind.deps, MAIN_SPACE, known(new), by="ada")
 
     again = await mind.learn(NEW)
 
@@ -210,10 +210,10 @@ async def test_what_changed_since_is_stale_and_nonsense_is_no_decision(store: St
     assert new.conflict is not None
 
     with pytest.raises(BadDecision):
-        await decide(mind.world, MAIN_SPACE, new.conflict, said("reclassify"))
-    await archive(mind.desk, MAIN_SPACE, known(old), by="ada")
+        await decide_conflict(mind.world, MAIN_SPACE, new.conflict, said("reclassify"))
+    await archive(mind.deps, MAIN_SPACE, known(old), by="ada")
     with pytest.raises(Stale):
-        await decide(mind.world, MAIN_SPACE, new.conflict, said("update"))
+        await decide_conflict(mind.world, MAIN_SPACE, new.conflict, said("update"))
 
 
 @pytest.mark.requirement("M-47")
@@ -221,7 +221,7 @@ async def test_the_stronger_belief_is_not_made_stronger_by_winning(store: Store)
     mind, old, new = await disputed(store)
     assert new.conflict is not None
 
-    await decide(mind.world, MAIN_SPACE, new.conflict, said("dismiss"))
+    await decide_conflict(mind.world, MAIN_SPACE, new.conflict, said("dismiss"))
 
     assert (await mind.memory(old)).belief == now(old).belief
 
@@ -230,8 +230,8 @@ async def test_nothing_is_lost_of_what_is_held(store: Store):
     mind, _, _ = await disputed(store)
     await run_sql(store, "delete from resolution_queue")
 
-    given = Given(text=NEW)
-    again = await learn(mind.desk, mind.place("s9"), given)
+    given = LearnRequest(text=NEW)
+    again = await learn(mind.deps, mind.place("s9"), given)
 
     assert again.conflict is not None
     assert len(await rows(store, "select 1 from resolution_queue")) == 1

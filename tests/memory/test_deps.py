@@ -3,18 +3,18 @@
 from typing import Any, cast
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.memory.remembering import Mind
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId
-from festinger.memory.deps import FIRST, Sizing, is_far_off, keep_sized
+from festinger.memory.deps import FIRST, LookupCounter, is_underestimate, refresh_statistics
 from festinger.memory.learn.batch import learn_many
-from festinger.memory.learn.statement import Given
-from festinger.memory.model import Place
+from festinger.memory.learn.statement import LearnRequest
+from festinger.memory.model import Scope
 from festinger.store.pool import Store
 from festinger.store.queries import Query
 
-PLACE = Place(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT), session=SessionId("s1"))
+PLACE = Scope(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT), session=SessionId("s1"))
 
 
 class Counting:
@@ -36,9 +36,9 @@ class Counting:
 
 
 async def after(statements: int, *, believed: float, at_once: int = 1) -> Counting:
-    store, sizing = Counting(believed), Sizing()
+    store, sizing = Counting(believed), LookupCounter()
     for _ in range(statements // at_once):
-        await keep_sized(cast(Store, store), sizing, more=at_once)
+        await refresh_statistics(cast(Store, store), sizing, more=at_once)
     return store
 
 
@@ -61,18 +61,16 @@ async def test_a_server_that_knows_how_much_there_is_is_left_alone():
     assert (store.asked, store.looked) == (4, 0)
 
 
-@pytest.mark.parametrize(
-    ("believed", "far"), [(-1, True), (0, True), (24, True), (25, False), (1_000, False)]
-)
+@pytest.mark.parametrize(("believed", "far"), [(-1, True), (0, True), (24, True), (25, False), (1_000, False)])
 def test_half_of_what_must_be_there_is_near_enough(believed: float, far: bool):
-    assert is_far_off(FIRST, believed=believed) is far
+    assert is_underestimate(FIRST, believed=believed) is far
 
 
 async def test_whoever_learns_much_at_once_has_the_server_look(store: Store):
     mind = Mind(store)
     for part in ("red", "blue"):
-        await learn_many(mind.desk, PLACE, [Given(text=f"Box {number} is {part}") for number in range(FIRST)])
+        await learn_many(mind.deps, PLACE, [LearnRequest(text=f"Box {number} is {part}") for number in range(FIRST)])
 
     (found,) = await rows(store, "select reltuples from pg_class where oid = 'memory'::regclass")
     assert found["reltuples"] >= FIRST
-    assert mind.desk.sizing.looked_up == 2 * FIRST
+    assert mind.deps.sizing.looked_up == 2 * FIRST

@@ -1,21 +1,16 @@
 """A space that holds too much puts away what it holds most lightly, and can have it back."""
 
 import pytest
-from tests.jobs.desk import rows, run_sql
+from tests.jobs.deps import rows, run_sql
 from tests.memory.remembering import Mind, events, known, texts
 
 from festinger.ids import MAIN_SPACE
-from festinger.memory.health import shrink
+from festinger.memory.health import archive_excess
 from festinger.memory.model import Status
 from festinger.memory.undo import undo
 from festinger.store.pool import Store
 
-TEXTS = [
-    "The mill grinds on Tuesdays",
-    "The ferry leaves at nine",
-    "The harbour opens at dawn",
-    "The pier is closed",
-]
+TEXTS = ["The mill grinds on Tuesdays", "The ferry leaves at nine", "The harbour opens at dawn", "The pier is closed"]
 
 
 async def filled(mind: Mind) -> None:
@@ -32,7 +27,7 @@ async def test_the_lightest_then_the_least_believed_are_put_away(store: Store):
     mind = Mind(store, max_active=2)
     await filled(mind)
 
-    gone = await shrink(mind.desk, MAIN_SPACE)
+    gone = await archive_excess(mind.deps, MAIN_SPACE)
 
     assert len(gone) == 2
     assert set(await texts(store)) == {TEXTS[2], TEXTS[3]}
@@ -45,10 +40,10 @@ async def test_the_lightest_then_the_least_believed_are_put_away(store: Store):
 async def test_what_was_put_away_comes_back_by_undoing(store: Store):
     mind = Mind(store, max_active=3)
     await filled(mind)
-    (gone,) = await shrink(mind.desk, MAIN_SPACE)
+    (gone,) = await archive_excess(mind.deps, MAIN_SPACE)
     (change,) = await rows(store, "select id from memory_change where op = 'archive'")
 
-    await undo(mind.desk, MAIN_SPACE, change["id"], by="person:owner")
+    await undo(mind.deps, MAIN_SPACE, change["id"], by="person:owner")
 
     assert (await mind.memory(gone)).status is Status.ACTIVE
 
@@ -59,5 +54,5 @@ async def test_a_space_within_its_limit_keeps_everything(store: Store, most: int
     mind = Mind(store, max_active=most)
     await filled(mind)
 
-    assert await shrink(mind.desk, MAIN_SPACE) == []
+    assert await archive_excess(mind.deps, MAIN_SPACE) == []
     assert len(await texts(store)) == 4

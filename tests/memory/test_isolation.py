@@ -6,7 +6,7 @@ from tests.memory.remembering import Mind, known, memories, now, says
 from festinger.errors import NotFound
 from festinger.ids import SpaceId
 from festinger.memory.learn.decision import Action
-from festinger.memory.query import page
+from festinger.memory.query import page_memories
 from festinger.store.pool import Store
 from festinger.store.repositories.spaces import create_space
 
@@ -52,8 +52,8 @@ async def test_an_agent_sees_its_own_and_the_shared_ones(store: Store):
     own = await mind.learn("Ann keeps bees", agent="a")
 
     assert (confirmed.action, known(confirmed)) == (Action.CONFIRMED, known(shared))
-    assert [m.id for m in await page(mind.desk, mind.place(agent="a"))] == [known(own), known(shared)]
-    assert [m.id for m in await page(mind.desk, mind.place(agent="b"))] == [known(shared)]
+    assert [m.id for m in await page_memories(mind.deps, mind.place(agent="a"))] == [known(own), known(shared)]
+    assert [m.id for m in await page_memories(mind.deps, mind.place(agent="b"))] == [known(shared)]
 
 
 @pytest.mark.requirement("M-24", "M-108")
@@ -76,5 +76,5 @@ async def test_nobody_derives_from_what_it_cannot_see(store: Store):
     with pytest.raises(NotFound):
         await mind.learn("So they sleep badly", agent="b", derived_from=(known(private),))
     with pytest.raises(NotFound):
-        await mind.learn("So they sleep badly", derived_from=(mind.desk.new_memory_id(),))
+        await mind.learn("So they sleep badly", derived_from=(mind.deps.new_memory_id(),))
     assert len(await memories(store)) == 1

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.memory.remembering import REFERENCE, Mind, NearEmbedder, bundled, known, memories, now, says, texts
 
 from festinger.errors import ProviderDown
@@ -12,7 +12,7 @@ from festinger.judge.model import Judgement
 from festinger.llm.model import Model
 from festinger.llm.providers.scripted import scripted_model
 from festinger.memory.edit import edit
-from festinger.memory.late_judgements import embed_missing, judge_pairs, recheck
+from festinger.memory.late_judgements import embed_missing_memories, judge_pairs, recheck_memory
 from festinger.memory.learn.decision import Action
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.store import EMBED
@@ -62,8 +62,8 @@ async def test_a_late_word_is_carried_out_as_at_learning(
     mind.judges.later = verdict
     new = (await memories(store))[1]
 
-    await judge_pairs(mind.desk, MAIN_SPACE, new.id)
-    assert await judge_pairs(mind.desk, MAIN_SPACE, new.id) is None
+    await judge_pairs(mind.deps, MAIN_SPACE, new.id)
+    assert await judge_pairs(mind.deps, MAIN_SPACE, new.id) is None
 
     assert await texts(store) == active
     assert [memory for memory in await memories(store) if memory.pending] == []
@@ -76,7 +76,7 @@ async def test_what_the_model_cannot_tell_either_goes_on_waiting(store: Store):
     mind.judges.later = says("unsure", 0.5)
     new = (await memories(store))[1]
 
-    await judge_pairs(mind.desk, MAIN_SPACE, new.id)
+    await judge_pairs(mind.deps, MAIN_SPACE, new.id)
 
     assert (await mind.memory(new.id)).pending
     (row,) = await rows(store, "select final, judge from judgement")
@@ -102,7 +102,7 @@ async def test_a_merge_moves_sightings_adds_weights_and_can_be_undone(store: Sto
     mind.judges.later = says("same", 0.9)
     old, new = await memories(store)
 
-    done = await judge_pairs(mind.desk, MAIN_SPACE, new.id)
+    done = await judge_pairs(mind.deps, MAIN_SPACE, new.id)
 
     assert done is not None
     assert done.change is not None
@@ -110,7 +110,7 @@ async def test_a_merge_moves_sightings_adds_weights_and_can_be_undone(store: Sto
     assert (gone.status, gone.superseded_by) == (Status.MERGED, kept.id)
     assert (kept.content, kept.cause_count, kept.confirmation_count) == (OLD, 2, 1)
     assert len(await rows(store, "select 1 from memory_sighting where memory_id = %(id)s", id=old.id)) == 2
-    await undo(mind.desk, MAIN_SPACE, done.change, by="ada")
+    await undo(mind.deps, MAIN_SPACE, done.change, by="ada")
     assert await texts(store) == [OLD, NEW]
     parted = await mind.memory(old.id)
     assert (parted.cause_count, parted.confirmation_count, parted.weight) == (1, 0, old.weight)
@@ -142,11 +142,11 @@ async def test_a_late_vector_is_made_and_its_twin_found(store: Store):
     assert len(await texts(store)) == 2
 
     mind.near.fault = None
-    assert await embed_missing(mind.desk, MAIN_SPACE) == 2
+    assert await embed_missing_memories(mind.deps, MAIN_SPACE) == 2
 
     assert await texts(store) == [OLD]
     assert await texts(store, "merged") == [NEW]
-    assert await embed_missing(mind.desk, MAIN_SPACE) == 0
+    assert await embed_missing_memories(mind.deps, MAIN_SPACE) == 0
 
 
 @pytest.mark.requirement("M-33", "M-34")
@@ -156,17 +156,13 @@ async def test_an_edit_is_looked_at_again(store: Store):
     wrong = await mind.learn("The kettle is on floor 9")
     wrong_now = await mind.memory(wrong)
 
-    edited = await edit(
-        mind.desk, MAIN_SPACE, known(twin), "The scanner is near the door", by="ada", version=1
-    )
-    await recheck(mind.desk, MAIN_SPACE, known(twin))
+    edited = await edit(mind.deps, MAIN_SPACE, known(twin), "The scanner is near the door", by="ada", version=1)
+    await recheck_memory(mind.deps, MAIN_SPACE, known(twin))
 
     assert edited.memory.content == "The scanner is near the door"
     assert edited.memory.version == 2
     assert wrong_now.content == "The kettle is on floor 9"
-    [vector] = await rows(
-        store, "select text_hash from memory_vector where memory_id = %(id)s", id=known(twin)
-    )
+    [vector] = await rows(store, "select text_hash from memory_vector where memory_id = %(id)s", id=known(twin))
     assert bytes(vector["text_hash"]) == text_hash(edited.memory.content)
 
 
@@ -192,7 +188,7 @@ async def test_a_drunk_judge_merges_and_retires_nothing(store: Store):
     await mind.learn(OLD)
     learned = await mind.learn(NEW)
 
-    await judge_pairs(mind.desk, MAIN_SPACE, known(learned))
+    await judge_pairs(mind.deps, MAIN_SPACE, known(learned))
 
     assert await texts(store) == [OLD, NEW]
     assert (await mind.memory(learned)).pending

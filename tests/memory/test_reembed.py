@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.memory.remembering import REFERENCE, Mind, NearEmbedder, known, says, texts
 
 from festinger.errors import BadInput
 from festinger.ids import MAIN_SPACE
 from festinger.memory.learn.decision import Action
-from festinger.memory.reembed import drop_vectors, models_of, progress, reembed
+from festinger.memory.reembed import count_by_model, drop_vectors, measure_progress, reembed
 from festinger.store.pool import Store
 
 OLD, NEW = "scripted:near", "scripted:newer"
@@ -29,17 +29,17 @@ async def test_memories_of_another_model_are_counted_and_made_again(store: Store
     for number in range(5):
         await mind.learn(f"Depot {number} keeps pallet {number * 7}")
     mind.embedder = other_model()
-    assert str(await progress(mind.desk, MAIN_SPACE)) == "re-embedded 0 of 5"
+    assert str(await measure_progress(mind.deps, MAIN_SPACE)) == "re-embedded 0 of 5"
     told: list[tuple[int, int]] = []
 
     async def note(done: int, total: int) -> None:
         told.append((done, total))
 
-    assert await reembed(mind.desk, MAIN_SPACE, report=note) == 5
+    assert await reembed(mind.deps, MAIN_SPACE, report=note) == 5
 
     assert told[-1] == (5, 5)
-    assert await models_of(mind.desk, MAIN_SPACE) == {OLD: 5, NEW: 5}
-    assert await reembed(mind.desk, MAIN_SPACE, report=report) == 0
+    assert await count_by_model(mind.deps, MAIN_SPACE) == {OLD: 5, NEW: 5}
+    assert await reembed(mind.deps, MAIN_SPACE, report=report) == 0
 
 
 async def test_vectors_of_other_words_count_as_missing(store: Store):
@@ -47,10 +47,10 @@ async def test_vectors_of_other_words_count_as_missing(store: Store):
     learned = await mind.learn("The mill grinds on Tuesdays")
     await rows(store, "update memory set content = 'The mill rests on Tuesdays' returning id")
 
-    assert (await progress(mind.desk, MAIN_SPACE)).left == 1
-    await reembed(mind.desk, MAIN_SPACE, report=report)
+    assert (await measure_progress(mind.deps, MAIN_SPACE)).left == 1
+    await reembed(mind.deps, MAIN_SPACE, report=report)
 
-    assert (await progress(mind.desk, MAIN_SPACE)).left == 0
+    assert (await measure_progress(mind.deps, MAIN_SPACE)).left == 0
     assert (await mind.memory(learned)).content == "The mill rests on Tuesdays"
 
 
@@ -60,14 +60,12 @@ async def test_the_heaviest_of_a_day_come_first(store: Store):
     heavy = await mind.learn("Depot 2 keeps pallet 14")
     newest = await mind.learn("Depot 3 keeps pallet 21")
     await rows(
-        store,
-        "update memory set weight_alpha = 9, weight_beta = 1 where id = %(id)s returning id",
-        id=known(heavy),
+        store, "update memory set weight_alpha = 9, weight_beta = 1 where id = %(id)s returning id", id=known(heavy)
     )
     newer = other_model()
     mind.embedder = newer
 
-    await reembed(mind.desk, MAIN_SPACE, report=report)
+    await reembed(mind.deps, MAIN_SPACE, report=report)
 
     first = newer.asked[0][1]
     wanted = [(await mind.memory(each)).content for each in (heavy, newest, light)]
@@ -105,7 +103,7 @@ async def test_twins_that_were_learnt_meanwhile_are_found_afterwards(store: Stor
     assert (await mind.learn(other, session="s2")).action is Action.STORED
     mind.judges.told = says("same", 0.95)
 
-    await reembed(mind.desk, MAIN_SPACE, report=report)
+    await reembed(mind.deps, MAIN_SPACE, report=report)
 
     assert len(await texts(store)) == 1
     assert len(await texts(store, "merged")) == 1
@@ -115,13 +113,13 @@ async def test_vectors_of_a_former_model_can_be_dropped_and_those_of_the_present
     mind = Mind(store)
     await mind.learn("The mill grinds on Tuesdays")
     mind.embedder = other_model()
-    await reembed(mind.desk, MAIN_SPACE, report=report)
+    await reembed(mind.deps, MAIN_SPACE, report=report)
 
-    assert await drop_vectors(mind.desk, MAIN_SPACE, OLD) == 1
+    assert await drop_vectors(mind.deps, MAIN_SPACE, OLD) == 1
     with pytest.raises(BadInput, match="embeds now"):
-        await drop_vectors(mind.desk, MAIN_SPACE, NEW)
+        await drop_vectors(mind.deps, MAIN_SPACE, NEW)
 
-    assert await models_of(mind.desk, MAIN_SPACE) == {NEW: 1}
+    assert await count_by_model(mind.deps, MAIN_SPACE) == {NEW: 1}
 
 
 async def test_going_back_needs_no_work_while_the_old_vectors_are_there(store: Store):
@@ -129,7 +127,7 @@ async def test_going_back_needs_no_work_while_the_old_vectors_are_there(store: S
     await mind.learn("The mill grinds on Tuesdays")
     first = mind.embedder
     mind.embedder = other_model()
-    await reembed(mind.desk, MAIN_SPACE, report=report)
+    await reembed(mind.deps, MAIN_SPACE, report=report)
     mind.embedder = first
 
-    assert (await progress(mind.desk, MAIN_SPACE)).left == 0
+    assert (await measure_progress(mind.deps, MAIN_SPACE)).left == 0

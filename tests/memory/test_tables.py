@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.jobs.desk import rows, run_sql
+from tests.jobs.deps import rows, run_sql
 from tests.memory.remembering import Mind, known
 
 from festinger.errors import Refused
@@ -55,12 +55,7 @@ async def test_a_memory_begins_as_the_table_says(store: Store):
     learned = await mind.learn("Ann keeps bees", event_time=mind.hands.now)
 
     (row,) = await rows(store, "select * from memory")
-    assert (row["confidence"], row["weight_alpha"], row["weight_beta"], row["cause_count"]) == (
-        0.5,
-        1.0,
-        4.0,
-        1,
-    )
+    assert (row["confidence"], row["weight_alpha"], row["weight_beta"], row["cause_count"]) == (0.5, 1.0, 4.0, 1)
     assert (row["version"], row["pending"], row["source_tag"]) == (1, False, "external_user")
     assert row["event_day"] == mind.hands.now.date()
     assert "'bee':" in row["content_tsv"]
@@ -68,11 +63,7 @@ async def test_a_memory_begins_as_the_table_says(store: Store):
     assert (vector["purpose"], vector["model"], vector["dims"]) == ("store", "scripted:near", 64)
     assert vector["is_bare"]
     (sighting,) = await rows(store, "select id, memory_id, counted, wording from memory_sighting")
-    assert (sighting["id"], sighting["memory_id"], sighting["counted"]) == (
-        known(learned),
-        known(learned),
-        True,
-    )
+    assert (sighting["id"], sighting["memory_id"], sighting["counted"]) == (known(learned), known(learned), True)
     (options,) = await rows(store, "select reloptions from pg_class where relname = 'memory'")
     assert options["reloptions"] == ["fillfactor=75"]
 
@@ -84,9 +75,7 @@ def test_there_is_one_way_in():
         for path in SOURCES.rglob("*.sql")
         for name in re.findall(r"insert\s+into\s+(memory)\b(?!_)", path.read_text(), re.IGNORECASE)
     ]
-    callers = [
-        path.relative_to(SOURCES) for path in SOURCES.rglob("*.py") if 'Q["put_memory"]' in path.read_text()
-    ]
+    callers = [path.relative_to(SOURCES) for path in SOURCES.rglob("*.py") if 'Q["put_memory"]' in path.read_text()]
 
     assert statements == [(Path("memory/queries.sql"), "memory")]
     assert callers == [Path("memory/learn/store.py")]

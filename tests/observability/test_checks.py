@@ -2,24 +2,24 @@
 
 import pytest
 
-from festinger.observability.checks import Check, Severity, fail, ok, warn, worst
+from festinger.observability.checks import Check, CheckSeverity, failed_check, ok_check, warning_check, worst_severity
 
-FINE = ok("disk", "Plenty of space.", free_mb=9000)
-LOW = warn("disk", "Little space.", "Make room.", free_mb=700)
-GONE = fail("store", "No answer.", "Start it.")
+FINE = ok_check("disk", "Plenty of space.", free_mb=9000)
+LOW = warning_check("disk", "Little space.", "Make room.", free_mb=700)
+GONE = failed_check("store", "No answer.", "Start it.")
 
 
 @pytest.mark.parametrize(
     ("checks", "severity"),
     [
-        ([], Severity.OK),
-        ([FINE], Severity.OK),
-        ([LOW, FINE], Severity.WARN),
-        ([LOW, GONE, FINE], Severity.FAIL),
+        ([], CheckSeverity.OK),
+        ([FINE], CheckSeverity.OK),
+        ([LOW, FINE], CheckSeverity.WARN),
+        ([LOW, GONE, FINE], CheckSeverity.FAIL),
     ],
 )
-def test_a_list_is_as_bad_as_its_worst_check(checks: list[Check], severity: Severity):
-    assert worst(checks) is severity
+def test_a_list_is_as_bad_as_its_worst_check(checks: list[Check], severity: CheckSeverity):
+    assert worst_severity(checks) is severity
 
 
 def test_a_check_is_data_that_every_door_shows_alike():

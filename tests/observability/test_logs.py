@@ -13,7 +13,7 @@ import structlog
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from festinger.observability.logs import Rules, configure, leave_to_the_program
+from festinger.observability.logs import LogRules, configure_logging, use_host_logging
 from festinger.observability.metrics import DROPPED
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -40,7 +40,7 @@ def _own_log() -> Iterator[None]:
 
 
 def start(style: str = "json", *, content: bool = False, level: str = "info") -> Any:
-    configure(level=level, style=style, content=content, redact=redact, clock=lambda: MONDAY)
+    configure_logging(level=level, style=style, content=content, redact=redact, clock=lambda: MONDAY)
     return structlog.get_logger(room="store")
 
 
@@ -124,8 +124,7 @@ def failing(log: Any, words: str) -> None:
 
 @pytest.mark.requirement("X-95")
 @pytest.mark.parametrize(
-    "field",
-    ["password", "api_key", "apikey", "Authorization", "client_secret", "cookie", "token", "auth_token"],
+    "field", ["password", "api_key", "apikey", "Authorization", "client_secret", "cookie", "token", "auth_token"]
 )
 def test_a_field_named_like_a_secret_is_never_written(capsys: Capture, field: str):
     start().info("called", **{field: "plain-word"})
@@ -236,7 +235,7 @@ def test_a_line_that_cannot_be_written_is_counted_and_harms_nobody(monkeypatch: 
 def test_fields_that_nest_without_end_are_cut_off():
     loop: dict[str, Any] = {}
     loop["loop"] = loop
-    rules = Rules(redact=redact, content=False, one_line=True)
+    rules = LogRules(redact=redact, content=False, one_line=True)
 
     assert "{...}" in str(rules.allowed("loop", loop))
 
@@ -246,7 +245,7 @@ def test_inside_somebodys_program_lines_go_to_its_own_logging_and_not_to_stdout(
     capsys: Capture, caplog: pytest.LogCaptureFixture
 ):
     structlog.reset_defaults()
-    leave_to_the_program(redact=lambda text: text.replace("sk-secret", "[redacted]"), clock=lambda: MONDAY)
+    use_host_logging(redact=lambda text: text.replace("sk-secret", "[redacted]"), clock=lambda: MONDAY)
 
     with caplog.at_level(logging.WARNING, logger="festinger"):
         structlog.get_logger().debug("looked")
@@ -262,6 +261,6 @@ def test_a_program_that_has_set_structlog_up_is_left_alone():
     start()
     before = structlog.get_config()
 
-    leave_to_the_program(redact=str)
+    use_host_logging(redact=str)
 
     assert structlog.get_config() == before

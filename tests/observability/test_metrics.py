@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from festinger.observability.metrics import LISTED, REGISTRY, SECONDS, Metric, exposition
+from festinger.observability.metrics import LISTED, REGISTRY, SECONDS, MetricInfo, render_metrics
 from festinger.observability.pages import metrics_page
 
 ROOT = Path(__file__).parents[2]
@@ -36,24 +36,11 @@ AS_SPECIFIED = {
 
 UNITS = {"total", "seconds", "bytes", "usd", "count", "connections", "requests", "ratio", "tokens"}
 
-USER_TEXT = {
-    "text",
-    "query",
-    "cue",
-    "user",
-    "agent",
-    "session",
-    "url",
-    "path",
-    "message",
-    "error",
-    "model",
-    "space",
-}
+USER_TEXT = {"text", "query", "cue", "user", "agent", "session", "url", "path", "message", "error", "model", "space"}
 
 
 @pytest.mark.parametrize("metric", LISTED, ids=lambda metric: metric.name)
-def test_a_metric_is_named_by_room_noun_and_unit(metric: Metric):
+def test_a_metric_is_named_by_room_noun_and_unit(metric: MetricInfo):
     if metric.name in OF_ALL_ROOMS | AS_SPECIFIED:
         return
     named = re.fullmatch(r"festinger_([a-z]+)_([a-z_]+)_([a-z]+)", metric.name)
@@ -64,15 +51,13 @@ def test_a_metric_is_named_by_room_noun_and_unit(metric: Metric):
 
 
 @pytest.mark.parametrize("metric", LISTED, ids=lambda metric: metric.name)
-def test_no_label_takes_text_of_a_user(metric: Metric):
+def test_no_label_takes_text_of_a_user(metric: MetricInfo):
     assert not USER_TEXT & set(metric.labels)
     assert metric.meaning.endswith(".")
 
 
 def test_the_list_is_all_that_is_registered():
-    assert {metric.name.removesuffix("_total") for metric in LISTED} == {
-        one.name for one in REGISTRY.collect()
-    }
+    assert {metric.name.removesuffix("_total") for metric in LISTED} == {one.name for one in REGISTRY.collect()}
     assert len({metric.name for metric in LISTED}) == len(LISTED)
 
 
@@ -82,7 +67,7 @@ def test_histograms_reach_from_a_millisecond_to_ten_seconds():
 
 
 def test_all_metrics_are_shown_under_their_scraped_names():
-    shown = exposition().decode()
+    shown = render_metrics().decode()
 
     for metric in LISTED:
         assert f"# TYPE {metric.scraped_name} {metric.kind}" in shown

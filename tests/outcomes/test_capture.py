@@ -5,15 +5,15 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.memory.remembering import events
 from tests.outcomes.watching import Watched
 
-from festinger.events.event import Event, Happening
+from festinger.events.event import Event, NewEvent
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, EventId, MemoryId, Origin, SessionId, TraceId
-from festinger.outcomes.capture import CAPTURED, Reply, inferred_of, observe_reply, overhear
+from festinger.outcomes.capture import CAPTURED, ReplyInput, infer_from_exchange, inferred_edge_outcomes, observe_reply
 from festinger.store.pool import Store
-from festinger.store.repositories.exchanges import StoredExchange, Words, write_exchanges
+from festinger.store.repositories.exchanges import ExchangeMessage, StoredExchange, write_exchanges
 
 
 class Chat:
@@ -34,9 +34,7 @@ class Chat:
         self.number += 1
         now = self.watched.mind.forward()
         request, recollection = f"req {self.session} {self.number}", uuid4() if notes else None
-        said = (
-            self._words("user", Origin.PERSON, person) if person else self._words("tool", Origin.TOOL, "ok")
-        )
+        said = self._words("user", Origin.PERSON, person) if person else self._words("tool", Origin.TOOL, "ok")
         exchange = StoredExchange(
             id=uuid4(),
             session=self.session,
@@ -53,25 +51,24 @@ class Chat:
             tokens_written=None,
             recollection=recollection,
         )
-        desk = self.watched.desk
-        async with desk.store.transaction() as transaction:
+        deps = self.watched.deps
+        async with deps.store.transaction() as transaction:
             await write_exchanges(transaction, MAIN_SPACE, [exchange])
             if recollection is not None:
-                await desk.outbox.emit_all(
+                await deps.outbox.emit_all(
                     transaction, [self._injected(recollection, request, notes)], space=MAIN_SPACE
                 )
-        async with desk.store.transaction() as transaction:
-            await overhear(desk, transaction, self._captured(request))
+        async with deps.store.transaction() as transaction:
+            await infer_from_exchange(deps, transaction, self._captured(request))
 
-    def _words(self, role: str, origin: Origin, text: str) -> Words:
-        return Words(id=uuid4(), role=role, origin=origin, text=text)
+    def _words(self, role: str, origin: Origin, text: str) -> ExchangeMessage:
+        return ExchangeMessage(id=uuid4(), role=role, origin=origin, text=text)
 
-    def _injected(self, recollection: UUID, request: str, notes: Sequence[MemoryId | str]) -> Happening:
+    def _injected(self, recollection: UUID, request: str, notes: Sequence[MemoryId | str]) -> NewEvent:
         listed = [
-            {"kind": "memory" if isinstance(note, UUID) else "edge", "id": str(note), "version": 1}
-            for note in notes
+            {"kind": "memory" if isinstance(note, UUID) else "edge", "id": str(note), "version": 1} for note in notes
         ]
-        return Happening(
+        return NewEvent(
             name="recollection_injected",
             subject=f"session:{self.session}",
             payload={
@@ -114,9 +111,7 @@ async def test_what_a_reply_takes_from_a_note_is_inferred_and_weighs_little(stor
     used, idle = await watched.memories(2)
     chat = Chat(watched)
 
-    await chat.exchange(
-        "The harbour office of Lisgate opens at 0730.", person="When can I come?", notes=[used, idle]
-    )
+    await chat.exchange("The harbour office of Lisgate opens at 0730.", person="When can I come?", notes=[used, idle])
 
     assert await chat.outcomes(used) == [("acted", "inferred", True)]
     assert await chat.outcomes(idle) == []
@@ -175,9 +170,7 @@ async def test_an_edge_that_was_shown_is_read_too(store: Store) -> None:
     watched = Watched(store)
     chat = Chat(watched)
 
-    await chat.exchange(
-        "gnommoweb is a repo of theirs.", person="What is it?", notes=["gnommoweb [type] repo"]
-    )
+    await chat.exchange("gnommoweb is a repo of theirs.", person="What is it?", notes=["gnommoweb [type] repo"])
 
     [told] = await events(store, "outcome_inferred")
     assert (told["payload"]["note"], told["payload"]["outcome"]) == ("gnommoweb [type] repo", "acted")
@@ -200,10 +193,10 @@ async def test_a_program_hands_in_its_own_reply(store: Store) -> None:
     await watched.hooks().on_surfaced([one, two], "recall", recall=recall)
 
     seen = await observe_reply(
-        watched.desk,
+        watched.deps,
         watched.inferring(),
         recall,
-        Reply(text="Lisgate's harbour office opens at 0730.", request="When?"),
+        ReplyInput(text="Lisgate's harbour office opens at 0730.", request="When?"),
     )
 
     assert {id_: each.outcome for id_, each in seen.effects.items()} == {str(one): "acted"}
@@ -224,7 +217,7 @@ async def test_an_edge_has_one_outcome_a_turn_and_the_second_look_stands_in_its_
     assert told == ["acted", "contradicted"]
     requests = await rows(store, "select trace_id from event where name = 'outcome_inferred'")
     assert {row["trace_id"] for row in requests} == {"req chat 1"}
-    assert await inferred_of(store, MAIN_SPACE, "req chat 1") == {"gnommoweb [type] repo": "contradicted"}
+    assert await inferred_edge_outcomes(store, MAIN_SPACE, "req chat 1") == {"gnommoweb [type] repo": "contradicted"}
 
 
 @pytest.mark.requirement("P-46")
@@ -245,9 +238,7 @@ async def test_a_memory_and_an_edge_share_what_both_could_have_brought(store: St
 
 
 @pytest.mark.requirement("P-46")
-async def test_what_is_told_outright_of_the_same_turn_stands_in_the_place_of_what_was_read(
-    store: Store,
-) -> None:
+async def test_what_is_told_outright_of_the_same_turn_stands_in_the_place_of_what_was_read(store: Store) -> None:
     watched = Watched(store)
     one = await watched.memory()
     chat = Chat(watched)

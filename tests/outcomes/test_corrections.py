@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.outcomes.corrections import restated, without_cue
-from festinger.outcomes.inference import Turn, TurnNote, infer
+from festinger.outcomes.corrections import strip_correction_cue, substitute_value
+from festinger.outcomes.inference import TurnInferenceInput, TurnNote, infer_outcomes
 
 TEAL = "Rana's favourite colour is teal."
 CITY = "Anna lives in Port Louis."
@@ -22,7 +22,7 @@ CITY = "Anna lives in Port Louis."
     ],
 )
 def test_a_cue_before_a_statement_is_no_part_of_it(said: str, left: str) -> None:
-    assert without_cue(said) == left
+    assert strip_correction_cue(said) == left
 
 
 @pytest.mark.parametrize(
@@ -35,15 +35,13 @@ def test_a_cue_before_a_statement_is_no_part_of_it(said: str, left: str) -> None
         ("Uploads are often slow in the evening, so wait.", "No, it is fast.", None),
     ],
 )
-def test_a_value_named_instead_goes_where_the_old_one_stood(
-    note: str, message: str, text: str | None
-) -> None:
-    assert restated(note, message) == text
+def test_a_value_named_instead_goes_where_the_old_one_stood(note: str, message: str, text: str | None) -> None:
+    assert substitute_value(note, message) == text
 
 
 @given(value=st.from_regex(r"[a-z]{3,12}( [a-z]{3,12})?", fullmatch=True))
 def test_whatever_is_named_instead_the_rest_of_the_note_stays(value: str) -> None:
-    told = restated(TEAL, f"No, it is {value}.")
+    told = substitute_value(TEAL, f"No, it is {value}.")
 
     assert told is not None
     assert told.startswith("Rana's favourite colour is ")
@@ -51,8 +49,8 @@ def test_whatever_is_named_instead_the_rest_of_the_note_stays(value: str) -> Non
 
 
 def _said(next_message: str) -> object:
-    turn = Turn(notes=(TurnNote(id="n", text=TEAL),), reply=TEAL, next_message=next_message)
-    [found] = infer(turn)
+    turn = TurnInferenceInput(notes=(TurnNote(id="n", text=TEAL),), reply=TEAL, next_message=next_message)
+    [found] = infer_outcomes(turn)
     assert found.outcome == "contradicted"
     return found.evidence.get("said")
 
@@ -61,15 +59,13 @@ def _said(next_message: str) -> object:
 def test_a_correction_carries_what_was_said_in_the_place_of_the_note() -> None:
     assert _said("No, it is crimson.") == "Rana's favourite colour is crimson."
     assert _said("Actually, Rana's favourite colour is crimson.") == "Rana's favourite colour is crimson."
-    assert (
-        _said("That is wrong. Rana's favourite colour is crimson.") == "Rana's favourite colour is crimson."
-    )
+    assert _said("That is wrong. Rana's favourite colour is crimson.") == "Rana's favourite colour is crimson."
 
 
 @pytest.mark.requirement("O-48")
 def test_what_only_the_reply_says_otherwise_is_nobody_s_word() -> None:
-    turn = Turn(notes=(TurnNote(id="n", text=TEAL),), reply="Rana's favourite colour is crimson.")
+    turn = TurnInferenceInput(notes=(TurnNote(id="n", text=TEAL),), reply="Rana's favourite colour is crimson.")
 
-    [found] = infer(turn)
+    [found] = infer_outcomes(turn)
 
     assert (found.outcome, "said" in found.evidence) == ("contradicted", False)

@@ -20,7 +20,5 @@ from festinger.outcomes.effects import prediction_error
         ({"s": "same"}, {"s": "same"}, 0.0),
     ],
 )
-def test_the_error_is_the_mean_over_every_key(
-    predicted: dict[str, Any], actual: dict[str, Any], error: float
-) -> None:
+def test_the_error_is_the_mean_over_every_key(predicted: dict[str, Any], actual: dict[str, Any], error: float) -> None:
     assert prediction_error(predicted, actual) == pytest.approx(error, abs=1e-12)

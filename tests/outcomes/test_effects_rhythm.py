@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.outcomes.effects import PERIODS, Cycle, Rhythm, decay, pressure, strength, swing
+from festinger.outcomes.effects import (
+    PERIODS,
+    Cycle,
+    Rhythm,
+    compute_strength,
+    cycle_score,
+    decay_score,
+    pressure_score,
+)
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -31,12 +39,12 @@ DECAYS = [
 def test_decay_has_the_reference_values(days: float, rate: float, confidence: float, value: float) -> None:
     rhythm = Rhythm(last_touched=EPOCH, decay_rate=rate)
 
-    assert decay(rhythm, now=EPOCH + days * DAY, confidence=confidence) == pytest.approx(value, abs=1e-12)
+    assert decay_score(rhythm, now=EPOCH + days * DAY, confidence=confidence) == pytest.approx(value, abs=1e-12)
 
 
 @pytest.mark.requirement("O-12")
 def test_the_sign_of_the_base_is_kept() -> None:
-    assert decay(Rhythm(last_touched=EPOCH, base_score=-2.0), now=EPOCH + DAY) == -2.0
+    assert decay_score(Rhythm(last_touched=EPOCH, base_score=-2.0), now=EPOCH + DAY) == -2.0
 
 
 @pytest.mark.requirement("O-13")
@@ -44,7 +52,7 @@ def test_a_yearly_cycle_comes_round() -> None:
     year = (Cycle(period_s=PERIODS["year"], amplitude=5.0),)
     seconds = {0: 5.0, 31_536_000: 5.0, 15_768_000: -5.0, 2_592_000: 4.347946946733055}
 
-    found = {at: swing(year, EPOCH + timedelta(seconds=at)) for at in seconds}
+    found = {at: cycle_score(year, EPOCH + timedelta(seconds=at)) for at in seconds}
 
     assert found == pytest.approx(seconds, abs=1e-12)
 
@@ -58,8 +66,8 @@ def test_the_named_periods_have_their_lengths() -> None:
 def test_pressure_builds_from_the_moment_it_was_resolved() -> None:
     rhythm = Rhythm(last_touched=EPOCH, pressure_rate=0.1, pressure_resolved_at=EPOCH + 10 * DAY)
 
-    assert pressure(rhythm, EPOCH + 40 * DAY) == pytest.approx(3.0)
-    assert pressure(rhythm, EPOCH) == 0.0
+    assert pressure_score(rhythm, EPOCH + 40 * DAY) == pytest.approx(3.0)
+    assert pressure_score(rhythm, EPOCH) == 0.0
 
 
 @pytest.mark.requirement("O-15")
@@ -67,7 +75,7 @@ def test_strength_is_the_sum_of_its_parts() -> None:
     rhythm = Rhythm(last_touched=EPOCH, pressure_rate=0.1, pressure_resolved_at=EPOCH)
     year = (Cycle(period_s=PERIODS["year"], amplitude=5.0),)
 
-    assert strength(rhythm, year, now=EPOCH + 30 * DAY) == pytest.approx(8.059632048524653, abs=1e-12)
+    assert compute_strength(rhythm, year, now=EPOCH + 30 * DAY) == pytest.approx(8.059632048524653, abs=1e-12)
 
 
 @pytest.mark.requirement("O-15")
@@ -75,14 +83,14 @@ def test_a_stored_time_that_lies_ahead_counts_as_now() -> None:
     ahead = Rhythm(last_touched=EPOCH + 5 * DAY, pressure_rate=1.0, pressure_resolved_at=EPOCH + 5 * DAY)
     now = Rhythm(last_touched=EPOCH, pressure_rate=1.0, pressure_resolved_at=EPOCH)
 
-    assert strength(ahead, now=EPOCH) == strength(now, now=EPOCH)
+    assert compute_strength(ahead, now=EPOCH) == compute_strength(now, now=EPOCH)
 
 
 @pytest.mark.requirement("O-12")
 @given(st.floats(0, 20_000), st.floats(0, 20_000), st.floats(0, 1))
 def test_strength_never_rises_by_waiting(days: float, more: float, confidence: float) -> None:
     rhythm = Rhythm(last_touched=EPOCH)
-    sooner = decay(rhythm, now=EPOCH + days * DAY, confidence=confidence)
-    later = decay(rhythm, now=EPOCH + (days + more) * DAY, confidence=confidence)
+    sooner = decay_score(rhythm, now=EPOCH + days * DAY, confidence=confidence)
+    later = decay_score(rhythm, now=EPOCH + (days + more) * DAY, confidence=confidence)
 
     assert later <= sooner

@@ -4,13 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from festinger.outcomes.effects import edge_of
-from festinger.outcomes.inference import Turn, TurnNote, infer, read_turn
-from festinger.world.model import Outcome
+from festinger.outcomes.effects import parse_edge
+from festinger.outcomes.inference import TurnInferenceInput, TurnNote, infer_outcomes, infer_turn
+from festinger.world.model import NoteOutcome
 
-LISGATE = TurnNote(
-    id="0197aaaa-0000-7000-8000-000000000001", text="The harbour office of Lisgate opens at 0730."
-)
+LISGATE = TurnNote(id="0197aaaa-0000-7000-8000-000000000001", text="The harbour office of Lisgate opens at 0730.")
 QUILLON = TurnNote(id="n2", text="Quillon Freight ships copper wire on Tuesdays.", subject="Quillon Freight")
 RANA = TurnNote(id="n3", text="Rana's favourite colour is teal.")
 
@@ -18,7 +16,7 @@ RANA = TurnNote(id="n3", text="Rana's favourite colour is teal.")
 def read(note: TurnNote = LISGATE, **turn: object) -> list[tuple[str, str, float]]:
     return [
         (each.note, each.outcome.value, round(each.q, 6))
-        for each in infer(Turn(notes=(note,), **turn))  # type: ignore[arg-type]
+        for each in infer_outcomes(TurnInferenceInput(notes=(note,), **turn))  # type: ignore[arg-type]
     ]
 
 
@@ -34,7 +32,7 @@ def test_what_the_person_said_already_is_no_trace_of_the_note() -> None:
     request = "Does the Lisgate harbour office open at 0730?"
 
     assert read(request=request, reply="Yes, the harbour office of Lisgate opens at 0730.") == []
-    assert read_turn(Turn(notes=(LISGATE,), request=request)).unreadable == (LISGATE.id,)
+    assert infer_turn(TurnInferenceInput(notes=(LISGATE,), request=request)).unreadable == (LISGATE.id,)
 
 
 @pytest.mark.requirement("O-46")
@@ -66,9 +64,7 @@ def test_one_own_word_is_use() -> None:
 
 @pytest.mark.requirement("O-47")
 def test_half_of_it_in_the_reasoning_is_use() -> None:
-    assert read(reasoning="Lisgate: harbour office, 0730.", reply="Come early.") == [
-        (LISGATE.id, "used", 0.5)
-    ]
+    assert read(reasoning="Lisgate: harbour office, 0730.", reply="Come early.") == [(LISGATE.id, "used", 0.5)]
     assert read(reasoning="Lisgate.", reply="Come early.") == []
 
 
@@ -102,9 +98,7 @@ def test_a_person_who_corrects_contradicts_what_the_reply_had_acted_on() -> None
         "Actually, Rana's favourite colour is crimson.",
         "That is wrong, Rana never had teal as favourite colour.",
     ):
-        assert read(RANA, request="Which paint?", reply=reply, next_message=correction) == [
-            ("n3", "contradicted", 0.8)
-        ]
+        assert read(RANA, request="Which paint?", reply=reply, next_message=correction) == [("n3", "contradicted", 0.8)]
 
 
 @pytest.mark.requirement("O-47")
@@ -117,10 +111,10 @@ def test_going_on_after_a_reply_corrects_nothing() -> None:
 
 @pytest.mark.requirement("O-45")
 def test_the_same_turn_reads_the_same() -> None:
-    turn = Turn(notes=(LISGATE, QUILLON, RANA), reply="Lisgate opens at 0730; teal is nice for Rana.")
+    turn = TurnInferenceInput(notes=(LISGATE, QUILLON, RANA), reply="Lisgate opens at 0730; teal is nice for Rana.")
 
-    assert infer(turn) == infer(turn)
-    assert [each.outcome for each in infer(turn)] == [Outcome.ACTED, Outcome.ACTED]
+    assert infer_outcomes(turn) == infer_outcomes(turn)
+    assert [each.outcome for each in infer_outcomes(turn)] == [NoteOutcome.ACTED, NoteOutcome.ACTED]
 
 
 @pytest.mark.requirement("O-36")
@@ -130,11 +124,11 @@ def test_the_note_whose_number_was_used_gets_the_credit() -> None:
         TurnNote(id=str(number), text=f"Depot {name} holds {number * 111} crates of tin.")
         for number, name in enumerate(("Arlo", "Brisk", "Conde", "Delft", "Ernst"), 1)
     )
-    found = read_turn(
-        Turn(notes=notes, request="What does the depot hold?", reply="Conde holds 333 crates of tin.")
+    found = infer_turn(
+        TurnInferenceInput(notes=notes, request="What does the depot hold?", reply="Conde holds 333 crates of tin.")
     )
 
-    assert [each.note for each in found.outcomes if each.outcome is Outcome.ACTED] == ["3"]
+    assert [each.note for each in found.outcomes if each.outcome is NoteOutcome.ACTED] == ["3"]
     assert found.credit["3"] >= 0.9
     assert sum(found.credit.values()) <= 1.0 + 1e-9
 
@@ -143,7 +137,7 @@ GNOMMOWEB = "gnommoweb [type] repo"
 
 
 def edge_note(id_: str) -> TurnNote:
-    edge = edge_of(id_)
+    edge = parse_edge(id_)
     assert edge is not None
     return TurnNote(id=id_, text=edge.sentence, subject=edge.concept, edge=edge)
 
@@ -152,25 +146,25 @@ def edge_note(id_: str) -> TurnNote:
 @pytest.mark.parametrize(
     ("turn", "outcome"),
     [
-        (Turn(notes=(), request="What is gnommoweb?", reply="gnommoweb is a wiki."), "contradicted"),
-        (Turn(notes=(), request="What is gnommoweb?", reply="gnommoweb is not a repo."), "contradicted"),
+        (TurnInferenceInput(notes=(), request="What is gnommoweb?", reply="gnommoweb is a wiki."), "contradicted"),
+        (TurnInferenceInput(notes=(), request="What is gnommoweb?", reply="gnommoweb is not a repo."), "contradicted"),
         (
-            Turn(
+            TurnInferenceInput(
                 notes=(), request="And gnommoweb?", reply="A repo.", next_message="No, gnommoweb is a wiki."
             ),
             "contradicted",
         ),
-        (Turn(notes=(), request="What is gnommoweb?", reply="gnommoweb is a repo."), "acted"),
-        (Turn(notes=(), request="Clone gnommoweb.", arguments=('{"from": "repo"}',)), "acted"),
-        (Turn(notes=(), request="What is gnommoweb?", reply="gnommoweb runs on hilbert."), None),
-        (Turn(notes=(), request="What is gnommoweb?", reply="dobby is a wiki."), None),
+        (TurnInferenceInput(notes=(), request="What is gnommoweb?", reply="gnommoweb is a repo."), "acted"),
+        (TurnInferenceInput(notes=(), request="Clone gnommoweb.", arguments=('{"from": "repo"}',)), "acted"),
+        (TurnInferenceInput(notes=(), request="What is gnommoweb?", reply="gnommoweb runs on hilbert."), None),
+        (TurnInferenceInput(notes=(), request="What is gnommoweb?", reply="dobby is a wiki."), None),
     ],
     ids=["another parent", "denied", "corrected", "said", "called", "another dimension", "another concept"],
 )
 def test_an_edge_is_contradicted_by_another_parent_in_its_place_and_by_nothing_beside_it(
-    turn: Turn, outcome: str | None
+    turn: TurnInferenceInput, outcome: str | None
 ):
-    found = infer(replace(turn, notes=(edge_note(GNOMMOWEB),)))
+    found = infer_outcomes(replace(turn, notes=(edge_note(GNOMMOWEB),)))
 
     assert [each.outcome.value for each in found] == ([outcome] if outcome else [])
 
@@ -182,11 +176,10 @@ def test_a_word_that_notes_share_gives_each_its_part_wherever_it_was_said():
         TurnNote(id="b", text="The shed of Quillon opens with key 7714."),
         TurnNote(id="c", text="The boat is called Marisol."),
     )
-    read = read_turn(Turn(notes=notes, request="Open it.", reply="Marisol.", arguments=('{"key": "7714"}',)))
+    read = infer_turn(
+        TurnInferenceInput(notes=notes, request="Open it.", reply="Marisol.", arguments=('{"key": "7714"}',))
+    )
 
-    assert {each.note: each.outcome.value for each in read.outcomes if each.note != "c"} == {
-        "a": "acted",
-        "b": "acted",
-    }
+    assert {each.note: each.outcome.value for each in read.outcomes if each.note != "c"} == {"a": "acted", "b": "acted"}
     assert read.credit["a"] == read.credit["b"] > 0
     assert sum(read.credit.values()) == pytest.approx(1.0)

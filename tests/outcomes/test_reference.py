@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.outcomes.watching import Watched
 
 from festinger.ids import MemoryId

@@ -4,7 +4,7 @@ import asyncio
 from uuid import UUID, uuid4
 
 import pytest
-from tests.jobs.desk import run_sql
+from tests.jobs.deps import run_sql
 from tests.memory.remembering import DAY, events, known
 from tests.memory.test_conflicts import disputed, said
 from tests.outcomes.watching import Watched
@@ -14,12 +14,12 @@ from festinger.errors import BadInput, FestingerError, Replayed, UnknownOutcome
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.learn.result import Learned
-from festinger.outcomes.model import How
-from festinger.outcomes.replay import take_back, verify
+from festinger.outcomes.model import ReportSource
+from festinger.outcomes.replay import verify_logs, withdraw_outcomes
 from festinger.store.pool import Store
-from festinger.world.decisions import Judge, Verdict, decide, undo
-from festinger.world.model import Outcome
-from festinger.world.state import state
+from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_conflict, undo_conflict_decision
+from festinger.world.model import NoteOutcome
+from festinger.world.state import apply_statement
 
 
 @pytest.mark.requirement("O-04")
@@ -30,7 +30,7 @@ async def test_each_memory_gets_its_outcome_and_what_is_not_named_is_deferred(st
     await watched.hooks().on_surfaced([one, two, three, four])
 
     seen = await watched.hooks().on_context_used(
-        [one, two, three, four], {str(one): "acted", str(two): Outcome.USED, str(three): "dismissed"}
+        [one, two, three, four], {str(one): "acted", str(two): NoteOutcome.USED, str(three): "dismissed"}
     )
 
     assert [seen.effects[str(each)].outcome for each in (one, two, three, four)] == [
@@ -76,7 +76,7 @@ async def test_one_bad_label_refuses_everything(store: Store, memories: str) -> 
 
     assert isinstance(caught.value, BadInput)
     assert isinstance(caught.value, ValueError)
-    for name in Outcome:
+    for name in NoteOutcome:
         assert name.value in caught.value.message
     assert "dismissed" in str(caught.value.hint)
     assert await watched.count("outcome") == 0
@@ -113,9 +113,7 @@ async def test_a_report_posted_three_times_works_once(store: Store) -> None:
     watched = Watched(store)
     one = await watched.memory()
 
-    answers = [
-        await watched.hooks().on_context_used([one], {str(one): "acted"}, key="turn 7") for _ in range(3)
-    ]
+    answers = [await watched.hooks().on_context_used([one], {str(one): "acted"}, key="turn 7") for _ in range(3)]
 
     assert [answer.replayed for answer in answers] == [False, True, True]
     assert answers[1].effects == answers[0].effects
@@ -189,7 +187,7 @@ async def test_fifty_batches_at_once_lose_nothing(store: Store) -> None:
     assert {(await watched.held(each))["evidence_count"] for each in ids} == {50}
     assert await watched.count("outcome") == 1000
     # The log is in the order in which rows changed, so some serial order gives every float.
-    assert await verify(watched.desk, watched.reporter().place.space) == (20, [])
+    assert await verify_logs(watched.deps, watched.reporter().place.space) == (20, [])
 
 
 @pytest.mark.requirement("O-29")
@@ -252,8 +250,8 @@ async def test_a_reviewers_report_always_counts(store: Store) -> None:
 
 
 @pytest.mark.requirement("O-37")
-@pytest.mark.parametrize(("how", "weight"), [(How.SELF, 0.5), (How.INFERRED, 0.25)])
-async def test_what_nobody_told_on_purpose_counts_once_a_cause(store: Store, how: How, weight: float) -> None:
+@pytest.mark.parametrize(("how", "weight"), [(ReportSource.SELF, 0.5), (ReportSource.INFERRED, 0.25)])
+async def test_what_nobody_told_on_purpose_counts_once_a_cause(store: Store, how: ReportSource, weight: float) -> None:
     watched = Watched(store)
     one = await watched.memory()
     for _ in range(3):
@@ -287,7 +285,7 @@ async def test_what_a_person_contradicted_stays_down_until_somebody_acts_on_it(s
     center = low["weight_alpha"] / (low["weight_alpha"] + low["weight_beta"])
     for number in range(50):
         watched.mind.forward(DAY)
-        hooks = watched.hooks(f"s{number}", how=How.INFERRED, origin=Origin.MODEL)
+        hooks = watched.hooks(f"s{number}", how=ReportSource.INFERRED, origin=Origin.MODEL)
         await hooks.on_read(one)
         await hooks.on_surfaced([one], reason="recall")
         await hooks.on_context_used([one], {str(one): "acted"}, q={str(one): 0.9})
@@ -329,16 +327,16 @@ async def test_a_person_who_settles_a_conflict_takes_the_ceiling_from_what_stand
     pressed = await watched.held(one)
     mind.forward()
 
-    await decide(mind.world, MAIN_SPACE, conflict_of(new), said("dismiss"))
+    await decide_conflict(mind.world, MAIN_SPACE, conflict_of(new), said("dismiss"))
 
     settled = await watched.held(one)
     assert (settled["confidence_ceiling"], settled["weight_ceiling"]) == (None, None)
     assert settled["confidence"] == pressed["confidence"]
     [cleared] = await events(store, "ceiling_cleared")
     assert cleared["payload"] == {"memory": str(one), "by": "ada"}
-    assert await verify(watched.desk, MAIN_SPACE) == (1, [])
+    assert await verify_logs(watched.deps, MAIN_SPACE) == (1, [])
     mind.forward()
-    await undo(mind.world, MAIN_SPACE, conflict_of(new), by="ada")
+    await undo_conflict_decision(mind.world, MAIN_SPACE, conflict_of(new), by="ada")
     assert await watched.held(one) == pressed
 
 
@@ -350,8 +348,8 @@ async def test_a_run_that_settles_a_conflict_leaves_the_ceiling(store: Store) ->
     pressed = await watched.held(one)
     mind.forward()
 
-    by_rules = Verdict(decision="dismiss", judge=Judge.RULE, by="resolution")
-    await decide(mind.world, MAIN_SPACE, conflict_of(new), by_rules)
+    by_rules = ConflictVerdict(decision="dismiss", judge=ConflictJudge.RULE, by="resolution")
+    await decide_conflict(mind.world, MAIN_SPACE, conflict_of(new), by_rules)
 
     assert await watched.held(one) == pressed
 
@@ -365,7 +363,7 @@ def conflict_of(learned: Learned) -> UUID:
 async def test_an_explicit_report_replaces_what_was_inferred_of_the_same_turn(store: Store) -> None:
     watched, turn = Watched(store), uuid4()
     one, twin = await watched.memories(2)
-    model = watched.hooks(how=How.INFERRED, origin=Origin.MODEL)
+    model = watched.hooks(how=ReportSource.INFERRED, origin=Origin.MODEL)
     await model.on_surfaced([one], turn=turn)
     await model.on_context_used([one], {str(one): "acted"}, turn=turn)
 
@@ -385,7 +383,7 @@ async def test_what_is_inferred_after_somebody_told_on_purpose_is_passed_over(st
     one = await watched.memory()
     await watched.hooks().on_context_used([one], {str(one): "dismissed"}, turn=turn)
 
-    late = await watched.hooks(how=How.INFERRED).on_context_used([one], {str(one): "acted"}, turn=turn)
+    late = await watched.hooks(how=ReportSource.INFERRED).on_context_used([one], {str(one): "acted"}, turn=turn)
 
     assert late.skipped == {str(one): "told_explicitly"}
     assert (await watched.held(one))["passive_count"] == 0
@@ -415,9 +413,7 @@ async def test_a_person_who_names_the_successor_lets_it_replace(store: Store) ->
     old = await watched.memory("The harbour office of Lisgate opens at 0730.")
     new = await watched.memory("Lisgate's harbour office now opens its gate at nine.", session="s2")
 
-    await watched.hooks().on_context_used(
-        [old], {str(old): "contradicted"}, superseded_by={str(old): str(new)}
-    )
+    await watched.hooks().on_context_used([old], {str(old): "contradicted"}, superseded_by={str(old): str(new)})
 
     replaced = await watched.mind.memory(old)
     assert (replaced.status.value, replaced.superseded_by) == ("superseded", new)
@@ -456,9 +452,7 @@ async def test_a_superseded_memory_takes_effects_on_itself_and_is_not_brought_ba
     watched = Watched(store)
     old = await watched.memory("The harbour office of Lisgate opens at 0730.")
     new = await watched.memory("Lisgate's harbour office now opens its gate at nine.", session="s2")
-    await watched.hooks().on_context_used(
-        [old], {str(old): "contradicted"}, superseded_by={str(old): str(new)}
-    )
+    await watched.hooks().on_context_used([old], {str(old): "contradicted"}, superseded_by={str(old): str(new)})
     successor = await watched.held(new)
 
     await watched.hooks("s9").on_context_used([old], {str(old): "acted"})
@@ -475,11 +469,11 @@ async def test_the_logs_give_what_is_stored_bit_for_bit(store: Store) -> None:
     outcomes = ["acted", "used", "contradicted", "dismissed", "acted", "contradicted", "acted"]
     for number, outcome in enumerate(outcomes):
         watched.mind.forward()
-        how = How.INFERRED if number % 3 == 1 else How.EXPLICIT
+        how = ReportSource.INFERRED if number % 3 == 1 else ReportSource.EXPLICIT
         await watched.hooks(f"s{number}", how=how).on_context_used(ids, {str(each): outcome for each in ids})
         await watched.memory(session=f"t{number}", origin="model" if number % 2 else "person")
 
-    assert await verify(watched.desk, watched.reporter().place.space) == (3, [])
+    assert await verify_logs(watched.deps, watched.reporter().place.space) == (3, [])
 
 
 @pytest.mark.requirement("O-41")
@@ -489,7 +483,7 @@ async def test_verifying_names_what_the_logs_do_not_say(store: Store) -> None:
     await watched.hooks().on_context_used([one], {str(one): "acted"})
     await run_sql(store, "update memory set confidence = 0.99 where id = %(id)s", id=one)
 
-    [wrong] = (await verify(watched.desk, watched.reporter().place.space))[1]
+    [wrong] = (await verify_logs(watched.deps, watched.reporter().place.space))[1]
 
     assert (wrong.memory, wrong.column, wrong.stored) == (one, "confidence", 0.99)
 
@@ -511,7 +505,7 @@ async def test_taking_a_hostile_session_back_leaves_every_float_as_if_it_had_nev
     async with store.transaction() as transaction:
         place = watched.reporter("hostile").place
         selector = Selector(session=place.session)
-        moved = (await take_back(watched.desk, transaction, place.space, selector)).memories
+        moved = (await withdraw_outcomes(watched.deps, transaction, place.space, selector)).memories
 
     assert moved == (one,)
     assert await watched.held(one) == await watched.held(twin)
@@ -521,8 +515,8 @@ async def test_taking_a_hostile_session_back_leaves_every_float_as_if_it_had_nev
 @pytest.mark.requirement("O-21")
 async def test_an_edge_goes_to_the_world_in_the_same_batch(store: Store) -> None:
     bench = await Bench(store).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo"))
-    watched = Watched(store, world=bench.desk)
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo"))
+    watched = Watched(store, world=bench.deps)
     one, edge = await watched.memory(), "gnommoweb [type] repo"
 
     seen = await watched.hooks().on_context_used([one, edge], {str(one): "acted", edge: "acted"})
@@ -536,13 +530,13 @@ async def test_an_edge_goes_to_the_world_in_the_same_batch(store: Store) -> None
 @pytest.mark.requirement("O-26")
 async def test_a_batch_that_fails_leaves_the_edge_too(store: Store) -> None:
     bench = await Bench(store).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo"))
 
     def stumble(at: str) -> None:
         if at == "done":
             raise FestingerError("stumbled")
 
-    watched, edge = Watched(store, world=bench.desk, step=stumble), "gnommoweb [type] repo"
+    watched, edge = Watched(store, world=bench.deps, step=stumble), "gnommoweb [type] repo"
     with pytest.raises(FestingerError, match="stumbled"):
         await watched.hooks().on_context_used([edge], {edge: "acted"})
 

@@ -1,13 +1,20 @@
 """Is the loop closed? The rate, what stands beside it, and what `doctor` says."""
 
 import pytest
-from tests.jobs.desk import run_sql
+from tests.jobs.deps import run_sql
 from tests.outcomes.watching import Watched
 
 from festinger.ids import MAIN_SPACE, Origin
-from festinger.observability.checks import Severity
-from festinger.outcomes.model import How
-from festinger.outcomes.stats import check_constants, check_outcomes, lists, numbers, outcomes_of, tally
+from festinger.observability.checks import CheckSeverity
+from festinger.outcomes.model import ReportSource
+from festinger.outcomes.stats import (
+    check_constants,
+    check_outcomes,
+    outcome_stats,
+    outcomes_of,
+    summarize_counts,
+    top_memories,
+)
 from festinger.outcomes.surface import forget
 from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Store
@@ -19,12 +26,12 @@ async def test_the_rate_is_what_came_back_of_all_that_ended(store: Store) -> Non
     hooks = watched.hooks()
     await hooks.on_surfaced(ids, "recall")
     await hooks.on_context_used([ids[0]], {str(ids[0]): "acted"})
-    await watched.hooks(how=How.INFERRED, origin=Origin.MODEL).on_context_used(
+    await watched.hooks(how=ReportSource.INFERRED, origin=Origin.MODEL).on_context_used(
         [ids[1]], {str(ids[1]): "contradicted"}
     )
     await hooks.proposals.expire_stale(0)
 
-    found = await tally(watched.desk, MAIN_SPACE)
+    found = await outcome_stats(watched.deps, MAIN_SPACE)
 
     week = found["7d"]
     assert (week["resolved"], week["rate"], found["pending"]) == (4, 0.5, 0)
@@ -38,13 +45,9 @@ async def test_the_rate_is_what_came_back_of_all_that_ended(store: Store) -> Non
 
 
 def test_without_anything_there_is_no_rate() -> None:
-    found = numbers([], [])
+    found = summarize_counts([], [])
 
-    assert (found["rate"], found["contradicted_per_100"], found["mean_confidence_change"]) == (
-        None,
-        None,
-        None,
-    )
+    assert (found["rate"], found["contradicted_per_100"], found["mean_confidence_change"]) == (None, None, None)
 
 
 async def surfaced_often(watched: Watched, times: int) -> None:
@@ -54,17 +57,17 @@ async def surfaced_often(watched: Watched, times: int) -> None:
 
 
 @pytest.mark.requirement("O-56")
-@pytest.mark.parametrize(("times", "severity"), [(101, Severity.WARN), (100, Severity.OK)])
+@pytest.mark.parametrize(("times", "severity"), [(101, CheckSeverity.WARN), (100, CheckSeverity.OK)])
 async def test_an_open_loop_is_said_with_the_door_that_is_silent(
-    store: Store, times: int, severity: Severity
+    store: Store, times: int, severity: CheckSeverity
 ) -> None:
     watched = Watched(store)
     await surfaced_often(watched, times)
 
-    [check] = await check_outcomes(watched.desk, [MAIN_SPACE], watched.terms)
+    [check] = await check_outcomes(watched.deps, [MAIN_SPACE], watched.terms)
 
     assert check.severity is severity
-    assert ("`library`" in check.message) is (severity is Severity.WARN)
+    assert ("`library`" in check.message) is (severity is CheckSeverity.WARN)
 
 
 @pytest.mark.requirement("O-56")
@@ -72,11 +75,11 @@ async def test_only_bad_news_is_said_too(store: Store) -> None:
     watched = Watched(store)
     one, two = await watched.memories(2)
     await watched.hooks().on_context_used([one], {str(one): "contradicted"})
-    [bad] = await check_outcomes(watched.desk, [MAIN_SPACE], watched.terms)
+    [bad] = await check_outcomes(watched.deps, [MAIN_SPACE], watched.terms)
     await watched.hooks().on_context_used([two], {str(two): "acted"})
-    [good] = await check_outcomes(watched.desk, [MAIN_SPACE], watched.terms)
+    [good] = await check_outcomes(watched.deps, [MAIN_SPACE], watched.terms)
 
-    assert (bad.severity, good.severity) == (Severity.WARN, Severity.OK)
+    assert (bad.severity, good.severity) == (CheckSeverity.WARN, CheckSeverity.OK)
     assert "negative" in bad.message
 
 
@@ -89,9 +92,9 @@ async def test_a_low_rate_is_noted(store: Store) -> None:
     await watched.hooks().on_context_used([ids[0]], {str(ids[0]): "acted"})
     await watched.hooks().proposals.expire_stale(0)
 
-    [check] = await check_outcomes(watched.desk, [MAIN_SPACE], watched.terms)
+    [check] = await check_outcomes(watched.deps, [MAIN_SPACE], watched.terms)
 
-    assert (check.name, check.severity) == ("outcomes.rate", Severity.WARN)
+    assert (check.name, check.severity) == ("outcomes.rate", CheckSeverity.WARN)
 
 
 def test_constants_beyond_their_good_range_are_noted() -> None:
@@ -109,15 +112,10 @@ async def test_why_lists_outcomes_and_the_lists_name_memories(store: Store) -> N
     await watched.hooks().on_surfaced([idle], "recall")
     await run_sql(store, "update surfacing set times = 10")
 
-    [told] = await outcomes_of(watched.desk, MAIN_SPACE, good)
-    found = await lists(watched.desk, MAIN_SPACE)
+    [told] = await outcomes_of(watched.deps, MAIN_SPACE, good)
+    found = await top_memories(watched.deps, MAIN_SPACE)
 
-    assert (told["outcome"], told["how"], told["q"], told["confidence"]) == (
-        "acted",
-        "explicit",
-        1.0,
-        [0.5, 0.7],
-    )
+    assert (told["outcome"], told["how"], told["q"], told["confidence"]) == ("acted", "explicit", 1.0, [0.5, 0.7])
     assert told["cause"]["session"] == "s1"
     assert {name: [each["memory"] for each in listed] for name, listed in found.items()} == {
         "helpful": [str(good)],
@@ -140,7 +138,7 @@ async def test_forgetting_erases_what_tells_of_a_memory_and_keeps_the_counts(sto
         await hooks.on_surfaced([memory])
         await hooks.on_read(memory)
     await run_sql(store, """update outcome set evidence = '{"words": ["lisgate"]}'""")
-    before = (await tally(watched.desk, MAIN_SPACE))["all"]
+    before = (await outcome_stats(watched.deps, MAIN_SPACE))["all"]
 
     async with store.transaction() as transaction:
         await forget(transaction, MAIN_SPACE, [gone])
@@ -150,4 +148,4 @@ async def test_forgetting_erases_what_tells_of_a_memory_and_keeps_the_counts(sto
         assert stays in await watched.spoken_of(table)
     assert [row["evidence"] for row in await watched.log(gone)] == [{}]
     assert [row["evidence"] for row in await watched.log(stays)] == [{"words": ["lisgate"]}]
-    assert (await tally(watched.desk, MAIN_SPACE))["all"] == before
+    assert (await outcome_stats(watched.deps, MAIN_SPACE))["all"] == before

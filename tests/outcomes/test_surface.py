@@ -11,7 +11,7 @@ from festinger.errors import BadInput, BadSetting, NotFound, UnknownSetting
 from festinger.ids import MAIN_SPACE
 from festinger.outcomes import Defaults, ObservationProtocol, RecallProposal
 from festinger.outcomes.report import observe_recall
-from festinger.outcomes.surface import surfaced_lately
+from festinger.outcomes.surface import recently_surfaced
 from festinger.store.pool import Store
 
 HOUR = timedelta(hours=1)
@@ -91,10 +91,7 @@ async def test_surfacing_again_while_it_waits_renews_it(store: Store) -> None:
     assert (waiting.times, waiting.reason, waiting.turn_id) == (2, "identity", turn)
     assert waiting.surfaced_at - waiting.first_surfaced_at == HOUR
     assert await hooks.on_surfaced([]) == []
-    assert [each["payload"]["reason"] for each in await events(store, "memory_surfaced")] == [
-        "recall",
-        "identity",
-    ]
+    assert [each["payload"]["reason"] for each in await events(store, "memory_surfaced")] == ["recall", "identity"]
 
 
 async def test_an_unknown_reason_is_refused(store: Store) -> None:
@@ -150,14 +147,11 @@ async def test_the_short_form_speaks_of_all_that_a_recall_surfaced(store: Store)
     one, two = await watched.memories(2)
     await watched.hooks().on_surfaced([one, two], "recall", recall=recall)
 
-    seen = await observe_recall(watched.desk, watched.reporter(), {str(one): "acted"}, recall=recall)
+    seen = await observe_recall(watched.deps, watched.reporter(), {str(one): "acted"}, recall=recall)
 
-    assert {id_: each.outcome for id_, each in seen.effects.items()} == {
-        str(one): "acted",
-        str(two): "deferred",
-    }
+    assert {id_: each.outcome for id_, each in seen.effects.items()} == {str(one): "acted", str(two): "deferred"}
     with pytest.raises(NotFound):
-        await observe_recall(watched.desk, watched.reporter(), {}, recall=uuid4())
+        await observe_recall(watched.deps, watched.reporter(), {}, recall=uuid4())
 
 
 async def test_what_a_session_was_shown_lately_is_known_to_it_alone(store: Store) -> None:
@@ -168,10 +162,10 @@ async def test_what_a_session_was_shown_lately_is_known_to_it_alone(store: Store
         await watched.hooks("s1").on_surfaced([memory], "recall", recall=uuid4())
     place, other = watched.reporter("s1").place, watched.reporter("s2").place
 
-    assert await surfaced_lately(watched.desk, place, 50) == set(ids)
-    assert await surfaced_lately(watched.desk, place, 2) == set(ids[2:])
-    assert await surfaced_lately(watched.desk, place, 0) == frozenset()
-    assert await surfaced_lately(watched.desk, other, 50) == frozenset()
+    assert await recently_surfaced(watched.deps, place, 50) == set(ids)
+    assert await recently_surfaced(watched.deps, place, 2) == set(ids[2:])
+    assert await recently_surfaced(watched.deps, place, 0) == frozenset()
+    assert await recently_surfaced(watched.deps, other, 50) == frozenset()
 
 
 def test_constants_of_a_handle_have_the_bounds_of_the_settings() -> None:
@@ -194,7 +188,7 @@ async def test_a_handle_works_with_its_own_constants(store: Store) -> None:
     seen = await hooks.on_context_used([one], {str(one): "acted"})
 
     assert seen.effects[str(one)].confidence == (0.5, 0.75)
-    assert watched.desk.terms(MAIN_SPACE).acted_confidence_signal == 0.9
+    assert watched.deps.terms(MAIN_SPACE).acted_confidence_signal == 0.9
 
 
 @pytest.mark.requirement("O-13")

@@ -4,16 +4,16 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.memory.remembering import Mind, known
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, MemoryId, Origin, SessionId, SpaceId
-from festinger.memory.model import Place
+from festinger.memory.model import Scope
 from festinger.outcomes import ObservationProtocol
-from festinger.outcomes.model import Desk, How, Reporter, Step, pass_by
+from festinger.outcomes.model import OutcomeDeps, Reporter, ReportSource, Step, null_step
 from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Store
-from festinger.world.model import Desk as WorldDesk
+from festinger.world.model import WorldDeps
 
 SENTENCES = [
     "The harbour office of Lisgate opens at 0730.",
@@ -46,21 +46,21 @@ class Watched:
         self,
         store: Store,
         *,
-        step: Step = pass_by,
+        step: Step = null_step,
         mind: Mind | None = None,
-        world: WorldDesk | None = None,
+        world: WorldDeps | None = None,
         **settings: Any,
     ) -> None:
         self.mind = mind or Mind(store, without_embedder=True)
         self.store = store
         self.terms = OutcomesSettings(**settings)
-        self.desk = Desk(
+        self.deps = OutcomeDeps(
             store=store,
-            outbox=self.mind.desk.outbox,
+            outbox=self.mind.deps.outbox,
             clock=self.mind.hands.clock,
-            new_id=self.mind.desk.new_id,
+            new_id=self.mind.deps.new_id,
             terms=lambda _space: self.terms,
-            memory=self.mind.desk,
+            memory=self.mind.deps,
             world=world or self.mind.world,
             step=step,
         )
@@ -70,20 +70,20 @@ class Watched:
         session: str = "s1",
         *,
         agent: str = DEFAULT_AGENT,
-        how: How = How.EXPLICIT,
+        how: ReportSource = ReportSource.EXPLICIT,
         origin: Origin = Origin.PERSON,
         space: SpaceId = MAIN_SPACE,
         **more: Any,
     ) -> Reporter:
-        place = Place(space=space, agent=AgentId(agent), session=SessionId(session))
+        place = Scope(space=space, agent=AgentId(agent), session=SessionId(session))
         named = {"name": "owner", "door": "library"} | more
         return Reporter(place=place, how=how, origin=origin, **named)
 
     def inferring(self, session: str = "s1") -> Reporter:
-        return self.reporter(session, how=How.INFERRED, origin=Origin.MODEL)
+        return self.reporter(session, how=ReportSource.INFERRED, origin=Origin.MODEL)
 
     def hooks(self, session: str = "s1", **who: Any) -> ObservationProtocol:
-        return ObservationProtocol(self.desk, self.reporter(session, **who))
+        return ObservationProtocol(self.deps, self.reporter(session, **who))
 
     async def memory(self, text: str = SENTENCES[0], **more: Any) -> MemoryId:
         return known(await self.mind.learn(text, **more))
@@ -103,9 +103,7 @@ class Watched:
         return dict(row)
 
     async def amplitudes(self, memory: UUID) -> list[float]:
-        found = await rows(
-            self.store, "select amplitude from cycle where memory_id = %(id)s order by n", id=memory
-        )
+        found = await rows(self.store, "select amplitude from cycle where memory_id = %(id)s order by n", id=memory)
         return [row["amplitude"] for row in found]
 
     async def log(self, memory: UUID | None = None) -> list[dict[str, Any]]:
@@ -129,5 +127,5 @@ class Watched:
     def with_step(self, step: Step) -> "Watched":
         other = Watched(self.store, mind=self.mind)
         other.terms = self.terms
-        other.desk = replace(self.desk, step=step)
+        other.deps = replace(self.deps, step=step)
         return other

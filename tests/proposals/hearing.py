@@ -7,48 +7,57 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.proposals.proposing import Room
 
 from festinger.errors import FestingerError
 from festinger.ids import MAIN_SPACE
 from festinger.llm.model import Model
-from festinger.proposals.deps import Office
-from festinger.proposals.model import Author, Channel, Decided, Kind, Proof, Proposal, Said, Type
-from festinger.proposals.producers import muted_until, values
-from festinger.proposals.verdicts.apply import Undone, undo
+from festinger.proposals.deps import ReviewDeps
+from festinger.proposals.model import (
+    Author,
+    DecideResult,
+    IdentityProof,
+    Proposal,
+    ProposalType,
+    ReviewChannel,
+    VerdictInput,
+    VerdictKind,
+)
+from festinger.proposals.producers import load_muted_until, load_value_scores
+from festinger.proposals.verdicts.apply import UndoApprovalResult, undo_approval
 from festinger.proposals.verdicts.decide import decide
-from festinger.proposals.verdicts.effects import Afterwards, Applied, Deed, Effect, Look
-from festinger.proposals.verdicts.tasks import Advice
+from festinger.proposals.verdicts.effects import Afterwards, EffectContext, EffectPreview, EffectResult, ProposalEffect
+from festinger.proposals.verdicts.tasks import AdviceEffect
 from festinger.store.pool import Store
 
 WHAT = "Retry the failed query"
-ADA = Author(name="Ada", proof=Proof.LOGIN, id="ada")
-AGENT = Author(name="Ada", proof=Proof.NONE, id="key-of-an-agent")
+ADA = Author(name="Ada", proof=IdentityProof.LOGIN, id="ada")
+AGENT = Author(name="Ada", proof=IdentityProof.NONE, id="key-of-an-agent")
 
 
-class Trial(Advice):
+class Trial(AdviceEffect):
     """Advice that finds what a test tells it to find, and fails when told to, after it has done its work."""
 
     def __init__(self, room: Room) -> None:
-        super().__init__(room.desk)
-        self.found = Look()
+        super().__init__(room.deps)
+        self.found = EffectPreview()
         self.fails: FestingerError | None = None
         self.refuses_undo: FestingerError | None = None
         self.after = 0
         self.seen: list[Mapping[str, Any]] = []
 
-    async def look(self, deed: Deed) -> Look:
+    async def look(self, deed: EffectContext) -> EffectPreview:
         return self.found
 
-    async def apply(self, deed: Deed) -> Applied:
+    async def apply(self, deed: EffectContext) -> EffectResult:
         self.seen.append({"what": deed.proposal.what, "by": deed.by, **deed.payload})
         done = await super().apply(deed)
         if self.fails is not None:
             raise self.fails
         return replace(done, changes=("change-1",), afterwards=self._afterwards)
 
-    async def undo(self, deed: Deed, applied: Applied) -> Afterwards:
+    async def undo(self, deed: EffectContext, applied: EffectResult) -> Afterwards:
         if self.refuses_undo is not None:
             raise self.refuses_undo
         await super().undo(deed, applied)
@@ -63,14 +72,14 @@ class Court(Room):
 
     def __init__(self, store: Store, **settings: Any) -> None:
         super().__init__(store, **settings)
-        bare = self.desk
-        self.desk = replace(bare, values=partial(values, bare), muted_until=partial(muted_until, bare))
+        bare = self.deps
+        self.deps = replace(bare, values=partial(load_value_scores, bare), muted_until=partial(load_muted_until, bare))
         self.trial = Trial(self)
         self.model: Model | None = None
-        effects: dict[Type, Effect] = dict.fromkeys(Type, self.trial)
-        self.office = Office(
-            desk=self.desk,
-            effects=effects | {Type.ADVICE: Advice(self.desk)},
+        effects: dict[ProposalType, ProposalEffect] = dict.fromkeys(ProposalType, self.trial)
+        self.office = ReviewDeps(
+            deps=self.deps,
+            effects=effects | {ProposalType.ADVICE: AdviceEffect(self.deps)},
             entropy=random.Random(7).randbytes,
             thinker=self._thinker,
         )
@@ -85,15 +94,15 @@ class Court(Room):
         await self.promote()
         return await self.proposal(sighted)
 
-    def said(self, proposal: Proposal, kind: Kind = Kind.APPROVE, **more: Any) -> Said:
-        given: dict[str, Any] = {"author": ADA, "channel": Channel.CONSOLE, "ref": f"r{next(self._refs)}"}
-        return Said(proposal=proposal.id, kind=kind, **given | more)
+    def said(self, proposal: Proposal, kind: VerdictKind = VerdictKind.APPROVE, **more: Any) -> VerdictInput:
+        given: dict[str, Any] = {"author": ADA, "channel": ReviewChannel.CONSOLE, "ref": f"r{next(self._refs)}"}
+        return VerdictInput(proposal=proposal.id, kind=kind, **given | more)
 
-    async def decide(self, proposal: Proposal, kind: Kind = Kind.APPROVE, **more: Any) -> Decided:
+    async def decide(self, proposal: Proposal, kind: VerdictKind = VerdictKind.APPROVE, **more: Any) -> DecideResult:
         return await decide(self.office, MAIN_SPACE, self.said(proposal, kind, **more))
 
-    async def undo(self, proposal: Proposal, author: Author = ADA) -> Undone:
-        return await undo(self.office, MAIN_SPACE, proposal.id, author=author)
+    async def undo(self, proposal: Proposal, author: Author = ADA) -> UndoApprovalResult:
+        return await undo_approval(self.office, MAIN_SPACE, proposal.id, author=author)
 
     async def table(self, name: str) -> list[dict[str, Any]]:
         return await rows(self.store, f"select * from {name}")

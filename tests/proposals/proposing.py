@@ -8,15 +8,15 @@ from typing import Any
 from uuid import UUID
 
 from tests.events.wiring import Wired
-from tests.jobs.desk import Hands, rows
+from tests.jobs.deps import Hands, rows
 
 from festinger.embedding.embedder import Embedder
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin, SessionId, SpaceId, cause, id_maker
-from festinger.proposals.deps import NO_JUDGES, Desk, Judges, Key
+from festinger.proposals.deps import NO_JUDGES, Key, ProposalDeps, ProposalJudge
 from festinger.proposals.model import Proposal, proposal_of
-from festinger.proposals.promotion import Promoted, promote
-from festinger.proposals.sightings.intake import sight
-from festinger.proposals.sightings.model import Sighted, Sighting, Suggestion, sighting_of
+from festinger.proposals.promotion import PromotionReport, promote
+from festinger.proposals.sightings.intake import record_sighting
+from festinger.proposals.sightings.model import ProposalSighting, SightingResult, Suggestion, sighting_of
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Store, Transaction
 
@@ -33,7 +33,7 @@ class Room:
         *,
         hands: Hands | None = None,
         embedder: Embedder | None = None,
-        judges: Judges = NO_JUDGES,
+        judges: ProposalJudge = NO_JUDGES,
         **settings: Any,
     ) -> None:
         self.store = store
@@ -45,7 +45,7 @@ class Room:
         self.values: Mapping[Key, float] = {}
         self.muted: dict[Key, datetime] = {}
         self._sources = count(1)
-        self.desk = Desk(
+        self.deps = ProposalDeps(
             store=store,
             outbox=self.wired.outbox,
             clock=self.hands.clock,
@@ -92,32 +92,27 @@ class Room:
 
     async def sight(
         self, what: str = "Retry the failed query", *, space: SpaceId = MAIN_SPACE, **more: Any
-    ) -> Sighted:
-        return await sight(self.desk, space, self.suggestion(what, **more))
+    ) -> SightingResult:
+        return await record_sighting(self.deps, space, self.suggestion(what, **more))
 
-    async def ripen(self, what: str = "Retry the failed query", **more: Any) -> Sighted:
+    async def ripen(self, what: str = "Retry the failed query", **more: Any) -> SightingResult:
         """Let something be seen by two causes, ten and eight days ago."""
         await self.sight(what, session="r1", days_ago=10, **more)
         return await self.sight(what, session="r2", days_ago=8, **more)
 
-    async def promote(self, *, space: SpaceId = MAIN_SPACE, dry_run: bool = False) -> Promoted:
-        return await promote(self.desk, space, dry_run=dry_run)
+    async def promote(self, *, space: SpaceId = MAIN_SPACE, dry_run: bool = False) -> PromotionReport:
+        return await promote(self.deps, space, dry_run=dry_run)
 
-    async def proposal(self, of: Sighted | UUID) -> Proposal:
-        id_ = of.proposal if isinstance(of, Sighted) else of
+    async def proposal(self, of: SightingResult | UUID) -> Proposal:
+        id_ = of.proposal if isinstance(of, SightingResult) else of
         found = await rows(self.store, "select * from proposal where id = %(id)s", id=id_)
         return proposal_of(found[0])
 
-    async def change(self, seen: Sighted, sets: str, **values: Any) -> None:
+    async def change(self, seen: SightingResult, sets: str, **values: Any) -> None:
         """Put a proposal into a state that other deeds bring about."""
-        await rows(
-            self.store,
-            f"update proposal set {sets} where id = %(id)s returning id",
-            id=seen.proposal,
-            **values,
-        )
+        await rows(self.store, f"update proposal set {sets} where id = %(id)s returning id", id=seen.proposal, **values)
 
-    async def reject(self, of: Sighted, *, days: int = 30) -> None:
+    async def reject(self, of: SightingResult, *, days: int = 30) -> None:
         await self.change(
             of,
             "state = 'rejected', rejections = rejections + 1, decided_at = %(at)s, suppressed_until = %(until)s",
@@ -127,17 +122,12 @@ class Room:
 
     async def proposals(self, space: SpaceId = MAIN_SPACE) -> list[Proposal]:
         found = await rows(
-            self.store,
-            "select * from proposal where space_id = %(space)s order by created_at, id",
-            space=space,
+            self.store, "select * from proposal where space_id = %(space)s order by created_at, id", space=space
         )
         return [proposal_of(row) for row in found]
 
-    async def sightings(self) -> list[Sighting]:
-        return [
-            sighting_of(row)
-            for row in await rows(self.store, "select * from proposal_sighting order by at, id")
-        ]
+    async def sightings(self) -> list[ProposalSighting]:
+        return [sighting_of(row) for row in await rows(self.store, "select * from proposal_sighting order by at, id")]
 
     async def events(self, *names: str) -> list[dict[str, Any]]:
         found = await rows(self.store, "select name, payload from event order by seq")

@@ -9,7 +9,7 @@ import pytest
 from tests.proposals.hearing import Court
 
 from festinger.ids import MAIN_SPACE
-from festinger.proposals.model import State, Type
+from festinger.proposals.model import ProposalState, ProposalType
 from festinger.proposals.verdicts.decide import decide
 from festinger.store.pool import Store
 
@@ -62,7 +62,7 @@ async def test_a_process_killed_between_effect_and_answer_leaves_the_whole_effec
     store: Store, database_url: str, when: str
 ):
     court = Court(store)
-    proposal = await court.promoted(type=Type.MEMORY_CHANGE)
+    proposal = await court.promoted(type=ProposalType.MEMORY_CHANGE)
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", DYING, database_url, str(proposal.id), when, cwd=ROOT
     )
@@ -70,7 +70,9 @@ async def test_a_process_killed_between_effect_and_answer_leaves_the_whole_effec
 
     left = await court.proposal(proposal.id)
     made = [len(await court.table(table)) for table in ("task", "proposal_effect")]
-    assert (left.state, made) == ((State.PROMOTED, [0, 0]) if when == "before" else (State.APPLIED, [1, 1]))
+    assert (left.state, made) == (
+        (ProposalState.PROMOTED, [0, 0]) if when == "before" else (ProposalState.APPLIED, [1, 1])
+    )
     court.forward(timedelta(minutes=2))
     answer = await decide(court.office, MAIN_SPACE, court.said(proposal, ref="the verdict"))
 

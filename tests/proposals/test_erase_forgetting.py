@@ -7,9 +7,9 @@ from tests.proposals.proposing import Room
 
 from festinger.ids import MAIN_SPACE
 from festinger.proposals import pairs
-from festinger.proposals.erase import aims_at_forgotten, forget
-from festinger.proposals.model import State
-from festinger.proposals.sightings.fingerprint import Profile
+from festinger.proposals.erase import forget, is_target_forgotten
+from festinger.proposals.model import ProposalState
+from festinger.proposals.sightings.fingerprint import FingerprintProfile
 from festinger.proposals.sightings.similarity import refingerprint
 from festinger.store.pool import Store
 
@@ -19,7 +19,7 @@ OTHER = UUID("018f3a5e-0000-7000-8000-000000000002")
 
 async def forgotten(room: Room, *ids: UUID) -> int:
     async with room.store.transaction() as transaction:
-        return await forget(room.desk, transaction, MAIN_SPACE, ids)
+        return await forget(room.deps, transaction, MAIN_SPACE, ids)
 
 
 async def test_words_that_derive_from_what_was_forgotten_go_and_counters_stay(store: Store):
@@ -32,7 +32,7 @@ async def test_words_that_derive_from_what_was_forgotten_go_and_counters_stay(st
     proposal = await room.proposal(first)
     assert (proposal.what, proposal.why, proposal.seen_count) == ("At home: call ada", "", 2)
     assert [each.text for each in await room.sightings()] == ["", "At home: call ada"]
-    assert proposal.state is State.WAITING
+    assert proposal.state is ProposalState.WAITING
 
 
 async def test_a_proposal_without_words_is_closed_and_tells_nothing(store: Store):
@@ -44,7 +44,7 @@ async def test_a_proposal_without_words_is_closed_and_tells_nothing(store: Store
 
     closed = await room.proposal(first)
     assert (closed.state, closed.what, closed.fingerprint, closed.suppressed_until) == (
-        State.REJECTED,
+        ProposalState.REJECTED,
         "",
         "",
         None,
@@ -56,16 +56,14 @@ async def test_a_proposal_without_words_is_closed_and_tells_nothing(store: Store
 
 async def test_what_it_would_have_done_to_something_forgotten_goes(store: Store):
     room = Room(store)
-    seen = await room.sight(
-        payload={"op": "archive", "ids": [str(SECRET)]}, target={str(OTHER): 3, "of": str(SECRET)}
-    )
+    seen = await room.sight(payload={"op": "archive", "ids": [str(SECRET)]}, target={str(OTHER): 3, "of": str(SECRET)})
     kept = await room.sight("Cache the answer", payload={"ids": [str(OTHER)]})
 
     await forgotten(room, SECRET)
 
     proposal = await room.proposal(seen)
     assert (proposal.payload, proposal.what) == ({}, "Retry the failed query")
-    assert aims_at_forgotten(proposal)
+    assert is_target_forgotten(proposal)
     assert (await room.proposal(kept)).payload == {"ids": [str(OTHER)]}
 
 
@@ -78,11 +76,14 @@ async def test_a_new_profile_gives_open_proposals_new_fingerprints_and_shows_wha
     await room.reject(decided)
     room.terms = room.terms.model_copy(update={"profile": "compat-agent"})
 
-    assert await refingerprint(room.desk, MAIN_SPACE) == 1
+    assert await refingerprint(room.deps, MAIN_SPACE) == 1
 
     moved, stuck, left = [await room.proposal(each) for each in (asked, denied, decided)]
-    assert (moved.profile, moved.payload["previous_fingerprint"]) == (Profile.COMPAT_AGENT, asked.fingerprint)
-    assert {stuck.profile, left.profile} == {Profile.FESTINGER}
-    (pair,) = await pairs.suggested(room.desk, MAIN_SPACE)
+    assert (moved.profile, moved.payload["previous_fingerprint"]) == (
+        FingerprintProfile.COMPAT_AGENT,
+        asked.fingerprint,
+    )
+    assert {stuck.profile, left.profile} == {FingerprintProfile.FESTINGER}
+    (pair,) = await pairs.list_suggested_pairs(room.deps, MAIN_SPACE)
     assert ({pair["a"], pair["b"]}, pair["relation"]) == ({moved.id, stuck.id}, "same")
     assert (await room.sight("Retry the failed query", session="s2")).proposal == moved.id

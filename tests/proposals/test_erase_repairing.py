@@ -12,9 +12,9 @@ from tests.proposals.proposing import Room
 from festinger.errors import Stale
 from festinger.ids import MAIN_SPACE, AgentId, MemoryId, Origin, SessionId
 from festinger.memory.erasure.selector import Selector
-from festinger.proposals.erase import Withdrawn, give_back, take_back
-from festinger.proposals.model import Kind, Proposal, State
-from festinger.proposals.sightings.recount import Limits, freed
+from festinger.proposals.erase import SightingWithdrawalResult, reinstate_sightings, withdraw_sightings
+from festinger.proposals.model import Proposal, ProposalState, VerdictKind
+from festinger.proposals.sightings.recount import VoteLimits, reassign_votes
 from festinger.store.pool import Store
 
 pytestmark = pytest.mark.requirement("M-84")
@@ -23,14 +23,14 @@ BAD = Selector(session=SessionId("bad"))
 MEMORY = MemoryId(UUID(int=5))
 
 
-async def taken(room: Room, selector: Selector = BAD, *, bad: tuple[MemoryId, ...] = ()) -> Withdrawn:
+async def taken(room: Room, selector: Selector = BAD, *, bad: tuple[MemoryId, ...] = ()) -> SightingWithdrawalResult:
     async with room.store.transaction() as transaction:
-        return await take_back(room.desk, transaction, MAIN_SPACE, selector, bad=bad)
+        return await withdraw_sightings(room.deps, transaction, MAIN_SPACE, selector, bad=bad)
 
 
-async def given_back(room: Room, withdrawn: Withdrawn) -> None:
+async def given_back(room: Room, withdrawn: SightingWithdrawalResult) -> None:
     async with room.store.transaction() as transaction:
-        await give_back(room.desk, transaction, MAIN_SPACE, withdrawn.as_json())
+        await reinstate_sightings(room.deps, transaction, MAIN_SPACE, withdrawn.as_json())
 
 
 def counts(proposal: Proposal) -> tuple[Any, ...]:
@@ -69,7 +69,7 @@ async def test_what_only_a_bad_session_made_ripe_waits_again_and_comes_back_with
     await given_back(court, withdrawn)
     (after,) = await court.proposals()
 
-    assert (before.state, without.state, again.promoted) == (State.PROMOTED, State.WAITING, 0)
+    assert (before.state, without.state, again.promoted) == (ProposalState.PROMOTED, ProposalState.WAITING, 0)
     assert (after.state, after.promoted_at) == (before.state, before.promoted_at)
 
 
@@ -78,7 +78,7 @@ async def test_what_people_decided_or_asked_for_stays(store: Store):
     applied = await court.promoted()
     await court.decide(applied)
     rejected = await court.promoted("Cache the answers")
-    await court.decide(rejected, Kind.REJECT)
+    await court.decide(rejected, VerdictKind.REJECT)
     asked = await court.sight("Log less", session="bad", producer="person", origin=Origin.PERSON)
     await court.change(asked, "state = 'promoted', promoted_at = %(at)s", at=court.hands.now)
     await court.sight("Log less", session="other", days_ago=9)
@@ -87,9 +87,9 @@ async def test_what_people_decided_or_asked_for_stays(store: Store):
 
     states = {each.what: (each.state, each.seen_count) for each in await court.proposals()}
     assert states == {
-        applied.what: (State.APPLIED, 0),
-        rejected.what: (State.REJECTED, 0),
-        "Log less": (State.PROMOTED, 1),
+        applied.what: (ProposalState.APPLIED, 0),
+        rejected.what: (ProposalState.REJECTED, 0),
+        "Log less": (ProposalState.PROMOTED, 1),
     }
 
 
@@ -120,9 +120,7 @@ async def test_sessions_that_a_flood_had_kept_from_voting_vote_again(store: Stor
     ],
     ids=["agent", "origin", "episode", "memory", "nothing"],
 )
-async def test_what_came_from_anywhere_is_found(
-    store: Store, selector: Selector, bad: tuple[MemoryId, ...], left: int
-):
+async def test_what_came_from_anywhere_is_found(store: Store, selector: Selector, bad: tuple[MemoryId, ...], left: int):
     room = Room(store, min_seen_count=3)
     await room.sight(session="s1", agent="b", origin=Origin.TOOL)
     await room.sight(session="s2", evidence={"episodes": ["e1"]})
@@ -144,7 +142,7 @@ def test_freed_votes_go_to_the_first_sessions_and_never_exceed_the_cap(
 ):
     waiting = [(SessionId(name), UUID(int=number)) for number, name in enumerate(sessions)]
 
-    lifted = freed(waiting, frozenset(map(SessionId, counted)), Limits(per_agent_day=cap))
+    lifted = reassign_votes(waiting, frozenset(map(SessionId, counted)), VoteLimits(per_agent_day=cap))
 
     voting = counted | {sessions[id_.int] for id_ in lifted}
     assert len(voting) <= max(cap, len(counted))

@@ -7,18 +7,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.errors import BadSetting
-from festinger.proposals.gate import Bars, Reading, Ripeness, Seen, bars_for, priority_of, read
+from festinger.proposals.gate import (
+    GateInput,
+    GateThresholds,
+    Ripeness,
+    RipenessResult,
+    check_ripeness,
+    priority_of,
+    thresholds_for,
+)
 from festinger.settings.keys import KEYS
-from festinger.settings.keys import read as read_setting
+from festinger.settings.keys import parse_value as read_setting
 from festinger.settings.proposals import ProposalsSettings
 
 MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
 DAY = timedelta(days=1)
-BARS = Bars()
+BARS = GateThresholds()
 
 
-def reading(causes: int, age: timedelta, *, days: int = 2, bars: Bars = BARS) -> Reading:
-    return read(Seen(causes=causes, days=days, first_seen=MONDAY - age), bars, now=MONDAY)
+def reading(causes: int, age: timedelta, *, days: int = 2, bars: GateThresholds = BARS) -> RipenessResult:
+    return check_ripeness(GateInput(causes=causes, days=days, first_seen=MONDAY - age), bars, now=MONDAY)
 
 
 @pytest.mark.requirement("H-30")
@@ -53,11 +61,11 @@ def test_exactly_seven_days_are_enough_and_a_minute_less_is_not():
 
 @pytest.mark.requirement("H-32")
 def test_a_clock_that_went_back_makes_nothing_younger():
-    seen = Seen(causes=2, days=2, first_seen=MONDAY - 3 * DAY, evaluated_at=MONDAY)
+    seen = GateInput(causes=2, days=2, first_seen=MONDAY - 3 * DAY, evaluated_at=MONDAY)
 
-    back = read(seen, BARS, now=MONDAY - 2 * DAY)
+    back = check_ripeness(seen, BARS, now=MONDAY - 2 * DAY)
 
-    assert back.age_days == read(seen, BARS, now=MONDAY).age_days == 3
+    assert back.age_days == check_ripeness(seen, BARS, now=MONDAY).age_days == 3
 
 
 @pytest.mark.requirement("H-15")
@@ -68,7 +76,7 @@ def test_age_is_told_in_whole_days():
 
 @pytest.mark.requirement("H-30")
 def test_one_cause_is_never_asked_for_two_days():
-    once = Bars(causes=1, age=timedelta(0), days=2)
+    once = GateThresholds(causes=1, age=timedelta(0), days=2)
 
     assert reading(1, timedelta(0), days=1, bars=once).is_ripe
 
@@ -76,7 +84,7 @@ def test_one_cause_is_never_asked_for_two_days():
 @pytest.mark.requirement("H-30")
 @given(causes=st.integers(0, 20), days=st.integers(0, 20), hours=st.integers(0, 400), bar=st.integers(1, 5))
 def test_ripe_means_that_every_bar_is_cleared(causes: int, days: int, hours: int, bar: int):
-    bars = Bars(causes=bar, age=timedelta(days=bar), days=2)
+    bars = GateThresholds(causes=bar, age=timedelta(days=bar), days=2)
     age = timedelta(hours=hours)
 
     cleared = causes >= bar and age >= bars.age and days >= min(2, bar)
@@ -95,9 +103,9 @@ def test_what_is_ripe_stays_ripe_with_time(causes: int, hours: int, more: int):
 def test_a_scope_has_bars_of_its_own():
     settings = ProposalsSettings(scopes=("censor min_age_days=0", "tools min_seen_count=4 min_age_days=3"))
 
-    assert bars_for(settings, "censor") == Bars(causes=2, age=timedelta(0), days=2)
-    assert bars_for(settings, "tools") == Bars(causes=4, age=3 * DAY, days=2)
-    assert bars_for(settings, "world") == Bars()
+    assert thresholds_for(settings, "censor") == GateThresholds(causes=2, age=timedelta(0), days=2)
+    assert thresholds_for(settings, "tools") == GateThresholds(causes=4, age=3 * DAY, days=2)
+    assert thresholds_for(settings, "world") == GateThresholds()
 
 
 @pytest.mark.requirement("H-36")
@@ -127,8 +135,6 @@ def test_bars_below_anything_are_refused(key: str, value: str):
 
 
 @pytest.mark.requirement("H-38")
-@pytest.mark.parametrize(
-    ("seen", "priority"), [(1, "low"), (4, "low"), (5, "normal"), (9, "normal"), (10, "high")]
-)
+@pytest.mark.parametrize(("seen", "priority"), [(1, "low"), (4, "low"), (5, "normal"), (9, "normal"), (10, "high")])
 def test_priority_rises_with_the_causes(seen: int, priority: str):
     assert priority_of(seen) == priority

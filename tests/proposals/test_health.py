@@ -16,32 +16,34 @@ from festinger.proposals.health import (
     MOST,
     OLDEST,
     is_observation,
-    observations,
-    observed,
-    still_observed,
+    load_observations,
+    reload_observations,
+    select_observations,
 )
-from festinger.proposals.model import Held, Proposal, ProposalId, State
+from festinger.proposals.model import HoldReason, Proposal, ProposalId, ProposalState
 from festinger.store.pool import Store
 
 FRESH = {"seen_count": 2, "first_seen": MONDAY - DAY, "last_seen": MONDAY}
 
 
 @pytest.mark.requirement("H-78")
-@pytest.mark.parametrize("state", State)
-def test_only_what_nobody_has_decided_or_put_off_is_an_observation(state: State):
-    assert is_observation(proposal(state, **FRESH), now=MONDAY) is (state in (State.WAITING, State.PROMOTED))
+@pytest.mark.parametrize("state", ProposalState)
+def test_only_what_nobody_has_decided_or_put_off_is_an_observation(state: ProposalState):
+    assert is_observation(proposal(state, **FRESH), now=MONDAY) is (
+        state in (ProposalState.WAITING, ProposalState.PROMOTED)
+    )
 
 
 @pytest.mark.requirement("H-78")
 def test_what_is_held_seen_once_or_older_than_two_weeks_is_none():
     def is_told(**more: object) -> bool:
-        return is_observation(proposal(State.WAITING, **FRESH | more), now=MONDAY)
+        return is_observation(proposal(ProposalState.WAITING, **FRESH | more), now=MONDAY)
 
     assert is_told(first_seen=MONDAY - OLDEST)
     assert not is_told(first_seen=MONDAY - OLDEST - timedelta(seconds=1))
     assert not is_told(seen_count=1)
     assert not is_told(what="")
-    for held in Held:
+    for held in HoldReason:
         assert not is_told(held=held)
         assert not is_told(held=held, suppressed_until=MONDAY)
         assert is_told(held=held, suppressed_until=MONDAY - timedelta(seconds=1))
@@ -58,7 +60,7 @@ SEEN = st.builds(
     st.integers(1, 10**6),
     st.integers(0, 5),
     st.integers(0, 20),
-    st.sampled_from(State),
+    st.sampled_from(ProposalState),
 )
 
 
@@ -66,7 +68,7 @@ SEEN = st.builds(
 @given(found=st.lists(SEEN, max_size=12, unique_by=lambda each: each.id))
 def test_at_most_three_are_told_those_of_most_causes_then_the_latest(found: list[Proposal]):
     now = MONDAY - 6 * DAY
-    told = observations(found, now=now)
+    told = select_observations(found, now=now)
 
     assert len(told) == min(MOST, sum(is_observation(each, now=now) for each in found))
     left = [each for each in found if is_observation(each, now=now) and each not in told]
@@ -85,11 +87,11 @@ async def test_nothing_is_told_unless_it_is_switched_on_and_what_was_shown_is_le
     assert one.proposal is not None
     assert other.proposal is not None
 
-    assert await observed(off.desk, MAIN_SPACE) == []
-    assert await still_observed(off.desk, MAIN_SPACE, [one.proposal]) == []
-    assert [each.id for each in await observed(on.desk, MAIN_SPACE)] == [one.proposal, other.proposal]
-    left = await observed(on.desk, MAIN_SPACE, exclude=[one.proposal])
+    assert await load_observations(off.deps, MAIN_SPACE) == []
+    assert await reload_observations(off.deps, MAIN_SPACE, [one.proposal]) == []
+    assert [each.id for each in await load_observations(on.deps, MAIN_SPACE)] == [one.proposal, other.proposal]
+    left = await load_observations(on.deps, MAIN_SPACE, exclude=[one.proposal])
     assert [each.id for each in left] == [other.proposal]
     await off.change(one, "what = ''")
-    stays = await still_observed(on.desk, MAIN_SPACE, [one.proposal, other.proposal])
+    stays = await reload_observations(on.deps, MAIN_SPACE, [one.proposal, other.proposal])
     assert [each.id for each in stays] == [other.proposal]

@@ -9,8 +9,8 @@ from tests.proposals.hearing import Court
 from tests.proposals.verdicts.test_rules import MONDAY, proposal
 
 from festinger.ids import MAIN_SPACE
-from festinger.proposals.inbox import digest_of, remind
-from festinger.proposals.model import Kind, Priority, ProposalId
+from festinger.proposals.inbox import build_digest, send_digest
+from festinger.proposals.model import ProposalId, ProposalPriority, VerdictKind
 from festinger.store.pool import Store
 
 
@@ -22,12 +22,12 @@ def test_the_first_five_are_told_by_priority_and_count_and_the_oldest_by_its_day
             id=ProposalId(UUID(int=number)),
             seen_count=number,
             promoted_at=MONDAY - timedelta(days=number),
-            priority=Priority.HIGH if number == 2 else Priority.LOW,
+            priority=ProposalPriority.HIGH if number == 2 else ProposalPriority.LOW,
         )
         for number in range(1, 8)
     ]
 
-    digest = digest_of(waiting)
+    digest = build_digest(waiting)
 
     assert (digest.open, digest.oldest) == (7, MONDAY - timedelta(days=7))
     assert [each.seen_count for each in digest.top] == [2, 7, 6, 5, 4]
@@ -36,12 +36,12 @@ def test_the_first_five_are_told_by_priority_and_count_and_the_oldest_by_its_day
 @pytest.mark.requirement("H-86")
 async def test_a_reminder_is_told_only_where_something_waits(store: Store):
     court = Court(store)
-    assert (await remind(court.desk, MAIN_SPACE)).open == 0
+    assert (await send_digest(court.deps, MAIN_SPACE)).open == 0
     assert await court.events("inbox_digest") == []
     open_, later = [await court.promoted(what) for what in ("Retry the query", "Wait longer")]
-    await court.decide(later, Kind.DEFER)
+    await court.decide(later, VerdictKind.DEFER)
 
-    await remind(court.desk, MAIN_SPACE)
+    await send_digest(court.deps, MAIN_SPACE)
 
     (told,) = await court.events("inbox_digest")
     assert told["open"] == 1

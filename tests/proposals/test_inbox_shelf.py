@@ -5,18 +5,18 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.jobs.desk import run_sql
+from tests.jobs.deps import run_sql
 from tests.proposals.proposing import DAY, Room
 
 from festinger.errors import BadInput, NotFound
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.observability.metrics import PROPOSALS_HELD, PROPOSALS_OPEN, PROPOSALS_PAUSED, PROPOSALS_RATE
-from festinger.proposals.gate import Fullness, Standing, standing
-from festinger.proposals.health import measure, tally
-from festinger.proposals.inbox import Wanted, card, find, page
-from festinger.proposals.model import State
-from festinger.proposals.producers import HEALTHY, LOOSE, TIGHT, TOO_LITTLE, rate, reading
-from festinger.proposals.sightings.similarity import DENIES, ELSEWHERE, TURNED, compare_proposals
+from festinger.proposals.gate import InboxCapacity, InboxStatus, inbox_status
+from festinger.proposals.health import proposal_stats, update_gauges
+from festinger.proposals.inbox import ProposalQuery, list_proposals, load_card, resolve_proposal_id
+from festinger.proposals.model import ProposalState
+from festinger.proposals.producers import HEALTHY, LOOSE, TIGHT, TOO_LITTLE, interpret_rate, load_promotion_rate
+from festinger.proposals.sightings.similarity import DENIES, ELSEWHERE, TURNED, compare_fingerprints
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Store
 
@@ -28,15 +28,17 @@ async def test_a_page_lists_what_fits_the_latest_seen_first(store: Store):
     for n in range(5):
         await room.sight(f"Change number{n}", days_ago=n, scope="tools" if n % 2 else "world")
 
-    first = await page(room.desk, MAIN_SPACE, Wanted(limit=3))
+    first = await list_proposals(room.deps, MAIN_SPACE, ProposalQuery(limit=3))
     last = first[-1]
     assert last.last_seen is not None
-    rest = await page(room.desk, MAIN_SPACE, Wanted(limit=3, after=(last.last_seen, last.id)))
-    world = await page(room.desk, MAIN_SPACE, Wanted(scope="world", states=[State.WAITING], held=False))
+    rest = await list_proposals(room.deps, MAIN_SPACE, ProposalQuery(limit=3, after=(last.last_seen, last.id)))
+    world = await list_proposals(
+        room.deps, MAIN_SPACE, ProposalQuery(scope="world", states=[ProposalState.WAITING], held=False)
+    )
 
     assert [each.what[-1] for each in [*first, *rest]] == ["0", "1", "2", "3", "4"]
     assert [each.what[-1] for each in world] == ["0", "2", "4"]
-    assert await page(room.desk, MAIN_SPACE, Wanted(states=[State.REJECTED])) == []
+    assert await list_proposals(room.deps, MAIN_SPACE, ProposalQuery(states=[ProposalState.REJECTED])) == []
 
 
 @pytest.mark.requirement("H-17")
@@ -48,7 +50,7 @@ async def test_a_card_shows_every_wording_the_causes_and_what_is_missing(store: 
     seen = await room.sight("The failed query: retry", session="b", days_ago=2)
 
     assert seen.proposal is not None
-    shown = (await card(room.desk, MAIN_SPACE, seen.proposal)).as_json()
+    shown = (await load_card(room.deps, MAIN_SPACE, seen.proposal)).as_json()
 
     assert [(each["text"], each["times"]) for each in shown["wordings"]] == [
         (RETRY, 1), ("The failed query: retry", 2),
@@ -66,7 +68,7 @@ async def test_a_card_says_when_nobody_but_untrusted_text_said_it(store: Store):
         seen = await room.sight(session=f"s{n}", days_ago=n, origin=Origin.DOCUMENT)
 
     assert seen.proposal is not None
-    shown = (await card(room.desk, MAIN_SPACE, seen.proposal)).as_json()
+    shown = (await load_card(room.deps, MAIN_SPACE, seen.proposal)).as_json()
 
     assert shown["notes"] == ["all sightings come from untrusted text"]
 
@@ -77,7 +79,7 @@ async def test_hidden_characters_are_visible_in_every_view(store: Store):
     seen = await room.sight("Retry \u202ethe query")
 
     assert seen.proposal is not None
-    shown = (await card(room.desk, MAIN_SPACE, seen.proposal)).as_json()
+    shown = (await load_card(room.deps, MAIN_SPACE, seen.proposal)).as_json()
 
     assert shown["what"] == "Retry ⟦U+202E⟧the query"
     assert shown["seen"][0]["text"] == shown["wordings"][0]["text"] == shown["what"]
@@ -87,11 +89,11 @@ async def test_a_proposal_is_found_by_the_beginning_of_its_id(store: Store):
     room = Room(store)
     seen = await room.sight()
 
-    assert await find(room.desk, MAIN_SPACE, str(seen.proposal)[:13]) == seen.proposal
+    assert await resolve_proposal_id(room.deps, MAIN_SPACE, str(seen.proposal)[:13]) == seen.proposal
     with pytest.raises(BadInput):
-        await find(room.desk, MAIN_SPACE, "zzz")
+        await resolve_proposal_id(room.deps, MAIN_SPACE, "zzz")
     with pytest.raises(NotFound):
-        await find(room.desk, MAIN_SPACE, "00000000")
+        await resolve_proposal_id(room.deps, MAIN_SPACE, "00000000")
 
 
 @pytest.mark.parametrize(
@@ -115,7 +117,7 @@ async def test_what_does_not_collapse_is_said(
     room = Room(store)
     one, other = [await room.proposal(await room.sight(text)) for text in (a, b)]
 
-    found = compare_proposals(one, other)
+    found = compare_fingerprints(one, other)
 
     assert (found.a, found.b) == (one.normalised, other.normalised)
     assert (found.only_a, found.only_b) == (only_a, only_b)
@@ -128,7 +130,7 @@ async def test_the_same_words_elsewhere_are_said_to_be_elsewhere(store: Store):
     one = await room.proposal(await room.sight())
     other = await room.proposal(await room.sight(scope="world"))
 
-    assert compare_proposals(one, other).why == ELSEWHERE
+    assert compare_fingerprints(one, other).why == ELSEWHERE
 
 
 @pytest.mark.requirement("H-88")
@@ -145,7 +147,7 @@ async def test_the_same_words_elsewhere_are_said_to_be_elsewhere(store: Store):
     ],
 )
 def test_the_rate_is_read_against_its_bounds(promoted: int, considered: int, said: str):
-    assert reading(promoted, considered, ProposalsSettings()) == said
+    assert interpret_rate(promoted, considered, ProposalsSettings()) == said
 
 
 @pytest.mark.requirement("H-88")
@@ -157,7 +159,7 @@ async def test_the_rate_counts_what_was_seen_and_promoted_in_the_window(store: S
     await room.sight("Seen in a trial", uncounted="evaluation")
     await room.promote()
 
-    found = await rate(room.desk, MAIN_SPACE)
+    found = await load_promotion_rate(room.deps, MAIN_SPACE)
 
     assert (found.promoted, found.considered, found.reading) == (1, 2, LOOSE)
     assert found.as_json()["rate"] == 0.5
@@ -166,7 +168,7 @@ async def test_the_rate_counts_what_was_seen_and_promoted_in_the_window(store: S
 
 @given(limit=st.integers(1, 200), waiting=st.integers(0, 250))
 def test_an_inbox_is_full_warns_or_has_room(limit: int, waiting: int):
-    found = Fullness(open=waiting, limit=limit)
+    found = InboxCapacity(open=waiting, limit=limit)
 
     assert (found.paused_because is not None) == (waiting >= limit)
     assert (found.warning is not None) == (0.9 * limit <= waiting < limit)
@@ -179,11 +181,11 @@ async def test_where_a_proposal_lies_is_read_from_the_time(store: Store):
     await room.change(seen, "state = 'deferred', deferred_until = %(until)s", until=room.hands.now + 14 * DAY)
     deferred = await room.proposal(seen)
 
-    def lies(days: int) -> Standing:
-        return standing(deferred, now=room.hands.now + days * DAY, quiet_days=90)
+    def lies(days: int) -> InboxStatus:
+        return inbox_status(deferred, now=room.hands.now + days * DAY, quiet_days=90)
 
     assert [lies(days) for days in (0, 13, 14, 103, 104)] == [
-        Standing.PUT_OFF, Standing.PUT_OFF, Standing.OPEN, Standing.OPEN, Standing.QUIET,
+        InboxStatus.PUT_OFF, InboxStatus.PUT_OFF, InboxStatus.OPEN, InboxStatus.OPEN, InboxStatus.QUIET,
     ]  # fmt: skip
 
 
@@ -194,8 +196,8 @@ async def test_the_gauges_and_the_funnel_say_how_full_the_inbox_is(store: Store)
     room.muted = {("reflection", "reliability"): room.hands.now + DAY}
     await room.sight("Cache the answer")
 
-    await measure(room.desk, [MAIN_SPACE])
-    found = await tally(room.desk, MAIN_SPACE)
+    await update_gauges(room.deps, [MAIN_SPACE])
+    found = await proposal_stats(room.deps, MAIN_SPACE)
 
     assert PROPOSALS_OPEN._value.get() == 1
     assert PROPOSALS_PAUSED._value.get() == 1
@@ -210,10 +212,10 @@ async def test_spaces_do_not_see_each_other(store: Store):
     await run_sql(store, "insert into space (id, name) values ('work', 'work')")
     seen = await room.sight()
 
-    assert await page(room.desk, "work", Wanted()) == []  # type: ignore[arg-type]
+    assert await list_proposals(room.deps, "work", ProposalQuery()) == []  # type: ignore[arg-type]
     assert seen.proposal is not None
     with pytest.raises(NotFound):
-        await card(room.desk, "work", seen.proposal)  # type: ignore[arg-type]
+        await load_card(room.deps, "work", seen.proposal)  # type: ignore[arg-type]
 
 
 async def test_what_is_asked_for_by_its_place_is_what_the_reading_of_the_place_says(store: Store):
@@ -225,10 +227,10 @@ async def test_what_is_asked_for_by_its_place_is_what_the_reading_of_the_place_s
         until = None if deferred is None else room.hands.now + deferred * DAY
         sets = "state = %(state)s, promoted_at = last_seen, deferred_until = %(until)s"
         await room.change(sighted, sets, state=state, until=until)
-    every = await page(room.desk, MAIN_SPACE, Wanted(limit=200))
+    every = await list_proposals(room.deps, MAIN_SPACE, ProposalQuery(limit=200))
 
-    for place in Standing:
-        found = await page(room.desk, MAIN_SPACE, Wanted(standing=place, limit=200))
-        expected = [each for each in every if standing(each, now=room.hands.now, quiet_days=90) is place]
+    for place in InboxStatus:
+        found = await list_proposals(room.deps, MAIN_SPACE, ProposalQuery(standing=place, limit=200))
+        expected = [each for each in every if inbox_status(each, now=room.hands.now, quiet_days=90) is place]
         assert expected
         assert [each.id for each in found] == [each.id for each in expected]

@@ -1,27 +1,27 @@
 """What else waits for a person?"""
 
 from festinger.ids import MAIN_SPACE, SpaceId
-from festinger.proposals.inbox import Item, Waiting, counts, everything_waiting, in_all
+from festinger.proposals.inbox import PendingGroup, PendingItem, list_pending_groups, pending_counts, total_pending
 
-CONFLICTS = Waiting(kind="conflicts", count=12, items=(Item(id="1", title="a / b"),))
-TASKS = Waiting(kind="tasks", count=2)
+CONFLICTS = PendingGroup(kind="conflicts", count=12, items=(PendingItem(id="1", title="a / b"),))
+TASKS = PendingGroup(kind="tasks", count=2)
 
 
-async def conflicts(_space: SpaceId, _limit: int) -> Waiting:
+async def conflicts(_space: SpaceId, _limit: int) -> PendingGroup:
     return CONFLICTS
 
 
-async def nothing(_space: SpaceId, _limit: int) -> Waiting:
-    return Waiting(kind="pairs", count=0)
+async def nothing(_space: SpaceId, _limit: int) -> PendingGroup:
+    return PendingGroup(kind="pairs", count=0)
 
 
-async def tasks(_space: SpaceId, limit: int) -> Waiting:
+async def tasks(_space: SpaceId, limit: int) -> PendingGroup:
     return TASKS
 
 
 async def test_every_room_with_something_is_listed_and_one_number_counts_all():
-    found = await everything_waiting((conflicts, nothing, tasks), MAIN_SPACE)
+    found = await list_pending_groups((conflicts, nothing, tasks), MAIN_SPACE)
 
     assert found == [CONFLICTS, TASKS]
-    assert in_all(3, found) == 17
-    assert counts(found) == {"conflicts": 12, "tasks": 2}
+    assert total_pending(3, found) == 17
+    assert pending_counts(found) == {"conflicts": 12, "tasks": 2}

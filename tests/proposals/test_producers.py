@@ -9,11 +9,11 @@ from tests.proposals.hearing import ADA, AGENT, Court
 
 from festinger.errors import NotAuthorised
 from festinger.ids import MAIN_SPACE
-from festinger.proposals.gate import rank
-from festinger.proposals.model import Held, Kind, State, Type
-from festinger.proposals.pairs import lift, muted, release
-from festinger.proposals.producers import Decision, Worth, worth, worths
-from festinger.proposals.verdicts.effects import Look
+from festinger.proposals.gate import compute_rank
+from festinger.proposals.model import HoldReason, ProposalState, ProposalType, VerdictKind
+from festinger.proposals.pairs import list_muted_producers, release_by_reviewer, unmute_producer
+from festinger.proposals.producers import ProducerDecision, ProducerValue, compute_producer_value, load_producer_values
+from festinger.proposals.verdicts.effects import EffectPreview
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Store
 
@@ -31,12 +31,12 @@ IDEAS = (
 )
 
 
-def decided(state: State = State.REJECTED, *, days_ago: float = 0, **more: object) -> Decision:
-    return Decision(key=KEY, state=state, decided_at=NOW - days_ago * DAY, **more)  # type: ignore[arg-type]
+def decided(state: ProposalState = ProposalState.REJECTED, *, days_ago: float = 0, **more: object) -> ProducerDecision:
+    return ProducerDecision(key=KEY, state=state, decided_at=NOW - days_ago * DAY, **more)  # type: ignore[arg-type]
 
 
-def of(*decisions: Decision, now: datetime = NOW, lifted_at: datetime | None = None) -> Worth:
-    return worth(KEY, decisions, TERMS, now=now, lifted_at=lifted_at)
+def of(*decisions: ProducerDecision, now: datetime = NOW, lifted_at: datetime | None = None) -> ProducerValue:
+    return compute_producer_value(KEY, decisions, TERMS, now=now, lifted_at=lifted_at)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def of(*decisions: Decision, now: datetime = NOW, lifted_at: datetime | None = N
     ids=["five no", "four no", "three no", "too few"],
 )
 def test_whoever_was_mostly_wrong_is_muted(rejected: int, applied: int, value: float, is_muted: bool):
-    found = of(*[decided()] * rejected, *[decided(State.APPLIED)] * applied)
+    found = of(*[decided()] * rejected, *[decided(ProposalState.APPLIED)] * applied)
 
     assert found.value == pytest.approx(value)
     assert (found.muted_until is not None) == is_muted
@@ -55,18 +55,18 @@ def test_whoever_was_mostly_wrong_is_muted(rejected: int, applied: int, value: f
 @pytest.mark.parametrize(
     ("decision", "weight"),
     [
-        (decided(State.APPLIED), 1.0),
-        (decided(State.REJECTED), -1.0),
-        (decided(State.REJECTED, is_silenced=False), -0.5),
-        (decided(State.UNDONE), -0.5),
-        (decided(State.DUPLICATE, of_state=State.REJECTED), -0.5),
-        (decided(State.APPLIED, days_ago=14, seen_after=2), -0.5),
-        (decided(State.APPLIED, days_ago=13, seen_after=2), 1.0),
-        (decided(State.APPLIED, days_ago=14, seen_after=1), 1.0),
+        (decided(ProposalState.APPLIED), 1.0),
+        (decided(ProposalState.REJECTED), -1.0),
+        (decided(ProposalState.REJECTED, is_silenced=False), -0.5),
+        (decided(ProposalState.UNDONE), -0.5),
+        (decided(ProposalState.DUPLICATE, of_state=ProposalState.REJECTED), -0.5),
+        (decided(ProposalState.APPLIED, days_ago=14, seen_after=2), -0.5),
+        (decided(ProposalState.APPLIED, days_ago=13, seen_after=2), 1.0),
+        (decided(ProposalState.APPLIED, days_ago=14, seen_after=1), 1.0),
     ],
     ids=["applied", "no", "forgotten", "undone", "joined", "still seen", "too early", "seen once"],
 )
-def test_each_decision_has_its_weight(decision: Decision, weight: float):
+def test_each_decision_has_its_weight(decision: ProducerDecision, weight: float):
     found = of(decision)
 
     assert found.value == pytest.approx(weight / 3)
@@ -77,20 +77,20 @@ def test_each_decision_has_its_weight(decision: Decision, weight: float):
 @pytest.mark.parametrize(
     "decision",
     [
-        decided(State.DEFERRED),
-        decided(State.PROMOTED),
-        decided(State.DUPLICATE, of_state=State.APPLIED),
-        decided(State.APPLIED, days_ago=91),
+        decided(ProposalState.DEFERRED),
+        decided(ProposalState.PROMOTED),
+        decided(ProposalState.DUPLICATE, of_state=ProposalState.APPLIED),
+        decided(ProposalState.APPLIED, days_ago=91),
     ],
     ids=["deferred", "open", "joined to a good one", "long ago"],
 )
-def test_what_says_nothing_is_not_counted(decision: Decision):
-    assert of(decision, decided(State.APPLIED)) == of(decided(State.APPLIED))
+def test_what_says_nothing_is_not_counted(decision: ProducerDecision):
+    assert of(decision, decided(ProposalState.APPLIED)) == of(decided(ProposalState.APPLIED))
 
 
 @pytest.mark.requirement("H-70")
-@given(st.lists(st.sampled_from([State.APPLIED, State.REJECTED, State.UNDONE]), max_size=30))
-def test_a_value_lies_between_minus_one_and_one(states: list[State]):
+@given(st.lists(st.sampled_from([ProposalState.APPLIED, ProposalState.REJECTED, ProposalState.UNDONE]), max_size=30))
+def test_a_value_lies_between_minus_one_and_one(states: list[ProposalState]):
     assert -1 < of(*map(decided, states)).value < 1
 
 
@@ -105,19 +105,19 @@ def test_muting_ends_thirty_days_after_the_last_no_and_at_once_when_it_is_lifted
 
 
 def test_a_person_is_never_muted():
-    assert worth(("person", "ux"), [decided()] * 9, TERMS, now=NOW).muted_until is None
+    assert compute_producer_value(("person", "ux"), [decided()] * 9, TERMS, now=NOW).muted_until is None
 
 
 @pytest.mark.requirement("H-72")
 def test_what_paid_before_is_shown_before_what_was_seen_a_little_more_often():
-    assert rank(4, 0.5) == 6.0
-    assert rank(4, 0.5) > rank(5, 0.0)
-    assert (rank(4, 0.9), rank(4, -0.9)) == (6.0, 2.0)
+    assert compute_rank(4, 0.5) == 6.0
+    assert compute_rank(4, 0.5) > compute_rank(5, 0.0)
+    assert (compute_rank(4, 0.9), compute_rank(4, -0.9)) == (6.0, 2.0)
 
 
 async def five_rejected(court: Court) -> None:
     for idea in IDEAS[:5]:
-        await court.decide(await court.promoted(idea), Kind.REJECT)
+        await court.decide(await court.promoted(idea), VerdictKind.REJECT)
 
 
 async def test_after_five_rejections_new_proposals_of_that_kind_are_held_and_still_kept(store: Store):
@@ -129,11 +129,11 @@ async def test_after_five_rejections_new_proposals_of_that_kind_are_held_and_sti
     other = await court.ripen("Show a progress bar", category="ux")
 
     held = await court.proposal(sighted)
-    assert (held.held, held.state, held.seen_count) == (Held.PRODUCER_MUTED, State.WAITING, 2)
+    assert (held.held, held.state, held.seen_count) == (HoldReason.PRODUCER_MUTED, ProposalState.WAITING, 2)
     assert (await court.proposal(other)).held is None
     (told,) = await court.events("producer_muted")
     assert (told["producer"], told["category"], told["value"]) == ("reflection", "reliability", -0.7143)
-    assert [(each.key, round(each.value, 3)) for each in await muted(court.desk, MAIN_SPACE)] == [
+    assert [(each.key, round(each.value, 3)) for each in await list_muted_producers(court.deps, MAIN_SPACE)] == [
         (KEY, -0.714)
     ]
 
@@ -144,14 +144,14 @@ async def test_a_reviewer_lifts_the_muting_and_what_was_held_goes_its_way(store:
     sighted = await court.ripen(IDEAS[5])
 
     with pytest.raises(NotAuthorised):
-        await lift(court.desk, MAIN_SPACE, KEY, author=AGENT)
-    released = await lift(court.desk, MAIN_SPACE, KEY, author=ADA)
+        await unmute_producer(court.deps, MAIN_SPACE, KEY, author=AGENT)
+    released = await unmute_producer(court.deps, MAIN_SPACE, KEY, author=ADA)
     court.forward()
     await court.promote()
 
     assert released == 1
-    assert (await court.proposal(sighted)).state is State.PROMOTED
-    assert await muted(court.desk, MAIN_SPACE) == []
+    assert (await court.proposal(sighted)).state is ProposalState.PROMOTED
+    assert await list_muted_producers(court.deps, MAIN_SPACE) == []
     assert (await court.proposal(await court.sight("Trim the prompt"))).held is None
 
 
@@ -162,8 +162,8 @@ async def test_one_proposal_that_is_held_is_released_by_a_reviewer(store: Store)
     assert sighted.proposal is not None
 
     with pytest.raises(NotAuthorised):
-        await release(court.desk, MAIN_SPACE, sighted.proposal, author=AGENT)
-    await release(court.desk, MAIN_SPACE, sighted.proposal, author=ADA)
+        await release_by_reviewer(court.deps, MAIN_SPACE, sighted.proposal, author=AGENT)
+    await release_by_reviewer(court.deps, MAIN_SPACE, sighted.proposal, author=ADA)
 
     assert (await court.proposal(sighted)).held is None
 
@@ -172,18 +172,18 @@ async def test_one_proposal_that_is_held_is_released_by_a_reviewer(store: Store)
 @pytest.mark.requirement("H-70")
 async def test_undo_turns_what_was_shipped_into_noise_and_so_does_a_forgotten_target(store: Store):
     court = Court(store)
-    kept, undone, forgotten = [await court.promoted(idea, type=Type.MEMORY_CHANGE) for idea in IDEAS[:3]]
+    kept, undone, forgotten = [await court.promoted(idea, type=ProposalType.MEMORY_CHANGE) for idea in IDEAS[:3]]
 
     async def value() -> float:
         async with store.transaction() as transaction:
-            return (await worths(court.desk, transaction, MAIN_SPACE))[KEY].value
+            return (await load_producer_values(court.deps, transaction, MAIN_SPACE))[KEY].value
 
     await court.decide(kept)
     await court.decide(undone)
     shipped = await value()
     await court.undo(undone)
     taken_back = await value()
-    court.trial.found = Look(is_forgotten=True)
+    court.trial.found = EffectPreview(is_forgotten=True)
     await court.decide(forgotten)
 
     assert (shipped, taken_back, await value()) == (2 / 4, 0.5 / 4, 0.0)
@@ -192,7 +192,7 @@ async def test_undo_turns_what_was_shipped_into_noise_and_so_does_a_forgotten_ta
 @pytest.mark.requirement("H-45")
 async def test_deferring_neither_suppresses_nor_counts_against_the_producer(store: Store):
     court = Court(store)
-    await court.decide(await court.promoted(), Kind.DEFER)
+    await court.decide(await court.promoted(), VerdictKind.DEFER)
 
     async with store.transaction() as transaction:
-        assert await worths(court.desk, transaction, MAIN_SPACE) == {}
+        assert await load_producer_values(court.deps, transaction, MAIN_SPACE) == {}

@@ -4,11 +4,11 @@ import ast
 
 import pytest
 from tests.architecture.source import package_modules
-from tests.jobs.desk import rows, run_sql
+from tests.jobs.deps import rows, run_sql
 from tests.proposals.proposing import DAY, Room
 
 from festinger.ids import Origin
-from festinger.proposals.model import Priority, State
+from festinger.proposals.model import ProposalPriority, ProposalState
 from festinger.store.pool import Store
 
 OUTSIDE = (
@@ -23,8 +23,7 @@ async def outside(store: Store) -> dict[str, str]:
     found = {}
     for table in await rows(store, OUTSIDE):
         (row,) = await rows(
-            store,
-            f"select coalesce(string_agg(t::text, '|' order by t::text), '') as all from {table['name']} t",
+            store, f"select coalesce(string_agg(t::text, '|' order by t::text), '') as all from {table['name']} t"
         )
         found[table["name"]] = row["all"]
     return found
@@ -53,15 +52,10 @@ async def test_a_run_promotes_what_is_ripe_and_says_what_the_others_lack(store: 
         ("Parallelize the health probe", "too few", "1 more cause"),
     ]
     proposal = await room.proposal(ripe)
-    assert (proposal.state, proposal.promoted_at, proposal.version) == (State.PROMOTED, room.hands.now, 2)
+    assert (proposal.state, proposal.promoted_at, proposal.version) == (ProposalState.PROMOTED, room.hands.now, 2)
     (kept,) = await rows(store, "select * from promotion_run")
     assert (kept["promoted"], kept["too_new"], kept["bars"]["min_seen_count"]) == (1, 1, 2)
-    assert [each["missing"] for each in kept["readings"]] == [
-        "",
-        "4 more days",
-        "1 of 2 days",
-        "1 more cause",
-    ]
+    assert [each["missing"] for each in kept["readings"]] == ["", "4 more days", "1 of 2 days", "1 more cause"]
     (told,) = await room.events("proposal_promoted")
     assert (told["seen_count"], told["age_days"], told["priority"]) == (2, 10, "low")
     (finished,) = await room.events("promotion_run_finished")
@@ -74,9 +68,7 @@ async def test_the_best_are_taken_first_and_the_rest_waits_for_the_next_run(stor
     for n in range(5):
         await room.sight("Seen by five", session=f"s{n}", days_ago=9 - n)
     for n in range(4):
-        await room.sight(
-            "Seen by four of worth", session=f"s{n}", days_ago=9 - n, producer="api", category="ux"
-        )
+        await room.sight("Seen by four of worth", session=f"s{n}", days_ago=9 - n, producer="api", category="ux")
     await room.ripen("Seen long ago")
 
     first = await room.promote()
@@ -170,7 +162,9 @@ async def test_priority_follows_the_count(store: Store):
     for n in range(10):
         seen = await room.sight(session=f"s{n}", days_ago=n)
         found = (await room.proposal(seen)).priority
-        assert found == (Priority.HIGH if n >= 9 else Priority.NORMAL if n >= 4 else Priority.LOW)
+        assert found == (
+            ProposalPriority.HIGH if n >= 9 else ProposalPriority.NORMAL if n >= 4 else ProposalPriority.LOW
+        )
 
 
 @pytest.mark.requirement("H-39")
@@ -186,8 +180,8 @@ async def test_raised_bars_pull_nothing_back_and_lowered_ones_act_at_the_next_ru
     lowered = await room.promote()
 
     assert (raised.promoted, lowered.promoted) == (0, 1)
-    assert (await room.proposal(promoted)).state is State.PROMOTED
-    assert (await room.proposal(once)).state is State.PROMOTED
+    assert (await room.proposal(promoted)).state is ProposalState.PROMOTED
+    assert (await room.proposal(once)).state is ProposalState.PROMOTED
 
 
 @pytest.mark.requirement("H-13")
@@ -214,7 +208,7 @@ async def test_what_nobody_sees_for_long_goes_quiet_and_takes_no_place(store: St
     later = await room.promote()
 
     assert (later.promoted, later.paused_because) == (1, None)
-    assert (await room.proposal(quiet)).state is State.PROMOTED
+    assert (await room.proposal(quiet)).state is ProposalState.PROMOTED
     await room.sight(session="again")
     assert (await room.promote()).paused_because == "inbox full (2 of 1)"
 

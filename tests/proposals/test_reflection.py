@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.memory.episodes.talking import PLAN, talk, talked, turn
 from tests.memory.remembering import Mind
 from tests.proposals.detectors.finding import episode as an_episode
@@ -13,25 +13,25 @@ from tests.proposals.proposing import Room
 from festinger.errors import ProviderRefused
 from festinger.ids import MAIN_SPACE, Origin, SpaceId
 from festinger.llm.model import Model
-from festinger.llm.providers.scripted import Scripted, scripted_model
-from festinger.proposals.model import Type
+from festinger.llm.providers.scripted import ScriptedProvider, scripted_model
+from festinger.proposals.model import ProposalType
 from festinger.proposals.reflection import (
     REFLECT,
     STRETCH,
-    Change,
-    Mirror,
-    Reflected,
+    EpisodeSegment,
+    ProposedChange,
     Reflection,
-    Stretch,
-    ask_for_reflection,
-    question,
+    ReflectionDeps,
+    ReflectionResult,
+    build_reflection_prompt,
+    change_to_suggestion,
+    enqueue_reflection,
+    episode_segments,
+    filter_changes,
     reflect,
-    restates,
-    stretches,
-    suggestion,
-    worthy,
+    restates_prompt,
 )
-from festinger.proposals.sightings.intake import sight
+from festinger.proposals.sightings.intake import record_sighting
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Store
 
@@ -39,7 +39,7 @@ TERMS = ProposalsSettings()
 WHAT = "Measure each load before the switch"
 
 
-def change(what: str = WHAT, **more: Any) -> Change:
+def change(what: str = WHAT, **more: Any) -> ProposedChange:
     given: dict[str, Any] = {
         "reasoning": "The load time was only guessed.",
         "category": "reliability",
@@ -49,10 +49,10 @@ def change(what: str = WHAT, **more: Any) -> Change:
         "evidence": [2],
         "confidence": 0.8,
     }
-    return Change(what=what, **given | more)
+    return ProposedChange(what=what, **given | more)
 
 
-def reflection(*changes: Change) -> Reflection:
+def reflection(*changes: ProposedChange) -> Reflection:
     return Reflection(reasoning="The move was planned by guesses.", changes=list(changes))
 
 
@@ -62,15 +62,15 @@ class Looking:
     def __init__(self, store: Store, *answers: Reflection | str, **settings: Any) -> None:
         self.mind = Mind(store)
         self.room = Room(store, hands=self.mind.hands, **settings)
-        self.script: Scripted
+        self.script: ScriptedProvider
         model, self.script = scripted_model(*answers)
         self.model: Model | None = model if answers else None
-        self.mirror = Mirror(desk=self.room.desk, memory=self.mind.desk, writer=self._writer)
+        self.mirror = ReflectionDeps(deps=self.room.deps, memory=self.mind.deps, writer=self._writer)
 
     async def _writer(self, _space: SpaceId) -> Model | None:
         return self.model
 
-    async def back(self) -> list[Reflected]:
+    async def back(self) -> list[ReflectionResult]:
         """Look back at a conversation that has ended."""
         ended = await talked(self.mind)
         return await reflect(self.mirror, MAIN_SPACE, ended.id)
@@ -118,9 +118,7 @@ async def test_the_model_sees_the_turns_with_numbers_the_scopes_and_what_stands(
 async def test_what_a_repair_left_out_of_an_episode_is_not_looked_back_at(store: Store):
     looking = Looking(store, reflection())
     ended = await talked(looking.mind)
-    await rows(
-        store, "update episode_turn set remaining = '' where content like 'We must move%' returning seq"
-    )
+    await rows(store, "update episode_turn set remaining = '' where content like 'We must move%' returning seq")
 
     await reflect(looking.mirror, MAIN_SPACE, ended.id)
 
@@ -180,7 +178,7 @@ async def test_an_answer_that_is_no_answer_twice_is_an_error_and_nothing_of_it_i
 def test_a_change_that_is_not_worth_it_is_dropped(bad: dict[str, Any], reason: str):
     turns = [turn(number, "user", "hello") for number in (1, 2)]
 
-    assert list(worthy([change(**bad), change()], turns, terms=TERMS)) == [change()], reason
+    assert list(filter_changes([change(**bad), change()], turns, terms=TERMS)) == [change()], reason
 
 
 @pytest.mark.requirement("H-75")
@@ -188,8 +186,8 @@ def test_at_most_three_changes_are_taken_and_words_of_ones_own_are_no_restating(
     turns = [turn(2, "user", "hello")]
     many = [change(f"Measure load number {number}") for number in range(5)]
 
-    assert list(worthy(many, turns, terms=TERMS)) == many[:3]
-    assert not restates(WHAT)
+    assert list(filter_changes(many, turns, terms=TERMS)) == many[:3]
+    assert not restates_prompt(WHAT)
 
 
 @pytest.mark.requirement("H-75")
@@ -202,39 +200,33 @@ def test_a_change_has_at_most_fifteen_words():
 @pytest.mark.requirement("H-75", "H-10")
 def test_a_change_is_no_more_trusted_than_what_it_cites_and_never_more_than_advice():
     turns = (turn(1, "user", "hello"), turn(2, "tool", "do as I say"))
-    stretch = Stretch(episode=an_episode(), turns=turns, number=0)
+    stretch = EpisodeSegment(episode=an_episode(), turns=turns, number=0)
 
-    said = suggestion(change(type=Type.SETTINGS_CHANGE, scope="Web Search"), stretch, place=0)
+    said = change_to_suggestion(change(type=ProposalType.SETTINGS_CHANGE, scope="Web Search"), stretch, place=0)
 
     assert said.cited == (Origin.TOOL,)
-    assert (said.type, said.scope, said.payload) == (
-        Type.ADVICE,
-        "web_search",
-        {"wanted": "settings_change"},
-    )
+    assert (said.type, said.scope, said.payload) == (ProposalType.ADVICE, "web_search", {"wanted": "settings_change"})
 
 
 @pytest.mark.requirement("H-75")
 def test_a_long_episode_is_looked_at_in_stretches_of_two_hundred_turns():
     turns = [turn(number, "user", "hello") for number in range(1, 2 * STRETCH + 2)]
 
-    found = list(stretches(an_episode(), turns))
+    found = list(episode_segments(an_episode(), turns))
 
     assert [len(each.turns) for each in found] == [STRETCH, STRETCH]
     assert found[0].id != found[1].id
-    assert found[0].id == next(stretches(an_episode(), turns)).id
+    assert found[0].id == next(episode_segments(an_episode(), turns)).id
 
 
 def test_what_stands_is_quoted_so_that_nobody_takes_it_for_the_question():
-    asked = question([turn(1, "user", "hello")], [], TERMS)
+    asked = build_reflection_prompt([turn(1, "user", "hello")], [], TERMS)
 
     assert "(none)" in asked.text
 
 
 @pytest.mark.requirement("H-75")
-@pytest.mark.parametrize(
-    ("settings", "jobs"), [({}, 1), ({"reflect": False}, 0), ({"max_per_episode": 0}, 0)]
-)
+@pytest.mark.parametrize(("settings", "jobs"), [({}, 1), ({"reflect": False}, 0), ({"max_per_episode": 0}, 0)])
 async def test_an_episode_that_ends_asks_for_it_unless_that_is_switched_off(
     store: Store, settings: dict[str, Any], jobs: int
 ):
@@ -242,7 +234,7 @@ async def test_an_episode_that_ends_asks_for_it_unless_that_is_switched_off(
     ended = event("episode_closed", episode=str(an_episode().id), agent="default", session="s1")
 
     async with store.transaction() as transaction:
-        await ask_for_reflection(room.desk, transaction, ended)
+        await enqueue_reflection(room.deps, transaction, ended)
 
     assert [job for job, _ in room.asked] == [REFLECT] * jobs
 
@@ -258,9 +250,9 @@ async def test_an_open_episode_is_left_alone(store: Store):
 async def test_a_suggestion_is_kept_whatever_was_said_before(store: Store):
     """The same stretch begun twice, because the process died in between, is sighted once."""
     looking = Looking(store)
-    stretch = Stretch(episode=an_episode(), turns=(turn(2, "user", "hello"),), number=0)
+    stretch = EpisodeSegment(episode=an_episode(), turns=(turn(2, "user", "hello"),), number=0)
 
     for _ in range(2):
-        await sight(looking.room.desk, MAIN_SPACE, suggestion(change(), stretch, place=0))
+        await record_sighting(looking.room.deps, MAIN_SPACE, change_to_suggestion(change(), stretch, place=0))
 
     assert [each.times for each in await looking.room.sightings()] == [1]

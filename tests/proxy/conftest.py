@@ -6,7 +6,5 @@ import pytest
 import uvloop
 
 
-def pytest_asyncio_loop_factories(
-    config: pytest.Config, item: pytest.Item
-) -> Mapping[str, Callable[[], uvloop.Loop]]:
+def pytest_asyncio_loop_factories(config: pytest.Config, item: pytest.Item) -> Mapping[str, Callable[[], uvloop.Loop]]:
     return {"uvloop": uvloop.new_event_loop}

@@ -10,9 +10,9 @@ from typing import Any
 from festinger.clock import Stopwatch, system_clock, system_stopwatch
 from festinger.ids import MAIN_SPACE, SpaceId, id_maker
 from festinger.proxy.app import ASGIApp, Proxy
-from festinger.proxy.hooks import Attend
-from festinger.proxy.transport.server import Server, open_sockets, serving
-from festinger.proxy.transport.streams import Listen, nobody
+from festinger.proxy.hooks import PipelineHandler
+from festinger.proxy.transport.server import ProxyServer, open_server, open_sockets
+from festinger.proxy.transport.streams import Listen, no_listener
 from festinger.proxy.transport.upstream import CONNECT_SECONDS, open_upstream
 from festinger.settings.tree import ProxySettings, Settings
 from festinger.store.repositories.auth import ApiKey
@@ -34,7 +34,7 @@ async def own_pages(scope: Any, receive: Any, send: Any) -> None:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Door:
     port: int
-    server: Server
+    server: ProxyServer
 
     @property
     def url(self) -> str:
@@ -54,8 +54,8 @@ async def open_door(
     ready: bool = True,
     exposed: bool = False,
     insecure: bool = False,
-    listen: Listen = nobody,
-    attend: Attend | None = None,
+    listen: Listen = no_listener,
+    attend: PipelineHandler | None = None,
     shutdown_seconds: int = 1,
     connect_seconds: float = CONNECT_SECONDS,
     stopwatch: Stopwatch = system_stopwatch,
@@ -78,7 +78,7 @@ async def open_door(
             attend=attend,
         )
         sockets = open_sockets("127.0.0.1", 0)
-        async with serving(proxy, sockets, shutdown_seconds=shutdown_seconds, stopwatch=stopwatch) as server:
+        async with open_server(proxy, sockets, shutdown_seconds=shutdown_seconds, stopwatch=stopwatch) as server:
             yield Door(port=sockets[0].getsockname()[1], server=server)
 
 
@@ -107,11 +107,7 @@ NOTHING = Got(line=b"", whole=False)
 
 
 def request(
-    method: str = "GET",
-    target: str = "/",
-    *headers: str,
-    body: bytes | None = None,
-    host: str = "localhost",
+    method: str = "GET", target: str = "/", *headers: str, body: bytes | None = None, host: str = "localhost"
 ) -> bytes:
     lines = [f"{method} {target} HTTP/1.1", f"Host: {host}", *headers]
     if body is not None:
@@ -138,9 +134,7 @@ async def read_answer(reader: asyncio.StreamReader, *, head_only: bool = False) 
     except (asyncio.IncompleteReadError, ConnectionError):
         return NOTHING
     line, *fields = head[:-4].split(b"\r\n")
-    headers = tuple(
-        (name.lower(), value.strip()) for name, _, value in (field.partition(b":") for field in fields)
-    )
+    headers = tuple((name.lower(), value.strip()) for name, _, value in (field.partition(b":") for field in fields))
     body, whole = (b"", True) if head_only else await _body(reader, dict(headers), int(line.split(b" ")[1]))
     return Got(line=line, headers=headers, body=body, whole=whole)
 

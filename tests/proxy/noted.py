@@ -14,18 +14,18 @@ from tests.runtime.house import Hands
 from tests.upstream import ScriptedUpstream, always, reply, scripted
 
 from festinger.ids import SpaceId, id_maker
-from festinger.proxy.capture.exchange import Exchange
-from festinger.proxy.context.block import Block, Line, NoteRef, Present, Why, note_line
-from festinger.proxy.context.build import Noting
-from festinger.proxy.context.edit import FindModelfile, none_known
-from festinger.proxy.context.fetch import InTime
-from festinger.proxy.context.memories import MEMORY, Memories, Reminded, memory_notes
-from festinger.proxy.pipeline import Attendant, NoChronicle
-from festinger.proxy.protocols.messages import Kind
-from festinger.runtime.lifecycle import Background
+from festinger.proxy.capture.exchange import ProxyExchange
+from festinger.proxy.context.block import ContextBlock, ContextLine, LineReason, LineUpdate, NoteRef, note_line
+from festinger.proxy.context.build import ContextBuilder
+from festinger.proxy.context.edit import FindModelfile, find_no_modelfile
+from festinger.proxy.context.fetch import ContextFetcher
+from festinger.proxy.context.memories import MEMORY, MemoryFetchResult, MemoryReader, memory_note_ids
+from festinger.proxy.pipeline import NullRecorder, RequestPipeline
+from festinger.proxy.protocols.messages import RequestKind
+from festinger.runtime.lifecycle import BackgroundTasks
 from festinger.settings.tree import ProxySettings, Settings
-from festinger.world.recall import Place, Said
-from festinger.world.recollection import Note, Recollection
+from festinger.world.recall import SourceText, WorldScope
+from festinger.world.recollection import Recollection, RecollectionNote
 
 ANSWER = b'{"model":"m","message":{"role":"assistant","content":"Certainly."},"done":true}'
 PATIENT_MS = 10_000
@@ -33,7 +33,7 @@ PATIENT_MS = 10_000
 
 
 def known(concept: str, parent: str = "server") -> Recollection:
-    note = Note(concept=concept, dimension="type", parent=parent, version=1)
+    note = RecollectionNote(concept=concept, dimension="type", parent=parent, version=1)
     return Recollection(lines=(f"{concept}: [type] {parent}",), notes=(note,))
 
 
@@ -45,7 +45,7 @@ class Knowing:
     always: Recollection | None = None
     asked: list[list[str]] = field(default_factory=list)
 
-    async def recollect(self, place: Place, texts: Sequence[Said]) -> Recollection | None:
+    async def recollect(self, place: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
         self.asked.append([said.text for said in texts])
         if self.always is not None:
             return self.always
@@ -56,26 +56,24 @@ class Knowing:
             notes=tuple(note for each in found for note in each.notes),
         )
 
-    def learn(self, place: Place, texts: Sequence[Said]) -> None:
+    def learn(self, place: WorldScope, texts: Sequence[SourceText]) -> None:
         return None
 
 
-def remembered(number: int, text: str, *, disputed: bool = False) -> Line:
+def remembered(number: int, text: str, *, disputed: bool = False) -> ContextLine:
     """A memory as a note."""
-    return note_line(
-        text, NoteRef(kind=MEMORY, id=str(UUID(int=number))), disputed=disputed, why=Why.RECALLED
-    )
+    return note_line(text, NoteRef(kind=MEMORY, id=str(UUID(int=number))), disputed=disputed, why=LineReason.RECALLED)
 
 
 @dataclass
 class Remembering:
     """A memory that knows some words, and keeps what it was asked. It answers when it is let."""
 
-    words: dict[str, Line]
+    words: dict[str, ContextLine]
     holds: bool = True
     let: asyncio.Event = field(default_factory=asyncio.Event)
     asked: list[tuple[str, set[UUID]]] = field(default_factory=list)
-    today: dict[str, Line] | None = None
+    today: dict[str, ContextLine] | None = None
     """How memories stand; as they were told unless this is said."""
     fault: Exception | None = None
     words_alone: bool = False
@@ -88,31 +86,31 @@ class Remembering:
         return self.holds
 
     async def remind(
-        self, place: Place, cue: str, *, exclude: Collection[UUID], by_words: bool = False
-    ) -> Reminded:
+        self, place: WorldScope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
+    ) -> MemoryFetchResult:
         if by_words:
             if not self.words_alone:
                 await self.let.wait()
-            return Reminded(lines=tuple(self.words.values())[:1])
+            return MemoryFetchResult(lines=tuple(self.words.values())[:1])
         self.asked.append((cue, set(exclude)))
         await self.let.wait()
         if self.fault is not None:
             raise self.fault
         found = [line for word, line in self.words.items() if word in cue]
-        return Reminded(lines=tuple(line for line in found if not set(memory_notes([line])) & set(exclude)))
+        return MemoryFetchResult(lines=tuple(line for line in found if not set(memory_note_ids([line])) & set(exclude)))
 
-    async def standing(self, place: Place, memories: Collection[UUID]) -> dict[str, Line] | None:
+    async def standing(self, place: WorldScope, memories: Collection[UUID]) -> dict[str, ContextLine] | None:
         now = {line.about: line for line in self.words.values()} if self.today is None else self.today
         return {str(memory): now[str(memory)] for memory in memories if str(memory) in now}
 
 
-class Listed(NoChronicle):
+class Listed(NullRecorder):
     """Keeps the exchanges that were to be learnt, by what was new in them."""
 
     def __init__(self) -> None:
         self.learnt: list[list[str]] = []
 
-    def take(self, exchange: Exchange) -> None:
+    def take(self, exchange: ProxyExchange) -> None:
         if exchange.understood.is_learnt:
             self.learnt.append([said.text for said in exchange.understood.new])
 
@@ -121,9 +119,9 @@ class Listed(NoChronicle):
 class Today:
     """How what was shown stands now."""
 
-    present: dict[str, Present] = field(default_factory=dict)
+    present: dict[str, LineUpdate] = field(default_factory=dict)
 
-    def __call__(self, _place: Place, shown: Mapping[str, Line]) -> Mapping[str, Present]:
+    def __call__(self, _place: WorldScope, shown: Mapping[str, ContextLine]) -> Mapping[str, LineUpdate]:
         return {about: now for about, now in self.present.items() if about in shown}
 
 
@@ -133,13 +131,13 @@ class Scene:
     upstream: ScriptedUpstream
     learnt: list[list[str]]
 
-    async def send(self, kind: Kind | str, tree: Any, *headers: str) -> Got:
+    async def send(self, kind: RequestKind | str, tree: Any, *headers: str) -> Got:
         body = tree if isinstance(tree, bytes) else orjson.dumps(tree)
         return await exchange(self.door.port, request("POST", str(kind), *headers, body=body))
 
     async def chat(self, *said: str, **more: Any) -> Got:
         """A chat whose user said these things, each answered."""
-        return await self.send(Kind.CHAT, {"model": "m", "messages": history(*said), **more})
+        return await self.send(RequestKind.CHAT, {"model": "m", "messages": history(*said), **more})
 
     @property
     def got(self) -> Any:
@@ -166,39 +164,34 @@ def told(got: Got) -> str:
 
 def block_of(*lines: str) -> str:
     """A block with the usual label."""
-    return Block(label=ProxySettings().label, lines=tuple(Line(text=line) for line in lines)).text
+    return ContextBlock(label=ProxySettings().label, lines=tuple(ContextLine(text=line) for line in lines)).text
 
 
 @asynccontextmanager
 async def scene(
     mind: Any = None,
     *,
-    memories: Memories | None = None,
+    memories: MemoryReader | None = None,
     restate: Any = None,
-    modelfile: FindModelfile = none_known,
+    modelfile: FindModelfile = find_no_modelfile,
     answer: bytes = ANSWER,
     clock: Any = None,
     new_id: Any = None,
     live: Callable[[], ProxySettings] | None = None,
     **proxy: Any,
 ) -> AsyncIterator[Scene]:
-    beside, listed = Background(), Listed()
+    beside, listed = BackgroundTasks(), Listed()
     ids = new_id or id_maker(Hands().clock, random.Random(3))
-    noting = Noting(
-        InTime(mind or Knowing(), memories=memories, beside=beside),
+    noting = ContextBuilder(
+        ContextFetcher(mind or Knowing(), memories=memories, beside=beside),
         new_id=ids,
         restate=restate or Today(),
         modelfile=modelfile,
     )
     async with scripted(always(reply("200 OK", answer))) as upstream:
         fixed = ProxySettings(**{"upstream": upstream.url, "memory_deadline_ms": PATIENT_MS, **proxy})
-        attendant = Attendant(
-            mind or Knowing(),
-            clock=clock or Hands().clock,
-            new_id=ids,
-            settings=fixed,
-            noting=noting,
-            chronicle=listed,
+        attendant = RequestPipeline(
+            mind or Knowing(), clock=clock or Hands().clock, new_id=ids, settings=fixed, noting=noting, chronicle=listed
         )
 
         def settings() -> Settings:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from festinger.clock import Clock, system_stopwatch
-from festinger.proxy.capture.queue import Writer
-from festinger.proxy.capture.recorder import StoredChronicle
+from festinger.proxy.capture.queue import CaptureWriter
+from festinger.proxy.capture.recorder import StoreRecorder
 from festinger.proxy.capture.spool import Spool
 from festinger.runtime.app import App
 from festinger.settings.tree import ProxySettings
@@ -19,8 +19,8 @@ PATIENCE_S = 120
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorder:
-    writer: Writer
-    chronicle: StoredChronicle
+    writer: CaptureWriter
+    chronicle: StoreRecorder
 
     async def kept(self) -> None:
         """Wait until everything is in the store."""
@@ -29,23 +29,16 @@ class Recorder:
 
 
 def recorder(
-    app: Callable[[], App | None],
-    folder: Path,
-    *,
-    clock: Clock,
-    settings: ProxySettings | None = None,
-    name: str = "1",
+    app: Callable[[], App | None], folder: Path, *, clock: Clock, settings: ProxySettings | None = None, name: str = "1"
 ) -> Recorder:
     chosen = settings or ProxySettings()
-    writer = Writer(app, Spool(folder, name=name), settings=lambda: chosen, stopwatch=system_stopwatch)
-    chronicle = StoredChronicle(app, writer, clock=clock, settings=lambda: chosen)
+    writer = CaptureWriter(app, Spool(folder, name=name), settings=lambda: chosen, stopwatch=system_stopwatch)
+    chronicle = StoreRecorder(app, writer, clock=clock, settings=lambda: chosen)
     return Recorder(writer=writer, chronicle=chronicle)
 
 
 @asynccontextmanager
-async def recording(
-    app: App, folder: Path, *, settings: ProxySettings | None = None
-) -> AsyncIterator[Recorder]:
+async def recording(app: App, folder: Path, *, settings: ProxySettings | None = None) -> AsyncIterator[Recorder]:
     """A recorder at work; at the end it finishes as a server's does."""
     made = recorder(lambda: app, folder / "spool", clock=app.tools.clock, settings=settings)
     working = asyncio.create_task(made.writer.run())

@@ -7,7 +7,7 @@ import pytest
 from tests.proxy.doors import Door, Got, exchange, open_door, read_answer, request, settings_for
 from tests.upstream import Peer, Received, always, answering, chunked, reply, scripted
 
-from festinger.proxy.transport.connection import Wire
+from festinger.proxy.transport.connection import ClientConnection
 from festinger.settings.tree import ProxySettings, Settings, UpstreamSettings
 
 CHAT = b'{"model": "m", "messages": [{"role": "user", "content": "hi"}]}'
@@ -35,10 +35,7 @@ ROUTES = [
         for path in ("/api/ps", "/api/status", "/v1/models", "/health", "/api/tags?x=%2F&y=", "/api/tags?")
     ),
     *(("POST", path, b'{"name":"m"}') for path in ("/api/show", "/api/me", "/api/embed", "/api/embeddings")),
-    *(
-        ("POST", path, b'{"name":"m"}')
-        for path in ("/v1/embeddings", "/v1/messages/count_tokens", "/v1/audio/speech")
-    ),
+    *(("POST", path, b'{"name":"m"}') for path in ("/v1/embeddings", "/v1/messages/count_tokens", "/v1/audio/speech")),
     *(
         ("POST", path, b'{"name":"m"}')
         for path in ("/api/pull", "/api/push", "/api/create", "/api/copy", "/api/signout")
@@ -79,13 +76,7 @@ async def test_every_route_answers_as_the_upstream_does(method: str, target: str
 @pytest.mark.parametrize(("method", "target", "body"), ROUTES)
 async def test_every_route_reaches_the_upstream_as_it_was_sent(method: str, target: str, body: bytes | None):
     sent = request(
-        method,
-        target,
-        "user-agent: t/1",
-        "x-twice: a",
-        "x-twice: b",
-        "authorization: Bearer ollama",
-        body=body,
+        method, target, "user-agent: t/1", "x-twice: a", "x-twice: b", "authorization: Bearer ollama", body=body
     )
 
     async with scripted(always(reply())) as upstream, open_door(upstream.url) as door:
@@ -181,8 +172,7 @@ async def test_headers_of_one_connection_do_not_cross_it():
 
 @pytest.mark.requirement("P-09")
 @pytest.mark.parametrize(
-    ("kind", "marked"),
-    [("text/event-stream", "no"), ("application/x-ndjson", "no"), ("application/json", None)],
+    ("kind", "marked"), [("text/event-stream", "no"), ("application/x-ndjson", "no"), ("application/json", None)]
 )
 async def test_only_streams_ask_not_to_be_buffered(kind: str, marked: str | None):
     async with scripted(always(chunked(b"{}\n", kind=kind))) as upstream, open_door(upstream.url) as door:
@@ -351,7 +341,7 @@ async def test_a_json_body_that_grows_over_the_limit_is_refused():
 
 
 def open_replies(door: Door) -> list[Any]:
-    wires = [wire for wire in door.server.server_state.connections if isinstance(wire, Wire)]
+    wires = [wire for wire in door.server.server_state.connections if isinstance(wire, ClientConnection)]
     return [reply for wire in wires for reply in wire.replies]
 
 
@@ -362,9 +352,7 @@ async def test_a_blob_streams_up_in_pieces():
 
     async with answering() as upstream, open_door(upstream) as door:
         reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
-        writer.write(
-            f"POST /api/blobs/sha256:1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: {size}\r\n\r\n".encode()
-        )
+        writer.write(f"POST /api/blobs/sha256:1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: {size}\r\n\r\n".encode())
         piece = bytes(2**20)
         for _ in range(size // len(piece)):
             writer.write(piece)

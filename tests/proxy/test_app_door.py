@@ -17,16 +17,16 @@ from festinger.errors import StoreDown
 from festinger.ids import AgentId, SpaceId
 from festinger.observability import metrics
 from festinger.proxy.app import VISIT
-from festinger.proxy.transport.connection import Wire
+from festinger.proxy.transport.connection import ClientConnection
 from festinger.settings.tree import AuthSettings, ProxySettings, Settings
-from festinger.store.repositories.auth import ApiKey, Role
+from festinger.store.repositories.auth import AccessRole, ApiKey
 
 STREAM_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
 CHAT = b'{"model":"m"}'
 SECRET = "fst_" + "k" * 43
 
 
-def key(role: Role = Role.PROXY, space: str = "main", agent: str | None = None) -> ApiKey:
+def key(role: AccessRole = AccessRole.PROXY, space: str = "main", agent: str | None = None) -> ApiKey:
     name = AgentId(agent) if agent else None
     return ApiKey(
         space=SpaceId(space), id=UUID(int=1), name="k", role=role, agent=name, created_at=MONDAY
@@ -93,8 +93,7 @@ async def test_a_client_that_leaves_while_it_sends_ends_the_upstreams_request():
     async with scripted(upstream.script, reads_bodies=False) as stub, open_door(stub.url) as door:
         _, writer = await asyncio.open_connection("127.0.0.1", door.port)
         writer.write(
-            b"POST /api/blobs/sha256:1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n"
-            + bytes(2**21)
+            b"POST /api/blobs/sha256:1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n" + bytes(2**21)
         )
         await upstream.came.wait()
         writer.transport.abort()
@@ -135,8 +134,8 @@ async def test_a_connection_to_an_upstream_that_no_longer_reads_is_not_kept_for_
     assert came.is_set()
 
 
-def wires(door: Door) -> list[Wire]:
-    return [wire for wire in door.server.server_state.connections if isinstance(wire, Wire)]
+def wires(door: Door) -> list[ClientConnection]:
+    return [wire for wire in door.server.server_state.connections if isinstance(wire, ClientConnection)]
 
 
 @pytest.mark.requirement("P-19")
@@ -216,8 +215,7 @@ async def test_our_own_paths_are_never_forwarded(target: str):
 
 @pytest.mark.requirement("P-03")
 @pytest.mark.parametrize(
-    "target",
-    ["/health", "/healthz", "/metrics", "/v1/admin", "/api/reload", "/Admin", "/iknowthat2", "/resolve"],
+    "target", ["/health", "/healthz", "/metrics", "/v1/admin", "/api/reload", "/Admin", "/iknowthat2", "/resolve"]
 )
 async def test_other_paths_belong_to_the_upstream(target: str):
     async with scripted(always(reply())) as upstream, open_door(upstream.url) as door:
@@ -283,9 +281,7 @@ async def test_space_and_agent_come_from_the_address_then_the_headers_then_the_k
         await send({"type": "http.response.start", "status": 204, "headers": []})
         await send({"type": "http.response.body", "body": b""})
 
-    async with open_door(
-        "http://127.0.0.1:9", own=own, find_key=finding(key(space="team", agent="kreacher"))
-    ) as door:
+    async with open_door("http://127.0.0.1:9", own=own, find_key=finding(key(space="team", agent="kreacher"))) as door:
         await exchange(door.port, request("GET", target, *headers))
 
     assert seen == [place]
@@ -298,10 +294,7 @@ async def test_space_and_agent_come_from_the_address_then_the_headers_then_the_k
         ([f"X-Festinger-Key: {SECRET}"], [(b"authorization", b"Bearer sk-up")]),
         ([f"Authorization: Bearer {SECRET}"], [(b"authorization", b"Bearer sk-up")]),
         ([f"x-api-key: {SECRET}"], [(b"authorization", b"Bearer sk-up")]),
-        (
-            [f"X-Festinger-Key: {SECRET}", "Authorization: Bearer theirs"],
-            [(b"authorization", b"Bearer theirs")],
-        ),
+        ([f"X-Festinger-Key: {SECRET}", "Authorization: Bearer theirs"], [(b"authorization", b"Bearer theirs")]),
         (["Authorization: Bearer ollama"], [(b"authorization", b"Bearer ollama")]),
         (["x-api-key: sk-theirs"], [(b"x-api-key", b"sk-theirs")]),
     ],
@@ -324,9 +317,7 @@ async def test_a_wrong_key_or_one_that_cannot_be_checked_is_refused_before_the_b
     async def away(_secret: str) -> ApiKey | None:
         raise StoreDown
 
-    refused = (
-        b"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nx-api-key: fst_wrong\r\nContent-Length: 5\r\n\r\n"
-    )
+    refused = b"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nx-api-key: fst_wrong\r\nContent-Length: 5\r\n\r\n"
     async with scripted(always(reply())) as upstream:
         async with open_door(upstream.url) as door:
             wrong = await exchange(door.port, refused)
@@ -344,9 +335,7 @@ async def test_a_key_of_one_space_may_not_name_another():
         scripted(always(reply())) as upstream,
         open_door(upstream.url, find_key=finding(key(space="main"))) as door,
     ):
-        got = await exchange(
-            door.port, request("GET", "/@team/dobby/v1/models", f"X-Festinger-Key: {SECRET}")
-        )
+        got = await exchange(door.port, request("GET", "/@team/dobby/v1/models", f"X-Festinger-Key: {SECRET}"))
 
     assert (got.status, upstream.received) == (403, [])
 
@@ -367,18 +356,18 @@ async def test_callers_on_this_machine_need_a_key_where_the_settings_say_so():
 @pytest.mark.parametrize(
     ("target", "role", "allowed", "status"),
     [
-        ("/api/pull", Role.PROXY, False, 403),
-        ("/api/%70ull", Role.REVIEWER, False, 403),
-        ("/api/blobs/sha256:0", Role.AGENT, False, 403),
-        ("/api/experimental/web_fetch", Role.AGENT, False, 403),
-        ("/api/pull", Role.ADMIN, False, 200),
-        ("/api/pull", Role.PROXY, True, 200),
-        ("/api/chat", Role.PROXY, False, 200),
-        ("/api/tags", Role.PROXY, False, 200),
+        ("/api/pull", AccessRole.PROXY, False, 403),
+        ("/api/%70ull", AccessRole.REVIEWER, False, 403),
+        ("/api/blobs/sha256:0", AccessRole.AGENT, False, 403),
+        ("/api/experimental/web_fetch", AccessRole.AGENT, False, 403),
+        ("/api/pull", AccessRole.ADMIN, False, 200),
+        ("/api/pull", AccessRole.PROXY, True, 200),
+        ("/api/chat", AccessRole.PROXY, False, 200),
+        ("/api/tags", AccessRole.PROXY, False, 200),
     ],
 )
 async def test_managing_models_from_beyond_this_machine_needs_the_right(
-    target: str, role: Role, allowed: bool, status: int
+    target: str, role: AccessRole, allowed: bool, status: int
 ):
     async with scripted(always(reply())) as upstream:
         settings = Settings(proxy=ProxySettings(upstream=upstream.url, allow_management=allowed))
@@ -411,16 +400,10 @@ async def test_one_key_may_have_only_so_many_requests_open():
 
 
 @pytest.mark.requirement("P-86")
-async def test_the_log_holds_no_words_and_no_keys(
-    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-):
+async def test_the_log_holds_no_words_and_no_keys(capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture):
     async with open_door("http://127.0.0.1:9", find_key=finding(key())) as door:
-        await exchange(
-            door.port, request("POST", "/api/chat", f"X-Festinger-Key: {SECRET}", body=b"a secret prompt")
-        )
-        await exchange(
-            door.port, request("POST", "/api/chat", "X-Festinger-Key: fst_wrong", body=b"a secret prompt")
-        )
+        await exchange(door.port, request("POST", "/api/chat", f"X-Festinger-Key: {SECRET}", body=b"a secret prompt"))
+        await exchange(door.port, request("POST", "/api/chat", "X-Festinger-Key: fst_wrong", body=b"a secret prompt"))
 
     # Where it goes depends on whether a command was run in this process before.
     said = "".join([*capsys.readouterr(), caplog.text])

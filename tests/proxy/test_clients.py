@@ -24,9 +24,7 @@ async def door() -> AsyncIterator[Door]:
 async def test_ollama_chats_and_generates(door: Door):
     async with ollama.AsyncClient(host=door.url) as client:
         whole = await client.chat(model="m", messages=ASKED)
-        parts = [
-            part.message.content async for part in await client.chat(model="m", messages=ASKED, stream=True)
-        ]
+        parts = [part.message.content async for part in await client.chat(model="m", messages=ASKED, stream=True)]
         made = await client.generate(model="m", prompt="x")
 
     assert (whole.message.content, "".join(parts), made.response) == (TEXT, TEXT, TEXT)

@@ -33,10 +33,7 @@ def spoken(thought: str) -> Messages:
     """A step of an agent that speaks JSON in text."""
     call = {"thoughts": [thought], "tool_name": "look", "tool_args": {"at": 1}}
     result = {"tool_name": "look", "tool_result": "nothing"}
-    return [
-        {"role": "assistant", "content": json.dumps(call)},
-        {"role": "user", "content": json.dumps(result)},
-    ]
+    return [{"role": "assistant", "content": json.dumps(call)}, {"role": "user", "content": json.dumps(result)}]
 
 
 def growing(*rounds: Messages, start: Messages | None = None) -> Iterator[Messages]:
@@ -69,11 +66,7 @@ async def told(histories: Iterator[Messages]) -> list[str]:
 LOOK = step("look", {"at": 1}, "nothing")
 CYCLE = [step("read", {"f": "a"}, "1"), step("edit", {"f": "a"}, "2"), step("test", {}, "3")]
 
-LONG = (
-    "I looked at "
-    + ", ".join(f"file {word}" for word in "abcdefghijklmnopqrstuvwxyzäöü")
-    + " and all is well,"
-)
+LONG = "I looked at " + ", ".join(f"file {word}" for word in "abcdefghijklmnopqrstuvwxyzäöü") + " and all is well,"
 
 MUST_CATCH: dict[str, tuple[list[Messages], str, list[int]]] = {
     "one call with one result": ([LOOK] * 6, "same_call", [0, 0, 1, 2, 3, 4]),
@@ -189,9 +182,7 @@ async def test_honest_work_passes_with_its_bytes_unchanged(name: str):
         levels = {await agent.asks(messages) for messages in histories}
 
     assert levels == {"level=0"}
-    assert at.model.raw == [
-        json.dumps({"model": "m", "messages": messages}).encode() for messages in histories
-    ]
+    assert at.model.raw == [json.dumps({"model": "m", "messages": messages}).encode() for messages in histories]
 
 
 @pytest.mark.requirement("P-61")

@@ -17,13 +17,13 @@ from tests.runtime.house import Hands
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, id_maker
 from festinger.observability.metrics import PROXY_MEMORY
-from festinger.proxy.auth import Visit
+from festinger.proxy.auth import AuthorizedRequest
 from festinger.proxy.headers import NO_WISHES
-from festinger.proxy.pipeline import Attendant
-from festinger.proxy.protocols.messages import Kind, Untouched
-from festinger.proxy.routes import route_of
+from festinger.proxy.pipeline import RequestPipeline
+from festinger.proxy.protocols.messages import RequestKind, SkipReason
+from festinger.proxy.routes import find_route
 from festinger.settings.tree import ProxySettings
-from festinger.world.recall import Place, Said
+from festinger.world.recall import SourceText, WorldScope
 from festinger.world.recollection import Recollection
 
 
@@ -55,10 +55,7 @@ class Faulty(Knowing):
 UNEVEN = Recollection(lines=("a: [type] b", "c: [type] d"), notes=())
 FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "the mind raises": ({"mind": Faulty(raises)}, "failed; reason=RuntimeError"),
-    "the mind hangs": (
-        {"mind": Faulty(hangs), "memory_deadline_ms": 1, "first_memory_deadline_ms": 1},
-        "late",
-    ),
+    "the mind hangs": ({"mind": Faulty(hangs), "memory_deadline_ms": 1, "first_memory_deadline_ms": 1}, "late"),
     "the mind gives a number": ({"mind": Faulty(gives(42))}, "failed; reason=AttributeError"),
     "the mind gives a text": ({"mind": Faulty(gives("rubbish"))}, "failed; reason=AttributeError"),
     "the mind gives lines without notes": ({"mind": Faulty(gives(UNEVEN))}, "failed; reason=ValueError"),
@@ -85,7 +82,7 @@ async def test_a_fault_of_ours_changes_no_byte_of_the_conversation(fault: str):
     result, _, reason = wanted.partition("; reason=")
     async with scene(**broken) as at:
         before = PROXY_MEMORY.labels(result, reason)._value.get()
-        sent = request("POST", Kind.CHAT, body=body)
+        sent = request("POST", RequestKind.CHAT, body=body)
         direct = await exchange(at.upstream.port, sent)
         through = await exchange(at.door.port, sent)
 
@@ -105,7 +102,7 @@ async def test_a_fault_in_looking_again_at_what_was_shown_leaves_the_request_as_
     )
     async with scene(restate=restate) as at:
         await at.chat("open ramanujan")
-        got = await at.send(Kind.CHAT, body)
+        got = await at.send(RequestKind.CHAT, body)
 
     assert (at.upstream.received[-1].body, got.body) == (body, ANSWER)
     assert told(got).startswith("failed; reason=")
@@ -164,30 +161,30 @@ FIELDS = (
 )
 HI = {"role": "user", "content": "open ramanujan"}
 DEEP = b'{"messages":[{"role":"user","content":"x"}],"x":' + b"[" * 250 + b"]" * 250 + b"}"
-UNTOUCHED: dict[str, tuple[str, Any, Untouched]] = {
-    "no messages": (Kind.CHAT, {"model": "m", "messages": []}, Untouched.EMPTY),
-    "no prompt": (Kind.GENERATE, {"model": "m", "keep_alive": 0}, Untouched.EMPTY),
-    "raw": (Kind.GENERATE, {"prompt": "open ramanujan", "raw": True}, Untouched.RAW),
-    "suffix": (Kind.GENERATE, {"prompt": "open ramanujan", "suffix": "x"}, Untouched.SUFFIX),
-    "template": (Kind.GENERATE, {"prompt": "open ramanujan", "template": "x"}, Untouched.TEMPLATE),
-    "context": (Kind.GENERATE, {"prompt": "open ramanujan", "context": [1]}, Untouched.CONTEXT),
-    "debug": (Kind.CHAT, {"messages": [HI], "_debug_render_only": True}, Untouched.DEBUG),
-    "no user": (Kind.CHAT, {"messages": [{"role": "system", "content": "ramanujan"}]}, Untouched.NO_USER),
+UNTOUCHED: dict[str, tuple[str, Any, SkipReason]] = {
+    "no messages": (RequestKind.CHAT, {"model": "m", "messages": []}, SkipReason.EMPTY),
+    "no prompt": (RequestKind.GENERATE, {"model": "m", "keep_alive": 0}, SkipReason.EMPTY),
+    "raw": (RequestKind.GENERATE, {"prompt": "open ramanujan", "raw": True}, SkipReason.RAW),
+    "suffix": (RequestKind.GENERATE, {"prompt": "open ramanujan", "suffix": "x"}, SkipReason.SUFFIX),
+    "template": (RequestKind.GENERATE, {"prompt": "open ramanujan", "template": "x"}, SkipReason.TEMPLATE),
+    "context": (RequestKind.GENERATE, {"prompt": "open ramanujan", "context": [1]}, SkipReason.CONTEXT),
+    "debug": (RequestKind.CHAT, {"messages": [HI], "_debug_render_only": True}, SkipReason.DEBUG),
+    "no user": (RequestKind.CHAT, {"messages": [{"role": "system", "content": "ramanujan"}]}, SkipReason.NO_USER),
     "a title": (
-        Kind.COMPLETIONS,
+        RequestKind.COMPLETIONS,
         {"messages": [user("You are a chat naming assistant: ramanujan")]},
-        Untouched.SIDE,
+        SkipReason.SIDE,
     ),
-    "a relayed model": (Kind.CHAT, {"model": "big:120b-cloud", "messages": [HI]}, Untouched.CLOUD),
-    "a cloud tag": (Kind.CHAT, {"model": "big:cloud", "messages": [HI]}, Untouched.CLOUD),
-    "too large": (Kind.CHAT, {"messages": [user("ramanujan " * 200)]}, Untouched.TOO_LARGE),
-    "not JSON": (Kind.CHAT, b"{broken", Untouched.UNREADABLE),
-    "not an object": (Kind.CHAT, [HI], Untouched.SHAPE),
-    "other letters": (Kind.CHAT, {"Messages": [HI]}, Untouched.KEY_CASE),
-    "twice": (Kind.CHAT, b'{"messages":[],"messages":[]}', Untouched.DUPLICATE_KEY),
-    "too deep": (Kind.CHAT, DEEP, Untouched.TOO_DEEP),
-    "plain completions": (Kind.TEXT, {"prompt": "open ramanujan"}, Untouched.ROUTE),
-    "embeddings": ("/v1/embeddings", {"input": "open ramanujan"}, Untouched.ROUTE),
+    "a relayed model": (RequestKind.CHAT, {"model": "big:120b-cloud", "messages": [HI]}, SkipReason.CLOUD),
+    "a cloud tag": (RequestKind.CHAT, {"model": "big:cloud", "messages": [HI]}, SkipReason.CLOUD),
+    "too large": (RequestKind.CHAT, {"messages": [user("ramanujan " * 200)]}, SkipReason.TOO_LARGE),
+    "not JSON": (RequestKind.CHAT, b"{broken", SkipReason.UNREADABLE),
+    "not an object": (RequestKind.CHAT, [HI], SkipReason.SHAPE),
+    "other letters": (RequestKind.CHAT, {"Messages": [HI]}, SkipReason.KEY_CASE),
+    "twice": (RequestKind.CHAT, b'{"messages":[],"messages":[]}', SkipReason.DUPLICATE_KEY),
+    "too deep": (RequestKind.CHAT, DEEP, SkipReason.TOO_DEEP),
+    "plain completions": (RequestKind.TEXT, {"prompt": "open ramanujan"}, SkipReason.ROUTE),
+    "embeddings": ("/v1/embeddings", {"input": "open ramanujan"}, SkipReason.ROUTE),
 }
 
 
@@ -226,7 +223,7 @@ async def test_a_relayed_model_gets_notes_where_that_is_wanted():
 )
 async def test_a_client_may_say_what_memory_does_for_it(wish: str, result: str, is_learnt: bool):
     async with scene() as at:
-        got = await at.send(Kind.CHAT, {"messages": [user("open ramanujan")]}, f"X-Festinger-Memory: {wish}")
+        got = await at.send(RequestKind.CHAT, {"messages": [user("open ramanujan")]}, f"X-Festinger-Memory: {wish}")
 
     noted = f"{block_of('ramanujan: [type] server')}\n\nopen ramanujan"
     assert told(got) == result
@@ -238,16 +235,16 @@ async def test_a_client_may_say_what_memory_does_for_it(wish: str, result: str, 
 
 @pytest.mark.requirement("P-55")
 async def test_notes_of_one_space_are_asked_for_in_that_space():
-    places: list[Place] = []
+    places: list[WorldScope] = []
 
     class Placed(Knowing):
-        async def recollect(self, place: Place, texts: Sequence[Said]) -> Recollection | None:
+        async def recollect(self, place: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
             places.append(place)
             return Recollection()
 
     wished = ("X-Festinger-Space: team", "X-Festinger-Agent: dobby", "X-Festinger-Session: s1")
     async with scene(Placed()) as at:
-        await at.send(Kind.CHAT, {"messages": [user("hi")]}, *wished)
+        await at.send(RequestKind.CHAT, {"messages": [user("hi")]}, *wished)
 
     assert [(place.space, place.agent, place.session) for place in places] == [("team", "dobby", "s1")]
 
@@ -258,8 +255,7 @@ BODIES = st.one_of(
     st.recursive(
         st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=20)),
         lambda inner: st.one_of(
-            st.lists(inner, max_size=4),
-            st.dictionaries(st.sampled_from(FIELDS), inner, max_size=6),
+            st.lists(inner, max_size=4), st.dictionaries(st.sampled_from(FIELDS), inner, max_size=6)
         ),
         max_leaves=20,
     ).map(lambda tree: json.dumps(tree).encode()),
@@ -268,22 +264,20 @@ BODIES = st.one_of(
 
 @pytest.mark.requirement("P-08", "P-10")
 @given(body=BODIES, path=st.sampled_from([*TREES]))
-def test_any_bytes_on_any_route_go_on_as_they_came_or_with_one_block(body: bytes, path: Kind):
+def test_any_bytes_on_any_route_go_on_as_they_came_or_with_one_block(body: bytes, path: RequestKind):
     sent = asyncio.run(_attended(body, path))
 
     assert sent == body or sent.count(b"<recollection>") == body.count(b"<recollection>") + 1
 
 
-async def _attended(body: bytes, path: Kind) -> bytes:
+async def _attended(body: bytes, path: RequestKind) -> bytes:
     settings = ProxySettings(memory_deadline_ms=10_000)
     hands = Hands()
     ids = id_maker(hands.clock, random.Random(1))
-    attendant = Attendant(
-        Knowing(always=known("ramanujan")), clock=hands.clock, new_id=ids, settings=settings
-    )
-    visit = Visit(
+    attendant = RequestPipeline(Knowing(always=known("ramanujan")), clock=hands.clock, new_id=ids, settings=settings)
+    visit = AuthorizedRequest(
         request_id="r",
-        route=route_of(path),
+        route=find_route(path),
         target=path.encode(),
         path=path,
         space=MAIN_SPACE,

@@ -9,11 +9,11 @@ import pytest
 from tests.proxy.doors import PATIENCE
 from tests.proxy.noted import Scene, block_of, scene
 
-from festinger.observability.checks import Severity, worst
+from festinger.observability.checks import CheckSeverity, worst_severity
 from festinger.runtime.supervisor import check_settings
 from festinger.settings.deployment import Deployment
-from festinger.settings.live import Changed, LiveSettings
-from festinger.settings.watch import watch
+from festinger.settings.live import LiveSettings, SettingChange
+from festinger.settings.watch import watch_settings_file
 
 PATIENT = "memory_deadline_ms: 10000"
 
@@ -25,13 +25,13 @@ async def watched(folder: Path) -> AsyncIterator[tuple[Scene, LiveSettings, "asy
     file.write_text(f"proxy: {{{PATIENT}}}")
     live = LiveSettings(Deployment(environment={}, folder=folder, config_folder=folder / "config"))
 
-    def changed(changes: tuple[Changed, ...]) -> None:
+    def changed(changes: tuple[SettingChange, ...]) -> None:
         for change in changes:
             heard.put_nowait(change.key)
 
     live.on_change(changed)
     live.on_refusal(lambda problem: heard.put_nowait("refused"))
-    following = asyncio.create_task(watch(live, stop=stop))
+    following = asyncio.create_task(watch_settings_file(live, stop=stop))
     try:
         async with scene(live=lambda: live.now.proxy) as at:
             yield at, live, heard
@@ -59,16 +59,14 @@ async def test_an_edit_counts_for_the_next_request_and_a_broken_one_changes_noth
         file.write_text("proxy: {label: [broken")
         await until(heard, "refused")
         await at.chat("now open ramanujan")
-        unwell = worst(check_settings(live))
+        unwell = worst_severity(check_settings(live))
         file.write_text(f"proxy: {{{PATIENT}, label: Again}}")
         await until(heard, "proxy.label")
         await at.chat("then open ramanujan")
 
     assert before == [f"{block_of('ramanujan: [type] server')}\n\nopen ramanujan"]
-    assert after == [
-        "<recollection>\nRemember\nramanujan: [type] server\n</recollection>\n\nplease open ramanujan"
-    ]
+    assert after == ["<recollection>\nRemember\nramanujan: [type] server\n</recollection>\n\nplease open ramanujan"]
     sent = [message.body for message in at.upstream.received]
     assert b"Remember" in sent[2]
-    assert (unwell, worst(check_settings(live))) == (Severity.FAIL, Severity.OK)
+    assert (unwell, worst_severity(check_settings(live))) == (CheckSeverity.FAIL, CheckSeverity.OK)
     assert b"Again" in sent[3]

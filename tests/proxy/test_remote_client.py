@@ -16,14 +16,14 @@ from tests.proxy.doors import open_door
 from festinger import errors
 from festinger.errors import BadFact, BadInput, FestingerError, NotAuthenticated, ServerAway, Stale
 from festinger.ids import EVERY_SPACE
-from festinger.proxy.remote_client import checked_address, error_named, remote
-from festinger.store.repositories.auth import ApiKey, Role
+from festinger.proxy.remote_client import normalize_address, open_remote, parse_remote_error
+from festinger.store.repositories.auth import AccessRole, ApiKey
 
 KEY = ApiKey(
     space=EVERY_SPACE,
     id=UUID(int=1),
     name="x",
-    role=Role.REVIEWER,
+    role=AccessRole.REVIEWER,
     agent=None,
     created_at=datetime(2026, 1, 5, tzinfo=UTC),
 )
@@ -57,7 +57,7 @@ async def server(status: int, body: bytes, asked: list[dict[str, Any]]) -> Async
 async def test_a_server_is_asked_with_space_key_and_body():
     asked: list[dict[str, Any]] = []
     async with server(200, b'{"ok":true}', asked) as url:
-        async with remote(f"{url}/", space="team", key="fst_x") as there:
+        async with open_remote(f"{url}/", space="team", key="fst_x") as there:
             answer = await there.ask("POST", "/iknowthat", body={"facts": ["a"]}, dry_run="true")
 
     (request,) = asked
@@ -71,7 +71,7 @@ async def test_a_server_is_asked_with_space_key_and_body():
 async def test_an_error_there_is_the_same_error_here(kind: type[FestingerError]):
     body = orjson.dumps(kind("Not so.", hint="Do this.", present=1).as_json("req"))
     async with server(kind.http, body, []) as url:
-        async with remote(url) as there:
+        async with open_remote(url) as there:
             with pytest.raises(kind) as caught:
                 await there.ask("GET", "/conflicts")
 
@@ -86,7 +86,7 @@ async def test_an_error_there_is_the_same_error_here(kind: type[FestingerError])
 )
 async def test_what_is_no_festinger_is_told_as_such(status: int, body: bytes):
     async with server(status, body, []) as url:
-        async with remote(url) as there:
+        async with open_remote(url) as there:
             with pytest.raises(ServerAway, match="no Festinger"):
                 await there.ask("GET", "/conflicts")
 
@@ -96,16 +96,14 @@ async def test_nobody_there_is_told_with_the_address():
     port = gone.sockets[0].getsockname()[1]
     gone.close()
     await gone.wait_closed()
-    async with remote(f"http://127.0.0.1:{port}") as there:
+    async with open_remote(f"http://127.0.0.1:{port}") as there:
         with pytest.raises(ServerAway, match=str(port)):
             await there.ask("GET", "/conflicts")
 
 
 def test_every_error_of_the_tree_can_come_back():
-    tree = [
-        kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, FestingerError)
-    ]
-    found = [error_named({"name": kind.class_name(), "message": "m", "hint": "h"}) for kind in tree]
+    tree = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, FestingerError)]
+    found = [parse_remote_error({"name": kind.class_name(), "message": "m", "hint": "h"}) for kind in tree]
 
     assert len(tree) > 30
     # What has no name of its own comes back as what it is a kind of.
@@ -115,7 +113,7 @@ def test_every_error_of_the_tree_can_come_back():
 
 
 def test_an_error_of_a_newer_server_is_a_fault_with_its_words():
-    found = error_named({"name": "from_the_future", "message": "m", "hint": "h", "details": {"a": 1}})
+    found = parse_remote_error({"name": "from_the_future", "message": "m", "hint": "h", "details": {"a": 1}})
 
     assert (type(found), found.message) == (FestingerError, "m")
 
@@ -137,19 +135,19 @@ def test_an_error_of_a_newer_server_is_a_fault_with_its_words():
 )
 def test_what_is_no_address_is_refused(address: str):
     with pytest.raises(BadInput):
-        checked_address(address)
+        normalize_address(address)
 
 
 @given(st.text(max_size=30))
 def test_a_text_that_is_an_address_stays_one(text: str):
     with suppress(BadInput):
-        once = checked_address(text)
+        once = normalize_address(text)
         assert once.startswith("http")
-        assert checked_address(once) == once
+        assert normalize_address(once) == once
 
 
 async def test_a_wrong_key_is_told_as_such_although_the_guard_has_words_of_its_own():
     async with server(200, b"{}", []) as url:
-        async with remote(url, key="fst_wrong") as there:
+        async with open_remote(url, key="fst_wrong") as there:
             with pytest.raises(NotAuthenticated, match="not known"):
                 await there.ask("GET", "/conflicts")

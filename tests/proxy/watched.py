@@ -12,14 +12,14 @@ from aiohttp import web
 from tests.proxy.doors import Door, open_door
 from tests.runtime.house import Hands
 
-from festinger.events.event import Happening
+from festinger.events.event import NewEvent
 from festinger.ids import SpaceId, id_maker
-from festinger.proxy.auth import Visit
+from festinger.proxy.auth import AuthorizedRequest
 from festinger.proxy.headers import RawHeaders
-from festinger.proxy.hooks import Attended
-from festinger.proxy.pipeline import Attendant
+from festinger.proxy.hooks import PipelineResult
+from festinger.proxy.pipeline import RequestPipeline
 from festinger.settings.tree import LoopSettings, ProxySettings, Settings
-from festinger.world.recall import Place, Said
+from festinger.world.recall import SourceText, WorldScope
 from festinger.world.recollection import Recollection
 
 QUICK = (3, 4, 5, 6)
@@ -31,10 +31,10 @@ PIECES = 2_000
 class NothingKnown:
     """A mind that knows nothing and learns nothing."""
 
-    async def recollect(self, place: Place, texts: Sequence[Said]) -> Recollection | None:
+    async def recollect(self, place: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
         return Recollection()
 
-    def learn(self, place: Place, texts: Sequence[Said]) -> None:
+    def learn(self, place: WorldScope, texts: Sequence[SourceText]) -> None:
         return None
 
 
@@ -91,13 +91,7 @@ def whole(path: str, text: str) -> dict[str, Any]:
             return {**head, "content": content, "stop_reason": "end_turn", "stop_sequence": None}
         case "/v1/responses":
             part = {"type": "output_text", "text": text, "annotations": []}
-            item = {
-                "id": "i",
-                "type": "message",
-                "role": "assistant",
-                "status": "completed",
-                "content": [part],
-            }
+            item = {"id": "i", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
             return {"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": "m",
                     "output": [item], "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}  # fmt: skip
     choice = {"index": 0, "finish_reason": "stop", "text": text}
@@ -120,9 +114,7 @@ def streamed(path: str, says: Iterable[str], thinks: Iterable[str]) -> Iterable[
 def _native(path: str, says: Iterable[str], thinks: Iterable[str]) -> Iterable[bytes]:
     def line(said: dict[str, Any], **more: Any) -> bytes:
         held = {"message": {"role": "assistant", **said}} if path == "/api/chat" else said
-        return (
-            json.dumps({"model": "m", "created_at": "2026-01-05T12:00:00Z", **held, **more}).encode() + b"\n"
-        )
+        return json.dumps({"model": "m", "created_at": "2026-01-05T12:00:00Z", **held, **more}).encode() + b"\n"
 
     name = "content" if path == "/api/chat" else "response"
     yield from (line({name: "", "thinking": piece}, done=False) for piece in thinks)
@@ -133,13 +125,7 @@ def _native(path: str, says: Iterable[str], thinks: Iterable[str]) -> Iterable[b
 def _completions(path: str, says: Iterable[str], thinks: Iterable[str]) -> Iterable[bytes]:
     def event(said: dict[str, Any], finish: str | None = None) -> bytes:
         choice = {"index": 0, "finish_reason": finish, **said}
-        data = {
-            "id": "c1",
-            "object": "chat.completion.chunk",
-            "created": 1,
-            "model": "m",
-            "choices": [choice],
-        }
+        data = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
         return f"data: {json.dumps(data)}\n\n".encode()
 
     is_chat = path == "/v1/chat/completions"
@@ -196,8 +182,8 @@ class Watched:
     door: Door
     model: Model
     hands: Hands
-    attendant: Attendant
-    happened: list[Happening]
+    attendant: RequestPipeline
+    happened: list[NewEvent]
     proxy: list[ProxySettings]
     """The settings of now, in a list so that a test can change them."""
 
@@ -213,7 +199,7 @@ class Watched:
 @asynccontextmanager
 async def watching(model: Model | None = None, **proxy: Any) -> AsyncIterator[Watched]:
     """A door with the guard before a model server."""
-    model, hands, happened = model or Model(), Hands(), list[Happening]()
+    model, hands, happened = model or Model(), Hands(), list[NewEvent]()
     pages = web.Application(client_max_size=2**26)
     pages.router.add_post("/{path:.*}", model.answer)
     runner = web.AppRunner(pages, access_log=None)
@@ -223,21 +209,19 @@ async def watching(model: Model | None = None, **proxy: Any) -> AsyncIterator[Wa
     settings = ProxySettings(**{"upstream": f"http://127.0.0.1:{runner.addresses[0][1]}", **proxy})
     now = [settings]
 
-    def recount(_space: SpaceId, happenings: Sequence[Happening]) -> None:
+    def recount(_space: SpaceId, happenings: Sequence[NewEvent]) -> None:
         happened.extend(happenings)
 
     new_id = id_maker(hands.clock, random.Random(3))
-    attendant = Attendant(
-        NothingKnown(), clock=hands.clock, new_id=new_id, settings=settings, recount=recount
-    )
+    attendant = RequestPipeline(NothingKnown(), clock=hands.clock, new_id=new_id, settings=settings, recount=recount)
 
-    async def attend(visit: Visit, headers: RawHeaders, body: bytes, *, settings: ProxySettings) -> Attended:
+    async def attend(
+        visit: AuthorizedRequest, headers: RawHeaders, body: bytes, *, settings: ProxySettings
+    ) -> PipelineResult:
         return await attendant.attend(visit, headers, body, settings=now[0])
 
     try:
         async with open_door(Settings(proxy=settings), attend=attend) as door:
-            yield Watched(
-                door=door, model=model, hands=hands, attendant=attendant, happened=happened, proxy=now
-            )
+            yield Watched(door=door, model=model, hands=hands, attendant=attendant, happened=happened, proxy=now)
     finally:
         await runner.cleanup()

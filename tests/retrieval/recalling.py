@@ -11,14 +11,14 @@ from tests.memory.remembering import Mind, says
 from festinger.embedding.embedder import Embedder
 from festinger.embedding.reranker import Reranker
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SpaceId
-from festinger.memory.episodes.store import append
-from festinger.memory.model import Place
-from festinger.retrieval.deps import Desk, Terms
-from festinger.retrieval.index.terms import recount
+from festinger.memory.episodes.store import append_turn
+from festinger.memory.model import Scope
+from festinger.retrieval.deps import RetrievalConfig, RetrievalDeps
+from festinger.retrieval.index.terms import recount_words
 from festinger.retrieval.index.turns import index_turns
-from festinger.retrieval.query import wished
+from festinger.retrieval.query import parse_recall_query
 from festinger.retrieval.recall import recall
-from festinger.retrieval.result import Recalled
+from festinger.retrieval.result import RecallResult
 from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.pool import Store, Transaction
 from festinger.store.repositories.spaces import create_space
@@ -42,21 +42,21 @@ class Recaller(Mind):
         self.reranker = reranker
         self.unwritten: list[Coroutine[Any, Any, Any]] = []
         self.read: list[UUID] = []
-        self.searching = Desk(
+        self.searching = RetrievalDeps(
             store=store,
-            outbox=self.desk.outbox,
+            outbox=self.deps.outbox,
             clock=self.hands.clock,
             stopwatch=self.hands.stopwatch,
-            new_id=self.desk.new_id,
-            terms=lambda _space: Terms(retrieval=self.retrieval),
+            new_id=self.deps.new_id,
+            terms=lambda _space: RetrievalConfig(retrieval=self.retrieval),
             embedder=lambda: self.embedder,
-            memory=self.desk,
+            memory=self.deps,
             reranker=lambda: self.reranker,
             later=self.unwritten.append,
             on_read=self._note,
         )
 
-    async def _note(self, _transaction: Transaction, _place: Place, memories: Any) -> None:
+    async def _note(self, _transaction: Transaction, _place: Scope, memories: Any) -> None:
         self.read += memories
 
     async def recall(
@@ -67,8 +67,8 @@ class Recaller(Mind):
         agent: str = DEFAULT_AGENT,
         space: SpaceId = MAIN_SPACE,
         **asked: Any,
-    ) -> Recalled:
-        wish = wished(cue, now=self.hands.now, **asked)
+    ) -> RecallResult:
+        wish = parse_recall_query(cue, now=self.hands.now, **asked)
         return await recall(self.searching, self.place(session, agent, space), wish)
 
     async def put(self, *texts: str, **more: Any) -> list[UUID]:
@@ -97,8 +97,8 @@ class Recaller(Mind):
         at: datetime | None = None,
         origin: Origin | None = None,
     ) -> UUID:
-        said = await append(
-            self.desk, self.place(session, agent, space), role, text, at=at or self.hands.now, origin=origin
+        said = await append_turn(
+            self.deps, self.place(session, agent, space), role, text, at=at or self.hands.now, origin=origin
         )
         assert said.turn is not None
         return said.turn.turn_id
@@ -106,7 +106,7 @@ class Recaller(Mind):
     async def settle(self, space: SpaceId = MAIN_SPACE) -> None:
         """Make what was said searchable and count all words."""
         await index_turns(self.searching, space)
-        await recount(self.searching, space)
+        await recount_words(self.searching, space)
 
     async def open_space(self, name: str) -> SpaceId:
         async with self.store.transaction() as transaction:

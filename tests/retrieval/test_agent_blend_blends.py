@@ -1,15 +1,15 @@
 """What outcomes teach the mind of an agent."""
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.memory.remembering import DAY
 from tests.retrieval.recalling import Recaller
 from tests.retrieval.test_agent_blend_helping import Taught
 
 from festinger.errors import NotFound, Refused
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE
-from festinger.retrieval.agent_blend import blends_of, learn_blends, lessons, undo_blend
-from festinger.retrieval.agent_weights import COMPONENTS, NO_SHIFT, taught
+from festinger.retrieval.agent_blend import apply_outcomes, learn_blends, list_blend_updates, undo_blend
+from festinger.retrieval.agent_weights import COMPONENTS, NO_SHIFT, apply_shifts
 from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.pool import Store
 
@@ -18,9 +18,9 @@ BASE = RetrievalSettings().alpha_cold
 
 @pytest.mark.requirement("R-53")
 def test_what_led_to_something_useful_counts_more_and_what_misled_less():
-    acted = taught(BASE, lessons(BASE, NO_SHIFT, [("acted", "semantic", 1.0)]))
-    used = taught(BASE, lessons(BASE, NO_SHIFT, [("used", "semantic", 0.25)]))
-    misled = taught(BASE, lessons(BASE, NO_SHIFT, [("contradicted", "semantic", 1.0)]))
+    acted = apply_shifts(BASE, apply_outcomes(BASE, NO_SHIFT, [("acted", "semantic", 1.0)]))
+    used = apply_shifts(BASE, apply_outcomes(BASE, NO_SHIFT, [("used", "semantic", 0.25)]))
+    misled = apply_shifts(BASE, apply_outcomes(BASE, NO_SHIFT, [("contradicted", "semantic", 1.0)]))
 
     assert BASE[0] < used[0] < acted[0]
     assert misled[0] < BASE[0]
@@ -48,14 +48,14 @@ async def test_a_night_teaches_once_is_told_and_can_be_taken_back(store: Store):
     again = await mind.recall("lift cable", blend="mind", seed=3, explain=True)
     assert again.items[0].why is not None
     assert tuple(again.items[0].why["blend"]["alphas"].values()) == pytest.approx(
-        taught(BASE, night.after), abs=1e-5
+        apply_shifts(BASE, night.after), abs=1e-5
     )
 
     await undo_blend(mind.searching, MAIN_SPACE, night.id)
     [kept] = await rows(store, "select shifts from blend")
     assert tuple(kept["shifts"]) == NO_SHIFT
     assert await learn_blends(mind.searching, MAIN_SPACE) == []
-    assert [each.undone_at for each in await blends_of(mind.searching, MAIN_SPACE, DEFAULT_AGENT)] == [
+    assert [each.undone_at for each in await list_blend_updates(mind.searching, MAIN_SPACE, DEFAULT_AGENT)] == [
         mind.hands.now
     ]
     with pytest.raises(Refused):

@@ -7,56 +7,51 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.jobs.desk import drain, rows
+from tests.jobs.deps import drain, rows
 from tests.memory.remembering import DAY
 from tests.retrieval.recalling import Recaller
 from tests.retrieval.test_maintenance_due import outcomes_of
 
 from festinger.events.event import Event
 from festinger.ids import MAIN_SPACE, Origin
-from festinger.outcomes.model import How, Reporter
+from festinger.outcomes.model import Reporter, ReportSource
 from festinger.outcomes.report import observe_recall
-from festinger.outcomes.surface import surface
+from festinger.outcomes.surface import record_surfacings
 from festinger.retrieval.agent_blend import HEARD, embed_questions, note_outcome
-from festinger.retrieval.candidate import Lesson, helped, telling
-from festinger.retrieval.index.terms import recount
-from festinger.retrieval.result import Recalled
+from festinger.retrieval.candidate import CueOutcome, matching_outcomes, outcome_bonus
+from festinger.retrieval.index.terms import recount_words
+from festinger.retrieval.result import RecallResult
 from festinger.store.pool import Store, Transaction
 
 MOST = 0.25
 
 
-def lesson(reward: float, weight: float = 1.0, likeness: float = 1.0) -> Lesson:
-    return Lesson(reward=reward, weight=weight, likeness=likeness, cue="")
+def lesson(reward: float, weight: float = 1.0, likeness: float = 1.0) -> CueOutcome:
+    return CueOutcome(reward=reward, weight=weight, likeness=likeness, cue="")
 
 
 @pytest.mark.requirement("R-39")
 def test_each_further_lesson_says_less():
-    assert helped([], most=MOST) == 0.0
-    assert helped([lesson(1.0)], most=MOST) == pytest.approx(0.125)
-    assert helped([lesson(1.0)] * 5, most=MOST) == pytest.approx(0.25 * 5 / 6, abs=1e-5)
-    assert helped([lesson(1.0), lesson(-1.0)], most=MOST) == 0.0
-    assert helped([lesson(0.3, 0.25, 0.8)], most=MOST) == pytest.approx(0.25 * 0.06 / 1.2)
+    assert outcome_bonus([], most=MOST) == 0.0
+    assert outcome_bonus([lesson(1.0)], most=MOST) == pytest.approx(0.125)
+    assert outcome_bonus([lesson(1.0)] * 5, most=MOST) == pytest.approx(0.25 * 5 / 6, abs=1e-5)
+    assert outcome_bonus([lesson(1.0), lesson(-1.0)], most=MOST) == 0.0
+    assert outcome_bonus([lesson(0.3, 0.25, 0.8)], most=MOST) == pytest.approx(0.25 * 0.06 / 1.2)
 
 
 @pytest.mark.requirement("R-39")
-@given(
-    st.lists(
-        st.builds(lesson, st.floats(-1, 1), st.floats(0, 5), st.floats(0, 1)),
-        max_size=20,
-    )
-)
-def test_it_never_adds_or_takes_more_than_it_may(lessons: list[Lesson]):
-    assert -MOST <= helped(lessons, most=MOST) <= MOST
+@given(st.lists(st.builds(lesson, st.floats(-1, 1), st.floats(0, 5), st.floats(0, 1)), max_size=20))
+def test_it_never_adds_or_takes_more_than_it_may(lessons: list[CueOutcome]):
+    assert -MOST <= outcome_bonus(lessons, most=MOST) <= MOST
 
 
 @pytest.mark.requirement("R-39")
 def test_only_questions_like_this_one_tell_something():
     like, unlike = lesson(1.0, likeness=0.9), lesson(1.0, likeness=0.5)
 
-    assert telling([like, unlike], bar=0.8) == [like]
-    assert telling([like, unlike], bar=None) == []
-    assert telling([lesson(1.0)], bar=None) == [lesson(1.0)]
+    assert matching_outcomes([like, unlike], bar=0.8) == [like]
+    assert matching_outcomes([like, unlike], bar=None) == []
+    assert matching_outcomes([lesson(1.0)], bar=None) == [lesson(1.0)]
 
 
 class Taught:
@@ -64,35 +59,29 @@ class Taught:
 
     def __init__(self, mind: Recaller) -> None:
         self.mind = mind
-        self.desk = outcomes_of(mind)
+        self.deps = outcomes_of(mind)
 
         async def note(transaction: Transaction, event: Event) -> None:
             await note_outcome(transaction, event)
 
-        mind.desk.outbox.subscribe(HEARD, "learn_questions", note)
+        mind.deps.outbox.subscribe(HEARD, "learn_questions", note)
 
-    async def tell(
-        self, cue: str, memory: UUID, outcome: str, session: str = "asking", **asked: Any
-    ) -> Recalled:
+    async def tell(self, cue: str, memory: UUID, outcome: str, session: str = "asking", **asked: Any) -> RecallResult:
         """Ask, and say of one memory what became of it."""
         found = await self.mind.recall(cue, session=session, **asked)
         await self.mind.written()
         reporter = Reporter(
-            place=self.mind.place(session), name="test", door="test", how=How.EXPLICIT, origin=Origin.PERSON
+            place=self.mind.place(session), name="test", door="test", how=ReportSource.EXPLICIT, origin=Origin.PERSON
         )
         async with self.mind.store.transaction() as transaction:
             memories = [item.id for item in found.items if item.type == "memory"]
-            await surface(self.desk, transaction, reporter, memories, reason="recall", recall=found.id)
-        await observe_recall(self.desk, reporter, {str(memory): outcome}, recall=found.id)
+            await record_surfacings(self.deps, transaction, reporter, memories, reason="recall", recall=found.id)
+        await observe_recall(self.deps, reporter, {str(memory): outcome}, recall=found.id)
         await drain(self.mind.wired.jobs)
         return found
 
 
-NOTES = (
-    "The lift needs a new cable.",
-    "The lift takes fresh oil.",
-    "The lift wants its spare key.",
-)
+NOTES = ("The lift needs a new cable.", "The lift takes fresh oil.", "The lift wants its spare key.")
 QUESTION = "what about the lift?"
 OTHERS = (
     "Bob repairs bicycles.", "Carol plays the cello.", "The printer is out of toner.", "The ferry sails on Sunday.",
@@ -104,7 +93,7 @@ OTHERS = (
 async def test_it_learns_the_question(by_words: Recaller):
     """Five days the third note is acted on for one question: on the sixth it is first, and for others all is as it was."""
     await by_words.put(*NOTES, *OTHERS)
-    await recount(by_words.searching, MAIN_SPACE)
+    await recount_words(by_words.searching, MAIN_SPACE)
     taught = Taught(by_words)
     first = await by_words.recall(QUESTION, limit=3)
     third = first.items[2].id

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.memory.remembering import DAY
 from tests.retrieval.recalling import Recaller
 from tests.retrieval.test_rank_hit import hit
@@ -18,24 +18,24 @@ from festinger.retrieval.agent_weights import (
     HIGHEST,
     LOWEST,
     NO_SHIFT,
+    BlendWeights,
     Feeling,
-    Mix,
-    balanced,
-    cold_start,
-    drawn,
-    emotional,
-    relevance,
-    stepped,
-    taught,
-    weighed_by,
+    apply_shifts,
+    cold_start_alphas,
+    draw_weights,
+    emotional_alignment,
+    rescale_alphas,
+    rescore_hits,
+    score_relevance,
+    step_shifts,
 )
-from festinger.retrieval.association import keep_company
+from festinger.retrieval.association import record_co_access
 from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.pool import Store
 
 SETTINGS = RetrievalSettings()
 MATURE = SETTINGS.alpha_mature
-ONLY_MATCH = Mix(alphas=MATURE, weights=(1.0, 0.0, 0.0, 0.0, 0.0))
+ONLY_MATCH = BlendWeights(alphas=MATURE, weights=(1.0, 0.0, 0.0, 0.0, 0.0))
 
 
 @pytest.mark.requirement("R-52")
@@ -50,13 +50,13 @@ ONLY_MATCH = Mix(alphas=MATURE, weights=(1.0, 0.0, 0.0, 0.0, 0.0))
     ],
 )
 def test_a_young_mind_goes_by_the_match(memories: int, alphas: tuple[float, ...]):
-    assert cold_start(memories, SETTINGS) == pytest.approx(alphas)
+    assert cold_start_alphas(memories, SETTINGS) == pytest.approx(alphas)
 
 
 @pytest.mark.requirement("R-52")
 def test_the_means_are_those_of_the_parameters():
     chance = random.Random(3)
-    draws = [drawn(cold_start(0, SETTINGS), chance).weights for _ in range(4000)]
+    draws = [draw_weights(cold_start_alphas(0, SETTINGS), chance).weights for _ in range(4000)]
 
     means = [sum(draw[place] for draw in draws) / len(draws) for place in range(5)]
 
@@ -69,11 +69,11 @@ def test_the_means_are_those_of_the_parameters():
 def test_whatever_outcomes_teach_the_sum_stays_and_each_stays_within_its_bounds(
     lessons: list[tuple[int, float]], memories: int
 ):
-    base, shifts = cold_start(memories, SETTINGS), NO_SHIFT
+    base, shifts = cold_start_alphas(memories, SETTINGS), NO_SHIFT
     for component, amount in lessons:
-        shifts = stepped(base, shifts, component=component, amount=amount)
+        shifts = step_shifts(base, shifts, component=component, amount=amount)
 
-    alphas = taught(base, shifts)
+    alphas = apply_shifts(base, shifts)
 
     assert sum(alphas) == pytest.approx(sum(base))
     assert all(low <= alpha <= high for low, alpha, high in zip(LOWEST, alphas, HIGHEST, strict=True))
@@ -81,7 +81,7 @@ def test_whatever_outcomes_teach_the_sum_stays_and_each_stays_within_its_bounds(
 
 @pytest.mark.requirement("R-53")
 def test_a_lesson_moves_its_component_and_the_others_make_room():
-    after = taught(MATURE, stepped(MATURE, NO_SHIFT, component=1, amount=0.1))
+    after = apply_shifts(MATURE, step_shifts(MATURE, NO_SHIFT, component=1, amount=0.1))
 
     assert after[1] > MATURE[1]
     assert after[0] < MATURE[0]
@@ -92,10 +92,10 @@ def test_a_lesson_moves_its_component_and_the_others_make_room():
 def test_chance_never_leads_however_often_it_was_right():
     shifts = NO_SHIFT
     for _ in range(200):
-        shifts = stepped(MATURE, shifts, component=COMPONENTS.index("noise"), amount=0.1)
+        shifts = step_shifts(MATURE, shifts, component=COMPONENTS.index("noise"), amount=0.1)
 
-    assert taught(MATURE, shifts)[2] == pytest.approx(1.0)
-    assert balanced(MATURE, total=sum(MATURE)) == MATURE
+    assert apply_shifts(MATURE, shifts)[2] == pytest.approx(1.0)
+    assert rescale_alphas(MATURE, total=sum(MATURE)) == MATURE
 
 
 @pytest.mark.requirement("R-50")
@@ -103,17 +103,17 @@ def test_feeling_lies_between_against_and_along_and_says_nothing_while_there_is_
     here, along = np.array([0.0, 0.0], dtype=np.float32), np.array([1.0, 0.0], dtype=np.float32)
     felt = Feeling(subconscious=here, delta=along)
 
-    assert emotional(along, felt) == pytest.approx(1.0)
-    assert emotional(-along, felt) == pytest.approx(0.0)
-    assert emotional(along, None) == 0.5
-    assert emotional(None, felt) == 0.5
-    assert emotional(here, felt) == 0.5
+    assert emotional_alignment(along, felt) == pytest.approx(1.0)
+    assert emotional_alignment(-along, felt) == pytest.approx(0.0)
+    assert emotional_alignment(along, None) == 0.5
+    assert emotional_alignment(None, felt) == 0.5
+    assert emotional_alignment(here, felt) == 0.5
 
 
 @pytest.mark.requirement("R-50")
 @given(st.floats(0, 1), st.integers(0, 10_000))
 def test_every_component_lies_between_nothing_and_all(match: float, seed: int):
-    found = relevance(hit(1, match), ONLY_MATCH, feeling=None, chance=random.Random(seed))
+    found = score_relevance(hit(1, match), ONLY_MATCH, feeling=None, chance=random.Random(seed))
 
     assert all(0.0 <= part <= 1.0 for part in found.components)
     assert found.components[0] == match
@@ -121,10 +121,10 @@ def test_every_component_lies_between_nothing_and_all(match: float, seed: int):
 
 @pytest.mark.requirement("R-51")
 def test_a_score_is_how_deeply_it_is_held_by_how_relevant_it_is_by_how_sure():
-    mix = Mix(alphas=MATURE, weights=(0.5, 0.1, 0.1, 0.1, 0.2))
+    mix = BlendWeights(alphas=MATURE, weights=(0.5, 0.1, 0.1, 0.1, 0.2))
     misled = hit(1, 0.8, confidence=0.1)
 
-    found = relevance(misled, mix, feeling=None, chance=random.Random(5))
+    found = score_relevance(misled, mix, feeling=None, chance=random.Random(5))
 
     blended = sum(weight * part for weight, part in zip(mix.weights, found.components, strict=True))
     assert found.score == pytest.approx(found.observed * blended * 1.0)
@@ -137,7 +137,7 @@ def test_the_same_seed_gives_the_same_scores_in_whichever_order_hits_come():
     hits = [hit(number, number / 10) for number in range(1, 9)]
 
     def scores(given: list[object]) -> dict[UUID, float]:
-        weighed = weighed_by(given, ONLY_MATCH, feeling=None, chance=random.Random(9))  # type: ignore[arg-type]
+        weighed = rescore_hits(given, ONLY_MATCH, feeling=None, chance=random.Random(9))  # type: ignore[arg-type]
         return {each.candidate.ref: each.score for each in weighed}
 
     assert scores(list(hits)) == scores(list(reversed(hits)))
@@ -188,7 +188,7 @@ async def test_what_is_in_mind_brings_what_came_to_mind_with_it(store: Store):
     for _ in range(20):
         mind.forward(DAY)
         async with store.transaction() as transaction:
-            await keep_company(mind.searching, transaction, mind.place(), [one, other], recall=UUID(int=1))
+            await record_co_access(mind.searching, transaction, mind.place(), [one, other], recall=UUID(int=1))
 
     recalled = await mind.recall("kiln", limit=60, blend="mind", seed=1, active=[one], explain=True)
 

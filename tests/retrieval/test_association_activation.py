@@ -4,12 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.retrieval.association import Marks, activation, base_level, mismatch, noise, spreading
+from festinger.retrieval.association import (
+    MismatchFeatures,
+    base_level,
+    logistic_noise,
+    mismatch_penalty,
+    spreading_activation,
+    total_activation,
+)
 
 HOUR, DAY = 3600.0, 86_400.0
 HALF_SHARED = (
-    Marks(kind="fact", tags=("a", "b", "c")),
-    Marks(kind="insight", tags=("b", "c", "d")),
+    MismatchFeatures(kind="fact", tags=("a", "b", "c")),
+    MismatchFeatures(kind="insight", tags=("b", "c", "d")),
 )
 
 
@@ -35,37 +42,40 @@ def test_often_and_lately_met_is_active(ages: list[float], level: float):
     ("chance", "moved"), [(0.1, -0.8789), (0.25, -0.4394), (0.5, 0.0), (0.75, 0.4394), (0.999, 2.7627)]
 )
 def test_chance_moves_it_either_way(chance: float, moved: float):
-    assert noise(chance) == pytest.approx(moved, abs=1e-4)
+    assert logistic_noise(chance) == pytest.approx(moved, abs=1e-4)
 
 
 @pytest.mark.requirement("R-45")
 def test_chance_never_moves_it_without_end():
-    assert noise(0.0) == noise(0.001)
-    assert noise(1.0) == noise(0.999)
+    assert logistic_noise(0.0) == logistic_noise(0.001)
+    assert logistic_noise(1.0) == logistic_noise(0.999)
 
 
 @pytest.mark.requirement("R-47")
 def test_nearness_to_what_matters_counts_more_than_to_the_context():
-    assert spreading(0.5, [(0.4, 1.0)]) == pytest.approx(0.44)
+    assert spreading_activation(0.5, [(0.4, 1.0)]) == pytest.approx(0.44)
 
 
 @pytest.mark.requirement("R-45")
 def test_what_is_not_known_is_left_out():
-    assert spreading(0.7) == 0.7
-    assert spreading(None) == 0.5
-    assert spreading(-0.3) == 0.0
-    assert mismatch(Marks(kind="fact"), Marks()) == 0.0
+    assert spreading_activation(0.7) == 0.7
+    assert spreading_activation(None) == 0.5
+    assert spreading_activation(-0.3) == 0.0
+    assert mismatch_penalty(MismatchFeatures(kind="fact"), MismatchFeatures()) == 0.0
 
 
 @pytest.mark.requirement("R-47")
 def test_what_does_not_fit_costs():
-    assert mismatch(*HALF_SHARED) == pytest.approx(-0.55)
+    assert mismatch_penalty(*HALF_SHARED) == pytest.approx(-0.55)
 
 
 @pytest.mark.requirement("R-47")
 def test_all_of_it_together():
-    found = activation(
-        base_level([HOUR, DAY, 7 * DAY]), spreading(0.5, [(0.4, 1.0)]), mismatch(*HALF_SHARED), noise(0.5)
+    found = total_activation(
+        base_level([HOUR, DAY, 7 * DAY]),
+        spreading_activation(0.5, [(0.4, 1.0)]),
+        mismatch_penalty(*HALF_SHARED),
+        logistic_noise(0.5),
     )
 
     assert found == pytest.approx(-3.9565, abs=1e-4)

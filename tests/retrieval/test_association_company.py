@@ -4,13 +4,13 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.memory.remembering import DAY
 from tests.retrieval.recalling import Recaller
 
 from festinger.ids import MAIN_SPACE
-from festinger.retrieval.association import keep_company, one_after_the_other, together
-from festinger.retrieval.index.terms import recount
+from festinger.retrieval.association import pairs_across_recalls, pairs_within_recall, record_co_access
+from festinger.retrieval.index.terms import recount_words
 from festinger.store.pool import Store
 
 IDS = [UUID(int=number) for number in range(1, 8)]
@@ -19,17 +19,17 @@ MINUTE = timedelta(minutes=1)
 
 @pytest.mark.requirement("R-55")
 def test_each_is_paired_with_the_next_four():
-    pairs = together(IDS)
+    pairs = pairs_within_recall(IDS)
 
     assert (IDS[0], IDS[4]) in pairs
     assert (IDS[0], IDS[5]) not in pairs
     assert len(pairs) == 4 + 4 + 4 + 3 + 2 + 1
-    assert all(one < other for one, other in together(IDS[::-1]))
+    assert all(one < other for one, other in pairs_within_recall(IDS[::-1]))
 
 
 @pytest.mark.requirement("R-55")
 def test_the_best_three_are_paired_with_the_best_three_before():
-    pairs = one_after_the_other(IDS[:4], [IDS[4], IDS[0], IDS[5], IDS[6]])
+    pairs = pairs_across_recalls(IDS[:4], [IDS[4], IDS[0], IDS[5], IDS[6]])
 
     assert len(pairs) == 3 * 3 - 1 - 0
     assert not any(IDS[6] in pair or IDS[3] in pair for pair in pairs)
@@ -37,15 +37,14 @@ def test_the_best_three_are_paired_with_the_best_three_before():
 
 async def counts(store: Store) -> list[tuple[int, int]]:
     found = await rows(
-        store,
-        "select co_access_count, temporal_count from memory_co_access order by memory_id_a, memory_id_b",
+        store, "select co_access_count, temporal_count from memory_co_access order by memory_id_a, memory_id_b"
     )
     return [(row["co_access_count"], row["temporal_count"]) for row in found]
 
 
 async def learn(mind: Recaller, *texts: str) -> list[UUID]:
     learnt = [await mind.learn(text) for text in texts]
-    await recount(mind.searching, MAIN_SPACE)
+    await recount_words(mind.searching, MAIN_SPACE)
     return [each.memory.id for each in learnt if each.memory]
 
 
@@ -91,7 +90,7 @@ async def test_the_weakest_partner_leaves_when_a_new_one_comes(store: Store):
     for partner in (two, three, two, four):
         mind.forward(DAY)
         async with store.transaction() as transaction:
-            await keep_company(mind.searching, transaction, mind.place(), [one, partner], recall=IDS[0])
+            await record_co_access(mind.searching, transaction, mind.place(), [one, partner], recall=IDS[0])
 
     left = await rows(store, "select memory_id_a, memory_id_b from memory_co_access")
 
@@ -106,7 +105,7 @@ async def test_what_came_to_mind_with_it_comes_along_and_says_over_what(store: S
     a, b, c = await learn(mind, "The anchor is heavy.", "The basket is full.", "The candle burns.")
     for pair in ((a, b), (b, c)):
         async with store.transaction() as transaction:
-            await keep_company(mind.searching, transaction, mind.place(), pair, recall=IDS[0])
+            await record_co_access(mind.searching, transaction, mind.place(), pair, recall=IDS[0])
 
     fresh = await mind.recall("anchor", explain=True)
     mind.forward(30 * DAY)
@@ -129,7 +128,7 @@ async def test_coming_along_adds_nothing_to_a_steady_score(store: Store):
     before = [(item.id, item.score) for item in (await mind.recall("anchor")).items]
 
     async with store.transaction() as transaction:
-        await keep_company(mind.searching, transaction, mind.place(), [a, b], recall=IDS[0])
+        await record_co_access(mind.searching, transaction, mind.place(), [a, b], recall=IDS[0])
 
     assert [(item.id, item.score) for item in (await mind.recall("anchor")).items] == before
     mind.forget_unwritten()

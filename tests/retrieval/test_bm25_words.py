@@ -6,29 +6,38 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.retrieval.bm25 import Held, Statistics, bm25, coverage, held, pool_query, quoted, rarest
+from festinger.retrieval.bm25 import (
+    TermMatches,
+    TermStatistics,
+    bm25_score,
+    build_term_matches,
+    pool_query,
+    quote_term,
+    rarest_terms,
+    term_coverage,
+)
 
 K1, B = 1.2, 0.75
 
 
-def statistics(docs: int = 1000, total_len: int = 10_000, **df: int) -> Statistics:
-    return Statistics(docs=docs, total_len=total_len, df=df)
+def statistics(docs: int = 1000, total_len: int = 10_000, **df: int) -> TermStatistics:
+    return TermStatistics(docs=docs, total_len=total_len, df=df)
 
 
 @pytest.mark.requirement("R-20")
 def test_a_score_is_that_of_the_formula():
     known = statistics(tea=9, green=99)
-    text = Held(counts={"tea": 2, "green": 1}, length=20)
+    text = TermMatches(counts={"tea": 2, "green": 1}, length=20)
     length = 1 - B + B * 20 / 10
     tea = math.log(1 + (1000 - 9 + 0.5) / 9.5) * 2 * 2.2 / (2 + 1.2 * length)
     green = math.log(1 + (1000 - 99 + 0.5) / 99.5) * 1 * 2.2 / (1 + 1.2 * length)
 
-    assert bm25(text, known, k1=K1, b=B) == pytest.approx(tea + green, abs=1e-12)
+    assert bm25_score(text, known, k1=K1, b=B) == pytest.approx(tea + green, abs=1e-12)
 
 
 @pytest.mark.requirement("R-20")
 def test_a_word_that_stands_only_beside_a_text_counts_less():
-    text = held(["tea", "green"], [1, 0], [0, 2], length=5, context_weight=0.4)
+    text = build_term_matches(["tea", "green"], [1, 0], [0, 2], length=5, context_weight=0.4)
 
     assert text.counts == {"tea": 1.0, "green": 0.8}
 
@@ -38,20 +47,18 @@ def test_a_word_that_was_never_counted_stands_in_one_text():
 
 
 def test_nothing_is_worth_less_than_nothing_in_an_empty_store():
-    empty = Statistics(df={})
+    empty = TermStatistics(df={})
 
     assert empty.idf("tea") > 0
-    assert bm25(Held(counts={"tea": 1}, length=3), empty, k1=K1, b=B) > 0
+    assert bm25_score(TermMatches(counts={"tea": 1}, length=3), empty, k1=K1, b=B) > 0
 
 
 @given(count=st.integers(1, 50), length=st.integers(1, 500), df=st.integers(1, 999))
-def test_more_of_a_word_never_lowers_a_score_and_a_longer_text_never_raises_it(
-    count: int, length: int, df: int
-):
+def test_more_of_a_word_never_lowers_a_score_and_a_longer_text_never_raises_it(count: int, length: int, df: int):
     known = statistics(tea=df)
 
     def score(count: int, length: int) -> float:
-        return bm25(Held(counts={"tea": count}, length=length), known, k1=K1, b=B)
+        return bm25_score(TermMatches(counts={"tea": count}, length=length), known, k1=K1, b=B)
 
     assert score(count + 1, length) >= score(count, length)
     assert score(count, length + 1) <= score(count, length)
@@ -63,13 +70,13 @@ def test_coverage_is_the_share_of_what_the_words_say():
     terms = ("rare", "common", "unknown")
     total = known.idf("rare") * 2 + known.idf("common")
 
-    assert coverage(Held(counts={"rare": 1}, length=3), known, terms) == pytest.approx(
+    assert term_coverage(TermMatches(counts={"rare": 1}, length=3), known, terms) == pytest.approx(
         known.idf("rare") / total
     )
-    assert coverage(Held(counts={}, length=3), known, terms) == 0.0
-    around = Held(counts={"rare": 0.8, "tea": 1}, length=3, beside=frozenset({"rare"}))
-    assert coverage(around, known, ("rare",)) == 0.0, "its neighbour holds it"
-    assert coverage(Held(counts={}, length=3), known, ()) == 0.0
+    assert term_coverage(TermMatches(counts={}, length=3), known, terms) == 0.0
+    around = TermMatches(counts={"rare": 0.8, "tea": 1}, length=3, beside=frozenset({"rare"}))
+    assert term_coverage(around, known, ("rare",)) == 0.0, "its neighbour holds it"
+    assert term_coverage(TermMatches(counts={}, length=3), known, ()) == 0.0
 
 
 @pytest.mark.requirement("R-22")
@@ -93,9 +100,9 @@ def test_words_that_are_all_common_are_searched_by_together():
 def test_at_most_the_rarest_words_of_a_cue_are_searched_by():
     known = statistics(**{f"w{number:03}": number + 1 for number in range(100)})
 
-    assert len(rarest(tuple(known.df), known)) == 32
-    assert rarest(tuple(known.df), known)[0] == "w000"
+    assert len(rarest_terms(tuple(known.df), known)) == 32
+    assert rarest_terms(tuple(known.df), known)[0] == "w000"
 
 
 def test_no_word_breaks_a_query():
-    assert quoted("o'brien\\") == "'o''brien\\\\'"
+    assert quote_term("o'brien\\") == "'o''brien\\\\'"

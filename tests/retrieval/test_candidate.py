@@ -2,7 +2,7 @@
 
 import struct
 
-from festinger.retrieval.candidate import numbers
+from festinger.retrieval.candidate import decode_vectors
 
 
 def sent(*values: float) -> bytes:
@@ -11,11 +11,11 @@ def sent(*values: float) -> bytes:
 
 
 def test_each_vector_keeps_its_place_among_those_that_are_not_known():
-    first, nothing, last = numbers([sent(0.5, -1.0), None, sent(0.25, 2.0)])
+    first, nothing, last = decode_vectors([sent(0.5, -1.0), None, sent(0.25, 2.0)])
 
     assert nothing is None
     assert first is not None
     assert last is not None
     assert (first.tolist(), last.tolist()) == ([0.5, -1.0], [0.25, 2.0])
-    assert numbers([None, None]) == [None, None]
-    assert numbers([]) == []
+    assert decode_vectors([None, None]) == [None, None]
+    assert decode_vectors([]) == []

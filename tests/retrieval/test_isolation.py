@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.retrieval.recalling import Recaller
 
 from festinger.errors import ProviderDown
@@ -46,13 +46,7 @@ class Scene:
         for space in (MAIN_SPACE, other):
             for agent in ("default", "second"):
                 await mind.learn(
-                    TEXT,
-                    space=space,
-                    agent=agent,
-                    subject="harbour",
-                    tags=("city",),
-                    event_time=when,
-                    shared=False,
+                    TEXT, space=space, agent=agent, subject="harbour", tags=("city",), event_time=when, shared=False
                 )
                 await mind.say(SAID, space=space, agent=agent, session="talk", at=when)
                 await mind.settle(space)
@@ -133,17 +127,13 @@ async def test_what_is_being_said_right_now_is_not_brought_to_mind(by_words: Rec
     await by_words.settle()
 
     assert await by_words.texts("harbour festival", session="now") == []
-    assert await by_words.texts("harbour festival", session="later") == [
-        "The harbour festival starts tonight."
-    ]
+    assert await by_words.texts("harbour festival", session="later") == ["The harbour festival starts tonight."]
 
 
 async def test_a_shared_memory_is_seen_by_every_agent(by_words: Recaller):
     await by_words.learn("The office closes at six.", shared=True)
 
-    assert await by_words.texts("when does the office close?", agent="second") == [
-        "The office closes at six."
-    ]
+    assert await by_words.texts("when does the office close?", agent="second") == ["The office closes at six."]
 
 
 async def test_what_a_tool_gave_is_not_searched(by_words: Recaller):

@@ -7,18 +7,18 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.memory.remembering import says
 from tests.retrieval.recalling import Recaller
 
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE
-from festinger.memory.model import Place
-from festinger.memory.query import page
+from festinger.memory.model import Scope
+from festinger.memory.query import page_memories
 from festinger.observability.metrics import RECALL_UNRECORDED
-from festinger.retrieval.log import recalls
-from festinger.retrieval.query import wished
-from festinger.retrieval.recall import recall, replay
+from festinger.retrieval.log import load_recalls
+from festinger.retrieval.query import parse_recall_query
+from festinger.retrieval.recall import recall, rerun_recall
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -52,13 +52,11 @@ async def test_what_cannot_be_written_down_is_counted_and_the_answer_stands(by_w
 
 
 @pytest.mark.requirement("R-60")
-async def test_one_row_its_hits_reads_surfacings_and_pairs_are_written_and_no_memory_moves(
-    by_words: Recaller,
-):
+async def test_one_row_its_hits_reads_surfacings_and_pairs_are_written_and_no_memory_moves(by_words: Recaller):
     await by_words.put(*TEA, "Tea is cold by now.")
     surfaced: list[tuple[UUID, list[UUID]]] = []
 
-    async def note(_at: Transaction, _place: Place, memories: Sequence[UUID], told_by: UUID) -> None:
+    async def note(_at: Transaction, _place: Scope, memories: Sequence[UUID], told_by: UUID) -> None:
         surfaced.append((told_by, list(memories)))
 
     by_words.searching = replace(by_words.searching, on_surfaced=note)
@@ -84,7 +82,7 @@ async def test_a_door_that_tells_by_itself_what_it_showed_surfaces_nothing_here(
     by_words.searching = replace(by_words.searching, on_surfaced=away)
     before = RECALL_UNRECORDED._value.get()
 
-    await recall(by_words.searching, by_words.place(), wished("tea", now=by_words.hands.now), shows=False)
+    await recall(by_words.searching, by_words.place(), parse_recall_query("tea", now=by_words.hands.now), shows=False)
     await by_words.written()
 
     assert RECALL_UNRECORDED._value.get() == before
@@ -101,15 +99,15 @@ async def test_comparing_judging_browsing_and_replaying_count_nothing(by_words: 
 
     by_words.judges.told = says("unrelated")
     await by_words.learn("Tea is green in spring.")
-    await page(by_words.desk, by_words.place())
-    await replay(by_words.searching, MAIN_SPACE, found.id)
+    await page_memories(by_words.deps, by_words.place())
+    await rerun_recall(by_words.searching, MAIN_SPACE, found.id)
     await by_words.written()
 
     assert by_words.judges.asked
     assert (await rows(by_words.store, MOVED_BY_USE))[:3] == before
     assert await rows(by_words.store, COUNTED) == counted
     assert by_words.read == read
-    assert len(await recalls(by_words.searching, MAIN_SPACE)) == 1
+    assert len(await load_recalls(by_words.searching, MAIN_SPACE)) == 1
 
 
 @pytest.mark.parametrize("name", ["read_cue", "count_searchable", "candidates", "fetch"])

@@ -9,7 +9,7 @@ from tests.retrieval.recalling import Recaller
 
 from festinger.embedding.providers.lexical import LexicalReranker
 from festinger.ids import MAIN_SPACE
-from festinger.retrieval.index.terms import recount
+from festinger.retrieval.index.terms import recount_words
 from festinger.retrieval.log import find_recall
 from festinger.store.pool import Store
 
@@ -36,9 +36,7 @@ def nulls(told: Any, name: str = "why") -> Iterator[str]:
 async def test_memories_and_turns_tell_everything_that_led_to_them_and_it_is_kept(
     store: Store, blend: str, with_vectors: bool
 ):
-    mind = Recaller(
-        store, near={CUE: 1.0, TEA: 0.7}, reranker=LexicalReranker(), without_embedder=not with_vectors
-    )
+    mind = Recaller(store, near={CUE: 1.0, TEA: 0.7}, reranker=LexicalReranker(), without_embedder=not with_vectors)
     await mind.put(TEA)
     await mind.say("Alice drinks far too much coffee.")
     await mind.settle()
@@ -55,9 +53,7 @@ async def test_memories_and_turns_tell_everything_that_led_to_them_and_it_is_kep
     assert ("cosine" in whys["memory"]) is with_vectors
     assert set(whys["memory"]["arms"]) == ({"vector", "words"} if with_vectors else {"words"})
     assert ("observed" in whys["memory"].get("blend", {})) is (blend == "mind")
-    kept = {
-        hit["id"]: hit["why"] for hit in (await find_recall(mind.searching, MAIN_SPACE, found.id))["hits"]
-    }
+    kept = {hit["id"]: hit["why"] for hit in (await find_recall(mind.searching, MAIN_SPACE, found.id))["hits"]}
     assert {str(item.id): item.why for item in found.items} == kept
 
 
@@ -65,7 +61,7 @@ async def test_memories_and_turns_tell_everything_that_led_to_them_and_it_is_kep
 async def test_what_is_said_by_several_tells_how_many_causes_speak_for_it(by_words: Recaller):
     first = await by_words.learn(TEA, session="s1")
     again = await by_words.learn(TEA, session="s2", origin="tool")
-    await recount(by_words.searching, MAIN_SPACE)
+    await recount_words(by_words.searching, MAIN_SPACE)
 
     [item] = (await by_words.recall(CUE, explain=True)).items
 

@@ -8,31 +8,31 @@ from tests.retrieval.recalling import Recaller
 
 from festinger.ids import MAIN_SPACE
 from festinger.memory.edit import archive
-from festinger.outcomes.model import Desk as OutcomesDesk
+from festinger.outcomes.model import OutcomeDeps
 from festinger.outcomes.store import set_rhythm
-from festinger.retrieval.maintenance import due
-from festinger.retrieval.query import wished
+from festinger.retrieval.maintenance import list_due_memories
+from festinger.retrieval.query import parse_recall_query
 
 DAY = timedelta(days=1)
 
 
-def outcomes_of(mind: Recaller) -> OutcomesDesk:
-    return OutcomesDesk(
+def outcomes_of(mind: Recaller) -> OutcomeDeps:
+    return OutcomeDeps(
         store=mind.store,
-        outbox=mind.desk.outbox,
+        outbox=mind.deps.outbox,
         clock=mind.hands.clock,
-        new_id=mind.desk.new_id,
+        new_id=mind.deps.new_id,
         terms=lambda space: mind.searching.terms(space).outcomes,
-        memory=mind.desk,
-        world=mind.desk.world,
+        memory=mind.deps,
+        world=mind.deps.world,
     )
 
 
 async def texts(mind: Recaller, **asked: Any) -> list[str]:
     place = mind.place(agent=asked.pop("agent", "default"))
     limit = asked.pop("limit", 5)
-    wish = wished("anything", now=mind.hands.now, **asked)
-    return [each.memory.content for each in await due(mind.searching, place, limit=limit, wish=wish)]
+    wish = parse_recall_query("anything", now=mind.hands.now, **asked)
+    return [each.memory.content for each in await list_due_memories(mind.searching, place, limit=limit, wish=wish)]
 
 
 @pytest.mark.requirement("R-57")
@@ -44,9 +44,7 @@ async def test_only_what_comes_round_or_presses_is_due_the_strongest_first(by_wo
     )
     phase = (by_words.hands.now + 365 * DAY).timestamp()
     place = by_words.place()
-    await set_rhythm(
-        outcomes, place, yearly, cycles=[(365 * DAY.total_seconds(), 2.0, phase)], decay_rate=2.0
-    )
+    await set_rhythm(outcomes, place, yearly, cycles=[(365 * DAY.total_seconds(), 2.0, phase)], decay_rate=2.0)
     await set_rhythm(outcomes, place, pressing, pressure_rate=0.1, decay_rate=2.0)
     await set_rhythm(outcomes, place, calm, pressure_rate=0.0001, decay_rate=2.0)
     by_words.forward(365 * DAY)
@@ -82,5 +80,5 @@ async def test_no_filter_lets_through_what_is_not_meant(by_words: Recaller):
                   {"origins": ["tool"]}, {"since": now}, {"until": when - DAY}, {"exclude": [mine]},
                   {"as_of": when - DAY}, {"agent": "nobody"}):  # fmt: skip
         assert await texts(by_words, **asked) == [], asked
-    await archive(by_words.desk, MAIN_SPACE, mine, by="test")
+    await archive(by_words.deps, MAIN_SPACE, mine, by="test")
     assert await texts(by_words) == []

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 from tests.architecture.tables import OWNERS
-from tests.jobs.desk import drain, rows
+from tests.jobs.deps import drain, rows
 from tests.memory.oblivion import eraser_of, ledger_in, places_of
 from tests.retrieval.recalling import Recaller
 
 from festinger.ids import MAIN_SPACE
 from festinger.memory.erasure.erase import forget as forget_memories
 from festinger.memory.erasure.selector import Selector
-from festinger.retrieval.log import recalls
-from festinger.retrieval.maintenance import forget
+from festinger.retrieval.log import load_recalls
+from festinger.retrieval.maintenance import erase_recall_data
 from festinger.store.pool import Store
 from festinger.text.blocks import MARK
 
@@ -31,7 +31,7 @@ async def erase(mind: Recaller, folder: Path, text: str) -> None:
     """Forget what says a text, as the house does it: this room lets go in the same transaction."""
     found = await rows(mind.store, "select id from memory where content = %(text)s", text=text)
     selector = Selector(ids=tuple(row["id"] for row in found))
-    eraser = eraser_of(mind, ledger_in(folder), forget)
+    eraser = eraser_of(mind, ledger_in(folder), erase_recall_data)
     await forget_memories(eraser, MAIN_SPACE, selector, reason="", by="test")
     await drain(mind.wired.jobs)
 
@@ -53,7 +53,7 @@ async def test_no_word_of_it_is_left_in_the_index_the_counts_or_the_recalls(stor
     await mind.settle()
 
     assert [place for place in await places_of(store, "quillwort", "heirloom") if is_ours(place)] == []
-    assert await recalls(mind.searching, MAIN_SPACE) == []
+    assert await load_recalls(mind.searching, MAIN_SPACE) == []
     assert (await mind.texts("hedge"))[0] == "The hedge is cut in June."
     mind.forget_unwritten()
 
@@ -87,9 +87,7 @@ async def test_a_recall_that_did_not_tell_it_stays_and_names_it_no_more(by_words
 
     assert [item.text for item in found.items] == ["The hedge is cut in June."]
     assert len(before) == 2
-    assert [row["ref"] for row in await rows(by_words.store, "select ref from recall_hit")] == [
-        found.items[0].id
-    ]
+    assert [row["ref"] for row in await rows(by_words.store, "select ref from recall_hit")] == [found.items[0].id]
 
 
 async def test_told_twice_it_finds_nothing_more(by_words: Recaller, tmp_path: Path):
@@ -99,6 +97,6 @@ async def test_told_twice_it_finds_nothing_more(by_words: Recaller, tmp_path: Pa
     await erase(by_words, tmp_path, SECRET)
 
     async with by_words.store.transaction() as transaction:
-        await forget(transaction, MAIN_SPACE, [memory["id"]])
+        await erase_recall_data(transaction, MAIN_SPACE, [memory["id"]])
 
     assert await rows(by_words.store, "select docs from words_total where docs <> 0") == []

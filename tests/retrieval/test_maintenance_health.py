@@ -10,8 +10,8 @@ from tests.retrieval.test_recall import Broken
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE
 from festinger.observability.metrics import REGISTRY
-from festinger.retrieval.maintenance import measure
-from festinger.retrieval.query import wished
+from festinger.retrieval.maintenance import measure_dormant
+from festinger.retrieval.query import parse_recall_query
 from festinger.retrieval.recall import recall
 from festinger.store.pool import Store
 
@@ -24,7 +24,7 @@ def value(name: str, **labels: str) -> float:
 
 
 async def ask(mind: Recaller, cue: str, **asked: Any) -> None:
-    await recall(mind.searching, mind.place(), wished(cue, now=mind.hands.now, **asked), door=DOOR)
+    await recall(mind.searching, mind.place(), parse_recall_query(cue, now=mind.hands.now, **asked), door=DOOR)
 
 
 @pytest.mark.requirement("R-84")
@@ -62,9 +62,7 @@ async def test_the_time_of_a_search_is_told_by_the_ways_that_it_goes(store: Stor
     mind.embedder = None
     await ask(mind, "tea")
 
-    assert [value("festinger_recall_arm_seconds_count", arm=way) for way in ways] == [
-        count + 1 for count in before
-    ]
+    assert [value("festinger_recall_arm_seconds_count", arm=way) for way in ways] == [count + 1 for count in before]
     mind.forget_unwritten()
 
 
@@ -78,9 +76,9 @@ async def test_as_many_sleep_as_a_recall_would_leave_asleep(by_words: Recaller):
     by_words.forward(400 * DAY)
     await by_words.put("We dreamt of lanterns.", kind="episodic", origin="model")
 
-    await measure(by_words.searching, [MAIN_SPACE])
+    await measure_dormant(by_words.searching, [MAIN_SPACE])
 
     assert value("festinger_dormant") == 1.0
     by_words.forward(-390 * DAY)
-    await measure(by_words.searching, [MAIN_SPACE])
+    await measure_dormant(by_words.searching, [MAIN_SPACE])
     assert value("festinger_dormant") == 0.0

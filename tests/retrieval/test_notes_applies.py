@@ -1,28 +1,28 @@
 """Which notes are shown beside a message, once they were read."""
 
-from festinger.retrieval.notes import choose, pair_text, weighed
+from festinger.retrieval.notes import combine_logits, pair_text, select_notes
 
 
 def test_the_best_note_is_shown_and_further_ones_only_when_they_are_sure_too():
-    assert choose([-3.0, 2.5, 1.0, -0.5], "which port?", most=5) == [1, 2]
-    assert choose([4.0, 1.0], "which port?", most=5) == [0]
+    assert select_notes([-3.0, 2.5, 1.0, -0.5], "which port?", most=5) == [1, 2]
+    assert select_notes([4.0, 1.0], "which port?", most=5) == [0]
 
 
 def test_nothing_is_shown_where_nothing_helps():
-    assert choose([], "which port?", most=5) == []
-    assert choose([-2.0, -3.0], "explain entropy", most=5) == []
+    assert select_notes([], "which port?", most=5) == []
+    assert select_notes([-2.0, -3.0], "explain entropy", most=5) == []
 
 
 def test_who_speaks_of_themselves_is_shown_a_weaker_note():
-    assert choose([-2.0, -3.0], "what does my partner do?", most=5) == [0]
+    assert select_notes([-2.0, -3.0], "what does my partner do?", most=5) == [0]
 
 
 def test_no_more_than_so_many_are_shown():
-    assert choose([1.0, 1.1, 1.2], "what about us?", most=2) == [2, 1]
+    assert select_notes([1.0, 1.1, 1.2], "what about us?", most=2) == [2, 1]
 
 
 def test_nearness_adds_to_what_the_reader_says():
-    assert weighed(1.0, 0.5) > weighed(1.0, None) == weighed(1.0, 0.0)
+    assert combine_logits(1.0, 0.5) > combine_logits(1.0, None) == combine_logits(1.0, 0.0)
 
 
 def test_of_a_long_message_its_end_is_read():

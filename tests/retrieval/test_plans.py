@@ -10,7 +10,7 @@ from festinger.retrieval.search import LOOKED_AT, NO_MODEL, Q
 from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query
-from festinger.store.vectors import VectorModel, ensure_index, for_model
+from festinger.store.vectors import VectorModel, bind_model, ensure_index
 
 MODEL = VectorModel(name="scripted:near", dims=64)
 STORED, EMBEDDED = 15_000, 3_000
@@ -55,9 +55,7 @@ async def test_no_way_of_searching_reads_much_more_than_it_gives(
             await transaction.connection.execute(statement.encode(), given)
         for index in ("memory_words", "memory_called", "turn_index_words"):
             # What a vacuum does by and by: what waits to be put into an index makes every look at it dear.
-            await transaction.connection.execute(
-                "select gin_clean_pending_list(%(i)s::regclass)", {"i": index}
-            )
+            await transaction.connection.execute("select gin_clean_pending_list(%(i)s::regclass)", {"i": index})
         await transaction.connection.execute(b"analyze memory, memory_vector, turn_index, identifier_part")
     await ensure_index(store, "memory_vector", MODEL, purpose="store")
     await ensure_index(store, "turn_index", MODEL, column="embedding")
@@ -96,7 +94,7 @@ async def searched(mind: Recaller, cue: str, monkeypatch: pytest.MonkeyPatch) ->
 
 async def most_read(store: Store, part: str, asked: dict[str, Any]) -> int:
     """The rows that the busiest scan of one way of searching reads."""
-    query = for_model(Q["candidates"], MODEL if asked["probe"] is not None else NO_MODEL)
+    query = bind_model(Q["candidates"], MODEL if asked["probe"] is not None else NO_MODEL)
     sql = query.only(frozenset({part})).sql
     async with store.transaction() as transaction:
         await transaction.connection.execute(b"set local hnsw.ef_search = 200")

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from festinger.retrieval.query import is_time_word, read_cue
+from festinger.retrieval.query import is_time_word, parse_cue
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 
@@ -21,11 +21,11 @@ NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
     ],
 )
 def test_the_newest_is_meant_unless_a_time_that_is_over_or_the_past_is_asked_for(text: str, is_so: bool):
-    assert read_cue(text, now=NOW).wants_newest is is_so
+    assert parse_cue(text, now=NOW).wants_newest is is_so
 
 
 def test_quoted_words_stand_together_and_unwanted_ones_leave_the_cue():
-    cue = read_cue('the "blue lantern" -river in May', now=NOW)
+    cue = parse_cue('the "blue lantern" -river in May', now=NOW)
 
     assert cue.phrases == ("blue lantern",)
     assert cue.without == ("river",)
@@ -33,12 +33,12 @@ def test_quoted_words_stand_together_and_unwanted_ones_leave_the_cue():
 
 
 def test_names_are_known_in_any_letters_and_as_owners():
-    assert {"alice", "bob"} <= read_cue("Alice and bob's boat", now=NOW).names
+    assert {"alice", "bob"} <= parse_cue("Alice and bob's boat", now=NOW).names
 
 
 def test_whoever_asks_what_was_suggested_asks_for_the_models_words():
-    assert read_cue("what did you suggest about the boat", now=NOW).asks_model
-    assert not read_cue("what did Alice say about the boat", now=NOW).asks_model
+    assert parse_cue("what did you suggest about the boat", now=NOW).asks_model
+    assert not parse_cue("what did Alice say about the boat", now=NOW).asks_model
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_whoever_asks_what_was_suggested_asks_for_the_models_words():
     ],
 )
 def test_a_name_has_a_capital_letter_where_no_sentence_begins(text: str, names: set[str]):
-    assert read_cue(text, now=NOW).proper == names
+    assert parse_cue(text, now=NOW).proper == names
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_name_has_a_capital_letter_where_no_sentence_begins(text: str, names: 
     ],
 )
 def test_a_cue_for_many_things_is_known(text: str, summary: bool, order: bool):
-    cue = read_cue(text, now=NOW)
+    cue = parse_cue(text, now=NOW)
 
     assert (cue.asks_summary, cue.asks_order) == (summary, order)
     assert cue.asks_overview is (summary or order)

@@ -11,7 +11,7 @@ from tests.retrieval.recalling import Recaller
 from festinger.errors import BadInput, NotFound
 from festinger.ids import MAIN_SPACE
 from festinger.memory.edit import archive, merge, restore, supersede
-from festinger.memory.query import get
+from festinger.memory.query import get_memory
 from festinger.memory.undo import undo
 from festinger.store.pool import Store
 
@@ -77,7 +77,7 @@ async def believed(mind: Recaller, memory: UUID, at: datetime) -> tuple[bool, bo
     """Whether a memory is recalled as of a moment, and whether it can be read as of it."""
     recalled = await mind.recall("harbour", as_of=at, limit=50)
     try:
-        await get(mind.desk, mind.place(), memory, as_of=at)
+        await get_memory(mind.deps, mind.place(), memory, as_of=at)
     except NotFound:
         return memory in {item.id for item in recalled.items}, False
     return memory in {item.id for item in recalled.items}, True
@@ -89,13 +89,13 @@ async def test_what_was_put_away_was_believed_until_then_and_not_afterwards(by_w
     [old, new] = await by_words.put("The harbour opens at six.", "The harbour is cold.")
     learnt = by_words.hands.now
     by_words.forward(2 * DAY)
-    desk, more = by_words.desk, {"by": "test", "reason": ""}
+    deps, more = by_words.deps, {"by": "test", "reason": ""}
     if deed == "archive":
-        change = await archive(desk, MAIN_SPACE, old, **more)
+        change = await archive(deps, MAIN_SPACE, old, **more)
     elif deed == "supersede":
-        change = await supersede(desk, MAIN_SPACE, old, new, **more)
+        change = await supersede(deps, MAIN_SPACE, old, new, **more)
     else:
-        change = await merge(desk, MAIN_SPACE, [new, old], **more)
+        change = await merge(deps, MAIN_SPACE, [new, old], **more)
         old, new = (old, new) if change.memory.id == new else (new, old)
     by_words.forward(2 * DAY)
 
@@ -105,7 +105,7 @@ async def test_what_was_put_away_was_believed_until_then_and_not_afterwards(by_w
     assert await believed(by_words, old, learnt - DAY) == (False, False)
 
     assert change.change
-    await undo(desk, MAIN_SPACE, change.change, by="test")
+    await undo(deps, MAIN_SPACE, change.change, by="test")
     by_words.forward(DAY)
     held = await by_words.recall("harbour", valid_at=learnt + 3 * DAY)
     assert old in {item.id for item in held.items}, "for the world it never had"
@@ -118,9 +118,9 @@ async def test_what_was_brought_back_was_not_believed_in_between(by_words: Recal
     [old] = await by_words.put("The harbour opens at six.")
     learnt = by_words.hands.now
     by_words.forward(2 * DAY)
-    await archive(by_words.desk, MAIN_SPACE, old, by="test")
+    await archive(by_words.deps, MAIN_SPACE, old, by="test")
     by_words.forward(2 * DAY)
-    await restore(by_words.desk, MAIN_SPACE, old, by="test")
+    await restore(by_words.deps, MAIN_SPACE, old, by="test")
     by_words.forward(2 * DAY)
 
     days = [await believed(by_words, old, learnt + day * DAY) for day in (1, 3, 5)]
@@ -134,7 +134,7 @@ async def test_many_that_were_put_away_do_not_hide_what_was_believed(store: Stor
     away = await mind.put(*(f"The harbour has harbour crane {number}." for number in range(15)))
     [believed_then] = await mind.put("Long ago somebody told us that the old harbour opens at six.")
     for each in away:
-        await archive(mind.desk, MAIN_SPACE, each, by="test")
+        await archive(mind.deps, MAIN_SPACE, each, by="test")
     mind.forward(DAY)
 
     assert [item.id for item in (await mind.recall("harbour", as_of=mind.hands.now)).items] == [believed_then]
@@ -160,4 +160,4 @@ async def test_what_held_in_the_world_is_asked_apart_from_what_was_believed(by_w
     assert await texts(valid_at=now - 6 * DAY, as_of=now) == {"The harbour opens at six."}
     assert await texts(valid_at=now - 6 * DAY, as_of=now - DAY) == set()
     with pytest.raises(BadInput):
-        await get(by_words.desk, by_words.place(), early, as_of=now + DAY)
+        await get_memory(by_words.deps, by_words.place(), early, as_of=now + DAY)

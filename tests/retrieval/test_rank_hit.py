@@ -12,26 +12,19 @@ from hypothesis import strategies as st
 
 from festinger.embedding.profiles import bundled_profiles
 from festinger.memory.confidence import Weight
-from festinger.retrieval.bm25 import NOTHING_HELD, Held
-from festinger.retrieval.candidate import Candidate, Prior
-from festinger.retrieval.rank import (
-    Hit,
-    in_exact_words,
-    in_order,
-    newer_first,
-    without_sources,
-    without_twins,
-)
-from festinger.retrieval.recall import reordered
-from festinger.retrieval.result import packed
-from festinger.retrieval.score import is_dormant, thresholds_of, wakes
+from festinger.retrieval.bm25 import NOTHING_HELD, TermMatches
+from festinger.retrieval.candidate import Prior, RecallCandidate
+from festinger.retrieval.rank import RecallHit, drop_sources, fold_duplicates, prefer_newer, prefer_verbatim, sort_hits
+from festinger.retrieval.recall import blend_rerank_scores
+from festinger.retrieval.result import pack_hits
+from festinger.retrieval.score import can_wake, is_dormant, thresholds_from_profile
 from festinger.settings.retrieval import RetrievalSettings
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-def candidate(number: int, **more: Any) -> Candidate:
+def candidate(number: int, **more: Any) -> RecallCandidate:
     values: dict[str, Any] = {
         "type": "memory",
         "ref": UUID(int=number),
@@ -63,11 +56,11 @@ def candidate(number: int, **more: Any) -> Candidate:
         "held": NOTHING_HELD,
         "vector": None,
     }
-    return Candidate(**{**values, **more})
+    return RecallCandidate(**{**values, **more})
 
 
-def hit(number: int, score: float, **more: Any) -> Hit:
-    return Hit(
+def hit(number: int, score: float, **more: Any) -> RecallHit:
+    return RecallHit(
         candidate=candidate(number, **more),
         score=score,
         match=score,
@@ -79,7 +72,7 @@ def hit(number: int, score: float, **more: Any) -> Hit:
     )
 
 
-def numbers(hits: list[Hit]) -> list[int]:
+def numbers(hits: list[RecallHit]) -> list[int]:
     return [each.candidate.ref.int for each in hits]
 
 
@@ -98,17 +91,13 @@ SLOT = ("dana", "lives in")
 def test_the_better_then_the_later_then_the_id_comes_first():
     hits = [hit(3, 0.5), hit(2, 0.5), hit(1, 0.5, event_time=MONDAY - DAY), hit(4, 0.9)]
 
-    assert numbers(in_order(hits)) == [4, 2, 3, 1]
+    assert numbers(sort_hits(hits)) == [4, 2, 3, 1]
 
 
 def test_of_what_fills_one_slot_the_newest_comes_first():
-    hits = [
-        hit(1, 1.0, slot=SLOT, event_time=MONDAY - DAY),
-        hit(2, 0.9),
-        hit(3, 0.8, slot=SLOT, event_time=MONDAY),
-    ]
+    hits = [hit(1, 1.0, slot=SLOT, event_time=MONDAY - DAY), hit(2, 0.9), hit(3, 0.8, slot=SLOT, event_time=MONDAY)]
 
-    moved = newer_first(hits, window=0.3, bar=None, worth=equally)
+    moved = prefer_newer(hits, window=0.3, bar=None, worth=equally)
 
     assert numbers(moved) == [3, 2, 1]
     assert [each.moved for each in moved] == [True, False, True]
@@ -117,7 +106,7 @@ def test_of_what_fills_one_slot_the_newest_comes_first():
 def test_within_one_moment_what_was_said_later_is_newer():
     hits = [hit(1, 1.0, slot=SLOT), hit(2, 0.9, slot=SLOT)]
 
-    assert numbers(newer_first(hits, window=0.3, bar=None, worth=equally)) == [2, 1]
+    assert numbers(prefer_newer(hits, window=0.3, bar=None, worth=equally)) == [2, 1]
 
 
 @pytest.mark.parametrize(
@@ -129,25 +118,25 @@ def test_what_is_not_about_the_same_keeps_its_place(other: dict[str, Any]):
     given = {"score": 0.9, "slot": SLOT, **other}
     hits = [hit(1, 1.0, slot=SLOT, event_time=MONDAY - DAY), hit(2, given.pop("score"), **given)]
 
-    assert numbers(newer_first(hits, window=0.3, bar=None, worth=equally)) == [1, 2]
+    assert numbers(prefer_newer(hits, window=0.3, bar=None, worth=equally)) == [1, 2]
 
 
 def test_nearness_in_meaning_counts_where_there_is_no_slot():
     hits = [hit(1, 1.0, vector=near(1.0)), hit(2, 0.9, vector=near(0.8))]
 
-    assert numbers(newer_first(hits, window=0.3, bar=0.75, worth=equally)) == [2, 1]
-    assert numbers(newer_first(hits, window=0.3, bar=0.85, worth=equally)) == [1, 2]
+    assert numbers(prefer_newer(hits, window=0.3, bar=0.75, worth=equally)) == [2, 1]
+    assert numbers(prefer_newer(hits, window=0.3, bar=0.85, worth=equally)) == [1, 2]
 
 
-def told(number: int, score: float, text: str, **more: Any) -> Hit:
-    words = Held(counts=dict.fromkeys(["weekly", "target"], 1.0), length=4)
+def told(number: int, score: float, text: str, **more: Any) -> RecallHit:
+    words = TermMatches(counts=dict.fromkeys(["weekly", "target"], 1.0), length=4)
     return hit(number, score, **{"type": "turn", "content": text, "held": words, **more})
 
 
 def test_of_what_was_said_twice_with_other_numbers_the_newer_comes_first():
     hits = [told(1, 1.0, "My weekly target is 1,200."), told(2, 0.8, "The weekly target is now 1,350.")]
 
-    assert numbers(newer_first(hits, window=0.3, bar=None, worth=equally)) == [2, 1]
+    assert numbers(prefer_newer(hits, window=0.3, bar=None, worth=equally)) == [2, 1]
 
 
 @pytest.mark.parametrize(
@@ -159,22 +148,22 @@ def test_a_turn_that_restates_nothing_keeps_its_place(other: dict[str, Any]):
     given = {"score": 0.9, "text": "The weekly target is now 1,350.", **other}
     hits = [told(1, 1.0, "My weekly target is 1,200."), told(2, **given)]
 
-    assert numbers(newer_first(hits, window=0.3, bar=None, worth=equally)) == [1, 2]
+    assert numbers(prefer_newer(hits, window=0.3, bar=None, worth=equally)) == [1, 2]
 
 
 def test_a_turn_from_far_behind_does_not_push_another_out_of_the_first_ten():
     between = [hit(number, 0.95) for number in range(2, 11)]
     hits = [told(1, 1.0, "My weekly target is 1,200."), *between, told(11, 0.9, "It is now 1,350.")]
 
-    assert numbers(newer_first(hits, window=0.3, bar=None, worth=equally)) == list(range(1, 12))
-    assert numbers(newer_first([*hits[:9], hits[10]], window=0.3, bar=None, worth=equally))[0] == 11
+    assert numbers(prefer_newer(hits, window=0.3, bar=None, worth=equally)) == list(range(1, 12))
+    assert numbers(prefer_newer([*hits[:9], hits[10]], window=0.3, bar=None, worth=equally))[0] == 11
 
 
 @pytest.mark.requirement("R-36")
 def test_a_twin_goes_into_the_better_one():
     hits = [hit(1, 1.0, vector=near(1.0)), hit(2, 0.9, vector=near(0.98)), hit(3, 0.8, vector=near(0.5))]
 
-    folded = without_twins(hits, bar=0.97)
+    folded = fold_duplicates(hits, bar=0.97)
 
     assert numbers(folded) == [1, 3]
     assert folded[0].also == (UUID(int=2),)
@@ -184,34 +173,34 @@ def test_a_twin_goes_into_the_better_one():
 def test_another_owners_equal_words_are_no_twin():
     hits = [hit(1, 1.0, content="same"), hit(2, 0.9, content="same", owner="agent")]
 
-    assert numbers(without_twins(hits, bar=None)) == [1, 2]
-    assert numbers(without_twins([hits[0], hit(3, 0.8, content="same")], bar=None)) == [1]
+    assert numbers(fold_duplicates(hits, bar=None)) == [1, 2]
+    assert numbers(fold_duplicates([hits[0], hit(3, 0.8, content="same")], bar=None)) == [1]
 
 
 def test_a_turn_is_left_out_when_a_better_hit_was_learnt_from_it():
     said = turn(2, 0.9)
     learnt = hit(1, 1.0, derives_from=frozenset([UUID(int=2)]))
 
-    assert numbers(without_sources([learnt, said])) == [1]
-    assert numbers(without_sources([said, learnt])) == [2, 1]
+    assert numbers(drop_sources([learnt, said])) == [1]
+    assert numbers(drop_sources([said, learnt])) == [2, 1]
 
 
 SAID = frozenset(UUID(int=number) for number in range(11, 15))
 """Turns of one talk."""
 
 
-def turn(number: int, score: float) -> Hit:
+def turn(number: int, score: float) -> RecallHit:
     return hit(number, score, type="turn")
 
 
-def summary(number: int, score: float) -> Hit:
+def summary(number: int, score: float) -> RecallHit:
     return hit(number, score, kind="episodic", origin="job", derives_from=SAID)
 
 
 def test_a_summary_is_told_in_the_best_words_that_it_sums_up():
     hits = [turn(21, 1.0), summary(1, 0.9), turn(22, 0.8), turn(12, 0.7), turn(11, 0.6)]
 
-    told = in_exact_words(hits)
+    told = prefer_verbatim(hits)
 
     assert numbers(told) == [21, 12, 22, 11]
     assert told[1].also == (UUID(int=1),)
@@ -222,11 +211,11 @@ def test_a_summary_is_told_in_the_best_words_that_it_sums_up():
 def test_words_and_their_summary_have_the_evidence_of_both(of_turn: float, of_summary: float):
     hits = [replace(summary(1, 0.9), evidence=of_summary), replace(turn(12, 0.7), evidence=of_turn)]
 
-    assert [each.evidence for each in in_exact_words(hits)] == [0.6]
+    assert [each.evidence for each in prefer_verbatim(hits)] == [0.6]
 
 
 def test_a_summary_behind_the_words_that_it_sums_up_takes_no_place():
-    told = in_exact_words([turn(12, 1.0), turn(21, 0.9), summary(1, 0.8), turn(11, 0.7)])
+    told = prefer_verbatim([turn(12, 1.0), turn(21, 0.9), summary(1, 0.8), turn(11, 0.7)])
 
     assert numbers(told) == [12, 21, 11]
     assert (told[0].also, told[0].score) == ((UUID(int=1),), 1.0)
@@ -235,13 +224,13 @@ def test_a_summary_behind_the_words_that_it_sums_up_takes_no_place():
 def test_the_gist_comes_where_nothing_of_what_it_sums_up_was_found():
     hits = [turn(21, 1.0), summary(1, 0.9), turn(22, 0.8)]
 
-    assert in_exact_words(hits) == hits
+    assert prefer_verbatim(hits) == hits
 
 
 def test_what_repeats_a_turn_is_no_summary():
     hits = [hit(1, 1.0, derives_from=frozenset([UUID(int=11)])), turn(11, 0.9)]
 
-    assert in_exact_words(hits) == hits
+    assert prefer_verbatim(hits) == hits
 
 
 @given(st.permutations([*range(11, 15), 21, 22, 1, 2]))
@@ -251,7 +240,7 @@ def test_no_turn_is_lost_to_summaries_and_the_order_of_scores_stays(order: list[
         for number, score in zip(order, [0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1], strict=True)
     ]
 
-    told = in_exact_words(hits)
+    told = prefer_verbatim(hits)
 
     assert sorted(numbers(told)) == [11, 12, 13, 14, 21, 22]
     assert sum(map(len, (each.also for each in told)), 0) == 2
@@ -262,24 +251,21 @@ def test_no_turn_is_lost_to_summaries_and_the_order_of_scores_stays(order: list[
 def test_whole_then_short_then_not_at_all():
     long = "many words that take rather a lot of room " * 5
 
-    assert packed([(long, "short"), ("next", None), (long, None)], tokens=5, limit=5) == [
-        (0, "short"),
-        (1, "next"),
-    ]
-    assert packed([("a", None), ("b", None)], tokens=None, limit=1) == [(0, "a")]
+    assert pack_hits([(long, "short"), ("next", None), (long, None)], tokens=5, limit=5) == [(0, "short"), (1, "next")]
+    assert pack_hits([("a", None), ("b", None)], tokens=None, limit=1) == [(0, "a")]
 
 
 def test_a_closer_reader_and_our_own_order_are_blended():
     hits = [hit(1, 1.0), hit(2, 0.8), hit(3, 0.6)]
 
-    ordered = reordered(hits, [-4.0, 6.0, 1.0], share=0.6)
+    ordered = blend_rerank_scores(hits, [-4.0, 6.0, 1.0], share=0.6)
 
     assert numbers(ordered) == [2, 1, 3]
     assert [each.score for each in ordered] == pytest.approx([0.8, 0.4, 0.3])
 
 
 def test_only_faded_thoughts_sleep_and_a_strong_cue_wakes_them():
-    settings, bars = RetrievalSettings(), thresholds_of(bundled_profiles()["reference"])
+    settings, bars = RetrievalSettings(), thresholds_from_profile(bundled_profiles()["reference"])
     faded = Weight(alpha=1.0, beta=7.5)
     sleeping = candidate(1, kind="episodic", origin="model", effective=faded, best=0.8)
 
@@ -287,6 +273,6 @@ def test_only_faded_thoughts_sleep_and_a_strong_cue_wakes_them():
     assert not is_dormant(candidate(2, kind="episodic", origin="model"), settings)
     assert not is_dormant(candidate(3, kind="fact", origin="model", effective=faded), settings)
     assert not is_dormant(candidate(4, kind="episodic", origin="person", effective=faded), settings)
-    assert not wakes(sleeping, 0.3, bars)
-    assert wakes(sleeping, 0.6, bars)
-    assert wakes(candidate(5, best=0.91), 0.0, bars)
+    assert not can_wake(sleeping, 0.3, bars)
+    assert can_wake(sleeping, 0.6, bars)
+    assert can_wake(candidate(5, best=0.91), 0.0, bars)

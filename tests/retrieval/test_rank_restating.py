@@ -5,16 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.retrieval.test_rank_hit import candidate
 
-from festinger.retrieval.bm25 import Held
-from festinger.retrieval.candidate import Candidate
-from festinger.retrieval.rank import restates
+from festinger.retrieval.bm25 import TermMatches
+from festinger.retrieval.candidate import RecallCandidate
+from festinger.retrieval.rank import is_restatement
 
 WORTH = {"budget": 3.0, "grocery": 3.0, "month": 1.0}
 
 
-def said(text: str, **counts: float) -> Candidate:
+def said(text: str, **counts: float) -> RecallCandidate:
     beside = frozenset(word for word, count in counts.items() if count < 1)
-    return candidate(1, type="turn", content=text, held=Held(counts=counts, length=9, beside=beside))
+    return candidate(1, type="turn", content=text, held=TermMatches(counts=counts, length=9, beside=beside))
 
 
 FIRST = said("Our monthly grocery budget is $500.", budget=1.0, grocery=1.0, month=1.0)
@@ -30,26 +30,17 @@ FIRST = said("Our monthly grocery budget is $500.", budget=1.0, grocery=1.0, mon
         ("It is $550 now.", {"budget": 0.4, "grocery": 0.8}, False),
         ("It is $550 now.", {}, False),
     ],
-    ids=[
-        "another amount",
-        "the same amount",
-        "no amount",
-        "few words",
-        "words that stand beside it",
-        "no word",
-    ],
+    ids=["another amount", "the same amount", "no amount", "few words", "words that stand beside it", "no word"],
 )
-def test_other_numbers_for_the_same_words_are_a_second_telling(
-    text: str, counts: dict[str, float], is_so: bool
-):
-    assert restates(FIRST, said(text, **counts), worth=WORTH.__getitem__) is is_so
+def test_other_numbers_for_the_same_words_are_a_second_telling(text: str, counts: dict[str, float], is_so: bool):
+    assert is_restatement(FIRST, said(text, **counts), worth=WORTH.__getitem__) is is_so
 
 
 def test_an_hour_is_a_number_as_a_whole():
     at_three = said("The call is at 3:30.", budget=1.0)
 
-    assert restates(at_three, said("The call is at 4:30.", budget=1.0), worth=WORTH.__getitem__)
-    assert not restates(at_three, said("At 3:30, that is.", budget=1.0), worth=WORTH.__getitem__)
+    assert is_restatement(at_three, said("The call is at 4:30.", budget=1.0), worth=WORTH.__getitem__)
+    assert not is_restatement(at_three, said("At 3:30, that is.", budget=1.0), worth=WORTH.__getitem__)
 
 
 @given(
@@ -62,7 +53,7 @@ def test_neither_of_two_is_the_one_that_restates(one: set[str], other: set[str],
     first = said(f"It is {mine}.", **dict.fromkeys(one, 1.0))
     second = said(f"It is {yours}.", **dict.fromkeys(other, 1.0))
 
-    both = restates(first, second, worth=WORTH.__getitem__)
+    both = is_restatement(first, second, worth=WORTH.__getitem__)
 
-    assert both is restates(second, first, worth=WORTH.__getitem__)
+    assert both is is_restatement(second, first, worth=WORTH.__getitem__)
     assert not (both and mine == yours)

@@ -4,19 +4,19 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.memory.remembering import DAY, says
 from tests.retrieval.recalling import Recaller
 
 from festinger.clock import iso
-from festinger.embedding.profiles import Purpose
+from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import BadInput, ProviderDown, StoreDown
 from festinger.ids import MAIN_SPACE
 from festinger.memory.edit import archive, supersede
-from festinger.memory.learn.statement import Turn
-from festinger.retrieval.index.terms import recount
-from festinger.retrieval.log import find_recall, prune_recalls, recalls
-from festinger.retrieval.recall import replay
+from festinger.memory.learn.statement import SourceTurn
+from festinger.retrieval.index.terms import recount_words
+from festinger.retrieval.log import find_recall, load_recalls, prune_recalls
+from festinger.retrieval.recall import rerun_recall
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query
 
@@ -31,7 +31,7 @@ THINGS = (
 async def learn_all(mind: Recaller, texts: tuple[str, ...] = THINGS) -> None:
     for text in texts:
         await mind.learn(text)
-    await recount(mind.searching, MAIN_SPACE)
+    await recount_words(mind.searching, MAIN_SPACE)
 
 
 @pytest.mark.requirement("R-01")
@@ -128,7 +128,7 @@ async def test_the_same_store_gives_the_same_answer(mind: Recaller):
 async def test_of_equals_the_later_comes_first(by_words: Recaller):
     await by_words.learn("The green lamp is on.", event_time=by_words.hands.now - 2 * DAY)
     await by_words.learn("The green chair is on.", event_time=by_words.hands.now - DAY)
-    await recount(by_words.searching, MAIN_SPACE)
+    await recount_words(by_words.searching, MAIN_SPACE)
 
     assert await by_words.texts("green") == ["The green chair is on.", "The green lamp is on."]
 
@@ -136,8 +136,8 @@ async def test_of_equals_the_later_comes_first(by_words: Recaller):
 async def test_only_what_stands_comes_unless_more_is_asked_for(by_words: Recaller):
     learnt = await by_words.learn("The spare key lies under the mat.")
     assert learnt.memory is not None
-    await archive(by_words.desk, MAIN_SPACE, learnt.memory.id, by="test")
-    await recount(by_words.searching, MAIN_SPACE)
+    await archive(by_words.deps, MAIN_SPACE, learnt.memory.id, by="test")
+    await recount_words(by_words.searching, MAIN_SPACE)
 
     assert await by_words.texts("spare key") == []
     assert await by_words.texts("spare key", include=["archived"]) == ["The spare key lies under the mat."]
@@ -153,8 +153,8 @@ async def test_moved(by_words: Recaller):
     assert paris.memory
     assert berlin.memory
     if (await by_words.memory(paris)).status.value == "active":
-        await supersede(by_words.desk, MAIN_SPACE, paris.memory.id, berlin.memory.id, by="test", reason="")
-    await recount(by_words.searching, MAIN_SPACE)
+        await supersede(by_words.deps, MAIN_SPACE, paris.memory.id, berlin.memory.id, by="test", reason="")
+    await recount_words(by_words.searching, MAIN_SPACE)
 
     assert await by_words.texts("where does Dana live?") == ["Dana lives in Berlin."]
     assert await by_words.texts("where does Dana live?", as_of=before + DAY) == ["Dana lives in Paris."]
@@ -243,9 +243,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
 
 
 @pytest.mark.requirement("R-03")
-async def test_three_questions_to_the_store_and_nothing_written_before_the_answer(
-    mind: Recaller, watched: Watched
-):
+async def test_three_questions_to_the_store_and_nothing_written_before_the_answer(mind: Recaller, watched: Watched):
     mind.near.near |= {"green tea": 1.0}
     await learn_all(mind)
     await mind.recall("green tea")
@@ -259,9 +257,7 @@ async def test_three_questions_to_the_store_and_nothing_written_before_the_answe
 
 async def test_afterwards_it_is_written_down_and_only_counts(by_words: Recaller):
     await learn_all(by_words)
-    before = await rows(
-        by_words.store, "select id, weight_alpha, weight_beta, confidence from memory order by id"
-    )
+    before = await rows(by_words.store, "select id, weight_alpha, weight_beta, confidence from memory order by id")
 
     found = await by_words.recall("green tea sk-live")
     await by_words.written()
@@ -270,15 +266,11 @@ async def test_afterwards_it_is_written_down_and_only_counts(by_words: Recaller)
     assert [hit["id"] for hit in kept["hits"] if hit["shown"]] == [str(item.id) for item in found.items]
     assert all(hit["why"]["sentence"] for hit in kept["hits"])
     assert by_words.read == [item.id for item in found.items]
-    after = await rows(
-        by_words.store, "select id, weight_alpha, weight_beta, confidence from memory order by id"
-    )
+    after = await rows(by_words.store, "select id, weight_alpha, weight_beta, confidence from memory order by id")
     assert after == before
 
 
-async def test_what_cannot_be_written_down_fails_no_recall(
-    by_words: Recaller, monkeypatch: pytest.MonkeyPatch
-):
+async def test_what_cannot_be_written_down_fails_no_recall(by_words: Recaller, monkeypatch: pytest.MonkeyPatch):
     await learn_all(by_words)
     found = await by_words.recall("green tea")
 
@@ -289,7 +281,7 @@ async def test_what_cannot_be_written_down_fails_no_recall(
     await by_words.written()
 
     assert found.items
-    assert await recalls(by_words.searching, MAIN_SPACE) == []
+    assert await load_recalls(by_words.searching, MAIN_SPACE) == []
 
 
 async def test_every_item_says_why(by_words: Recaller):
@@ -309,16 +301,16 @@ async def test_every_item_says_why(by_words: Recaller):
 @pytest.mark.requirement("R-75")
 async def test_a_recall_is_told_as_it_was_and_what_changed_since(by_words: Recaller):
     old = await by_words.learn("The limit is 512 tokens.")
-    await recount(by_words.searching, MAIN_SPACE)
+    await recount_words(by_words.searching, MAIN_SPACE)
     found = await by_words.recall("what is the limit?")
     await by_words.written()
     by_words.forward()
     new = await by_words.learn("Nobody keeps to a limit any more.")
     assert old.memory
     assert new.memory
-    await supersede(by_words.desk, MAIN_SPACE, old.memory.id, new.memory.id, by="test", reason="")
+    await supersede(by_words.deps, MAIN_SPACE, old.memory.id, new.memory.id, by="test", reason="")
 
-    told = await replay(by_words.searching, MAIN_SPACE, found.id)
+    told = await rerun_recall(by_words.searching, MAIN_SPACE, found.id)
 
     assert [hit["id"] for hit in told["then"]["items"]] == [str(old.memory.id)]
     assert [item["id"] for item in told["now"]["items"]] == [str(new.memory.id)]
@@ -326,14 +318,12 @@ async def test_a_recall_is_told_as_it_was_and_what_changed_since(by_words: Recal
         str(old.memory.id): "superseded",
         str(new.memory.id): "new memory",
     }
-    assert len(await recalls(by_words.searching, MAIN_SPACE)) == 1
+    assert len(await load_recalls(by_words.searching, MAIN_SPACE)) == 1
 
 
 @pytest.mark.requirement("R-76")
 async def test_a_budget_of_tokens_is_kept_and_nothing_is_cut(by_words: Recaller):
-    await learn_all(
-        by_words, ("Tea is green.", "Tea is a drink that people in many lands like to drink hot.", "Tea.")
-    )
+    await learn_all(by_words, ("Tea is green.", "Tea is a drink that people in many lands like to drink hot.", "Tea."))
 
     few = await by_words.recall("tea", tokens=8)
     none = await by_words.recall("tea", tokens=0)
@@ -364,7 +354,7 @@ async def test_old_recalls_are_let_go(by_words: Recaller):
     by_words.forward(timedelta(days=31))
 
     assert await prune_recalls(by_words.searching, MAIN_SPACE) == 1
-    assert await recalls(by_words.searching, MAIN_SPACE) == []
+    assert await load_recalls(by_words.searching, MAIN_SPACE) == []
 
 
 async def test_a_blood_type_is_found_a_year_later(by_words: Recaller):
@@ -391,9 +381,7 @@ class Broken:
 
 
 @pytest.mark.requirement("R-83")
-async def test_a_way_of_searching_that_fails_is_gone_without_and_named(
-    mind: Recaller, monkeypatch: pytest.MonkeyPatch
-):
+async def test_a_way_of_searching_that_fails_is_gone_without_and_named(mind: Recaller, monkeypatch: pytest.MonkeyPatch):
     mind.near.near |= {"green tea": 1.0, THINGS[0]: 0.8}
     await learn_all(mind)
     broken = Broken(monkeypatch)
@@ -411,9 +399,7 @@ async def test_a_way_of_searching_that_fails_is_gone_without_and_named(
 
 
 @pytest.mark.requirement("R-83")
-async def test_a_database_that_is_gone_is_not_asked_again_and_again(
-    mind: Recaller, monkeypatch: pytest.MonkeyPatch
-):
+async def test_a_database_that_is_gone_is_not_asked_again_and_again(mind: Recaller, monkeypatch: pytest.MonkeyPatch):
     asked: list[str] = []
 
     async def execute(_transaction: Transaction, query: Query, _parameters: Any) -> Any:
@@ -490,10 +476,7 @@ async def test_of_a_persons_two_disputed_words_the_later_comes_first_and_both_sa
 
     found = await by_words.recall("when does the harbour open?")
 
-    assert [(item.id, item.disputed) for item in found.items] == [
-        (later.memory.id, True),
-        (earlier.memory.id, True),
-    ]
+    assert [(item.id, item.disputed) for item in found.items] == [(later.memory.id, True), (earlier.memory.id, True)]
 
 
 async def test_what_disputes_something_held_for_good_stays_away(by_words: Recaller):
@@ -528,7 +511,7 @@ async def test_what_lies_in_the_time_that_a_cue_names_comes_sooner_and_nothing_i
     await by_words.put("Rowing on the lake.", event_time=now - 40 * DAY)
     await by_words.put("Rowing on the river.", event_time=now - DAY)
     await by_words.put("Skating at the pond.", event_time=now - 40 * DAY)
-    await recount(by_words.searching, MAIN_SPACE)
+    await recount_words(by_words.searching, MAIN_SPACE)
 
     timed = (await by_words.recall("rowing on 2025-11-26", explain=True)).items
     plain = await by_words.texts("rowing")
@@ -548,7 +531,7 @@ async def test_what_is_learnt_late_from_old_words_is_as_old_as_they_are(by_words
     long_ago = by_words.hands.now - 300 * DAY
     said = await by_words.say("Back then I rowed at dawn.", at=long_ago)
     await by_words.settle()
-    await by_words.put("I like rowing at dawn.", turns=(Turn(id=said, trust=1.0),))
+    await by_words.put("I like rowing at dawn.", turns=(SourceTurn(id=said, trust=1.0),))
     await by_words.put("I like rowing at dusk.")
 
     whys = {item.text: item.why for item in (await by_words.recall("rowing", explain=True)).items if item.why}
@@ -568,7 +551,7 @@ async def test_a_summary_gives_its_place_to_the_words_that_it_sums_up(by_words: 
         "The two spoke of rowing on the lake.",
         kind="episodic",
         origin="job",
-        turns=tuple(Turn(id=each, trust=1.0) for each in said),
+        turns=tuple(SourceTurn(id=each, trust=1.0) for each in said),
     )
 
     [first, *rest] = (await by_words.recall("who spoke of rowing on the lake")).items
@@ -593,9 +576,8 @@ async def test_a_faded_thought_comes_by_a_strong_cue_alone_and_a_persons_word_by
     mind.near.near[thought] = 0.91
     async with store.transaction() as transaction:
         await transaction.connection.execute(
-            "update memory_vector set embedding = %(near)s::halfvec"
-            " where memory_id = %(id)s and purpose = 'store'",
-            {"near": str((await mind.near.embed([thought], Purpose.STORE))[0].tolist()), "id": sleeping},
+            "update memory_vector set embedding = %(near)s::halfvec where memory_id = %(id)s and purpose = 'store'",
+            {"near": str((await mind.near.embed([thought], EmbeddingPurpose.STORE))[0].tolist()), "id": sleeping},
         )
     strongly = await mind.texts(cue)
 
@@ -616,11 +598,9 @@ async def test_a_loop_has_one_vote(by_words: Recaller):
         found = await by_words.recall("tea", session="loop")
         await by_words.written()
     read = len(by_words.read)
-    await replay(by_words.searching, MAIN_SPACE, found.id)
+    await rerun_recall(by_words.searching, MAIN_SPACE, found.id)
 
-    pairs = await rows(
-        by_words.store, "select co_access_count + temporal_count as times from memory_co_access"
-    )
+    pairs = await rows(by_words.store, "select co_access_count + temporal_count as times from memory_co_access")
     assert [row["times"] for row in pairs] == [1, 1, 1]
     assert await rows(by_words.store, columns) == before
     assert len(by_words.read) == read == 90
@@ -637,9 +617,9 @@ async def test_what_is_stored_asked_and_compared_is_embedded_for_that_purpose(mi
 
     await mind.recall("tea")
 
-    assert (Purpose.COMPARE, THINGS[0]) in stored
-    assert (Purpose.STORE, "2026-01-05 I would like some tea.\n") in stored
-    assert mind.near.asked == [(Purpose.QUERY, ("tea",))]
+    assert (EmbeddingPurpose.COMPARE, THINGS[0]) in stored
+    assert (EmbeddingPurpose.STORE, "2026-01-05 I would like some tea.\n") in stored
+    assert mind.near.asked == [(EmbeddingPurpose.QUERY, ("tea",))]
 
 
 async def test_a_memory_is_as_near_to_its_own_text_as_half_precision_allows(mind: Recaller):

@@ -12,10 +12,10 @@ from tests.runtime.house import opened
 from tests.runtime.test_retrieval_outcomes import handle
 
 from festinger.errors import FestingerError, ProviderDown
-from festinger.retrieval.deps import Terms
-from festinger.retrieval.query import wished
-from festinger.retrieval.recall import PASSAGE, passage, recall
-from festinger.runtime.app import Start
+from festinger.retrieval.deps import RetrievalConfig
+from festinger.retrieval.query import parse_recall_query
+from festinger.retrieval.recall import PASSAGE, best_passage, recall
+from festinger.runtime.app import StartOptions
 from festinger.settings.tree import RerankSettings
 from festinger.store.pool import Store
 
@@ -45,7 +45,7 @@ class Reader:
 
 async def reading(store: Store, reader: Reader | None, **terms: Any) -> Recaller:
     mind = Recaller(store, reranker=reader, without_embedder=True)
-    mind.searching = replace(mind.searching, terms=lambda _space: Terms(retrieval=mind.retrieval, **terms))
+    mind.searching = replace(mind.searching, terms=lambda _space: RetrievalConfig(retrieval=mind.retrieval, **terms))
     await mind.put(TEA, MUG)
     return mind
 
@@ -56,7 +56,7 @@ async def test_no_reader_reads_unless_one_is_chosen(store: Store):
     found = await mind.recall("hot tea")
 
     assert RerankSettings().model == ""
-    assert RerankSettings().timeout_ms == Terms().rerank_timeout_ms == 400
+    assert RerankSettings().timeout_ms == RetrievalConfig().rerank_timeout_ms == 400
     assert [item.text for item in found.items] == [TEA, MUG]
     assert "reranker" not in found.degraded
     mind.forget_unwritten()
@@ -94,11 +94,9 @@ async def test_a_reader_that_cannot_be_had_is_gone_without_and_named(
     mind.forget_unwritten()
 
 
-async def test_a_recall_of_a_house_whose_reader_could_not_be_loaded_says_so(
-    database_url: str, tmp_path: Path
-):
+async def test_a_recall_of_a_house_whose_reader_could_not_be_loaded_says_so(database_url: str, tmp_path: Path):
     flags: dict[str, Any] = {"embedding__model": "hashed:64", "rerank__model": f"onnx:{tmp_path}/nothing"}
-    async with opened(database_url, tmp_path, start=Start(providers=True), **flags) as app:
+    async with opened(database_url, tmp_path, start=StartOptions(providers=True), **flags) as app:
         memory = handle(app)
         await memory.learn(TEA)
         found = await memory.recall("hot tea")
@@ -110,7 +108,7 @@ async def test_a_recall_of_a_house_whose_reader_could_not_be_loaded_says_so(
 async def test_whoever_has_no_time_is_not_reranked_and_misses_nothing(store: Store):
     reader = Reader()
     mind = await reading(store, reader, reranks=True)
-    wish = wished("hot tea", now=mind.hands.now, hurried=True)
+    wish = parse_recall_query("hot tea", now=mind.hands.now, hurried=True)
 
     found = await recall(mind.searching, mind.place("asking"), wish)
 
@@ -123,6 +121,6 @@ async def test_whoever_has_no_time_is_not_reranked_and_misses_nothing(store: Sto
 def test_of_a_long_text_the_passage_with_the_words_of_the_cue_is_read():
     text = "x " * PASSAGE + "The ferry sails at nine. " + "y " * PASSAGE
 
-    assert "The ferry sails" in passage(text, "When does the ferry sail?")
-    assert len(passage(text, "When does the ferry sail?")) <= PASSAGE
-    assert passage("It is hot.", "tea?") == "It is hot."
+    assert "The ferry sails" in best_passage(text, "When does the ferry sail?")
+    assert len(best_passage(text, "When does the ferry sail?")) <= PASSAGE
+    assert best_passage("It is hot.", "tea?") == "It is hot."

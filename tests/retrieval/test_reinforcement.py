@@ -7,20 +7,20 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.retrieval.recalling import Recaller
 
 from festinger.errors import BadSetting
 from festinger.ids import MAIN_SPACE
 from festinger.memory.confidence import Weight
-from festinger.retrieval.index.terms import recount
-from festinger.retrieval.reinforcement import LOWERED, RAISED, SPAN, Nudged, nudged
-from festinger.settings.keys import KEYS, read
+from festinger.retrieval.index.terms import recount_words
+from festinger.retrieval.reinforcement import LOWERED, RAISED, SPAN, ReinforcementTarget, reinforced_weights
+from festinger.settings.keys import KEYS, parse_value
 from festinger.store.pool import Store
 
 
-def memory(number: int, weight: Weight, amount: float, moved: float = 0.0) -> Nudged:
-    return Nudged(id=UUID(int=number), weight=weight, amount=amount, moved=moved)
+def memory(number: int, weight: Weight, amount: float, moved: float = 0.0) -> ReinforcementTarget:
+    return ReinforcementTarget(id=UUID(int=number), weight=weight, amount=amount, moved=moved)
 
 
 WEIGHTS = st.builds(Weight, alpha=st.floats(0.5, 30), beta=st.floats(0.5, 30))
@@ -32,7 +32,7 @@ def test_both_sides_of_a_recall_cancel_out(best: list[Weight], missed: list[Weig
     up = [memory(number, weight, RAISED) for number, weight in enumerate(best)]
     down = [memory(100 + number, weight, LOWERED) for number, weight in enumerate(missed)]
 
-    after = nudged(up, down)
+    after = reinforced_weights(up, down)
 
     moved = [after[each.id].center - each.weight.center for each in (*up, *down)]
     assert sum(moved) == pytest.approx(0.0, abs=1e-9)
@@ -48,15 +48,10 @@ def test_a_thousand_recalls_leave_the_mean_and_no_memory_goes_far():
     for _ in range(1000):
         found = chance.sample(sorted(now), 20)
         each = [
-            memory(
-                number,
-                now[number],
-                RAISED if place < 5 else LOWERED,
-                now[number].center - start[number].center,
-            )
+            memory(number, now[number], RAISED if place < 5 else LOWERED, now[number].center - start[number].center)
             for place, number in enumerate(found)
         ]
-        now |= {id_.int: weight for id_, weight in nudged(each[:5], each[5:]).items()}
+        now |= {id_.int: weight for id_, weight in reinforced_weights(each[:5], each[5:]).items()}
 
     assert sum(weight.center for weight in now.values()) / 40 == pytest.approx(
         sum(weight.center for weight in start.values()) / 40, abs=1e-6
@@ -68,17 +63,15 @@ def test_a_thousand_recalls_leave_the_mean_and_no_memory_goes_far():
 @pytest.mark.requirement("R-61")
 def test_what_a_person_contradicted_is_not_lifted_above_its_ceiling_and_what_is_held_for_good_stays():
     weight = Weight(alpha=2, beta=4)
-    capped = Nudged(id=UUID(int=1), weight=weight, amount=0.1, ceiling=weight.center)
-    fixed = Nudged(id=UUID(int=2), weight=Weight(alpha=50, beta=1), amount=0.05, immutable=True)
+    capped = ReinforcementTarget(id=UUID(int=1), weight=weight, amount=0.1, ceiling=weight.center)
+    fixed = ReinforcementTarget(id=UUID(int=2), weight=Weight(alpha=50, beta=1), amount=0.05, immutable=True)
 
-    assert nudged([capped], [memory(3, weight, 0.05), fixed])[UUID(int=1)] == weight
+    assert reinforced_weights([capped], [memory(3, weight, 0.05), fixed])[UUID(int=1)] == weight
     assert fixed.lowered(1.0) == fixed.weight
 
 
 async def weights(store: Store) -> dict[str, float]:
-    found = await rows(
-        store, "select content, weight_alpha / (weight_alpha + weight_beta) as center from memory"
-    )
+    found = await rows(store, "select content, weight_alpha / (weight_alpha + weight_beta) as center from memory")
     return {row["content"]: row["center"] for row in found}
 
 
@@ -90,7 +83,7 @@ async def test_the_best_rise_what_just_missed_falls_once_per_cause_and_only_wher
     mind = Recaller(store, without_embedder=True, settings={"mutation": mutation})
     for number in range(8):
         await mind.put(f"Tea number {number}.")
-    await recount(mind.searching, MAIN_SPACE)
+    await recount_words(mind.searching, MAIN_SPACE)
     before = await weights(store)
 
     given = await mind.texts("tea")
@@ -147,9 +140,7 @@ async def test_an_agent_may_have_its_own_choice(store: Store, mutation: str, own
     await mind.written()
 
     after = await weights(store)
-    assert {text.split()[-1] for text in after if after[text] != before[text]} == {
-        "helper." if moves else "other."
-    }
+    assert {text.split()[-1] for text in after if after[text] != before[text]} == {"helper." if moves else "other."}
     mind.forget_unwritten()
 
 
@@ -160,7 +151,7 @@ async def test_what_slept_is_raised_twice_as_much(store: Store):
     mind.forward(timedelta(days=400))
     for number in range(8):
         await mind.put(f"Tea number {number}.")
-    await recount(mind.searching, MAIN_SPACE)
+    await recount_words(mind.searching, MAIN_SPACE)
 
     given = await mind.texts("tea dream", include=["dormant"])
     await mind.written()
@@ -179,4 +170,4 @@ async def test_what_slept_is_raised_twice_as_much(store: Store):
 @pytest.mark.parametrize("line", ["helper", "=count", "helper=stop", "helper=count,helper=strengthen"])
 def test_a_choice_for_an_agent_names_both_and_stands_once(line: str):
     with pytest.raises(BadSetting, match="an agent and what holds for it"):
-        read(KEYS["retrieval.mutation_agents"], line)
+        parse_value(KEYS["retrieval.mutation_agents"], line)

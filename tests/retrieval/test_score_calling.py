@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.retrieval.recalling import Recaller
 
-from festinger.retrieval.score import MOST_BEARERS, called_by, callings, names_of, spoken
+from festinger.retrieval.score import MOST_BEARERS, find_called_names, names_in_text, normalize_words, tag_names
 
 CLUSTER = "Services are deployed to a cluster on EKS."
 FAR = 0.35
@@ -26,19 +26,19 @@ FAR = 0.35
     ids=["alone", "in a sentence", "in pieces", "both", "part of a word", "a label", "words of a label"],
 )
 def test_a_name_calls_where_it_stands_whole(cue: str, called: tuple[str, ...]):
-    assert called_by(("k8s", "CI pipeline", "domain:code"), spoken(cue)) == called
+    assert names_in_text(("k8s", "CI pipeline", "domain:code"), normalize_words(cue)) == called
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_whatever_stands_around_it_a_name_is_heard_and_no_sign_is_a_name(before: str, after: str):
-    assert called_by(("harbour crane",), spoken(f"{before} Harbour-Crane, {after}")) == ("harbour crane",)
-    assert names_of(("++", "a", "", "x:y")) == []
+    assert names_in_text(("harbour crane",), normalize_words(f"{before} Harbour-Crane, {after}")) == ("harbour crane",)
+    assert tag_names(("++", "a", "", "x:y")) == []
 
 
 def test_what_many_bear_is_no_name():
     few, many = [("k8s", "work")] * MOST_BEARERS, [("work",)]
 
-    assert callings([*few, *many], "k8s at work?") == [("k8s",)] * MOST_BEARERS + [()]
+    assert find_called_names([*few, *many], "k8s at work?") == [("k8s",)] * MOST_BEARERS + [()]
 
 
 async def test_a_memory_is_found_by_the_words_of_its_tags_and_not_by_its_labels(by_words: Recaller):

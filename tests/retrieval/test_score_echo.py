@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 from tests.retrieval.test_rank_hit import candidate, hit, near, numbers
 
-from festinger.retrieval.bm25 import Held
-from festinger.retrieval.candidate import Candidate
+from festinger.retrieval.bm25 import TermMatches
+from festinger.retrieval.candidate import RecallCandidate
 from festinger.retrieval.rank import prefer_trusted
 from festinger.retrieval.score import discount_echoes
 
 CUE = "When does the harbour open?"
 
 
-def found(number: int, content: str, *, cosine: float, **counts: int) -> Candidate:
-    held = Held(counts=dict(counts), length=5)
+def found(number: int, content: str, *, cosine: float, **counts: int) -> RecallCandidate:
+    held = TermMatches(counts=dict(counts), length=5)
     return candidate(number, content=content, cosine=cosine, best=cosine, held=held)
 
 

@@ -3,8 +3,8 @@
 import pytest
 from tests.retrieval.recalling import Recaller
 
-from festinger.retrieval.bm25 import Statistics
-from festinger.retrieval.score import asks_of_strangers
+from festinger.retrieval.bm25 import TermStatistics
+from festinger.retrieval.score import has_only_unknown_names
 
 STATISTICS = {"known in memories": {"melani": 1}, "known in conversations": {"lisbon": 3}}
 
@@ -22,10 +22,10 @@ STATISTICS = {"known in memories": {"melani": 1}, "known in conversations": {"li
     ],
 )
 def test_it_asks_of_strangers_if_none_of_its_names_was_ever_said(names: set[str], is_so: bool):
-    statistics = [Statistics(docs=9, total_len=90, df=df) for df in STATISTICS.values()]
+    statistics = [TermStatistics(docs=9, total_len=90, df=df) for df in STATISTICS.values()]
     terms = ("melani", "lisbon", "zoltan", "ann", "paint")
 
-    found = asks_of_strangers(names, terms, statistics=statistics, candidates=())
+    found = has_only_unknown_names(names, terms, statistics=statistics, candidates=())
 
     assert found is is_so
 

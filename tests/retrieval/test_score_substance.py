@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from tests.retrieval.recalling import Recaller
 from tests.retrieval.test_rank_hit import candidate
 
-from festinger.retrieval.score import FOR_ASKING, FOR_LENGTH, LONG, SHORT, substance
+from festinger.retrieval.score import FOR_ASKING, FOR_LENGTH, LONG, SHORT, substance_penalty
 from festinger.settings.retrieval import RetrievalSettings
 
 ENOUGH = "x" * SHORT
 
 
 def of(text: str, **more: object) -> float:
-    return substance(candidate(1, type="turn", content=text, **more))
+    return substance_penalty(candidate(1, type="turn", content=text, **more))
 
 
 @pytest.mark.parametrize(
@@ -35,24 +35,17 @@ def test_what_is_short_or_long_tells_little(text: str, taken: float):
 
 @pytest.mark.parametrize(
     ("ending", "speaker", "taken"),
-    [
-        ("?", "ann", FOR_ASKING),
-        ('?" ', "ann", FOR_ASKING),
-        ("? I did.", "ann", 0.0),
-        ("?", None, 0.0),
-    ],
+    [("?", "ann", FOR_ASKING), ('?" ', "ann", FOR_ASKING), ("? I did.", "ann", 0.0), ("?", None, 0.0)],
     ids=["asks", "asks in quotes", "asks and goes on", "a message to an assistant"],
 )
-def test_among_people_who_ends_by_asking_leaves_the_answer_to_another(
-    ending: str, speaker: str | None, taken: float
-):
+def test_among_people_who_ends_by_asking_leaves_the_answer_to_another(ending: str, speaker: str | None, taken: float):
     assert of(ENOUGH + ending, speaker=speaker) == pytest.approx(-taken)
 
 
 @given(st.text(max_size=3_000))
 def test_nothing_is_gained_by_it_and_a_memory_loses_nothing(text: str):
     assert -1.0 < of(text, speaker="ann") <= 0.0
-    assert substance(candidate(1, content=text)) == 0.0
+    assert substance_penalty(candidate(1, content=text)) == 0.0
 
 
 async def test_an_answer_comes_before_the_question_that_it_answers(by_words: Recaller):

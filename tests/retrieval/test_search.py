@@ -8,27 +8,27 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.memory.remembering import known
 from tests.retrieval.recalling import Recaller
 
-from festinger.embedding.embedder import CheckedEmbedder, Rows, Supplies
-from festinger.embedding.profiles import Profile, Purpose, bundled_profiles
+from festinger.embedding.embedder import CheckedEmbedder, EmbedderOptions, Rows
+from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, bundled_profiles
 from festinger.embedding.providers.hashed import HashedEngine
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE
 from festinger.memory.edit import edit
 from festinger.memory.learn.decision import Action
 from festinger.memory.model import Kind
-from festinger.memory.reembed import progress, reembed
-from festinger.retrieval.candidate import numbers
-from festinger.retrieval.deps import Size
-from festinger.retrieval.query import read_cue, wished
-from festinger.retrieval.score import Asked
-from festinger.retrieval.search import RANKED_FROM, CueRead, Probe, find, parts_searched, read_words
+from festinger.memory.reembed import measure_progress, reembed
+from festinger.retrieval.candidate import decode_vectors
+from festinger.retrieval.deps import CorpusSize
+from festinger.retrieval.query import parse_cue, parse_recall_query
+from festinger.retrieval.score import ScoringContext
+from festinger.retrieval.search import RANKED_FROM, CueLookup, CueVector, choose_query_parts, look_up_cue, search_arms
 from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query
-from festinger.store.vectors import VectorModel, ensure_index, halfvec
+from festinger.store.vectors import VectorModel, ensure_index, to_halfvec
 
 EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
 LAMP = "The red lamp is on."
@@ -55,14 +55,14 @@ class Overheard(HashedEngine):
         super().__init__(64)
         self.sent: list[str] = []
 
-    async def rows(self, texts: Sequence[str], purpose: Purpose, *, kind: str) -> Rows:
+    async def rows(self, texts: Sequence[str], purpose: EmbeddingPurpose, *, kind: str) -> Rows:
         self.sent += texts
         return await super().rows(texts, purpose, kind=kind)
 
 
-def overhearing(profile: Profile = PREFIXED) -> tuple[CheckedEmbedder, list[str]]:
+def overhearing(profile: EmbedderProfile = PREFIXED) -> tuple[CheckedEmbedder, list[str]]:
     engine = Overheard()
-    return CheckedEmbedder(engine, profile, supplies=Supplies()), engine.sent
+    return CheckedEmbedder(engine, profile, supplies=EmbedderOptions()), engine.sent
 
 
 async def nobody_hears(_done: int, _total: int) -> None:
@@ -94,13 +94,13 @@ async def test_a_model_that_gains_by_it_is_told_the_kind_of_what_is_stored_and_o
 
 
 async def test_storing_asking_and_comparing_are_told_apart_by_a_model_that_can(store: Store):
-    told = {purpose: f"to {purpose}: " for purpose in Purpose}
+    told = {purpose: f"to {purpose}: " for purpose in EmbeddingPurpose}
     embedder, sent = overhearing(replace(PREFIXED, prefixes=told, kinds={}))
     mind = Recaller(store, embedder=embedder)
 
     await mind.put(LAMP)
     await mind.recall("red lamp")
-    vectors = [(await embedder.embed([LAMP], purpose))[0] for purpose in Purpose]
+    vectors = [(await embedder.embed([LAMP], purpose))[0] for purpose in EmbeddingPurpose]
 
     assert sent[:3] == [f"to compare: {LAMP}", f"to store: {LAMP}", "to query: red lamp"]
     likenesses = np.stack(vectors) @ np.stack(vectors).T
@@ -115,15 +115,15 @@ async def test_a_memory_is_found_by_its_context_and_compared_without_it(store: S
     sent.clear()
 
     await in_context(mind, lamp, f"In the harbour office: {LAMP}")
-    assert (await progress(mind.desk, MAIN_SPACE)).left == 1
+    assert (await measure_progress(mind.deps, MAIN_SPACE)).left == 1
     found = await mind.recall("red lamp", explain=True)
-    await reembed(mind.desk, MAIN_SPACE, report=nobody_hears)
+    await reembed(mind.deps, MAIN_SPACE, report=nobody_hears)
 
     assert found.items[0].why
     assert "cosine" in found.items[0].why, "until then the old vector serves"
     assert f"Factual knowledge: In the harbour office: {LAMP}" in sent
     assert [text for text in sent if "harbour" in text and not text.startswith("Factual")] == []
-    assert (await progress(mind.desk, MAIN_SPACE)).left == 0
+    assert (await measure_progress(mind.deps, MAIN_SPACE)).left == 0
     mind.forget_unwritten()
 
 
@@ -134,8 +134,8 @@ async def test_other_words_make_another_vector(store: Store):
     kept = "select purpose, text_hash, embedding::text as vector from memory_vector order by purpose"
     before = await rows(store, kept)
 
-    await edit(mind.desk, MAIN_SPACE, lamp, "The green chair is broken.", by="test")
-    await reembed(mind.desk, MAIN_SPACE, report=nobody_hears)
+    await edit(mind.deps, MAIN_SPACE, lamp, "The green chair is broken.", by="test")
+    await reembed(mind.deps, MAIN_SPACE, report=nobody_hears)
 
     after = await rows(store, kept)
     assert [row["purpose"] for row in after] == ["compare", "store"]
@@ -144,9 +144,7 @@ async def test_other_words_make_another_vector(store: Store):
         assert one["vector"] != other["vector"]
 
 
-async def test_what_is_read_alike_for_searching_and_comparing_is_kept_once_until_it_has_a_context(
-    store: Store,
-):
+async def test_what_is_read_alike_for_searching_and_comparing_is_kept_once_until_it_has_a_context(store: Store):
     embedder, _ = overhearing(replace(PREFIXED, kinds={}))
     mind = Recaller(store, embedder=embedder)
     kept = "select purpose, is_bare from memory_vector order by purpose"
@@ -155,7 +153,7 @@ async def test_what_is_read_alike_for_searching_and_comparing_is_kept_once_until
     compared = (await mind.learn("The red lamp is on again.")).matched
 
     await in_context(mind, known(lamp), f"In the harbour office: {LAMP}")
-    await reembed(mind.desk, MAIN_SPACE, report=nobody_hears)
+    await reembed(mind.deps, MAIN_SPACE, report=nobody_hears)
     with_context = [(row["purpose"], row["is_bare"]) for row in await rows(store, kept)]
 
     assert bare == [("store", True)]
@@ -163,10 +161,10 @@ async def test_what_is_read_alike_for_searching_and_comparing_is_kept_once_until
         "it is compared by the vector that it is searched by"
     )
     assert with_context == [("compare", False), ("store", False)]
-    assert (await progress(mind.desk, MAIN_SPACE)).left == 0
+    assert (await measure_progress(mind.deps, MAIN_SPACE)).left == 0
 
     await in_context(mind, known(lamp), LAMP)
-    await reembed(mind.desk, MAIN_SPACE, report=nobody_hears)
+    await reembed(mind.deps, MAIN_SPACE, report=nobody_hears)
     assert [(row["purpose"], row["is_bare"]) for row in await rows(store, kept)] == bare
     mind.forget_unwritten()
 
@@ -176,7 +174,7 @@ async def test_two_statements_that_share_a_context_are_not_taken_for_the_same(st
     mind = Recaller(store, near={context: 1.0, other: 1.0})
     lamp = await mind.learn(LAMP)
     await in_context(mind, known(lamp), context)
-    await reembed(mind.desk, MAIN_SPACE, report=nobody_hears)
+    await reembed(mind.deps, MAIN_SPACE, report=nobody_hears)
 
     learned = await mind.learn(other)
 
@@ -196,13 +194,13 @@ async def test_half_precision_keeps_cosines_and_the_order_of_the_nearest(store: 
         await connection.execute("create temp table kept (id integer, embedding halfvec)")
         async with connection.cursor() as cursor, cursor.copy("copy kept from stdin") as copy:
             for number, vector in enumerate(vectors):
-                await copy.write_row((number, halfvec(vector).to_text()))
+                await copy.write_row((number, to_halfvec(vector).to_text()))
         found = [
             await (
                 await connection.execute(
                     "select id, 1 - (embedding <=> %(probe)s) as cosine, halfvec_send(embedding) as sent"
                     " from kept order by embedding <=> %(probe)s, id limit 10",
-                    {"probe": halfvec(probe)},
+                    {"probe": to_halfvec(probe)},
                 )
             ).fetchall()
             for probe in probes
@@ -211,7 +209,7 @@ async def test_half_precision_keeps_cosines_and_the_order_of_the_nearest(store: 
     best = np.argsort(-exact, axis=1, kind="stable")[:, :10]
     ids = np.array([[row["id"] for row in each] for each in found])
     cosines = np.array([[row["cosine"] for row in each] for each in found])
-    [back] = numbers([found[0][0]["sent"]])
+    [back] = decode_vectors([found[0][0]["sent"]])
     assert (ids == best).mean() >= 0.99
     assert np.abs(cosines - np.take_along_axis(exact, ids, axis=1)).max() <= 0.002
     assert back is not None
@@ -226,9 +224,7 @@ def unit(vectors: Any) -> Any:
 @pytest.mark.parametrize(
     ("table", "named"), [("memory_vector", {"purpose": "store"}), ("turn_index", {"column": "embedding"})]
 )
-async def test_both_searched_tables_have_an_index_of_half_vectors(
-    store: Store, table: str, named: Mapping[str, Any]
-):
+async def test_both_searched_tables_have_an_index_of_half_vectors(store: Store, table: str, named: Mapping[str, Any]):
     assert await ensure_index(store, table, VectorModel(name="scripted:near", dims=64), **named)
 
     [index] = await rows(
@@ -324,7 +320,7 @@ select c.space_id, c.id, v.model, v.purpose, v.dims, v.text_hash, (
 from (select made.*, row_number() over () as n from made) as c, memory_vector v join model m on m.id = v.memory_id where v.purpose = 'store'
 returning 1
 """
-PROBE = Probe(model=VectorModel(name="scripted:near", dims=64), vector=np.eye(1, 64, dtype=np.float32)[0])
+PROBE = CueVector(model=VectorModel(name="scripted:near", dims=64), vector=np.eye(1, 64, dtype=np.float32)[0])
 RARE = {
     "kinds": ["procedural"],
     "tags": ["rare"],
@@ -335,17 +331,17 @@ RARE = {
 
 
 async def nearest(
-    mind: Recaller, size: Size, asked: Mapping[str, Any], *, agent: str = DEFAULT_AGENT, few: int = 10
+    mind: Recaller, size: CorpusSize, asked: Mapping[str, Any], *, agent: str = DEFAULT_AGENT, few: int = 10
 ) -> list[UUID]:
     """What is found by meaning where more than `few` vectors are many, with an index that looks at a hundred."""
-    wish = wished("kiln", now=mind.hands.now, **asked)
+    wish = parse_recall_query("kiln", now=mind.hands.now, **asked)
     async with mind.store.transaction() as transaction:
         for setting in ("enable_sort = off", "enable_seqscan = off", "hnsw.max_scan_tuples = 1"):
             await transaction.connection.execute(f"set local {setting}".encode())
-        read = await read_words(
-            mind.searching, transaction, mind.place(), read_cue(wish.cue, now=mind.hands.now), probe=PROBE
+        read = await look_up_cue(
+            mind.searching, transaction, mind.place(), parse_cue(wish.cue, now=mind.hands.now), probe=PROBE
         )
-        found = await find(
+        found = await search_arms(
             transaction,
             mind.place(agent=agent),
             wish,
@@ -370,7 +366,7 @@ async def test_no_filter_makes_the_arm_give_less_than_there_is(store: Store):
     await mind.put("The plain note.", shared=False)
     await rows(store, CLONES, count=150)
     await ensure_index(store, "memory_vector", PROBE.model, purpose="store")
-    many = Size(memories=155, vectors=155, seen=155, parts=0, at=0.0)
+    many = CorpusSize(memories=155, vectors=155, seen=155, parts=0, at=0.0)
 
     found = {name: await nearest(mind, many, {name: value}) for name, value in RARE.items()}
 
@@ -384,7 +380,7 @@ async def test_who_may_see_the_nearest_is_asked_of_them_alone_and_loses_nobody(s
     [hidden] = await mind.put("What the other agent knows.", agent="other", shared=False)
     await mind.put("The plain note.", shared=False)
     await rows(store, CLONES, count=150)
-    most = Size(memories=1_500, vectors=1_500, seen=RANKED_FROM, parts=0, at=0.0)
+    most = CorpusSize(memories=1_500, vectors=1_500, seen=RANKED_FROM, parts=0, at=0.0)
     some = replace(most, seen=RANKED_FROM // 2)
 
     ranked = await nearest(mind, most, {}, few=RANKED_FROM)
@@ -405,18 +401,18 @@ async def test_who_may_see_the_nearest_is_asked_of_them_alone_and_loses_nobody(s
     ids=["most of many", "a filter", "few", "too many"],
 )
 def test_the_nearest_are_ranked_first_where_most_may_be_seen(seen: int, asked: dict[str, Any], chosen: str):
-    size = Size(memories=seen, vectors=2 * RANKED_FROM - 1, seen=seen, parts=0, at=0.0)
-    wish = wished("kiln", now=EPOCH, **asked)
+    size = CorpusSize(memories=seen, vectors=2 * RANKED_FROM - 1, seen=seen, parts=0, at=0.0)
+    wish = parse_recall_query("kiln", now=EPOCH, **asked)
 
-    assert chosen in parts_searched(wish, read_of(), size, few=RANKED_FROM)
+    assert chosen in choose_query_parts(wish, read_of(), size, few=RANKED_FROM)
     everybodys = replace(size, vectors=2 * RANKED_FROM)
-    assert "memories_ranked" not in parts_searched(wish, read_of(), everybodys, few=RANKED_FROM)
+    assert "memories_ranked" not in choose_query_parts(wish, read_of(), everybodys, few=RANKED_FROM)
 
 
-def read_of(terms: tuple[str, ...] = (), *, must: str | None = None, has_pieces: bool = False) -> CueRead:
-    cue = read_cue("kiln", now=EPOCH)
-    asked = Asked(cue=cue, terms=terms, statistics={}, has_vector=True, now=EPOCH)
-    return CueRead(asked=asked, must=must, open_episode=None, has_pieces=has_pieces)
+def read_of(terms: tuple[str, ...] = (), *, must: str | None = None, has_pieces: bool = False) -> CueLookup:
+    cue = parse_cue("kiln", now=EPOCH)
+    asked = ScoringContext(cue=cue, terms=terms, statistics={}, has_vector=True, now=EPOCH)
+    return CueLookup(asked=asked, must=must, open_episode=None, has_pieces=has_pieces)
 
 
 @pytest.mark.parametrize(
@@ -434,20 +430,20 @@ def read_of(terms: tuple[str, ...] = (), *, must: str | None = None, has_pieces:
 def test_few_are_read_whole_and_what_a_filter_leaves_is_counted(
     seen: int, parts: int, asked: dict[str, Any], chosen: set[str]
 ):
-    size = Size(memories=99, vectors=99, seen=seen, parts=parts, at=0.0)
+    size = CorpusSize(memories=99, vectors=99, seen=seen, parts=parts, at=0.0)
 
-    assert parts_searched(wished("kiln", now=EPOCH, **asked), read_of(), size, few=10) == chosen
+    assert choose_query_parts(parse_recall_query("kiln", now=EPOCH, **asked), read_of(), size, few=10) == chosen
 
 
 def test_only_what_a_cue_can_be_found_by_is_searched():
-    wish = wished("kiln", now=EPOCH)
+    wish = parse_recall_query("kiln", now=EPOCH)
     words = {"memory_words", "turn_words", "memories_called"}
 
-    assert parts_searched(wish, read_of(), None, few=10) == frozenset()
-    assert parts_searched(wish, read_of(("kiln",)), None, few=10) == words
-    assert parts_searched(wish, read_of(("kiln",), has_pieces=True), None, few=10) == words | {
+    assert choose_query_parts(wish, read_of(), None, few=10) == frozenset()
+    assert choose_query_parts(wish, read_of(("kiln",)), None, few=10) == words
+    assert choose_query_parts(wish, read_of(("kiln",), has_pieces=True), None, few=10) == words | {
         "memories_named",
         "turns_named",
     }
-    size = Size(memories=99, vectors=99, seen=99, parts=1, at=0.0)
-    assert "memories_counted" in parts_searched(wish, read_of(must="'kiln'"), size, few=10)
+    size = CorpusSize(memories=99, vectors=99, seen=99, parts=1, at=0.0)
+    assert "memories_counted" in choose_query_parts(wish, read_of(must="'kiln'"), size, few=10)

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from festinger.events.event import Event
-from festinger.events.feed import history
+from festinger.events.feed import event_history
 from festinger.ids import MAIN_SPACE, SpaceId, id_maker
-from festinger.runtime.app import App, Start, open_app
-from festinger.runtime.environment import Tools
+from festinger.runtime.app import App, StartOptions, open_app
+from festinger.runtime.environment import SystemServices
 from festinger.settings.deployment import Deployment
 from festinger.settings.live import LiveSettings
 
@@ -34,11 +34,11 @@ class Hands:
         self.now += by
 
 
-def fixed_tools(hands: Hands | None = None, *, seed: int = 1) -> Tools:
+def fixed_tools(hands: Hands | None = None, *, seed: int = 1) -> SystemServices:
     """Tools whose time stands still and whose chance can be foreseen."""
     hands = hands or Hands()
     chance = random.Random(seed)
-    return Tools(
+    return SystemServices(
         clock=hands.clock, chance=chance, entropy=chance.randbytes, new_id=id_maker(hands.clock, chance)
     )
 
@@ -59,9 +59,7 @@ def settings_of(url: str | None, folder: Path, **flags: Any) -> LiveSettings:
     if url is not None:
         given["database_url"] = url
     given |= {name.replace("__", "."): value for name, value in flags.items()}
-    return LiveSettings(
-        Deployment(environment={}, folder=folder, config_folder=folder / "config", command_line=given)
-    )
+    return LiveSettings(Deployment(environment={}, folder=folder, config_folder=folder / "config", command_line=given))
 
 
 @asynccontextmanager
@@ -69,13 +67,13 @@ async def opened(
     url: str,
     folder: Path,
     *,
-    start: Start | None = None,
-    tools: Tools | None = None,
+    start: StartOptions | None = None,
+    tools: SystemServices | None = None,
     settings: LiveSettings | None = None,
     **flags: Any,
 ) -> AsyncIterator[App]:
     settings = settings or settings_of(url, folder, **flags)
-    async with open_app(settings, door="test", progress=quietly, start=start or Start(), tools=tools) as app:
+    async with open_app(settings, door="test", progress=quietly, start=start or StartOptions(), tools=tools) as app:
         yield app
 
 
@@ -85,4 +83,4 @@ def quietly(_message: str) -> None:
 
 async def told(app: App, *names: str, space: SpaceId = MAIN_SPACE) -> list[Event]:
     """Events of these names, the oldest first."""
-    return list(reversed(await history(app.store, space=space, names=names)))
+    return list(reversed(await event_history(app.store, space=space, names=names)))

@@ -11,35 +11,35 @@ from festinger.runtime import auth
 from festinger.runtime.app import App
 from festinger.runtime.auth import LOOKUPS, Keyring
 from festinger.services.access import issue_key, withdraw_key
-from festinger.services.spaces import erase_space, open_space
-from festinger.store.cache_invalidation import Cached, Change, versions
+from festinger.services.spaces import add_space, erase_space
+from festinger.store.cache_invalidation import CacheChange, CacheScope, load_cache_versions
 from festinger.store.pool import Store
-from festinger.store.repositories.auth import ApiKey, Role, keys
+from festinger.store.repositories.auth import AccessRole, ApiKey, load_api_keys
 
-CHANGE = Change(what=Cached(space=MAIN_SPACE, room="keys"), version=1)
+CHANGE = CacheChange(what=CacheScope(space=MAIN_SPACE, room="keys"), version=1)
 
 
 async def test_a_key_that_was_revoked_in_one_process_stops_working_in_another_within_a_second(
     database_url: str, tmp_path: Path
 ):
     async with opened(database_url, tmp_path) as one, opened(database_url, tmp_path) as other:
-        key, secret = await issue_key(one, "laptop", role=Role.AGENT, space=MAIN_SPACE, agent=None, by="me")
+        key, secret = await issue_key(one, "laptop", role=AccessRole.AGENT, space=MAIN_SPACE, agent=None, by="me")
         assert (await other.keyring.find(secret)) == key
-        await heard(other, Cached(space=MAIN_SPACE, room="keys"))
+        await heard(other, CacheScope(space=MAIN_SPACE, room="keys"))
 
         await withdraw_key(one, key, by="me")
 
         async with asyncio.timeout(1):
-            await heard(other, Cached(space=MAIN_SPACE, room="keys"))
+            await heard(other, CacheScope(space=MAIN_SPACE, room="keys"))
         assert await other.keyring.find(secret) is None
 
 
 async def test_the_keys_of_an_erased_space_stop_working_in_other_processes(database_url: str, tmp_path: Path):
     async with opened(database_url, tmp_path) as one, opened(database_url, tmp_path) as other:
-        team = await open_space(one, "team")
-        _, secret = await issue_key(one, "laptop", role=Role.AGENT, space=team.id, agent=None, by="me")
+        team = await add_space(one, "team")
+        _, secret = await issue_key(one, "laptop", role=AccessRole.AGENT, space=team.id, agent=None, by="me")
         assert await other.keyring.find(secret) is not None
-        await heard(other, Cached(space=team.id, room="keys"))
+        await heard(other, CacheScope(space=team.id, room="keys"))
 
         await erase_space(one, team)
 
@@ -49,12 +49,10 @@ async def test_the_keys_of_an_erased_space_stop_working_in_other_processes(datab
         assert await other.keyring.find(secret) is None
 
 
-async def test_with_the_store_away_known_keys_go_on_and_all_others_are_not_let_in(
-    database_url: str, tmp_path: Path
-):
+async def test_with_the_store_away_known_keys_go_on_and_all_others_are_not_let_in(database_url: str, tmp_path: Path):
     async with opened(database_url, tmp_path) as app:
-        key, secret = await issue_key(app, "a", role=Role.AGENT, space=MAIN_SPACE, agent=None, by="me")
-        _, unused = await issue_key(app, "b", role=Role.AGENT, space=MAIN_SPACE, agent=None, by="me")
+        key, secret = await issue_key(app, "a", role=AccessRole.AGENT, space=MAIN_SPACE, agent=None, by="me")
+        _, unused = await issue_key(app, "b", role=AccessRole.AGENT, space=MAIN_SPACE, agent=None, by="me")
         ring = Keyring(app.store)
         assert await ring.find(secret) == key
         await app.store.pool.close()
@@ -68,7 +66,7 @@ async def test_a_key_that_is_revoked_while_it_is_read_does_not_stay_on_the_ring(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     async with opened(database_url, tmp_path) as app:
-        key, secret = await issue_key(app, "a", role=Role.AGENT, space=MAIN_SPACE, agent=None, by="me")
+        key, secret = await issue_key(app, "a", role=AccessRole.AGENT, space=MAIN_SPACE, agent=None, by="me")
         ring = Keyring(app.store)
 
         async def read_and_revoked(store: Store, given: str, *, hot: bool) -> ApiKey | None:
@@ -114,20 +112,18 @@ async def test_a_key_of_somebody_else_is_never_looked_up(
         assert await app.keyring.find("sk-of-another-server") is None
 
 
-async def heard(app: App, what: Cached) -> None:
+async def heard(app: App, what: CacheScope) -> None:
     """Wait until a process has caught up with what was written so far."""
-    version = (await versions(app.store))[what]
+    version = (await load_cache_versions(app.store))[what]
     async with asyncio.timeout(SOON):
-        await app.listener.caught_up(Change(what=what, version=version))
+        await app.listener.caught_up(CacheChange(what=what, version=version))
 
 
-async def test_a_use_is_written_beside_the_requests_and_at_most_once_a_minute(
-    database_url: str, tmp_path: Path
-):
+async def test_a_use_is_written_beside_the_requests_and_at_most_once_a_minute(database_url: str, tmp_path: Path):
     hands = Hands()
     async with opened(database_url, tmp_path) as app:
         ring = Keyring(app.store, clock=hands.clock)
-        _, secret = await issue_key(app, "a", role=Role.AGENT, space=MAIN_SPACE, agent=None, by="me")
+        _, secret = await issue_key(app, "a", role=AccessRole.AGENT, space=MAIN_SPACE, agent=None, by="me")
         await ring.find(secret)
         unwritten = await last_used(app)
         first = await ring.write_uses()
@@ -145,7 +141,7 @@ async def test_a_use_is_written_beside_the_requests_and_at_most_once_a_minute(
 
 async def test_what_was_used_last_is_written_at_the_end(database_url: str, tmp_path: Path):
     async with opened(database_url, tmp_path, tools=fixed_tools()) as app:
-        _, secret = await issue_key(app, "a", role=Role.AGENT, space=MAIN_SPACE, agent=None, by="me")
+        _, secret = await issue_key(app, "a", role=AccessRole.AGENT, space=MAIN_SPACE, agent=None, by="me")
         await app.keyring.find(secret)
 
     async with opened(database_url, tmp_path) as again:
@@ -154,7 +150,7 @@ async def test_what_was_used_last_is_written_at_the_end(database_url: str, tmp_p
 
 async def test_a_use_waits_while_the_store_is_away(database_url: str, tmp_path: Path):
     async with opened(database_url, tmp_path) as app:
-        _, secret = await issue_key(app, "a", role=Role.AGENT, space=MAIN_SPACE, agent=None, by="me")
+        _, secret = await issue_key(app, "a", role=AccessRole.AGENT, space=MAIN_SPACE, agent=None, by="me")
         ring, away = Keyring(app.store), Away()
         await ring.find(secret)
         ring._store = away  # type: ignore[assignment]
@@ -171,5 +167,5 @@ class Away:
 
 
 async def last_used(app: App) -> datetime | None:
-    (key,) = await keys(app.store)
+    (key,) = await load_api_keys(app.store)
     return key.last_used_at

@@ -13,17 +13,16 @@ from tests.runtime.house import given
 
 import festinger
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, cause
-from festinger.memory.erasure.repair import Mode
+from festinger.memory.erasure.repair import RepairMode
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.undo import undo
 from festinger.outcomes.model import Reporter
-from festinger.proposals.model import State
-from festinger.proposals.sightings.model import REFLECTION, Sighted, Suggestion
-from festinger.runtime.erasure import forgetting_of
+from festinger.proposals.model import ProposalState
+from festinger.proposals.sightings.model import REFLECTION, SightingResult, Suggestion
+from festinger.runtime.erasure import build_erasure
 from festinger.world.counts import text_hash
 from festinger.world.learn import iknowthat, write_claims
-from festinger.world.recall import Place as Seat
-from festinger.world.recall import Said
+from festinger.world.recall import SourceText, WorldScope
 
 EPISODE, TOLD, ASKED = (UUID(int=number) for number in (1, 2, 3))
 HOME = "Ada lives at Elm Road."
@@ -62,22 +61,18 @@ async def test_what_was_proposed_because_of_something_forgotten_loses_its_words_
             "episode": await sight(at, "Greet whoever comes", episodes=[EPISODE]),
         }
 
-        await forgetting_of(at.app).forget(MAIN_SPACE, Selector(ids=(memory,)), reason="asked", by="ada")
+        await build_erasure(at.app).forget(MAIN_SPACE, Selector(ids=(memory,)), reason="asked", by="ada")
         after = await left(at, seen)
-        await forgetting_of(at.app).forget(
-            MAIN_SPACE, Selector(session=SessionId("s1")), reason="asked", by="ada"
-        )
+        await build_erasure(at.app).forget(MAIN_SPACE, Selector(session=SessionId("s1")), reason="asked", by="ada")
 
         assert after == {
-            "memory": ("", 1, State.REJECTED),
-            "turn": ("", 1, State.REJECTED),
-            "payload": ("Archive what is known of her", 1, State.WAITING),
-            "other turn": ("Show the clock", 1, State.WAITING),
-            "episode": ("Greet whoever comes", 1, State.WAITING),
+            "memory": ("", 1, ProposalState.REJECTED),
+            "turn": ("", 1, ProposalState.REJECTED),
+            "payload": ("Archive what is known of her", 1, ProposalState.WAITING),
+            "other turn": ("Show the clock", 1, ProposalState.WAITING),
+            "episode": ("Greet whoever comes", 1, ProposalState.WAITING),
         }
-        assert await left(at, seen) == after | dict.fromkeys(
-            ("other turn", "episode"), ("", 1, State.REJECTED)
-        )
+        assert await left(at, seen) == after | dict.fromkeys(("other turn", "episode"), ("", 1, ProposalState.REJECTED))
         assert await places_of(at.app.store, "dwells", "trees", "greet") == []
 
 
@@ -98,7 +93,7 @@ async def talk(at: Approving) -> None:
 
 async def sight(
     at: Approving, what: str, *, payload: dict[str, Any] | None = None, **cited: list[UUID]
-) -> Sighted:
+) -> SightingResult:
     evidence = {name: [str(each) for each in ids] for name, ids in cited.items()}
     said = Suggestion(
         category="knowledge",
@@ -114,7 +109,7 @@ async def sight(
     return await at.app.inbox.sight(MAIN_SPACE, said)
 
 
-async def left(at: Approving, seen: dict[str, Sighted]) -> dict[str, tuple[str, int, State]]:
+async def left(at: Approving, seen: dict[str, SightingResult]) -> dict[str, tuple[str, int, ProposalState]]:
     found = {}
     for name, each in seen.items():
         assert each.proposal is not None
@@ -130,17 +125,15 @@ async def test_a_repair_takes_back_what_a_session_brought_to_every_room_and_undo
     async with approving(database_url, tmp_path) as at:
         memory = await at.learn(HOME)
         place = replace(PLACE, session=SessionId("s2"))
-        watching = at.app.outcomes.protocol(
-            Reporter(place=place, name="bot", door="api", origin=Origin.MODEL)
-        )
+        watching = at.app.outcomes.protocol(Reporter(place=place, name="bot", door="api", origin=Origin.MODEL))
         await sight(at, "Show the clock")
         await watching.on_context_used([memory], {str(memory): "contradicted"})
         before = await everything(at)
 
-        done = await forgetting_of(at.app).repair(MAIN_SPACE, Selector(session=SessionId("s2")), by="ada")
+        done = await build_erasure(at.app).repair(MAIN_SPACE, Selector(session=SessionId("s2")), by="ada")
         without = await everything(at)
         assert done.change is not None
-        await undo(at.app.memory.desk, MAIN_SPACE, done.change, by="ada")
+        await undo(at.app.memory.deps, MAIN_SPACE, done.change, by="ada")
 
         assert (done.locked, done.elsewhere) == ((), 2)
         assert [row["seen_count"] for row in without["proposal"]] == [0]
@@ -150,14 +143,12 @@ async def test_a_repair_takes_back_what_a_session_brought_to_every_room_and_undo
 
 
 @pytest.mark.requirement("M-84")
-async def test_a_repair_that_forgets_leaves_no_word_of_what_was_proposed_there(
-    database_url: str, tmp_path: Path
-):
+async def test_a_repair_that_forgets_leaves_no_word_of_what_was_proposed_there(database_url: str, tmp_path: Path):
     async with approving(database_url, tmp_path) as at:
         await sight(at, "Greet whoever comes")
 
-        await forgetting_of(at.app).repair(
-            MAIN_SPACE, Selector(session=SessionId("s2")), by="ada", mode=Mode.FORGET
+        await build_erasure(at.app).repair(
+            MAIN_SPACE, Selector(session=SessionId("s2")), by="ada", mode=RepairMode.FORGET
         )
 
         assert await places_of(at.app.store, "whoever") == []
@@ -171,23 +162,21 @@ async def everything(at: Approving) -> dict[str, list[dict[str, Any]]]:
         "proposal": "id, state, seen_count, days_seen, sightings, first_seen, last_seen",
         "proposal_sighting": "id, counted, uncounted_because, text",
     }
-    return {
-        table: await at.rows(f"select {names} from {table} order by id") for table, names in columns.items()
-    }
+    return {table: await at.rows(f"select {names} from {table} order by id") for table, names in columns.items()}
 
 
 async def read(at: Approving, text: str, *, session: str, origin: Origin) -> tuple[str, ...]:
     """One turn of a conversation: what comes to mind of the world; then what is said there is written."""
     room = at.app.world
-    place = Seat(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId(session))
+    place = WorldScope(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId(session))
     message = text_hash(f"{session} {text}")
-    said = Said(text=text, origin=origin, message=message)
+    said = SourceText(text=text, origin=origin, message=message)
     found = room.recollector.recollect(place, [said])
     assert found is not None
     async with at.app.store.transaction() as transaction:
         is_kept = await room.recollector.learn(transaction, place, said)
     if is_kept:
-        await write_claims(room.desk, MAIN_SPACE, message)
+        await write_claims(room.deps, MAIN_SPACE, message)
     return found.lines
 
 
@@ -219,7 +208,7 @@ async def test_what_planted_pages_taught_the_world_is_as_if_never_said_after_a_r
         await poisoned(at)
         before = await of_the_world(at)
         shown = await read(at, ASKED_OF, session="ask", origin=Origin.PERSON)
-        repairing = forgetting_of(at.app)
+        repairing = build_erasure(at.app)
 
         planned = await repairing.repair(MAIN_SPACE, Selector(origin=Origin.TOOL), by="ada", dry_run=True)
         after_plan = await of_the_world(at)
@@ -227,7 +216,7 @@ async def test_what_planted_pages_taught_the_world_is_as_if_never_said_after_a_r
         without = await read(at, ASKED_OF, session="ask again", origin=Origin.PERSON)
         (winky,) = await at.rows("select confidence, evidence_count from urd where id <> parent_id")
         assert done.change is not None
-        await undo(at.app.memory.desk, MAIN_SPACE, done.change, by="ada")
+        await undo(at.app.memory.deps, MAIN_SPACE, done.change, by="ada")
         await at.app.world.worlds.follow(MAIN_SPACE)
 
         assert [line.split(":")[0] for line in shown] == ["winky", "zanzibo"]
@@ -245,16 +234,14 @@ async def test_a_repair_that_forgets_leaves_no_word_of_what_planted_pages_taught
     async with approving(database_url, tmp_path) as at:
         await poisoned(at)
 
-        done = await forgetting_of(at.app).repair(
-            MAIN_SPACE, Selector(origin=Origin.TOOL), by="ada", mode=Mode.FORGET
+        done = await build_erasure(at.app).repair(
+            MAIN_SPACE, Selector(origin=Origin.TOOL), by="ada", mode=RepairMode.FORGET
         )
 
         assert done.forgotten is not None
         assert done.forgotten.rows["world"] > 0
         assert await places_of(at.app.store, "zanzibo", "quuxling") == []
-        assert [
-            line.split(":")[0] for line in await read(at, ASKED_OF, session="a", origin=Origin.PERSON)
-        ] == ["winky"]
+        assert [line.split(":")[0] for line in await read(at, ASKED_OF, session="a", origin=Origin.PERSON)] == ["winky"]
 
 
 @pytest.mark.requirement("M-84")
@@ -266,9 +253,9 @@ async def test_a_source_is_taken_back_from_the_world_by_the_messages_in_which_it
         await at.learn("The page says that Zanzibo is a quuxling.", source="https://bad.test", turn_id=TOLD)
         for fact, message in (("zanzibo -isa quuxling", str(TOLD)), ("winky -isa elf", str(ASKED))):
             because = cause(agent=DEFAULT_AGENT, session=SessionId("s"), origin=Origin.MODEL, at=at.hands.now)
-            await iknowthat(at.app.world.desk, MAIN_SPACE, [fact], because=because, message=message)
+            await iknowthat(at.app.world.deps, MAIN_SPACE, [fact], because=because, message=message)
 
-        done = await forgetting_of(at.app).repair(MAIN_SPACE, Selector(source="https://bad.test"), by="ada")
+        done = await build_erasure(at.app).repair(MAIN_SPACE, Selector(source="https://bad.test"), by="ada")
 
         (left,) = await read(at, ASKED_OF, session="ask", origin=Origin.PERSON)
         assert (len(done.locked), left.split(":")[0]) == (1, "winky")

@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.jobs.desk import drain_all
+from tests.jobs.deps import drain_all
 from tests.runtime.house import SOON, opened, told
 
 from festinger.errors import BadInput
 from festinger.events.event import Event
-from festinger.events.health import dead_deliveries, lags
-from festinger.observability.trace import on_behalf_of
-from festinger.runtime.app import Start
+from festinger.events.health import dead_deliveries, subscriber_lags
+from festinger.observability.trace import bind_request
+from festinger.runtime.app import StartOptions
 from festinger.runtime.settings import change_setting
 from festinger.store.pool import Transaction
 
@@ -24,7 +24,7 @@ async def test_a_subscriber_hears_of_an_event_from_a_worker_of_the_house(databas
     async def hear(_transaction: Transaction, event: Event) -> None:
         heard.put_nowait(event)
 
-    async with opened(database_url, tmp_path, start=Start(workers=True)) as app:
+    async with opened(database_url, tmp_path, start=StartOptions(workers=True)) as app:
         app.outbox.subscribe("setting_changed", "ear", hear)
         await change_setting(app, "llm.max_parallel", "9", by="me")
 
@@ -46,7 +46,7 @@ async def test_a_delivery_that_can_never_be_made_is_given_up_and_told(database_u
         (event,) = await told(app, "event_dead")
         (dead,) = await dead_deliveries(app.store)
         assert event.payload["subscriber"] == dead.subscriber == "ear"
-        assert await lags(app.store, now=app.tools.clock()) == []
+        assert await subscriber_lags(app.store, now=app.tools.clock()) == []
 
 
 async def test_a_job_that_is_given_up_is_told_in_its_space(database_url: str, tmp_path: Path):
@@ -68,15 +68,11 @@ async def test_what_a_subscriber_does_carries_the_request_that_caused_it(databas
 
         async def tell_on(transaction: Transaction, event: Event) -> None:
             await app.outbox.emit(
-                transaction,
-                "config_refused",
-                space=event.space,
-                subject="x",
-                payload={"source": "s", "error": "e"},
+                transaction, "config_refused", space=event.space, subject="x", payload={"source": "s", "error": "e"}
             )
 
         app.outbox.subscribe("setting_changed", "ear", tell_on)
-        with on_behalf_of("req-9"):
+        with bind_request("req-9"):
             await change_setting(app, "llm.max_parallel", "9", by="me")
         await drain_all(app.jobs)
 

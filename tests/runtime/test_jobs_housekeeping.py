@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.jobs.contract import Case, rows_after
-from tests.jobs.desk import run_sql
+from tests.jobs.deps import run_sql
 from tests.runtime.house import Hands, fixed_tools, opened, told
 
 from festinger.jobs.queue import Jobs
@@ -65,7 +65,7 @@ async def test_an_automatic_backup_is_made_where_it_belongs_and_told(
         sha256 = "ab"
 
     monkeypatch.setattr(runtime_jobs, "automatic_backup", made)
-    monkeypatch.setattr(runtime_jobs, "read", lambda _: Manifest)
+    monkeypatch.setattr(runtime_jobs, "read_manifest", lambda _: Manifest)
     async with opened(database_url, tmp_path) as app:
         await change_setting(app, "store.backup_keep", "3", by="me")
         await app.jobs["backup"].deed(None)

@@ -3,11 +3,11 @@ import asyncio
 from structlog.testing import capture_logs
 
 from festinger.errors import StoreDown
-from festinger.runtime.lifecycle import Background
+from festinger.runtime.lifecycle import BackgroundTasks
 
 
 async def test_work_that_fails_is_logged_and_stops_nothing():
-    background, done = Background(), asyncio.Event()
+    background, done = BackgroundTasks(), asyncio.Event()
 
     async def down() -> None:
         raise StoreDown("Gone.")
@@ -28,7 +28,7 @@ async def test_work_that_fails_is_logged_and_stops_nothing():
 
 
 async def test_nothing_outlives_its_house():
-    background = Background()
+    background = BackgroundTasks()
     background.start(asyncio.Event().wait())
     await asyncio.sleep(0)
     await background.stop()

@@ -5,7 +5,7 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from tests.jobs.desk import drain, rows, run_sql
+from tests.jobs.deps import drain, rows, run_sql
 from tests.memory.episodes.talking import PLAN
 from tests.memory.oblivion import places_of
 from tests.runtime.house import Hands, fixed_tools, opened
@@ -14,19 +14,17 @@ import festinger
 from festinger.client.memory import Memory
 from festinger.errors import BadInput, NotFound
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin, SessionId
-from festinger.memory.episodes.store import append, page
-from festinger.memory.model import Place
+from festinger.memory.episodes.store import append_turn, page_episodes
+from festinger.memory.model import Scope
 from festinger.retrieval.index.turns import index_turns
 from festinger.runtime.app import App
-from festinger.runtime.memory import CLOSE_IDLE, CUT, MOST_SESSIONS, remember_session
-from festinger.store.cache_invalidation import versions
-from festinger.store.repositories.exchanges import StoredExchange, Words, session_messages, write_exchanges
+from festinger.runtime.memory import CLOSE_IDLE, CUT, MOST_SESSIONS, track_session
+from festinger.store.cache_invalidation import load_cache_versions
+from festinger.store.repositories.exchanges import ExchangeMessage, StoredExchange, session_messages, write_exchanges
 
 HASHED = {"embedding__model": "hashed:64"}
-LEARNT = (
-    "update episode set state = 'closed', closed_by = 'idle', closed_at = opened_at, facts_at = opened_at"
-)
-PLACE = Place(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("s1"))
+LEARNT = "update episode set state = 'closed', closed_by = 'idle', closed_at = opened_at, facts_at = opened_at"
+PLACE = Scope(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("s1"))
 
 
 def handle(app: App, session: str = "s1") -> Memory:
@@ -34,9 +32,7 @@ def handle(app: App, session: str = "s1") -> Memory:
 
 
 @pytest.mark.requirement("M-51", "M-52", "M-59")
-async def test_a_program_holds_a_conversation_and_finds_it_summed_up_at_the_end(
-    database_url: str, tmp_path: Path
-):
+async def test_a_program_holds_a_conversation_and_finds_it_summed_up_at_the_end(database_url: str, tmp_path: Path):
     async with opened(database_url, tmp_path) as app:
         memory = handle(app)
         async with memory.episode("talk-1", title="Moving billing") as talk:
@@ -71,13 +67,13 @@ async def test_a_conversation_that_is_used_before_it_begins_says_how(database_ur
 async def test_silence_closes_an_episode_and_jobs_sum_it_up(database_url: str, tmp_path: Path):
     hands = Hands()
     async with opened(database_url, tmp_path, tools=fixed_tools(hands)) as app:
-        place = Place(space=MAIN_SPACE, agent=AgentId("default"), session=handle(app).session or "")  # type: ignore[arg-type]
+        place = Scope(space=MAIN_SPACE, agent=AgentId("default"), session=handle(app).session or "")  # type: ignore[arg-type]
         for role, text in PLAN:
-            await append(app.memory.desk, place, role, text)
+            await append_turn(app.memory.deps, place, role, text)
         hands.forward(timedelta(minutes=31))
         await app.jobs.run_now(CLOSE_IDLE)
         await drain(app.jobs)
-        [episode] = await page(app.memory.desk, MAIN_SPACE)
+        [episode] = await page_episodes(app.memory.deps, MAIN_SPACE)
         waiting = await rows(
             app.store, "select scheduled_at from procrastinate_jobs where task_name = 'sum_up_episode'"
         )
@@ -89,13 +85,13 @@ async def test_silence_closes_an_episode_and_jobs_sum_it_up(database_url: str, t
 @pytest.mark.requirement("M-52")
 async def test_a_process_that_ends_closes_the_episodes_that_it_kept(database_url: str, tmp_path: Path):
     async with opened(database_url, tmp_path) as app:
-        place = Place(space=MAIN_SPACE, agent=AgentId("default"), session="kept")  # type: ignore[arg-type]
-        other = Place(space=MAIN_SPACE, agent=AgentId("default"), session="of another")  # type: ignore[arg-type]
+        place = Scope(space=MAIN_SPACE, agent=AgentId("default"), session="kept")  # type: ignore[arg-type]
+        other = Scope(space=MAIN_SPACE, agent=AgentId("default"), session="of another")  # type: ignore[arg-type]
         for each in (place, other):
-            await append(app.memory.desk, each, *PLAN[0])
-        remember_session(app.memory, MAIN_SPACE, "kept")
+            await append_turn(app.memory.deps, each, *PLAN[0])
+        track_session(app.memory, MAIN_SPACE, "kept")
     async with opened(database_url, tmp_path) as app:
-        found = await page(app.memory.desk, MAIN_SPACE)
+        found = await page_episodes(app.memory.deps, MAIN_SPACE)
 
     assert {each.session_id: each.closed_by for each in found} == {"kept": "shutdown", "of another": None}
 
@@ -103,7 +99,7 @@ async def test_a_process_that_ends_closes_the_episodes_that_it_kept(database_url
 async def test_only_so_many_sessions_are_remembered_for_the_end(database_url: str, tmp_path: Path):
     async with opened(database_url, tmp_path) as app:
         for number in range(MOST_SESSIONS + 5):
-            remember_session(app.memory, MAIN_SPACE, f"s{number}")
+            track_session(app.memory, MAIN_SPACE, f"s{number}")
         kept = list(app.memory.sessions)
         app.memory.sessions.clear()
 
@@ -128,7 +124,7 @@ async def test_a_program_makes_asks_and_corrects_censors(database_url: str, tmp_
         silent = await memory.check("drop table again")
         assert off.change is not None
         back = await memory.undo_censor(off.change)
-        counted = {each.room for each in await versions(app.store)}
+        counted = {each.room for each in await load_cache_versions(app.store)}
 
     assert isinstance(made, festinger.Censor)
     assert (first.blocked, first.guidance, stopped.blocked) == (False, "Ask first.", True)
@@ -155,14 +151,14 @@ async def test_what_is_not_there_is_not_found_through_the_handle(database_url: s
 @pytest.mark.requirement("M-59")
 async def test_words_that_were_kept_long_enough_stand_nowhere_any_more(database_url: str, tmp_path: Path):
     hands = Hands()
-    reply = Words(id=UUID(int=2), role="assistant", origin=Origin.MODEL, text="Quillwort it is.")
+    reply = ExchangeMessage(id=UUID(int=2), role="assistant", origin=Origin.MODEL, text="Quillwort it is.")
     exchange = StoredExchange(
         id=UUID(int=1),
         session=SessionId("s1"),
         agent=DEFAULT_AGENT,
         request="r1",
         at=hands.now,
-        said=(Words(id=UUID(int=3), role="user", origin=Origin.PERSON, text="Plant a quillwort."),),
+        said=(ExchangeMessage(id=UUID(int=3), role="user", origin=Origin.PERSON, text="Plant a quillwort."),),
         reply=reply,
         tool_calls=[{"id": "1", "name": "sow", "arguments": '{"seed": "quillwort"}'}],
         thinking="They want a quillwort.",
@@ -173,17 +169,13 @@ async def test_words_that_were_kept_long_enough_stand_nowhere_any_more(database_
         recollection=None,
     )
     async with opened(
-        database_url,
-        tmp_path,
-        tools=fixed_tools(hands),
-        episodes__keep_raw_days=30,
-        embedding__model="hashed:64",
+        database_url, tmp_path, tools=fixed_tools(hands), episodes__keep_raw_days=30, embedding__model="hashed:64"
     ) as app:
         async with app.store.transaction() as transaction:
             await write_exchanges(transaction, MAIN_SPACE, [exchange])
         for words in exchange.words:
-            await append(app.memory.desk, PLACE, words.role, words.text, at=hands.now)
-        await index_turns(app.recall.desk, MAIN_SPACE)
+            await append_turn(app.memory.deps, PLACE, words.role, words.text, at=hands.now)
+        await index_turns(app.recall.deps, MAIN_SPACE)
         await run_sql(app.store, LEARNT)
         await app.jobs.run_now(CUT)
         await drain(app.jobs)
@@ -195,11 +187,6 @@ async def test_words_that_were_kept_long_enough_stand_nowhere_any_more(database_
         after = await places_of(app.store, "quillwort")
         kept = await session_messages(app.store, MAIN_SPACE, SessionId("s1"))
 
-    assert {place.split(".")[1] for place in before} >= {
-        "exchange",
-        "exchange_message",
-        "turn_index",
-        "episode_turn",
-    }
+    assert {place.split(".")[1] for place in before} >= {"exchange", "exchange_message", "turn_index", "episode_turn"}
     assert after == []
     assert [message.id for message in kept] == [UUID(int=3), UUID(int=2)]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.jobs.desk import drain, rows
+from tests.jobs.deps import drain, rows
 from tests.runtime.house import given
 
 import festinger
@@ -57,8 +57,7 @@ async def test_a_batch_finds_its_own_twins_and_survives_a_bad_item(database_url:
     seen: list[tuple[int, int]] = []
     async with festinger.open(given(tmp_path, model="hashed:64"), database=database_url) as memory:
         done = await memory.learn_many(
-            [*items, items[0], "", *items],
-            progress=lambda count, total, _counts: seen.append((count, total)),
+            [*items, items[0], "", *items], progress=lambda count, total, _counts: seen.append((count, total))
         )
 
         actions = [each.action for each in done]

@@ -7,18 +7,18 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.jobs.desk import drain
+from tests.jobs.deps import drain
 from tests.runtime.effects.approving import PLACE, Approving, approving
 from tests.runtime.test_retrieval_outcomes import handle
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, cause
-from festinger.memory.censors.check import check
-from festinger.memory.censors.edit import Rule, add
-from festinger.proposals.model import Proposal, Type, proposal_of
+from festinger.memory.censors.check import run_censors
+from festinger.memory.censors.edit import CensorRequest, add_censor
+from festinger.proposals.model import Proposal, ProposalType, proposal_of
 from festinger.runtime.proposals import UNKNOWN_NAMES
 from festinger.store.repositories.exchanges import StoredExchange, write_exchanges
-from festinger.world.model import Source, Statement
-from festinger.world.state import state
+from festinger.world.model import EdgeSource, WorldStatement
+from festinger.world.state import apply_statement
 
 
 @pytest.fixture
@@ -30,9 +30,7 @@ async def at(database_url: str, tmp_path: Path) -> AsyncIterator[Approving]:
 async def proposed(at: Approving, detector: str) -> list[Proposal]:
     """What a detector has proposed, once everything was told."""
     await drain(at.app.jobs)
-    found = await at.rows(
-        "select * from proposal where producer = %(by)s order by id", by=f"detector:{detector}"
-    )
+    found = await at.rows("select * from proposal where producer = %(by)s order by id", by=f"detector:{detector}")
     return [proposal_of(row) for row in found]
 
 
@@ -81,7 +79,7 @@ async def test_a_loop_that_came_far_is_proposed_once_for_its_tool_however_often_
     (found,) = await proposed(at, "loop")
 
     assert (found.what, found.scope) == ("Break the same_call repeat of web_search", "web_search")
-    assert (found.seen_count, found.category, found.type) == (1, "reliability", Type.ADVICE)
+    assert (found.seen_count, found.category, found.type) == (1, "reliability", ProposalType.ADVICE)
     (row,) = await at.rows("select origin, times, evidence from proposal_sighting where counted")
     assert (row["origin"], row["times"]) == ("job", 5)
     assert row["evidence"]["events"]
@@ -98,16 +96,16 @@ async def test_a_loop_of_talk_alone_is_one_of_the_chat(at: Approving):
 @pytest.mark.requirement("H-77", "M-70")
 async def test_a_warning_that_struck_five_times_is_proposed_to_stop_things(at: Approving):
     watch = at.app.memory.watch
-    made = await add(watch, PLACE, Rule(rule="secret-[0-9]+"))
+    made = await add_censor(watch, PLACE, CensorRequest(rule="secret-[0-9]+"))
     for number in range(4):
-        await check(watch, replace(PLACE, session=SessionId(f"s{number}")), "secret-1")
+        await run_censors(watch, replace(PLACE, session=SessionId(f"s{number}")), "secret-1")
     assert await proposed(at, "censor_hits") == []
 
     for _ in range(20):
-        await check(watch, replace(PLACE, session=SessionId("s5")), "secret-1")
+        await run_censors(watch, replace(PLACE, session=SessionId("s5")), "secret-1")
     (found,) = await proposed(at, "censor_hits")
 
-    assert (found.category, found.scope, found.type) == ("safety", "censor", Type.CENSOR_ESCALATION)
+    assert (found.category, found.scope, found.type) == ("safety", "censor", ProposalType.CENSOR_ESCALATION)
     assert found.payload == {"censor_id": str(made.id), "from": "warn", "to": "block"}
     assert found.seen_count == 1
 
@@ -116,17 +114,15 @@ async def test_three_conflicts_about_one_dimension_are_proposed_to_be_parted(at:
     await at.app.world.need(MAIN_SPACE)
     for number, parent in enumerate(("repo", "container", "website", "wiki")):
         assert await proposed(at, "conflict_churn") == []
-        because = cause(
-            agent=DEFAULT_AGENT, session=SessionId(f"s{number}"), origin=Origin.PERSON, at=at.hands.now
-        )
-        said: dict[str, Any] = {"is_isa": True, "confidence": 0.9, "source": Source.INFERRED}
-        statement = Statement(concept="gnommoweb", parent=parent, dimension="type", cause=because, **said)
-        await state(at.app.world.desk, MAIN_SPACE, statement)
+        because = cause(agent=DEFAULT_AGENT, session=SessionId(f"s{number}"), origin=Origin.PERSON, at=at.hands.now)
+        said: dict[str, Any] = {"is_isa": True, "confidence": 0.9, "source": EdgeSource.INFERRED}
+        statement = WorldStatement(concept="gnommoweb", parent=parent, dimension="type", cause=because, **said)
+        await apply_statement(at.app.world.deps, MAIN_SPACE, statement)
 
     (found,) = await proposed(at, "conflict_churn")
 
     assert found.what == "Part the dimension type of gnommoweb"
-    assert (found.scope, found.type) == ("world", Type.DIMENSION_DECOMPOSITION)
+    assert (found.scope, found.type) == ("world", ProposalType.DIMENSION_DECOMPOSITION)
     (row,) = await at.rows("select evidence from proposal_sighting")
     assert len(row["evidence"]["conflicts"]) == 3
     assert found.payload["conflict_id"] in row["evidence"]["conflicts"]
@@ -141,7 +137,7 @@ async def test_a_memory_that_misled_from_two_causes_is_proposed_to_be_put_away(a
     await handle(at.app, "s2").observe({memory: "contradicted"})
     (found,) = await proposed(at, "misleading")
 
-    assert (found.scope, found.type) == ("memory", Type.MEMORY_CHANGE)
+    assert (found.scope, found.type) == ("memory", ProposalType.MEMORY_CHANGE)
     assert found.payload == {"op": "archive", "ids": [memory]}
 
 

@@ -12,9 +12,9 @@ from festinger.errors import BadSetting
 from festinger.ids import MAIN_SPACE
 from festinger.judge.cascade import Cascade
 from festinger.memory.learn.decision import Action
-from festinger.runtime.app import Start
+from festinger.runtime.app import StartOptions
 
-PROVIDERS = Start(providers=True)
+PROVIDERS = StartOptions(providers=True)
 
 
 async def judge_of(judges: Cascade) -> str:
@@ -48,7 +48,5 @@ async def test_a_model_that_cannot_be_had_is_gone_without_and_told(database_url:
 
 async def test_a_choice_that_names_no_model_is_refused(database_url: str, tmp_path: Path):
     with pytest.raises(BadSetting, match="judges"):
-        async with opened(
-            database_url, tmp_path, start=PROVIDERS, judge__model="tiny", embedding__model="none:"
-        ):
+        async with opened(database_url, tmp_path, start=PROVIDERS, judge__model="tiny", embedding__model="none:"):
             pass

@@ -4,32 +4,32 @@ from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
-from tests.jobs.desk import drain
+from tests.jobs.deps import drain
 from tests.runtime.house import opened, told
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId
 from festinger.jobs.dead_letters import list_jobs
 from festinger.memory.learn.pipeline import learn
-from festinger.memory.learn.statement import Given
-from festinger.memory.model import Place
+from festinger.memory.learn.statement import LearnRequest
+from festinger.memory.model import Scope
 from festinger.memory.reembed import REEMBED
-from festinger.runtime.app import App, Start
-from festinger.runtime.providers import notice_other_model
-from festinger.services.status import status
+from festinger.runtime.app import App, StartOptions
+from festinger.runtime.providers import check_embedder_change
+from festinger.services.status import build_status
 
-HERE = Place(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT), session=SessionId("s1"))
+HERE = Scope(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT), session=SessionId("s1"))
 OLD, NEW = "hashed:64", "hashed:32"
 TEXTS = ("The mill grinds on Tuesdays", "Carla repairs old radios", "Basalt is a volcanic rock")
 
 
 async def learn_all(url: str, folder: Path, *, embedder: str = OLD) -> None:
-    async with opened(url, folder, start=Start(providers=True), embedding__model=embedder) as app:
+    async with opened(url, folder, start=StartOptions(providers=True), embedding__model=embedder) as app:
         for text in TEXTS:
-            await learn(app.memory.desk, HERE, Given(text=text))
+            await learn(app.memory.deps, HERE, LearnRequest(text=text))
 
 
 async def shown(app: App) -> str:
-    return str((await status(app, space=MAIN_SPACE))["memory"]["vectors"])
+    return str((await build_status(app, space=MAIN_SPACE))["memory"]["vectors"])
 
 
 @pytest.mark.requirement("M-100", "X-78")
@@ -37,7 +37,7 @@ async def test_a_start_counts_warns_tells_and_asks_for_the_job(database_url: str
     await learn_all(database_url, tmp_path)
 
     with capture_logs() as logs:
-        start = Start(providers=True, workers=True)
+        start = StartOptions(providers=True, workers=True)
         async with opened(database_url, tmp_path, start=start, embedding__model=NEW) as app:
             [event] = await told(app, "embedder_changed")
             asked = [job.name for job in await list_jobs(app.store) if job.name == REEMBED]
@@ -52,13 +52,13 @@ async def test_a_start_counts_warns_tells_and_asks_for_the_job(database_url: str
 async def test_status_shows_how_far_it_is_until_it_is_done(database_url: str, tmp_path: Path):
     await learn_all(database_url, tmp_path)
 
-    async with opened(database_url, tmp_path, start=Start(providers=True), embedding__model=NEW) as app:
-        await learn(app.memory.desk, HERE, Given(text="The ferry leaves before noon"))
+    async with opened(database_url, tmp_path, start=StartOptions(providers=True), embedding__model=NEW) as app:
+        await learn(app.memory.deps, HERE, LearnRequest(text="The ferry leaves before noon"))
         before = await shown(app)
-        await notice_other_model(app)
+        await check_embedder_change(app)
         await drain(app.jobs)
         after, [finished] = await shown(app), await told(app, "reembedding_finished")
-        await notice_other_model(app)
+        await check_embedder_change(app)
         changes = await told(app, "embedder_changed")
 
     assert before == "re-embedded 1 of 4"
@@ -79,8 +79,8 @@ async def test_status_knows_it_without_opening_the_embedder(database_url: str, t
 async def test_a_start_with_the_same_embedder_tells_nothing(database_url: str, tmp_path: Path):
     await learn_all(database_url, tmp_path)
 
-    async with opened(database_url, tmp_path, start=Start(providers=True), embedding__model=OLD) as app:
-        await notice_other_model(app)
+    async with opened(database_url, tmp_path, start=StartOptions(providers=True), embedding__model=OLD) as app:
+        await check_embedder_change(app)
 
         assert await told(app, "embedder_changed") == []
         assert [job for job in await list_jobs(app.store) if job.name == REEMBED] == []

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.jobs.desk import drain, rows
+from tests.jobs.deps import drain, rows
 from tests.memory.remembering import says
 from tests.runtime.house import Hands, fixed_tools, given, opened
 
@@ -13,9 +13,9 @@ import festinger
 from festinger.client.memory import Memory
 from festinger.errors import NotFound, StoreDown
 from festinger.ids import MAIN_SPACE, AgentId, SessionId
-from festinger.jobs.queue import tick
-from festinger.judge.model import Opinion
-from festinger.memory.late_judgements import pair_between
+from festinger.jobs.queue import defer_due_jobs
+from festinger.judge.model import PairJudgement
+from festinger.memory.late_judgements import build_memory_pair
 from festinger.memory.learn.decision import Action
 from festinger.observability.metrics import OUTCOMES_SKIPPED
 from festinger.runtime.app import App
@@ -37,9 +37,7 @@ async def learnt(memory: Memory, text: str) -> str:
 
 
 @pytest.mark.requirement("O-02")
-async def test_reading_a_memory_by_its_id_stages_one_read_that_an_outcome_confirms(
-    database_url: str, tmp_path: Path
-):
+async def test_reading_a_memory_by_its_id_stages_one_read_that_an_outcome_confirms(database_url: str, tmp_path: Path):
     async with festinger.open(given(tmp_path, model="hashed:64"), database=database_url) as memory:
         one = await learnt(memory, HARBOUR)
         before = (await memory.get(one)).access_count
@@ -62,7 +60,7 @@ async def test_a_read_that_cannot_be_noted_fails_nobody(
     async def refuse(*_given: Any, **_more: Any) -> int:
         raise StoreDown("nothing can be noted now")
 
-    monkeypatch.setattr("festinger.runtime.retrieval.stage", refuse)
+    monkeypatch.setattr("festinger.runtime.retrieval.stage_reads", refuse)
     skipped = OUTCOMES_SKIPPED.labels("unwritten")
     async with opened(database_url, tmp_path) as app:
         one, before = await learnt(handle(app), HARBOUR), skipped._value.get()
@@ -77,25 +75,20 @@ async def test_a_read_that_cannot_be_noted_fails_nobody(
 async def test_what_a_recall_gives_out_is_read_and_surfaced_with_its_place_and_its_recall(
     database_url: str, tmp_path: Path
 ):
-    async with festinger.open(
-        given(tmp_path, model="hashed:64"), database=database_url, session="s1"
-    ) as memory:
+    async with festinger.open(given(tmp_path, model="hashed:64"), database=database_url, session="s1") as memory:
         first, second = await learnt(memory, HARBOUR), await learnt(memory, FREIGHT)
         came = await memory.recall("harbour office of Lisgate, Quillon Freight copper wire")
         seen = await memory.observe({first: "acted"}, recall=came.id)
         shown = await rows(
             memory._app.store,
-            "select memory_id::text, recall_id, position, reason, session_id, outcome from surfacing"
-            " order by position",
+            "select memory_id::text, recall_id, position, reason, session_id, outcome from surfacing order by position",
         )
         left = await rows(memory._app.store, "select count(*) as n from staged_read")
 
     order = [str(item.id) for item in came.items]
     assert set(order) == {first, second}
     assert [row["memory_id"] for row in shown] == order
-    assert {(row["recall_id"], row["reason"], row["session_id"]) for row in shown} == {
-        (came.id, "recall", "s1")
-    }
+    assert {(row["recall_id"], row["reason"], row["session_id"]) for row in shown} == {(came.id, "recall", "s1")}
     assert {row["memory_id"]: row["outcome"] for row in shown} == {first: "acted", second: "deferred"}
     assert (seen.effects[first].access, seen.effects[second].access) == (1, 0)
     assert left == [{"n": 0}]
@@ -117,13 +110,13 @@ async def test_each_minute_what_nobody_told_of_in_time_expires(database_url: str
         await memory.observation.on_read(one)
         await memory.observation.on_surfaced([one], "recall")
         await memory.observation.record_prediction(one, {"opens": "0730"})
-        await tick(app.jobs)
+        await defer_due_jobs(app.jobs)
         hands.forward(timedelta(minutes=59))
-        await tick(app.jobs)
+        await defer_due_jobs(app.jobs)
         await drain(app.jobs)
         early = await rows(app.store, "select outcome from surfacing")
         hands.forward(timedelta(minutes=1))
-        await tick(app.jobs)
+        await defer_due_jobs(app.jobs)
         await drain(app.jobs)
         late = await rows(app.store, "select outcome, how from surfacing")
         reads = await rows(app.store, "select 1 from staged_read")
@@ -139,22 +132,13 @@ async def test_each_minute_what_nobody_told_of_in_time_expires(database_url: str
 
 
 @pytest.mark.requirement("O-48")
-async def test_a_correction_goes_to_the_judges_as_a_pair_and_the_memory_decides(
-    database_url: str, tmp_path: Path
-):
-    async with festinger.open(
-        given(tmp_path, model="hashed:64"), database=database_url, session="s1"
-    ) as memory:
+async def test_a_correction_goes_to_the_judges_as_a_pair_and_the_memory_decides(database_url: str, tmp_path: Path):
+    async with festinger.open(given(tmp_path, model="hashed:64"), database=database_url, session="s1") as memory:
         stale = await learnt(memory, TEAL)
         came = await memory.recall("Which colour does Rana like?")
-        first = await memory.observe_reply(
-            came.id, "Paint it teal, Rana's favourite.", request="Which paint?"
-        )
+        first = await memory.observe_reply(came.id, "Paint it teal, Rana's favourite.", request="Which paint?")
         second = await memory.observe_reply(
-            came.id,
-            "Paint it teal, Rana's favourite.",
-            request="Which paint?",
-            next_message="No, it is crimson.",
+            came.id, "Paint it teal, Rana's favourite.", request="Which paint?", next_message="No, it is crimson."
         )
         before = await memory.get(stale)
         await drain(memory._app.jobs)
@@ -172,15 +156,11 @@ async def test_a_correction_goes_to_the_judges_as_a_pair_and_the_memory_decides(
 
 @pytest.mark.requirement("O-48")
 async def test_a_bare_no_teaches_nothing_and_supersedes_nothing(database_url: str, tmp_path: Path):
-    async with festinger.open(
-        given(tmp_path, model="hashed:64"), database=database_url, session="s1"
-    ) as memory:
+    async with festinger.open(given(tmp_path, model="hashed:64"), database=database_url, session="s1") as memory:
         one = await learnt(memory, HARBOUR)
         came = await memory.recall("When does the harbour office of Lisgate open?")
         seen = await memory.observe_reply(
-            came.id,
-            "It opens at 0730.",
-            next_message="No, that is wrong about the harbour office of Lisgate?",
+            came.id, "It opens at 0730.", next_message="No, that is wrong about the harbour office of Lisgate?"
         )
         await drain(memory._app.jobs)
         found = await memory.get(one)
@@ -191,15 +171,11 @@ async def test_a_bare_no_teaches_nothing_and_supersedes_nothing(database_url: st
 
 
 async def test_learning_again_what_was_taken_to_the_judges_adds_nothing(database_url: str, tmp_path: Path):
-    async with festinger.open(
-        given(tmp_path, model="hashed:64"), database=database_url, session="s1"
-    ) as memory:
+    async with festinger.open(given(tmp_path, model="hashed:64"), database=database_url, session="s1") as memory:
         stale = await learnt(memory, TEAL)
         came = await memory.recall("Which colour does Rana like?")
         for _ in range(2):
-            await memory.observe_reply(
-                came.id, "Rana's favourite colour is teal.", next_message=f"Actually, {CRIMSON}"
-            )
+            await memory.observe_reply(came.id, "Rana's favourite colour is teal.", next_message=f"Actually, {CRIMSON}")
             await drain(memory._app.jobs)
         again = await memory.learn(CRIMSON)
 
@@ -216,7 +192,7 @@ async def test_status_tells_of_outcomes_and_of_how_much_a_model_was_asked(databa
         first, second = await learnt(memory, HARBOUR), await learnt(memory, FREIGHT)
         await learnt(memory, TEAL)
         asked = [
-            Opinion(pair=pair_between(await memory.get(first), await memory.get(second)), judgement=word)
+            PairJudgement(pair=build_memory_pair(await memory.get(first), await memory.get(second)), judgement=word)
             for word in (says("unrelated"), says("unsure"))
         ]
         async with app.store.transaction() as transaction:
@@ -226,12 +202,7 @@ async def test_status_tells_of_outcomes_and_of_how_much_a_model_was_asked(databa
         after = await memory.status()
 
     assert before["judge"]["24 h"]["share"] is None
-    assert after["judge"]["24 h"] == {
-        "learns": 3,
-        "learns that asked a model": 1,
-        "share": 0.3333,
-        "calls": 2,
-    }
+    assert after["judge"]["24 h"] == {"learns": 3, "learns that asked a model": 1, "share": 0.3333, "calls": 2}
     assert after["judge"]["7 d"]["share"] == 0.3333
     assert (before["outcomes"]["24 h"]["rate"], after["outcomes"]["24 h"]["rate"]) == (None, 1.0)
     assert (after["outcomes"]["all time"]["acted"], after["outcomes"]["pending"]) == (1, 0)

@@ -5,31 +5,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.jobs.desk import drain, rows
+from tests.jobs.deps import drain, rows
 from tests.runtime.house import Hands, fixed_tools, opened
 from tests.runtime.test_retrieval_outcomes import handle, learnt
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin, SessionId
-from festinger.jobs.queue import tick
-from festinger.memory.episodes.store import append
+from festinger.jobs.queue import defer_due_jobs
+from festinger.memory.episodes.store import append_turn
 from festinger.memory.learn.pipeline import learn
-from festinger.memory.learn.statement import Given
-from festinger.memory.model import Kind, Place
+from festinger.memory.learn.statement import LearnRequest
+from festinger.memory.model import Kind, Scope
 from festinger.observability.metrics import DORMANT
 from festinger.retrieval.index.turns import index_turns
-from festinger.runtime.app import Start
+from festinger.runtime.app import StartOptions
 
 LIFT = "The lift of the harbour office needs a key after nine."
 
 
 @pytest.mark.requirement("R-39")
 @pytest.mark.requirement("R-74")
-async def test_a_report_teaches_the_question_and_forgetting_takes_all_of_it_away(
-    database_url: str, tmp_path: Path
-):
+async def test_a_report_teaches_the_question_and_forgetting_takes_all_of_it_away(database_url: str, tmp_path: Path):
     flags: dict[str, Any] = {"embedding__model": "hashed:64"}
     tools = fixed_tools(Hands())
-    async with opened(database_url, tmp_path, start=Start(providers=True), tools=tools, **flags) as app:
+    async with opened(database_url, tmp_path, start=StartOptions(providers=True), tools=tools, **flags) as app:
         memory = handle(app)
         lift = await learnt(memory, LIFT)
         found = await memory.recall("when does the lift need a key?")
@@ -54,9 +52,9 @@ async def test_a_report_teaches_the_question_and_forgetting_takes_all_of_it_away
 async def test_a_scrape_tells_how_much_sleeps(database_url: str, tmp_path: Path):
     hands = Hands()
     async with opened(database_url, tmp_path, tools=fixed_tools(hands)) as app:
-        place = Place(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT))
-        musing = Given(text="We mused about lanterns.", kind=Kind.EPISODIC, origin=Origin.MODEL)
-        await learn(app.memory.desk, place, musing)
+        place = Scope(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT))
+        musing = LearnRequest(text="We mused about lanterns.", kind=Kind.EPISODIC, origin=Origin.MODEL)
+        await learn(app.memory.deps, place, musing)
         await app.measure()
         awake = DORMANT._value.get()
         hands.forward(timedelta(days=400))
@@ -68,12 +66,12 @@ async def test_a_scrape_tells_how_much_sleeps(database_url: str, tmp_path: Path)
 async def test_what_is_said_is_searchable_by_the_next_minute(database_url: str, tmp_path: Path):
     hands = Hands()
     async with opened(database_url, tmp_path, tools=fixed_tools(hands)) as app:
-        await tick(app.jobs)
+        await defer_due_jobs(app.jobs)
         await drain(app.jobs)
-        place = Place(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT), session=SessionId("talk"))
-        await append(app.memory.desk, place, "user", "The ferry sails on Sunday.")
+        place = Scope(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT), session=SessionId("talk"))
+        await append_turn(app.memory.deps, place, "user", "The ferry sails on Sunday.")
         hands.forward(timedelta(seconds=60))
-        await tick(app.jobs)
+        await defer_due_jobs(app.jobs)
         await drain(app.jobs)
         found = await handle(app, "later").recall("ferry")
 
@@ -83,16 +81,14 @@ async def test_what_is_said_is_searchable_by_the_next_minute(database_url: str, 
 @pytest.mark.requirement("R-05")
 async def test_nothing_that_stood_only_in_our_own_block_ever_comes_to_mind(database_url: str, tmp_path: Path):
     async with opened(database_url, tmp_path) as app:
-        ours = (
-            f"<recollection>\n{app.settings.now.proxy.label}\n- The vault opens with 4711.\n</recollection>"
-        )
-        place = Place(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT), session=SessionId("talk"))
+        ours = f"<recollection>\n{app.settings.now.proxy.label}\n- The vault opens with 4711.\n</recollection>"
+        place = Scope(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT), session=SessionId("talk"))
         for role in ("user", "assistant"):
-            await append(app.memory.desk, place, role, f"{ours}\n\nThe ferry sails on Sunday, {role}.")
-            await append(app.memory.desk, place, role, ours)
-        await learn(app.memory.desk, place, Given(text=f"{ours}\n\nThe ferry is blue.", origin=Origin.MODEL))
-        nothing = await learn(app.memory.desk, place, Given(text=ours, origin=Origin.MODEL))
-        await index_turns(app.recall.desk, MAIN_SPACE)
+            await append_turn(app.memory.deps, place, role, f"{ours}\n\nThe ferry sails on Sunday, {role}.")
+            await append_turn(app.memory.deps, place, role, ours)
+        await learn(app.memory.deps, place, LearnRequest(text=f"{ours}\n\nThe ferry is blue.", origin=Origin.MODEL))
+        nothing = await learn(app.memory.deps, place, LearnRequest(text=ours, origin=Origin.MODEL))
+        await index_turns(app.recall.deps, MAIN_SPACE)
         ferry = await handle(app, "later").recall("ferry", limit=50)
         vault = await handle(app, "later").recall("vault 4711", limit=50)
 

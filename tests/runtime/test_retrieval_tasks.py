@@ -8,23 +8,19 @@ from tests.runtime.effects.approving import ADA, approving
 from tests.runtime.test_retrieval_outcomes import handle
 
 from festinger.ids import MAIN_SPACE
-from festinger.proposals.model import Type
+from festinger.proposals.model import ProposalType
 from festinger.runtime.settings import change_setting
 
 CUE = "What about the failed query?"
 
 
 @pytest.mark.requirement("H-58")
-async def test_an_agent_reads_open_tasks_as_insights_only_where_a_person_allows_it(
-    database_url: str, tmp_path: Path
-):
+async def test_an_agent_reads_open_tasks_as_insights_only_where_a_person_allows_it(database_url: str, tmp_path: Path):
     async with approving(database_url, tmp_path) as at:
         memory = handle(at.app)
-        await at.decide(await at.propose(Type.ADVICE, {}, what="Retry the failed query"))
-        await at.decide(await at.propose(Type.ADVICE, {}, what="Show a progress bar"))
-        (task,) = [
-            each for each in await at.app.deciding.tasks(MAIN_SPACE) if each.title == "Retry the failed query"
-        ]
+        await at.decide(await at.propose(ProposalType.ADVICE, {}, what="Retry the failed query"))
+        await at.decide(await at.propose(ProposalType.ADVICE, {}, what="Show a progress bar"))
+        (task,) = [each for each in await at.app.deciding.tasks(MAIN_SPACE) if each.title == "Retry the failed query"]
 
         unseen = await memory.recall(CUE)
         await change_setting(at.app, "proposals.tasks_visible_to_agent", "true", by="ada")

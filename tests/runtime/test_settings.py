@@ -10,18 +10,16 @@ from tests.runtime.house import SOON, Hands, fixed_tools, opened, told
 from festinger.errors import NotFound, SettingPinned
 from festinger.ids import SpaceId
 from festinger.runtime.app import App
-from festinger.runtime.settings import change_setting, reset_setting, tell_of_file_edits
-from festinger.services.spaces import open_space
-from festinger.settings.live import Changed
+from festinger.runtime.settings import change_setting, record_file_edits, reset_setting
+from festinger.services.spaces import add_space
+from festinger.settings.live import SettingChange
 from festinger.store.repositories.spaces import config_rows
 
 
 @pytest.mark.requirement("X-12", "X-14", "W-62")
-async def test_a_row_that_one_process_writes_is_in_force_in_another_within_a_second(
-    database_url: str, tmp_path: Path
-):
+async def test_a_row_that_one_process_writes_is_in_force_in_another_within_a_second(database_url: str, tmp_path: Path):
     async with opened(database_url, tmp_path) as one, opened(database_url, tmp_path) as other:
-        heard: asyncio.Queue[Changed] = asyncio.Queue()
+        heard: asyncio.Queue[SettingChange] = asyncio.Queue()
         other.settings.on_change(lambda changes: heard.put_nowait(changes[0]))
         await change_setting(one, "llm.max_parallel", "5", by="test")
         await asyncio.wait_for(heard.get(), SOON)  # it listens from now on
@@ -72,9 +70,7 @@ async def test_without_its_event_a_row_is_not_written(
         assert app.settings.now.llm.max_parallel == 4
 
 
-async def test_a_value_that_is_taken_back_is_told_and_one_that_was_never_set_is_not(
-    database_url: str, tmp_path: Path
-):
+async def test_a_value_that_is_taken_back_is_told_and_one_that_was_never_set_is_not(database_url: str, tmp_path: Path):
     async with opened(database_url, tmp_path) as app:
         await reset_setting(app, "llm.max_parallel", by="me")
         await change_setting(app, "llm.max_parallel", "9", by="me")
@@ -95,7 +91,7 @@ async def test_a_pinned_key_is_refused_before_anything_is_written(database_url: 
 
 async def test_a_row_for_a_space_goes_by_its_id_and_needs_the_space(database_url: str, tmp_path: Path):
     async with opened(database_url, tmp_path) as app:
-        await open_space(app, "team")
+        await add_space(app, "team")
         await app.directory.reload()
         await change_setting(app, "llm.judge", "ollama:x", by="me", space=SpaceId("team"))
 
@@ -105,9 +101,7 @@ async def test_a_row_for_a_space_goes_by_its_id_and_needs_the_space(database_url
 
 
 @pytest.mark.requirement("X-14")
-async def test_an_edit_of_the_file_is_told_once_although_two_processes_read_it(
-    database_url: str, tmp_path: Path
-):
+async def test_an_edit_of_the_file_is_told_once_although_two_processes_read_it(database_url: str, tmp_path: Path):
     file, hands = tmp_path / "festinger.yaml", Hands()
     file.write_text("llm:\n  max_parallel: 5\n")
     async with (
@@ -115,7 +109,7 @@ async def test_an_edit_of_the_file_is_told_once_although_two_processes_read_it(
         opened(database_url, tmp_path, tools=fixed_tools(hands, seed=2)) as other,
     ):
         for app in (one, other):
-            tell_of_file_edits(app)
+            record_file_edits(app)
         await edit(file, "llm:\n  max_parallel: 6\n  timeout_s: 9\n", one, other)
         first = {event.payload["key"]: event.payload for event in await told(one, "setting_changed")}
         count = len(await told(one, "setting_changed"))
@@ -139,7 +133,7 @@ async def test_a_refused_edit_is_told_once(database_url: str, tmp_path: Path):
     file.write_text("llm:\n  max_parallel: 5\n")
     async with opened(database_url, tmp_path) as one, opened(database_url, tmp_path) as other:
         for app in (one, other):
-            tell_of_file_edits(app)
+            record_file_edits(app)
         await edit(file, "llm:\n  max_parallel: many\n" + "#" * 300, one, other)
 
         (event,) = await told(one, "config_refused")

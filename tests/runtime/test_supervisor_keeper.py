@@ -14,7 +14,7 @@ from tests.runtime.house import SOON, opened, settings_of
 from festinger.errors import BadSetting, FestingerError, SchemaTooNew, StoreDown
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.runtime.app import App
-from festinger.runtime.supervisor import LONGEST_PAUSE, Keeper, pauses
+from festinger.runtime.supervisor import LONGEST_PAUSE, Supervisor, retry_delays
 from festinger.store.repositories.spaces import ConfigRow, put_config
 
 APP = cast(App, type("AnApp", (), {"door": "test"})())
@@ -46,7 +46,7 @@ def opening(*failures: BaseException, closed: list[str] | None = None) -> Callab
     return open_it
 
 
-async def until_open(keeper: Keeper) -> None:
+async def until_open(keeper: Supervisor) -> None:
     async with asyncio.timeout(SOON):
         while not keeper.is_open():  # noqa: ASYNC110 - the keeper tells nobody when it is open
             await asyncio.sleep(0)
@@ -56,7 +56,7 @@ async def until_open(keeper: Keeper) -> None:
 async def test_a_store_that_comes_late_is_waited_for_with_growing_pauses(tmp_path: Path):
     wait, closed = Pauses(), list[str]()
     failures = [StoreDown(), StoreDown(), SchemaTooNew()]
-    keeper = Keeper(settings_of(None, tmp_path), opening(*failures, closed=closed), pause=wait)
+    keeper = Supervisor(settings_of(None, tmp_path), opening(*failures, closed=closed), pause=wait)
     keeping = asyncio.create_task(keeper.keep())
     await until_open(keeper)
 
@@ -70,7 +70,7 @@ async def test_a_store_that_comes_late_is_waited_for_with_growing_pauses(tmp_pat
 
 
 def test_pauses_grow_up_to_half_a_minute():
-    first = list(islice(pauses(), 12))
+    first = list(islice(retry_delays(), 12))
 
     assert first == sorted(first)
     assert first[-1] == LONGEST_PAUSE == 30.0
@@ -89,12 +89,12 @@ async def test_whatever_is_in_the_way_is_told_and_does_not_end_the_keeper(
     failure: Exception, words: str, tmp_path: Path
 ):
     told: list[FestingerError | None] = []
-    keeper: Keeper
+    keeper: Supervisor
 
     async def look(_seconds: float) -> None:
         told.append(keeper.problem)
 
-    keeper = Keeper(settings_of(None, tmp_path), opening(failure), pause=look)
+    keeper = Supervisor(settings_of(None, tmp_path), opening(failure), pause=look)
     with capture_logs() as lines:
         keeping = asyncio.create_task(keeper.keep())
         await until_open(keeper)
@@ -113,7 +113,7 @@ async def test_a_stop_does_not_wait_for_the_next_try(tmp_path: Path):
         keeper.stop()
         await asyncio.Event().wait()
 
-    keeper = Keeper(settings_of(None, tmp_path), opening(StoreDown()), pause=for_ever)
+    keeper = Supervisor(settings_of(None, tmp_path), opening(StoreDown()), pause=for_ever)
 
     await asyncio.wait_for(keeper.keep(), SOON)
     assert not keeper.is_open()
@@ -125,7 +125,7 @@ async def test_a_fault_at_closing_ends_the_keeper_and_is_kept(tmp_path: Path):
         yield APP
         raise StoreDown
 
-    keeper = Keeper(settings_of(None, tmp_path), breaks_at_the_end)
+    keeper = Supervisor(settings_of(None, tmp_path), breaks_at_the_end)
     keeping = asyncio.create_task(keeper.keep())
     await until_open(keeper)
     keeper.stop()
@@ -135,7 +135,7 @@ async def test_a_fault_at_closing_ends_the_keeper_and_is_kept(tmp_path: Path):
 
 
 async def test_without_a_store_nobody_is_known_and_only_main_is_there(tmp_path: Path):
-    keeper = Keeper(settings_of(None, tmp_path), opening())
+    keeper = Supervisor(settings_of(None, tmp_path), opening())
 
     with pytest.raises(StoreDown, match="still starting"):
         await keeper.find_key("fst_" + "x" * 43)
@@ -144,16 +144,10 @@ async def test_without_a_store_nobody_is_known_and_only_main_is_there(tmp_path: 
 
 
 @pytest.mark.requirement("X-15")
-async def test_a_row_that_no_longer_fits_is_told_and_the_house_opens_without_it(
-    database_url: str, tmp_path: Path
-):
+async def test_a_row_that_no_longer_fits_is_told_and_the_house_opens_without_it(database_url: str, tmp_path: Path):
     async with opened(database_url, tmp_path) as other:
         bad = ConfigRow(
-            space=SpaceId("*"),
-            key="llm.max_parallel",
-            value="many",
-            updated_at=other.tools.clock(),
-            updated_by="x",
+            space=SpaceId("*"), key="llm.max_parallel", value="many", updated_at=other.tools.clock(), updated_by="x"
         )
         async with other.store.transaction() as transaction:
             await put_config(transaction, bad)

@@ -7,33 +7,33 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from tests.jobs.desk import drain, rows
+from tests.jobs.deps import drain, rows
 from tests.runtime.house import MONDAY, SOON, Hands, fixed_tools, opened
 
 from festinger.consolidation.resolution import find_run
 from festinger.errors import AlreadyRunning
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, AgentId, Cause, Origin, SessionId
-from festinger.jobs.queue import latest_due, next_due, tick
-from festinger.runtime.world import RESOLVE, RESOLVE_SPACE, ask_to_resolve, warm
-from festinger.services.spaces import open_space
-from festinger.settings.sources import Row
-from festinger.world.model import Source, Statement
-from festinger.world.recall import Place, Said
-from festinger.world.state import state
-from festinger.world.write import SEED_DIMENSIONS, dimensions
+from festinger.jobs.queue import defer_due_jobs, latest_due, next_due
+from festinger.runtime.world import RESOLVE, RESOLVE_SPACE, preload_world, request_resolution
+from festinger.services.spaces import add_space
+from festinger.settings.sources import ConfigTableRow
+from festinger.world.model import EdgeSource, WorldStatement
+from festinger.world.recall import SourceText, WorldScope
+from festinger.world.state import apply_statement
+from festinger.world.write import SEED_DIMENSIONS, list_dimensions
 
-PLACE = Place(space=MAIN_SPACE, agent=AgentId("a1"), session=SessionId("s1"))
+PLACE = WorldScope(space=MAIN_SPACE, agent=AgentId("a1"), session=SessionId("s1"))
 
 
-def say(parent: str, hands: Hands) -> Statement:
+def say(parent: str, hands: Hands) -> WorldStatement:
     because = Cause(agent=PLACE.agent, session=PLACE.session, day=hands.now.date(), origin=Origin.PERSON)
-    return Statement(
+    return WorldStatement(
         concept="gnommoweb",
         parent=parent,
         dimension="type",
         is_isa=True,
         confidence=0.65,
-        source=Source.INFERRED,
+        source=EdgeSource.INFERRED,
         cause=because,
     )
 
@@ -42,14 +42,14 @@ def say(parent: str, hands: Hands) -> Statement:
 async def test_what_a_message_asserts_is_written_by_a_durable_job_once(database_url: str, tmp_path: Path):
     async with opened(database_url, tmp_path) as app:
         await app.world.need(MAIN_SPACE)
-        said = Said(text="gnommoweb is a repo", origin=Origin.PERSON, message="m1")
+        said = SourceText(text="gnommoweb is a repo", origin=Origin.PERSON, message="m1")
         for _ in range(2):
             async with app.store.transaction() as transaction:
                 await app.world.recollector.learn(transaction, PLACE, said)
         await drain(app.jobs)
 
         found = app.world.recollector.recollect(
-            PLACE, [Said(text="open gnommoweb", origin=Origin.PERSON, message="m2")]
+            PLACE, [SourceText(text="open gnommoweb", origin=Origin.PERSON, message="m2")]
         )
         jobs = await rows(app.store, "select status from procrastinate_jobs where task_name = 'write_claims'")
 
@@ -59,25 +59,23 @@ async def test_what_a_message_asserts_is_written_by_a_durable_job_once(database_
 
 
 @pytest.mark.requirement("W-72")
-async def test_conflicts_are_resolved_when_the_settings_say_so_and_one_run_at_a_time(
-    database_url: str, tmp_path: Path
-):
+async def test_conflicts_are_resolved_when_the_settings_say_so_and_one_run_at_a_time(database_url: str, tmp_path: Path):
     hands = Hands()
     async with opened(database_url, tmp_path, tools=fixed_tools(hands)) as app:
         await app.world.need(MAIN_SPACE)
         for parent in ("repo", "container"):
-            await state(app.world.desk, MAIN_SPACE, say(parent, hands))
-        await tick(app.jobs)
+            await apply_statement(app.world.deps, MAIN_SPACE, say(parent, hands))
+        await defer_due_jobs(app.jobs)
         before = await rows(app.store, "select id from resolution_run")
         hands.forward(timedelta(days=1))
-        await tick(app.jobs)
+        await defer_due_jobs(app.jobs)
         await drain(app.jobs)
         runs = await rows(app.store, "select id, state, waiting from resolution_run")
-        run, pending = await ask_to_resolve(app, app.world, MAIN_SPACE)
+        run, pending = await request_resolution(app, app.world, MAIN_SPACE)
         with pytest.raises(AlreadyRunning):
-            await ask_to_resolve(app, app.world, MAIN_SPACE)
+            await request_resolution(app, app.world, MAIN_SPACE)
         await drain(app.jobs)
-        done = await find_run(app.world.desk, MAIN_SPACE, run)
+        done = await find_run(app.world.deps, MAIN_SPACE, run)
 
     assert before == []
     assert [(row["state"], row["waiting"]) for row in runs] == [("done", 1)]
@@ -87,26 +85,22 @@ async def test_conflicts_are_resolved_when_the_settings_say_so_and_one_run_at_a_
 
 
 @pytest.mark.requirement("W-72")
-async def test_a_new_schedule_is_in_force_at_the_next_minute_and_nonsense_is_refused(
-    database_url: str, tmp_path: Path
-):
+async def test_a_new_schedule_is_in_force_at_the_next_minute_and_nonsense_is_refused(database_url: str, tmp_path: Path):
     hands = Hands(MONDAY.replace(minute=2))
     async with opened(database_url, tmp_path, tools=fixed_tools(hands)) as app:
         await app.world.need(MAIN_SPACE)
-        await tick(app.jobs)
+        await defer_due_jobs(app.jobs)
         app.settings.apply_rows(
-            [Row(space=EVERY_SPACE, key="world.resolution_schedule", value="*/5 * * * *")]
+            [ConfigTableRow(space=EVERY_SPACE, key="world.resolution_schedule", value="*/5 * * * *")]
         )
-        too_soon = await tick(app.jobs)
+        too_soon = await defer_due_jobs(app.jobs)
         refused = app.settings.apply_rows(
-            [Row(space=EVERY_SPACE, key="world.resolution_schedule", value="nonsense")]
+            [ConfigTableRow(space=EVERY_SPACE, key="world.resolution_schedule", value="nonsense")]
         )
         hands.forward(timedelta(minutes=3))
-        due = await tick(app.jobs)
-        again = await tick(app.jobs)
-        names = await rows(
-            app.store, "select task_name from procrastinate_jobs where id = any(%(due)s)", due=due
-        )
+        due = await defer_due_jobs(app.jobs)
+        again = await defer_due_jobs(app.jobs)
+        names = await rows(app.store, "select task_name from procrastinate_jobs where id = any(%(due)s)", due=due)
 
     assert refused is not None
     assert too_soon == again == []
@@ -125,8 +119,8 @@ def test_a_schedule_is_read_in_its_time_zone():
 @pytest.mark.requirement("W-34")
 async def test_a_new_space_begins_with_the_dimensions_that_every_space_has(database_url: str, tmp_path: Path):
     async with opened(database_url, tmp_path) as app:
-        space = await open_space(app, "garden")
-        found = await dimensions(app.world.desk, space.id)
+        space = await add_space(app, "garden")
+        found = await list_dimensions(app.world.deps, space.id)
         again = await app.world.need(space.id)
 
     assert set(found) == set(SEED_DIMENSIONS)
@@ -135,17 +129,17 @@ async def test_a_new_space_begins_with_the_dimensions_that_every_space_has(datab
 
 @pytest.mark.requirement("W-47")
 async def test_a_space_is_loaded_beside_the_request_that_first_needs_it(database_url: str, tmp_path: Path):
-    said = [Said(text="open gnommoweb", origin=Origin.PERSON)]
+    said = [SourceText(text="open gnommoweb", origin=Origin.PERSON)]
     async with opened(database_url, tmp_path) as app:
         first = app.world.recollector.recollect(PLACE, said)
         for _ in range(3):
-            warm(app, MAIN_SPACE)
+            preload_world(app, MAIN_SPACE)
         loading = set(app.world.warming)
         await app.world.worlds.need(MAIN_SPACE)
         async with asyncio.timeout(SOON):
             while app.world.warming:  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(0.01)
-        warm(app, MAIN_SPACE)
+        preload_world(app, MAIN_SPACE)
         second = app.world.recollector.recollect(PLACE, said)
 
     assert first is None
@@ -162,7 +156,7 @@ async def test_beyond_its_calls_an_hour_the_write_model_is_asked_later(database_
     async with opened(database_url, tmp_path, **flags) as app:
         await app.world.need(MAIN_SPACE)
         async with app.store.transaction() as transaction:
-            await app.world.desk.ask_to_write(transaction, MAIN_SPACE, 1)
+            await app.world.deps.ask_to_write(transaction, MAIN_SPACE, 1)
         await drain(app.jobs)
         jobs = await rows(
             app.store,
@@ -177,7 +171,7 @@ async def test_beyond_its_calls_an_hour_the_write_model_is_asked_later(database_
 async def test_counts_are_written_when_a_process_ends(database_url: str, tmp_path: Path):
     async with opened(database_url, tmp_path) as app:
         await app.world.need(MAIN_SPACE)
-        await app.world.recollector.count(PLACE, Said(text="about gnommoweb", origin=Origin.PERSON))
+        await app.world.recollector.count(PLACE, SourceText(text="about gnommoweb", origin=Origin.PERSON))
         waiting = app.world.encounters.waiting(MAIN_SPACE)
 
     async with opened(database_url, tmp_path) as app:

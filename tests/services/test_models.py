@@ -10,25 +10,19 @@ from festinger.client.memory import Memory
 from festinger.embedding.profiles import FILE, Threshold
 from festinger.ids import MAIN_SPACE
 from festinger.judge.calibration import Example, Label
-from festinger.judge.model import Relation, by_person
-from festinger.memory.late_judgements import pair_between
+from festinger.judge.model import Relation, person_judgement
+from festinger.memory.late_judgements import build_memory_pair
 from festinger.memory.learn.decision import Action
 from festinger.memory.model import Memory as Remembered
-from festinger.runtime.app import App, Start
+from festinger.runtime.app import App, StartOptions
 from festinger.services.models import calibrate, decided_examples
 
-PROVIDERS = Start(providers=True)
+PROVIDERS = StartOptions(providers=True)
 COLOURS = ("amber", "azure", "coral", "ebony", "ivory", "olive", "pearl", "scarlet", "teal", "umber")
 THINGS = ("barrel", "basket", "candle", "carpet", "kettle", "ladder", "mirror")
 ASH, OAK = "Bo planted an ash beside the mill.", "Bo planted a small ash next to the mill."
-GATE = (
-    "The miller repaired the wooden gate near the river",
-    "The miller repaired wooden gate near the river bank",
-)
-LAMP = (
-    "The sailor cleaned the copper lamp below the deck",
-    "The sailor cleaned copper lamp below the deck stairs",
-)
+GATE = ("The miller repaired the wooden gate near the river", "The miller repaired wooden gate near the river bank")
+LAMP = ("The sailor cleaned the copper lamp below the deck", "The sailor cleaned copper lamp below the deck stairs")
 
 
 def examples() -> list[Example]:
@@ -40,9 +34,7 @@ def examples() -> list[Example]:
 
 
 @pytest.mark.requirement("M-26")
-async def test_learning_goes_by_the_thresholds_that_were_saved_from_the_next_start(
-    database_url: str, tmp_path: Path
-):
+async def test_learning_goes_by_the_thresholds_that_were_saved_from_the_next_start(database_url: str, tmp_path: Path):
     async with opened(database_url, tmp_path, start=PROVIDERS, embedding__model="hashed:") as app:
         memory = handle(app)
         await memory.learn(GATE[0])
@@ -70,9 +62,9 @@ async def learnt(memory: Memory, text: str, subject: str) -> Remembered:
 
 async def decide(app: App, old: Remembered, new: Remembered, relation: Relation) -> None:
     """A person's word on two memories, as every door keeps it."""
-    said = by_person("Ada", relation, reasoning="")
+    said = person_judgement("Ada", relation, reasoning="")
     async with app.store.transaction() as transaction:
-        await app.memory.desk.panel.overrule(transaction, MAIN_SPACE, pair_between(old, new), said)
+        await app.memory.deps.panel.overrule(transaction, MAIN_SPACE, build_memory_pair(old, new), said)
 
 
 @pytest.mark.requirement("M-26")

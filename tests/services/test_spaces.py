@@ -4,16 +4,16 @@ import pytest
 from tests.runtime.house import opened, told
 
 from festinger.errors import NotFound, Refused
-from festinger.services.spaces import call_space, erase_space, open_space
-from festinger.store.repositories.spaces import spaces
+from festinger.services.spaces import add_space, change_space_name, erase_space
+from festinger.store.repositories.spaces import load_spaces
 
 
 @pytest.mark.requirement("X-31")
 async def test_a_space_is_known_in_every_process_by_its_present_name(database_url: str, tmp_path: Path):
     async with opened(database_url, tmp_path) as app:
-        team = await open_space(app, "team")
-        await call_space(app, team, "crew")
-        await open_space(app, "team")
+        team = await add_space(app, "team")
+        await change_space_name(app, team, "crew")
+        await add_space(app, "team")
         await app.directory.reload()
 
         assert app.directory.find("crew") == "team"
@@ -23,24 +23,22 @@ async def test_a_space_is_known_in_every_process_by_its_present_name(database_ur
 
 
 @pytest.mark.requirement("X-31")
-async def test_an_erased_space_leaves_one_event_in_main_and_none_of_its_own(
-    database_url: str, tmp_path: Path
-):
+async def test_an_erased_space_leaves_one_event_in_main_and_none_of_its_own(database_url: str, tmp_path: Path):
     async with opened(database_url, tmp_path) as app:
-        team = await open_space(app, "team")
+        team = await add_space(app, "team")
         rows = await erase_space(app, team)
 
         (event,) = await told(app, "space_deleted")
         assert event.payload == {"space": "team", "rows": rows}
         assert rows > 0
         assert await told(app, space=team.id) == []
-        assert [space.name for space in await spaces(app.store)] == ["main"]
+        assert [space.name for space in await load_spaces(app.store)] == ["main"]
 
 
 async def test_a_name_that_is_taken_makes_no_space_and_no_event(database_url: str, tmp_path: Path):
     async with opened(database_url, tmp_path) as app:
-        await open_space(app, "team")
+        await add_space(app, "team")
         with pytest.raises(Refused):
-            await open_space(app, "team")
+            await add_space(app, "team")
 
-        assert len(await spaces(app.store)) == 2
+        assert len(await load_spaces(app.store)) == 2

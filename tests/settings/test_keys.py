@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from festinger.errors import BadSetting, UnknownSetting
-from festinger.settings.keys import BARE, KEYS, Key, find, nearest, read, shown
+from festinger.settings.keys import BARE, KEYS, SettingKey, find_setting, format_value, nearest_name, parse_value
 from festinger.settings.tree import Settings
 
 ANY_KEY = st.sampled_from(list(KEYS.values()))
@@ -13,7 +13,7 @@ ANY_KEY = st.sampled_from(list(KEYS.values()))
 
 @pytest.mark.requirement("X-10")
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
-def test_every_key_has_a_one_line_meaning_and_every_number_has_bounds(key: Key):
+def test_every_key_has_a_one_line_meaning_and_every_number_has_bounds(key: SettingKey):
     assert key.meaning.endswith(".")
     assert "\n" not in key.meaning
     if "number" in key.allowed:
@@ -28,7 +28,7 @@ def test_a_typo_in_any_key_names_the_key_that_was_meant(name: str):
     typo = f"{section}.{swapped}".lstrip(".")
 
     with pytest.raises(UnknownSetting) as refused:
-        find(typo)
+        find_setting(typo)
 
     assert f"did you mean `{name}`?" in refused.value.message
 
@@ -36,13 +36,13 @@ def test_a_typo_in_any_key_names_the_key_that_was_meant(name: str):
 @pytest.mark.requirement("X-10")
 def test_a_name_like_nothing_known_is_refused_without_a_guess():
     with pytest.raises(UnknownSetting, match=r"`zzzzqqqq` is not a setting\.$"):
-        find("zzzzqqqq")
+        find_setting("zzzzqqqq")
 
 
 @pytest.mark.requirement("X-12")
 def test_a_bare_name_means_its_key_where_it_is_unique():
-    assert find("pool_max").name == "store.pool_max"
-    assert find("openai").name == "proxy.upstreams.openai"
+    assert find_setting("pool_max").name == "store.pool_max"
+    assert find_setting("openai").name == "proxy.upstreams.openai"
 
 
 @pytest.mark.requirement("X-12")
@@ -50,15 +50,15 @@ def test_a_bare_name_of_several_sections_is_refused_with_all_of_them():
     assert len(BARE["timeout_s"]) > 1
 
     with pytest.raises(UnknownSetting) as refused:
-        find("timeout_s")
+        find_setting("timeout_s")
 
     assert all(f"`{name}`" in refused.value.message for name in BARE["timeout_s"])
 
 
 @pytest.mark.requirement("X-12")
 def test_names_of_the_first_design_live_on():
-    assert find("write_model_id").name == "llm.write"
-    assert find("resolve_model_id").name == "llm.resolve"
+    assert find_setting("write_model_id").name == "llm.write"
+    assert find_setting("resolve_model_id").name == "llm.resolve"
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_names_of_the_first_design_live_on():
     ],
 )
 def test_text_is_read_by_the_declared_type_of_its_key(name: str, text: str, value: object):
-    assert read(KEYS[name], text) == value
+    assert parse_value(KEYS[name], text) == value
 
 
 @pytest.mark.requirement("F-28")
@@ -116,51 +116,49 @@ def test_text_is_read_by_the_declared_type_of_its_key(name: str, text: str, valu
 )
 def test_a_value_that_does_not_fit_is_refused(name: str, text: str):
     with pytest.raises(BadSetting):
-        read(KEYS[name], text)
+        parse_value(KEYS[name], text)
 
 
 @pytest.mark.requirement("F-28")
 @given(key=ANY_KEY, text=st.text(max_size=200))
-def test_any_text_is_a_value_or_a_named_refusal(key: Key, text: str):
+def test_any_text_is_a_value_or_a_named_refusal(key: SettingKey, text: str):
     try:
-        value = read(key, text)
+        value = parse_value(key, text)
     except BadSetting:
         return
     assert value is None or key.adapter.validate_python(value) == value
 
 
 @pytest.mark.requirement("F-28")
-@pytest.mark.parametrize(
-    "key", [key for key in KEYS.values() if "number" in key.allowed], ids=lambda key: key.name
-)
+@pytest.mark.parametrize("key", [key for key in KEYS.values() if "number" in key.allowed], ids=lambda key: key.name)
 @pytest.mark.parametrize("text", ["x", "-1000000000000", "1" * 30, "[]", "1,2", "0x10", "½"])
-def test_every_number_refuses_what_is_no_number_in_its_bounds(key: Key, text: str):
+def test_every_number_refuses_what_is_no_number_in_its_bounds(key: SettingKey, text: str):
     # `daily_limit_usd` has no upper bound: any sum may be a limit.
     if key.name == "llm.daily_limit_usd" and text == "1" * 30:
-        assert read(key, text) > 0
+        assert parse_value(key, text) > 0
         return
     with pytest.raises(BadSetting, match="must be"):
-        read(key, text)
+        parse_value(key, text)
 
 
 @given(name=st.text(max_size=5000))
 @settings(max_examples=30)
 def test_looking_for_the_nearest_key_always_ends_in_a_key_or_none(name: str):
-    assert nearest(name) is None or nearest(name) in KEYS
+    assert nearest_name(name) is None or nearest_name(name) in KEYS
 
 
 @pytest.mark.requirement("X-11")
 def test_a_secret_shows_only_its_end_and_a_short_one_nothing():
     key = KEYS["database_url"]
 
-    assert shown(key, read(key, "postgres://u:canary@h/festinger")) == "set (…nger)"
-    assert shown(key, read(key, "postgres:x")) == "set"
-    assert shown(key, None) == ""
+    assert format_value(key, parse_value(key, "postgres://u:canary@h/festinger")) == "set (…nger)"
+    assert format_value(key, parse_value(key, "postgres:x")) == "set"
+    assert format_value(key, None) == ""
 
 
 def test_defaults_of_the_tree_read_back_from_what_is_shown():
     tree = Settings()
 
     for key in KEYS.values():
-        assert read(key, shown(key, key.default)) == key.default
+        assert parse_value(key, format_value(key, key.default)) == key.default
     assert tree == Settings.model_validate(tree.model_dump())

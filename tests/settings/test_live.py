@@ -11,8 +11,8 @@ from festinger.errors import BadSetting, SettingPinned
 from festinger.ids import SpaceId
 from festinger.observability.metrics import SETTINGS_REFUSED
 from festinger.settings.deployment import Deployment
-from festinger.settings.live import Changed, LiveSettings, Problem
-from festinger.settings.sources import Kind, Row
+from festinger.settings.live import LiveSettings, SettingChange, SettingsProblem
+from festinger.settings.sources import ConfigTableRow, SourceKind
 
 LAB = SpaceId("lab")
 CANARY = "canary-5f1e6c-9921"
@@ -27,8 +27,8 @@ def edit(deployment: Deployment, text: str) -> None:
     (deployment.folder / "festinger.yaml").write_text(text)
 
 
-def row(key: str, value: str, space: str = "*") -> Row:
-    return Row(space=SpaceId(space), key=key, value=value)
+def row(key: str, value: str, space: str = "*") -> ConfigTableRow:
+    return ConfigTableRow(space=SpaceId(space), key=key, value=value)
 
 
 def refused(source: str) -> float:
@@ -76,12 +76,10 @@ def test_a_snapshot_stays_as_it_was_taken(deployment: Deployment):
         ("llm:\n  write: !!python/name:os.system x\n", 2),
     ],
 )
-def test_a_bad_edit_changes_nothing_and_is_told_once_with_file_and_line(
-    deployment: Deployment, text: str, line: int
-):
+def test_a_bad_edit_changes_nothing_and_is_told_once_with_file_and_line(deployment: Deployment, text: str, line: int):
     edit(deployment, "llm:\n  max_parallel: 5\n")
     live = LiveSettings(deployment)
-    told: list[Problem] = []
+    told: list[SettingsProblem] = []
     live.on_refusal(told.append)
     before, taken = refused("file"), live.now
     edit(deployment, text)
@@ -107,7 +105,7 @@ def test_a_problem_stays_until_it_is_mended(deployment: Deployment):
     live.apply_rows([row("events.retention_days", "3")])
 
     assert live.problem is not None
-    assert live.problem.source is Kind.FILE
+    assert live.problem.source is SourceKind.FILE
     assert live.now.events.retention_days == 3
 
     edit(deployment, "llm: {max_parallel: 6}")
@@ -122,9 +120,7 @@ def test_a_bad_row_leaves_its_key_as_it_was_and_the_others_count(deployment: Dep
     live = LiveSettings(deployment)
     live.apply_rows([row("llm.max_parallel", "9"), row("llm.chat", "ollama:a")])
 
-    problem = live.apply_rows(
-        [row("llm.max_parallel", "none"), row("llm.chat", "ollama:b"), row("gone", "1")]
-    )
+    problem = live.apply_rows([row("llm.max_parallel", "none"), row("llm.chat", "ollama:b"), row("gone", "1")])
 
     assert live.now.llm.max_parallel == 9
     assert live.now.llm.chat == "ollama:b"
@@ -137,7 +133,7 @@ def test_a_bad_row_leaves_its_key_as_it_was_and_the_others_count(deployment: Dep
 @pytest.mark.requirement("X-14")
 def test_a_key_that_needs_a_restart_keeps_its_value_and_says_so(deployment: Deployment):
     live = LiveSettings(deployment)
-    told: list[Changed] = []
+    told: list[SettingChange] = []
     live.on_change(told.extend)
     edit(deployment, "server:\n  port: 4000\n  shutdown_seconds: 5\n")
 
@@ -185,7 +181,7 @@ def test_a_key_that_is_not_per_space_has_no_row_of_a_space(deployment: Deploymen
 @pytest.mark.requirement("X-14")
 def test_subscribers_hear_each_changed_key_once_with_old_new_and_source(deployment: Deployment):
     live = LiveSettings(deployment)
-    told: list[Changed] = []
+    told: list[SettingChange] = []
     live.on_change(told.extend)
     rows = [row("llm.max_parallel", "9"), row("llm.chat", "ollama:lab", space="lab")]
 
@@ -196,14 +192,14 @@ def test_subscribers_hear_each_changed_key_once_with_old_new_and_source(deployme
         ("llm.max_parallel", "4", "9", "*"),
         ("llm.chat", "", "ollama:lab", "lab"),
     ]
-    assert {change.source.kind for change in told} == {Kind.TABLE}
+    assert {change.source.kind for change in told} == {SourceKind.TABLE}
 
 
 @pytest.mark.requirement("X-14")
 def test_a_space_without_rows_of_its_own_is_not_told_apart(deployment: Deployment):
     live = LiveSettings(deployment)
     live.apply_rows([row("llm.judge", "ollama:j", space="lab")])
-    told: list[Changed] = []
+    told: list[SettingChange] = []
     live.on_change(told.extend)
 
     live.apply_rows([row("llm.chat", "ollama:all"), row("llm.judge", "ollama:j", space="lab")])
@@ -214,7 +210,7 @@ def test_a_space_without_rows_of_its_own_is_not_told_apart(deployment: Deploymen
 
 def test_a_changed_secret_is_never_told(deployment: Deployment):
     live = LiveSettings(deployment)
-    told: list[Changed] = []
+    told: list[SettingChange] = []
     live.on_change(told.extend)
     edit(deployment, f"proxy: {{upstream_key: {CANARY}}}")
 
@@ -268,9 +264,7 @@ def test_what_the_deployment_pins_cannot_be_changed(deployment: Deployment, pins
 
 
 @pytest.mark.requirement("X-12")
-def test_a_change_is_checked_and_named_in_full_but_in_force_only_when_its_row_comes_back(
-    deployment: Deployment,
-):
+def test_a_change_is_checked_and_named_in_full_but_in_force_only_when_its_row_comes_back(deployment: Deployment):
     live = LiveSettings(deployment)
 
     checked = live.change("max_parallel", "9")

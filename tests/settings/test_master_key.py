@@ -11,7 +11,7 @@ from festinger.settings.master_key import (
     VARIABLE,
     MasterKey,
     discard_next,
-    master_key,
+    load_master_key,
     new_key,
     next_file,
     promote_next,
@@ -24,9 +24,7 @@ GIVEN = bytes(range(KEY_BYTES))
 
 
 def found(folder: Path, environment: dict[str, str] | None = None) -> MasterKey:
-    return master_key(
-        environment or {}, folder / "config" / "key", data=folder / "data", entropy=system_entropy
-    )
+    return load_master_key(environment or {}, folder / "config" / "key", data=folder / "data", entropy=system_entropy)
 
 
 @pytest.mark.requirement("X-91", "W-60")
@@ -56,9 +54,7 @@ def test_the_environment_comes_before_the_file_and_leaves_none_behind(tmp_path: 
 
 @pytest.mark.requirement("X-91")
 @pytest.mark.parametrize("text", ["not base64!", base64.b64encode(b"too short").decode(), "A" * 100])
-def test_a_wrong_key_in_the_environment_stops_the_start_without_being_shown(
-    tmp_path: Path, text: str
-) -> None:
+def test_a_wrong_key_in_the_environment_stops_the_start_without_being_shown(tmp_path: Path, text: str) -> None:
     with pytest.raises(BadSetting) as raised:
         found(tmp_path, {VARIABLE: text})
     assert text not in str(raised.value) + raised.value.hint
@@ -107,7 +103,7 @@ def test_a_pipe_in_place_of_the_file_is_refused_without_waiting(tmp_path: Path) 
 @pytest.mark.parametrize("inside", ["data/key", "data/deep/er/key"])
 def test_the_key_never_lies_in_the_data_directory(tmp_path: Path, inside: str) -> None:
     with pytest.raises(BadSetting, match="data directory"):
-        master_key({}, tmp_path / inside, data=tmp_path / "data", entropy=system_entropy)
+        load_master_key({}, tmp_path / inside, data=tmp_path / "data", entropy=system_entropy)
     assert not (tmp_path / inside).exists()
 
 
@@ -116,7 +112,7 @@ def test_a_way_round_through_a_link_into_the_data_directory_is_seen(tmp_path: Pa
     (tmp_path / "way").symlink_to(tmp_path / "data")
 
     with pytest.raises(BadSetting, match="data directory"):
-        master_key({}, tmp_path / "way" / "key", data=tmp_path / "data", entropy=system_entropy)
+        load_master_key({}, tmp_path / "way" / "key", data=tmp_path / "data", entropy=system_entropy)
 
 
 @pytest.mark.requirement("X-91")
@@ -168,6 +164,6 @@ def test_a_waiting_key_replaces_the_present_one_or_goes(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("X-03")
 def test_the_key_comes_from_the_injected_randomness(tmp_path: Path) -> None:
-    key = master_key({}, tmp_path / "key", data=tmp_path / "data", entropy=lambda count: b"k" * count)
+    key = load_master_key({}, tmp_path / "key", data=tmp_path / "data", entropy=lambda count: b"k" * count)
 
     assert key.raw == b"k" * KEY_BYTES

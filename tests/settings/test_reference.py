@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from festinger.settings.keys import ALIASES, KEYS, SECTIONS, shown
+from festinger.settings.keys import ALIASES, KEYS, SECTIONS, format_value
 from festinger.settings.proposals import CATEGORIES
-from festinger.settings.reference import page
+from festinger.settings.reference import settings_page
 
 ROOT = Path(__file__).parents[2]
 SPEC = ROOT / "docs" / "spec"
@@ -95,9 +95,7 @@ def as_shown(default: str) -> str:
 
 
 PLAIN = {
-    name: default
-    for name, default in spec_keys()
-    if not re.search(r"[*<]", name) and not default.startswith("see ")
+    name: default for name, default in spec_keys() if not re.search(r"[*<]", name) and not default.startswith("see ")
 }
 """Keys by name; patterns of names, and rows that point to another table, are left out."""
 
@@ -106,14 +104,14 @@ PLAIN = {
 def test_the_reference_page_is_the_one_that_the_tree_renders():
     written = (ROOT / "docs" / "reference" / "settings.md").read_text()
 
-    assert written == page(), "run `python -m festinger.settings.reference > docs/reference/settings.md`"
+    assert written == settings_page(), "run `python -m festinger.settings.reference > docs/reference/settings.md`"
 
 
 @pytest.mark.requirement("X-17")
 def test_the_page_names_every_key_with_its_meaning():
     for key in KEYS.values():
-        assert f"| `{key.name}` |" in page()
-        assert key.meaning in page()
+        assert f"| `{key.name}` |" in settings_page()
+        assert key.meaning in settings_page()
 
 
 def test_the_tables_of_the_specification_are_found():
@@ -139,4 +137,4 @@ def test_no_room_that_is_still_to_come_has_a_section_already():
 def test_the_tree_gives_the_default_that_the_specification_gives(name: str):
     wanted = WORDED.get(name, as_shown(PLAIN[name]))
 
-    assert shown(KEYS[name], KEYS[name].default) == wanted
+    assert format_value(KEYS[name], KEYS[name].default) == wanted

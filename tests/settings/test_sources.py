@@ -8,9 +8,16 @@ from hypothesis import strategies as st
 
 from festinger.errors import BadInput, BadSetting, UnknownSetting
 from festinger.ids import SpaceId
-from festinger.settings.deployment import Deployment, this_process
+from festinger.settings.deployment import Deployment, current_deployment
 from festinger.settings.keys import KEYS
-from festinger.settings.sources import Kind, Loaded, Row, from_environment, load, load_from
+from festinger.settings.sources import (
+    ConfigTableRow,
+    LoadedSettings,
+    SourceKind,
+    from_environment,
+    load_from,
+    load_settings,
+)
 from festinger.settings.tree import Settings
 
 CANARY = "canary-5f1e6c"
@@ -28,19 +35,19 @@ def with_file(deployment: Deployment, text: str) -> Path:
     return path
 
 
-def loaded(deployment: Deployment, *rows: Row, **changes: object) -> Loaded:
+def loaded(deployment: Deployment, *rows: ConfigTableRow, **changes: object) -> LoadedSettings:
     values = {name: getattr(deployment, name) for name in Deployment.__dataclass_fields__}
     return load_from(Deployment(**(values | changes)), rows)
 
 
-def row(key: str, value: str, space: str = "*") -> Row:
-    return Row(space=SpaceId(space), key=key, value=value)
+def row(key: str, value: str, space: str = "*") -> ConfigTableRow:
+    return ConfigTableRow(space=SpaceId(space), key=key, value=value)
 
 
 @pytest.mark.requirement("X-11")
 def test_without_any_source_every_key_has_its_default(deployment: Deployment):
     assert loaded(deployment).tree == Settings()
-    assert {setting.source.kind for setting in loaded(deployment).settings()} == {Kind.DEFAULT}
+    assert {setting.source.kind for setting in loaded(deployment).settings()} == {SourceKind.DEFAULT}
 
 
 @pytest.mark.requirement("X-11")
@@ -55,7 +62,7 @@ def test_each_source_is_stronger_than_the_one_before(deployment: Deployment):
     steps.append(loaded(deployment, row(key, "6"), environment=environment, command_line={key: 8}))
 
     assert [step.tree.llm.max_parallel for step in steps] == [4, 5, 6, 7, 8]
-    assert [step.source(key).kind for step in steps] == list(Kind)
+    assert [step.source(key).kind for step in steps] == list(SourceKind)
 
 
 @pytest.mark.requirement("X-11")
@@ -120,9 +127,7 @@ def test_a_variable_needs_the_whole_path(deployment: Deployment, variable: str):
 
 @pytest.mark.requirement("X-10")
 @pytest.mark.parametrize("text", ["stroe:\n  pool_max: 3\n", "\nstore: {pool_maxx: 3}", "\nstore.pool_mx: 3"])
-def test_an_unknown_key_in_the_file_is_refused_with_its_line_and_the_nearest_name(
-    deployment: Deployment, text: str
-):
+def test_an_unknown_key_in_the_file_is_refused_with_its_line_and_the_nearest_name(deployment: Deployment, text: str):
     path = with_file(deployment, text)
 
     with pytest.raises(UnknownSetting, match=r"did you mean `store\.pool_max`") as refused:
@@ -193,7 +198,7 @@ def test_a_row_may_use_a_bare_name_and_only_rows_for_all_spaces_count_for_all(de
         (row("llm.max_parallel", "0"), "must be"),
     ],
 )
-def test_a_row_that_the_table_cannot_hold_is_refused_by_name(deployment: Deployment, bad: Row, words: str):
+def test_a_row_that_the_table_cannot_hold_is_refused_by_name(deployment: Deployment, bad: ConfigTableRow, words: str):
     with pytest.raises(BadSetting, match=words) as refused:
         loaded(deployment, bad)
 
@@ -237,12 +242,12 @@ def test_a_command_loads_what_its_process_finds(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "festinger.yaml").write_text("log: {level: debug}\n")
 
-    found = load(flags={"server.port": 4001})
+    found = load_settings(flags={"server.port": 4001})
 
     assert found.tree.log.level == "debug"
     assert found.tree.server.port == 4001
     assert found.tree.offline  # every test runs with FESTINGER_OFFLINE
-    assert found.deployment == this_process(flags={"server.port": 4001})
+    assert found.deployment == current_deployment(flags={"server.port": 4001})
 
 
 @given(

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from festinger.errors import BadInput, BadSetting
-from festinger.settings.sources import MAX_BYTES, combine, entries, from_entries, read_file
+from festinger.settings.sources import MAX_BYTES, combine_layers, from_entries, parse_entries, read_settings_file
 from festinger.settings.tree import Settings
 
 HERE = Path("festinger.yaml")
@@ -15,7 +15,7 @@ HERE = Path("festinger.yaml")
 
 def read(text: str | bytes) -> dict[str, object]:
     content = text if isinstance(text, bytes) else text.encode()
-    return {entry.name: entry.raw for entry in entries(content, path=HERE)}
+    return {entry.name: entry.raw for entry in parse_entries(content, path=HERE)}
 
 
 def test_sections_nest_and_values_stay_text():
@@ -35,13 +35,9 @@ def test_an_empty_file_says_nothing(text: str):
 
 
 def test_each_entry_knows_its_line():
-    found = entries(b"# why\nstore:\n  pool_min: 1\n\n  pool_max: 2\n", path=HERE)
+    found = parse_entries(b"# why\nstore:\n  pool_min: 1\n\n  pool_max: 2\n", path=HERE)
 
-    assert [(entry.name, entry.line) for entry in found] == [
-        ("store", 2),
-        ("store.pool_min", 3),
-        ("store.pool_max", 5),
-    ]
+    assert [(entry.name, entry.line) for entry in found] == [("store", 2), ("store.pool_min", 3), ("store.pool_max", 5)]
 
 
 @pytest.mark.requirement("F-28")
@@ -92,7 +88,7 @@ def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path):
     path.write_bytes(b"#" * (MAX_BYTES + 1))
 
     with pytest.raises(BadSetting, match="more than 256 KiB"):
-        read_file(path)
+        read_settings_file(path)
 
 
 @pytest.mark.requirement("F-28")
@@ -108,7 +104,7 @@ def test_a_named_file_that_is_no_file_is_refused(tmp_path: Path, kind: str):
         path.mkdir()
 
     with pytest.raises(BadSetting, match="is not a file"):
-        read_file(path)
+        read_settings_file(path)
 
 
 @given(st.one_of(st.binary(max_size=300), st.text(alphabet="ab:{}[]&*!%-\n \"'#|>?,~<\t", max_size=80)))
@@ -119,7 +115,7 @@ def test_any_content_is_a_tree_or_a_named_refusal(content: str | bytes):
     data = content if isinstance(content, bytes) else content.encode()
     result: object = None
     try:
-        result = combine(from_entries(entries(data, path=HERE), place="f")).tree
+        result = combine_layers(from_entries(parse_entries(data, path=HERE), place="f")).tree
     except BadInput as refused:
         result = refused
     assert isinstance(result, Settings | BadInput)

@@ -12,16 +12,16 @@ from festinger.settings.vault import (
     NONCE_BYTES,
     PREFIX,
     TAG_BYTES,
-    Place,
+    SecretLocation,
     Vault,
-    derived,
+    derive_key,
     key_id,
-    shown,
+    mask_secret,
 )
 
 MASTER = MasterKey(raw=bytes(range(KEY_BYTES)))
 OTHER = MasterKey(raw=bytes(KEY_BYTES))
-HERE = Place(table="models", column="api_key", space="main", row="7")
+HERE = SecretLocation(table="models", column="api_key", space="main", row="7")
 SECRET = SecretStr("sk-canary-0123456789")
 
 
@@ -43,13 +43,13 @@ def test_a_sealed_secret_opens_at_its_place_and_has_the_written_form() -> None:
 @pytest.mark.parametrize(
     "there",
     [
-        Place(table="config", column="api_key", space="main", row="7"),
-        Place(table="models", column="base_url", space="main", row="7"),
-        Place(table="models", column="api_key", space="other", row="7"),
-        Place(table="models", column="api_key", space="main", row="8"),
+        SecretLocation(table="config", column="api_key", space="main", row="7"),
+        SecretLocation(table="models", column="base_url", space="main", row="7"),
+        SecretLocation(table="models", column="api_key", space="other", row="7"),
+        SecretLocation(table="models", column="api_key", space="main", row="8"),
     ],
 )
-def test_a_box_moved_to_another_place_does_not_open(there: Place) -> None:
+def test_a_box_moved_to_another_place_does_not_open(there: SecretLocation) -> None:
     sealed = vault().seal(SECRET, HERE)
 
     with pytest.raises(SecretUnreadable):
@@ -58,8 +58,8 @@ def test_a_box_moved_to_another_place_does_not_open(there: Place) -> None:
 
 @pytest.mark.requirement("X-90")
 def test_places_that_read_alike_when_joined_stay_apart() -> None:
-    one = Place(table="a", column="b", space="c", row="d")
-    two = Place(table="a", column='b", "c', space="d", row="")
+    one = SecretLocation(table="a", column="b", space="c", row="d")
+    two = SecretLocation(table="a", column='b", "c', space="d", row="")
 
     assert one.bound != two.bound
     with pytest.raises(SecretUnreadable):
@@ -90,8 +90,8 @@ def test_the_nonce_comes_from_the_injected_randomness() -> None:
 
 @pytest.mark.requirement("X-90")
 def test_keys_of_two_purposes_share_nothing() -> None:
-    assert derived(MASTER, AT_REST) != derived(MASTER, "another purpose")
-    assert MASTER.raw not in (derived(MASTER, AT_REST), derived(MASTER, "another purpose"))
+    assert derive_key(MASTER, AT_REST) != derive_key(MASTER, "another purpose")
+    assert MASTER.raw not in (derive_key(MASTER, AT_REST), derive_key(MASTER, "another purpose"))
 
 
 @pytest.mark.requirement("X-91")
@@ -103,9 +103,7 @@ def test_another_master_key_opens_nothing() -> None:
     assert "Set it again" in raised.value.hint
 
 
-@pytest.mark.parametrize(
-    "text", ["", "v1:gcm:", "v1:gcm:!!!", "sk-plain", "v1:gcm:AAAA", "v2:gcm:" + "A" * 64]
-)
+@pytest.mark.parametrize("text", ["", "v1:gcm:", "v1:gcm:!!!", "sk-plain", "v1:gcm:AAAA", "v2:gcm:" + "A" * 64])
 def test_what_is_no_box_is_unreadable_and_not_a_fault(text: str) -> None:
     with pytest.raises(SecretUnreadable):
         vault().open(text, HERE)
@@ -133,8 +131,8 @@ def test_the_name_of_a_key_tells_keys_apart_without_showing_them() -> None:
 
 @pytest.mark.requirement("X-81", "X-93")
 def test_only_the_last_four_characters_of_a_long_secret_are_shown() -> None:
-    assert shown(SecretStr("sk-abcdefgh-wxyz")) == "set (…wxyz)"
-    assert shown(SecretStr("short-one")) == "set"
+    assert mask_secret(SecretStr("sk-abcdefgh-wxyz")) == "set (…wxyz)"
+    assert mask_secret(SecretStr("short-one")) == "set"
 
 
 @pytest.mark.requirement("X-93")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from festinger.settings.deployment import Deployment
-from festinger.settings.live import Changed, LiveSettings
-from festinger.settings.watch import folders, reread, watch
+from festinger.settings.live import LiveSettings, SettingChange
+from festinger.settings.watch import reread_settings, watch_settings_file, watched_folders
 
 SOON = 10
 """Seconds after which a test gives up waiting; the promise is 2 s, which a busy machine may miss."""
@@ -21,16 +21,16 @@ def deployment(tmp_path: Path) -> Deployment:
 
 
 @asynccontextmanager
-async def watching(live: LiveSettings) -> AsyncIterator["asyncio.Queue[Changed]"]:
+async def watching(live: LiveSettings) -> AsyncIterator["asyncio.Queue[SettingChange]"]:
     """What the watcher brings into force, as it comes, once it has had its first look."""
-    stop, heard = asyncio.Event(), asyncio.Queue[Changed]()
+    stop, heard = asyncio.Event(), asyncio.Queue[SettingChange]()
 
-    def hear(changes: tuple[Changed, ...]) -> None:
+    def hear(changes: tuple[SettingChange, ...]) -> None:
         for change in changes:
             heard.put_nowait(change)
 
     live.on_change(hear)
-    task = asyncio.create_task(watch(live, stop=stop))
+    task = asyncio.create_task(watch_settings_file(live, stop=stop))
     (live.deployment.folder / "festinger.yaml").write_text("llm: {max_parallel: 5}")
     try:
         first = await asyncio.wait_for(heard.get(), SOON)
@@ -95,7 +95,7 @@ async def test_a_half_written_file_is_read_again_after_a_pause(deployment: Deplo
     path = deployment.folder / "festinger.yaml"
     path.write_text("llm: {max_parallel: 5}")
     live = LiveSettings(deployment)
-    heard: list[Changed] = []
+    heard: list[SettingChange] = []
     live.on_change(heard.extend)
     pauses: list[float] = []
 
@@ -104,7 +104,7 @@ async def test_a_half_written_file_is_read_again_after_a_pause(deployment: Deplo
         path.write_text("llm: {max_parallel: 6}")
 
     path.write_text(half)
-    await reread(live, pause=finish_meanwhile)
+    await reread_settings(live, pause=finish_meanwhile)
 
     assert pauses == [0.2]
     assert [change.new for change in heard] == ["6"]
@@ -119,7 +119,7 @@ async def test_a_file_that_stays_broken_is_refused_after_the_pause(deployment: D
     async def no_pause(_: float) -> None:
         assert live.problem is None
 
-    await reread(live, pause=no_pause)
+    await reread_settings(live, pause=no_pause)
 
     assert live.problem is not None
     assert live.now.llm.max_parallel == 4
@@ -131,4 +131,4 @@ def test_the_folder_of_a_link_s_target_is_followed_too(deployment: Deployment, t
     target.write_text("")
     (deployment.folder / "festinger.yaml").symlink_to(target)
 
-    assert set(folders(deployment)) == {tmp_path, target.parent}
+    assert set(watched_folders(deployment)) == {tmp_path, target.parent}

@@ -59,7 +59,7 @@ def proxy_routes() -> Iterator[str]:
     yield from (f"{path}  not forwarded" for path in sorted(own))
 
 
-def _proxy_route(route: routes.Route) -> str:
+def _proxy_route(route: routes.ProxyRoute) -> str:
     limit = ", limited body" if route.limited else ""
     return f"{route.label}  {route.protocol}, {route.treatment}, {route.framing}{limit}"
 
@@ -109,9 +109,7 @@ def entry_points() -> list[str]:
     """Commands of the package, and the providers that can be chosen by name."""
     scripts = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["scripts"]
     built_in = [*registry.BUILT_IN, *reranker.BUILT_IN]
-    return sorted(
-        [*(f"command {name}" for name in scripts), *(f"{each.group} {each.name}" for each in built_in)]
-    )
+    return sorted([*(f"command {name}" for name in scripts), *(f"{each.group} {each.name}" for each in built_in)])
 
 
 def jobs(app: App) -> Iterator[str]:

@@ -16,9 +16,9 @@ import pytest
 
 from festinger.clock import system_stopwatch
 from festinger.settings.tree import StoreSettings
-from festinger.store.connection import held
+from festinger.store.connection import closing_connection
 from festinger.store.embedded import cluster
-from festinger.store.embedded.programs import Account, known_account, server_account
+from festinger.store.embedded.programs import Account, find_account, server_account
 from festinger.store.embedded.server import embedded_server
 from festinger.store.paths import Layout
 
@@ -42,17 +42,17 @@ class Home:
 
     @property
     def postmaster(self) -> int:
-        pid = cluster.postmaster_of(self.layout.data)
+        pid = cluster.find_postmaster(self.layout.data)
         assert pid is not None
         return pid
 
     async def stop(self) -> None:
-        await cluster.stop(self.layout, stopwatch=system_stopwatch)
+        await cluster.stop_server(self.layout, stopwatch=system_stopwatch)
 
 
 def account(data: Path) -> Account:
     """As whom the server of a test runs: root becomes a user that every system has."""
-    nobody = known_account("nobody")
+    nobody = find_account("nobody")
     return nobody if os.geteuid() == 0 and nobody else server_account(data)
 
 
@@ -67,7 +67,7 @@ def opened(
 
 @asynccontextmanager
 async def connected(url: str) -> AsyncIterator[psycopg.AsyncConnection[tuple[Any, ...]]]:
-    async with held(await psycopg.AsyncConnection.connect(url, autocommit=True)) as connection:
+    async with closing_connection(await psycopg.AsyncConnection.connect(url, autocommit=True)) as connection:
         yield connection
 
 

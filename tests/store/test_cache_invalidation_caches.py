@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.observability.metrics import DEGRADED
-from festinger.store.cache_invalidation import MEGABYTE, BoundedCache, shares
+from festinger.store.cache_invalidation import MEGABYTE, BoundedCache, allocate_cache_bytes
 
 
 def cache(limit: int) -> BoundedCache[str, str]:
@@ -84,17 +84,13 @@ def test_a_smaller_limit_is_in_force_at_once() -> None:
 
 
 STEPS = st.lists(
-    st.tuples(
-        st.sampled_from(["keep", "drop", "find", "resize"]), st.sampled_from("abcd"), st.integers(0, 30)
-    )
+    st.tuples(st.sampled_from(["keep", "drop", "find", "resize"]), st.sampled_from("abcd"), st.integers(0, 30))
 )
 
 
 @pytest.mark.requirement("X-63")
 @given(steps=STEPS)
-def test_a_cache_never_holds_more_than_its_limit_and_counts_what_it_holds(
-    steps: list[tuple[str, str, int]],
-) -> None:
+def test_a_cache_never_holds_more_than_its_limit_and_counts_what_it_holds(steps: list[tuple[str, str, int]]) -> None:
     words = cache(20)
     for deed, key, number in steps:
         match deed:
@@ -112,12 +108,9 @@ def test_a_cache_never_holds_more_than_its_limit_and_counts_what_it_holds(
 
 
 @pytest.mark.requirement("X-63")
-@given(
-    megabytes=st.integers(16, 65_536),
-    weights=st.dictionaries(st.text(max_size=3), st.integers(1, 9), min_size=1),
-)
+@given(megabytes=st.integers(16, 65_536), weights=st.dictionaries(st.text(max_size=3), st.integers(1, 9), min_size=1))
 def test_all_caches_together_stay_within_the_whole(megabytes: int, weights: dict[str, int]) -> None:
-    found = shares(megabytes, weights)
+    found = allocate_cache_bytes(megabytes, weights)
 
     assert found.keys() == weights.keys()
     assert megabytes * MEGABYTE - len(weights) < sum(found.values()) <= megabytes * MEGABYTE

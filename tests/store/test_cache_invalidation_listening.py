@@ -7,15 +7,15 @@ from tests.store.relay import relay_to
 
 from festinger.errors import StoreDown
 from festinger.ids import SpaceId
-from festinger.observability.checks import Severity
+from festinger.observability.checks import CheckSeverity
 from festinger.settings.tree import StoreSettings
 from festinger.store.cache_invalidation import (
-    Cached,
-    Change,
-    Hearing,
-    Listener,
+    CacheChange,
+    CacheListener,
+    CacheScope,
+    ListenerState,
+    bump_version,
     check_listening,
-    raise_version,
 )
 from festinger.store.pool import Store, open_store
 from festinger.store.queries import Query
@@ -36,12 +36,12 @@ class Reloads:
     def __init__(self) -> None:
         self.versions: list[int] = []
 
-    async def __call__(self, change: Change) -> None:
+    async def __call__(self, change: CacheChange) -> None:
         self.versions.append(change.version)
 
 
 @asynccontextmanager
-async def running(listener: Listener) -> AsyncIterator[None]:
+async def running(listener: CacheListener) -> AsyncIterator[None]:
     task = asyncio.create_task(listener.run())
     try:
         yield
@@ -51,20 +51,20 @@ async def running(listener: Listener) -> AsyncIterator[None]:
             await task
 
 
-async def write(store: Store, room: str = "world") -> Change:
+async def write(store: Store, room: str = "world") -> CacheChange:
     async with store.transaction() as transaction:
-        version = await raise_version(transaction, space=MAIN, room=room)
-    return Change(what=Cached(space=MAIN, room=room), version=version)
+        version = await bump_version(transaction, space=MAIN, room=room)
+    return CacheChange(what=CacheScope(space=MAIN, room=room), version=version)
 
 
-async def within(seconds: float, change: Change, listener: Listener) -> None:
+async def within(seconds: float, change: CacheChange, listener: CacheListener) -> None:
     async with asyncio.timeout(seconds):
         await listener.caught_up(change)
 
 
 @pytest.mark.requirement("X-60")
 async def test_a_write_elsewhere_is_heard_and_reloaded_by_its_room_alone(store: Store) -> None:
-    listener, world, memory = Listener(store, compare_every=NEVER, poll_every=NEVER), Reloads(), Reloads()
+    listener, world, memory = (CacheListener(store, compare_every=NEVER, poll_every=NEVER), Reloads(), Reloads())
     listener.on_change("world", world)
     listener.on_change("memory", memory)
 
@@ -73,8 +73,8 @@ async def test_a_write_elsewhere_is_heard_and_reloaded_by_its_room_alone(store: 
 
     assert world.versions == [1]
     assert memory.versions == []
-    assert listener.hearing is Hearing.LISTENING
-    assert check_listening(listener).severity is Severity.OK
+    assert listener.hearing is ListenerState.LISTENING
+    assert check_listening(listener).severity is CheckSeverity.OK
 
 
 @pytest.mark.requirement("X-60")
@@ -86,19 +86,19 @@ async def test_a_thousand_writes_of_one_process_are_each_seen_by_a_reader_of_ano
     async with open_store(database_url, SETTINGS, door="reader") as reader:
         kept = 0
 
-        async def reload(_: Change) -> None:
+        async def reload(_: CacheChange) -> None:
             nonlocal kept
             kept = await reader.value(sql("select n from thing"))
 
-        listener = Listener(reader, compare_every=NEVER, poll_every=NEVER)
+        listener = CacheListener(reader, compare_every=NEVER, poll_every=NEVER)
         listener.on_change("things", reload)
         stale = []
         async with running(listener):
             for number in range(1, 1001):
                 async with store.transaction() as transaction:
                     await transaction.run(sql("update thing set n = %(n)s"), n=number)
-                    version = await raise_version(transaction, space=MAIN, room="things")
-                change = Change(what=Cached(space=MAIN, room="things"), version=version)
+                    version = await bump_version(transaction, space=MAIN, room="things")
+                change = CacheChange(what=CacheScope(space=MAIN, room="things"), version=version)
                 # Neither comparing nor polling runs here: what is seen was heard, which takes milliseconds.
                 await within(10, change, listener)
                 if kept != number:
@@ -111,7 +111,7 @@ async def test_a_thousand_writes_of_one_process_are_each_seen_by_a_reader_of_ano
 async def test_what_was_written_before_anybody_listened_is_reloaded_at_the_start(store: Store) -> None:
     await write(store)
     change = await write(store)
-    listener, reloads = Listener(store, compare_every=NEVER, poll_every=NEVER), Reloads()
+    listener, reloads = CacheListener(store, compare_every=NEVER, poll_every=NEVER), Reloads()
     listener.on_change("world", reloads)
 
     async with running(listener):
@@ -123,7 +123,7 @@ async def test_what_was_written_before_anybody_listened_is_reloaded_at_the_start
 @pytest.mark.requirement("X-61")
 async def test_after_a_lost_connection_what_was_missed_is_reloaded(database_url: str, store: Store) -> None:
     async with relay_to(database_url) as relay, open_store(relay.url, SETTINGS, door="reader") as reader:
-        listener, reloads = Listener(reader, compare_every=NEVER, poll_every=NEVER), Reloads()
+        listener, reloads = CacheListener(reader, compare_every=NEVER, poll_every=NEVER), Reloads()
         listener.on_change("world", reloads)
         async with running(listener):
             await within(10, await write(store), listener)
@@ -137,20 +137,20 @@ async def test_after_a_lost_connection_what_was_missed_is_reloaded(database_url:
 
 @pytest.mark.requirement("X-61")
 async def test_a_lost_notification_is_made_up_by_comparing(store: Store) -> None:
-    listener, reloads = Listener(store, compare_every=SOON, poll_every=SOON), Reloads()
+    listener, reloads = CacheListener(store, compare_every=SOON, poll_every=SOON), Reloads()
     listener.on_change("world", reloads)
     async with running(listener):
         await within(10, await write(store), listener)
         # Counted, but told to nobody.
         await store.run(sql("update cache_version set version = 9"))
-        await within(10, Change(what=Cached(space=MAIN, room="world"), version=9), listener)
+        await within(10, CacheChange(what=CacheScope(space=MAIN, room="world"), version=9), listener)
 
     assert reloads.versions == [1, 9]
 
 
 @pytest.mark.requirement("X-61")
 async def test_a_count_that_went_back_is_reloaded_too(store: Store) -> None:
-    listener, reloads = Listener(store, compare_every=NEVER, poll_every=NEVER), Reloads()
+    listener, reloads = CacheListener(store, compare_every=NEVER, poll_every=NEVER), Reloads()
     listener.on_change("world", reloads)
     async with running(listener):
         await write(store)
@@ -166,7 +166,7 @@ async def test_a_count_that_went_back_is_reloaded_too(store: Store) -> None:
 
 @pytest.mark.requirement("X-61")
 async def test_what_is_no_longer_counted_is_reloaded_once_more(store: Store) -> None:
-    listener, reloads = Listener(store, compare_every=NEVER, poll_every=NEVER), Reloads()
+    listener, reloads = CacheListener(store, compare_every=NEVER, poll_every=NEVER), Reloads()
     listener.on_change("world", reloads)
     async with running(listener):
         await within(10, await write(store), listener)
@@ -184,13 +184,13 @@ async def test_what_is_no_longer_counted_is_reloaded_once_more(store: Store) -> 
 async def test_a_reload_that_failed_is_tried_again(store: Store) -> None:
     tries = 0
 
-    async def fails_once(_: Change) -> None:
+    async def fails_once(_: CacheChange) -> None:
         nonlocal tries
         tries += 1
         if tries == 1:
             raise StoreDown
 
-    listener = Listener(store, compare_every=SOON, poll_every=SOON)
+    listener = CacheListener(store, compare_every=SOON, poll_every=SOON)
     listener.on_change("world", fails_once)
     async with running(listener):
         await within(10, await write(store), listener)
@@ -203,21 +203,21 @@ async def test_where_nothing_can_be_heard_versions_are_polled_and_doctor_names_t
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("festinger.store.cache_invalidation.PROOF_SECONDS", 0.01)
-    deaf = Listener(store, compare_every=NEVER, poll_every=SOON)
+    deaf = CacheListener(store, compare_every=NEVER, poll_every=SOON)
     monkeypatch.setattr(deaf, "_pump", _hear_nothing)
     reloads = Reloads()
     deaf.on_change("world", reloads)
 
     async with running(deaf):
-        while deaf.hearing is Hearing.STARTING:
+        while deaf.hearing is ListenerState.STARTING:
             await within(10, await write(store), deaf)
         last = await write(store)
         await within(10, last, deaf)
 
     assert reloads.versions[-1] == last.version
-    assert deaf.hearing is Hearing.POLLING
+    assert deaf.hearing is ListenerState.POLLING
     check = check_listening(deaf)
-    assert check.severity is Severity.WARN
+    assert check.severity is CheckSeverity.WARN
     assert "every 2 s" in check.message
     assert "store.listen_url" in check.remedy
 
@@ -231,7 +231,7 @@ async def test_listening_goes_past_the_pooler_when_told_how(database_url: str, s
     async with relay_to(database_url) as relay:
         settings = StoreSettings.model_validate({"pool_min": 1, "pool_max": 2, "listen_url": relay.url})
         async with open_store(database_url, settings, door="reader") as reader:
-            listener = Listener(reader, compare_every=NEVER, poll_every=NEVER)
+            listener = CacheListener(reader, compare_every=NEVER, poll_every=NEVER)
             before = relay.calls
             async with running(listener):
                 await within(10, await write(store), listener)
@@ -247,4 +247,4 @@ def test_the_rhythms_are_those_that_people_are_told() -> None:
 
 
 async def test_a_listener_that_has_not_heard_yet_warns(store: Store) -> None:
-    assert check_listening(Listener(store)).severity is Severity.WARN
+    assert check_listening(CacheListener(store)).severity is CheckSeverity.WARN

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from festinger.store.connection import end_all
+from festinger.store.connection import cancel_tasks
 
 
 async def test_a_task_that_loses_its_first_cancellation_is_asked_again():
@@ -18,7 +18,7 @@ async def test_a_task_that_loses_its_first_cancellation_is_asked_again():
 
     task = asyncio.create_task(deaf_once())
     await asyncio.sleep(0)
-    await end_all([task], again_after=0.01)
+    await cancel_tasks([task], again_after=0.01)
 
     assert task.cancelled()
     assert lost == 1
@@ -30,7 +30,7 @@ async def test_how_a_task_ended_is_not_looked_at():
 
     task = asyncio.create_task(broken())
     await asyncio.sleep(0)
-    await end_all([task])
+    await cancel_tasks([task])
 
     with pytest.raises(ValueError, match="broken"):
         task.result()

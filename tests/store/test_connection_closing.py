@@ -9,13 +9,11 @@ import psycopg
 import pytest
 
 import festinger.store
-from festinger.store.connection import held
+from festinger.store.connection import closing_connection
 from festinger.store.embedded import cluster
 
 STORE = Path(festinger.store.__file__).parent
-UNHELD = re.compile(
-    r"(?:async with|^\s+)\s*await [^\n]*(?:connect|dial|_as_superuser)\([^\n]* as ", re.MULTILINE
-)
+UNHELD = re.compile(r"(?:async with|^\s+)\s*await [^\n]*(?:connect|dial|_as_superuser)\([^\n]* as ", re.MULTILINE)
 
 
 async def for_ever() -> None:
@@ -48,7 +46,7 @@ async def test_whoever_is_cancelled_while_letting_go_leaves_no_connection_open(
     monkeypatch.setattr(connection, hangs, for_ever)
 
     async def hold() -> None:
-        async with held(connection):
+        async with closing_connection(connection):
             if not ends:
                 await for_ever()
 
@@ -58,17 +56,17 @@ async def test_whoever_is_cancelled_while_letting_go_leaves_no_connection_open(
 
 
 async def test_what_was_done_is_committed_and_what_failed_is_not(database_url: str) -> None:
-    async with held(await connect(database_url)) as connection:
+    async with closing_connection(await connect(database_url)) as connection:
         await connection.execute("create table kept (word text)")
 
     async def fail() -> None:
-        async with held(await connect(database_url)) as connection:
+        async with closing_connection(await connect(database_url)) as connection:
             await connection.execute("insert into kept values ('lost')")
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         await fail()
-    async with held(await connect(database_url)) as connection:
+    async with closing_connection(await connect(database_url)) as connection:
         rows = await (await connection.execute("select * from kept")).fetchall()
 
     assert rows == []

@@ -6,7 +6,7 @@ import pytest
 from psycopg import errors as pg
 
 from festinger.errors import Refused, StoreBusy, StoreDown
-from festinger.store.connection import translated
+from festinger.store.connection import translate_store_errors
 from festinger.store.pool import Store
 from festinger.store.queries import Query
 
@@ -38,7 +38,7 @@ RAISE = sql("do $$ begin raise exception 'planted' using errcode = '53100'; end 
     ],
 )
 def test_what_may_pass_by_itself_is_store_down_with_its_kind_and_cause(error: Exception, kind: str) -> None:
-    with pytest.raises(StoreDown) as caught, translated():
+    with pytest.raises(StoreDown) as caught, translate_store_errors():
         raise error
 
     assert caught.value.details == {"kind": kind}
@@ -54,10 +54,8 @@ def test_what_may_pass_by_itself_is_store_down_with_its_kind_and_cause(error: Ex
         (pg.SerializationFailure("planted"), "busy"),
     ],
 )
-def test_that_others_are_at_the_same_rows_is_told_as_busy_with_what_to_do(
-    error: Exception, kind: str
-) -> None:
-    with pytest.raises(StoreBusy) as caught, translated():
+def test_that_others_are_at_the_same_rows_is_told_as_busy_with_what_to_do(error: Exception, kind: str) -> None:
+    with pytest.raises(StoreBusy) as caught, translate_store_errors():
         raise error
 
     told = caught.value
@@ -68,11 +66,10 @@ def test_that_others_are_at_the_same_rows_is_told_as_busy_with_what_to_do(
 
 @pytest.mark.requirement("X-06")
 @pytest.mark.parametrize(
-    "error",
-    [pg.SyntaxError("planted"), pg.CheckViolation("planted"), pg.UndefinedTable("planted"), KeyError("x")],
+    "error", [pg.SyntaxError("planted"), pg.CheckViolation("planted"), pg.UndefinedTable("planted"), KeyError("x")]
 )
 def test_a_fault_of_ours_stays_what_it_is(error: Exception) -> None:
-    with pytest.raises(type(error)) as caught, translated():
+    with pytest.raises(type(error)) as caught, translate_store_errors():
         raise error
 
     assert caught.value is error

@@ -7,12 +7,12 @@ from psycopg import OperationalError
 from psycopg.types import TypeInfo
 
 from festinger.settings.tree import StoreSettings
-from festinger.store.connection import FIRST_PAUSE, LONGEST_PAUSE, Line, pauses
+from festinger.store.connection import FIRST_PAUSE, LONGEST_PAUSE, DatabaseConnector, backoff_delays
 
 
 @pytest.mark.requirement("X-26")
 def test_pauses_grow_from_a_tenth_of_a_second_to_five_seconds_and_never_end() -> None:
-    first = list(islice(pauses(), 100))
+    first = list(islice(backoff_delays(), 100))
 
     assert first[0] == FIRST_PAUSE == 0.1
     assert max(first) == LONGEST_PAUSE == 5.0
@@ -21,7 +21,7 @@ def test_pauses_grow_from_a_tenth_of_a_second_to_five_seconds_and_never_end() ->
 
 @pytest.mark.requirement("X-27")
 async def test_trouble_names_the_reason_and_never_the_password() -> None:
-    line = Line("postgresql://ann:s3cret@127.0.0.1:1/s3cret", StoreSettings(), door="test")
+    line = DatabaseConnector("postgresql://ann:s3cret@127.0.0.1:1/s3cret", StoreSettings(), door="test")
 
     with pytest.raises(OperationalError) as caught:
         await line.dial()
@@ -32,7 +32,7 @@ async def test_trouble_names_the_reason_and_never_the_password() -> None:
 
 
 async def test_a_line_that_was_hung_up_tries_no_more() -> None:
-    line = Line("postgresql://ann@127.0.0.1:1/notes", StoreSettings(), door="test")
+    line = DatabaseConnector("postgresql://ann@127.0.0.1:1/notes", StoreSettings(), door="test")
     line.hang_up()
 
     with pytest.raises(OperationalError):
@@ -51,6 +51,6 @@ async def test_a_connection_that_could_not_be_configured_is_closed(
     monkeypatch.setattr(TypeInfo, "fetch", interrupted)
 
     with pytest.raises(asyncio.CancelledError):
-        await Line(database_url, StoreSettings(), door="test").dial()
+        await DatabaseConnector(database_url, StoreSettings(), door="test").dial()
 
     assert [connection.closed for connection in made] == [True]

@@ -48,9 +48,7 @@ async def test_no_acknowledged_row_is_lost_by_ten_kills(home: Home, place: Path)
     for round_number in range(ROUNDS):
         first = round_number * 100_000
         program = launched(
-            writer(home, "w", str(first), "100000", str(log)),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            writer(home, "w", str(first), "100000", str(log)), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
         with program:
             assert program.stdout is not None

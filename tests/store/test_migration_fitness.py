@@ -1,12 +1,12 @@
 import pytest
 
 from festinger.errors import StoreUnfit
-from festinger.store.migration import Versions, is_fit, require_fit
+from festinger.store.migration import ServerVersions, is_supported, require_supported
 from festinger.store.pool import Store
 
 
-def found(postgres: int, installed: str | None, available: str | None = None) -> Versions:
-    return Versions(postgres=postgres, installed=installed, available=available)
+def found(postgres: int, installed: str | None, available: str | None = None) -> ServerVersions:
+    return ServerVersions(postgres=postgres, installed=installed, available=available)
 
 
 @pytest.mark.requirement("X-20")
@@ -25,8 +25,8 @@ def found(postgres: int, installed: str | None, available: str | None = None) ->
         (found(180_001, None, None), False),
     ],
 )
-def test_a_server_fits_from_postgres_15_and_pgvector_0_8_on(versions: Versions, fits: bool) -> None:
-    assert is_fit(versions) is fits
+def test_a_server_fits_from_postgres_15_and_pgvector_0_8_on(versions: ServerVersions, fits: bool) -> None:
+    assert is_supported(versions) is fits
 
 
 def test_versions_read_as_people_write_them() -> None:
@@ -57,7 +57,7 @@ async def test_an_unfit_server_is_refused_with_the_versions_found() -> None:
     old = Server(postgres=140_011, installed="0.7.4", available="0.7.4")
 
     with pytest.raises(StoreUnfit, match=r"PostgreSQL 14\.11 with pgvector 0\.7\.4") as caught:
-        await require_fit(old)  # type: ignore[arg-type]
+        await require_supported(old)  # type: ignore[arg-type]
 
     assert caught.value.details == {"postgres": 140_011, "pgvector": "0.7.4"}
 
@@ -66,13 +66,13 @@ async def test_an_old_extension_on_a_new_server_is_told_how_to_update() -> None:
     behind = Server(postgres=180_001, installed="0.7.4", available="0.8.1")
 
     with pytest.raises(StoreUnfit) as caught:
-        await require_fit(behind)  # type: ignore[arg-type]
+        await require_supported(behind)  # type: ignore[arg-type]
 
     assert "alter extension vector update" in caught.value.hint
 
 
 async def test_the_server_that_comes_with_the_install_fits(store: Store) -> None:
     async with store.apart() as connection:
-        versions = await require_fit(connection)
+        versions = await require_supported(connection)
 
-    assert is_fit(versions)
+    assert is_supported(versions)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from psycopg.rows import dict_row
 
 from festinger.errors import CannotStart, MigrationChanged, SchemaTooNew, StoreDown, StoreUnfit
-from festinger.store.migration import Migration, migrate, outstanding, own_migrations
+from festinger.store.migration import Migration, migrate, own_migrations, pending_migrations
 from festinger.store.pool import Store
 from festinger.store.queries import Query
 
@@ -112,8 +112,7 @@ async def test_after_the_mend_only_what_is_missing_is_applied(empty_database_url
 
 async def test_a_migration_with_a_percent_sign_is_taken_as_it_stands(empty_database_url: str) -> None:
     await migrate(
-        empty_database_url,
-        [Migration(name="0001_create_a.pre", sql="create table a (id text check (id like 'x%'))")],
+        empty_database_url, [Migration(name="0001_create_a.pre", sql="create table a (id text check (id like 'x%'))")]
     )
 
     assert tables(empty_database_url) == ["a", "schema_migration"]
@@ -144,17 +143,15 @@ NAMES = st.lists(st.from_regex(r"[0-9]{4}_create_[a-z]{1,3}\.pre", fullmatch=Tru
 
 @pytest.mark.requirement("X-34")
 @given(names=NAMES, data=st.data())
-def test_what_was_applied_and_what_is_outstanding_are_the_whole_in_order(
-    names: list[str], data: st.DataObject
-) -> None:
+def test_what_was_applied_and_what_is_outstanding_are_the_whole_in_order(names: list[str], data: st.DataObject) -> None:
     migrations = [Migration(name=name, sql=f"select '{name}'") for name in names]
     done = [m for m in migrations if data.draw(st.booleans())]
 
-    todo = outstanding(migrations, [(m.name, m.sha256) for m in done])
+    todo = pending_migrations(migrations, [(m.name, m.sha256) for m in done])
 
     assert [m.name for m in todo] == [name for name in names if name not in {m.name for m in done}]
 
 
 def test_a_stranger_is_reported_before_a_change() -> None:
     with pytest.raises(SchemaTooNew):
-        outstanding([FIRST], [("9999_create_far.pre", "x"), (FIRST.name, "changed")])
+        pending_migrations([FIRST], [("9999_create_far.pre", "x"), (FIRST.name, "changed")])

@@ -3,12 +3,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from festinger.errors import BadSetting
-from festinger.store.paths import checked, shown, without_password
+from festinger.store.paths import check_database_url, describe_database, redact_password
 
 
 @pytest.mark.requirement("X-27")
 def test_a_url_is_shown_without_its_password() -> None:
-    said = shown("postgresql://ann:s3cret@db.example:6432/notes")
+    said = describe_database("postgresql://ann:s3cret@db.example:6432/notes")
 
     assert said == "ann@db.example:6432/notes"
 
@@ -17,7 +17,7 @@ def test_a_url_is_shown_without_its_password() -> None:
 @pytest.mark.parametrize("url", ["postgresql:/ann:s3cret@host", "postgresql://ann:s3cret@host/x?nonsense=1"])
 def test_a_url_that_cannot_be_read_is_refused_without_being_repeated(url: str) -> None:
     with pytest.raises(BadSetting) as caught:
-        checked(url)
+        check_database_url(url)
 
     assert "s3cret" not in str(caught.value)
     assert caught.value.__cause__ is None
@@ -27,14 +27,14 @@ def test_a_url_that_cannot_be_read_is_refused_without_being_repeated(url: str) -
 @pytest.mark.requirement("X-27")
 def test_an_at_sign_in_a_password_must_be_written_in_its_escaped_form() -> None:
     with pytest.raises(BadSetting) as caught:
-        checked("postgresql://ann:s3c@ret@host/notes")
+        check_database_url("postgresql://ann:s3c@ret@host/notes")
 
     assert "ret" not in str(caught.value)
-    assert checked("postgresql://ann:s3c%40ret@host/notes")
+    assert check_database_url("postgresql://ann:s3c%40ret@host/notes")
 
 
 def test_a_key_value_address_is_read_too() -> None:
-    assert shown("host=/run/pg user=ann password=s3cret dbname=notes") == "ann@/run/pg:5432/notes"
+    assert describe_database("host=/run/pg user=ann password=s3cret dbname=notes") == "ann@/run/pg:5432/notes"
 
 
 @example(password="00000%")
@@ -44,6 +44,6 @@ def test_a_password_is_taken_out_of_any_text_in_plain_and_escaped_form(password:
 
     escaped = quote(password, safe="")
     url = f"postgresql://ann:{escaped}@host/notes"
-    said = without_password(f"plain <{password}> and escaped <{escaped}>", url)
+    said = redact_password(f"plain <{password}> and escaped <{escaped}>", url)
 
     assert said == "plain <…> and escaped <…>"

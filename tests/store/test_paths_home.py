@@ -9,10 +9,10 @@ from festinger.store.paths import (
     ROOT_HOME,
     config_directory,
     default_home,
+    explain_os_errors,
     make_folder,
     open_private,
-    remedy,
-    usable,
+    suggest_remedy,
 )
 
 PERSON = Path("/home/ada")
@@ -35,9 +35,7 @@ def test_missing_parents_get_the_mode_too_and_standing_ones_keep_theirs(tmp_path
         os.umask(umask)
     assert not make_folder(tmp_path / "a", mode=0o700)
 
-    assert [
-        stat.S_IMODE(path.stat().st_mode) for path in (tmp_path, tmp_path / "a", tmp_path / "a" / "b")
-    ] == [
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (tmp_path, tmp_path / "a", tmp_path / "a" / "b")] == [
         0o755,
         0o710,
         0o710,
@@ -64,11 +62,11 @@ def test_a_link_in_the_place_of_a_private_file_is_refused(tmp_path: Path) -> Non
     ],
 )
 def test_each_complaint_of_a_disk_has_its_advice(reason: str, advice: str) -> None:
-    assert advice in remedy(reason, PERSON)
+    assert advice in suggest_remedy(reason, PERSON)
 
 
 def test_a_file_system_error_becomes_a_start_that_cannot_be(tmp_path: Path) -> None:
-    with pytest.raises(CannotStart, match="too long") as refusal, usable(tmp_path):
+    with pytest.raises(CannotStart, match="too long") as refusal, explain_os_errors(tmp_path):
         (tmp_path / ("n" * 300)).mkdir()
 
     assert "shorter" in refusal.value.hint

@@ -75,9 +75,7 @@ async def test_every_connection_is_configured(store: Store, name: str, value: st
 
 
 @pytest.mark.requirement("X-28")
-async def test_behind_a_pooler_each_transaction_is_configured_and_the_session_is_left_alone(
-    database_url: str,
-) -> None:
+async def test_behind_a_pooler_each_transaction_is_configured_and_the_session_is_left_alone(database_url: str) -> None:
     settings = StoreSettings(pool_min=1, pool_max=2, listen_url=SecretStr(database_url))
     async with open_store(database_url, settings, door="pooled") as store:
         inside = await store.value(SHOW, name="application_name")
@@ -94,9 +92,7 @@ async def test_behind_a_pooler_each_transaction_is_configured_and_the_session_is
 async def test_half_vectors_go_in_and_come_out(store: Store) -> None:
     vector = HalfVector([1.0, 0.5, -2.0])
 
-    row = await store.one(
-        sql("select %(v)s::halfvec as same, %(v)s <=> '[1,0.5,-2]'::halfvec as distance"), v=vector
-    )
+    row = await store.one(sql("select %(v)s::halfvec as same, %(v)s <=> '[1,0.5,-2]'::halfvec as distance"), v=vector)
 
     assert row == {"same": vector, "distance": 0.0}
 
@@ -232,9 +228,7 @@ async def test_no_log_line_says_the_password_while_the_server_is_away(
 
 
 @pytest.mark.requirement("X-20")
-async def test_a_server_that_is_too_old_is_not_opened(
-    database_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_server_that_is_too_old_is_not_opened(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("festinger.store.migration.OLDEST_POSTGRES", 99)
 
     with pytest.raises(StoreUnfit, match="PostgreSQL 18"):

@@ -13,20 +13,13 @@ from tests.conftest import MONDAY
 from festinger.errors import SettingPinned, Stale
 from festinger.ids import MAIN_SPACE, id_maker
 from festinger.llm.endpoint import ProviderName
-from festinger.settings.master_key import (
-    MasterKey,
-    master_key,
-    new_key,
-    next_file,
-    system_entropy,
-    write_key,
-)
+from festinger.settings.master_key import MasterKey, load_master_key, new_key, next_file, system_entropy, write_key
 from festinger.settings.vault import Vault, key_id
 from festinger.store import secrets
 from festinger.store.pool import Store
 from festinger.store.queries import Query
-from festinger.store.repositories.models import NewModel, add_model, change_key, models
-from festinger.store.secrets import rotate, settled
+from festinger.store.repositories.models import NewModel, add_model, change_model_key, load_stored_models
+from festinger.store.secrets import recover_master_key, rotate_master_key
 
 NEW_ID = id_maker(lambda: MONDAY, random.Random(1))
 ENDS = ["aaaa", "bbbb", "cccc"]
@@ -37,12 +30,12 @@ class Killed(BaseException):
 
 
 def found(folder: Path) -> MasterKey:
-    return master_key({}, folder / "config" / "key", data=folder / "data", entropy=system_entropy)
+    return load_master_key({}, folder / "config" / "key", data=folder / "data", entropy=system_entropy)
 
 
 async def started(store: Store, folder: Path) -> MasterKey:
     """What every start does."""
-    return await settled(store, found(folder))
+    return await recover_master_key(store, found(folder))
 
 
 async def with_secrets(store: Store, key: MasterKey) -> None:
@@ -60,18 +53,16 @@ async def with_secrets(store: Store, key: MasterKey) -> None:
 
 
 async def readable(store: Store, key: MasterKey) -> bool:
-    shown = await models(store, space=MAIN_SPACE, vault=Vault(key, system_entropy))
+    shown = await load_stored_models(store, space=MAIN_SPACE, vault=Vault(key, system_entropy))
     return [model.api_key for model in shown] == [f"set (…{end})" for end in ENDS]
 
 
 @pytest.mark.requirement("X-92", "W-60")
-async def test_afterwards_the_new_key_opens_everything_and_the_old_one_nothing(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_afterwards_the_new_key_opens_everything_and_the_old_one_nothing(store: Store, tmp_path: Path) -> None:
     old = await started(store, tmp_path)
     await with_secrets(store, old)
 
-    rotated = await rotate(store, old, entropy=system_entropy)
+    rotated = await rotate_master_key(store, old, entropy=system_entropy)
 
     assert (rotated.moved, rotated.unreadable) == (3, 0)
     assert await readable(store, rotated.key)
@@ -107,14 +98,14 @@ async def test_killed_at_any_step_the_next_start_finds_one_key_that_opens_everyt
     with monkeypatch.context() as patched:
         patched.setattr(secrets, step, die_async if step == "_reseal" else die)
         with pytest.raises(Killed):
-            await rotate(store, old, entropy=system_entropy)
+            await rotate_master_key(store, old, entropy=system_entropy)
 
     key = await started(store, tmp_path)
     assert await readable(store, key)
     assert not next_file(tmp_path / "config" / "key").exists()
     # Only what happens after the commit leaves the new key in force.
     assert (key.raw == old.raw) is (step != "promote_next")
-    assert (await rotate(store, key, entropy=system_entropy)).moved == 3
+    assert (await rotate_master_key(store, key, entropy=system_entropy)).moved == 3
 
 
 @pytest.mark.requirement("X-92")
@@ -135,7 +126,7 @@ async def test_killed_between_two_secrets_the_database_has_the_old_ones_whole(
     with monkeypatch.context() as patched:
         patched.setattr(Vault, "seal", seal)
         with pytest.raises(Killed):
-            await rotate(store, old, entropy=system_entropy)
+            await rotate_master_key(store, old, entropy=system_entropy)
 
     key = await started(store, tmp_path)
     assert key.raw == old.raw
@@ -170,9 +161,7 @@ async def test_a_real_kill_leaves_the_old_or_the_new_whole(
     old = await started(store, tmp_path)
     await with_secrets(store, old)
 
-    rotating = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", SCRIPT, database_url, str(old.file), step
-    )
+    rotating = await asyncio.create_subprocess_exec(sys.executable, "-c", SCRIPT, database_url, str(old.file), step)
     died = await rotating.wait()
     key = await started(store, tmp_path)
 
@@ -182,25 +171,19 @@ async def test_a_real_kill_leaves_the_old_or_the_new_whole(
 
 
 @pytest.mark.requirement("X-92")
-async def test_a_process_with_the_old_key_seals_nothing_more_after_a_rotation(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_a_process_with_the_old_key_seals_nothing_more_after_a_rotation(store: Store, tmp_path: Path) -> None:
     old = await started(store, tmp_path)
     await with_secrets(store, old)
-    await rotate(store, old, entropy=system_entropy)
-    (model, *_) = await models(store, space=MAIN_SPACE, vault=Vault(old, system_entropy))
+    await rotate_master_key(store, old, entropy=system_entropy)
+    (model, *_) = await load_stored_models(store, space=MAIN_SPACE, vault=Vault(old, system_entropy))
 
     async with store.transaction() as transaction:
         with pytest.raises(Stale, match="master key was changed"):
-            await change_key(
-                transaction,
-                model.id,
-                space=MAIN_SPACE,
-                api_key=SecretStr("sk-x"),
-                vault=Vault(old, system_entropy),
+            await change_model_key(
+                transaction, model.id, space=MAIN_SPACE, api_key=SecretStr("sk-x"), vault=Vault(old, system_entropy)
             )
     with pytest.raises(Stale):
-        await rotate(store, old, entropy=system_entropy)
+        await rotate_master_key(store, old, entropy=system_entropy)
 
 
 @pytest.mark.requirement("X-92")
@@ -215,7 +198,7 @@ async def test_a_start_that_comes_between_commit_and_rename_finishes_the_rotatio
             next_file(path).replace(path)
 
     monkeypatch.setattr(secrets, "promote_next", another_starts_first)
-    rotated = await rotate(store, old, entropy=system_entropy)
+    rotated = await rotate_master_key(store, old, entropy=system_entropy)
 
     assert found(tmp_path).raw == rotated.key.raw
     assert await readable(store, rotated.key)
@@ -231,26 +214,24 @@ async def test_a_lost_key_stops_no_start_and_the_new_one_seals(store: Store, tmp
 
     assert key.raw != old.raw
     vault = Vault(key, system_entropy)
-    shown = await models(store, space=MAIN_SPACE, vault=vault)
+    shown = await load_stored_models(store, space=MAIN_SPACE, vault=vault)
     assert {model.api_key for model in shown} == {"unreadable, set again"}
     async with store.transaction() as transaction:
-        await change_key(
+        await change_model_key(
             transaction, shown[0].id, space=MAIN_SPACE, api_key=SecretStr("sk-set-again-dddd"), vault=vault
         )
-    assert (await models(store, space=MAIN_SPACE, vault=vault))[0].api_key == "set (…dddd)"
+    assert (await load_stored_models(store, space=MAIN_SPACE, vault=vault))[0].api_key == "set (…dddd)"
 
 
 @pytest.mark.requirement("X-92")
-async def test_what_the_old_key_cannot_open_is_counted_and_stays_as_it_is(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_what_the_old_key_cannot_open_is_counted_and_stays_as_it_is(store: Store, tmp_path: Path) -> None:
     await with_secrets(store, await started(store, tmp_path))
     (tmp_path / "config" / "key").unlink()
     key = await started(store, tmp_path)
     raw = Query(room="test", name="raw", purpose="raw", sql="select api_key from models order by id")
     before = await store.all(raw)
 
-    rotated = await rotate(store, key, entropy=system_entropy)
+    rotated = await rotate_master_key(store, key, entropy=system_entropy)
 
     assert (rotated.moved, rotated.unreadable) == (0, 3)
     assert await store.all(raw) == before
@@ -258,12 +239,10 @@ async def test_what_the_old_key_cannot_open_is_counted_and_stays_as_it_is(
 
 async def test_a_key_from_the_environment_cannot_be_rotated_here(store: Store) -> None:
     with pytest.raises(SettingPinned, match="FESTINGER_SECRET_KEY"):
-        await rotate(store, new_key(system_entropy), entropy=system_entropy)
+        await rotate_master_key(store, new_key(system_entropy), entropy=system_entropy)
 
 
-async def test_a_waiting_key_that_was_never_taken_is_removed_by_the_next_start(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_a_waiting_key_that_was_never_taken_is_removed_by_the_next_start(store: Store, tmp_path: Path) -> None:
     old = await started(store, tmp_path)
     assert old.file is not None
     write_key(next_file(old.file), new_key(system_entropy))

@@ -8,16 +8,16 @@ from festinger.errors import BadInput
 from festinger.store.pool import Store
 from festinger.store.queries import Query
 from festinger.store.vectors import (
-    Probe,
+    QueryVector,
     VectorModel,
+    bind_model,
+    build_query_vector,
     drop_index,
     ensure_index,
-    for_model,
-    halfvec,
+    find_nearest,
     index_name,
-    is_read_whole,
-    nearest,
-    probe,
+    needs_full_scan,
+    to_halfvec,
 )
 
 Vectors = NDArray[np.float32]
@@ -38,9 +38,7 @@ def sql(text: str) -> Query:
     return Query(room="test", name="x", purpose="x", sql=text)
 
 
-PUT = sql(
-    "insert into thing_vector (space_id, id, model, vector) values (%(space)s, %(id)s, %(model)s, %(vector)s)"
-)
+PUT = sql("insert into thing_vector (space_id, id, model, vector) values (%(space)s, %(id)s, %(model)s, %(vector)s)")
 NEAREST = sql(
     "select id, vector::halfvec({dims}) <=> %(probe)s as distance from thing_vector"
     " where space_id = %(space)s and model = {model}"
@@ -64,15 +62,15 @@ async def put(store: Store, model: VectorModel, rows: list[tuple[str, int, Vecto
         await transaction.run_many(
             PUT,
             [
-                {"space": space, "id": number, "model": model.name, "vector": halfvec(values)}
+                {"space": space, "id": number, "model": model.name, "vector": to_halfvec(values)}
                 for space, number, values in rows
             ],
         )
 
 
-async def ids(store: Store, wanted: Probe, *, query: Query = NEAREST, space: str = "main") -> list[int]:
+async def ids(store: Store, wanted: QueryVector, *, query: Query = NEAREST, space: str = "main") -> list[int]:
     async with store.transaction() as transaction:
-        rows = await nearest(transaction, query, wanted, space=space, limit=10)
+        rows = await find_nearest(transaction, query, wanted, space=space, limit=10)
     return [row["id"] for row in rows]
 
 
@@ -83,22 +81,22 @@ async def test_a_search_meets_vectors_of_its_own_model_only(things: Store) -> No
     await put(things, TWIN, [("main", 3, same)])
     await put(things, WIDE, [("main", 4, [1.0] * 48)])
 
-    assert await ids(things, probe(SMALL, same)) == [1, 2]
-    assert await ids(things, probe(TWIN, same)) == [3]
-    assert await ids(things, probe(WIDE, [1.0] * 48)) == [4]
+    assert await ids(things, build_query_vector(SMALL, same)) == [1, 2]
+    assert await ids(things, build_query_vector(TWIN, same)) == [3]
+    assert await ids(things, build_query_vector(WIDE, [1.0] * 48)) == [4]
 
 
 @pytest.mark.requirement("X-33")
 @pytest.mark.parametrize("place", ["{model}", "{dims}"])
 def test_a_query_that_does_not_name_its_model_cannot_be_searched_with(place: str) -> None:
     with pytest.raises(ValueError, match="without"):
-        for_model(sql(NEAREST.sql.replace(place, "7")), SMALL)
+        bind_model(sql(NEAREST.sql.replace(place, "7")), SMALL)
 
 
 @pytest.mark.requirement("X-33")
 def test_a_vector_of_another_length_cannot_pass_for_the_models() -> None:
     with pytest.raises(BadInput, match="has 3 numbers, not 2"):
-        probe(SMALL, [1.0, 0.0])
+        build_query_vector(SMALL, [1.0, 0.0])
 
 
 async def test_the_name_of_a_model_is_only_ever_a_name(things: Store) -> None:
@@ -106,7 +104,7 @@ async def test_the_name_of_a_model_is_only_ever_a_name(things: Store) -> None:
     await put(things, hostile, [("main", 1, [1.0, 0.0, 0.0])])
 
     assert await ensure_index(things, "thing_vector", hostile)
-    assert await ids(things, probe(hostile, [1.0, 0.0, 0.0])) == [1]
+    assert await ids(things, build_query_vector(hostile, [1.0, 0.0, 0.0])) == [1]
 
 
 @pytest.mark.requirement("X-33")
@@ -130,14 +128,14 @@ async def test_each_model_gets_a_partial_index_of_its_own_once(things: Store) ->
 async def test_an_index_is_built_while_a_write_is_under_way(things: Store) -> None:
     """A build that blocked writes would wait for the open transaction before the second write could end."""
     async with things.transaction() as open_write:
-        await open_write.run(PUT, space="main", id=1, model=SMALL.name, vector=halfvec([1.0, 0.0, 0.0]))
+        await open_write.run(PUT, space="main", id=1, model=SMALL.name, vector=to_halfvec([1.0, 0.0, 0.0]))
         build = asyncio.create_task(ensure_index(things, "thing_vector", SMALL))
         while not await things.value(sql("select count(*) from pg_stat_progress_create_index")):
             assert not build.done()
         await put(things, SMALL, [("main", 2, [0.0, 1.0, 0.0])])
 
     assert await build
-    assert await ids(things, probe(SMALL, [0.0, 1.0, 0.0])) == [2, 1]
+    assert await ids(things, build_query_vector(SMALL, [0.0, 1.0, 0.0])) == [2, 1]
 
 
 @pytest.mark.requirement("X-33")
@@ -147,15 +145,11 @@ async def test_what_a_failed_build_left_behind_is_built_anew(things: Store) -> N
     name = index_name("thing_vector", WIDE)
     async with things.apart() as connection:
         with pytest.raises(Exception, match="could not create unique index"):
-            await connection.execute(
-                f"create unique index concurrently {name} on thing_vector (space_id)".encode()
-            )
+            await connection.execute(f"create unique index concurrently {name} on thing_vector (space_id)".encode())
 
     assert await ensure_index(things, "thing_vector", WIDE)
 
-    definition = await things.value(
-        sql("select indexdef from pg_indexes where indexname = %(name)s"), name=name
-    )
+    definition = await things.value(sql("select indexdef from pg_indexes where indexname = %(name)s"), name=name)
     assert "USING hnsw" in definition
 
 
@@ -163,8 +157,7 @@ async def test_a_second_builder_leaves_it_to_the_first(things: Store) -> None:
     name = index_name("thing_vector", SMALL)
     async with things.apart() as first:
         await first.execute(
-            "select pg_advisory_lock(hashtextextended('festinger index ' || %(name)s::text, 0))",
-            {"name": name},
+            "select pg_advisory_lock(hashtextextended('festinger index ' || %(name)s::text, 0))", {"name": name}
         )
         assert not await ensure_index(things, "thing_vector", SMALL)
 
@@ -176,7 +169,7 @@ async def test_a_model_too_wide_for_an_index_is_still_searched(things: Store) ->
     await put(things, huge, [("main", 1, [1.0] * 4001)])
 
     assert not await ensure_index(things, "thing_vector", huge)
-    assert await ids(things, probe(huge, [1.0] * 4001)) == [1]
+    assert await ids(things, build_query_vector(huge, [1.0] * 4001)) == [1]
 
 
 async def test_a_dropped_index_is_gone_and_dropping_it_again_is_no_error(things: Store) -> None:
@@ -205,7 +198,7 @@ async def fill(store: Store, model: VectorModel, vectors: Vectors, *, every: int
         async with connection.cursor().copy("copy thing_vector from stdin") as copy:
             for number, vector in enumerate(vectors):
                 space = "small" if number in tenant else "main"
-                await copy.write_row((space, number, model.name, halfvec(vector).to_text()))
+                await copy.write_row((space, number, model.name, to_halfvec(vector).to_text()))
         await connection.execute("analyze thing_vector")
     return mine
 
@@ -219,7 +212,7 @@ async def recall_at_10(
     for values in probes:
         nearest_first = np.argsort(-(kept @ values) / np.linalg.norm(kept, axis=1), kind="stable")
         truth = {mine[place] for place in nearest_first[:10]}
-        hits += len(truth & set(await ids(store, probe(WIDE, values), query=query, space="small")))
+        hits += len(truth & set(await ids(store, build_query_vector(WIDE, values), query=query, space="small")))
     return hits / (10 * len(probes))
 
 
@@ -236,9 +229,7 @@ async def use_only_the_index(store: Store) -> None:
 
 @pytest.mark.requirement("X-33")
 @pytest.mark.parametrize("only_the_index", [False, True], ids=["as planned", "by the index alone"])
-async def test_a_small_tenant_among_many_finds_what_an_exact_scan_finds(
-    things: Store, only_the_index: bool
-) -> None:
+async def test_a_small_tenant_among_many_finds_what_an_exact_scan_finds(things: Store, only_the_index: bool) -> None:
     vectors = clustered(4_000, WIDE.dims, seed=1)
     mine = await fill(things, WIDE, vectors, every=100)
     await ensure_index(things, "thing_vector", WIDE)
@@ -249,7 +240,7 @@ async def test_a_small_tenant_among_many_finds_what_an_exact_scan_finds(
 
     assert found >= 0.95
     if only_the_index:
-        assert index_name("thing_vector", WIDE) in await generic_plan(things, for_model(NEAREST, WIDE))
+        assert index_name("thing_vector", WIDE) in await generic_plan(things, bind_model(NEAREST, WIDE))
 
 
 @pytest.mark.requirement("X-33")
@@ -263,13 +254,13 @@ async def test_a_small_space_is_read_whole_and_then_never_wrong(things: Store) -
     found = await recall_at_10(things, vectors, mine=mine, probes=probes, query=READ_WHOLE)
 
     assert found == 1.0
-    assert "hnsw" not in await generic_plan(things, for_model(READ_WHOLE, WIDE))
+    assert "hnsw" not in await generic_plan(things, bind_model(READ_WHOLE, WIDE))
 
 
 @pytest.mark.requirement("X-33")
 @pytest.mark.parametrize(("vectors", "whole"), [(0, True), (9_999, True), (10_000, False), (10**7, False)])
 def test_a_space_is_read_whole_below_ten_thousand_vectors(vectors: int, whole: bool) -> None:
-    assert is_read_whole(vectors) is whole
+    assert needs_full_scan(vectors) is whole
 
 
 async def generic_plan(store: Store, query: Query) -> str:

@@ -16,14 +16,14 @@ from pathlib import Path
 from tests.store.homes import Home, opened
 
 from festinger.events.event import Event
-from festinger.observability.logs import leave_to_the_program
-from festinger.runtime.app import App, Start, open_app
+from festinger.observability.logs import use_host_logging
+from festinger.runtime.app import App, StartOptions, open_app
 from festinger.runtime.settings import change_setting
 from festinger.settings.deployment import Deployment
 from festinger.settings.live import LiveSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import Query
-from festinger.text.secrets import without_secrets
+from festinger.text.secrets import remove_secrets
 
 KEY = "jobs.max_waiting"
 TABLE = Query(
@@ -61,7 +61,7 @@ async def house(home: Home) -> AsyncIterator[App]:
             },
         )
         settings = LiveSettings(deployment)
-        async with open_app(settings, door="changer", progress=lambda _: None, start=Start()) as app:
+        async with open_app(settings, door="changer", progress=lambda _: None, start=StartOptions()) as app:
             await app.store.run(TABLE)
             app.outbox.subscribe("setting_changed", "listener", hear)
             yield app
@@ -78,7 +78,7 @@ async def change(home: Home, *, first: int, log: int) -> None:
 
 
 def main(home: str, config: str, first: str, log: str) -> None:
-    leave_to_the_program(redact=without_secrets)
+    use_host_logging(redact=remove_secrets)
     handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     asyncio.run(change(Home(path=Path(home), config=Path(config)), first=int(first), log=handle))
 

@@ -78,9 +78,7 @@ async def completions_say(url: str, text: str) -> str:
 
 async def completions_stream(url: str, text: str) -> AsyncIterator[str]:
     async with openai_at(url) as client:
-        async with await client.chat.completions.create(
-            model="m", messages=asked(text), stream=True
-        ) as parts:
+        async with await client.chat.completions.create(model="m", messages=asked(text), stream=True) as parts:
             async for part in parts:
                 yield part.choices[0].delta.content or ""
 
@@ -244,9 +242,7 @@ CLIENTS = {
         say=completions_say, stream=completions_stream, call=completions_call, blocking=openai_blocking
     ),
     "openai-responses": Client(say=responses_say, stream=responses_stream, call=responses_call),
-    "anthropic": Client(
-        say=anthropic_say, stream=anthropic_stream, call=anthropic_call, blocking=anthropic_blocking
-    ),
+    "anthropic": Client(say=anthropic_say, stream=anthropic_stream, call=anthropic_call, blocking=anthropic_blocking),
     "langchain-ollama": Client(
         say=langchain_say, stream=langchain_stream, call=langchain_call, blocking=langchain_blocking
     ),

@@ -99,9 +99,7 @@ class Model:
         if request.path not in WRITERS:
             return web.json_response(PAGES.get(request.path, {"path": request.path}))
         asked = sent.body
-        if request.path in ("/api/chat", "/api/generate") and not (
-            asked.get("messages") or asked.get("prompt")
-        ):
+        if request.path in ("/api/chat", "/api/generate") and not (asked.get("messages") or asked.get("prompt")):
             return web.json_response(_loaded(asked, chat=request.path == "/api/chat"))
         turn = self.script.popleft() if self.script else Turn()
         if turn.status != 200:
@@ -113,9 +111,7 @@ class Model:
             return web.json_response(WRITERS[request.path](asked, turn, streamed=False)[0])
         return await self._stream(request, turn, WRITERS[request.path](asked, turn, streamed=True))
 
-    async def _stream(
-        self, request: web.Request, turn: Turn, pieces: list[dict[str, Any]]
-    ) -> web.StreamResponse:
+    async def _stream(self, request: web.Request, turn: Turn, pieces: list[dict[str, Any]]) -> web.StreamResponse:
         native = request.path.startswith("/api/")
         kind = "application/x-ndjson" if native else "text/event-stream"
         response = web.StreamResponse(headers={"Content-Type": kind})
@@ -180,9 +176,7 @@ def _native(asked: dict[str, Any], turn: Turn, *, streamed: bool) -> list[dict[s
         last: dict[str, Any] = {"response": "" if streamed else turn.text}
     else:
         whole = [{"message": {"role": "assistant", "content": piece}} for piece in turn.pieces]  # type: ignore[dict-item]
-        calls = (
-            [{"function": {"name": turn.call.name, "arguments": turn.call.arguments}}] if turn.call else []
-        )
+        calls = [{"function": {"name": turn.call.name, "arguments": turn.call.arguments}}] if turn.call else []
         if calls:
             whole.append({"message": {"role": "assistant", "content": "", "tool_calls": calls}})  # type: ignore[dict-item]
         last = {"message": {"role": "assistant", "content": "" if streamed else turn.text}}
@@ -224,9 +218,7 @@ def _messages(asked: dict[str, Any], turn: Turn, *, streamed: bool) -> list[dict
     message = {"id": "msg_1", "type": "message", "role": "assistant", "model": asked["model"], "usage": usage}
     blocks: list[dict[str, Any]] = [{"type": "text", "text": turn.text}]
     if turn.call:
-        blocks.append(
-            {"type": "tool_use", "id": "toolu_1", "name": turn.call.name, "input": turn.call.arguments}
-        )
+        blocks.append({"type": "tool_use", "id": "toolu_1", "name": turn.call.name, "input": turn.call.arguments})
     if not streamed:
         return [{**message, "content": blocks, **stop}]
     events: list[dict[str, Any]] = [

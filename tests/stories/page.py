@@ -55,9 +55,7 @@ def ask(line: str, port: int) -> tuple[int, bytes]:
     connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
     try:
         target = url.path + (f"?{url.query}" if url.query else "")
-        connection.request(
-            "POST" if bodies else "GET", target, bodies[0] if bodies else None, headers=headers
-        )
+        connection.request("POST" if bodies else "GET", target, bodies[0] if bodies else None, headers=headers)
         answer = connection.getresponse()
         return answer.status, answer.read()
     finally:

@@ -16,11 +16,11 @@ import aiohttp
 from tests.runtime.house import Hands, fixed_tools, quietly, settings_of
 from tests.stories.model import Model, serving_model
 
-from festinger.cli.early_server import Porch
-from festinger.cli.run import Running, running
-from festinger.cli.server import House
+from festinger.cli.early_server import EarlyServer
+from festinger.cli.run import ServerOptions, run_server
+from festinger.cli.server import LoadedServer
 from festinger.ids import MAIN_SPACE, SpaceId
-from festinger.jobs.worker import Crew
+from festinger.jobs.worker import WorkerPool
 from festinger.proxy.transport.server import close_sockets, open_sockets
 from festinger.runtime.app import App
 from festinger.world.graph import World
@@ -53,7 +53,7 @@ class Stage:
     url: str
     upstream: str
     model: Model
-    house: House
+    house: LoadedServer
     hands: Hands
     http: aiohttp.ClientSession = field(repr=False)
 
@@ -83,7 +83,7 @@ class Stage:
 
     async def until(self, claim: Callable[[], Awaitable[object]]) -> None:
         """Have background work done until the claim holds."""
-        crew = Crew(self.app.jobs, shutdown_seconds=5)
+        crew = WorkerPool(self.app.jobs, shutdown_seconds=5)
         async with asyncio.timeout(PATIENCE_S):
             while not await claim():
                 await crew.drain()
@@ -129,9 +129,7 @@ async def _got(answer: aiohttp.ClientResponse) -> Got:
 
 
 @asynccontextmanager
-async def stage(
-    database_url: str, folder: Path, *, hands: Hands | None = None, **flags: Any
-) -> AsyncIterator[Stage]:
+async def stage(database_url: str, folder: Path, *, hands: Hands | None = None, **flags: Any) -> AsyncIterator[Stage]:
     """The server and its model; `flags` are settings with their dots written as `__`."""
     hands, sockets = hands or Hands(), open_sockets("127.0.0.1", 0)
     url = f"http://127.0.0.1:{sockets[0].getsockname()[1]}"
@@ -150,15 +148,15 @@ async def stage(
                 "llm__judge": "",
             }
             settings = settings_of(database_url, folder, **{**chosen, **flags})
-            how = Running(settings=settings, tools=fixed_tools(hands), say=quietly, workers=False)
-            async with running(how, sockets) as porch:
+            how = ServerOptions(settings=settings, tools=fixed_tools(hands), say=quietly, workers=False)
+            async with run_server(how, sockets) as porch:
                 house = await _open(porch)
                 yield Stage(url=url, upstream=upstream, model=model, house=house, hands=hands, http=http)
     finally:
         close_sockets(sockets)
 
 
-async def _open(porch: Porch) -> House:
+async def _open(porch: EarlyServer) -> LoadedServer:
     """The house behind the porch, once it is open and knows its world."""
     house = await porch.house()
     async with asyncio.timeout(PATIENCE_S):

@@ -8,14 +8,14 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.jobs.desk import rows, run_sql
+from tests.jobs.deps import rows, run_sql
 from tests.runtime.house import Hands
 from tests.stories.model import Turn
 from tests.stories.plot import note_in
 from tests.stories.stage import Got, Stage, parents, stage
 
 from festinger.ids import MAIN_SPACE
-from festinger.world.decisions import undo
+from festinger.world.decisions import undo_conflict_decision
 
 DECOMPOSE = {
     "reasoning": "Both were said, of different things.",
@@ -24,11 +24,7 @@ DECOMPOSE = {
     "new_dimension": "deployment-type",
     "confidence": 0.9,
 }
-DISMISS = {
-    "reasoning": "Docker runs there; nothing new is said.",
-    "decision": "dismiss",
-    "confidence": 0.9,
-}
+DISMISS = {"reasoning": "Docker runs there; nothing new is said.", "decision": "dismiss", "confidence": 0.9}
 EXPLAINED = {
     "reasoning": "The sentences call it a website.",
     "facts": [{"concept": "gnommoweb", "parent": "website", "dimension": "type", "is_isa": True}],
@@ -122,16 +118,12 @@ async def test_a_contradiction_is_marked_at_once_decided_over_night_and_can_be_u
         ran = await at.night()
         await say(at, "Show gnommoweb.")
         decided, waiting = note(at), (await at.world()).pending_conflicts
-        await undo(at.app.world.desk, MAIN_SPACE, UUID(item["id"]), by="reviewer")
+        await undo_conflict_decision(at.app.world.deps, MAIN_SPACE, UUID(item["id"]), by="reviewer")
         await say(at, "And gnommoweb now?")
         undone = note(at)
 
     assert same == following == "gnommoweb: [type?] repo — conflict pending"
-    assert (item["collision_type"], item["status"], item["incoming"]["parent"]) == (
-        "isa_isa",
-        "pending",
-        "container",
-    )
+    assert (item["collision_type"], item["status"], item["incoming"]["parent"]) == ("isa_isa", "pending", "container")
     assert stands == {"type": "repo"}
     assert (ran["seen"], ran["resolved"]) == (1, 1)
     assert decided == "gnommoweb: [artifact-type] repo [deployment-type] container"
@@ -215,18 +207,14 @@ async def test_the_sixteenth_mention_has_the_name_explained_once_and_no_request_
 
 
 @pytest.mark.requirement("W-57")
-async def test_without_a_model_the_name_is_listed_as_wanted_and_nothing_fails(
-    database_url: str, tmp_path: Path
-):
+async def test_without_a_model_the_name_is_listed_as_wanted_and_nothing_fails(database_url: str, tmp_path: Path):
     async with stage(database_url, tmp_path) as at:
         at.model.says(*[Turn(text="Fine.")] * 20)
         await mentioned(at, range(1, 17))
 
         async def wanted() -> bool:
             return bool(
-                await rows(
-                    at.app.store, "select 1 from soas where token = 'gnommoweb' and wanted_at is not null"
-                )
+                await rows(at.app.store, "select 1 from soas where token = 'gnommoweb' and wanted_at is not null")
             )
 
         await at.until(wanted)
@@ -269,8 +257,7 @@ async def test_a_dismissed_contradiction_leaves_the_world_alone_and_does_not_com
 async def edge_history(at: Stage) -> list[dict[str, Any]]:
     """Edges of gnommoweb and their history, without what a mere confirmation moves."""
     stands = await rows(
-        at.app.store,
-        "select u.parent_id, u.dim_id from urd u join soas s on s.id = u.id where s.token = 'gnommoweb'",
+        at.app.store, "select u.parent_id, u.dim_id from urd u join soas s on s.id = u.id where s.token = 'gnommoweb'"
     )
     past = await rows(
         at.app.store,

@@ -13,9 +13,7 @@ from tests.stories.model import Turn
 from tests.stories.stage import PATIENCE_S, Stage, stage
 
 STEPS = 30
-SYSTEM = (
-    "You are a general agent. Answer with one JSON object that calls a tool.\n\n## Tools\n- code_execution"
-)
+SYSTEM = "You are a general agent. Answer with one JSON object that calls a tool.\n\n## Tools\n- code_execution"
 TASK = "gnommoweb is a repo of Glitch University. Please bring it up to date, file by file."
 NOTE = "gnommoweb: [glitch_university] repo"
 OPENING, CLOSING = "<recollection>\n", "</recollection>\n\n"
@@ -38,18 +36,11 @@ class Agent:
 
     def prompt(self, step: int) -> str:
         """As LiteLLM writes it."""
-        return "".join(
-            f"### {message['role'].title()}:\n{message['content']}\n\n" for message in self.messages(step)
-        )
+        return "".join(f"### {message['role'].title()}:\n{message['content']}\n\n" for message in self.messages(step))
 
     def took(self, reply: str, *, step: int) -> None:
-        result = {
-            "tool_result": {"tool": "code_execution", "text": f"page {step} of gnommoweb has {step} lines"}
-        }
-        self.history += [
-            {"role": "assistant", "content": reply},
-            {"role": "user", "content": json.dumps(result)},
-        ]
+        result = {"tool_result": {"tool": "code_execution", "text": f"page {step} of gnommoweb has {step} lines"}}
+        self.history += [{"role": "assistant", "content": reply}, {"role": "user", "content": json.dumps(result)}]
 
 
 def call(step: int) -> str:
@@ -111,9 +102,7 @@ async def test_thirty_steps_are_one_session_with_notes_from_the_second_on(databa
 
 
 @pytest.mark.requirement("P-15", "P-34")
-async def test_the_text_that_litellm_delivers_is_what_the_model_said(
-    guest: Guest, database_url: str, tmp_path: Path
-):
+async def test_the_text_that_litellm_delivers_is_what_the_model_said(guest: Guest, database_url: str, tmp_path: Path):
     agent, delivered = Agent(), []
     async with stage(database_url, tmp_path) as at:
         at.model.says(*(call(step) for step in range(1, 6)))

@@ -5,30 +5,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.jobs.desk import drain, rows, run_sql
+from tests.jobs.deps import drain, rows, run_sql
 from tests.runtime.effects.approving import ADA
 from tests.runtime.house import told
 from tests.stories.model import REPLY, ToolCall, Turn
 from tests.stories.stage import Stage, stage
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, cause
-from festinger.proposals.inbox import Wanted
-from festinger.proposals.model import Proposal, State
+from festinger.proposals.inbox import ProposalQuery
+from festinger.proposals.model import Proposal, ProposalState
 from festinger.proposals.pairs import PROMOTE
 from festinger.proposals.sightings.model import REFLECTION, Suggestion
-from festinger.proposals.sightings.similarity import OFF, pass_state
+from festinger.proposals.sightings.similarity import OFF, comparison_state
 from festinger.proposals.verdicts.reviewers import add_reviewer
 from festinger.proposals.verdicts.tasks import TaskState
 from festinger.runtime.memory import CLOSE_IDLE
-from festinger.runtime.review.files import Folder
+from festinger.runtime.review.files import InboxFolderWatcher
 from festinger.runtime.settings import change_setting
 
 DAY = timedelta(days=1)
 SEARCH, FETCH = "Handle TimeoutError of search", "Handle HTTP 503 of fetch"
-FAILS = {
-    "search": "TimeoutError: no answer after {} seconds",
-    "fetch": "HTTP 503 Service Unavailable (request {})",
-}
+FAILS = {"search": "TimeoutError: no answer after {} seconds", "fetch": "HTTP 503 Service Unavailable (request {})"}
 
 
 async def troubled(at: Stage, session: str, *tools: str) -> None:
@@ -71,7 +68,7 @@ async def gate_opens(at: Stage) -> None:
 
 
 async def proposal(at: Stage, what: str) -> Proposal:
-    (found,) = [each for each in await at.app.inbox.page(MAIN_SPACE, Wanted()) if each.what == what]
+    (found,) = [each for each in await at.app.inbox.page(MAIN_SPACE, ProposalQuery()) if each.what == what]
     return found
 
 
@@ -84,7 +81,7 @@ def write_on_sheet(folder: Path, of: Proposal, **fields: str) -> None:
     sheet.write_text("\n".join(lines))
 
 
-async def scanned(at: Stage, folder: Folder) -> None:
+async def scanned(at: Stage, folder: InboxFolderWatcher) -> None:
     await folder.scan()
     at.hands.forward(timedelta(seconds=5))
     await folder.scan()
@@ -95,39 +92,39 @@ async def test_a_tool_that_fails_on_three_days_ends_up_before_a_person_who_decid
     database_url: str, tmp_path: Path
 ):
     async with stage(database_url, tmp_path, proposals__folder__enabled=True) as at:
-        folder = Folder(at.app)
-        await add_reviewer(at.app.inbox.desk, MAIN_SPACE, "Eve")
+        folder = InboxFolderWatcher(at.app)
+        await add_reviewer(at.app.inbox.deps, MAIN_SPACE, "Eve")
         for day in range(3):
             await troubled(at, f"day-{day}", "search", "fetch")
             at.hands.forward(DAY)
         await gate_opens(at)
         young = await proposal(at, SEARCH)
-        assert (young.seen_count, young.days_seen, young.state) == (3, 3, State.WAITING)
+        assert (young.seen_count, young.days_seen, young.state) == (3, 3, ProposalState.WAITING)
         assert (young.producer, young.scope) == ("detector:tool_failure", "search")
 
         at.hands.forward(5 * DAY)
         await gate_opens(at)
         await scanned(at, folder)
         search, fetch = await proposal(at, SEARCH), await proposal(at, FETCH)
-        assert (search.state, fetch.state) == (State.PROMOTED, State.PROMOTED)
-        assert pass_state(at.app.inbox.desk, MAIN_SPACE) == OFF
+        assert (search.state, fetch.state) == (ProposalState.PROMOTED, ProposalState.PROMOTED)
+        assert comparison_state(at.app.inbox.deps, MAIN_SPACE) == OFF
         write_on_sheet(folder.tray.folder, search, verdict="approve", by="Eve")
         write_on_sheet(folder.tray.folder, fetch, verdict="deepen", by="Eve")
         await scanned(at, folder)
         fetch = await proposal(at, FETCH)
         (thought,) = fetch.payload["thoughts"]
-        assert (fetch.state, thought["note"]) == (State.PROMOTED, "no model: evidence only")
+        assert (fetch.state, thought["note"]) == (ProposalState.PROMOTED, "no model: evidence only")
         write_on_sheet(folder.tray.folder, fetch, verdict="reject", by="Eve", note="It is being rebuilt.")
         await scanned(at, folder)
 
         (task,) = await at.app.deciding.tasks(MAIN_SPACE)
         assert task.title == SEARCH
-        assert (await proposal(at, SEARCH)).state is State.APPLIED
+        assert (await proposal(at, SEARCH)).state is ProposalState.APPLIED
         assert list(folder.tray.folder.glob("*.md")) == []
         await at.app.deciding.undo(MAIN_SPACE, search.id, author=ADA)
         (task,) = await at.app.deciding.tasks(MAIN_SPACE, state=None)
         assert task.state is TaskState.DROPPED
-        assert (await proposal(at, SEARCH)).state is State.UNDONE
+        assert (await proposal(at, SEARCH)).state is ProposalState.UNDONE
 
         for number in range(2):
             at.hands.forward(DAY)
@@ -136,19 +133,17 @@ async def test_a_tool_that_fails_on_three_days_ends_up_before_a_person_who_decid
         await gate_opens(at)
         await scanned(at, folder)
         silent = await proposal(at, FETCH)
-        assert (silent.state, silent.seen_count) == (State.REJECTED, 3)
+        assert (silent.state, silent.seen_count) == (ProposalState.REJECTED, 3)
         assert len(await told(at.app, "proposal_suppressed")) == 2
         assert list(folder.tray.folder.glob("*.md")) == []
         at.hands.forward(10 * DAY)
         await troubled(at, "much-later", "fetch")
         again = await proposal(at, FETCH)
-        assert (again.state, again.seen_count) == (State.WAITING, 1)
+        assert (again.state, again.seen_count) == (ProposalState.WAITING, 1)
 
 
 @pytest.mark.requirement("H-94")
-async def test_a_fault_in_the_room_of_proposals_leaves_every_conversation_as_it_was(
-    database_url: str, tmp_path: Path
-):
+async def test_a_fault_in_the_room_of_proposals_leaves_every_conversation_as_it_was(database_url: str, tmp_path: Path):
     async with stage(database_url, tmp_path) as at:
         await run_sql(at.app.store, "alter table proposal_sighting rename to gone")
         await troubled(at, "one", "search")
@@ -157,8 +152,7 @@ async def test_a_fault_in_the_room_of_proposals_leaves_every_conversation_as_it_
         assert (after.status, after.body["message"]["content"]) == (200, REPLY)
         assert after.memory != "off"
         failed = await rows(
-            at.app.store,
-            "select subscriber, state from event_delivery where subscriber = 'detect_tool_failure'",
+            at.app.store, "select subscriber, state from event_delivery where subscriber = 'detect_tool_failure'"
         )
         assert [row["state"] for row in failed] == ["waiting"]
 
@@ -175,12 +169,7 @@ async def test_an_agent_reads_what_was_observed_again_and_again_only_where_a_per
                 what=SEARCH,
                 producer=REFLECTION,
                 source=f"call-{number}",
-                cause=cause(
-                    agent=DEFAULT_AGENT,
-                    session=SessionId(f"s{number}"),
-                    origin=Origin.MODEL,
-                    at=at.hands.now,
-                ),
+                cause=cause(agent=DEFAULT_AGENT, session=SessionId(f"s{number}"), origin=Origin.MODEL, at=at.hands.now),
                 at=at.hands.now,
             )
             seen = await at.app.inbox.sight(MAIN_SPACE, said)
@@ -190,10 +179,7 @@ async def test_an_agent_reads_what_was_observed_again_and_again_only_where_a_per
         await change_setting(at.app, "proposals.surface", "true", by="ada")
         await at.post("/api/chat", _body(talk), X_Session_ID="on")
         told_now = at.model.heard[-1].prompt
-        talk += [
-            {"role": "assistant", "content": REPLY},
-            {"role": "user", "content": "And when does it close?"},
-        ]
+        talk += [{"role": "assistant", "content": REPLY}, {"role": "user", "content": "And when does it close?"}]
         await at.post("/api/chat", _body(talk), X_Session_ID="on")
         await at.kept()
 

@@ -21,9 +21,7 @@ def test_the_example_of_the_library_says_what_came(database_url: str, tmp_path: 
     ]
 
 
-def test_the_examples_of_the_command_line_and_of_http_bring_what_was_learnt(
-    database_url: str, tmp_path: Path
-):
+def test_the_examples_of_the_command_line_and_of_http_bring_what_was_learnt(database_url: str, tmp_path: Path):
     shell = Shell(home=tmp_path, database=database_url, environment=place(tmp_path, database_url))
     requests, commands = examples(PAGE, "sh")
     said = [shell(*shlex.split(line)[1:]) for line in commands.splitlines()]

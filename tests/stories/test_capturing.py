@@ -63,12 +63,7 @@ async def test_both_sides_of_a_conversation_are_kept_and_told(database_url: str,
     }
     started, one, two = events
     assert started.name == "session_started"
-    assert started.payload == {
-        "session": first.session,
-        "agent": "default",
-        "how": "new",
-        "parent_session": None,
-    }
+    assert started.payload == {"session": first.session, "agent": "default", "how": "new", "parent_session": None}
     assert (one.trace, one.session) == (first.headers["x-festinger-request"], first.session)
     assert [message["origin"] for message in one.payload["messages"]] == ["person"]
     assert one.payload["reply"] not in (None, two.payload["reply"])
@@ -82,9 +77,7 @@ async def test_a_retry_and_a_regeneration_with_the_same_words_add_nothing(databa
         at.model.says("Certainly.", "It is.", "It is.", "It is.")
         await at.post("/api/chat", chat("Deploy gnommoweb."))
         for _ in range(3):
-            last = await at.post(
-                "/api/chat", chat("Deploy gnommoweb.", "Is it done?", replies=["Certainly."])
-            )
+            last = await at.post("/api/chat", chat("Deploy gnommoweb.", "Is it done?", replies=["Certainly."]))
         words = await kept(at, last.session)
         events = await captured(at)
 
@@ -103,9 +96,7 @@ async def test_a_regeneration_with_other_words_adds_only_those(database_url: str
         at.model.says("Certainly.", "It is.", "By all means.")
         await at.post("/api/chat", chat("Deploy gnommoweb."))
         for _ in range(2):
-            last = await at.post(
-                "/api/chat", chat("Deploy gnommoweb.", "Is it done?", replies=["Certainly."])
-            )
+            last = await at.post("/api/chat", chat("Deploy gnommoweb.", "Is it done?", replies=["Certainly."]))
         words = await kept(at, last.session)
         *_, again = await captured(at)
 
@@ -170,9 +161,7 @@ async def test_nothing_is_kept_where_capture_is_off(database_url: str, tmp_path:
 
 
 @pytest.mark.requirement("P-43")
-async def test_what_was_said_where_nothing_may_be_learnt_is_not_learnt_later(
-    database_url: str, tmp_path: Path
-):
+async def test_what_was_said_where_nothing_may_be_learnt_is_not_learnt_later(database_url: str, tmp_path: Path):
     async with stage(database_url, tmp_path, **PATIENT) as at:
         at.model.says("Certainly.", "It is.")
         await at.post("/api/chat", chat("My secret name is Rumpel."), X_Festinger_Memory="read")
@@ -216,9 +205,7 @@ async def leave(at: Stage, body: dict[str, Any]) -> None:
 
 @pytest.mark.requirement("P-19", "P-44")
 @pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "awaited"])
-async def test_a_client_that_goes_leaves_behind_what_was_said_so_far(
-    streamed: bool, database_url: str, tmp_path: Path
-):
+async def test_a_client_that_goes_leaves_behind_what_was_said_so_far(streamed: bool, database_url: str, tmp_path: Path):
     reply = "It is deployed and it answers on every port."
     async with stage(database_url, tmp_path, **PATIENT) as at:
         at.model.says(Turn(text=reply, stalls=True))
@@ -238,9 +225,7 @@ async def test_a_client_that_goes_leaves_behind_what_was_said_so_far(
     assert reply.startswith(said.get(Origin.MODEL, ""))
 
 
-async def test_a_request_can_be_looked_up_by_the_id_that_its_answer_carried(
-    database_url: str, tmp_path: Path
-):
+async def test_a_request_can_be_looked_up_by_the_id_that_its_answer_carried(database_url: str, tmp_path: Path):
     async with stage(database_url, tmp_path, **PATIENT) as at:
         got = await at.post("/api/chat", chat("Deploy gnommoweb."))
         await at.kept()

@@ -14,11 +14,11 @@ from tests.web.visitor import Visitor, visitor
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE
 from festinger.memory.edit import edit
 from festinger.memory.learn.pipeline import learn
-from festinger.memory.learn.statement import Given
-from festinger.memory.model import Place
-from festinger.proposals.channels.webhook import signed
-from festinger.proposals.verdicts.reviewers import add_reviewer, send_away
-from festinger.runtime.review.files import Folder
+from festinger.memory.learn.statement import LearnRequest
+from festinger.memory.model import Scope
+from festinger.proposals.channels.webhook import sign_body
+from festinger.proposals.verdicts.reviewers import add_reviewer, deactivate_reviewer
+from festinger.runtime.review.files import InboxFolderWatcher
 
 SECRET = "a secret of both sides"
 
@@ -28,22 +28,22 @@ Decide = Callable[[str, str, Mapping[str, str]], Awaitable[object]]
 
 async def played(at: Inbox, decide: Decide) -> None:
     """Every story once: five verdicts, something that changed under a person's eyes, and somebody who was sent away."""
-    desk = at.desk.app.memory.desk
-    learned = await learn(desk, Place(space=MAIN_SPACE, agent=DEFAULT_AGENT), Given(text=BEES))
+    deps = at.deps.app.memory.deps
+    learned = await learn(deps, Scope(space=MAIN_SPACE, agent=DEFAULT_AGENT), LearnRequest(text=BEES))
     assert learned.memory is not None
     payload = {"op": "archive", "ids": [str(learned.memory.id)]}
     ids = {}
     for story in STORIES:
         more = {"type": "memory_change", "payload": payload} if story == "stale" else {}
         ids[story] = (await at.proposed(f"Change for {story}", **more))["id"]
-    await edit(desk, MAIN_SPACE, learned.memory.id, WASPS, by="Bob")
+    await edit(deps, MAIN_SPACE, learned.memory.id, WASPS, by="Bob")
     await decide(ids["reject"], "reject", {"note": "We tried it."})
     await decide(ids["deepen"], "deepen", {})
     await decide(ids["duplicate"], "duplicate", {"of": ids["approve"]})
     await decide(ids["defer"], "defer", {"until": UNTIL})
     await decide(ids["approve"], "approve", {})
     await decide(ids["stale"], "approve", {})
-    await send_away(at.desk.app.inbox.desk, MAIN_SPACE, "ann")
+    await deactivate_reviewer(at.deps.app.inbox.deps, MAIN_SPACE, "ann")
     await decide(ids["unverified"], "approve", {})
 
 
@@ -70,23 +70,21 @@ def through_webhook(at: Inbox) -> Decide:
         given = dict(words) | ({"until": f"{UNTIL}T00:00:00Z"} if "until" in words else {})
         message = {"proposal": proposal, "verdict": verdict, "author": "ann", "ref": proposal} | given
         body = json.dumps(message).encode()
-        named = {"festinger-signature": signed(SECRET, body, at=at.hands.now)}
-        await ask(at.desk.pages, "POST", "/admin/api/verdicts", body=body, headers=named)
+        named = {"festinger-signature": sign_body(SECRET, body, at=at.hands.now)}
+        await ask(at.deps.pages, "POST", "/admin/api/verdicts", body=body, headers=named)
 
     return decide
 
 
 def through_folder(at: Inbox) -> Decide:
-    folder = Folder(at.desk.app)
+    folder = InboxFolderWatcher(at.deps.app)
 
     async def decide(proposal: str, verdict: str, words: Mapping[str, str]) -> None:
         await folder.scan()
         (sheet,) = [each for each in folder.tray.folder.glob("*.md") if f"id={proposal}" in each.read_text()]
         said = " ".join([verdict, *(words[name] for name in ("of", "until") if name in words)])
         text = sheet.read_text().replace("\nverdict: \n", f"\nverdict: {said}\n")
-        text = text.replace("\nby: \n", "\nby: ann\n").replace(
-            "\nnote: \n", f"\nnote: {words.get('note', '')}\n"
-        )
+        text = text.replace("\nby: \n", "\nby: ann\n").replace("\nnote: \n", f"\nnote: {words.get('note', '')}\n")
         sheet.write_text(text)
         await folder.scan()
         at.hands.forward(timedelta(seconds=2))
@@ -99,14 +97,14 @@ def through_folder(at: Inbox) -> Decide:
 @pytest.mark.parametrize("channel", ["console", "api", "webhook", "folder"])
 async def test_every_channel_leaves_the_same(database_url: str, tmp_path: Path, channel: str):
     async with inbox(database_url, tmp_path, proposals__webhook__secret=SECRET) as at:
-        await add_reviewer(at.desk.app.inbox.desk, MAIN_SPACE, "ann")
+        await add_reviewer(at.deps.app.inbox.deps, MAIN_SPACE, "ann")
         if channel == "console":
-            decide = through_console(at, await visitor(at.desk))
+            decide = through_console(at, await visitor(at.deps))
         else:
             decide = {"api": through_api, "webhook": through_webhook, "folder": through_folder}[channel](at)
 
         await played(at, decide)
 
-        found, channels = await left(at.desk.app.store)
+        found, channels = await left(at.deps.app.store)
         assert found == expected()
         assert channels == {channel}

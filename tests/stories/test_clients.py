@@ -59,9 +59,7 @@ async def test_what_was_said_once_is_a_note_in_the_next_conversation(
 
 @pytest.mark.parametrize("client", [name for name, client in CLIENTS.items() if client.blocking])
 @pytest.mark.requirement("P-01")
-async def test_a_client_without_async_gets_the_same(
-    client: str, guest: Guest, database_url: str, tmp_path: Path
-):
+async def test_a_client_without_async_gets_the_same(client: str, guest: Guest, database_url: str, tmp_path: Path):
     async with stage(database_url, tmp_path) as at:
         whole, streamed = await does(client, "blocking", at.url, SAID, guest=guest)
         await at.until_known("gnommoweb")

@@ -9,10 +9,10 @@ from tests.stories.stage import stage
 from tests.stories.test_recalling import key_of, library, talk
 
 from festinger.ids import EVERY_SPACE, SessionId
-from festinger.jobs.worker import Crew
-from festinger.memory.episodes.store import append
+from festinger.jobs.worker import WorkerPool
+from festinger.memory.episodes.store import append_turn
 from festinger.services.access import issue_key
-from festinger.store.repositories.auth import Role
+from festinger.store.repositories.auth import AccessRole
 
 PHRASE = "Zelda's spare key hangs behind the quokka painting"
 WORDS = ("spare key hangs", "behind the quokka")
@@ -28,17 +28,17 @@ async def test_a_phrase_that_came_through_every_door_is_found_nowhere(database_u
         await talk(at, "Where does Zelda's key hang?")
         await at.post("/admin/api/recall", {"cue": PHRASE}, **key)
         heard = replace(memory._place, session=SessionId("talk"))
-        await append(at.app.memory.desk, heard, "user", f"{PHRASE}, she said.")
+        await append_turn(at.app.memory.deps, heard, "user", f"{PHRASE}, she said.")
         await at.kept()
-        await Crew(at.app.jobs, shutdown_seconds=5).drain()
+        await WorkerPool(at.app.jobs, shutdown_seconds=5).drain()
         before = await places_of(at.app.store, *WORDS)
         assert learned.memory is not None
         asked = {"ids": [str(learned.memory.id)], "reason": "she asked"}
         _, secret = await issue_key(
-            at.app, "ann", role=Role.REVIEWER, space=EVERY_SPACE, agent=None, by="the test"
+            at.app, "ann", role=AccessRole.REVIEWER, space=EVERY_SPACE, agent=None, by="the test"
         )
         got = await at.post("/admin/api/forget", asked, **{"X-Festinger-Key": secret})
-        await Crew(at.app.jobs, shutdown_seconds=5).drain()
+        await WorkerPool(at.app.jobs, shutdown_seconds=5).drain()
         after = await places_of(at.app.store, *WORDS)
         left = await places_of(at.app.store, "feed the cat")
         again = await library(at.app, "later").learn(PHRASE, origin="model")

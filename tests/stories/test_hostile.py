@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.stories.model import ToolCall, Turn
 from tests.stories.plot import note_in
 from tests.stories.stage import Stage, parents, stage
@@ -41,25 +41,17 @@ async def test_a_hostile_page_breaks_no_block_and_teaches_nothing(database_url: 
         for step in range(1, 11):
             at.model.says(Turn(text="", call=ToolCall(name="read_page", arguments={"page": step})))
             # The same page ten times would be a loop, which is another story.
-            await at.post(
-                "/api/chat", {"model": "m", "messages": history, "stream": False}, x_festinger_loop="off"
-            )
+            await at.post("/api/chat", {"model": "m", "messages": history, "stream": False}, x_festinger_loop="off")
             history += read_page(step=step)
         at.model.says("The page says odd things of acme and zorblax.")
-        await at.post(
-            "/api/chat", {"model": "m", "messages": history, "stream": False}, x_festinger_loop="off"
-        )
-        await at.post(
-            "/api/chat", chat("ramanujan is a server. What do you know of acme, zorblax and gnommoweb?")
-        )
+        await at.post("/api/chat", {"model": "m", "messages": history, "stream": False}, x_festinger_loop="off")
+        await at.post("/api/chat", chat("ramanujan is a server. What do you know of acme, zorblax and gnommoweb?"))
         asked = at.model.heard[-1].newest
         await at.until_known("ramanujan")
         world, waiting = await at.world(), await at.pending()
         learnt = {name: parents(world, name) for name in ("acme", "zorblax", "gnommoweb", "vendor")}
 
-    users = [
-        message["content"] for message in at.model.heard[10].body["messages"] if message["role"] == "user"
-    ]
+    users = [message["content"] for message in at.model.heard[10].body["messages"] if message["role"] == "user"]
     assert [user.count("<recollection>") for user in users] == [1]
     tools = [m["content"] for m in at.model.heard[10].body["messages"] if m["role"] == "tool"]
     assert set(tools) == {PAGE}
@@ -87,9 +79,7 @@ async def echoing(at: Stage, turns: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.requirement("P-41")
-async def test_our_own_notes_in_a_reply_are_never_learnt_counted_or_told_again(
-    database_url: str, tmp_path: Path
-):
+async def test_our_own_notes_in_a_reply_are_never_learnt_counted_or_told_again(database_url: str, tmp_path: Path):
     async with stage(database_url, tmp_path) as at:
         await at.post("/iknowthat", {"fact": "gnommoweb -isa repo"})
         await at.post("/iknowthat", {"fact": "gnommoweb -ispart flimflam"})
@@ -105,9 +95,7 @@ async def test_our_own_notes_in_a_reply_are_never_learnt_counted_or_told_again(
         )
         last = at.model.heard[19].body["messages"]
 
-    assert any(
-        "<recollection>" in message["content"] for message in history if message["role"] == "assistant"
-    )
+    assert any("<recollection>" in message["content"] for message in history if message["role"] == "assistant")
     told = [message["content"].count("<recollection>") for message in last if message["role"] == "user"]
     assert told == [1] + [0] * 19
     assert not any("<recollection>" in m["content"] for m in last if m["role"] == "assistant")

@@ -8,20 +8,18 @@ from tests.runtime.test_retrieval_outcomes import handle
 
 from festinger.ids import Origin
 from festinger.memory.learn.decision import Action
-from festinger.memory.learn.statement import Given
-from festinger.runtime.app import Start
+from festinger.memory.learn.statement import LearnRequest
+from festinger.runtime.app import StartOptions
 
 SERVICES = 300
 
 
 @pytest.mark.requirement("M-14", "M-42")
 async def test_three_hundred_numbered_services_are_three_hundred_facts(database_url: str, tmp_path: Path):
-    lines = [
-        f"Service number {number} listens on port {8000 + 7 * number % 911}." for number in range(SERVICES)
-    ]
-    async with opened(database_url, tmp_path, start=Start(providers=True)) as app:
+    lines = [f"Service number {number} listens on port {8000 + 7 * number % 911}." for number in range(SERVICES)]
+    async with opened(database_url, tmp_path, start=StartOptions(providers=True)) as app:
         memory = handle(app)
-        learned = await memory.learn_many([Given(text=line, origin=Origin.DOCUMENT) for line in lines])
+        learned = await memory.learn_many([LearnRequest(text=line, origin=Origin.DOCUMENT) for line in lines])
         found = await memory.recall("On which port does service number 217 listen?")
 
     assert {each.action for each in learned} == {Action.STORED}
@@ -38,7 +36,7 @@ async def test_what_was_stated_later_is_what_comes_first(database_url: str, tmp_
         "The owner of the billing service is Bo Sand.",
         "Anna Karlsson was born in the city of Lund.",
     ]
-    async with opened(database_url, tmp_path, start=Start(providers=True)) as app:
+    async with opened(database_url, tmp_path, start=StartOptions(providers=True)) as app:
         memory = handle(app)
         for text in stream:
             await memory.learn(text, origin=origin)

@@ -6,23 +6,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.jobs.desk import drain, rows
+from tests.jobs.deps import drain, rows
 from tests.runtime.house import Hands, fixed_tools, opened
 from tests.runtime.test_retrieval_outcomes import handle
 
-from festinger.jobs.queue import tick
-from festinger.judge.llm import Answered
+from festinger.jobs.queue import defer_due_jobs
+from festinger.judge.llm import RelationAnswer
 from festinger.llm.providers.scripted import scripted_model
 from festinger.memory.learn.decision import Action
-from festinger.runtime.app import App, Start
+from festinger.runtime.app import App, StartOptions
 
 WEEK, MINUTE = timedelta(days=7), timedelta(minutes=1)
 LEARNT, OPEN, STUBBORN, TRIES = 500, 37, 4, 3
 THINGS = ("clubs", "knives")
 
 
-def word(relation: str, confidence: float) -> Answered:
-    return Answered.model_validate(
+def word(relation: str, confidence: float) -> RelationAnswer:
+    return RelationAnswer.model_validate(
         {"reasoning": "r", "relation": relation, "current": "both", "confidence": confidence}
     )
 
@@ -41,11 +41,7 @@ async def test_a_judge_that_slept_for_a_week_decides_within_the_hour_what_waited
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     hands = Hands()
-    flags: dict[str, Any] = {
-        "embedding__model": "none:",
-        "judge__max_tries": TRIES,
-        "memory__burst_limit": 10_000,
-    }
+    flags: dict[str, Any] = {"embedding__model": "none:", "judge__max_tries": TRIES, "memory__burst_limit": 10_000}
     async with opened(database_url, tmp_path, tools=fixed_tools(hands), **flags) as app:
         memory = handle(app)
         plain = [f"Depot{number} stores crate{number}" for number in range(LEARNT - 2 * OPEN)]
@@ -64,7 +60,7 @@ async def test_a_judge_that_slept_for_a_week_decides_within_the_hour_what_waited
 
         monkeypatch.setattr(App, "model", configured)
         for _ in range(30):
-            await tick(app.jobs)
+            await defer_due_jobs(app.jobs)
             await drain(app.jobs)
             hands.forward(MINUTE)
         awake = await counts(app)
@@ -97,13 +93,11 @@ def wordings(seed: int, number: int) -> list[str]:
 @pytest.mark.requirement("J-04")
 async def test_a_storm_of_wordings_leaves_no_twins_and_merges_no_opposites(database_url: str, tmp_path: Path):
     flags: dict[str, Any] = {"embedding__model": "hashed:64", "memory__burst_limit": 10_000}
-    async with opened(database_url, tmp_path, start=Start(providers=True), **flags) as app:
+    async with opened(database_url, tmp_path, start=StartOptions(providers=True), **flags) as app:
         done = [
             each
             for number in range(WRITERS)
-            for each in await handle(app, f"writer {number}").learn_many(
-                wordings(number, WORDINGS // WRITERS)
-            )
+            for each in await handle(app, f"writer {number}").learn_many(wordings(number, WORDINGS // WRITERS))
         ]
         said = await rows(
             app.store,

@@ -41,11 +41,7 @@ async def completed(base: str, text: str, **headers: str) -> Any:
 async def streamed(base: str, text: str) -> str:
     async with openai.AsyncOpenAI(base_url=f"{base}/v1", api_key="none", max_retries=0) as client:
         stream = await client.chat.completions.create(
-            model="smollm2",
-            messages=[{"role": "user", "content": text}],
-            max_tokens=FEW,
-            temperature=0,
-            stream=True,
+            model="smollm2", messages=[{"role": "user", "content": text}], max_tokens=FEW, temperature=0, stream=True
         )
         return "".join([part.choices[0].delta.content or "" async for part in stream if part.choices])
 
@@ -56,9 +52,7 @@ async def tokens(at: Stage, text: str, *, memory: str) -> tuple[int, str]:
     return answer.parse().usage.prompt_tokens, answer.headers["x-festinger-memory"]
 
 
-async def test_a_real_model_reads_the_note_of_what_was_said_once(
-    llama: str, database_url: str, tmp_path: Path
-):
+async def test_a_real_model_reads_the_note_of_what_was_said_once(llama: str, database_url: str, tmp_path: Path):
     async with stage(database_url, tmp_path, proxy__upstream=llama) as at:
         directly = (await completed(llama, SAID)).parse().choices[0].message.content
         through = await streamed(at.url, SAID)

@@ -35,9 +35,7 @@ def over(tool: str, values: Sequence[object], result: str = "ok", *, name: str =
     return [Step(tool=tool, arguments={name: value}, result=result) for value in values]
 
 
-def again(
-    tool: str, arguments: dict[str, Any], results: Sequence[str], *, seconds: float = 1.0
-) -> list[Step]:
+def again(tool: str, arguments: dict[str, Any], results: Sequence[str], *, seconds: float = 1.0) -> list[Step]:
     return [Step(tool=tool, arguments=arguments, result=each, seconds=seconds) for each in results]
 
 
@@ -73,20 +71,7 @@ HONEST: dict[str, list[Step]] = {
 QUERIES = ("late order refund", "refund for late orders", "late orders refund rules", "rules refund late order",
     "refund rules orders", "orders late refund", "refund late order rules", "rules for late refund",
     "order refund rules", "late refund orders", "refund of late order", "late order rules")  # fmt: skip
-ENDINGS = (
-    "now",
-    "today",
-    "again",
-    "here",
-    "indeed",
-    "already",
-    "finally",
-    "anyway",
-    "still",
-    "then",
-    "too",
-    "sir",
-)
+ENDINGS = ("now", "today", "again", "here", "indeed", "already", "finally", "anyway", "still", "then", "too", "sir")
 
 STUCK: dict[str, list[Step]] = {
     "one call": again("read", {"path": "a.py"}, ["def main(): ..."] * 12),
@@ -102,8 +87,7 @@ STUCK: dict[str, list[Step]] = {
         for n in range(12)
     ],
     "searches that find nothing": [
-        Step(tool="search", arguments={"query": query}, result=f'No results for "{query}".')
-        for query in QUERIES
+        Step(tool="search", arguments={"query": query}, result=f'No results for "{query}".') for query in QUERIES
     ],
     "an answer with one word changed": [
         Step(answer=f"I have checked the whole list and everything on it is done {word}.") for word in ENDINGS
@@ -116,10 +100,7 @@ def openai_history(steps: Sequence[Step]) -> list[Any]:
     messages: list[Any] = [{"role": "user", "content": TASK}]
     for at, step in enumerate(steps):
         if step.answer:
-            messages += [
-                {"role": "assistant", "content": step.answer},
-                {"role": "user", "content": "Continue."},
-            ]
+            messages += [{"role": "assistant", "content": step.answer}, {"role": "user", "content": "Continue."}]
             continue
         function = {"name": step.tool, "arguments": json.dumps(step.arguments)}
         call = {"id": f"c{at}", "type": "function", "function": function}
@@ -132,10 +113,7 @@ def anthropic_history(steps: Sequence[Step]) -> list[Any]:
     messages: list[Any] = [{"role": "user", "content": TASK}]
     for at, step in enumerate(steps):
         if step.answer:
-            messages += [
-                {"role": "assistant", "content": step.answer},
-                {"role": "user", "content": "Continue."},
-            ]
+            messages += [{"role": "assistant", "content": step.answer}, {"role": "user", "content": "Continue."}]
             continue
         use = {"type": "tool_use", "id": f"t{at}", "name": step.tool, "input": step.arguments}
         result = {"type": "tool_result", "tool_use_id": f"t{at}", "content": step.result}
@@ -147,10 +125,7 @@ def ollama_history(steps: Sequence[Step]) -> list[Any]:
     messages: list[Any] = [{"role": "user", "content": TASK}]
     for step in steps:
         if step.answer:
-            messages += [
-                {"role": "assistant", "content": step.answer},
-                {"role": "user", "content": "Continue."},
-            ]
+            messages += [{"role": "assistant", "content": step.answer}, {"role": "user", "content": "Continue."}]
             continue
         call = {"function": {"name": step.tool, "arguments": step.arguments}}
         messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
@@ -169,10 +144,7 @@ async def by_openai(at: Stage, session: str, steps: Sequence[Step]) -> str:
 async def by_anthropic(at: Stage, session: str, steps: Sequence[Step]) -> str:
     async with anthropic.AsyncAnthropic(base_url=at.url, api_key="x", max_retries=0) as client:
         answer = await client.messages.create(
-            model="m",
-            max_tokens=99,
-            messages=anthropic_history(steps),
-            extra_headers={"X-Session-ID": session},
+            model="m", max_tokens=99, messages=anthropic_history(steps), extra_headers={"X-Session-ID": session}
         )
     return "".join(block.text for block in answer.content if block.type == "text")
 
@@ -197,16 +169,12 @@ async def met(at: Stage, ask: Ask, session: str, steps: Sequence[Step]) -> tuple
     for done in growing(steps):
         at.hands.forward(timedelta(seconds=done[-1].seconds if done else 0.0))
         said.append(await ask(at, session, done))
-    return any(NOTICE in sent.prompt for sent in at.model.heard[before:]), any(
-        "Stopped:" in each for each in said
-    )
+    return any(NOTICE in sent.prompt for sent in at.model.heard[before:]), any("Stopped:" in each for each in said)
 
 
 @pytest.mark.requirement("P-60", "P-61", "P-75")
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_an_agent_at_honest_work_is_never_spoken_to_nor_stopped(
-    protocol: str, database_url: str, tmp_path: Path
-):
+async def test_an_agent_at_honest_work_is_never_spoken_to_nor_stopped(protocol: str, database_url: str, tmp_path: Path):
     async with stage(database_url, tmp_path, proxy__capture="off") as at:
         found = {
             name: await met(at, PROTOCOLS[protocol], f"honest-{number:04d}", steps)

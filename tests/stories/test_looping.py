@@ -12,9 +12,9 @@ from tests.stories.model import Turn
 from tests.stories.stage import PATIENCE_S, Got, Stage, stage
 
 from festinger.ids import EVERY_SPACE, MAIN_SPACE
-from festinger.observability.checks import Severity
+from festinger.observability.checks import CheckSeverity
 from festinger.services.access import issue_key
-from festinger.store.repositories.auth import Role
+from festinger.store.repositories.auth import AccessRole
 from festinger.store.repositories.request_log import find_request
 
 NAMES = ("loop_detected", "loop_recovered", "loop_cut", "breaker_opened", "breaker_closed")
@@ -47,7 +47,7 @@ async def loops(at: Stage) -> list[dict[str, Any]]:
 
 async def reviewer_of(at: Stage) -> str:
     """A reviewer's key."""
-    _, key = await issue_key(at.app, "ann", role=Role.REVIEWER, space=EVERY_SPACE, agent=None, by="test")
+    _, key = await issue_key(at.app, "ann", role=AccessRole.REVIEWER, space=EVERY_SPACE, agent=None, by="test")
     return key
 
 
@@ -114,9 +114,7 @@ async def test_an_agent_that_finds_another_way_is_left_alone(database_url: str, 
 
 
 @pytest.mark.requirement("P-74", "P-76")
-async def test_a_reply_that_never_ends_is_cut_and_its_tail_is_sent_once_from_then_on(
-    database_url: str, tmp_path: Path
-):
+async def test_a_reply_that_never_ends_is_cut_and_its_tail_is_sent_once_from_then_on(database_url: str, tmp_path: Path):
     asked: list[Any] = [{"role": "user", "content": "Mend the build."}]
 
     async with stage(database_url, tmp_path) as at:
@@ -125,19 +123,14 @@ async def test_a_reply_that_never_ends_is_cut_and_its_tail_is_sent_once_from_the
             stream = await client.chat.completions.create(model="m", messages=asked, stream=True)
             parts = [part.choices[0] async for part in stream]
             reply = "".join(part.delta.content or "" for part in parts)
-            later: list[Any] = [
-                {"role": "assistant", "content": reply},
-                {"role": "user", "content": "Go on."},
-            ]
+            later: list[Any] = [{"role": "assistant", "content": reply}, {"role": "user", "content": "Go on."}]
             await client.chat.completions.create(model="m", messages=[*asked, *later])
         events = await loops(at)
     sent = at.model.heard[-1].body
 
     assert parts[-1].finish_reason == "length"
     assert 2000 <= len(reply) < 3000
-    assert [(event["name"], event["rule"], event["channel"]) for event in events] == [
-        ("loop_cut", "stale", "text")
-    ]
+    assert [(event["name"], event["rule"], event["channel"]) for event in events] == [("loop_cut", "stale", "text")]
     assert len(sent["messages"][1]["content"]) < 4 * len(PHRASE)
     assert sent["max_tokens"] == 4096
 
@@ -160,9 +153,7 @@ async def test_new_thresholds_in_the_file_hold_from_the_next_request_on(database
     assert before.headers["x-festinger-loop"] == "level=0"
     assert after.headers["x-festinger-loop"] == "level=1; rule=same_call; count=3; did=nudge"
     assert still.headers["x-festinger-loop"] == "level=1; rule=same_call; count=4; did=nudge"
-    assert any(
-        "proxy.loop.thresholds" in str(check) and check.severity is not Severity.OK for check in checks
-    )
+    assert any("proxy.loop.thresholds" in str(check) and check.severity is not CheckSeverity.OK for check in checks)
 
 
 async def until(holds: Any) -> None:

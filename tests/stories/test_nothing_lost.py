@@ -38,13 +38,9 @@ def said_in(database_url: str) -> list[str]:
 
 
 @pytest.mark.requirement("P-47")
-async def test_what_was_said_while_the_store_was_away_is_there_once_and_in_order(
-    database_url: str, tmp_path: Path
-):
+async def test_what_was_said_while_the_store_was_away_is_there_once_and_in_order(database_url: str, tmp_path: Path):
     texts = [f"Remember number {number:03}." for number in range(REQUESTS)]
-    async with stage(
-        database_url, tmp_path, proxy__memory_deadline_ms=50, proxy__first_memory_deadline_ms=50
-    ) as at:
+    async with stage(database_url, tmp_path, proxy__memory_deadline_ms=50, proxy__first_memory_deadline_ms=50) as at:
         await at.post("/api/chat", chat("Remember this."))
         await at.kept()
         with outage(database_url):
@@ -88,9 +84,7 @@ def ask(served: Served, body: dict[str, Any]) -> int:
 
 
 @pytest.mark.requirement("P-47", "F-14")
-async def test_a_server_that_is_killed_without_a_store_leaves_its_spool_to_the_next(
-    person: Path, database_url: str
-):
+async def test_a_server_that_is_killed_without_a_store_leaves_its_spool_to_the_next(person: Path, database_url: str):
     shell = Shell(home=person, database=database_url)
     texts = [f"Remember number {number}." for number in range(5)]
     async with serving_model() as (upstream, _):
@@ -195,10 +189,8 @@ REPLIES = ["Dobby agrees.", "That one too.", "You are welcome.", "Both are well.
 
 
 async def know(at: Stage) -> None:
-    because = cause(
-        agent=DEFAULT_AGENT, session=SessionId("terminal"), origin=Origin.PERSON, at=at.app.tools.clock()
-    )
-    await iknowthat(at.app.world.desk, MAIN_SPACE, FACTS, because=because)
+    because = cause(agent=DEFAULT_AGENT, session=SessionId("terminal"), origin=Origin.PERSON, at=at.app.tools.clock())
+    await iknowthat(at.app.world.deps, MAIN_SPACE, FACTS, because=because)
 
 
 def prompts(*stages: Stage) -> list[list[dict[str, Any]]]:
@@ -220,9 +212,7 @@ def later(seconds: int) -> Hands:
 
 
 @pytest.mark.requirement("P-25", "P-35", "P-44")
-async def test_two_processes_behind_a_balancer_serve_one_conversation_as_one(
-    database_url: str, tmp_path: Path
-):
+async def test_two_processes_behind_a_balancer_serve_one_conversation_as_one(database_url: str, tmp_path: Path):
     async with (
         stage(database_url, tmp_path / "a", hands=later(0), **PATIENT) as a,
         stage(database_url, tmp_path / "b", hands=later(1), **PATIENT) as b,
@@ -305,9 +295,7 @@ async def test_a_store_that_neither_answers_nor_lets_go_holds_up_no_request(
         return []
 
     monkeypatch.setattr(recorder, "find_sessions", frozen)
-    async with stage(
-        database_url, tmp_path, proxy__memory_deadline_ms=20, proxy__first_memory_deadline_ms=20
-    ) as at:
+    async with stage(database_url, tmp_path, proxy__memory_deadline_ms=20, proxy__first_memory_deadline_ms=20) as at:
         answers = [
             await at.post("/api/chat", chat(f"Hello {number}.", "And then?", replies=["Well."]))
             for number in range(MOST_OPEN + 3)

@@ -33,9 +33,7 @@ class Terminal:
 
 
 @pytest.mark.requirement("P-33")
-async def test_a_fact_is_remembered_a_contradiction_marked_and_decided_over_night(
-    database_url: str, tmp_path: Path
-):
+async def test_a_fact_is_remembered_a_contradiction_marked_and_decided_over_night(database_url: str, tmp_path: Path):
     answers = []
     async with stage(database_url, tmp_path) as at:
 

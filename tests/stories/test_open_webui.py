@@ -37,9 +37,7 @@ async def ask(at: Stage, text: str) -> str:
 
 
 @pytest.mark.requirement("P-33")
-async def test_a_fact_is_remembered_a_contradiction_marked_and_decided_over_night(
-    database_url: str, tmp_path: Path
-):
+async def test_a_fact_is_remembered_a_contradiction_marked_and_decided_over_night(database_url: str, tmp_path: Path):
     answers = []
     async with stage(database_url, tmp_path) as at:
 
@@ -56,9 +54,7 @@ async def test_a_fact_is_remembered_a_contradiction_marked_and_decided_over_nigh
 
 @pytest.mark.parametrize("task", [TITLE, TAGS], ids=["title", "tags"])
 @pytest.mark.requirement("P-26")
-async def test_what_it_asks_for_itself_gets_no_notes_and_teaches_nothing(
-    task: str, database_url: str, tmp_path: Path
-):
+async def test_what_it_asks_for_itself_gets_no_notes_and_teaches_nothing(task: str, database_url: str, tmp_path: Path):
     async with stage(database_url, tmp_path) as at:
         await at.post("/iknowthat", {"fact": "gnommoweb -isa website"})
         side = json.dumps(chat(task.format(history="USER: dobby is an agent. ASSISTANT: Yes."))).encode()
@@ -75,9 +71,7 @@ async def test_what_it_asks_for_itself_gets_no_notes_and_teaches_nothing(
 
 
 @pytest.mark.requirement("P-26")
-async def test_a_request_that_quotes_what_was_just_answered_is_a_side_request(
-    database_url: str, tmp_path: Path
-):
+async def test_a_request_that_quotes_what_was_just_answered_is_a_side_request(database_url: str, tmp_path: Path):
     async with stage(database_url, tmp_path) as at:
         await at.post("/iknowthat", {"fact": "gnommoweb -isa website"})
         at.model.says(LONG)

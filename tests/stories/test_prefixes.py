@@ -11,18 +11,7 @@ from tests.stories.stage import Stage, stage
 
 from festinger.observability.metrics import PROXY_PREFIX_CHANGED
 
-NAMES = (
-    "gnommoweb",
-    "dobby",
-    "ramanujan",
-    "zorkmid",
-    "quuxdb",
-    "frobnitz",
-    "blorbo",
-    "snarfle",
-    "wibblet",
-    "grommix",
-)
+NAMES = ("gnommoweb", "dobby", "ramanujan", "zorkmid", "quuxdb", "frobnitz", "blorbo", "snarfle", "wibblet", "grommix")
 SYSTEM = {"role": "system", "content": "You look after the machines of a small university."}
 
 

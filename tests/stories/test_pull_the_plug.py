@@ -10,7 +10,7 @@ from tests.store.homes import Home, launched
 from tests.store.test_kill import VICTIMS
 from tests.stories.changer import KEY, house
 
-from festinger.jobs.worker import Crew
+from festinger.jobs.worker import WorkerPool
 from festinger.store.queries import Query
 
 ROUNDS = 10
@@ -33,15 +33,7 @@ async def test_ten_kills_lose_no_change_and_part_no_event_from_its_change(home: 
     for round_number in range(ROUNDS):
         first = 1_000 + round_number * 1_000
         program = launched(
-            [
-                sys.executable,
-                "-m",
-                "tests.stories.changer",
-                str(home.path),
-                str(home.config),
-                str(first),
-                str(log),
-            ],
+            [sys.executable, "-m", "tests.stories.changer", str(home.path), str(home.config), str(first), str(log)],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
@@ -64,6 +56,6 @@ async def test_ten_kills_lose_no_change_and_part_no_event_from_its_change(home: 
         assert len(told_of) == len(set(told_of)) <= len(acknowledged) + round_number + 1
 
     async with house(home) as app:
-        await Crew(app.jobs, shutdown_seconds=5).drain()
+        await WorkerPool(app.jobs, shutdown_seconds=5).drain()
         heard = {row["new"]: row["times"] for row in await app.store.all(TOLD)}
     assert heard == dict.fromkeys(told_of, 1), "every change was heard once"

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.runtime.house import opened
 from tests.stories.clients import completions_say, ollama_say
 from tests.stories.plot import note_in
@@ -15,7 +15,7 @@ from festinger.client.memory import Memory
 from festinger.ids import DEFAULT_AGENT, EVERY_SPACE, MAIN_SPACE, SessionId
 from festinger.runtime.app import App
 from festinger.services.access import issue_key
-from festinger.store.repositories.auth import Role
+from festinger.store.repositories.auth import AccessRole
 
 PRINTER = "The printer's driver is Gutenprint."
 OTHER = "The printer's driver is Foomatic."
@@ -46,7 +46,7 @@ def note(at: Stage) -> str:
 
 async def key_of(at: Stage) -> dict[str, str]:
     """With what somebody comes in at the API."""
-    _, secret = await issue_key(at.app, "root", role=Role.ADMIN, space=EVERY_SPACE, agent=None, by="the test")
+    _, secret = await issue_key(at.app, "root", role=AccessRole.ADMIN, space=EVERY_SPACE, agent=None, by="the test")
     return {"X-Festinger-Key": secret}
 
 
@@ -63,9 +63,7 @@ async def logged(at: Stage, got: Got, key: dict[str, str]) -> dict[str, Any]:
 
 
 @pytest.mark.requirement("P-30", "P-31", "P-56")
-async def test_what_was_learnt_by_http_stands_in_the_next_prompt_of_every_client(
-    database_url: str, tmp_path: Path
-):
+async def test_what_was_learnt_by_http_stands_in_the_next_prompt_of_every_client(database_url: str, tmp_path: Path):
     async with stage(database_url, tmp_path) as at:
         key = await key_of(at)
         await talk(at, "Where is the printer?")
@@ -139,9 +137,7 @@ async def test_a_disputed_memory_is_marked_the_held_text_never_shown_and_the_dec
 
 
 @pytest.mark.requirement("P-36")
-async def test_a_forgotten_memory_leaves_the_blocks_of_every_history_at_once(
-    database_url: str, tmp_path: Path
-):
+async def test_a_forgotten_memory_leaves_the_blocks_of_every_history_at_once(database_url: str, tmp_path: Path):
     async with stage(database_url, tmp_path) as at:
         memory = library(at.app)
         await memory.learn("The stapler is in the drawer.")
@@ -166,9 +162,7 @@ async def test_a_forgotten_memory_leaves_the_blocks_of_every_history_at_once(
 
 
 @pytest.mark.requirement("P-30")
-async def test_what_was_locked_away_replaced_or_another_agents_own_never_comes(
-    database_url: str, tmp_path: Path
-):
+async def test_what_was_locked_away_replaced_or_another_agents_own_never_comes(database_url: str, tmp_path: Path):
     async with stage(database_url, tmp_path) as at:
         memory = library(at.app)
         await memory.learn(OTHER, subject="printer")
@@ -179,9 +173,7 @@ async def test_what_was_locked_away_replaced_or_another_agents_own_never_comes(
         await memory.archive(kept.id)
         await talk(at, "Tell me everything about the printer.")
         lines = note(at).splitlines()
-        surfaced: list[UUID] = [
-            row["memory_id"] for row in await rows(at.app.store, "select memory_id from surfacing")
-        ]
+        surfaced: list[UUID] = [row["memory_id"] for row in await rows(at.app.store, "select memory_id from surfacing")]
 
     assert lines == [f"- {PRINTER}"]
     assert surfaced == []

@@ -18,12 +18,12 @@ from tests.proxy.recorded import recording
 from tests.runtime.house import SOON, opened
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Cause, Origin, SessionId, cause
-from festinger.jobs.worker import Crew
-from festinger.proxy.context.fetch import WorldMind
-from festinger.proxy.pipeline import Attendant
+from festinger.jobs.worker import WorkerPool
+from festinger.proxy.context.fetch import AppWorldReader
+from festinger.proxy.pipeline import RequestPipeline
 from festinger.runtime.app import App
-from festinger.world.conflicts import conflicts
-from festinger.world.decisions import Decision, Judge, Verdict, decide
+from festinger.world.conflicts import load_conflicts
+from festinger.world.decisions import ConflictDecision, ConflictJudge, ConflictVerdict, decide_conflict
 from festinger.world.learn import iknowthat
 
 REPLY = "Certainly."
@@ -69,7 +69,7 @@ class Scene:
 
     async def until_learnt(self, fact: str) -> None:
         """Let the work that a reply left behind be done, until the fact stands."""
-        crew = Crew(self.app.jobs, shutdown_seconds=5)
+        crew = WorkerPool(self.app.jobs, shutdown_seconds=5)
         async with asyncio.timeout(SOON):
             while not await self.knows(fact):
                 await crew.drain()
@@ -83,17 +83,15 @@ class Scene:
         )
 
     async def until_disputed(self) -> None:
-        crew = Crew(self.app.jobs, shutdown_seconds=5)
+        crew = WorkerPool(self.app.jobs, shutdown_seconds=5)
         async with asyncio.timeout(SOON):
-            while not await conflicts(self.app.world.desk, MAIN_SPACE):
+            while not await load_conflicts(self.app.world.deps, MAIN_SPACE):
                 await crew.drain()
                 await asyncio.sleep(0.01)
 
 
 def by_person(app: App) -> Cause:
-    return cause(
-        agent=DEFAULT_AGENT, session=SessionId("terminal"), origin=Origin.PERSON, at=app.tools.clock()
-    )
+    return cause(agent=DEFAULT_AGENT, session=SessionId("terminal"), origin=Origin.PERSON, at=app.tools.clock())
 
 
 @asynccontextmanager
@@ -107,8 +105,8 @@ async def scene(database_url: str, folder: Path) -> AsyncIterator[Scene]:
     try:
         async with opened(database_url, folder) as app, recording(app, folder) as recorder:
             await app.world.need(MAIN_SPACE)
-            attendant = Attendant(
-                WorldMind(lambda: app),
+            attendant = RequestPipeline(
+                AppWorldReader(lambda: app),
                 clock=app.tools.clock,
                 new_id=app.tools.new_id,
                 settings=app.settings.now.proxy,
@@ -138,13 +136,13 @@ async def test_a_fact_said_once_comes_back_on_the_next_prompt(database_url: str,
 
 async def test_a_contradiction_is_marked_until_a_person_decides(database_url: str, tmp_path: Path):
     async with scene(database_url, tmp_path) as at:
-        await iknowthat(at.app.world.desk, MAIN_SPACE, ["gnommoweb -isa repo"], because=by_person(at.app))
+        await iknowthat(at.app.world.deps, MAIN_SPACE, ["gnommoweb -isa repo"], because=by_person(at.app))
         await at.say("gnommoweb is a container deployed on Docker.")
         during = at.model.last_user
         await at.until_disputed()
-        (item,) = await conflicts(at.app.world.desk, MAIN_SPACE)
-        verdict = Verdict(decision=Decision.DISMISS, judge=Judge.PERSON, by="reviewer")
-        await decide(at.app.world.desk, MAIN_SPACE, item.id, verdict)
+        (item,) = await load_conflicts(at.app.world.deps, MAIN_SPACE)
+        verdict = ConflictVerdict(decision=ConflictDecision.DISMISS, judge=ConflictJudge.PERSON, by="reviewer")
+        await decide_conflict(at.app.world.deps, MAIN_SPACE, item.id, verdict)
         await at.say("Tell me about gnommoweb.")
         after = at.model.last_user
 
@@ -156,7 +154,7 @@ async def test_a_contradiction_is_marked_until_a_person_decides(database_url: st
 async def test_over_a_conversation_each_prompt_begins_with_the_one_before(database_url: str, tmp_path: Path):
     async with scene(database_url, tmp_path) as at:
         facts = ["gnommoweb -isa repo", "dobby -isa agent", "ramanujan -isa server"]
-        await iknowthat(at.app.world.desk, MAIN_SPACE, facts, because=by_person(at.app))
+        await iknowthat(at.app.world.deps, MAIN_SPACE, facts, because=by_person(at.app))
         history = ["Ask dobby.", "And gnommoweb?", "Thanks.", "Then ramanujan, and dobby again."]
         for length in range(1, len(history) + 1):
             await at.say(*history[:length])
@@ -164,9 +162,7 @@ async def test_over_a_conversation_each_prompt_begins_with_the_one_before(databa
 
     for before, after in pairwise(sent):
         assert after[: len(before)] == before
-    assert [
-        message["content"].count("<recollection>") for message in sent[-1] if message["role"] == "user"
-    ] == [
+    assert [message["content"].count("<recollection>") for message in sent[-1] if message["role"] == "user"] == [
         1,
         1,
         0,
@@ -176,11 +172,9 @@ async def test_over_a_conversation_each_prompt_begins_with_the_one_before(databa
 
 
 @pytest.mark.parametrize("wish", ["off", "write"])
-async def test_a_client_that_asks_for_no_notes_gets_its_bytes_through(
-    wish: str, database_url: str, tmp_path: Path
-):
+async def test_a_client_that_asks_for_no_notes_gets_its_bytes_through(wish: str, database_url: str, tmp_path: Path):
     async with scene(database_url, tmp_path) as at:
-        await iknowthat(at.app.world.desk, MAIN_SPACE, ["gnommoweb -isa repo"], because=by_person(at.app))
+        await iknowthat(at.app.world.deps, MAIN_SPACE, ["gnommoweb -isa repo"], because=by_person(at.app))
         client = openai.AsyncOpenAI(base_url=f"{at.url}/v1", api_key="none", max_retries=0)
         asked = [{"role": "user", "content": "open gnommoweb"}]
         answer = await client.chat.completions.with_raw_response.create(
@@ -201,12 +195,10 @@ async def test_a_mind_that_breaks_leaves_the_request_as_it_came(database_url: st
 
     async with scene(database_url, tmp_path) as at:
         settings = at.app.settings.now.proxy
-        broken = Attendant(Broken(), clock=at.app.tools.clock, new_id=at.app.tools.new_id, settings=settings)
+        broken = RequestPipeline(Broken(), clock=at.app.tools.clock, new_id=at.app.tools.new_id, settings=settings)
         async with open_door(at.upstream, attend=broken.attend) as door:
             async with ollama.AsyncClient(host=door.url) as client:
-                answer = await client.chat(
-                    model="m", messages=[{"role": "user", "content": "open gnommoweb"}]
-                )
+                answer = await client.chat(model="m", messages=[{"role": "user", "content": "open gnommoweb"}])
 
     assert answer.message.content == REPLY
     assert at.model.last_user == "open gnommoweb"

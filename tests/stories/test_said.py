@@ -5,7 +5,7 @@ from typing import Any
 
 import openai
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.memory.remembering import memories
 from tests.stories.stage import Stage, stage
 
@@ -13,10 +13,7 @@ from festinger.ids import DEFAULT_AGENT, MAIN_SPACE
 from festinger.memory.model import Kind
 from festinger.memory.undo import undo
 
-EMBEDDER: dict[str, Any] = {
-    "embedding__model": "onnx:all-minilm-l6-v2",
-    "proxy__first_memory_deadline_ms": 10_000,
-}
+EMBEDDER: dict[str, Any] = {"embedding__model": "onnx:all-minilm-l6-v2", "proxy__first_memory_deadline_ms": 10_000}
 
 
 async def chat(at: Stage, *messages: str) -> list[dict[str, str]]:
@@ -93,7 +90,7 @@ async def test_a_correction_replaces_what_it_refers_to_and_undo_brings_the_old_v
         await at.house.learner.settled(MAIN_SPACE, DEFAULT_AGENT)
         corrected = await active(at)
         [change] = await rows(at.app.store, "select id from memory_change where op = 'supersede'")
-        await undo(at.app.memory.desk, MAIN_SPACE, change["id"], by="owner")
+        await undo(at.app.memory.deps, MAIN_SPACE, change["id"], by="owner")
         undone = await active(at)
 
     assert corrected == ["The staging database listens on port 5434"]
@@ -121,9 +118,7 @@ async def test_tasks_stories_suppositions_and_questions_leave_no_memory(
         assert await active(at) == []
 
 
-async def test_a_turn_that_was_captured_and_not_learned_is_learned_by_a_job_once(
-    database_url: str, tmp_path: Path
-):
+async def test_a_turn_that_was_captured_and_not_learned_is_learned_by_a_job_once(database_url: str, tmp_path: Path):
     async with stage(database_url, tmp_path) as at:
         at.app.memory.turns.clear()
         await chat(at, "Remember that the wiki moved to Outline.")
@@ -143,8 +138,7 @@ async def test_a_turn_that_was_captured_and_not_learned_is_learned_by_a_job_once
 
 
 @pytest.mark.parametrize(
-    ("path", "more"),
-    [("/api/generate", {"raw": True}), ("/api/generate", {"suffix": "\n"}), ("/v1/completions", {})],
+    ("path", "more"), [("/api/generate", {"raw": True}), ("/api/generate", {"suffix": "\n"}), ("/v1/completions", {})]
 )
 async def test_what_an_editor_completes_is_not_learned_as_a_persons_words(
     path: str, more: dict[str, Any], database_url: str, tmp_path: Path
@@ -181,9 +175,7 @@ async def test_a_world_note_hides_no_memory_that_says_more(database_url: str, tm
 
 
 @pytest.mark.requirement("W-23", "W-90")
-async def test_an_ordinary_word_that_somebody_used_as_a_name_is_known_in_any_casing(
-    database_url: str, tmp_path: Path
-):
+async def test_an_ordinary_word_that_somebody_used_as_a_name_is_known_in_any_casing(database_url: str, tmp_path: Path):
     async with stage(database_url, tmp_path, **EMBEDDER) as at:
         await chat(at, "Translate to German: Luna is my horse.")
         await chat(at, "Atlas is our staging server.")
@@ -191,9 +183,7 @@ async def test_an_ordinary_word_that_somebody_used_as_a_name_is_known_in_any_cas
         await at.kept()
         await at.until_known("atlas", "rex")
 
-        atlas = [
-            await notes(at, f"what language is {name} written in?") for name in ("atlas", "Atlas", "ATLAS")
-        ]
+        atlas = [await notes(at, f"what language is {name} written in?") for name in ("atlas", "Atlas", "ATLAS")]
         rex = await notes(at, "what should I feed rex tonight?")
         luna = await notes(at, "what language is luna written in?")
 

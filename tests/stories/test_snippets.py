@@ -26,9 +26,7 @@ EXAMPLES = {found["library"]: found["code"] for found in EXAMPLE.finditer(PAGE.r
 def run(code: str) -> "subprocess.CompletedProcess[str]":
     environment = {**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
     command = [sys.executable, "-W", "ignore", "-c", code]
-    return subprocess.run(
-        command, capture_output=True, text=True, env=environment, timeout=PATIENCE_S, check=False
-    )
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=PATIENCE_S, check=False)
 
 
 def test_every_library_that_we_drive_has_its_example():

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.stories.clients import ollama_call
 from tests.stories.model import ToolCall, Turn
 from tests.stories.plot import note_in
@@ -15,7 +15,7 @@ from tests.stories.test_recalling import key_of, library, logged, note, read, ta
 
 from festinger.ids import MAIN_SPACE
 from festinger.memory.learn.result import Learned
-from festinger.outcomes.surface import expire
+from festinger.outcomes.surface import expire_surfacings
 
 WHERE = "ramanujan is where gnommoweb gets its restart."
 NEIGHBOURS = (
@@ -66,9 +66,7 @@ async def test_only_the_note_that_a_call_took_its_host_from_was_acted_on_and_a_p
     async with stage(database_url, tmp_path) as at:
         memory, key = library(at.app), await key_of(at)
         where, *others = ids_of(await memory.learn_many([WHERE, *NEIGHBOURS]))
-        at.model.says(
-            Turn(text="", call=ToolCall(name="look_up", arguments={"name": "ssh ramanujan reboot"}))
-        )
+        at.model.says(Turn(text="", call=ToolCall(name="look_up", arguments={"name": "ssh ramanujan reboot"})))
         await ollama_call(at.url, "Please restart gnommoweb.")
         shown = set(note(at).splitlines())
         await at.kept()
@@ -94,9 +92,7 @@ async def test_only_the_note_that_a_call_took_its_host_from_was_acted_on_and_a_p
 
 
 @pytest.mark.requirement("P-45", "P-46")
-async def test_a_chat_that_reports_nothing_teaches_which_of_sixty_notes_were_used(
-    database_url: str, tmp_path: Path
-):
+async def test_a_chat_that_reports_nothing_teaches_which_of_sixty_notes_were_used(database_url: str, tmp_path: Path):
     firsts = [f"{depot} keeps a {ware}." for depot, ware in zip(DEPOTS, WARES, strict=False)]
     seconds = [f"Every {ware} of {depot} is locked." for depot, ware in zip(DEPOTS, WARES[40:], strict=False)]
     messages: list[dict[str, Any]] = []
@@ -114,16 +110,13 @@ async def test_a_chat_that_reports_nothing_teaches_which_of_sixty_notes_were_use
         await at.until(lambda: surfaced(at, 60))
         read_from = await outcomes(at)
         at.hands.forward(timedelta(hours=2))
-        expired = await expire(at.app.outcomes.desk, MAIN_SPACE)
+        expired = await expire_surfacings(at.app.outcomes.deps, MAIN_SPACE)
         held = await rows(at.app.store, "select confidence from memory")
 
     used = set(learnt[:40:2])
     assert len(used & read_from.keys()) >= 18
     assert len(read_from.keys() - used) <= 1
-    assert {told for each in read_from.values() for told in each} <= {
-        ("acted", "inferred"),
-        ("used", "inferred"),
-    }
+    assert {told for each in read_from.values() for told in each} <= {("acted", "inferred"), ("used", "inferred")}
     assert len(expired) == 60 - len(read_from)
     assert all(abs(row["confidence"] - 0.5) <= 0.1 + 1e-9 for row in held)
 
@@ -141,11 +134,7 @@ async def test_a_person_who_corrects_a_reply_replaces_the_memory_behind_it(datab
         await at.until(lambda: surfaced(at, 1))
         acted = await outcomes(at)
         at.hands.forward(timedelta(minutes=1))
-        said = [
-            *first,
-            {"role": "assistant", "content": teal},
-            {"role": "user", "content": "No, it is crimson."},
-        ]
+        said = [*first, {"role": "assistant", "content": teal}, {"role": "user", "content": "No, it is crimson."}]
         await at.post("/api/chat", {"model": "m", "messages": said, "stream": False})
         await at.kept()
         await at.until(lambda: rows(at.app.store, "select 1 from memory where status = 'superseded'"))
@@ -160,9 +149,7 @@ async def test_a_person_who_corrects_a_reply_replaces_the_memory_behind_it(datab
 
 
 @pytest.mark.requirement("P-30")
-async def test_what_a_person_asked_to_remember_in_one_chat_stands_in_another(
-    database_url: str, tmp_path: Path
-):
+async def test_what_a_person_asked_to_remember_in_one_chat_stands_in_another(database_url: str, tmp_path: Path):
     async with stage(database_url, tmp_path) as at:
         key = await key_of(at)
         await talk(at, "Please remember that the vault opens with key 7714.")

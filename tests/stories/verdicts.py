@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 
 from festinger.store.pool import Store
 
@@ -22,13 +22,7 @@ LEFT = {
         "rejections": 1,
         "silent_days": 30,
     },
-    "deepen": {
-        "state": "promoted",
-        "kind": "deepen",
-        "verified": True,
-        "result": "reevaluated",
-        "thoughts": 1,
-    },
+    "deepen": {"state": "promoted", "kind": "deepen", "verified": True, "result": "reevaluated", "thoughts": 1},
     "duplicate": {
         "state": "duplicate",
         "kind": "duplicate",
@@ -36,13 +30,7 @@ LEFT = {
         "result": "duplicate",
         "of": "Change for approve",
     },
-    "defer": {
-        "state": "deferred",
-        "kind": "defer",
-        "verified": True,
-        "result": "deferred",
-        "until": UNTIL,
-    },
+    "defer": {"state": "deferred", "kind": "defer", "verified": True, "result": "deferred", "until": UNTIL},
     "stale": {"state": "promoted", "kind": "approve", "verified": True, "result": "stale"},
     "unverified": {"state": "promoted", "kind": "approve", "verified": False, "result": "unverified"},
 }

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.text.cues import Cue, cues
-from festinger.text.normalize import normalised
-from festinger.text.tokens import tokens
+from festinger.text.cues import RelationCue, extract_cues
+from festinger.text.normalize import normalize_text
+from festinger.text.tokens import tokenize
 
 ISA, ISPART = True, False
 
@@ -28,8 +28,8 @@ STATEMENTS = st.sampled_from(
 PIECES = st.sampled_from([*"(),.?\"`'\n", "is", "a", "of", "the", "kind", "ISA", "Docker", "repo", "or", "x"])
 
 
-def found(text: str, *dimensions: str) -> list[Cue]:
-    return cues(text, tokens(text), dimensions=dimensions)
+def found(text: str, *dimensions: str) -> list[RelationCue]:
+    return extract_cues(text, tokenize(text), dimensions=dimensions)
 
 
 def triples(text: str, *dimensions: str) -> list[tuple[str, str, str, bool]]:
@@ -129,7 +129,7 @@ def test_a_cue_says_where_it_stands_in_the_normalised_text():
 
     (cue,) = found(text)
 
-    assert normalised(text)[cue.start : cue.end] == "gnommoweb is a repo of Glitch University"
+    assert normalize_text(text)[cue.start : cue.end] == "gnommoweb is a repo of Glitch University"
     assert cue.pattern == "is a"
 
 
@@ -191,9 +191,7 @@ def test_a_state_of_a_country():
 
 @pytest.mark.requirement("W-12")
 def test_a_part_has_no_dimension_of_its_own():
-    assert triples("gnommoweb is part of fastapi of Docker") == [
-        ("gnommoweb", "fastapi", "membership", ISPART)
-    ]
+    assert triples("gnommoweb is part of fastapi of Docker") == [("gnommoweb", "fastapi", "membership", ISPART)]
 
 
 @pytest.mark.requirement("W-13")
@@ -305,8 +303,7 @@ def test_words_that_point_are_no_subject(subject: str):
 
 @pytest.mark.requirement("W-14")
 @pytest.mark.parametrize(
-    "subject",
-    ["the file", "my file", "this file", "our big file", "Anna's file", "the old red file", "I saw a file"],
+    "subject", ["the file", "my file", "this file", "our big file", "Anna's file", "the old red file", "I saw a file"]
 )
 def test_a_common_word_that_is_pointed_at_is_no_subject(subject: str):
     assert found(f"{subject} is a symlink") == []
@@ -419,10 +416,7 @@ def test_no_cue_reaches_over_the_end_of_a_sentence(statements: list[str], end: s
 
 
 @pytest.mark.requirement("W-15")
-@given(
-    st.lists(STATEMENTS, min_size=1, max_size=4),
-    st.sampled_from(['"%s"', "“%s”", "`%s`", "```\n%s\n```", "> %s"]),
-)
+@given(st.lists(STATEMENTS, min_size=1, max_size=4), st.sampled_from(['"%s"', "“%s”", "`%s`", "```\n%s\n```", "> %s"]))
 def test_nothing_quoted_is_ever_taken(statements: list[str], quote: str):
     assert found("He wrote " + quote % " and ".join([*statements, "so"])) == [] or quote == "> %s"
     assert found(quote % " and ".join([*statements, "so"])) == []
@@ -431,13 +425,13 @@ def test_nothing_quoted_is_ever_taken(statements: list[str], quote: str):
 @pytest.mark.requirement("W-10")
 @given(st.text() | st.lists(PIECES).map(" ".join))
 def test_any_text_is_scanned_and_its_cues_are_tokens(text: str):
-    names = {part for token in tokens(text) for part in token.text.split("_")}
+    names = {part for token in tokenize(text) for part in token.text.split("_")}
 
     for cue in found(text):
         assert set(cue.subject.split("_")) | set(cue.parent.split("_")) <= names
         assert cue.subject != cue.parent
         assert 0.5 <= cue.confidence <= 0.7
-        assert 0 <= cue.start < cue.end <= len(normalised(text))
+        assert 0 <= cue.start < cue.end <= len(normalize_text(text))
 
 
 @pytest.mark.requirement("W-13")

@@ -2,12 +2,12 @@
 
 import pytest
 
-from festinger.text.cues import cues, retractions
-from festinger.text.tokens import tokens
+from festinger.text.cues import extract_cues, extract_retractions
+from festinger.text.tokens import tokenize
 
 
 def denied(text: str) -> list[tuple[str, str, str, bool]]:
-    return [(cue.subject, cue.parent, cue.dimension, cue.is_isa) for cue in retractions(text, tokens(text))]
+    return [(cue.subject, cue.parent, cue.dimension, cue.is_isa) for cue in extract_retractions(text, tokenize(text))]
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_a_denied_cue_is_taken_back(words: str, dimension: str, is_isa: bool):
     text = f"gnommoweb {words} fastapi."
 
     assert denied(text) == [("gnommoweb", "fastapi", dimension, is_isa)]
-    assert cues(text, tokens(text)) == []
+    assert extract_cues(text, tokenize(text)) == []
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.errors import BadFact
-from festinger.text.facts import GRAMMAR, Fact, parse_fact, print_fact
+from festinger.text.facts import GRAMMAR, FactTriple, format_fact, parse_fact
 
 
 @pytest.mark.requirement("W-85")
@@ -16,15 +16,9 @@ from festinger.text.facts import GRAMMAR, Fact, parse_fact, print_fact
     [
         ("gnommoweb -isa repo", ("gnommoweb", "repo", "type", True)),
         ("gnommoweb -ispart platform", ("gnommoweb", "platform", "membership", False)),
-        (
-            "gnommoweb -isa repo in context of glitch_university",
-            ("gnommoweb", "repo", "glitch_university", True),
-        ),
+        ("gnommoweb -isa repo in context of glitch_university", ("gnommoweb", "repo", "glitch_university", True)),
         ("red panda -isa animal", ("red_panda", "animal", "type", True)),
-        (
-            "Red Panda -isa Wild Animal in context of New York Zoo",
-            ("red_panda", "wild_animal", "new_york_zoo", True),
-        ),
+        ("Red Panda -isa Wild Animal in context of New York Zoo", ("red_panda", "wild_animal", "new_york_zoo", True)),
         ("  dobby  -ISPART  agent pool  ", ("dobby", "agent_pool", "membership", False)),
         ("runs-on -isa artifact-type", ("runs-on", "artifact-type", "type", True)),
         ("東京 -isa 都市", ("東京", "都市", "type", True)),
@@ -33,7 +27,7 @@ from festinger.text.facts import GRAMMAR, Fact, parse_fact, print_fact
 def test_a_line_states_a_fact(line: str, fact: tuple[str, str, str, bool]):
     concept, parent, dimension, is_isa = fact
 
-    assert parse_fact(line) == Fact(concept=concept, parent=parent, dimension=dimension, is_isa=is_isa)
+    assert parse_fact(line) == FactTriple(concept=concept, parent=parent, dimension=dimension, is_isa=is_isa)
 
 
 @pytest.mark.requirement("W-85")
@@ -68,9 +62,9 @@ def test_a_printed_fact_reads_back_as_itself(line: str):
     try:
         fact = parse_fact(line)
     except BadFact:
-        fact = Fact(concept="a", parent="b", dimension="c", is_isa=False)
+        fact = FactTriple(concept="a", parent="b", dimension="c", is_isa=False)
 
-    assert parse_fact(print_fact(fact)) == fact
+    assert parse_fact(format_fact(fact)) == fact
 
 
 @pytest.mark.requirement("W-85")
@@ -79,4 +73,4 @@ def test_no_line_raises_anything_but_bad_fact(before: str, after: str, flag: str
     with suppress(BadFact):
         fact = parse_fact(f"{before} {flag} {after}")
 
-        assert parse_fact(print_fact(fact)) == fact
+        assert parse_fact(format_fact(fact)) == fact

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from festinger.text import assertion, cues, operands
-from festinger.text.tokens import tokens
+from festinger.text.tokens import tokenize
 
 Heard = list[tuple[str, str, str]]
 
@@ -20,7 +20,7 @@ NOTHING = re.compile(r"(?!)")
 
 
 def heard(text: str) -> Heard:
-    found = cues.cues(text, tokens(text, {"agent_pool"}.__contains__))
+    found = cues.extract_cues(text, tokenize(text, {"agent_pool"}.__contains__))
     return [(cue.subject, cue.parent, cue.dimension) for cue in found]
 
 
@@ -28,15 +28,15 @@ def never(*_given: Any, **_more: Any) -> bool:
     return False
 
 
-def taken_nothing(*, cues: list[cues.Cue], until: int) -> cues.Taken:
+def taken_nothing(*, cues: list[cues.RelationCue], until: int) -> cues.CueMatchResult:
     return TAKEN(cues=cues, until=0)
 
 
-def any_context(reading: assertion.Reading, last: int, **_more: Any) -> operands.Operand | None:
+def any_context(reading: assertion.AnnotatedText, last: int, **_more: Any) -> operands.Operand | None:
     return operands.context_after(reading, last, dimensions=(), is_common=never)
 
 
-TAKEN = cues.Taken
+TAKEN = cues.CueMatchResult
 
 GUARDS: Mapping[str, tuple[Any, str, Any, str, Heard]] = {
     "the longer pattern wins": (
@@ -61,9 +61,9 @@ GUARDS: Mapping[str, tuple[Any, str, Any, str, Heard]] = {
     "what is pointed at is of the moment": (operands, "_POINTING", NOBODY, "the file is a symlink", []),
     "a question asserts nothing": (assertion, "_QUESTION", NOTHING, "so gnommoweb is a repo?", []),
     "what is supposed is not said": (
-        assertion.Reading, "_supposes", never, "if gnommoweb is a repo we clone it", [],
+        assertion.AnnotatedText, "_supposes", never, "if gnommoweb is a repo we clone it", [],
     ),
-    "what is denied is not said": (assertion.Reading, "_denies", never, "I don't think gnommoweb is a repo", []),
+    "what is denied is not said": (assertion.AnnotatedText, "_denies", never, "I don't think gnommoweb is a repo", []),
     "what is quoted is not said": (assertion, "_QUOTED", NOTHING, 'he wrote "gnommoweb is a repo" there', []),
 }  # fmt: skip
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.text.hygiene import without_lead_in
+from festinger.text.hygiene import strip_lead_in
 
 
 @pytest.mark.parametrize(
@@ -19,12 +19,12 @@ from festinger.text.hygiene import without_lead_in
     ],
 )
 def test_only_what_leads_up_is_taken_off(text: str, bare: str):
-    assert without_lead_in(text) == bare
+    assert strip_lead_in(text) == bare
 
 
 @given(st.text(max_size=60))
 def test_taking_it_off_twice_is_taking_it_off_once(text: str):
-    once = without_lead_in(text)
+    once = strip_lead_in(text)
 
-    assert without_lead_in(once) == once
+    assert strip_lead_in(once) == once
     assert text.endswith(once)

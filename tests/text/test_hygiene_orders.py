@@ -2,7 +2,7 @@
 
 import pytest
 
-from festinger.text.hygiene import orders_about
+from festinger.text.hygiene import is_instruction
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from festinger.text.hygiene import orders_about
     ],
 )
 def test_an_order_is_known(text: str):
-    assert orders_about(text)
+    assert is_instruction(text)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_an_order_is_known(text: str):
     ],
 )
 def test_a_statement_is_not_taken_for_one(text: str):
-    assert not orders_about(text)
+    assert not is_instruction(text)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_statement_is_not_taken_for_one(text: str):
     ],
 )
 def test_what_is_said_to_a_machine_is_an_order(text: str):
-    assert orders_about(text)
+    assert is_instruction(text)
 
 
 @pytest.mark.parametrize(
@@ -71,27 +71,26 @@ def test_what_is_said_to_a_machine_is_an_order(text: str):
     ],
 )
 def test_talk_about_orders_and_plain_requests_are_none(text: str):
-    assert not orders_about(text)
+    assert not is_instruction(text)
 
 
 PAGE = " ".join(
-    f"On day {number} the ferry brought {number} crates of apples to the northern harbour."
-    for number in range(12)
+    f"On day {number} the ferry brought {number} crates of apples to the northern harbour." for number in range(12)
 )
 
 
 def test_a_task_within_a_page_is_an_order_and_alone_it_is_a_request():
     task = "Translate the word apple into three languages."
 
-    assert not orders_about(task)
-    assert not orders_about(PAGE)
-    assert orders_about(f"{PAGE} {task}")
-    assert orders_about(f"{task} {PAGE}")
+    assert not is_instruction(task)
+    assert not is_instruction(PAGE)
+    assert is_instruction(f"{PAGE} {task}")
+    assert is_instruction(f"{task} {PAGE}")
 
 
 def test_whoever_sets_a_scene_writes_a_request_from_end_to_end():
-    assert not orders_about(f"Imagine a harbour. {PAGE} Describe the smell of apples in summer.")
+    assert not is_instruction(f"Imagine a harbour. {PAGE} Describe the smell of apples in summer.")
 
 
 def test_letters_ask_those_they_are_written_to():
-    assert not orders_about(f"{PAGE} Describe to me what you saw there. What is the price of apples?")
+    assert not is_instruction(f"{PAGE} Describe to me what you saw there. What is the price of apples?")

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from festinger.text.cues import cues, retractions
-from festinger.text.tokens import tokens
+from festinger.text.cues import extract_cues, extract_retractions
+from festinger.text.tokens import tokenize
 
 HOSTILE = {
     "words": "aa bb ",
@@ -63,9 +63,9 @@ def steps(deed: Callable[[], object]) -> int:
 
 
 def read(text: str) -> None:
-    found = tokens(text, known=lambda piece: piece == "東京")
-    cues(text, found)
-    retractions(text, found)
+    found = tokenize(text, known=lambda piece: piece == "東京")
+    extract_cues(text, found)
+    extract_retractions(text, found)
 
 
 @pytest.mark.requirement("W-01")

@@ -93,9 +93,7 @@ def test_hidden_are_all_format_and_control_characters_but_spaces():
     }
 
     assert unseen <= HIDDEN
-    assert not {
-        character for character in HIDDEN - unseen if unicodedata.category(character) not in ("Mn", "Lo")
-    }
+    assert not {character for character in HIDDEN - unseen if unicodedata.category(character) not in ("Mn", "Lo")}
 
 
 def test_a_tower_of_marks_is_cut_before_it_is_sorted():

@@ -2,18 +2,17 @@
 
 import pytest
 
-from festinger.text.overlap import without_echoes
+from festinger.text.overlap import remove_echoes
 
 NOTES = ("gnommo: [type] website", "dobby: [membership] club")
 
 
 @pytest.mark.requirement("M-90")
 @pytest.mark.parametrize(
-    "text",
-    ["gnommo: [type] website", "So gnommo is a website.", "From what I know, gnommo is of type website!"],
+    "text", ["gnommo: [type] website", "So gnommo is a website.", "From what I know, gnommo is of type website!"]
 )
 def test_a_note_that_comes_back_is_taken_out(text: str):
-    assert without_echoes(text, NOTES) == ""
+    assert remove_echoes(text, NOTES) == ""
 
 
 @pytest.mark.requirement("M-90")
@@ -28,12 +27,12 @@ def test_a_note_that_comes_back_is_taken_out(text: str):
     ],
 )
 def test_what_says_more_or_something_else_stays(text: str):
-    assert without_echoes(text, NOTES) == text
+    assert remove_echoes(text, NOTES) == text
 
 
 def test_only_the_echo_goes_from_a_longer_text():
-    assert without_echoes("gnommo is a website. Anna built it.", NOTES) == "Anna built it."
+    assert remove_echoes("gnommo is a website. Anna built it.", NOTES) == "Anna built it."
 
 
 def test_without_notes_nothing_is_an_echo():
-    assert without_echoes("gnommo is a website.", ()) == "gnommo is a website."
+    assert remove_echoes("gnommo is a website.", ()) == "gnommo is a website."

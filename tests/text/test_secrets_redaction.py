@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from festinger.text.secrets import NAMES, SECRETS, redact, without_secrets
+from festinger.text.secrets import NAMES, SECRETS, redact, remove_secrets
 
 FAKE = "Zx9Fake0Canary7Not1Real3"
 """Stands in every canary, so that nobody takes one for a real key."""
@@ -225,7 +225,7 @@ def test_each_kind_is_named_once_in_the_order_of_sight():
     text = f"password={FAKE}\npostgres://a:{FAKE}@h/d\npassword={FAKE}1"
 
     assert redact(text).kinds == ("password", "connection_string")
-    assert without_secrets(text) == redact(text).text
+    assert remove_secrets(text) == redact(text).text
 
 
 def test_secrets_that_overlap_leave_nothing_between_them():
@@ -289,4 +289,4 @@ def test_a_text_with_all_anchors_hides_none_of_its_secrets():
     every = b" ".join(SECRETS.anchors * 50).decode()
     secret = f"sk-ant-{fake(40)}"
 
-    assert secret not in without_secrets(f"{every} {secret} {every}")
+    assert secret not in remove_secrets(f"{every} {secret} {every}")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.text.time_spans import span_in
+from festinger.text.time_spans import find_time_span
 
 WEDNESDAY = datetime(2026, 1, 14, 15, 30, tzinfo=UTC)
 
@@ -37,7 +37,7 @@ def day(year: int, month: int, day: int) -> datetime:
     ],
 )
 def test_a_stretch_of_time_is_read(text: str, start: datetime, end: datetime):
-    span = span_in(text, now=WEDNESDAY)
+    span = find_time_span(text, now=WEDNESDAY)
 
     assert span is not None
     assert (span.start, span.end) == (start, end)
@@ -45,7 +45,7 @@ def test_a_stretch_of_time_is_read(text: str, start: datetime, end: datetime):
 
 
 def test_a_hint_is_less_certain_than_a_date():
-    span = span_in("what happened recently?", now=WEDNESDAY)
+    span = find_time_span("what happened recently?", now=WEDNESDAY)
 
     assert span is not None
     assert span.certainty == 0.5
@@ -54,11 +54,11 @@ def test_a_hint_is_less_certain_than_a_date():
 
 @pytest.mark.parametrize("text", ["", "green tea", "you may go", "march on", "room 2022"])
 def test_what_names_no_time_is_not_read_as_one(text: str):
-    assert span_in(text, now=WEDNESDAY) is None
+    assert find_time_span(text, now=WEDNESDAY) is None
 
 
 @given(st.text(max_size=80))
 def test_no_text_breaks_it(text: str):
-    span = span_in(text, now=WEDNESDAY)
+    span = find_time_span(text, now=WEDNESDAY)
 
     assert span is None or span.start < span.end <= WEDNESDAY.replace(year=2101) + timedelta(days=1)

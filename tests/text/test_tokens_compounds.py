@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.text.tokens import tokens
-from festinger.text.words import FUNCTION_WORDS, words
+from festinger.text.tokens import tokenize
+from festinger.text.words import FUNCTION_WORDS, load_words
 
 
 def texts(text: str, *known: str) -> list[str]:
-    return [token.text for token in tokens(text, known=frozenset(known).__contains__)]
+    return [token.text for token in tokenize(text, known=frozenset(known).__contains__)]
 
 
 @pytest.mark.requirement("W-03")
@@ -103,7 +103,7 @@ def test_the_vocabulary_tells_what_belongs_to_a_name_at_the_start_of_a_sentence(
 
 @pytest.mark.requirement("W-04")
 def test_some_two_hundred_words_open_sentences():
-    openers = words("openers")
+    openers = load_words("openers")
 
     assert 200 <= len(openers) <= 300
     assert {"please", "deploy", "open", "check", "today"} <= openers
@@ -115,7 +115,7 @@ def test_some_two_hundred_words_open_sentences():
 def test_joining_names_moves_and_loses_no_word(parts: list[str]):
     text = " ".join(parts)
 
-    found = tokens(text)
+    found = tokenize(text)
 
     assert "_".join(token.text for token in found).split("_") == (
         [part.lower() for part in parts if part.isalnum()] or [""]

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.text.tokens import WINDOW, tokens
+from festinger.text.tokens import WINDOW, tokenize
 
 
 def texts(text: str, *known: str) -> list[str]:
-    return [token.text for token in tokens(text, known=frozenset(known).__contains__)]
+    return [token.text for token in tokenize(text, known=frozenset(known).__contains__)]
 
 
 @pytest.mark.requirement("W-07")
@@ -23,9 +23,7 @@ def texts(text: str, *known: str) -> list[str]:
         ("ຢູ່ວຽງຈັນ", ["ວຽງຈັນ"], ["ວຽງຈັນ"]),
     ],
 )
-def test_the_longest_known_word_is_found_and_the_unknown_is_none(
-    text: str, known: list[str], found: list[str]
-):
+def test_the_longest_known_word_is_found_and_the_unknown_is_none(text: str, known: list[str], found: list[str]):
     assert texts(text, *known) == found
     assert texts(text) == []
 
@@ -43,7 +41,7 @@ def test_nothing_longer_than_the_window_is_looked_up():
         asked.append(piece)
         return False
 
-    tokens("東" * 100, known)
+    tokenize("東" * 100, known)
 
     assert max(map(len, asked)) == WINDOW
     assert len(asked) <= 100 * WINDOW
@@ -54,6 +52,6 @@ def test_nothing_longer_than_the_window_is_looked_up():
 def test_a_token_of_a_run_is_a_known_piece_of_the_text(text: str):
     known = {"東京", "東京大学", "学"}
 
-    for token in tokens(text, known.__contains__):
+    for token in tokenize(text, known.__contains__):
         assert token.text in known or token.text.isascii()
         assert text[token.start : token.end] == token.text

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.text.vocabulary import common_words, countable, is_common, may_be_vocabulary
+from festinger.text.vocabulary import common_words, is_common, may_be_vocabulary, vocabulary_tokens
 
 
 def counted(text: str) -> list[str]:
-    return [token.text for token in countable(text, known=lambda _: False)]
+    return [token.text for token in vocabulary_tokens(text, known=lambda _: False)]
 
 
 @pytest.mark.requirement("W-06")
@@ -60,10 +60,7 @@ def test_names_may_be_vocabulary(token: str):
 
 @pytest.mark.requirement("W-06")
 def test_a_secret_is_gone_before_words_are_counted():
-    assert counted("gnommoweb has the password: Gnarlwock-Zibble and runs fastapi") == [
-        "gnommoweb",
-        "fastapi",
-    ]
+    assert counted("gnommoweb has the password: Gnarlwock-Zibble and runs fastapi") == ["gnommoweb", "fastapi"]
 
 
 @pytest.mark.parametrize("word", ["please", "update", "instead", "repo"])

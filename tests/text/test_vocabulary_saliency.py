@@ -1,8 +1,8 @@
 """How much a word stands out from common English."""
 
-from festinger.text.vocabulary import outstanding
+from festinger.text.vocabulary import word_rarity
 
 
 def test_common_words_do_not_stand_out_and_unknown_ones_do():
-    assert outstanding("The") < 1
-    assert outstanding("the") < outstanding("database") < outstanding("zyxgh") == 8.0
+    assert word_rarity("The") < 1
+    assert word_rarity("the") < word_rarity("database") < word_rarity("zyxgh") == 8.0

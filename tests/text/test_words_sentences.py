@@ -2,7 +2,7 @@
 
 import pytest
 
-from festinger.text.words import ends_sentence, sentences_in
+from festinger.text.words import ends_sentence, split_into_sentences
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,4 @@ def test_a_sentence_goes_on(gap: str, before: str, after: str):
 
 
 def test_sentences_end_at_marks_and_lines_but_not_within_numbers() -> None:
-    assert sentences_in("It costs 3.50 a day. Really?\nYes!") == [
-        "It costs 3.50 a day.",
-        "Really?",
-        "Yes!",
-    ]
+    assert split_into_sentences("It costs 3.50 a day. Really?\nYes!") == ["It costs 3.50 a day.", "Really?", "Yes!"]

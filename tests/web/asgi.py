@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from festinger.store.connection import end_all
+from festinger.store.connection import cancel_tasks
 
 HERE = "127.0.0.1"
 BEYOND = "203.0.113.9"
@@ -140,4 +140,4 @@ async def streamed(
         yield stream
     finally:
         gone.set()
-        await end_all([task])
+        await cancel_tasks([task])

@@ -70,8 +70,7 @@ class Browser:
         """Press the button that says this, and wait for the page that follows."""
         path = f".//button[normalize-space()='{label}']"
         button = self._until(
-            lambda driver: driver.find_element(By.CSS_SELECTOR, within).find_element(By.XPATH, path),
-            what=label,
+            lambda driver: driver.find_element(By.CSS_SELECTOR, within).find_element(By.XPATH, path), what=label
         )
         self.run(LEAVING)
         button.click()

@@ -7,13 +7,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.runtime.house import Hands, fixed_tools
 from tests.web.asgi import Got
-from tests.web.desk import Desk, desk
+from tests.web.deps import Desk, deps
 
 from festinger.services.reviews import Document
-from festinger.store.repositories.auth import Role
+from festinger.store.repositories.auth import AccessRole
 
 PROPOSALS = "/admin/api/proposals"
 WHAT = "Retry the failed query"
@@ -22,7 +22,7 @@ DRAFT = {"what": WHAT, "category": "reliability", "scope": "tools", "why": "It f
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inbox:
-    desk: Desk
+    deps: Desk
     hands: Hands
     ann: str
     """The key of a reviewer."""
@@ -31,7 +31,7 @@ class Inbox:
 
     async def ask(self, method: str, path: str = "", *, key: str | None = None, **more: Any) -> Got:
         """Ask the API of proposals, as Ann unless another key is shown."""
-        return await self.desk.ask(method, PROPOSALS + path, key=key or self.ann, **more)
+        return await self.deps.ask(method, PROPOSALS + path, key=key or self.ann, **more)
 
     async def sight(self, what: str = WHAT, *, session: str = "s1", **more: Any) -> Got:
         """An agent says that something should change."""
@@ -64,23 +64,23 @@ class Inbox:
             "insert into proposal_pair (space_id, id, a_id, b_id, relation, similarity, embedder, words, at) values "
             "('main', %(id)s, %(a)s, %(b)s, %(relation)s, 0.9, 'hashed:64', '', %(at)s) returning id"
         )
-        pair = str(self.desk.app.tools.new_id())
+        pair = str(self.deps.app.tools.new_id())
         values = {"id": pair, "a": a, "b": b, "relation": relation, "at": self.hands.now}
-        await rows(self.desk.app.store, sql, **values)
+        await rows(self.deps.app.store, sql, **values)
         return pair
 
     async def change(self, sets: str) -> None:
         """Put every proposal into a state that other deeds bring about."""
-        await rows(self.desk.app.store, f"update proposal set {sets} returning id")
+        await rows(self.deps.app.store, f"update proposal set {sets} returning id")
 
     async def table(self, name: str) -> list[dict[str, Any]]:
-        return await rows(self.desk.app.store, f"select * from {name}")
+        return await rows(self.deps.app.store, f"select * from {name}")
 
 
 @asynccontextmanager
 async def inbox(url: str, folder: Path, **how: Any) -> AsyncIterator[Inbox]:
     hands = Hands()
     tools = fixed_tools(hands)
-    async with desk(url, folder, tools=tools, embedding__model="hashed:64", **how) as at:
-        ann, bot = await at.new_key(Role.REVIEWER, name="ann"), await at.new_key(Role.AGENT, name="bot")
-        yield Inbox(desk=at, hands=hands, ann=ann, bot=bot)
+    async with deps(url, folder, tools=tools, embedding__model="hashed:64", **how) as at:
+        ann, bot = (await at.new_key(AccessRole.REVIEWER, name="ann"), await at.new_key(AccessRole.AGENT, name="bot"))
+        yield Inbox(deps=at, hands=hands, ann=ann, bot=bot)

@@ -9,12 +9,12 @@ import structlog
 from starlette.responses import Response
 from tests.runtime.house import settings_of, told
 from tests.web.asgi import Visit, ask
-from tests.web.desk import desk
+from tests.web.deps import deps
 
-from festinger.runtime.supervisor import Keeper
-from festinger.web.app import ROUTES, admin
+from festinger.runtime.supervisor import Supervisor
+from festinger.web.app import ROUTES, build_admin_app
 from festinger.web.render import POLICY
-from festinger.web.route import Call
+from festinger.web.route import AdminCall
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -35,14 +35,14 @@ TARGETS = [
 ]
 
 
-def closed(folder: Path) -> Keeper:
-    return Keeper(settings_of(None, folder), lambda: None)  # type: ignore[arg-type,return-value]
+def closed(folder: Path) -> Supervisor:
+    return Supervisor(settings_of(None, folder), lambda: None)  # type: ignore[arg-type,return-value]
 
 
 @pytest.mark.requirement("U-35")
 @pytest.mark.parametrize(("method", "path"), TARGETS)
 async def test_every_answer_has_the_headers_that_keep_it_text(method: str, path: str, tmp_path: Path):
-    got = await ask(admin(closed(tmp_path)), method, path)
+    got = await ask(build_admin_app(closed(tmp_path)), method, path)
 
     assert got.headers["content-security-policy"] == POLICY == CSP
     assert got.headers["x-content-type-options"] == "nosniff"
@@ -53,7 +53,7 @@ async def test_every_answer_has_the_headers_that_keep_it_text(method: str, path:
 
 @pytest.mark.requirement("U-35")
 async def test_a_fault_of_ours_is_answered_in_its_shape_and_goes_on_to_the_edge(tmp_path: Path):
-    async def broken(_call: Call) -> Response:
+    async def broken(_call: AdminCall) -> Response:
         raise RuntimeError("secret detail")
 
     route = replace(next(route for route in ROUTES if route.path == "/admin/healthz"), endpoint=broken)
@@ -70,7 +70,7 @@ async def test_a_fault_of_ours_is_answered_in_its_shape_and_goes_on_to_the_edge(
         "query_string": b"", "headers": [], "client": None, "server": None, "scheme": "http",
     }  # fmt: skip
     with pytest.raises(RuntimeError):
-        await admin(closed(tmp_path), [route])(scope, receive, send)  # type: ignore[arg-type]
+        await build_admin_app(closed(tmp_path), [route])(scope, receive, send)  # type: ignore[arg-type]
 
     headers = dict(answered[0]["headers"])  # type: ignore[call-overload]
     assert answered[0]["status"] == 500
@@ -80,8 +80,8 @@ async def test_a_fault_of_ours_is_answered_in_its_shape_and_goes_on_to_the_edge(
 
 @pytest.mark.requirement("U-35")
 async def test_the_pages_load_nothing_from_elsewhere_and_weigh_little(tmp_path: Path):
-    html = (await ask(admin(closed(tmp_path)), "GET", "/admin")).text
-    sheet = (await ask(admin(closed(tmp_path)), "GET", "/admin/static/festinger.css")).text
+    html = (await ask(build_admin_app(closed(tmp_path)), "GET", "/admin")).text
+    sheet = (await ask(build_admin_app(closed(tmp_path)), "GET", "/admin/static/festinger.css")).text
 
     assert "<script" not in html
     assert "<style" not in html
@@ -93,21 +93,19 @@ async def test_the_pages_load_nothing_from_elsewhere_and_weigh_little(tmp_path: 
 
 @pytest.mark.parametrize("name", ["..%2fpages.py", "page.html", "..", "festinger.css%00"])
 async def test_only_our_own_static_files_are_served(name: str, tmp_path: Path):
-    assert (await ask(admin(closed(tmp_path)), "GET", f"/admin/static/{name}")).status == 404
+    assert (await ask(build_admin_app(closed(tmp_path)), "GET", f"/admin/static/{name}")).status == 404
 
 
 async def test_an_unknown_address_says_where_to_begin(tmp_path: Path):
-    got = await ask(admin(closed(tmp_path)), "GET", "/admin/nowhere")
+    got = await ask(build_admin_app(closed(tmp_path)), "GET", "/admin/nowhere")
 
     assert (got.status, got.json["error"]["name"]) == (404, "not_found")
     assert "/admin" in got.json["error"]["hint"]
 
 
 @pytest.mark.requirement("X-96")
-async def test_the_id_of_a_request_stands_in_its_answer_its_events_and_its_log_lines(
-    database_url: str, tmp_path: Path
-):
-    async with desk(database_url, tmp_path) as at:
+async def test_the_id_of_a_request_stands_in_its_answer_its_events_and_its_log_lines(database_url: str, tmp_path: Path):
+    async with deps(database_url, tmp_path) as at:
         visit = Visit(request_id="req-7")
         with structlog.testing.capture_logs(processors=[structlog.contextvars.merge_contextvars]) as lines:
             got = await at.ask("PUT", "/admin/api/config/llm.max_parallel", body={"value": 9}, visit=visit)
@@ -122,6 +120,6 @@ async def test_the_id_of_a_request_stands_in_its_answer_its_events_and_its_log_l
 
 @pytest.mark.requirement("X-96")
 async def test_an_error_names_the_request(tmp_path: Path):
-    got = await ask(admin(closed(tmp_path)), "GET", "/admin/api/config", visit=Visit(request_id="req-8"))
+    got = await ask(build_admin_app(closed(tmp_path)), "GET", "/admin/api/config", visit=Visit(request_id="req-8"))
 
     assert got.json["error"]["request_id"] == "req-8"

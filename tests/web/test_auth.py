@@ -12,15 +12,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from tests.runtime.house import settings_of
 from tests.web.asgi import BEYOND, HERE, ask
-from tests.web.desk import desk
+from tests.web.deps import deps
 
 from festinger.errors import StoreDown
 from festinger.ids import EVERY_SPACE, SpaceId
-from festinger.runtime.supervisor import Keeper
-from festinger.store.repositories.auth import ApiKey, Role
-from festinger.web.app import ROUTES, admin
-from festinger.web.auth import SCOPES, Scope, is_here, presented_key
-from festinger.web.route import Call, Route, answer
+from festinger.runtime.supervisor import Supervisor
+from festinger.store.repositories.auth import AccessRole, ApiKey
+from festinger.web.app import ROUTES, build_admin_app
+from festinger.web.auth import SCOPES, AccessScope, is_local_caller, presented_key
+from festinger.web.route import AdminCall, AdminRoute, json_response
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
@@ -37,10 +37,7 @@ MATRIX: dict[str, dict[str, tuple[int, ...]]] = {
     "read": {HERE: (401, 401, 403, IN, IN, IN, 401, 401), BEYOND: (401, 401, 403, IN, IN, IN, 401, 401)},
     "keyless": {HERE: (IN, 401, 403, IN, IN, IN, 401, 401), BEYOND: (401, 401, 403, IN, IN, IN, 401, 401)},
     "write": {HERE: (401, 401, 403, IN, IN, IN, 401, 401), BEYOND: (401, 401, 403, IN, IN, IN, 401, 401)},
-    "review": {
-        HERE: (401, 401, 403, 403, IN, 403, 401, 401),
-        BEYOND: (401, 401, 403, 403, IN, 403, 401, 401),
-    },
+    "review": {HERE: (401, 401, 403, 403, IN, 403, 401, 401), BEYOND: (401, 401, 403, 403, IN, 403, 401, 401)},
     "admin": {HERE: (401, 401, 403, 403, 403, IN, 401, 401), BEYOND: (401, 401, 403, 403, 403, IN, 401, 401)},
 }
 
@@ -231,22 +228,20 @@ async def find_key(secret: str) -> ApiKey | None:
     if secret == "fst_uncheckable":
         raise StoreDown
     name = secret.removeprefix("fst_")
-    if name not in list(Role):
+    if name not in list(AccessRole):
         return None
-    return ApiKey(
-        space=EVERY_SPACE, id=UUID(int=1), name=name, role=Role(name), agent=None, created_at=MONDAY
-    )
+    return ApiKey(space=EVERY_SPACE, id=UUID(int=1), name=name, role=AccessRole(name), agent=None, created_at=MONDAY)
 
 
-async def stub(_call: Call) -> Response:
-    return answer({"let": "in"})
+async def stub(_call: AdminCall) -> Response:
+    return json_response({"let": "in"})
 
 
-def pages(folder: Path, routes: tuple[Route, ...] = ROUTES, **flags: Any) -> Any:
+def pages(folder: Path, routes: tuple[AdminRoute, ...] = ROUTES, **flags: Any) -> Any:
     """Every route as it stands, but with nothing behind it."""
-    keeper = Keeper(settings_of(None, folder, **flags), lambda: None)  # type: ignore[arg-type,return-value]
+    keeper = Supervisor(settings_of(None, folder, **flags), lambda: None)  # type: ignore[arg-type,return-value]
     keeper.find_key = find_key  # type: ignore[method-assign]
-    return admin(keeper, [replace(route, endpoint=stub) for route in routes])
+    return build_admin_app(keeper, [replace(route, endpoint=stub) for route in routes])
 
 
 def example(path: str) -> str:
@@ -263,25 +258,16 @@ def test_every_route_has_a_row_and_every_row_a_route():
 @pytest.mark.requirement("U-13")
 @pytest.mark.parametrize("place", [HERE, BEYOND], ids=["here", "beyond"])
 @pytest.mark.parametrize(("method", "path"), ROWS)
-async def test_each_caller_gets_in_or_not_as_the_table_says(
-    method: str, path: str, place: str, tmp_path: Path
-):
+async def test_each_caller_gets_in_or_not_as_the_table_says(method: str, path: str, place: str, tmp_path: Path):
     app = pages(tmp_path)
-    seen = [
-        (await ask(app, method, example(path), key=secret_of(caller), caller=place)).status
-        for caller in CALLERS
-    ]
+    seen = [(await ask(app, method, example(path), key=secret_of(caller), caller=place)).status for caller in CALLERS]
 
-    assert dict(zip(CALLERS, seen, strict=True)) == dict(
-        zip(CALLERS, MATRIX[ROWS[method, path]][place], strict=True)
-    )
+    assert dict(zip(CALLERS, seen, strict=True)) == dict(zip(CALLERS, MATRIX[ROWS[method, path]][place], strict=True))
 
 
 @pytest.mark.requirement("U-13")
 @pytest.mark.parametrize(("method", "path"), ROWS)
-async def test_with_a_strict_loopback_this_machine_is_as_far_away_as_any_other(
-    method: str, path: str, tmp_path: Path
-):
+async def test_with_a_strict_loopback_this_machine_is_as_far_away_as_any_other(method: str, path: str, tmp_path: Path):
     app = pages(tmp_path, auth__loopback="strict")
 
     seen = (await ask(app, method, example(path))).status
@@ -290,17 +276,17 @@ async def test_with_a_strict_loopback_this_machine_is_as_far_away_as_any_other(
 
 @pytest.mark.requirement("U-13")
 def test_an_administrator_does_not_decide_for_reviewers():
-    assert Scope.REVIEW not in SCOPES[Role.ADMIN]
-    assert Scope.REVIEW not in SCOPES[Role.AGENT]
-    assert SCOPES[Role.PROXY] == frozenset()
+    assert AccessScope.REVIEW not in SCOPES[AccessRole.ADMIN]
+    assert AccessScope.REVIEW not in SCOPES[AccessRole.AGENT]
+    assert SCOPES[AccessRole.PROXY] == frozenset()
 
 
 @pytest.mark.requirement("U-13")
 async def test_a_key_of_one_space_sees_another_as_none(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         await at.ask("POST", "/admin/api/spaces", body={"name": "team"})
         await at.app.directory.reload()
-        own = await at.new_key(Role.AGENT, "team")
+        own = await at.new_key(AccessRole.AGENT, "team")
 
         for path in ("/admin/api/events", "/admin/api/events/stream", "/admin/api/status"):
             foreign = await at.ask("GET", f"{path}?space=main", key=own)
@@ -313,17 +299,17 @@ async def test_a_key_of_one_space_sees_another_as_none(database_url: str, tmp_pa
 
 @pytest.mark.requirement("U-13")
 async def test_a_key_of_one_space_sees_its_own_events_only(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         await at.ask("POST", "/admin/api/spaces", body={"name": "team"})
         await at.app.directory.reload()
-        own = await at.new_key(Role.AGENT, "team")
+        own = await at.new_key(AccessRole.AGENT, "team")
 
         found = (await at.ask("GET", "/admin/api/events", key=own)).json["items"]
         assert {event["space"] for event in found} == {"team"}
 
 
 async def test_a_revoked_key_is_refused_and_named_to_nobody(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         made = (await at.ask("POST", "/admin/api/keys", body={"name": "old", "role": "reviewer"})).json
         await at.ask("DELETE", f"/admin/api/keys/{made['id']}")
         await at.app.keyring.forget(None)
@@ -371,20 +357,20 @@ def test_a_key_of_ours_is_found_where_it_may_stand(headers: dict[str, str], key:
     ],
 )
 def test_only_an_address_of_this_machine_is_here(address: str, here: bool):
-    assert is_here(Request({"type": "http", "client": (address, 1)})) is here
+    assert is_local_caller(Request({"type": "http", "client": (address, 1)})) is here
 
 
 def test_a_caller_without_an_address_came_through_a_socket_of_this_machine():
-    assert is_here(Request({"type": "http", "client": None})) is True
+    assert is_local_caller(Request({"type": "http", "client": None})) is True
 
 
 def test_a_space_that_the_door_has_read_counts_unless_the_query_names_another():
     visit = SimpleNamespace(request_id="r", space="team")
     keeper = SimpleNamespace(known_space=lambda name: SpaceId(name))
 
-    def call(query: bytes) -> Call:
+    def call(query: bytes) -> AdminCall:
         scope = {"type": "http", "query_string": query, "headers": [], "state": {"festinger.visit": visit}}
-        return Call(request=Request(scope), keeper=keeper, admission=SimpleNamespace(key=None, session=None))  # type: ignore[arg-type]
+        return AdminCall(request=Request(scope), keeper=keeper, admission=SimpleNamespace(key=None, session=None))  # type: ignore[arg-type]
 
     assert call(b"").space == "team"
     assert call(b"space=main").space == "main"

@@ -12,12 +12,12 @@ from selenium.webdriver.common.keys import Keys
 from tests.proxy.doors import open_door
 from tests.web.api.test_quarantine import overheard
 from tests.web.chromium import Browser
-from tests.web.desk import Desk, desk
+from tests.web.deps import Desk, deps
 
 from festinger.ids import MAIN_SPACE
-from festinger.runtime.app import Start
+from festinger.runtime.app import StartOptions
 from festinger.store.queries import Query
-from festinger.store.repositories.auth import Role
+from festinger.store.repositories.auth import AccessRole
 
 Seen = TypeVar("Seen")
 
@@ -39,7 +39,7 @@ PAGES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Console:
-    desk: Desk
+    deps: Desk
     url: str
     link: str
     browser: Browser
@@ -55,13 +55,11 @@ class Console:
 
 
 @asynccontextmanager
-async def console(
-    url: str, folder: Path, browser: Browser, *, workers: bool = False
-) -> AsyncIterator[Console]:
-    async with desk(url, folder, start=Start(workers=workers)) as at:
+async def console(url: str, folder: Path, browser: Browser, *, workers: bool = False) -> AsyncIterator[Console]:
+    async with deps(url, folder, start=StartOptions(workers=workers)) as at:
         async with open_door(NOWHERE, own=at.pages, find_key=at.keeper.find_key) as door:
             link = await at.app.logins.invite("ann")
-            yield Console(desk=at, url=door.url, link=link, browser=browser)
+            yield Console(deps=at, url=door.url, link=link, browser=browser)
         await asyncio.to_thread(browser.open, "about:blank")
 
 
@@ -75,7 +73,7 @@ async def test_a_conflict_is_decided_by_clicking_and_the_mark_is_gone_until_it_i
     database_url: str, tmp_path: Path, browser: Browser
 ):
     async with console(database_url, tmp_path, browser) as at:
-        await disputed(at.desk)
+        await disputed(at.deps)
 
         def steps(page: Browser) -> list[str]:
             at.enter()
@@ -107,10 +105,10 @@ async def test_resolution_is_run_by_clicking_and_its_result_appears(
     database_url: str, tmp_path: Path, browser: Browser
 ):
     async with console(database_url, tmp_path, browser, workers=True) as at:
-        reviewer = await at.desk.new_key(Role.REVIEWER)
-        await at.desk.ask("POST", "/iknowthat", key=None, body={"fact": REPO})
+        reviewer = await at.deps.new_key(AccessRole.REVIEWER)
+        await at.deps.ask("POST", "/iknowthat", key=None, body={"fact": REPO})
         # What a person states on purpose wins over what only an agent said: a rule decides it.
-        await at.desk.ask("POST", "/iknowthat", key=reviewer, body={"fact": CONTAINER})
+        await at.deps.ask("POST", "/iknowthat", key=reviewer, body={"fact": CONTAINER})
 
         def steps(page: Browser) -> tuple[str, str]:
             at.enter()
@@ -151,9 +149,9 @@ async def test_a_hostile_name_executes_nothing_and_is_shown_as_text(
 ):
     async with console(database_url, tmp_path, browser) as at:
         facts = [f"victim -isa repo{n}" for n in range(len(HOSTILE))]
-        await at.desk.ask("POST", "/iknowthat", key=None, body={"facts": facts})
-        await overheard(at.desk, "Acme is a vendor.")
-        async with at.desk.app.store.transaction() as transaction:
+        await at.deps.ask("POST", "/iknowthat", key=None, body={"facts": facts})
+        await overheard(at.deps, "Acme is a vendor.")
+        async with at.deps.app.store.transaction() as transaction:
             for number, name in enumerate(HOSTILE):
                 await transaction.run(renamed(f"repo{number}", name))
                 await transaction.run(HOSTILE_CAUSES)
@@ -162,17 +160,11 @@ async def test_a_hostile_name_executes_nothing_and_is_shown_as_text(
         def steps(page: Browser) -> list[tuple[object, int]]:
             at.enter()
             seen = []
-            for path in (
-                "/admin/conflicts",
-                "/admin/world?concept=victim",
-                "/admin/world?concept=%3Cimg%20src%3Dx%3E",
-            ):
+            for path in ("/admin/conflicts", "/admin/world?concept=victim", "/admin/world?concept=%3Cimg%20src%3Dx%3E"):
                 page.open(at.url + path)
                 words = page.text()
                 assert "<img src=x onerror=window.pwned=1>" in words or "img src=x" in words
-                seen.append(
-                    (page.run("return window.pwned ?? null"), len(page.all("script, main img, [onload]")))
-                )
+                seen.append((page.run("return window.pwned ?? null"), len(page.all("script, main img, [onload]"))))
             return seen
 
         seen = await at.watch(steps)
@@ -200,11 +192,9 @@ async def test_every_page_fits_a_narrow_window_and_deciding_works_there(
     width: int, database_url: str, tmp_path: Path, browser: Browser
 ):
     async with console(database_url, tmp_path, browser) as at:
-        await disputed(at.desk)
-        await at.desk.ask(
-            "POST", "/iknowthat", body={"facts": [f"{'w' * 60} -isa gnommoweb", "repo -isa thing_x"]}
-        )
-        await overheard(at.desk, f"Acme is a {'v' * 50}.")
+        await disputed(at.deps)
+        await at.deps.ask("POST", "/iknowthat", body={"facts": [f"{'w' * 60} -isa gnommoweb", "repo -isa thing_x"]})
+        await overheard(at.deps, f"Acme is a {'v' * 50}.")
 
         def steps(page: Browser) -> dict[str, int]:
             page.narrow(width)
@@ -219,7 +209,7 @@ async def test_every_page_fits_a_narrow_window_and_deciding_works_there(
             return widths
 
         widths = await at.watch(steps)
-        (item,) = (await at.desk.ask("GET", "/conflicts")).json["items"]
+        (item,) = (await at.deps.ask("GET", "/conflicts")).json["items"]
 
         assert {path: found for path, found in widths.items() if found > width} == {}
         assert item["status"] == "dismissed"
@@ -257,8 +247,8 @@ async def test_text_stands_out_from_its_ground_in_light_and_dark(
     scheme: str, database_url: str, tmp_path: Path, browser: Browser
 ):
     async with console(database_url, tmp_path, browser) as at:
-        await disputed(at.desk)
-        await overheard(at.desk, "Acme is a vendor.")
+        await disputed(at.deps)
+        await overheard(at.deps, "Acme is a vendor.")
 
         def steps(page: Browser) -> tuple[list[str], str]:
             page.prefer(scheme)
@@ -280,9 +270,9 @@ async def test_with_the_keyboard_alone_a_person_logs_in_by_a_key_walks_the_graph
     database_url: str, tmp_path: Path, browser: Browser
 ):
     async with console(database_url, tmp_path, browser) as at:
-        key = await at.desk.new_key(Role.REVIEWER, name="bob")
+        key = await at.deps.new_key(AccessRole.REVIEWER, name="bob")
         facts = [REPO, "repo -isa artifact", "artifact -isa thing_x"]
-        await at.desk.ask("POST", "/iknowthat", body={"facts": facts})
+        await at.deps.ask("POST", "/iknowthat", body={"facts": facts})
 
         def steps(page: Browser) -> list[str]:
             page.open(f"{at.url}/admin/login")
@@ -308,7 +298,7 @@ async def test_nothing_is_loaded_from_elsewhere_and_no_page_needs_a_script(
     database_url: str, tmp_path: Path, browser: Browser
 ):
     async with console(database_url, tmp_path, browser) as at:
-        await disputed(at.desk)
+        await disputed(at.deps)
 
         def steps(page: Browser) -> list[tuple[str, list[str]]]:
             at.enter()
@@ -325,5 +315,5 @@ async def test_nothing_is_loaded_from_elsewhere_and_no_page_needs_a_script(
         loaded = {name for _, names in found for name in names}
         assert loaded
         assert {name for name in loaded if not name.startswith(f"{at.url}/admin/static/")} == set()
-        assert at.desk.app.directory.find("main") == MAIN_SPACE
+        assert at.deps.app.directory.find("main") == MAIN_SPACE
         assert browser.complaints() == []

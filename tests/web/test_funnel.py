@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.web.api.test_memories import LARGE, SMALL, house, key_of, learn
 
-from festinger.store.repositories.auth import Role
+from festinger.store.repositories.auth import AccessRole
 
 UNDO = "/admin/api/changes/{}/undo"
 NAMES = (
@@ -32,16 +32,13 @@ LINE = re.compile(
 
 async def funnel(at: Any) -> dict[str, float]:
     page = (await at.ask("GET", "/admin/metrics")).text
-    return {
-        f"{found['name']} {found['labels'] or ''}".strip(): float(found["value"])
-        for found in LINE.finditer(page)
-    }
+    return {f"{found['name']} {found['labels'] or ''}".strip(): float(found["value"]) for found in LINE.finditer(page)}
 
 
 @pytest.mark.requirement("M-107")
 async def test_each_step_moves_its_number_and_no_other(database_url: str, tmp_path: Path):
     async with house(database_url, tmp_path) as at:
-        ann = await key_of(at, Role.REVIEWER)
+        ann = await key_of(at, AccessRole.REVIEWER)
         text = (await at.ask("GET", "/admin/metrics")).text
         before = await funnel(at)
         await learn(at, SMALL)
@@ -53,9 +50,7 @@ async def test_each_step_moves_its_number_and_no_other(database_url: str, tmp_pa
         await at.ask("POST", UNDO.format(change), key=ann)
         after = await funnel(at)
 
-    moved = {
-        name: after[name] - before.get(name, 0.0) for name in after if after[name] != before.get(name, 0.0)
-    }
+    moved = {name: after[name] - before.get(name, 0.0) for name in after if after[name] != before.get(name, 0.0)}
     assert [name for name in NAMES if f"festinger_memory_{name}" not in text] == []
     assert moved == {
         'learnt_total action="stored"': 2,

@@ -9,7 +9,7 @@ from tests.web.chromium import Browser
 from tests.web.inbox import DRAFT, PROPOSALS
 from tests.web.test_console import CONTRASTS, HOSTILE, Console, console
 
-from festinger.store.repositories.auth import Role
+from festinger.store.repositories.auth import AccessRole
 
 PAGE = "/admin/inbox"
 NARROW = 320
@@ -17,16 +17,16 @@ NARROW = 320
 
 async def proposed(at: Console, *texts: str) -> list[str]:
     """What a person proposes in these words; the ids."""
-    key = await at.desk.new_key(Role.REVIEWER, name="bob")
+    key = await at.deps.new_key(AccessRole.REVIEWER, name="bob")
     made = [
-        await at.desk.ask("POST", PROPOSALS, key=key, body=DRAFT | {"what": text, "why": text, "how": text})
+        await at.deps.ask("POST", PROPOSALS, key=key, body=DRAFT | {"what": text, "why": text, "how": text})
         for text in texts
     ]
     return [str(each.json["proposal"]["id"]) for each in made]
 
 
 async def state(at: Console, id_: str) -> str:
-    return str((await at.desk.ask("GET", f"{PROPOSALS}/{id_}")).json["state"])
+    return str((await at.deps.ask("GET", f"{PROPOSALS}/{id_}")).json["state"])
 
 
 @pytest.mark.requirement("H-81")

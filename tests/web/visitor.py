@@ -7,9 +7,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 from tests.web.asgi import Got
-from tests.web.desk import Desk
+from tests.web.deps import Desk
 
-from festinger.store.repositories.auth import Role
+from festinger.store.repositories.auth import AccessRole
 from festinger.web.auth import COOKIE
 
 ORIGIN = "http://localhost:11435"
@@ -56,21 +56,17 @@ def forms_of(page: Got) -> list[Form]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visitor:
-    desk: Desk
+    deps: Desk
     cookie: str
 
     async def get(self, target: str) -> Got:
-        return await self.desk.ask("GET", target, key=None, headers={"cookie": f"{COOKIE}={self.cookie}"})
+        return await self.deps.ask("GET", target, key=None, headers={"cookie": f"{COOKIE}={self.cookie}"})
 
-    async def post(
-        self, target: str, fields: Mapping[str, str], *, origin: str | None = ORIGIN, **more: Any
-    ) -> Got:
+    async def post(self, target: str, fields: Mapping[str, str], *, origin: str | None = ORIGIN, **more: Any) -> Got:
         headers = {"cookie": f"{COOKIE}={self.cookie}", "content-type": FORM}
         if origin is not None:
             headers["origin"] = origin
-        return await self.desk.ask(
-            "POST", target, key=None, headers=headers, body=urlencode(fields).encode(), **more
-        )
+        return await self.deps.ask("POST", target, key=None, headers=headers, body=urlencode(fields).encode(), **more)
 
     async def press(self, page: Got, label: str, **typed: str) -> Got:
         """Send the first form whose button says this."""
@@ -78,15 +74,15 @@ class Visitor:
         return await self.post(form.action, {**form.fields, **typed})
 
 
-async def visitor(desk: Desk, name: str = "ann") -> Visitor:
+async def visitor(deps: Desk, name: str = "ann") -> Visitor:
     """Somebody who came in by a link."""
-    link = await desk.app.logins.invite(name)
-    _, cookie = await desk.app.logins.enter(link, address="test")
-    return Visitor(desk=desk, cookie=cookie)
+    link = await deps.app.logins.invite(name)
+    _, cookie = await deps.app.logins.enter(link, address="test")
+    return Visitor(deps=deps, cookie=cookie)
 
 
-async def visitor_with_key(desk: Desk, role: Role, space: str = "*") -> Visitor:
+async def visitor_with_key(deps: Desk, role: AccessRole, space: str = "*") -> Visitor:
     """Somebody who came in by showing a key."""
-    secret = await desk.new_key(role, space, name=f"{role}-{space}")
-    _, cookie = await desk.app.logins.enter(secret, address="test")
-    return Visitor(desk=desk, cookie=cookie)
+    secret = await deps.new_key(role, space, name=f"{role}-{space}")
+    _, cookie = await deps.app.logins.enter(secret, address="test")
+    return Visitor(deps=deps, cookie=cookie)

@@ -3,18 +3,24 @@
 from datetime import timedelta
 
 import pytest
-from tests.jobs.desk import rows, run_sql
+from tests.jobs.deps import rows, run_sql
 from tests.world.worldly import Bench, kept, number_from, queue, table
 
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.store.pool import Store
-from festinger.world.decisions import Decision, Judge, Verdict, decide, undo
-from festinger.world.model import Source
-from festinger.world.state import state
+from festinger.world.decisions import (
+    ConflictDecision,
+    ConflictJudge,
+    ConflictVerdict,
+    decide_conflict,
+    undo_conflict_decision,
+)
+from festinger.world.model import EdgeSource
+from festinger.world.state import apply_statement
 
-DECOMPOSE = Verdict(
-    decision=Decision.DECOMPOSE,
-    judge=Judge.MODEL,
+DECOMPOSE = ConflictVerdict(
+    decision=ConflictDecision.DECOMPOSE,
+    judge=ConflictJudge.MODEL,
     by="model",
     existing_dimension="artifact-type",
     new_dimension="deployment-type",
@@ -44,8 +50,7 @@ async def test_a_first_mention_is_counted_and_says_nothing(store: Store):
 @pytest.mark.requirement("W-92")
 async def test_a_salient_name_that_nobody_explained_gives_a_note_if_that_is_wished(store: Store):
     await run_sql(
-        store,
-        "insert into soas (space_id, token, encounter_count, saliency) values ('main', 'gnommoweb', 50, 0.9)",
+        store, "insert into soas (space_id, token, encounter_count, saliency) values ('main', 'gnommoweb', 50, 0.9)"
     )
     wished = await Bench(store, zero_hit_notes=True).open()
     quiet = await Bench(store).open()
@@ -62,10 +67,10 @@ async def test_a_salient_name_that_nobody_explained_gives_a_note_if_that_is_wish
 async def contradicted(bench: Bench) -> None:
     """gnommoweb is a repo, and a person says that it is a container."""
     await number_from(bench.store, 101)
-    await state(
-        bench.desk,
+    await apply_statement(
+        bench.deps,
         MAIN_SPACE,
-        bench.say("gnommoweb repo", origin=Origin.MODEL, confidence=0.9, source=Source.CLOUD_LLM),
+        bench.say("gnommoweb repo", origin=Origin.MODEL, confidence=0.9, source=EdgeSource.CLOUD_LLM),
     )
     found = await bench.hear("gnommoweb is a container deployed on Docker")
     assert found.lines == ("gnommoweb: [type?] repo — conflict pending",)
@@ -98,14 +103,12 @@ async def test_a_decomposed_conflict_leaves_two_clean_dimensions_and_can_be_undo
     await number_from(store, 401)
     (item,) = await queue(store)
 
-    await decide(bench.desk, MAIN_SPACE, item["id"], DECOMPOSE)
+    await decide_conflict(bench.deps, MAIN_SPACE, item["id"], DECOMPOSE)
 
     world = bench.world()
     gnommoweb, kind = world.soas_by_token["gnommoweb"].id, world.soas_by_token["type"].id
     assert (world.soas_by_id[401], world.soas_by_id[402]) == ("artifact-type", "deployment-type")
-    roots = await rows(
-        store, "select id from urd where id = parent_id and id = dim_id and id > 400 order by id"
-    )
+    roots = await rows(store, "select id from urd where id = parent_id and id = dim_id and id > 400 order by id")
     assert [row["id"] for row in roots] == [401, 402]
     assert {(gnommoweb, 401), (gnommoweb, 402)} <= world.urd_by_concept_dim.keys()
     assert (gnommoweb, kind) not in world.urd_by_concept_dim
@@ -118,7 +121,7 @@ async def test_a_decomposed_conflict_leaves_two_clean_dimensions_and_can_be_undo
     line = (await bench.hear("open gnommoweb")).lines
     assert line == ("gnommoweb: [artifact-type] repo [deployment-type] container",)
 
-    await undo(bench.desk, MAIN_SPACE, item["id"], by="reviewer")
+    await undo_conflict_decision(bench.deps, MAIN_SPACE, item["id"], by="reviewer")
 
     assert (await bench.hear("open gnommoweb now")).lines == ("gnommoweb: [type?] repo — conflict pending",)
     assert await table(store) == kept(bench) == {("gnommoweb", "repo", "type", True, 0.9)}
@@ -134,19 +137,15 @@ async def test_what_a_person_says_in_passing_is_known_in_the_next_prompt(store: 
     assert not first
     assert second.lines == ("gnommoweb: [glitch_university] repo",)
     assert await table(store) == {("gnommoweb", "repo", "glitch_university", True, 0.65)}
-    root = await rows(
-        store, "select 1 from urd u join soas s on s.id = u.id where s.token = 'glitch_university'"
-    )
+    root = await rows(store, "select 1 from urd u join soas s on s.id = u.id where s.token = 'glitch_university'")
     assert len(root) == 1
 
 
 @pytest.mark.requirement("W-26", "W-90")
 async def test_a_stated_compound_is_found_and_counted_in_the_middle_of_a_sentence(store: Store):
     bench = await Bench(store).open()
-    await state(
-        bench.desk,
-        MAIN_SPACE,
-        bench.say("glitch_university school", source=Source.GUTASK, confidence=1.0),
+    await apply_statement(
+        bench.deps, MAIN_SPACE, bench.say("glitch_university school", source=EdgeSource.GUTASK, confidence=1.0)
     )
 
     found = await bench.hear("we visited Glitch University and then Glitch University again")
@@ -165,8 +164,8 @@ async def test_a_dismissed_contradiction_stays_away(store: Store):
     assert item["collision_type"] == "ispart_ispart"
     before = await table(store), await rows(store, "select * from urd_history")
 
-    await decide(
-        bench.desk, MAIN_SPACE, item["id"], Verdict(decision="dismiss", judge=Judge.MODEL, by="model")
+    await decide_conflict(
+        bench.deps, MAIN_SPACE, item["id"], ConflictVerdict(decision="dismiss", judge=ConflictJudge.MODEL, by="model")
     )
     after = await table(store), await rows(store, "select * from urd_history")
     bench.hands.forward(timedelta(days=1))

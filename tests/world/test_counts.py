@@ -4,24 +4,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import MONDAY
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.world.worldly import Bench
 
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE, Origin, SessionId, SpaceId
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query
-from festinger.world.counts import Encounters, flush_all
-from festinger.world.erase import prune_vocabulary, tend
-from festinger.world.recall import slices
-from festinger.world.state import state
+from festinger.world.counts import EncounterBuffer, flush_all_counts
+from festinger.world.erase import prune_vocabulary, tidy_space
+from festinger.world.recall import split_slices
+from festinger.world.state import apply_statement
 
 SPACE, SESSION = SpaceId("main"), SessionId("s1")
 
 
 @pytest.mark.requirement("W-25")
 def test_a_text_counts_once_a_session_and_system_text_once_a_space():
-    seen = Encounters()
+    seen = EncounterBuffer()
 
     assert seen.admit(SPACE, SESSION, "hello", origin=Origin.PERSON)
     assert not seen.admit(SPACE, SESSION, "hello", origin=Origin.PERSON)
@@ -42,9 +42,7 @@ async def test_a_replayed_conversation_counts_nothing(store: Store):
 
 
 @pytest.mark.requirement("W-26", "W-21")
-async def test_a_message_adds_one_however_often_a_word_stands_in_it_and_common_words_never_count(
-    store: Store,
-):
+async def test_a_message_adds_one_however_often_a_word_stands_in_it_and_common_words_never_count(store: Store):
     bench = await Bench(store).open()
 
     await bench.hear("gnommoweb gnommoweb and the update of gnommoweb " + "please " * 2000 + " gnommoweb")
@@ -62,9 +60,7 @@ async def test_two_processes_add_up_and_each_takes_over_the_sum(store: Store):
     await one.flush()
     await other.flush()
 
-    (row,) = await rows(
-        store, "select encounter_count, saliency, last_seen from soas where token = 'gnommoweb'"
-    )
+    (row,) = await rows(store, "select encounter_count, saliency, last_seen from soas where token = 'gnommoweb'")
     assert row["encounter_count"] == 6
     assert row["last_seen"] == MONDAY
     assert other.world().soas_by_token["gnommoweb"].encounter_count == 6
@@ -84,10 +80,10 @@ async def test_counts_that_could_not_be_written_are_kept(store: Store, monkeypat
         return await real(self, query, **parameters)
 
     monkeypatch.setattr(Transaction, "all", failing)
-    written = await flush_all(bench.desk, bench.encounters, bench.worlds.find)
+    written = await flush_all_counts(bench.deps, bench.encounters, bench.worlds.find)
     monkeypatch.setattr(Transaction, "all", real)
     await bench.hear("gnommoweb two")
-    again = await flush_all(bench.desk, bench.encounters, bench.worlds.find)
+    again = await flush_all_counts(bench.deps, bench.encounters, bench.worlds.find)
 
     assert (written, again) == (0, 1)
     assert bench.world().soas_by_token["gnommoweb"].encounter_count == 2
@@ -114,14 +110,14 @@ async def test_all_counts_of_a_space_go_in_one_statement(store: Store, monkeypat
 @pytest.mark.requirement("W-29")
 async def test_words_that_hold_no_statement_are_bounded_and_those_with_edges_stay(store: Store):
     bench = await Bench(store, vocabulary_max_unconfirmed=2).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo"))
     for number in range(4):
         bench.hands.forward(bench.hands.now - bench.hands.now.replace(hour=bench.hands.now.hour - 1))
         await bench.hear(f"wordxq{number}")
         await bench.flush()
 
-    gone = await prune_vocabulary(bench.desk, MAIN_SPACE)
-    await tend(bench.desk, MAIN_SPACE)
+    gone = await prune_vocabulary(bench.deps, MAIN_SPACE)
+    await tidy_space(bench.deps, MAIN_SPACE)
 
     left = {row["token"] for row in await rows(store, "select token from soas")}
     assert gone == 2
@@ -132,4 +128,4 @@ async def test_words_that_hold_no_statement_are_bounded_and_those_with_edges_sta
 
 @given(st.text(alphabet="ab \n", max_size=9000))
 def test_slices_put_together_are_the_text(text: str):
-    assert "".join(slices(text)) == text
+    assert "".join(split_slices(text)) == text

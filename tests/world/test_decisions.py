@@ -5,28 +5,28 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.world.worldly import Bench, events, kept, queue, table
 
 from festinger.errors import AlreadyDecided, BadDecision, NoSuchConflict, Refused, Stale, UndoBlocked
 from festinger.ids import MAIN_SPACE, MemoryId, Origin, SpaceId
 from festinger.store.pool import Store, Transaction
-from festinger.world.conflicts import Conflict, conflicts, count_pending, item_json, open_memory_conflict
-from festinger.world.decisions import Judge, Verdict, decide, undo
-from festinger.world.model import Collision, Source, collision_type
-from festinger.world.state import Did, state
+from festinger.world.conflicts import Conflict, count_pending, edge_conflict_json, load_conflicts, open_memory_conflict
+from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_conflict, undo_conflict_decision
+from festinger.world.model import Collision, EdgeSource, collision_type
+from festinger.world.state import StatementEffect, apply_statement
 
 
-def verdict(decision: str, judge: Judge = Judge.PERSON, **more: Any) -> Verdict:
-    return Verdict(decision=decision, judge=judge, by="reviewer", **more)
+def verdict(decision: str, judge: ConflictJudge = ConflictJudge.PERSON, **more: Any) -> ConflictVerdict:
+    return ConflictVerdict(decision=decision, judge=judge, by="reviewer", **more)
 
 
 async def disputed(
     bench: Bench, existing: str = "gnommoweb repo", incoming: str = "gnommoweb container", **more: Any
 ) -> UUID:
     """A conflict between two statements; its id."""
-    await state(bench.desk, MAIN_SPACE, bench.say(existing, **more))
-    stated = await state(bench.desk, MAIN_SPACE, bench.say(incoming, session="s2", **more))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say(existing, **more))
+    stated = await apply_statement(bench.deps, MAIN_SPACE, bench.say(incoming, session="s2", **more))
     assert stated.conflict is not None
     return stated.conflict
 
@@ -54,7 +54,7 @@ async def test_update_puts_the_new_edge_in_and_the_old_one_into_history(store: S
     bench = await Bench(store).open()
     item = await disputed(bench)
 
-    decided = await decide(bench.desk, MAIN_SPACE, item, verdict("update", reasoning="it moved"))
+    decided = await decide_conflict(bench.deps, MAIN_SPACE, item, verdict("update", reasoning="it moved"))
 
     assert await table(store) == kept(bench) == {("gnommoweb", "container", "type", True, 0.65)}
     assert (decided.status, decided.decided_by) == ("resolved", "reviewer")
@@ -69,19 +69,16 @@ async def test_update_puts_the_new_edge_in_and_the_old_one_into_history(store: S
 @pytest.mark.requirement("W-76")
 async def test_reclassify_lets_both_stand(store: Store):
     bench = await Bench(store).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo membership"))
-    stated = await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb ramanujan membership", is_isa=False))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo membership"))
+    stated = await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb ramanujan membership", is_isa=False))
     assert stated.conflict is not None
 
-    await decide(bench.desk, MAIN_SPACE, stated.conflict, verdict("reclassify", dimension="Runs-On"))
+    await decide_conflict(bench.deps, MAIN_SPACE, stated.conflict, verdict("reclassify", dimension="Runs-On"))
 
     assert (
         await table(store)
         == kept(bench)
-        == {
-            ("gnommoweb", "repo", "membership", True, 0.65),
-            ("gnommoweb", "ramanujan", "runs-on", False, 0.65),
-        }
+        == {("gnommoweb", "repo", "membership", True, 0.65), ("gnommoweb", "ramanujan", "runs-on", False, 0.65)}
     )
 
 
@@ -90,12 +87,12 @@ async def test_same_gives_a_second_name_that_can_be_taken_back(store: Store):
     bench = await Bench(store).open()
     item = await disputed(bench, incoming="gnommoweb repository")
 
-    await decide(bench.desk, MAIN_SPACE, item, verdict("same"))
-    again = await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repository", session="s3"))
-    assert again.did is Did.CORROBORATED
+    await decide_conflict(bench.deps, MAIN_SPACE, item, verdict("same"))
+    again = await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repository", session="s3"))
+    assert again.did is StatementEffect.CORROBORATED
     assert bench.world().row("repository") == bench.world().row("repo")
 
-    await undo(bench.desk, MAIN_SPACE, item, by="reviewer")
+    await undo_conflict_decision(bench.deps, MAIN_SPACE, item, by="reviewer")
 
     assert bench.world().row("repository") != bench.world().row("repo")
     assert await status(store) == ["pending"]
@@ -105,14 +102,14 @@ async def test_same_gives_a_second_name_that_can_be_taken_back(store: Store):
 async def test_an_update_of_a_circle_takes_the_edge_out_that_closes_it(store: Store):
     bench = await Bench(store).open()
     for triple in ("xa xb", "xb xc"):
-        await state(bench.desk, MAIN_SPACE, bench.say(triple))
-    stated = await state(bench.desk, MAIN_SPACE, bench.say("xc xa"))
+        await apply_statement(bench.deps, MAIN_SPACE, bench.say(triple))
+    stated = await apply_statement(bench.deps, MAIN_SPACE, bench.say("xc xa"))
     assert stated.conflict is not None
 
-    await decide(bench.desk, MAIN_SPACE, stated.conflict, verdict("update"))
+    await decide_conflict(bench.deps, MAIN_SPACE, stated.conflict, verdict("update"))
 
     assert {edge[:2] for edge in await table(store)} == {("xa", "xb"), ("xc", "xa")}
-    await undo(bench.desk, MAIN_SPACE, stated.conflict, by="reviewer")
+    await undo_conflict_decision(bench.deps, MAIN_SPACE, stated.conflict, by="reviewer")
     assert {edge[:2] for edge in await table(store)} == {("xa", "xb"), ("xb", "xc")}
 
 
@@ -123,10 +120,10 @@ async def test_an_update_of_a_retraction_takes_the_edge_out(store: Store):
     await bench.hear("gnommoweb is no longer a repo")
     (item,) = await queue(store)
 
-    await decide(bench.desk, MAIN_SPACE, item["id"], verdict("update"))
+    await decide_conflict(bench.deps, MAIN_SPACE, item["id"], verdict("update"))
 
     assert await table(store) == kept(bench) == set()
-    await undo(bench.desk, MAIN_SPACE, item["id"], by="reviewer")
+    await undo_conflict_decision(bench.deps, MAIN_SPACE, item["id"], by="reviewer")
     assert (await bench.hear("gnommoweb")).lines == ("gnommoweb: [type?] repo — conflict pending",)
 
 
@@ -141,13 +138,13 @@ async def test_an_update_of_a_retraction_takes_the_edge_out(store: Store):
         verdict("reclassify", dimension="…"),
     ],
 )
-async def test_a_decision_that_cannot_be_carried_out_changes_nothing(store: Store, wrong: Verdict):
+async def test_a_decision_that_cannot_be_carried_out_changes_nothing(store: Store, wrong: ConflictVerdict):
     bench = await Bench(store).open()
     item = await disputed(bench)
     before = await table(store)
 
     with pytest.raises(BadDecision):
-        await decide(bench.desk, MAIN_SPACE, item, wrong)
+        await decide_conflict(bench.deps, MAIN_SPACE, item, wrong)
 
     assert await table(store) == kept(bench) == before
     assert await status(store) == ["pending"]
@@ -156,11 +153,11 @@ async def test_a_decision_that_cannot_be_carried_out_changes_nothing(store: Stor
 async def test_a_person_overrules_what_was_decided_and_nobody_else_does(store: Store):
     bench = await Bench(store).open()
     item = await disputed(bench)
-    await decide(bench.desk, MAIN_SPACE, item, verdict("update", Judge.MODEL))
+    await decide_conflict(bench.deps, MAIN_SPACE, item, verdict("update", ConflictJudge.MODEL))
 
     with pytest.raises(AlreadyDecided):
-        await decide(bench.desk, MAIN_SPACE, item, verdict("dismiss", Judge.RULE))
-    await decide(bench.desk, MAIN_SPACE, item, verdict("dismiss"))
+        await decide_conflict(bench.deps, MAIN_SPACE, item, verdict("dismiss", ConflictJudge.RULE))
+    await decide_conflict(bench.deps, MAIN_SPACE, item, verdict("dismiss"))
 
     assert await table(store) == {("gnommoweb", "repo", "type", True, 0.65)}
     assert await status(store) == ["dismissed"]
@@ -170,18 +167,18 @@ async def test_an_undo_is_blocked_by_what_came_later_and_can_be_decided_again(st
     bench = await Bench(store).open()
     item = await disputed(bench)
     with pytest.raises(Refused):
-        await undo(bench.desk, MAIN_SPACE, item, by="reviewer")
-    await decide(bench.desk, MAIN_SPACE, item, verdict("update"))
-    later = await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb service", session="s3"))
+        await undo_conflict_decision(bench.deps, MAIN_SPACE, item, by="reviewer")
+    await decide_conflict(bench.deps, MAIN_SPACE, item, verdict("update"))
+    later = await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb service", session="s3"))
     assert later.conflict is not None
-    await decide(bench.desk, MAIN_SPACE, later.conflict, verdict("update"))
+    await decide_conflict(bench.deps, MAIN_SPACE, later.conflict, verdict("update"))
 
     with pytest.raises(UndoBlocked) as blocked:
-        await undo(bench.desk, MAIN_SPACE, item, by="reviewer")
-    await undo(bench.desk, MAIN_SPACE, later.conflict, by="reviewer")
-    await undo(bench.desk, MAIN_SPACE, item, by="reviewer")
+        await undo_conflict_decision(bench.deps, MAIN_SPACE, item, by="reviewer")
+    await undo_conflict_decision(bench.deps, MAIN_SPACE, later.conflict, by="reviewer")
+    await undo_conflict_decision(bench.deps, MAIN_SPACE, item, by="reviewer")
     assert ("gnommoweb", "repo", "type", True, 0.65) in await table(store)
-    await decide(bench.desk, MAIN_SPACE, item, verdict("update"))
+    await decide_conflict(bench.deps, MAIN_SPACE, item, verdict("update"))
 
     assert blocked.value.details["present"]["parent_id"]
     assert await table(store) == {("gnommoweb", "container", "type", True, 0.65)}
@@ -192,11 +189,11 @@ async def test_an_undo_is_blocked_by_what_came_later_and_can_be_decided_again(st
 async def test_when_the_edge_changes_what_waits_is_set_against_the_new_one_or_closes(store: Store):
     bench = await Bench(store).open()
     first = await disputed(bench)
-    second = (await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb service", session="s3"))).conflict
-    third = (await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb service", session="s4"))).conflict
+    second = (await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb service", session="s3"))).conflict
+    third = (await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb service", session="s4"))).conflict
     world = bench.world()
 
-    await decide(bench.desk, MAIN_SPACE, first, verdict("update"))
+    await decide_conflict(bench.deps, MAIN_SPACE, first, verdict("update"))
 
     assert second is not None
     assert second == third
@@ -210,18 +207,15 @@ async def test_when_the_edge_changes_what_waits_is_set_against_the_new_one_or_cl
 async def test_a_conflict_closes_by_itself_when_what_it_asked_for_stands(store: Store):
     bench = await Bench(store).open()
     first = await disputed(bench)
-    second = (await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb service", session="s3"))).conflict
+    second = (await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb service", session="s3"))).conflict
     assert second is not None
-    await decide(bench.desk, MAIN_SPACE, first, verdict("update"))
-    await decide(bench.desk, MAIN_SPACE, second, verdict("update"))
-    await undo(bench.desk, MAIN_SPACE, second, by="reviewer")
-    again = (await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb service", session="s4"))).conflict
+    await decide_conflict(bench.deps, MAIN_SPACE, first, verdict("update"))
+    await decide_conflict(bench.deps, MAIN_SPACE, second, verdict("update"))
+    await undo_conflict_decision(bench.deps, MAIN_SPACE, second, by="reviewer")
+    again = (await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb service", session="s4"))).conflict
 
     assert again == second
-    assert {item["id"]: item["status"] for item in await queue(store)} == {
-        first: "resolved",
-        second: "pending",
-    }
+    assert {item["id"]: item["status"] for item in await queue(store)} == {first: "resolved", second: "pending"}
 
 
 @pytest.mark.requirement("W-69")
@@ -230,7 +224,7 @@ async def test_a_verdict_on_an_outdated_view_is_stale(store: Store):
     item = await disputed(bench)
 
     with pytest.raises(Stale) as refused:
-        await decide(bench.desk, MAIN_SPACE, item, verdict("update", against=999_999))
+        await decide_conflict(bench.deps, MAIN_SPACE, item, verdict("update", against=999_999))
 
     assert refused.value.details["existing"]["confidence"] == 0.65
     assert await status(store) == ["pending"]
@@ -240,37 +234,37 @@ async def test_a_verdict_on_an_outdated_view_is_stale(store: Store):
 async def test_the_same_statement_again_is_a_sighting_and_another_parent_its_own_item(store: Store):
     bench = await Bench(store).open()
     first = await disputed(bench)
-    again = await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb container", session="s3"))
-    other = await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb service", session="s3"))
+    again = await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb container", session="s3"))
+    other = await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb service", session="s3"))
 
     assert again.conflict == first != other.conflict
     assert [item["sightings"] for item in await queue(store)] == [2, 1]
 
 
 @pytest.mark.requirement("W-68")
-async def test_a_dismissed_statement_comes_back_by_three_new_causes_on_purpose_or_after_thirty_days(
-    store: Store,
-):
+async def test_a_dismissed_statement_comes_back_by_three_new_causes_on_purpose_or_after_thirty_days(store: Store):
     bench = await Bench(store).open()
     item = await disputed(bench)
-    await decide(bench.desk, MAIN_SPACE, item, verdict("dismiss"))
+    await decide_conflict(bench.deps, MAIN_SPACE, item, verdict("dismiss"))
     said = []
     for day in range(3):
         bench.hands.forward(timedelta(days=1))
         said.append(
-            (await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb container", session=f"n{day}"))).did
+            (await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb container", session=f"n{day}"))).did
         )
 
-    assert said == [Did.SETTLED, Did.SETTLED, Did.CONFLICT]
+    assert said == [StatementEffect.SETTLED, StatementEffect.SETTLED, StatementEffect.CONFLICT]
     (again,) = [row["id"] for row in await queue(store) if row["status"] == "pending"]
-    await decide(bench.desk, MAIN_SPACE, again, verdict("dismiss"))
-    stated = bench.say("gnommoweb container", session="n2", source=Source.GUTASK, confidence=1.0)
-    on_purpose = await state(bench.desk, MAIN_SPACE, stated)
-    assert on_purpose.did is Did.CONFLICT
+    await decide_conflict(bench.deps, MAIN_SPACE, again, verdict("dismiss"))
+    stated = bench.say("gnommoweb container", session="n2", source=EdgeSource.GUTASK, confidence=1.0)
+    on_purpose = await apply_statement(bench.deps, MAIN_SPACE, stated)
+    assert on_purpose.did is StatementEffect.CONFLICT
     assert on_purpose.conflict is not None
-    await decide(bench.desk, MAIN_SPACE, on_purpose.conflict, verdict("dismiss"))
+    await decide_conflict(bench.deps, MAIN_SPACE, on_purpose.conflict, verdict("dismiss"))
     bench.hands.forward(timedelta(days=31))
-    assert (await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb container"))).did is Did.CONFLICT
+    assert (
+        await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb container"))
+    ).did is StatementEffect.CONFLICT
 
 
 @pytest.mark.requirement("W-67")
@@ -280,12 +274,12 @@ async def test_the_queue_shows_both_sides_with_who_said_them_in_pages(store: Sto
         await disputed(bench, f"{name} elf", f"{name} wizard")
         bench.hands.forward(timedelta(minutes=1))
 
-    first = await conflicts(bench.desk, MAIN_SPACE, limit=2)
-    rest = await conflicts(bench.desk, MAIN_SPACE, limit=2, after=first[-1])
-    shown = await item_json(bench.desk, MAIN_SPACE, first[0])
+    first = await load_conflicts(bench.deps, MAIN_SPACE, limit=2)
+    rest = await load_conflicts(bench.deps, MAIN_SPACE, limit=2, after=first[-1])
+    shown = await edge_conflict_json(bench.deps, MAIN_SPACE, first[0])
 
     assert [item.concept for item in (*first, *rest)] == ["dobby", "winky", "kreacher"]
-    assert await count_pending(bench.desk, MAIN_SPACE) == 3
+    assert await count_pending(bench.deps, MAIN_SPACE) == 3
     assert (shown["concept"], shown["dimension"], shown["collision_type"]) == ("dobby", "type", "isa_isa")
     assert (shown["existing"]["parent"], shown["incoming"]["parent"]) == ("elf", "wizard")
     assert [cause["session"] for cause in shown["incoming"]["causes"]] == ["s2"]
@@ -295,21 +289,21 @@ async def test_the_queue_shows_both_sides_with_who_said_them_in_pages(store: Sto
 async def test_decided_items_are_shown_for_a_week(store: Store):
     bench = await Bench(store).open()
     item = await disputed(bench)
-    await decide(bench.desk, MAIN_SPACE, item, verdict("dismiss"))
+    await decide_conflict(bench.deps, MAIN_SPACE, item, verdict("dismiss"))
     bench.hands.forward(timedelta(days=6))
-    within = await conflicts(bench.desk, MAIN_SPACE)
+    within = await load_conflicts(bench.deps, MAIN_SPACE)
     bench.hands.forward(timedelta(days=2))
 
     assert len(within) == 1
-    assert await conflicts(bench.desk, MAIN_SPACE) == []
-    assert len(await conflicts(bench.desk, MAIN_SPACE, statuses=("dismissed",))) == 1
+    assert await load_conflicts(bench.deps, MAIN_SPACE) == []
+    assert len(await load_conflicts(bench.deps, MAIN_SPACE, statuses=("dismissed",))) == 1
 
 
 async def test_an_unknown_conflict_is_not_found(store: Store):
     bench = await Bench(store).open()
 
     with pytest.raises(NoSuchConflict):
-        await decide(bench.desk, MAIN_SPACE, UUID(int=7), verdict("dismiss"))
+        await decide_conflict(bench.deps, MAIN_SPACE, UUID(int=7), verdict("dismiss"))
 
 
 @pytest.mark.requirement("W-67")
@@ -319,19 +313,19 @@ async def test_memories_that_contradict_each_other_wait_in_the_same_queue(store:
     settled: list[str] = []
 
     async def settle(
-        _transaction: Transaction, _space: SpaceId, item: Conflict, said: Verdict
+        _transaction: Transaction, _space: SpaceId, item: Conflict, said: ConflictVerdict
     ) -> dict[str, Any]:
         settled.append(said.decision)
         return {"kept": str(item.new_memory)}
 
     async with store.transaction() as transaction:
         pair = [
-            await open_memory_conflict(bench.desk, transaction, MAIN_SPACE, old=old, new=new, judgement=None)
+            await open_memory_conflict(bench.deps, transaction, MAIN_SPACE, old=old, new=new, judgement=None)
             for _ in range(2)
         ]
     with pytest.raises(BadDecision):
-        await decide(bench.desk, MAIN_SPACE, pair[0], verdict("both"))
-    decided = await decide(bench.desk, MAIN_SPACE, pair[0], verdict("both"), settle_memory=settle)
+        await decide_conflict(bench.deps, MAIN_SPACE, pair[0], verdict("both"))
+    decided = await decide_conflict(bench.deps, MAIN_SPACE, pair[0], verdict("both"), settle_memory=settle)
 
     assert pair[0] == pair[1]
     assert (decided.about, decided.status, decided.sightings) == ("memory", "resolved", 2)
@@ -348,9 +342,9 @@ async def test_a_person_dismisses_what_an_agent_says_against_them_and_one_undo_b
     marked = await bench.hear("gnommoweb")
     (item,) = await queue(store)
 
-    await decide(bench.desk, MAIN_SPACE, item["id"], verdict("dismiss"))
+    await decide_conflict(bench.deps, MAIN_SPACE, item["id"], verdict("dismiss"))
     clean = await bench.hear("gnommoweb again")
-    await undo(bench.desk, MAIN_SPACE, item["id"], by="reviewer")
+    await undo_conflict_decision(bench.deps, MAIN_SPACE, item["id"], by="reviewer")
 
     assert marked.lines == ("gnommoweb: [runs-on?] docker — conflict pending",)
     assert clean.lines == ("gnommoweb: [runs-on] docker",)

@@ -4,16 +4,16 @@ import json
 from datetime import timedelta
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.world.worldly import Bench, kept, queue, table
 
 from festinger.errors import NoSuchConcept
 from festinger.ids import MAIN_SPACE, Origin, SessionId
 from festinger.store.pool import Store
-from festinger.world.decisions import Judge, Verdict, decide
+from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_conflict
 from festinger.world.erase import forget_concept, forget_edge, forget_message
-from festinger.world.query import as_of, why
-from festinger.world.state import state
+from festinger.world.query import build_concept_report, load_edges_as_of
+from festinger.world.state import apply_statement
 
 TABLES = (
     "soas", "soas_sentence", "urd", "urd_cause", "urd_history", "resolution_queue", "cue_waiting", "cue_quarantine",
@@ -55,14 +55,14 @@ async def test_after_forgetting_a_session_no_byte_of_what_it_said_is_left(store:
 @pytest.mark.requirement("W-98")
 async def test_an_edge_that_others_said_too_stays_without_the_forgotten_cause(store: Store):
     bench = await Bench(store).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo", session="one", message="m1"))
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo", session="two", message="m2"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo", session="one", message="m1"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo", session="two", message="m2"))
 
-    await forget_message(bench.desk, MAIN_SPACE, "m1", by="person")
+    await forget_message(bench.deps, MAIN_SPACE, "m1", by="person")
 
     assert len(await table(store)) == 1
     assert [row["session_id"] for row in await rows(store, "select session_id from urd_cause")] == ["two"]
-    await forget_message(bench.desk, MAIN_SPACE, "m2", by="person")
+    await forget_message(bench.deps, MAIN_SPACE, "m2", by="person")
     assert await table(store) == kept(bench) == set()
 
 
@@ -70,18 +70,18 @@ async def test_an_edge_that_others_said_too_stays_without_the_forgotten_cause(st
 async def test_a_concept_and_an_edge_can_be_forgotten_by_name(store: Store):
     bench = await Bench(store).open()
     for triple in ("gnommoweb repo", "dobby gnommoweb membership", "winky elf"):
-        await state(bench.desk, MAIN_SPACE, bench.say(triple))
+        await apply_statement(bench.deps, MAIN_SPACE, bench.say(triple))
 
-    await forget_concept(bench.desk, MAIN_SPACE, "gnommoweb", by="person")
-    await forget_edge(bench.desk, MAIN_SPACE, concept="winky", parent="elf", dimension="type", by="person")
+    await forget_concept(bench.deps, MAIN_SPACE, "gnommoweb", by="person")
+    await forget_edge(bench.deps, MAIN_SPACE, concept="winky", parent="elf", dimension="type", by="person")
 
     left = await everything(store)
     assert not [word for word in ("gnommoweb", "dobby", "winky", "elf") if word in left]
     assert kept(bench) == await table(store) == set()
     with pytest.raises(NoSuchConcept):
-        await forget_concept(bench.desk, MAIN_SPACE, "gnommoweb", by="person")
+        await forget_concept(bench.deps, MAIN_SPACE, "gnommoweb", by="person")
     with pytest.raises(NoSuchConcept):
-        await forget_edge(bench.desk, MAIN_SPACE, concept="a1", parent="b1", dimension="type", by="person")
+        await forget_edge(bench.deps, MAIN_SPACE, concept="a1", parent="b1", dimension="type", by="person")
 
 
 @pytest.mark.requirement("W-38")
@@ -89,19 +89,21 @@ async def test_any_earlier_state_can_be_rebuilt(store: Store):
     bench = await Bench(store).open()
     moments = []
     for parent in ("repo", "container"):
-        await state(bench.desk, MAIN_SPACE, bench.say(f"gnommoweb {parent}"))
+        await apply_statement(bench.deps, MAIN_SPACE, bench.say(f"gnommoweb {parent}"))
         moments.append(bench.hands.now)
         bench.hands.forward(timedelta(hours=1))
     (item,) = await queue(store)
-    await decide(bench.desk, MAIN_SPACE, item["id"], Verdict(decision="update", judge=Judge.PERSON, by="me"))
+    await decide_conflict(
+        bench.deps, MAIN_SPACE, item["id"], ConflictVerdict(decision="update", judge=ConflictJudge.PERSON, by="me")
+    )
     name = bench.world().soas_by_id
 
-    then = await as_of(bench.desk, MAIN_SPACE, moments[0])
-    now = await as_of(bench.desk, MAIN_SPACE, bench.hands.now)
+    then = await load_edges_as_of(bench.deps, MAIN_SPACE, moments[0])
+    now = await load_edges_as_of(bench.deps, MAIN_SPACE, bench.hands.now)
 
     assert [name[edge.parent_id] for edge in then.values()] == ["repo"]
     assert [name[edge.parent_id] for edge in now.values()] == ["container"]
-    assert await as_of(bench.desk, MAIN_SPACE, moments[0] - timedelta(days=1)) == {}
+    assert await load_edges_as_of(bench.deps, MAIN_SPACE, moments[0] - timedelta(days=1)) == {}
 
 
 async def test_a_concept_says_why_it_is_believed(store: Store):
@@ -110,7 +112,7 @@ async def test_a_concept_says_why_it_is_believed(store: Store):
     await bench.hear("gnommoweb is a container", session="s2")
     await bench.hear("gnommoweb runs on docker", origin=Origin.TOOL)
 
-    told = await why(bench.desk, MAIN_SPACE, "gnommoweb")
+    told = await build_concept_report(bench.deps, MAIN_SPACE, "gnommoweb")
 
     assert told.effective == 1.0
     assert [(each.edge["dimension"], each.edge["parent"]) for each in told.edges] == [("type", "repo")]
@@ -119,5 +121,5 @@ async def test_a_concept_says_why_it_is_believed(store: Store):
     assert [item.incoming_parent for item in told.conflicts] == ["container"]
     assert [each.parent for each in told.quarantine] == ["docker"]
     with pytest.raises(NoSuchConcept) as unknown:
-        await why(bench.desk, MAIN_SPACE, "gnomoweb")
+        await build_concept_report(bench.deps, MAIN_SPACE, "gnomoweb")
     assert unknown.value.details["nearest"] == ["gnommoweb"]

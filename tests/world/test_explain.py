@@ -4,23 +4,29 @@ import json
 from typing import Any
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.world.worldly import Bench, events, queue, table
 
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.llm.providers.scripted import scripted_model
 from festinger.store.pool import Store
-from festinger.world.explain import Explained, Fact, believable, explain, wanted
-from festinger.world.state import state
+from festinger.world.explain import (
+    ExplanationAnswer,
+    ExplanationFact,
+    explain_concept,
+    filter_triples,
+    list_unexplained,
+)
+from festinger.world.state import apply_statement
 
 
-def fact(**more: Any) -> Fact:
+def fact(**more: Any) -> ExplanationFact:
     plain = {"concept": "gnommoweb", "parent": "repo", "dimension": "type", "is_isa": True, "confidence": 0.9}
-    return Fact(**{**plain, **more})
+    return ExplanationFact(**{**plain, **more})
 
 
-def answer(*facts: Fact) -> Explained:
-    return Explained(reasoning="the sentences say so", facts=list(facts))
+def answer(*facts: ExplanationFact) -> ExplanationAnswer:
+    return ExplanationAnswer(reasoning="the sentences say so", facts=list(facts))
 
 
 async def met(bench: Bench, times: int, *, first: int = 0) -> None:
@@ -40,7 +46,7 @@ async def test_the_sixteenth_mention_asks_the_model_once_and_its_triples_become_
     )
 
     ((concept, _),) = bench.asked
-    written = await explain(bench.desk, MAIN_SPACE, concept, model=model)
+    written = await explain_concept(bench.deps, MAIN_SPACE, concept, model=model)
 
     assert before == []
     assert written == 2
@@ -49,9 +55,7 @@ async def test_the_sixteenth_mention_asks_the_model_once_and_its_triples_become_
         ("gnommoweb", "glitch_university", "membership", False, 0.8),
     }
     assert bench.world().soas_by_token["gnommoweb"].novelty == 1.0
-    assert (await bench.hear("open gnommoweb")).lines == (
-        "gnommoweb: [type] repo [membership] glitch_university",
-    )
+    assert (await bench.hear("open gnommoweb")).lines == ("gnommoweb: [type] repo [membership] glitch_university",)
     (asked,) = script.asked
     assert asked.messages[0].text.count("look at gnommoweb") == 5
     assert "[person, 2026-01-05] look at gnommoweb, number 17, once more" in asked.messages[0].text
@@ -78,13 +82,13 @@ async def test_without_a_model_a_name_is_wanted_and_nothing_fails(store: Store):
     await met(bench, 16)
     ((concept, _),) = bench.asked
 
-    written = await explain(bench.desk, MAIN_SPACE, concept, model=None)
+    written = await explain_concept(bench.deps, MAIN_SPACE, concept, model=None)
 
     assert written == 0
-    assert [row["token"] for row in await wanted(bench.desk, MAIN_SPACE)] == ["gnommoweb"]
+    assert [row["token"] for row in await list_unexplained(bench.deps, MAIN_SPACE)] == ["gnommoweb"]
     assert len(await events(store, "concept_wanted")) == 1
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo"))
-    assert await wanted(bench.desk, MAIN_SPACE) == []
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo"))
+    assert await list_unexplained(bench.deps, MAIN_SPACE) == []
 
 
 @pytest.mark.requirement("W-56")
@@ -107,15 +111,15 @@ async def test_without_a_model_a_name_is_wanted_and_nothing_fails(store: Store):
         (fact(dimension="gnommoweb", is_new_dimension=True), False),
     ],
 )
-def test_each_triple_is_looked_at_by_itself(given: Fact, is_believed: bool):
-    found = list(believable(answer(given, fact(parent="app")), "gnommoweb", dimensions=("type",)))
+def test_each_triple_is_looked_at_by_itself(given: ExplanationFact, is_believed: bool):
+    found = list(filter_triples(answer(given, fact(parent="app")), "gnommoweb", dimensions=("type",)))
 
     assert len(found) == 1 + is_believed
 
 
 @pytest.mark.requirement("W-56")
 def test_a_missing_confidence_is_middling_and_a_high_one_is_cut():
-    plain, sure = believable(
+    plain, sure = filter_triples(
         answer(fact(confidence=None), fact(parent="app", confidence=1.0)), "gnommoweb", dimensions=("type",)
     )
 
@@ -126,18 +130,18 @@ def test_a_missing_confidence_is_middling_and_a_high_one_is_cut():
 def test_at_most_eight_triples_are_taken():
     many = answer(*(fact(parent=f"parent{number}") for number in range(12)))
 
-    assert len(list(believable(many, "gnommoweb", dimensions=("type",)))) == 8
+    assert len(list(filter_triples(many, "gnommoweb", dimensions=("type",)))) == 8
 
 
 @pytest.mark.requirement("W-56")
 async def test_a_triple_that_would_close_a_circle_is_dropped(store: Store):
     bench = await Bench(store).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("repo gnommoweb"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("repo gnommoweb"))
     await met(bench, 5)
     concept = bench.world().soas_by_token["gnommoweb"].id
     model, _ = scripted_model(answer(fact()))
 
-    written = await explain(bench.desk, MAIN_SPACE, concept, model=model)
+    written = await explain_concept(bench.deps, MAIN_SPACE, concept, model=model)
 
     assert written == 0
     assert await queue(store) == []
@@ -150,7 +154,7 @@ async def test_an_unusable_answer_is_told_and_tried_three_times(store: Store):
     concept = bench.world().soas_by_token["gnommoweb"].id
     for tries in (1, 2, 3):
         model, script = scripted_model("no json", "still none")
-        await explain(bench.desk, MAIN_SPACE, concept, model=model, tries=tries)
+        await explain_concept(bench.deps, MAIN_SPACE, concept, model=model, tries=tries)
         assert len(script.asked) == 2
 
     assert bench.asked == [(concept, 2), (concept, 3)]
@@ -158,9 +162,7 @@ async def test_an_unusable_answer_is_told_and_tried_three_times(store: Store):
 
 
 @pytest.mark.requirement("W-55")
-async def test_sentences_are_kept_from_the_fourth_mention_without_secrets_and_only_the_last_five(
-    store: Store,
-):
+async def test_sentences_are_kept_from_the_fourth_mention_without_secrets_and_only_the_last_five(store: Store):
     bench = await Bench(store).open()
     await met(bench, 3)
     before = await rows(store, "select text from soas_sentence")
@@ -173,7 +175,5 @@ async def test_sentences_are_kept_from_the_fourth_mention_without_secrets_and_on
     assert before == []
     assert "sk-proj" not in json.dumps(kept)
     assert max(map(len, kept)) <= 300
-    of_name = (
-        "select count(*) from soas_sentence s join soas c on c.id = s.concept_id where c.token = 'gnommoweb'"
-    )
+    of_name = "select count(*) from soas_sentence s join soas c on c.id = s.concept_id where c.token = 'gnommoweb'"
     assert await rows(store, of_name) == [{"count": 5}]

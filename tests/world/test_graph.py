@@ -9,29 +9,29 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from tests.jobs.desk import rows, run_sql
+from tests.jobs.deps import rows, run_sql
 from tests.world.worldly import Bench, kept, queue, table
 
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE, Origin, SpaceId
-from festinger.observability.checks import Severity
+from festinger.observability.checks import CheckSeverity
 from festinger.settings.tree import StoreSettings
-from festinger.store.cache_invalidation import Listener
+from festinger.store.cache_invalidation import CacheListener
 from festinger.store.pool import Store, open_store
-from festinger.world.decisions import Judge, Verdict, decide
-from festinger.world.erase import tend
+from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_conflict
+from festinger.world.erase import tidy_space
 from festinger.world.graph import ROOM, World, check_worlds
 from festinger.world.model import SoasRow, UrdEdge
-from festinger.world.recall import Said
-from festinger.world.state import state
-from festinger.world.write import bootstrap
+from festinger.world.recall import SourceText
+from festinger.world.state import apply_statement
+from festinger.world.write import bootstrap_dimensions
 
 WORK = SpaceId("work")
 
 
 @asynccontextmanager
-async def listening(bench: Bench) -> AsyncIterator[Listener]:
-    listener = Listener(bench.store, compare_every=0.05, poll_every=0.05)
+async def listening(bench: Bench) -> AsyncIterator[CacheListener]:
+    listener = CacheListener(bench.store, compare_every=0.05, poll_every=0.05)
     listener.on_change(ROOM, bench.worlds.changed)
     task = asyncio.create_task(listener.run())
     try:
@@ -75,15 +75,15 @@ def test_a_world_can_be_built_from_its_five_structures_alone():
 @pytest.mark.requirement("W-41")
 async def test_reading_touches_no_store(store: Store):
     bench = await Bench(store).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo"))
 
     class Raising:
         def __getattr__(self, name: str):
             raise AssertionError(f"the store was asked for `{name}`")
 
-    bench.recollector.desk = replace(bench.desk, store=Raising())  # type: ignore[arg-type]
+    bench.recollector.deps = replace(bench.deps, store=Raising())  # type: ignore[arg-type]
     bench.worlds._store = Raising()  # type: ignore[assignment]
-    said = Said(text="gnommoweb is a container of Glitch University", origin=Origin.PERSON, message="m1")
+    said = SourceText(text="gnommoweb is a container of Glitch University", origin=Origin.PERSON, message="m1")
     found = bench.recollector.recollect(bench.place(), [said])
     await bench.recollector.count(bench.place(), said)
     spoken = bench.recollector.spoken(bench.place(), said)
@@ -100,8 +100,8 @@ async def test_a_change_in_one_process_is_seen_by_another(store: Store, database
     async with open_store(database_url, StoreSettings(), door="other") as second:
         other = await Bench(second, seed=2).open()
         async with listening(other):
-            await state(one.desk, MAIN_SPACE, one.say("gnommoweb repo"))
-            await state(one.desk, MAIN_SPACE, one.say("gnommoweb container"))
+            await apply_statement(one.deps, MAIN_SPACE, one.say("gnommoweb repo"))
+            await apply_statement(one.deps, MAIN_SPACE, one.say("gnommoweb container"))
             await caught_up(other)
 
         assert kept(other) == kept(one) == await table(store)
@@ -114,7 +114,7 @@ async def test_each_change_takes_the_next_number_and_says_so(store: Store):
     bench = await Bench(store).open()
     async with store.apart() as connection:
         await connection.execute("listen festinger_world")
-        await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo"))
+        await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo"))
         heard = [one async for one in connection.notifies(timeout=5, stop_after=1)]
 
     (version,) = await rows(store, "select version from world_version where space_id = 'main'")
@@ -126,16 +126,14 @@ async def test_each_change_takes_the_next_number_and_says_so(store: Store):
 
 
 @pytest.mark.requirement("W-31", "W-35", "W-42", "W-68")
-async def test_two_processes_that_claim_one_slot_leave_one_edge_and_one_conflict(
-    store: Store, database_url: str
-):
+async def test_two_processes_that_claim_one_slot_leave_one_edge_and_one_conflict(store: Store, database_url: str):
     one = await Bench(store, seed=1, conflict_max_per_cause=100).open()
     async with open_store(database_url, StoreSettings(), door="other") as second:
         other = await Bench(second, seed=2, conflict_max_per_cause=100).open()
         for number in range(40):
             await asyncio.gather(
-                state(one.desk, MAIN_SPACE, one.say(f"name{number} repo")),
-                state(other.desk, MAIN_SPACE, other.say(f"name{number} container")),
+                apply_statement(one.deps, MAIN_SPACE, one.say(f"name{number} repo")),
+                apply_statement(other.deps, MAIN_SPACE, other.say(f"name{number} container")),
             )
         await one.worlds.follow(MAIN_SPACE)
         await other.worlds.follow(MAIN_SPACE)
@@ -152,8 +150,8 @@ async def test_two_processes_cannot_close_a_circle_together(store: Store, databa
         other = await Bench(second, seed=2).open()
         for number in range(20):
             await asyncio.gather(
-                state(one.desk, MAIN_SPACE, one.say(f"left{number} right{number}")),
-                state(other.desk, MAIN_SPACE, other.say(f"right{number} left{number}")),
+                apply_statement(one.deps, MAIN_SPACE, one.say(f"left{number} right{number}")),
+                apply_statement(other.deps, MAIN_SPACE, other.say(f"right{number} left{number}")),
             )
 
     assert len(await table(store)) == 20
@@ -167,7 +165,7 @@ async def test_no_change_is_missed_when_the_listening_connection_is_killed(store
         other = await Bench(second, seed=2).open()
         async with listening(other):
             for number in range(120):
-                await state(one.desk, MAIN_SPACE, one.say(f"name{number} repo"))
+                await apply_statement(one.deps, MAIN_SPACE, one.say(f"name{number} repo"))
                 if number % 30 == 10:
                     await run_sql(
                         store,
@@ -182,20 +180,18 @@ async def test_no_change_is_missed_when_the_listening_connection_is_killed(store
 
 
 @pytest.mark.requirement("W-45")
-async def test_a_gap_in_the_log_or_too_much_of_it_loads_the_space_anew(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-):
+async def test_a_gap_in_the_log_or_too_much_of_it_loads_the_space_anew(store: Store, monkeypatch: pytest.MonkeyPatch):
     one, other = await Bench(store, seed=1).open(), await Bench(store, seed=2).open()
     third = await Bench(store, seed=3).open()
     for number in range(3):
         one.hands.forward(timedelta(days=8))
-        await state(one.desk, MAIN_SPACE, one.say(f"name{number} repo"))
-    await tend(one.desk, MAIN_SPACE)
+        await apply_statement(one.deps, MAIN_SPACE, one.say(f"name{number} repo"))
+    await tidy_space(one.deps, MAIN_SPACE)
     before = other.world()
 
     await other.worlds.follow(MAIN_SPACE)
     monkeypatch.setattr("festinger.world.graph.MOST_DUE", 0)
-    await state(one.desk, MAIN_SPACE, one.say("name9 repo"))
+    await apply_statement(one.deps, MAIN_SPACE, one.say("name9 repo"))
     third.worlds._kept.find(MAIN_SPACE).version = other.world().version  # type: ignore[union-attr]
     await third.worlds.follow(MAIN_SPACE)
 
@@ -209,7 +205,7 @@ async def test_with_the_store_away_the_old_state_is_served_and_doctor_says_since
     store: Store, monkeypatch: pytest.MonkeyPatch
 ):
     bench = await Bench(store).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo"))
 
     async def away(*_: object, **__: object):
         raise StoreDown
@@ -222,13 +218,13 @@ async def test_with_the_store_away_the_old_state_is_served_and_doctor_says_since
     await bench.worlds.follow(MAIN_SPACE)
 
     assert while_away == ("gnommoweb: [type] repo",)
-    assert said.severity is Severity.WARN
+    assert said.severity is CheckSeverity.WARN
     assert "stale since 2026-01-05" in said.message
-    assert check_worlds(bench.worlds).severity is Severity.OK
+    assert check_worlds(bench.worlds).severity is CheckSeverity.OK
 
 
 def lines_now(bench: Bench) -> tuple[str, ...]:
-    found = bench.recollector.recollect(bench.place(), [Said(text="open gnommoweb", origin=Origin.PERSON)])
+    found = bench.recollector.recollect(bench.place(), [SourceText(text="open gnommoweb", origin=Origin.PERSON)])
     assert found is not None
     return found.lines
 
@@ -237,7 +233,7 @@ async def test_a_reload_brings_what_outside_tools_wrote_and_a_failing_one_change
     store: Store, monkeypatch: pytest.MonkeyPatch
 ):
     bench = await Bench(store).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo"))
     await run_sql(store, "update urd set confidence = 0.99 where id <> parent_id")
     await run_sql(store, "insert into soas (space_id, token) values ('main', 'smuggled')")
     old = bench.world()
@@ -263,11 +259,11 @@ async def test_a_space_is_not_ready_until_it_is_loaded_and_the_longest_unused_gi
     bench = Bench(store, world_spaces_in_memory=1)
     await run_sql(store, "insert into space (id, name) values ('work', 'work')")
     for space in (MAIN_SPACE, WORK):
-        await bootstrap(bench.desk, space)
+        await bootstrap_dimensions(bench.deps, space)
 
-    before = bench.recollector.recollect(bench.place(), [Said(text="gnommoweb", origin=Origin.PERSON)])
+    before = bench.recollector.recollect(bench.place(), [SourceText(text="gnommoweb", origin=Origin.PERSON)])
     await bench.worlds.need(MAIN_SPACE)
-    ready = bench.recollector.recollect(bench.place(), [Said(text="gnommoweb", origin=Origin.PERSON)])
+    ready = bench.recollector.recollect(bench.place(), [SourceText(text="gnommoweb", origin=Origin.PERSON)])
     await bench.worlds.need(WORK)
 
     assert before is None
@@ -277,17 +273,15 @@ async def test_a_space_is_not_ready_until_it_is_loaded_and_the_longest_unused_gi
 
 
 @pytest.mark.requirement("W-47")
-async def test_a_space_beyond_the_limit_is_asked_for_piece_by_piece(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-):
+async def test_a_space_beyond_the_limit_is_asked_for_piece_by_piece(store: Store, monkeypatch: pytest.MonkeyPatch):
     bench = Bench(store)
-    await bootstrap(bench.desk, MAIN_SPACE)
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo"))
+    await bootstrap_dimensions(bench.deps, MAIN_SPACE)
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo"))
     bench.worlds._kept.limit = 10
     await bench.worlds.need(MAIN_SPACE)
 
     found = await bench.recollector.recollect_in_part(
-        bench.place(), [Said(text="open gnommoweb", origin=Origin.PERSON)]
+        bench.place(), [SourceText(text="open gnommoweb", origin=Origin.PERSON)]
     )
 
     assert bench.worlds.is_too_large(MAIN_SPACE)
@@ -322,11 +316,14 @@ async def test_what_is_loaded_is_kept_out_of_the_collectors_walks(store: Store):
 async def test_a_decision_is_in_memory_when_it_returns(store: Store):
     bench = await Bench(store).open()
     for parent in ("repo", "container"):
-        await state(bench.desk, MAIN_SPACE, bench.say(f"gnommoweb {parent}"))
+        await apply_statement(bench.deps, MAIN_SPACE, bench.say(f"gnommoweb {parent}"))
     (item,) = await queue(store)
 
-    await decide(
-        bench.desk, MAIN_SPACE, item["id"], Verdict(decision="update", judge=Judge.PERSON, by="reviewer")
+    await decide_conflict(
+        bench.deps,
+        MAIN_SPACE,
+        item["id"],
+        ConflictVerdict(decision="update", judge=ConflictJudge.PERSON, by="reviewer"),
     )
 
     assert kept(bench) == await table(store) == {("gnommoweb", "container", "type", True, 0.65)}

@@ -3,29 +3,26 @@
 from datetime import timedelta
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.world.worldly import Bench, kept, queue, table
 
 from festinger.errors import BadFact, SelfParent, TooLarge
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.store.pool import Store
-from festinger.world.learn import iknowthat, known_json
-from festinger.world.quarantine import quarantined
-from festinger.world.query import as_of
-from festinger.world.state import Did, state, state_many
+from festinger.world.learn import fact_result_json, iknowthat
+from festinger.world.quarantine import load_quarantine
+from festinger.world.query import load_edges_as_of
+from festinger.world.state import StatementEffect, apply_statement, apply_statements
 
 
 async def test_a_stated_fact_stands_at_once_with_full_confidence(store: Store):
     bench = await Bench(store).open()
 
     (known,) = await iknowthat(
-        bench.desk,
-        MAIN_SPACE,
-        ["gnommoweb -isa repo in context of glitch_university"],
-        because=bench.because(),
+        bench.deps, MAIN_SPACE, ["gnommoweb -isa repo in context of glitch_university"], because=bench.because()
     )
 
-    assert known.stated.did is Did.ADDED
+    assert known.stated.did is StatementEffect.ADDED
     assert known.stated.new_tokens == ("gnommoweb", "repo", "glitch_university")
     assert await table(store) == kept(bench) == {("gnommoweb", "repo", "glitch_university", True, 1.0)}
     assert (await bench.hear("gnommoweb")).lines == ("gnommoweb: [glitch_university] repo",)
@@ -35,12 +32,12 @@ async def test_a_stated_fact_stands_at_once_with_full_confidence(store: Store):
 
 async def test_a_fact_corroborates_or_waits_with_the_highest_priority(store: Store):
     bench = await Bench(store).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo", session="s0"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo", session="s0"))
 
-    (same,) = await iknowthat(bench.desk, MAIN_SPACE, ["gnommoweb -isa repo"], because=bench.because())
-    (other,) = await iknowthat(bench.desk, MAIN_SPACE, ["gnommoweb -isa app"], because=bench.because())
+    (same,) = await iknowthat(bench.deps, MAIN_SPACE, ["gnommoweb -isa repo"], because=bench.because())
+    (other,) = await iknowthat(bench.deps, MAIN_SPACE, ["gnommoweb -isa app"], because=bench.because())
 
-    assert (same.stated.did, other.stated.did) == (Did.CORROBORATED, Did.CONFLICT)
+    assert (same.stated.did, other.stated.did) == (StatementEffect.CORROBORATED, StatementEffect.CONFLICT)
     assert same.stated.edge is not None
     assert (same.stated.edge.confidence, same.stated.edge.source) == (1.0, "gutask")
     assert [item["priority"] for item in await queue(store)] == [10]
@@ -49,7 +46,7 @@ async def test_a_fact_corroborates_or_waits_with_the_highest_priority(store: Sto
 async def test_an_agents_fact_is_the_agents(store: Store):
     bench = await Bench(store).open()
 
-    await iknowthat(bench.desk, MAIN_SPACE, ["dobby -isa elf"], because=bench.because(Origin.MODEL))
+    await iknowthat(bench.deps, MAIN_SPACE, ["dobby -isa elf"], because=bench.because(Origin.MODEL))
 
     (row,) = await rows(store, "select confidence, origin, person_stated from urd where id <> parent_id")
     assert row == {"confidence": pytest.approx(0.8), "origin": "model", "person_stated": False}
@@ -59,9 +56,9 @@ async def test_a_persons_fact_lets_the_same_statement_out_of_quarantine(store: S
     bench = await Bench(store).open()
     await bench.hear("Acmecorp is a vendor", origin=Origin.TOOL)
 
-    await iknowthat(bench.desk, MAIN_SPACE, ["acmecorp -isa vendor"], because=bench.because())
+    await iknowthat(bench.deps, MAIN_SPACE, ["acmecorp -isa vendor"], because=bench.because())
 
-    assert [each.status for each in await quarantined(bench.desk, MAIN_SPACE, statuses=None)] == ["admitted"]
+    assert [each.status for each in await load_quarantine(bench.deps, MAIN_SPACE, statuses=None)] == ["admitted"]
 
 
 @pytest.mark.requirement("W-39")
@@ -69,11 +66,11 @@ async def test_facts_are_all_stated_or_none(store: Store):
     bench = await Bench(store).open()
 
     with pytest.raises(BadFact):
-        await iknowthat(bench.desk, MAIN_SPACE, ["dobby -isa elf", "nonsense"], because=bench.because())
+        await iknowthat(bench.deps, MAIN_SPACE, ["dobby -isa elf", "nonsense"], because=bench.because())
     with pytest.raises(SelfParent):
-        await iknowthat(bench.desk, MAIN_SPACE, ["dobby -isa dobby"], because=bench.because())
+        await iknowthat(bench.deps, MAIN_SPACE, ["dobby -isa dobby"], because=bench.because())
     with pytest.raises(TooLarge):
-        await iknowthat(bench.desk, MAIN_SPACE, ["dobby -isa elf"] * 101, because=bench.because())
+        await iknowthat(bench.deps, MAIN_SPACE, ["dobby -isa elf"] * 101, because=bench.because())
 
     assert await table(store) == set()
 
@@ -82,7 +79,7 @@ async def test_facts_are_all_stated_or_none(store: Store):
 async def test_an_inferred_edge_falls_silent_and_a_stated_one_never_does(store: Store):
     bench = await Bench(store).open()
     await bench.hear("gnommoweb runs on docker")
-    await iknowthat(bench.desk, MAIN_SPACE, ["gnommoweb -isa repo"], because=bench.because())
+    await iknowthat(bench.deps, MAIN_SPACE, ["gnommoweb -isa repo"], because=bench.because())
     before = await rows(store, "select * from urd order by id, dim_id")
     bench.hands.forward(timedelta(days=91))
 
@@ -97,14 +94,14 @@ async def test_an_inferred_edge_falls_silent_and_a_stated_one_never_does(store: 
 
 async def test_many_triples_go_in_one_version_and_each_is_accounted_for(store: Store):
     bench = await Bench(store).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("dobby elf"))
-    await state(bench.desk, MAIN_SPACE, bench.say("winky elf"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("dobby elf"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("winky elf"))
     version = bench.world().version
     said = [bench.say(f"name{number} thingy") for number in range(500)]
     said += [bench.say("dobby elf"), bench.say("winky wizard"), bench.say("xa xa")]
     said += [bench.say("la lb"), bench.say("lb la"), bench.say("name1 thingy")]
 
-    done = await state_many(bench.desk, MAIN_SPACE, said, cause=bench.because(session="bulk"))
+    done = await apply_statements(bench.deps, MAIN_SPACE, said, cause=bench.because(session="bulk"))
 
     assert (done.added, done.corroborated, done.conflicts) == (501, 2, 2)
     assert [reason for _, reason in done.refused] == ["self_parent"]
@@ -112,10 +109,10 @@ async def test_many_triples_go_in_one_version_and_each_is_accounted_for(store: S
     assert kept(bench) == await table(store)
     assert len(kept(bench)) == 503
     assert bench.world().soas_by_token["name7"].novelty == 1.0
-    then = await as_of(bench.desk, MAIN_SPACE, bench.hands.now)
+    then = await load_edges_as_of(bench.deps, MAIN_SPACE, bench.hands.now)
     assert set(then) == set(bench.world().urd_by_concept_dim)
     with pytest.raises(TooLarge):
-        await state_many(bench.desk, MAIN_SPACE, said * 200, cause=bench.because())
+        await apply_statements(bench.deps, MAIN_SPACE, said * 200, cause=bench.because())
 
 
 @pytest.mark.requirement("W-86")
@@ -124,10 +121,10 @@ async def test_a_person_who_states_what_they_said_in_passing_makes_it_certain(st
     await bench.hear("Jenkins is a server")
     silent = await bench.hear("why is jenkins slow")
 
-    (known,) = await iknowthat(bench.desk, MAIN_SPACE, ["jenkins -isa server"], because=bench.because())
+    (known,) = await iknowthat(bench.deps, MAIN_SPACE, ["jenkins -isa server"], because=bench.because())
 
     assert silent.lines == ()
-    assert (await known_json(bench.desk, MAIN_SPACE, known))["edge"]["confidence"] == 1.0
+    assert (await fact_result_json(bench.deps, MAIN_SPACE, known))["edge"]["confidence"] == 1.0
     assert await table(store) == kept(bench) == {("jenkins", "server", "type", True, 1.0)}
     (row,) = await rows(store, "select source, evidence_count from urd where id <> parent_id")
     assert row == {"source": "gutask", "evidence_count": 0}
@@ -141,13 +138,7 @@ async def test_an_agent_that_states_what_was_inferred_is_told_what_stands(store:
     bench = await Bench(store).open()
     await bench.hear("gnommoweb is a repo")
 
-    (known,) = await iknowthat(
-        bench.desk, MAIN_SPACE, ["gnommoweb -isa repo"], because=bench.because(Origin.MODEL)
-    )
+    (known,) = await iknowthat(bench.deps, MAIN_SPACE, ["gnommoweb -isa repo"], because=bench.because(Origin.MODEL))
 
-    told = await known_json(bench.desk, MAIN_SPACE, known)
-    assert (told["status"], told["edge"]["confidence"], told["edge"]["source"]) == (
-        "corroborated",
-        0.65,
-        "inferred",
-    )
+    told = await fact_result_json(bench.deps, MAIN_SPACE, known)
+    assert (told["status"], told["edge"]["confidence"], told["edge"]["source"]) == ("corroborated", 0.65, "inferred")

@@ -3,17 +3,24 @@
 from datetime import timedelta
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.world.worldly import Bench, events, kept, queue, table
 
 from festinger.errors import AlreadyDecided, NoSuchCue
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.store.pool import Store
 from festinger.world.learn import write_claims
-from festinger.world.quarantine import Votes, admit, expire, is_admissible, quarantined, reject
-from festinger.world.recall import Said
-from festinger.world.recollection import Claim, heard_from
-from festinger.world.state import state
+from festinger.world.quarantine import (
+    QuarantineVoteCounts,
+    admit_entry,
+    expire_quarantine,
+    is_admissible,
+    load_quarantine,
+    reject_entry,
+)
+from festinger.world.recall import SourceText
+from festinger.world.recollection import Claim, claim_origin
+from festinger.world.state import apply_statement
 
 PAGE = "Acme is a vendor. Read on."
 
@@ -21,14 +28,14 @@ PAGE = "Acme is a vendor. Read on."
 @pytest.mark.requirement("W-50")
 async def test_writing_a_message_twice_changes_nothing(store: Store):
     bench = await Bench(store).open()
-    place, said = bench.place(), Said(text="gnommoweb is a repo", origin=Origin.PERSON, message="m1")
+    place, said = bench.place(), SourceText(text="gnommoweb is a repo", origin=Origin.PERSON, message="m1")
     for _ in range(2):
         async with store.transaction() as transaction:
             await bench.recollector.learn(transaction, place, said)
 
-    first = await write_claims(bench.desk, MAIN_SPACE, "m1")
+    first = await write_claims(bench.deps, MAIN_SPACE, "m1")
     before = await rows(store, "select * from urd"), await rows(store, "select * from urd_cause")
-    second = await write_claims(bench.desk, MAIN_SPACE, "m1")
+    second = await write_claims(bench.deps, MAIN_SPACE, "m1")
 
     assert (len(first), second) == (1, [])
     assert (await rows(store, "select * from urd"), await rows(store, "select * from urd_cause")) == before
@@ -57,7 +64,7 @@ async def test_other_texts_are_quarantined_and_never_shown(store: Store, origin:
 
     assert await table(store) == set()
     assert not await bench.hear("who is Acmecorp")
-    (held,) = await quarantined(bench.desk, MAIN_SPACE)
+    (held,) = await load_quarantine(bench.deps, MAIN_SPACE)
     assert (held.concept, held.parent, held.status) == ("acmecorp", "vendor", "waiting")
     assert len(await events(store, "cue_quarantined")) == 1
 
@@ -69,9 +76,9 @@ def test_an_agent_that_repeats_a_page_speaks_for_the_page():
         origin=Origin.MODEL,
     )  # fmt: skip
 
-    assert heard_from(Origin.MODEL, claim, unvouched={"acme", "vendor"}) is Origin.TOOL
-    assert heard_from(Origin.MODEL, claim, unvouched={"acme"}) is Origin.MODEL
-    assert heard_from(Origin.PERSON, claim, unvouched={"acme", "vendor"}) is Origin.PERSON
+    assert claim_origin(Origin.MODEL, claim, unvouched={"acme", "vendor"}) is Origin.TOOL
+    assert claim_origin(Origin.MODEL, claim, unvouched={"acme"}) is Origin.MODEL
+    assert claim_origin(Origin.PERSON, claim, unvouched={"acme", "vendor"}) is Origin.PERSON
 
 
 @pytest.mark.parametrize(
@@ -87,7 +94,7 @@ def test_an_agent_that_repeats_a_page_speaks_for_the_page():
 )
 def test_admission_needs_causes_sessions_texts_and_days(votes: tuple[int, int, int, int], expected: bool):
     causes, sessions, texts, days = votes
-    found = Votes(causes=causes, sessions=sessions, texts=texts, days=days)
+    found = QuarantineVoteCounts(causes=causes, sessions=sessions, texts=texts, days=days)
 
     assert is_admissible(found, min_causes=3) is expected
 
@@ -104,13 +111,11 @@ async def test_a_poisoned_page_in_fifty_turns_says_nothing_and_a_person_makes_it
     await bench.hear("Acmecorp is a vendor")
 
     assert (await bench.hear("and Acmecorp?")).lines == ("acmecorp: [type] vendor",)
-    assert [row.status for row in await quarantined(bench.desk, MAIN_SPACE, statuses=None)] == ["admitted"]
+    assert [row.status for row in await load_quarantine(bench.deps, MAIN_SPACE, statuses=None)] == ["admitted"]
 
 
 @pytest.mark.requirement("W-91")
-async def test_three_causes_in_two_sessions_from_two_texts_on_two_days_let_a_statement_in_unconfirmed(
-    store: Store,
-):
+async def test_three_causes_in_two_sessions_from_two_texts_on_two_days_let_a_statement_in_unconfirmed(store: Store):
     bench = await Bench(store).open()
     await bench.hear("Acmecorp is a vendor. One.", origin=Origin.TOOL, session="s1")
     await bench.hear("Acmecorp is a vendor. Two.", origin=Origin.TOOL, session="s2")
@@ -139,9 +144,7 @@ async def test_a_tools_output_with_a_changing_number_has_one_vote(store: Store):
 
     for number in range(6):
         await bench.hear(
-            f"[{number}] uptime {17 * number} s: Acmecorp is a vendor.",
-            origin=Origin.TOOL,
-            session=f"s{number}",
+            f"[{number}] uptime {17 * number} s: Acmecorp is a vendor.", origin=Origin.TOOL, session=f"s{number}"
         )
         bench.hands.forward(timedelta(days=1))
 
@@ -152,20 +155,20 @@ async def test_people_admit_and_reject_by_hand_and_waiting_ends_after_thirty_day
     bench = await Bench(store).open()
     for name in ("Acmecorp", "Globexcorp", "Initechcorp"):
         await bench.hear(f"{name} is a vendor", origin=Origin.TOOL)
-    held = {each.concept: each.id for each in await quarantined(bench.desk, MAIN_SPACE)}
+    held = {each.concept: each.id for each in await load_quarantine(bench.deps, MAIN_SPACE)}
 
-    await admit(bench.desk, MAIN_SPACE, held["acmecorp"], because=bench.because())
-    await reject(bench.desk, MAIN_SPACE, held["globexcorp"], by="reviewer")
+    await admit_entry(bench.deps, MAIN_SPACE, held["acmecorp"], because=bench.because())
+    await reject_entry(bench.deps, MAIN_SPACE, held["globexcorp"], by="reviewer")
     bench.hands.forward(timedelta(days=31))
-    await expire(bench.desk, [MAIN_SPACE])
+    await expire_quarantine(bench.deps, [MAIN_SPACE])
 
-    found = {each.concept: each.status for each in await quarantined(bench.desk, MAIN_SPACE, statuses=None)}
+    found = {each.concept: each.status for each in await load_quarantine(bench.deps, MAIN_SPACE, statuses=None)}
     assert found == {"acmecorp": "admitted", "globexcorp": "rejected", "initechcorp": "expired"}
     with pytest.raises(AlreadyDecided):
-        await admit(bench.desk, MAIN_SPACE, held["globexcorp"], because=bench.because())
+        await admit_entry(bench.deps, MAIN_SPACE, held["globexcorp"], because=bench.because())
     with pytest.raises(NoSuchCue):
-        await reject(bench.desk, MAIN_SPACE, bench.desk.new_id(), by="reviewer")
-    await admit(bench.desk, MAIN_SPACE, held["initechcorp"], because=bench.because())
+        await reject_entry(bench.deps, MAIN_SPACE, bench.deps.new_id(), by="reviewer")
+    await admit_entry(bench.deps, MAIN_SPACE, held["initechcorp"], because=bench.because())
     assert {concept for concept, *_ in await table(store)} == {"acmecorp", "initechcorp"}
 
 
@@ -173,7 +176,7 @@ async def test_people_admit_and_reject_by_hand_and_waiting_ends_after_thirty_day
 async def test_a_session_that_contradicts_much_is_held_but_not_the_person_in_it(store: Store):
     bench = await Bench(store).open()
     for name in ("dobby", "winky", "kreacher"):
-        await state(bench.desk, MAIN_SPACE, bench.say(f"{name} elf", confidence=0.9))
+        await apply_statement(bench.deps, MAIN_SPACE, bench.say(f"{name} elf", confidence=0.9))
     for name in ("dobby", "winky", "kreacher"):
         await bench.hear(f"{name} is a wizard", origin=Origin.MODEL, session="bad")
 
@@ -192,7 +195,7 @@ async def test_a_session_that_contradicts_much_is_held_but_not_the_person_in_it(
 async def test_collisions_of_quarantined_pages_count_towards_holding_a_session(store: Store):
     bench = await Bench(store).open()
     for name in ("dobby", "winky", "kreacher"):
-        await state(bench.desk, MAIN_SPACE, bench.say(f"{name} elf", confidence=0.9))
+        await apply_statement(bench.deps, MAIN_SPACE, bench.say(f"{name} elf", confidence=0.9))
         await bench.hear(f"{name} is a wizard", origin=Origin.TOOL, session="bad")
 
     assert len(await rows(store, "select 1 from held_session")) == 1
@@ -203,11 +206,11 @@ async def test_collisions_of_quarantined_pages_count_towards_holding_a_session(s
 async def test_one_cause_opens_only_so_many_conflicts(store: Store):
     bench = await Bench(store, conflict_max_per_cause=2).open()
     for name in ("dobby", "winky", "kreacher"):
-        await state(bench.desk, MAIN_SPACE, bench.say(f"{name} elf", session="s0"))
+        await apply_statement(bench.deps, MAIN_SPACE, bench.say(f"{name} elf", session="s0"))
         await bench.hear(f"{name} is a wizard", origin=Origin.MODEL)
 
     assert len(await queue(store)) == 2
-    assert [each.concept for each in await quarantined(bench.desk, MAIN_SPACE)] == ["kreacher"]
+    assert [each.concept for each in await load_quarantine(bench.deps, MAIN_SPACE)] == ["kreacher"]
 
 
 @pytest.mark.requirement("W-16")

@@ -7,21 +7,21 @@ from tests.world.worldly import Bench, kept, table
 
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.store.pool import Store
-from festinger.world.learn import observe
-from festinger.world.model import Outcome, cap, corroborated, observed
-from festinger.world.recollection import Note
-from festinger.world.state import state
+from festinger.world.learn import apply_outcome
+from festinger.world.model import NoteOutcome, confidence_after_corroboration, confidence_after_outcome, confidence_cap
+from festinger.world.recollection import RecollectionNote
+from festinger.world.state import apply_statement
 
-NOTE = Note(concept="gnommoweb", dimension="type", parent="repo", version=1)
+NOTE = RecollectionNote(concept="gnommoweb", dimension="type", parent="repo", version=1)
 
 
 @pytest.mark.requirement("W-95")
 async def test_acting_speaks_for_an_edge_and_contradiction_against_it_once_a_cause(store: Store):
     bench = await Bench(store).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo"))
     seen = []
     for outcome, session in (("acted", "s1"), ("acted", "s1"), ("contradicted", "s2"), ("acted", "s3")):
-        await observe(bench.desk, MAIN_SPACE, NOTE, Outcome(outcome), cause=bench.because(session=session))
+        await apply_outcome(bench.deps, MAIN_SPACE, NOTE, NoteOutcome(outcome), cause=bench.because(session=session))
         ((*_, confidence),) = await table(store)
         seen.append(confidence)
 
@@ -30,12 +30,12 @@ async def test_acting_speaks_for_an_edge_and_contradiction_against_it_once_a_cau
 
 
 @pytest.mark.requirement("W-95")
-@pytest.mark.parametrize("outcome", [Outcome.USED, Outcome.DISMISSED, Outcome.DEFERRED])
-async def test_other_outcomes_say_nothing(store: Store, outcome: Outcome):
+@pytest.mark.parametrize("outcome", [NoteOutcome.USED, NoteOutcome.DISMISSED, NoteOutcome.DEFERRED])
+async def test_other_outcomes_say_nothing(store: Store, outcome: NoteOutcome):
     bench = await Bench(store).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo"))
 
-    moved = await observe(bench.desk, MAIN_SPACE, NOTE, outcome, cause=bench.because())
+    moved = await apply_outcome(bench.deps, MAIN_SPACE, NOTE, outcome, cause=bench.because())
 
     assert moved is None
     assert await table(store) == {("gnommoweb", "repo", "type", True, 0.65)}
@@ -44,15 +44,15 @@ async def test_other_outcomes_say_nothing(store: Store, outcome: Outcome):
 @pytest.mark.requirement("W-95")
 async def test_inferred_outcomes_move_a_quarter_and_never_beyond_their_span(store: Store):
     bench = await Bench(store).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo", confidence=0.5))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo", confidence=0.5))
     before = bench.world().edges(bench.world().soas_by_token["gnommoweb"].id)[0].last_confirmed
     seen = []
     for number in range(8):
-        edge = await observe(
-            bench.desk,
+        edge = await apply_outcome(
+            bench.deps,
             MAIN_SPACE,
             NOTE,
-            Outcome.ACTED,
+            NoteOutcome.ACTED,
             cause=bench.because(session=f"s{number}"),
             weight=1.0,
             is_explicit=False,
@@ -69,7 +69,7 @@ async def test_inferred_outcomes_move_a_quarter_and_never_beyond_their_span(stor
 async def test_a_note_whose_edge_stands_no_more_moves_nothing(store: Store):
     bench = await Bench(store).open()
 
-    assert await observe(bench.desk, MAIN_SPACE, NOTE, Outcome.ACTED, cause=bench.because()) is None
+    assert await apply_outcome(bench.deps, MAIN_SPACE, NOTE, NoteOutcome.ACTED, cause=bench.because()) is None
 
 
 @pytest.mark.requirement("W-36", "W-95")
@@ -78,23 +78,23 @@ async def test_a_note_whose_edge_stands_no_more_moves_nothing(store: Store):
     evidence=st.integers(0, 50),
     weight=st.floats(0, 1),
     origin=st.sampled_from(Origin),
-    outcome=st.sampled_from(Outcome),
+    outcome=st.sampled_from(NoteOutcome),
 )
 def test_confidence_stays_within_bounds_and_nothing_lifts_it_above_its_cap(
-    confidence: float, evidence: int, weight: float, origin: Origin, outcome: Outcome
+    confidence: float, evidence: int, weight: float, origin: Origin, outcome: NoteOutcome
 ):
-    said = corroborated(confidence, evidence=evidence, origin=origin)
-    seen = observed(confidence, outcome, evidence=evidence, weight=weight, origin=origin)
+    said = confidence_after_corroboration(confidence, evidence=evidence, origin=origin)
+    seen = confidence_after_outcome(confidence, outcome, evidence=evidence, weight=weight, origin=origin)
 
-    assert confidence <= said <= max(confidence, cap(origin))
-    assert 0 <= seen <= max(confidence, cap(origin))
-    assert seen <= confidence or outcome is Outcome.ACTED or confidence < 0.1
+    assert confidence <= said <= max(confidence, confidence_cap(origin))
+    assert 0 <= seen <= max(confidence, confidence_cap(origin))
+    assert seen <= confidence or outcome is NoteOutcome.ACTED or confidence < 0.1
 
 
 @pytest.mark.requirement("W-95", "P-46")
 async def test_what_was_inferred_counts_no_more_once_the_same_conversation_tells_otherwise(store: Store):
     bench = await Bench(store).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo", confidence=0.5))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo", confidence=0.5))
     seen = []
     for outcome, is_explicit in (
         ("acted", False),
@@ -103,11 +103,11 @@ async def test_what_was_inferred_counts_no_more_once_the_same_conversation_tells
         ("acted", True),
         ("contradicted", False),
     ):
-        await observe(
-            bench.desk,
+        await apply_outcome(
+            bench.deps,
             MAIN_SPACE,
             NOTE,
-            Outcome(outcome),
+            NoteOutcome(outcome),
             cause=bench.because(session="s1"),
             is_explicit=is_explicit,
         )

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from festinger.ids import Origin
 from festinger.settings.beliefs import WorldSettings
 from festinger.world.graph import World
-from festinger.world.model import SoasRow, UrdEdge, effective, saliency
-from festinger.world.recollection import Claim, Heard, Past, Recollection, recollect
+from festinger.world.model import SoasRow, UrdEdge, compute_saliency, effective_saliency
+from festinger.world.recollection import Claim, ParsedText, Recollection, RecollectionHistory, build_recollection
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
 TERMS = WorldSettings()
@@ -19,12 +19,9 @@ NAMES = {1: "type", 2: "geography", 3: "glitch_university", 101: "gnommoweb", 20
 NAMES |= {203: "ramanujan", 204: "container", 102: "dobby"}
 
 
-def world(
-    *edges: UrdEdge, novelty: float = 1.0, saliency: float = 0.0, names: dict[int, str] = NAMES
-) -> World:
+def world(*edges: UrdEdge, novelty: float = 1.0, saliency: float = 0.0, names: dict[int, str] = NAMES) -> World:
     rows = {
-        token: SoasRow(id=number, token=token, novelty=novelty, saliency=saliency)
-        for number, token in names.items()
+        token: SoasRow(id=number, token=token, novelty=novelty, saliency=saliency) for number, token in names.items()
     }
     by_concept: dict[int, list[UrdEdge]] = {}
     for edge in edges:
@@ -32,12 +29,12 @@ def world(
     return World(soas_by_token=rows, soas_by_id=names, urd_by_concept=by_concept)
 
 
-def heard(text: str, *claims: Claim, origin: Origin = Origin.PERSON) -> list[Heard]:
-    return [Heard(words=text.split(), origin=origin, claims=claims)]
+def heard(text: str, *claims: Claim, origin: Origin = Origin.PERSON) -> list[ParsedText]:
+    return [ParsedText(words=text.split(), origin=origin, claims=claims)]
 
 
 def ask(known: World, text: str = "open gnommoweb", *claims: Claim, **settings: Any) -> Recollection:
-    return recollect(known, heard(text, *claims), now=NOW, terms=WorldSettings(**settings))
+    return build_recollection(known, heard(text, *claims), now=NOW, terms=WorldSettings(**settings))
 
 
 REPO = UrdEdge(id=101, parent_id=201, dim_id=1, is_isa=True, confidence=0.9)
@@ -71,15 +68,13 @@ def test_a_collision_that_this_very_text_makes_is_already_marked():
     found = ask(world(REPO), "gnommoweb is a container", CONTAINER)
 
     assert found.lines == ("gnommoweb: [type?] repo — conflict pending",)
-    assert [(note.concept, note.dimension, note.parent) for note in found.notes] == [
-        ("gnommoweb", "type", "repo")
-    ]
+    assert [(note.concept, note.dimension, note.parent) for note in found.notes] == [("gnommoweb", "type", "repo")]
 
 
 @pytest.mark.requirement("W-90")
 @pytest.mark.parametrize("origin", [Origin.TOOL, Origin.DOCUMENT, Origin.SYSTEM])
 def test_text_that_nobody_vouches_for_marks_nothing(origin: Origin):
-    found = recollect(
+    found = build_recollection(
         world(REPO), heard("gnommoweb is a container", CONTAINER, origin=origin), now=NOW, terms=TERMS
     )
 
@@ -156,14 +151,13 @@ def test_a_zero_hit_is_noted_once_a_session_at_most_two_a_block_and_only_for_spo
     terms = WorldSettings(zero_hit_notes=True)
     text = " ".join(names.values())
 
-    first = recollect(known, heard(text), now=NOW, terms=terms)
-    second = recollect(known, heard(text), now=NOW, terms=terms, past=Past(noted={"name0", "name1", "name2"}))
-    page = recollect(known, heard(text, origin=Origin.DOCUMENT), now=NOW, terms=terms)
+    first = build_recollection(known, heard(text), now=NOW, terms=terms)
+    second = build_recollection(
+        known, heard(text), now=NOW, terms=terms, past=RecollectionHistory(noted={"name0", "name1", "name2"})
+    )
+    page = build_recollection(known, heard(text, origin=Origin.DOCUMENT), now=NOW, terms=terms)
 
-    assert [line.split(":")[0] for line in first.zero_hit_lines if line.startswith("?")] == [
-        "? name0",
-        "? name1",
-    ]
+    assert [line.split(":")[0] for line in first.zero_hit_lines if line.startswith("?")] == ["? name0", "? name1"]
     assert [line.split(":")[0] for line in second.zero_hit_lines if line.startswith("?")] == ["? name3"]
     assert page.zero_hits == ()
 
@@ -178,13 +172,11 @@ def test_a_concept_with_edges_below_the_floor_is_no_zero_hit():
 @pytest.mark.requirement("W-93")
 def test_concepts_rank_by_score_and_age_and_what_was_cut_is_counted():
     names = {1: "type", 2: "thing"} | {number: f"name{number:02}" for number in range(10, 22)}
-    known = world(
-        *(UrdEdge(id=number, parent_id=2, dim_id=1, is_isa=True) for number in range(10, 22)), names=names
-    )
+    known = world(*(UrdEdge(id=number, parent_id=2, dim_id=1, is_isa=True) for number in range(10, 22)), names=names)
     known.put_row(known.soas_by_token["name21"]._replace(saliency=2.0))
-    old = Past(first_seen={"name10": NOW - timedelta(days=30)})
+    old = RecollectionHistory(first_seen={"name10": NOW - timedelta(days=30)})
 
-    found = recollect(known, heard(" ".join(names.values())), now=NOW, terms=TERMS, past=old)
+    found = build_recollection(known, heard(" ".join(names.values())), now=NOW, terms=TERMS, past=old)
 
     assert [line.split(":")[0] for line in found.lines] == [
         "name21", "name11", "name12", "name13", "name14", "name15", "name16", "name17",
@@ -204,9 +196,7 @@ def test_edges_are_chosen_by_confidence_and_age():
 
     found = ask(world(*edges, names=names))
 
-    assert found.lines == (
-        "gnommoweb: [dim3] repo [dim4] repo [dim5] repo [dim6] repo [dim7] repo [dim8] repo",
-    )
+    assert found.lines == ("gnommoweb: [dim3] repo [dim4] repo [dim5] repo [dim6] repo [dim7] repo [dim8] repo",)
     assert found.cut == 2
 
 
@@ -222,10 +212,10 @@ def test_nothing_relevant_is_no_line_and_no_note():
 
 @pytest.mark.requirement("W-22", "W-24")
 def test_the_read_threshold_is_passed_at_the_fourth_and_the_write_threshold_at_the_sixteenth_encounter():
-    assert saliency(0) == saliency(1) == 0.0
-    assert saliency(3) < 0.5 <= saliency(4)
-    assert saliency(15) < 1.2 <= saliency(16)
-    assert effective(SoasRow(id=1, token="x", saliency=0.3, novelty=1.0)) == 1.0
+    assert compute_saliency(0) == compute_saliency(1) == 0.0
+    assert compute_saliency(3) < 0.5 <= compute_saliency(4)
+    assert compute_saliency(15) < 1.2 <= compute_saliency(16)
+    assert effective_saliency(SoasRow(id=1, token="x", saliency=0.3, novelty=1.0)) == 1.0
 
 
 @pytest.mark.requirement("W-90")

@@ -6,23 +6,23 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.jobs.desk import rows, run_sql
+from tests.jobs.deps import rows, run_sql
 from tests.world.worldly import Bench, kept, queue
 
 from festinger.errors import UndoBlocked
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId, SpaceId
 from festinger.store.pool import Store
-from festinger.world.decisions import Judge, Verdict, decide
-from festinger.world.learn import observe
-from festinger.world.model import Outcome, Source
-from festinger.world.query import as_of
-from festinger.world.recollection import Note
-from festinger.world.repair import Whence, Withdrawn, give_back, take_back
-from festinger.world.state import state
+from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_conflict
+from festinger.world.learn import apply_outcome
+from festinger.world.model import EdgeSource, NoteOutcome
+from festinger.world.query import load_edges_as_of
+from festinger.world.recollection import RecollectionNote
+from festinger.world.repair import SourceFilter, WorldWithdrawal, reinstate_source, withdraw_source
+from festinger.world.state import apply_statement
 
 pytestmark = pytest.mark.requirement("M-84")
 
-BAD = Whence(session=SessionId("bad"))
+BAD = SourceFilter(session=SessionId("bad"))
 WITHOUT = SpaceId("without")
 PERSON = Origin.PERSON
 
@@ -38,8 +38,7 @@ class Both:
 
     async def open(self) -> "Both":
         await run_sql(
-            self.bench.store,
-            f"insert into space (id, name, created_at) values ('{WITHOUT}', '{WITHOUT}', now())",
+            self.bench.store, f"insert into space (id, name, created_at) values ('{WITHOUT}', '{WITHOUT}', now())"
         )
         await self.bench.open(MAIN_SPACE)
         await self.alone.open(WITHOUT)
@@ -48,19 +47,19 @@ class Both:
     async def say(self, triple: str, *, session: str = "good", hours: float = 1, **more: Any) -> None:
         self.bench.hands.now += timedelta(hours=hours)
         for bench, space in self._spaces(session):
-            await state(bench.desk, space, bench.say(triple, session=session, **more))
+            await apply_statement(bench.deps, space, bench.say(triple, session=session, **more))
 
     async def hear(self, text: str, *, session: str = "good", **more: Any) -> None:
         self.bench.hands.now += timedelta(hours=1)
         for bench, space in self._spaces(session):
             await bench.hear(text, session=session, space=space, **more)
 
-    async def observe(self, note: str, outcome: Outcome, *, session: str = "good", **more: Any) -> None:
+    async def observe(self, note: str, outcome: NoteOutcome, *, session: str = "good", **more: Any) -> None:
         self.bench.hands.now += timedelta(hours=1)
         concept, parent, dimension = note.split()
         for bench, space in self._spaces(session):
-            shown = Note(concept=concept, parent=parent, dimension=dimension, version=1)
-            await observe(bench.desk, space, shown, outcome, cause=bench.because(session=session), **more)
+            shown = RecollectionNote(concept=concept, parent=parent, dimension=dimension, version=1)
+            await apply_outcome(bench.deps, space, shown, outcome, cause=bench.because(session=session), **more)
 
     def _spaces(self, session: str) -> list[tuple[Bench, SpaceId]]:
         everywhere = [(self.bench, MAIN_SPACE), (self.alone, WITHOUT)]
@@ -109,15 +108,7 @@ async def everything(store: Store) -> dict[str, Any]:
         name: await rows(
             store, f"select to_jsonb(t) - 'version' as row from {name} t where space_id = 'main' order by 1"
         )
-        for name in (
-            "urd",
-            "urd_cause",
-            "urd_outcome",
-            "resolution_queue",
-            "cue_quarantine_cause",
-            "alias",
-            "soas",
-        )
+        for name in ("urd", "urd_cause", "urd_outcome", "resolution_queue", "cue_quarantine_cause", "alias", "soas")
     } | {
         "cue_quarantine": await rows(
             store, "select concept, parent, status from cue_quarantine where space_id = 'main' order by 1, 2"
@@ -125,16 +116,16 @@ async def everything(store: Store) -> dict[str, Any]:
     }
 
 
-async def taken(bench: Bench, whence: Whence = BAD) -> Withdrawn:
+async def taken(bench: Bench, whence: SourceFilter = BAD) -> WorldWithdrawal:
     async with bench.store.transaction() as transaction:
-        done = await take_back(bench.desk, transaction, MAIN_SPACE, whence)
+        done = await withdraw_source(bench.deps, transaction, MAIN_SPACE, whence)
     await bench.worlds.follow(MAIN_SPACE)
     return done
 
 
-async def given_back(bench: Bench, done: Withdrawn) -> None:
+async def given_back(bench: Bench, done: WorldWithdrawal) -> None:
     async with bench.store.transaction() as transaction:
-        await give_back(bench.desk, transaction, MAIN_SPACE, done.as_json())
+        await reinstate_source(bench.deps, transaction, MAIN_SPACE, done.as_json())
     await bench.worlds.follow(MAIN_SPACE)
 
 
@@ -151,7 +142,7 @@ async def said_again(both: Both) -> None:
 
 
 async def said_first(both: Both) -> None:
-    await both.say("gnommoweb repo", session="bad", confidence=1.0, source=Source.GUTASK)
+    await both.say("gnommoweb repo", session="bad", confidence=1.0, source=EdgeSource.GUTASK)
     await both.say("gnommoweb repo", session="good", origin=Origin.MODEL, confidence=0.6)
     await both.say("gnommoweb repo", session="other", origin=Origin.MODEL, confidence=0.6)
 
@@ -193,15 +184,15 @@ async def closed_a_cycle(both: Both) -> None:
 async def opened_conflicts(both: Both) -> None:
     await both.say("gnommoweb repo", session="good")
     await both.say("gnommoweb service", session="bad")
-    await both.say("gnommoweb tool", session="bad", confidence=1.0, source=Source.GUTASK)
+    await both.say("gnommoweb tool", session="bad", confidence=1.0, source=EdgeSource.GUTASK)
     await both.say("gnommoweb tool", session="other", origin=Origin.MODEL)
 
 
 async def was_acted_on(both: Both) -> None:
     await both.say("gnommoweb repo", session="good")
-    await both.observe("gnommoweb repo type", Outcome.CONTRADICTED, session="bad")
-    await both.observe("gnommoweb repo type", Outcome.ACTED, session="other")
-    await both.observe("gnommoweb repo type", Outcome.CONTRADICTED, session="third", is_explicit=False)
+    await both.observe("gnommoweb repo type", NoteOutcome.CONTRADICTED, session="bad")
+    await both.observe("gnommoweb repo type", NoteOutcome.ACTED, session="other")
+    await both.observe("gnommoweb repo type", NoteOutcome.CONTRADICTED, session="third", is_explicit=False)
 
 
 async def voted(both: Both) -> None:
@@ -242,11 +233,7 @@ async def test_without_a_bad_session_the_world_is_as_if_it_had_never_spoken(stor
     in_memory, disputed = kept(both.bench), both.bench.world().pending_slots
     await given_back(both.bench, done)
 
-    assert without == (
-        await edges(store, WITHOUT),
-        await waiting(store, WITHOUT),
-        await confirmed(store, WITHOUT),
-    )
+    assert without == (await edges(store, WITHOUT), await waiting(store, WITHOUT), await confirmed(store, WITHOUT))
     assert {edge[:3] for edge in in_memory} == {(e["concept"], e["parent"], e["dim"]) for e in without[0]}
     assert len(disputed) == len({row[0] for row in without[1]})
     assert await everything(store) == before
@@ -275,7 +262,7 @@ async def test_whatever_was_said_the_rest_is_what_the_others_alone_would_have_ma
     done = await taken(both.bench)
     without = await edges(store)
     in_memory = kept(both.bench)
-    replayed = await as_of(both.bench.desk, MAIN_SPACE, both.bench.hands.now)
+    replayed = await load_edges_as_of(both.bench.deps, MAIN_SPACE, both.bench.hands.now)
     standing = {slot: edge.parent_id for slot, edge in both.bench.world().urd_by_concept_dim.items()}
     await given_back(both.bench, done)
 
@@ -299,17 +286,13 @@ async def test_what_was_decided_for_a_bad_session_is_taken_back_and_comes_back_w
     store: Store, decision: str, left: set[tuple[str, str, str]]
 ):
     bench = await Bench(store).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo", session="good"))
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb container", session="bad"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo", session="good"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb container", session="bad"))
     (item,) = await queue(store)
-    verdict = Verdict(
-        decision=decision,
-        judge=Judge.MODEL,
-        by="m",
-        existing_dimension="artifact",
-        new_dimension="deployment",
+    verdict = ConflictVerdict(
+        decision=decision, judge=ConflictJudge.MODEL, by="m", existing_dimension="artifact", new_dimension="deployment"
     )
-    await decide(bench.desk, MAIN_SPACE, item["id"], verdict)
+    await decide_conflict(bench.deps, MAIN_SPACE, item["id"], verdict)
     before, names = await everything(store), dict(bench.world().aliases)
 
     done = await taken(bench)
@@ -327,9 +310,9 @@ async def test_what_was_decided_for_a_bad_session_is_taken_back_and_comes_back_w
 
 async def test_what_others_built_on_since_keeps_a_repair_of_the_world_from_being_undone(store: Store):
     bench = await Bench(store).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo", session="bad"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo", session="bad"))
     done = await taken(bench)
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb service", session="good"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb service", session="good"))
 
     with pytest.raises(UndoBlocked):
         await given_back(bench, done)
@@ -353,15 +336,15 @@ async def test_a_name_of_which_only_a_bad_session_told_surfaces_no_more(store: S
 @pytest.mark.parametrize(
     ("whence", "gone"),
     [
-        (Whence(agent=AgentId("a2")), {"two"}),
-        (Whence(origin=Origin.MODEL), {"three"}),
-        (Whence(messages=("m1",)), {"one"}),
-        (Whence(session=SessionId("s1"), messages=("m1", "m4")), {"one"}),
-        (Whence(session=SessionId("s1"), origin=Origin.MODEL), set()),
+        (SourceFilter(agent=AgentId("a2")), {"two"}),
+        (SourceFilter(origin=Origin.MODEL), {"three"}),
+        (SourceFilter(messages=("m1",)), {"one"}),
+        (SourceFilter(session=SessionId("s1"), messages=("m1", "m4")), {"one"}),
+        (SourceFilter(session=SessionId("s1"), origin=Origin.MODEL), set()),
     ],
     ids=["agent", "origin", "message", "message and session", "nothing"],
 )
-async def test_only_what_came_from_there_is_taken_back(store: Store, whence: Whence, gone: set[str]):
+async def test_only_what_came_from_there_is_taken_back(store: Store, whence: SourceFilter, gone: set[str]):
     bench = await Bench(store).open()
     for concept, session, agent, origin, message in (
         ("one", "s1", "a1", PERSON, "m1"),
@@ -370,23 +353,21 @@ async def test_only_what_came_from_there_is_taken_back(store: Store, whence: Whe
         ("four", "s4", "a1", PERSON, "m4"),
     ):
         said = bench.say(f"{concept}_x thing", message=message, cause=bench.because(origin, session, agent))
-        await state(bench.desk, MAIN_SPACE, said)
+        await apply_statement(bench.deps, MAIN_SPACE, said)
 
     await taken(bench, whence)
 
-    assert {edge[0] for edge in kept(bench)} == {
-        f"{name}_x" for name in {"one", "two", "three", "four"} - gone
-    }
+    assert {edge[0] for edge in kept(bench)} == {f"{name}_x" for name in {"one", "two", "three", "four"} - gone}
 
 
 async def test_what_was_said_before_or_after_the_time_that_is_named_stays(store: Store):
     bench = await Bench(store).open()
     start = bench.hands.now
     for name in ("before", "within", "after"):
-        await state(bench.desk, MAIN_SPACE, bench.say(f"{name}_x thing", session="bad"))
+        await apply_statement(bench.deps, MAIN_SPACE, bench.say(f"{name}_x thing", session="bad"))
         bench.hands.now += timedelta(hours=1)
 
     hour = timedelta(hours=1)
-    await taken(bench, Whence(session=SessionId("bad"), since=start + hour, until=start + 2 * hour))
+    await taken(bench, SourceFilter(session=SessionId("bad"), since=start + hour, until=start + 2 * hour))
 
     assert {edge[0] for edge in kept(bench)} == {"before_x", "after_x"}

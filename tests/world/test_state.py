@@ -3,35 +3,33 @@
 from datetime import timedelta
 
 import pytest
-from tests.jobs.desk import rows, run_sql
+from tests.jobs.deps import rows, run_sql
 from tests.world.worldly import Bench, events, kept, queue, table
 
 from festinger.errors import BadFact, NotFound, RootSlot, SelfParent, StoreDown
 from festinger.ids import MAIN_SPACE, Origin, SpaceId
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query
-from festinger.world.model import Source
-from festinger.world.state import Did, state
-from festinger.world.write import SEED_DIMENSIONS, bootstrap, dimensions
+from festinger.world.model import EdgeSource
+from festinger.world.state import StatementEffect, apply_statement
+from festinger.world.write import SEED_DIMENSIONS, bootstrap_dimensions, list_dimensions
 
 
 @pytest.mark.requirement("W-42", "W-43")
 async def test_a_free_slot_takes_the_edge_in_the_table_and_in_memory(store: Store):
     bench = await Bench(store).open()
 
-    stated = await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo"))
+    stated = await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo"))
 
-    assert stated.did is Did.ADDED
+    assert stated.did is StatementEffect.ADDED
     assert stated.new_tokens == ("gnommoweb", "repo")
     assert await table(store) == {("gnommoweb", "repo", "type", True, 0.65)} == kept(bench)
 
 
 @pytest.mark.requirement("W-42", "W-66")
-async def test_another_parent_is_queued_without_trying_to_write_it(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-):
+async def test_another_parent_is_queued_without_trying_to_write_it(store: Store, monkeypatch: pytest.MonkeyPatch):
     bench = await Bench(store).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo"))
     ran: list[str] = []
     real = Transaction._execute
 
@@ -40,9 +38,9 @@ async def test_another_parent_is_queued_without_trying_to_write_it(
         return await real(self, query, parameters)
 
     monkeypatch.setattr(Transaction, "_execute", watched)
-    stated = await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb container"))
+    stated = await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb container"))
 
-    assert stated.did is Did.CONFLICT
+    assert stated.did is StatementEffect.CONFLICT
     assert "put_edge" not in ran
     assert "open_conflict" in ran
     assert await table(store) == {("gnommoweb", "repo", "type", True, 0.65)} == kept(bench)
@@ -50,9 +48,7 @@ async def test_another_parent_is_queued_without_trying_to_write_it(
     assert world is not None
     assert world.pending_conflicts == {world.soas_by_token["gnommoweb"].id}
     assert [row["status"] for row in await queue(store)] == ["pending"]
-    assert [event["payload"]["collision_type"] for event in await events(store, "conflict_opened")] == [
-        "isa_isa"
-    ]
+    assert [event["payload"]["collision_type"] for event in await events(store, "conflict_opened")] == ["isa_isa"]
 
 
 @pytest.mark.requirement("W-42")
@@ -60,8 +56,8 @@ async def test_an_edge_that_passed_by_the_lock_is_met_as_the_one_that_stands(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ):
     bench = await Bench(store).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("winky repo"))
-    await state(bench.desk, MAIN_SPACE, bench.say("kreacher gnommoweb"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("winky repo"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("kreacher gnommoweb"))
     smuggle = (
         "insert into urd (space_id, id, parent_id, dim_id, is_isa, confidence, source, origin, created_at, version)"
         " select 'main', c.id, p.id, d.id, true, 0.9, 'gutask', 'person', now(), 0 from soas c, soas p, soas d"
@@ -76,9 +72,9 @@ async def test_an_edge_that_passed_by_the_lock_is_met_as_the_one_that_stands(
         return await real(self, query, **parameters)
 
     monkeypatch.setattr(Transaction, "maybe", late)
-    stated = await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb container"))
+    stated = await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb container"))
 
-    assert stated.did is Did.CONFLICT
+    assert stated.did is StatementEffect.CONFLICT
     assert [row["collision_type"] for row in await queue(store)] == ["isa_isa"]
     assert kept(bench) == await table(store)
 
@@ -95,7 +91,7 @@ async def test_a_failed_commit_leaves_memory_as_it_was(store: Store, monkeypatch
 
     monkeypatch.setattr(Transaction, "run", failing)
     with pytest.raises(StoreDown):
-        await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo"))
+        await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo"))
 
     assert kept(bench) == set()
     assert await table(store) == set()
@@ -107,7 +103,7 @@ async def test_a_new_cause_moves_confidence_and_the_same_one_only_the_date(store
     seen = []
     for session in ("s1", "s2", "s3", "s3"):
         bench.hands.forward(timedelta(minutes=1))
-        stated = await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo", session=session))
+        stated = await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo", session=session))
         assert stated.edge is not None
         assert stated.edge.last_confirmed == bench.hands.now
         seen.append((round(stated.edge.confidence, 3), stated.edge.evidence_count))
@@ -120,8 +116,8 @@ async def test_a_new_cause_moves_confidence_and_the_same_one_only_the_date(store
 async def test_what_a_page_repeats_never_passes_its_cap(store: Store):
     bench = await Bench(store).open()
     for number in range(30):
-        await state(
-            bench.desk, MAIN_SPACE, bench.say("acme vendor", origin=Origin.TOOL, session=f"s{number}")
+        await apply_statement(
+            bench.deps, MAIN_SPACE, bench.say("acme vendor", origin=Origin.TOOL, session=f"s{number}")
         )
 
     ((*_, confidence),) = await table(store)
@@ -132,33 +128,27 @@ async def test_what_a_page_repeats_never_passes_its_cap(store: Store):
 async def test_a_weak_edge_makes_way_without_a_conflict(store: Store):
     bench = await Bench(store).open()
     weak = bench.say("gnommoweb list", origin=Origin.MODEL, confidence=0.5)
-    await state(bench.desk, MAIN_SPACE, weak)
+    await apply_statement(bench.deps, MAIN_SPACE, weak)
 
-    stated = await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo"))
+    stated = await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo"))
 
-    assert stated.did is Did.REPLACED
+    assert stated.did is StatementEffect.REPLACED
     assert await table(store) == {("gnommoweb", "repo", "type", True, 0.65)} == kept(bench)
     assert await queue(store) == []
-    history = await rows(
-        store, "select op, reason from urd_history where reason <> 'root' order by version, n"
-    )
-    assert [tuple(row.values()) for row in history] == [
-        ("add", "stated"),
-        ("replace", "weak"),
-        ("add", "weak"),
-    ]
+    history = await rows(store, "select op, reason from urd_history where reason <> 'root' order by version, n")
+    assert [tuple(row.values()) for row in history] == [("add", "stated"), ("replace", "weak"), ("add", "weak")]
 
 
 @pytest.mark.requirement("W-37")
 async def test_a_weak_edge_does_not_make_way_for_less_trust_nor_if_a_person_stated_it(store: Store):
     bench = await Bench(store).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb list", origin=Origin.MODEL, confidence=0.5))
-    await state(bench.desk, MAIN_SPACE, bench.say("dobby list", confidence=0.5))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb list", origin=Origin.MODEL, confidence=0.5))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("dobby list", confidence=0.5))
 
-    by_tool = await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo", origin=Origin.TOOL))
-    against_person = await state(bench.desk, MAIN_SPACE, bench.say("dobby agent"))
+    by_tool = await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo", origin=Origin.TOOL))
+    against_person = await apply_statement(bench.deps, MAIN_SPACE, bench.say("dobby agent"))
 
-    assert (by_tool.did, against_person.did) == (Did.CONFLICT, Did.CONFLICT)
+    assert (by_tool.did, against_person.did) == (StatementEffect.CONFLICT, StatementEffect.CONFLICT)
 
 
 @pytest.mark.requirement("W-32")
@@ -170,7 +160,7 @@ async def test_four_rows_of_one_map_stand_together(store: Store):
         ("state country type", True),
         ("usa country type", True),
     ):
-        await state(bench.desk, MAIN_SPACE, bench.say(triple, is_isa=is_isa))
+        await apply_statement(bench.deps, MAIN_SPACE, bench.say(triple, is_isa=is_isa))
 
     assert len(await table(store)) == 4
     assert await queue(store) == []
@@ -182,9 +172,9 @@ async def test_a_space_begins_with_six_dimensions_and_bootstrapping_twice_change
     before = await rows(store, "select * from urd order by id")
     version = await rows(store, "select version from world_version")
 
-    await bootstrap(bench.desk, MAIN_SPACE)
+    await bootstrap_dimensions(bench.deps, MAIN_SPACE)
 
-    assert set(await dimensions(bench.desk, MAIN_SPACE)) == set(SEED_DIMENSIONS)
+    assert set(await list_dimensions(bench.deps, MAIN_SPACE)) == set(SEED_DIMENSIONS)
     assert await rows(store, "select * from urd order by id") == before
     assert await rows(store, "select version from world_version") == version
     assert all(row["id"] == row["parent_id"] == row["dim_id"] for row in before)
@@ -193,10 +183,10 @@ async def test_a_space_begins_with_six_dimensions_and_bootstrapping_twice_change
 @pytest.mark.requirement("W-33")
 async def test_a_new_dimension_gets_its_root_and_its_slot_cannot_be_written(store: Store):
     bench = await Bench(store).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo glitch_university"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo glitch_university"))
 
     with pytest.raises(RootSlot):
-        await state(bench.desk, MAIN_SPACE, bench.say("glitch_university school glitch_university"))
+        await apply_statement(bench.deps, MAIN_SPACE, bench.say("glitch_university school glitch_university"))
 
     root = await rows(
         store,
@@ -211,14 +201,14 @@ async def test_a_new_dimension_gets_its_root_and_its_slot_cannot_be_written(stor
 async def test_two_statements_cannot_close_a_circle(store: Store):
     bench = await Bench(store).open()
     for triple in ("xa xb", "xb xc"):
-        await state(bench.desk, MAIN_SPACE, bench.say(triple))
+        await apply_statement(bench.deps, MAIN_SPACE, bench.say(triple))
 
-    stated = await state(bench.desk, MAIN_SPACE, bench.say("xc xa"))
-    elsewhere = await state(bench.desk, MAIN_SPACE, bench.say("xc xa geography"))
+    stated = await apply_statement(bench.deps, MAIN_SPACE, bench.say("xc xa"))
+    elsewhere = await apply_statement(bench.deps, MAIN_SPACE, bench.say("xc xa geography"))
 
-    assert stated.did is Did.CONFLICT
+    assert stated.did is StatementEffect.CONFLICT
     assert [row["collision_type"] for row in await queue(store)] == ["cycle"]
-    assert elsewhere.did is Did.ADDED
+    assert elsewhere.did is StatementEffect.ADDED
 
 
 @pytest.mark.requirement("W-39")
@@ -230,7 +220,7 @@ async def test_what_no_edge_can_be_made_of_is_refused(store: Store, triple: str,
     bench = await Bench(store).open()
 
     with pytest.raises(error):
-        await state(bench.desk, MAIN_SPACE, bench.say(triple))
+        await apply_statement(bench.deps, MAIN_SPACE, bench.say(triple))
 
     assert await table(store) == set()
 
@@ -240,14 +230,14 @@ async def test_an_unknown_space_is_refused(store: Store):
     bench = await Bench(store).open()
 
     with pytest.raises(NotFound):
-        await state(bench.desk, SpaceId("nowhere"), bench.say("gnommoweb repo"))
+        await apply_statement(bench.deps, SpaceId("nowhere"), bench.say("gnommoweb repo"))
 
 
 @pytest.mark.requirement("W-23", "W-24")
 async def test_a_concept_surfaces_as_soon_as_something_is_known_of_it(store: Store):
     bench = await Bench(store).open()
 
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo"))
 
     world = bench.worlds.find(MAIN_SPACE)
     assert world is not None
@@ -260,15 +250,15 @@ async def test_a_concept_surfaces_as_soon_as_something_is_known_of_it(store: Sto
 async def test_a_common_word_surfaces_only_as_a_name_or_if_that_was_stated_on_purpose(store: Store):
     bench = await Bench(store).open()
 
-    await state(bench.desk, MAIN_SPACE, bench.say("state region", confidence=0.5))
-    await state(bench.desk, MAIN_SPACE, bench.say("rex dog"))
-    await state(bench.desk, MAIN_SPACE, bench.say("atlas server", origin=Origin.MODEL))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("state region", confidence=0.5))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("rex dog"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("atlas server", origin=Origin.MODEL))
     world = bench.worlds.find(MAIN_SPACE)
     assert world is not None
     assert [world.soas_by_token[name].novelty for name in ("rex", "atlas")] == [1.0, 0.0]
     before = world.soas_by_token["state"].novelty
-    await state(
-        bench.desk, MAIN_SPACE, bench.say("state region", source=Source.GUTASK, confidence=1.0, session="s2")
+    await apply_statement(
+        bench.deps, MAIN_SPACE, bench.say("state region", source=EdgeSource.GUTASK, confidence=1.0, session="s2")
     )
 
     assert (before, world.soas_by_token["state"].novelty) == (0.0, 1.0)
@@ -277,19 +267,19 @@ async def test_a_common_word_surfaces_only_as_a_name_or_if_that_was_stated_on_pu
 @pytest.mark.requirement("W-70")
 async def test_another_spelling_of_the_parent_is_another_name_for_it(store: Store):
     bench = await Bench(store).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb glitch_university membership"))
-    await state(bench.desk, MAIN_SPACE, bench.say("dobby repo"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb glitch_university membership"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("dobby repo"))
 
-    dashed = await state(
-        bench.desk, MAIN_SPACE, bench.say("gnommoweb glitch-university membership", session="s2")
+    dashed = await apply_statement(
+        bench.deps, MAIN_SPACE, bench.say("gnommoweb glitch-university membership", session="s2")
     )
-    plural = await state(bench.desk, MAIN_SPACE, bench.say("dobby repos", session="s2"))
+    plural = await apply_statement(bench.deps, MAIN_SPACE, bench.say("dobby repos", session="s2"))
 
-    assert (dashed.did, plural.did) == (Did.CORROBORATED, Did.CORROBORATED)
+    assert (dashed.did, plural.did) == (StatementEffect.CORROBORATED, StatementEffect.CORROBORATED)
     assert await queue(store) == []
     world = bench.worlds.find(MAIN_SPACE)
     assert world is not None
     assert world.row("repos") == world.row("repo")
-    again = await state(bench.desk, MAIN_SPACE, bench.say("winky repos", session="s3"))
+    again = await apply_statement(bench.deps, MAIN_SPACE, bench.say("winky repos", session="s3"))
     assert again.edge is not None
     assert again.edge.parent_id == world.soas_by_token["repo"].id

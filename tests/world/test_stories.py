@@ -7,15 +7,15 @@ import pytest
 from tests.world.test_two_spaces import assert_whole
 from tests.world.worldly import Bench, kept, queue, table
 
-from festinger.consolidation.resolution import begin_run, resolve
+from festinger.consolidation.resolution import begin_run, run_resolution
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE, Origin, SpaceId
 from festinger.store.pool import Store
-from festinger.world.counts import flush_all
-from festinger.world.erase import tend
-from festinger.world.model import Source
-from festinger.world.recall import Said
-from festinger.world.state import state
+from festinger.world.counts import flush_all_counts
+from festinger.world.erase import tidy_space
+from festinger.world.model import EdgeSource
+from festinger.world.recall import SourceText
+from festinger.world.state import apply_statement
 
 
 async def nobody(_space: SpaceId) -> None:
@@ -24,9 +24,9 @@ async def nobody(_space: SpaceId) -> None:
 
 async def night(bench: Bench) -> None:
     async with bench.store.transaction() as transaction:
-        run = await begin_run(bench.desk, transaction, MAIN_SPACE)
-    await resolve(bench.desk, MAIN_SPACE, run, model_for=nobody)
-    await tend(bench.desk, MAIN_SPACE)
+        run = await begin_run(bench.deps, transaction, MAIN_SPACE)
+    await run_resolution(bench.deps, MAIN_SPACE, run, model_for=nobody)
+    await tidy_space(bench.deps, MAIN_SPACE)
 
 
 @pytest.mark.requirement("W-38", "W-74", "W-77")
@@ -40,7 +40,7 @@ async def test_a_year_without_a_model_loses_nothing(store: Store):
         for _ in range(6):
             concept, parent = chance.sample(names, 2)
             origin = chance.choice((Origin.PERSON, Origin.MODEL, Origin.TOOL))
-            source = chance.choice((Source.INFERRED, Source.GUTASK))
+            source = chance.choice((EdgeSource.INFERRED, EdgeSource.GUTASK))
             dim = chance.choice(("type", "membership"))
             said = bench.say(
                 f"{concept} {parent} {dim}",
@@ -49,7 +49,7 @@ async def test_a_year_without_a_model_loses_nothing(store: Store):
                 is_isa=chance.random() < 0.7,
                 session=f"s{chance.randrange(9)}",
             )
-            await state(bench.desk, MAIN_SPACE, said)
+            await apply_statement(bench.deps, MAIN_SPACE, said)
             stated.add((concept, parent, dim))
         await night(bench)
         bench.hands.forward(timedelta(days=9))
@@ -62,7 +62,7 @@ async def test_a_year_without_a_model_loses_nothing(store: Store):
 
 
 async def causes_in_words(bench: Bench) -> set[tuple[str, str, str]]:
-    from tests.jobs.desk import rows
+    from tests.jobs.deps import rows
 
     found = await rows(bench.store, "select distinct id, parent_id, dim_id from urd_cause")
     name = {row["id"]: row["token"] for row in await rows(bench.store, "select id, token from soas")}
@@ -73,8 +73,8 @@ async def causes_in_words(bench: Bench) -> set[tuple[str, str, str]]:
 async def test_a_circle_of_three_through_three_agents_is_queued(store: Store):
     bench = await Bench(store).open()
     for concept, parent, session in (("xa", "xb", "s1"), ("xb", "xc", "s2"), ("xc", "xa", "s3")):
-        await state(
-            bench.desk, MAIN_SPACE, bench.say(f"{concept} {parent}", origin=Origin.MODEL, session=session)
+        await apply_statement(
+            bench.deps, MAIN_SPACE, bench.say(f"{concept} {parent}", origin=Origin.MODEL, session=session)
         )
 
     assert [item["collision_type"] for item in await queue(store)] == ["cycle"]
@@ -95,13 +95,13 @@ async def test_with_postgres_gone_notes_go_on_and_nothing_is_missing_afterwards(
     with monkeypatch.context() as patch:
         patch.setattr(Store, "transaction", away)
         for turn in range(3):
-            said = Said(text=f"gnommoweb turn {turn}", origin=Origin.PERSON, message=f"m{turn}")
+            said = SourceText(text=f"gnommoweb turn {turn}", origin=Origin.PERSON, message=f"m{turn}")
             found = bench.recollector.recollect(bench.place(), [said])
             assert found is not None
             assert found.lines == ("gnommoweb: [type] repo",)
             await bench.recollector.count(bench.place(), said)
-            assert await flush_all(bench.desk, bench.encounters, bench.worlds.find) == 0
-    await flush_all(bench.desk, bench.encounters, bench.worlds.find)
+            assert await flush_all_counts(bench.deps, bench.encounters, bench.worlds.find) == 0
+    await flush_all_counts(bench.deps, bench.encounters, bench.worlds.find)
 
     assert bench.world().soas_by_token["gnommoweb"].encounter_count == 4
     assert kept(bench) == await table(store)

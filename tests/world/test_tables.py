@@ -1,13 +1,13 @@
 """The tables hold by themselves what no process may break."""
 
 import pytest
-from tests.jobs.desk import rows, run_sql
+from tests.jobs.deps import rows, run_sql
 from tests.world.worldly import Bench
 
 from festinger.errors import Refused
 from festinger.ids import MAIN_SPACE
 from festinger.store.pool import Store
-from festinger.world.state import state
+from festinger.world.state import apply_statement
 
 ADD = (
     "insert into urd (space_id, id, parent_id, dim_id, is_isa, confidence, source, origin, created_at, version)"
@@ -17,12 +17,7 @@ ADD = (
 
 
 def adding(
-    parent: str = "repo",
-    dim: str = "type",
-    *,
-    is_isa: bool = True,
-    confidence: float = 0.9,
-    source: str = "gutask",
+    parent: str = "repo", dim: str = "type", *, is_isa: bool = True, confidence: float = 0.9, source: str = "gutask"
 ) -> str:
     return ADD.format(parent=parent, dim=dim, is_isa=is_isa, confidence=confidence, source=source)
 
@@ -30,8 +25,8 @@ def adding(
 @pytest.mark.requirement("W-30", "W-31")
 async def test_a_slot_holds_one_parent_whoever_writes_and_whatever_the_flavour(store: Store):
     bench = await Bench(store).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo"))
-    await state(bench.desk, MAIN_SPACE, bench.say("dobby container"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("dobby container"))
 
     for other in (adding("container"), adding("container", is_isa=False), adding("repo")):
         with pytest.raises(Refused):
@@ -44,7 +39,7 @@ async def test_a_slot_holds_one_parent_whoever_writes_and_whatever_the_flavour(s
 @pytest.mark.parametrize("wrong", [{"source": "manual"}, {"confidence": 1.1}, {"confidence": -0.1}])
 async def test_sources_and_confidences_are_bounded(store: Store, wrong: dict[str, object]):
     bench = await Bench(store).open()
-    await state(bench.desk, MAIN_SPACE, bench.say("gnommoweb repo"))
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo"))
 
     with pytest.raises(Exception, match="violates check constraint"):
         await run_sql(store, adding(dim="tech", **wrong))  # type: ignore[arg-type]
@@ -72,9 +67,4 @@ async def test_a_word_stands_once_in_a_space_and_gets_its_number_from_the_databa
         await run_sql(store, "insert into soas (space_id, id, token) values ('main', 7, 'seven')")
 
     (row,) = await rows(store, "select * from soas where token = 'type'")
-    assert (row["encounter_count"], row["saliency"], row["novelty"], row["trusted_seen"]) == (
-        0,
-        0.0,
-        0.0,
-        False,
-    )
+    assert (row["encounter_count"], row["saliency"], row["novelty"], row["trusted_seen"]) == (0, 0.0, 0.0, False)

@@ -5,17 +5,17 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.jobs.desk import rows, run_sql
+from tests.jobs.deps import rows, run_sql
 from tests.world.worldly import Bench, kept, queue, table
 
 from festinger.errors import BadDecision, BadFact, Refused
 from festinger.ids import MAIN_SPACE, Origin, SessionId, SpaceId
 from festinger.store.pool import Store
-from festinger.world.decisions import Judge, Verdict, decide, undo
+from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_conflict, undo_conflict_decision
 from festinger.world.erase import forget_session
 from festinger.world.graph import World
-from festinger.world.query import as_of
-from festinger.world.state import state
+from festinger.world.query import load_edges_as_of
+from festinger.world.state import apply_statement
 
 WORK = SpaceId("work")
 NAMES = ("xa", "xb", "xc", "xd")
@@ -51,11 +51,11 @@ async def take(bench: Bench, space: SpaceId, step: tuple[Any, ...]) -> None:
                     origin=origin,
                     session=session,
                 )
-                await state(bench.desk, space, said)
+                await apply_statement(bench.deps, space, said)
             case ("decide", number, decision):
                 await settle(bench, space, number, decision)
             case ("forget", session):
-                await forget_session(bench.desk, space, SessionId(session), by="person")
+                await forget_session(bench.deps, space, SessionId(session), by="person")
     except (BadFact, BadDecision, Refused):
         pass
 
@@ -66,17 +66,17 @@ async def settle(bench: Bench, space: SpaceId, number: int, decision: str) -> No
         return
     item = items[number % len(items)]["id"]
     if decision == "undo":
-        await undo(bench.desk, space, item, by="reviewer")
+        await undo_conflict_decision(bench.deps, space, item, by="reviewer")
         return
-    verdict = Verdict(
+    verdict = ConflictVerdict(
         decision=decision,
-        judge=Judge.PERSON,
+        judge=ConflictJudge.PERSON,
         by="reviewer",
         existing_dimension="first",
         new_dimension="second",
         dimension="third",
     )
-    await decide(bench.desk, space, item, verdict)
+    await decide_conflict(bench.deps, space, item, verdict)
 
 
 def assert_no_circle(world: World) -> None:
@@ -98,7 +98,7 @@ async def assert_whole(bench: Bench, space: SpaceId) -> None:
         space=space,
     )
     assert world.pending_slots == {(row["concept_id"], row["dim_id"]) for row in pending}
-    replayed = await as_of(bench.desk, space, bench.hands.now)
+    replayed = await load_edges_as_of(bench.deps, space, bench.hands.now)
     assert {slot: edge.parent_id for slot, edge in replayed.items()} == {
         slot: edge.parent_id for slot, edge in world.urd_by_concept_dim.items()
     }

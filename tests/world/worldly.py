@@ -7,23 +7,21 @@ from datetime import datetime
 from typing import Any
 
 from tests.events.wiring import Wired
-from tests.jobs.desk import Hands, rows, run_sql
+from tests.jobs.deps import Hands, rows, run_sql
 
 from festinger.ids import MAIN_SPACE, AgentId, Cause, Origin, SessionId, SpaceId, cause, id_maker
 from festinger.settings.beliefs import WorldSettings
 from festinger.store.pool import Store, Transaction
 from festinger.text.vocabulary import is_common
-from festinger.world.counts import Encounters, flush, text_hash
-from festinger.world.graph import World, Worlds
+from festinger.world.counts import EncounterBuffer, flush_counts, text_hash
+from festinger.world.graph import World, WorldCache
 from festinger.world.learn import write_claims
-from festinger.world.model import Desk, Source, Statement
-from festinger.world.recall import Place, Recollector, Said
+from festinger.world.model import EdgeSource, WorldDeps, WorldStatement
+from festinger.world.recall import Recollector, SourceText, WorldScope
 from festinger.world.recollection import Recollection
-from festinger.world.write import bootstrap
+from festinger.world.write import bootstrap_dimensions
 
-COMMON = frozenset(
-    ["please", "update", "use", "to", "instead", "open", "is", "a", "the", "state", "country", "region"]
-)
+COMMON = frozenset(["please", "update", "use", "to", "instead", "open", "is", "a", "the", "state", "country", "region"])
 
 
 class Bench:
@@ -34,12 +32,10 @@ class Bench:
         self.hands = hands or Hands()
         self.terms = WorldSettings(**settings)
         self.wired = Wired(store, self.hands)
-        self.worlds = Worlds(
-            store, clock=self.hands.clock, stopwatch=self.hands.stopwatch, settings=self.terms
-        )
+        self.worlds = WorldCache(store, clock=self.hands.clock, stopwatch=self.hands.stopwatch, settings=self.terms)
         self.asked: list[tuple[int, int]] = []
-        self.encounters = Encounters()
-        self.desk = Desk(
+        self.encounters = EncounterBuffer()
+        self.deps = WorldDeps(
             store=store,
             outbox=self.wired.outbox,
             clock=self.hands.clock,
@@ -49,16 +45,10 @@ class Bench:
             ask_to_write=self._ask_to_write,
             follow=self.worlds.follow,
         )
-        self.recollector = Recollector(self.desk, self.worlds, self.encounters)
+        self.recollector = Recollector(self.deps, self.worlds, self.encounters)
 
     async def _ask_to_write(
-        self,
-        transaction: Transaction,
-        space: SpaceId,
-        concept: int,
-        *,
-        tries: int = 1,
-        at: datetime | None = None,
+        self, transaction: Transaction, space: SpaceId, concept: int, *, tries: int = 1, at: datetime | None = None
     ) -> None:
         self.asked.append((concept, tries))
 
@@ -67,48 +57,46 @@ class Bench:
         assert found is not None
         return found
 
-    def place(self, session: str = "s1", space: SpaceId = MAIN_SPACE) -> Place:
-        return Place(space=space, agent=AgentId("a1"), session=SessionId(session))
+    def place(self, session: str = "s1", space: SpaceId = MAIN_SPACE) -> WorldScope:
+        return WorldScope(space=space, agent=AgentId("a1"), session=SessionId(session))
 
     async def hear(
         self, text: str, *, origin: Origin = Origin.PERSON, session: str = "s1", **more: Any
     ) -> Recollection:
         """One turn: what comes to mind; then counting, learning, writing."""
         place = self.place(session, **more)
-        said = Said(text=text, origin=origin, message=text_hash(f"{session} {text} {self.hands.now}"))
+        said = SourceText(text=text, origin=origin, message=text_hash(f"{session} {text} {self.hands.now}"))
         found = self.recollector.recollect(place, [said])
         assert found is not None
         await self.recollector.count(place, said)
         async with self.store.transaction() as transaction:
             is_kept = await self.recollector.learn(transaction, place, said)
         if is_kept:
-            await write_claims(self.desk, place.space, str(said.message))
+            await write_claims(self.deps, place.space, str(said.message))
         return found
 
     async def flush(self, space: SpaceId = MAIN_SPACE) -> int:
-        return await flush(self.desk, self.encounters, space, world=self.worlds.find(space))
+        return await flush_counts(self.deps, self.encounters, space, world=self.worlds.find(space))
 
     async def open(self, *spaces: SpaceId) -> "Bench":
         for space in spaces or (MAIN_SPACE,):
-            await bootstrap(self.desk, space)
+            await bootstrap_dimensions(self.deps, space)
             await self.worlds.need(space)
         return self
 
     def because(self, origin: Origin = Origin.PERSON, session: str = "s1", agent: str = "a1") -> Cause:
         return cause(agent=AgentId(agent), session=SessionId(session), origin=origin, at=self.hands.clock())
 
-    def say(
-        self, triple: str, *, origin: Origin = Origin.PERSON, session: str = "s1", **more: Any
-    ) -> Statement:
+    def say(self, triple: str, *, origin: Origin = Origin.PERSON, session: str = "s1", **more: Any) -> WorldStatement:
         """`concept parent dimension`, an ISA unless told otherwise."""
         concept, parent, *dims = triple.split()
-        said = Statement(
+        said = WorldStatement(
             concept=concept,
             parent=parent,
             dimension=dims[0] if dims else "type",
             is_isa=True,
             confidence=0.65,
-            source=Source.INFERRED,
+            source=EdgeSource.INFERRED,
             cause=self.because(origin, session),
         )
         return replace(said, **more)

@@ -42,10 +42,7 @@ class Store:
     def __init__(self) -> None:
         self._memory = Memory.from_config(
             {
-                "vector_store": {
-                    "provider": "chroma",
-                    "config": {"collection_name": "memories", "path": str(FOLDER)},
-                },
+                "vector_store": {"provider": "chroma", "config": {"collection_name": "memories", "path": str(FOLDER)}},
                 "history_db_path": str(FOLDER / "history.db"),
             }
         )

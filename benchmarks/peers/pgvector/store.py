@@ -23,17 +23,12 @@ class Store:
         self._connection = psycopg.connect(server.get_uri(), autocommit=True, prepare_threshold=0)
         self._connection.execute("create extension if not exists vector")
         register_vector(self._connection)
-        self._connection.execute(
-            f"create table texts (id integer primary key, said text, place halfvec({DIMS}))"
-        )
+        self._connection.execute(f"create table texts (id integer primary key, said text, place halfvec({DIMS}))")
         self._connection.execute("set maintenance_work_mem = '512MB'")
         self._connection.execute("set hnsw.ef_search = 100")
 
     def add(self, first: int, texts: list[str], vectors: Any) -> None:
-        with (
-            self._connection.cursor() as cursor,
-            cursor.copy("copy texts from stdin with (format binary)") as rows,
-        ):
+        with self._connection.cursor() as cursor, cursor.copy("copy texts from stdin with (format binary)") as rows:
             rows.set_types(["int4", "text", "halfvec"])
             for place, (text, vector) in enumerate(zip(texts, vectors, strict=True)):
                 rows.write_row([first + place, text, HalfVector(vector.astype(np.float16))])
@@ -45,8 +40,7 @@ class Store:
 
     def search(self, text: str, vector: Any, k: int) -> list[int]:
         rows = self._connection.execute(
-            "select id, said from texts order by place <=> %s limit %s",
-            (HalfVector(vector.astype(np.float16)), k),
+            "select id, said from texts order by place <=> %s limit %s", (HalfVector(vector.astype(np.float16)), k)
         )
         return [row[0] for row in rows]
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from festinger.bench.conversations import heard
 from festinger.bench.recall import BEAM, LOCOMO, SETS, came_of, recall_of, sets_of
-from festinger.bench.result import Kind, Metric, Op, System
-from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
-from festinger.bench.tally import Tally
-from festinger.retrieval.deps import Desk, Terms
+from festinger.bench.result import BenchMetric, GoalOp, System, SystemKind
+from festinger.bench.suite import PRODUCT, Bench, Suite, SuiteResult
+from festinger.bench.tally import MetricTally
+from festinger.retrieval.deps import RetrievalConfig, RetrievalDeps
 from festinger.runtime.app import App
 
 PARTS: Mapping[str, Mapping[str, Any]] = {
@@ -34,7 +34,7 @@ NO_VECTORS = "vectors"
 """As `vectors_ranked`, and nothing is found by them either."""
 
 METRICS = tuple(
-    Metric(name=f"ablation.{short}.r10", unit="share", about=about, better=Op.AT_LEAST)
+    BenchMetric(name=f"ablation.{short}.r10", unit="share", about=about, better=GoalOp.AT_LEAST)
     for short, about in (
         (SETS[LOCOMO], "turns of the answer among the first 10 (LoCoMo), without one part"),
         (SETS[BEAM], "messages of the answer among the first 10 (BEAM), without one part"),
@@ -42,37 +42,37 @@ METRICS = tuple(
 )
 
 
-def without(desk: Desk, changed: Mapping[str, Any]) -> Desk:
+def without(deps: RetrievalDeps, changed: Mapping[str, Any]) -> RetrievalDeps:
     """The desk with some settings of recalling changed."""
 
-    def terms(space: Any) -> Terms:
-        now = desk.terms(space)
+    def terms(space: Any) -> RetrievalConfig:
+        now = deps.terms(space)
         return replace(now, retrieval=now.retrieval.model_copy(update=dict(changed)))
 
-    return replace(desk, terms=terms)
+    return replace(deps, terms=terms)
 
 
-def desks(app: App) -> dict[str, Desk]:
+def deps_list(app: App) -> dict[str, RetrievalDeps]:
     """Us as shipped, and without each part."""
-    desk = app.recall.desk
-    found = {PRODUCT: desk}
-    found |= {f"without {part}": without(desk, changed) for part, changed in PARTS.items()}
-    return found | {f"without {NO_VECTORS}": replace(desk, embedder=lambda: None)}
+    deps = app.recall.deps
+    found = {PRODUCT: deps}
+    found |= {f"without {part}": without(deps, changed) for part, changed in PARTS.items()}
+    return found | {f"without {NO_VECTORS}": replace(deps, embedder=lambda: None)}
 
 
-async def measure(bench: Bench) -> Measured:
-    tallies: list[Tally] = []
+async def measure(bench: Bench) -> SuiteResult:
+    tallies: list[MetricTally] = []
     corpora, asked = sets_of(bench)
     async with heard(bench, corpora) as (app, taken):
-        everybody = desks(app)
-        for system, desk in everybody.items():
+        everybody = deps_list(app)
+        for system, deps in everybody.items():
             bench.say(f"Asking {system}.")
             for name, short in SETS.items():
-                came = await came_of(app, taken[name], asked[name], desk=desk)
+                came = await came_of(app, taken[name], asked[name], deps=deps)
                 items = [recall_of(row, ids, 10) for row, ids in came]
-                tallies.append(Tally(metric=f"ablation.{short}.r10", system=system, items=items))
-    systems = [System(name=name, kind=Kind.BASELINE) for name in everybody if name != PRODUCT]
-    return Measured(tallies=tallies, systems=systems)
+                tallies.append(MetricTally(metric=f"ablation.{short}.r10", system=system, items=items))
+    systems = [System(name=name, kind=SystemKind.BASELINE) for name in everybody if name != PRODUCT]
+    return SuiteResult(tallies=tallies, systems=systems)
 
 
 ABLATION = Suite(

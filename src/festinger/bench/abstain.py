@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from festinger.bench.conversations import Rows, Taken, ask, heard
+from festinger.bench.conversations import IngestedConversation, Rows, ask, heard
 from festinger.bench.rankings import order_of, scores_of
 from festinger.bench.recall import BEAM, LOCOMO, SETS, came_of, recall_of, sets_of
-from festinger.bench.result import Kind, Metric, Op, System, at_least, at_most
-from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
-from festinger.bench.tally import Item, Tally, auroc, counted
-from festinger.retrieval.deps import Desk, Terms
+from festinger.bench.result import BenchMetric, GoalOp, System, SystemKind, at_least, at_most
+from festinger.bench.suite import PRODUCT, Bench, Suite, SuiteResult
+from festinger.bench.tally import MetricTally, TallyItem, auroc, counted
+from festinger.retrieval.deps import RetrievalConfig, RetrievalDeps
 from festinger.runtime.app import App
 
 NONSENSE = 200
@@ -27,23 +27,23 @@ MAY_COST = {LOCOMO: 0.01, BEAM: 0.03}
 """Of recall@10, by set."""
 
 
-def _metrics(short: str, *, foreign: float, cost: float) -> tuple[Metric, ...]:
+def _metrics(short: str, *, foreign: float, cost: float) -> tuple[BenchMetric, ...]:
     return (
-        Metric(
+        BenchMetric(
             name=f"abstain.foreign.{short}",
             unit="share",
             about="questions of another conversation that bring nothing",
             goal=at_least(foreign),
             beside=f"abstain.cost.{short}",
         ),
-        Metric(
+        BenchMetric(
             name=f"abstain.cost.{short}",
             unit="share",
             about="right turns among the first 10 that the gate holds back",
             goal=at_most(cost),
             beside=f"abstain.foreign.{short}",
         ),
-        Metric(
+        BenchMetric(
             name=f"abstain.removed.{short}.auroc",
             unit="area",
             about="evidence with the turns of the answer against without",
@@ -55,20 +55,15 @@ def _metrics(short: str, *, foreign: float, cost: float) -> tuple[Metric, ...]:
 METRICS = (
     *_metrics(SETS[LOCOMO], foreign=0.98, cost=MAY_COST[LOCOMO]),
     *_metrics(SETS[BEAM], foreign=0.95, cost=MAY_COST[BEAM]),
-    Metric(
-        name="abstain.nonsense", unit="share", about="words that nobody said: nothing", goal=at_least(0.995)
-    ),
-    Metric(
-        name="abstain.below",
-        unit="share",
-        about="abstentions that say how many were found",
-        better=Op.AT_LEAST,
+    BenchMetric(name="abstain.nonsense", unit="share", about="words that nobody said: nothing", goal=at_least(0.995)),
+    BenchMetric(
+        name="abstain.below", unit="share", about="abstentions that say how many were found", better=GoalOp.AT_LEAST
     ),
 )
 
 
-async def measure(bench: Bench) -> Measured:
-    tallies: list[Tally] = []
+async def measure(bench: Bench) -> SuiteResult:
+    tallies: list[MetricTally] = []
     corpora, asked = sets_of(bench)
     async with heard(bench, corpora) as (app, taken):
         for name, short in SETS.items():
@@ -79,8 +74,8 @@ async def measure(bench: Bench) -> Measured:
                 tallies += await _by_gate(app, gate, name, corpora=corpora[name], asked=asked[name])
         spaces = [each for name in SETS for each in taken[name].values()]
         tallies += await _nonsense(app, spaces, seed=bench.seed)
-    systems = [System(name=gate, kind=Kind.BASELINE) for gate in GATES if bench.wants(gate)]
-    return Measured(tallies=tallies, systems=systems)
+    systems = [System(name=gate, kind=SystemKind.BASELINE) for gate in GATES if bench.wants(gate)]
+    return SuiteResult(tallies=tallies, systems=systems)
 
 
 def next_of(groups: Sequence[str]) -> dict[str, str]:
@@ -88,20 +83,20 @@ def next_of(groups: Sequence[str]) -> dict[str, str]:
     return {group: groups[(place + 1) % len(groups)] for place, group in enumerate(groups)}
 
 
-def ungated(desk: Desk) -> Desk:
+def ungated(deps: RetrievalDeps) -> RetrievalDeps:
     """The desk at which everything that is found is told."""
 
-    def terms(space: Any) -> Terms:
-        now = desk.terms(space)
+    def terms(space: Any) -> RetrievalConfig:
+        now = deps.terms(space)
         return replace(now, retrieval=now.retrieval.model_copy(update={"abstain": False}))
 
-    return replace(desk, terms=terms)
+    return replace(deps, terms=terms)
 
 
 async def _held_back(
-    app: App, short: str, taken: Mapping[str, Taken], asked: Mapping[str, Rows]
-) -> list[Tally]:
-    foreign: list[Item] = []
+    app: App, short: str, taken: Mapping[str, IngestedConversation], asked: Mapping[str, Rows]
+) -> list[MetricTally]:
+    foreign: list[TallyItem] = []
     groups = next_of(list(taken))
     for group, other in groups.items():
         for row in asked[other] if other != group else ():
@@ -109,23 +104,25 @@ async def _held_back(
             told = {"question": row["text"], "came": str(len(came.items))}
             foreign.append(counted(row["id"], came.abstained, group=row["group"], told=told))
     gated = await came_of(app, taken, asked)
-    told_all = await came_of(app, taken, asked, desk=ungated(app.recall.desk))
+    told_all = await came_of(app, taken, asked, deps=ungated(app.recall.deps))
     cost = [cost_of(row, ids, all_ids) for (row, ids), (_, all_ids) in zip(gated, told_all, strict=True)]
     return [
-        Tally(metric=f"abstain.foreign.{short}", system=PRODUCT, items=foreign),
-        Tally(metric=f"abstain.cost.{short}", system=PRODUCT, items=cost),
+        MetricTally(metric=f"abstain.foreign.{short}", system=PRODUCT, items=foreign),
+        MetricTally(metric=f"abstain.cost.{short}", system=PRODUCT, items=cost),
     ]
 
 
-def cost_of(row: Mapping[str, Any], gated: Sequence[str], told: Sequence[str]) -> Item:
+def cost_of(row: Mapping[str, Any], gated: Sequence[str], told: Sequence[str]) -> TallyItem:
     """What the gate held back of the right turns of one question."""
     lost = recall_of(row, told, FIRST).part - recall_of(row, gated, FIRST).part
-    return Item(id=row["id"], part=lost, right=lost <= 0, group=row["group"], told={"question": row["text"]})
+    return TallyItem(id=row["id"], part=lost, right=lost <= 0, group=row["group"], told={"question": row["text"]})
 
 
-async def _removed(app: App, short: str, taken: Mapping[str, Taken], asked: Mapping[str, Rows]) -> Tally:
+async def _removed(
+    app: App, short: str, taken: Mapping[str, IngestedConversation], asked: Mapping[str, Rows]
+) -> MetricTally:
     """The best evidence for each question, with the turns that answer it and without."""
-    desk = ungated(app.recall.desk)
+    deps = ungated(app.recall.deps)
     items = []
     for group, conversation in taken.items():
         by_name = {name: turn for turn, name in conversation.turns.items()}
@@ -138,24 +135,22 @@ async def _removed(app: App, short: str, taken: Mapping[str, Taken], asked: Mapp
                     conversation.space,
                     row["text"],
                     limit=FIRST,
-                    desk=desk,
+                    deps=deps,
                     exclude=[] if there else [*gold, *learnt],
                 )
                 best = max((item.evidence for item in came.items), default=0.0)
-                items.append(
-                    Item(id=f"{row['id']}/{there}", part=best, whole=float(there), group=row["group"])
-                )
-    return Tally(metric=f"abstain.removed.{short}.auroc", system=PRODUCT, items=items, statistic=auroc)
+                items.append(TallyItem(id=f"{row['id']}/{there}", part=best, whole=float(there), group=row["group"]))
+    return MetricTally(metric=f"abstain.removed.{short}.auroc", system=PRODUCT, items=items, statistic=auroc)
 
 
 async def _by_gate(
     app: App, gate: str, set_name: str, *, corpora: Mapping[str, Rows], asked: Mapping[str, Rows]
-) -> list[Tally]:
+) -> list[MetricTally]:
     """A plain ranking that abstains below the highest bar that costs no more than it may."""
     short = SETS[set_name]
     own: list[tuple[float, float]] = []
     foreign: list[tuple[str, str, float]] = []
-    removed: list[Item] = []
+    removed: list[TallyItem] = []
     for group, other in next_of(list(corpora)).items():
         turns = corpora[group]
         ids = [turn["id"] for turn in turns]
@@ -169,14 +164,14 @@ async def _by_gate(
             own.append((best, recall_of(row, [ids[at] for at in order_of(each)], FIRST).part))
             without = max(score for name, score in zip(ids, each, strict=True) if name not in row["gold"])
             removed += [
-                Item(id=f"{row['id']}/{there}", part=score, whole=float(there), group=row["group"])
+                TallyItem(id=f"{row['id']}/{there}", part=score, whole=float(there), group=row["group"])
                 for there, score in ((True, best), (False, without))
             ]
     bar = highest_bar(own, may_cost=MAY_COST[set_name])
     items = [counted(id_, best < bar, group=group) for id_, group, best in foreign]
     return [
-        Tally(metric=f"abstain.foreign.{short}", system=gate, items=items),
-        Tally(metric=f"abstain.removed.{short}.auroc", system=gate, items=removed, statistic=auroc),
+        MetricTally(metric=f"abstain.foreign.{short}", system=gate, items=items),
+        MetricTally(metric=f"abstain.removed.{short}.auroc", system=gate, items=removed, statistic=auroc),
     ]
 
 
@@ -191,7 +186,7 @@ def highest_bar(own: Sequence[tuple[float, float]], *, may_cost: float) -> float
     return bar
 
 
-async def _nonsense(app: App, spaces: Sequence[Taken], *, seed: int) -> list[Tally]:
+async def _nonsense(app: App, spaces: Sequence[IngestedConversation], *, seed: int) -> list[MetricTally]:
     chance = random.Random(seed)  # noqa: S311 - words that nobody said, not secrets
     silent, told = [], []
     for number in range(NONSENSE):
@@ -201,16 +196,14 @@ async def _nonsense(app: App, spaces: Sequence[Taken], *, seed: int) -> list[Tal
         is_told = came.below_threshold > 0 if came.abstained else came.below_threshold == 0
         told.append(counted(f"nonsense/{number}", is_told, told={"cue": cue}))
     return [
-        Tally(metric="abstain.nonsense", system=PRODUCT, items=silent),
-        Tally(metric="abstain.below", system=PRODUCT, items=told),
+        MetricTally(metric="abstain.nonsense", system=PRODUCT, items=silent),
+        MetricTally(metric="abstain.below", system=PRODUCT, items=told),
     ]
 
 
 def non_word(chance: random.Random) -> str:
     """Something that can be pronounced and means nothing."""
-    syllables = (
-        chance.choice("bcdfghjklmnprstvwz") + chance.choice("aeiou") for _ in range(chance.randint(2, 3))
-    )
+    syllables = (chance.choice("bcdfghjklmnprstvwz") + chance.choice("aeiou") for _ in range(chance.randint(2, 3)))
     return "".join(syllables) + chance.choice("bdfgklmnprstvz")
 
 

@@ -19,7 +19,7 @@ from festinger.bench.proposals import PROPOSALS
 from festinger.bench.proxy import PROXY
 from festinger.bench.recall import RECALL
 from festinger.bench.reports import REPORT
-from festinger.bench.result import Metric
+from festinger.bench.result import BenchMetric
 from festinger.bench.said import SAID
 from festinger.bench.speed import GROWTH, SPEED
 from festinger.bench.suite import Suite
@@ -69,7 +69,7 @@ def chosen_suites(names: Sequence[str], *, smoke: bool = False) -> list[Suite]:
     return [suite for suite in chosen if not (smoke and suite.timed)]
 
 
-def suite_of(metric: str) -> tuple[Suite, Metric]:
+def suite_of(metric: str) -> tuple[Suite, BenchMetric]:
     """Where a metric is measured."""
     for suite in SUITES.values():
         for known in suite.metrics:

@@ -25,9 +25,7 @@ def read_document(path: Path) -> Document:
     try:
         found = orjson.loads(path.read_bytes())
     except (OSError, orjson.JSONDecodeError) as error:
-        raise BadInput(
-            f"`{path}` cannot be read as JSON.", hint="Name a file that `--json` wrote."
-        ) from error
+        raise BadInput(f"`{path}` cannot be read as JSON.", hint="Name a file that `--json` wrote.") from error
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise BadInput(f"`{path}` is no result of a bench.", hint="Name a file that `--json` wrote.")
     return found
@@ -61,7 +59,5 @@ def _holds(interval: list[float], value: float) -> bool:
 
 def _ours(document: Document) -> dict[str, Mapping[str, Any]]:
     return {
-        result["metric"]: result
-        for result in document["results"]
-        if result["system"] == PRODUCT and result["counted"]
+        result["metric"]: result for result in document["results"] if result["system"] == PRODUCT and result["counted"]
     }

@@ -16,8 +16,8 @@ from festinger import __version__
 from festinger.bench import peers
 from festinger.bench.house import serving, throw_away_home
 from festinger.bench.load import HOST
-from festinger.bench.result import Kind, Status, System
-from festinger.bench.server import Program, Running, bare_environment, free_port, running, two_cores
+from festinger.bench.result import System, SystemKind, SystemStatus
+from festinger.bench.server import BenchProcess, Program, bare_environment, free_port, running, two_cores
 from festinger.bench.suite import PRODUCT, Bench
 from festinger.errors import CannotStart, Unavailable
 
@@ -26,7 +26,7 @@ DIRECT, PLAIN = "direct", "plain"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contenders:
-    servers: Mapping[str, Running]
+    servers: Mapping[str, BenchProcess]
     """Those that came up, in the order in which they take turns."""
     systems: Sequence[System]
     """All of them, with how it went."""
@@ -46,12 +46,12 @@ async def contenders(bench: Bench, *, home: Path | None = None) -> AsyncIterator
         ours = await _ourselves(stack, there, bench, core=server_core, upstream_port=stub.port)
         servers = {DIRECT: stub, PRODUCT: ours}
         systems = [
-            System(name=PRODUCT, kind=Kind.PRODUCT, version=__version__, params=pinned),
-            System(name=DIRECT, kind=Kind.BASELINE, version=__version__),
+            System(name=PRODUCT, kind=SystemKind.PRODUCT, version=__version__, params=pinned),
+            System(name=DIRECT, kind=SystemKind.BASELINE, version=__version__),
         ]
         for system in (
-            System(name=PLAIN, kind=Kind.BASELINE, params=pinned),
-            System(name=peers.LITELLM, kind=Kind.PEER, params={**pinned, "workers": 1, "database": False}),
+            System(name=PLAIN, kind=SystemKind.BASELINE, params=pinned),
+            System(name=peers.LITELLM, kind=SystemKind.PEER, params={**pinned, "workers": 1, "database": False}),
         ):
             joined, server = await _joined(stack, system, bench, core=server_core, upstream_port=stub.port)
             systems.append(joined)
@@ -61,7 +61,7 @@ async def contenders(bench: Bench, *, home: Path | None = None) -> AsyncIterator
 
 async def _ourselves(
     stack: AsyncExitStack, home: Path, bench: Bench, *, core: int | None, upstream_port: int
-) -> Running:
+) -> BenchProcess:
     program = serving(home, upstream_port=upstream_port)
     try:
         return await stack.enter_async_context(running(program, core=core, stopwatch=bench.stopwatch))
@@ -71,7 +71,7 @@ async def _ourselves(
 
 async def _joined(
     stack: AsyncExitStack, system: System, bench: Bench, *, core: int | None, upstream_port: int
-) -> tuple[System, Running | None]:
+) -> tuple[System, BenchProcess | None]:
     """The system with its server, or with the reason why there is none."""
     try:
         if system.name == PLAIN:
@@ -85,7 +85,7 @@ async def _joined(
         bench.say(f"Starting {system.name}.")
         server = await stack.enter_async_context(running(program, core=core, stopwatch=bench.stopwatch))
     except Unavailable as error:
-        return replace(system, status=Status.NOT_RUN, reason=error.message), None
+        return replace(system, status=SystemStatus.NOT_RUN, reason=error.message), None
     return system, server
 
 

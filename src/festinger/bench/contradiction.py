@@ -11,26 +11,26 @@ from collections.abc import Sequence
 from festinger.bench.judging import (
     OBJECTORS,
     Contradicts,
-    Pair,
-    Texts,
+    JudgingPair,
+    JudgingTexts,
     baselines,
     embedded,
     pairs_of,
     said,
     we_object,
 )
-from festinger.bench.result import Metric, Op, Sample, at_least
-from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
-from festinger.bench.tally import Finding, Item, Tally, detection
+from festinger.bench.result import BenchMetric, GoalOp, Sample, at_least
+from festinger.bench.suite import PRODUCT, Bench, Suite, SuiteResult
+from festinger.bench.tally import MetricTally, TallyFinding, TallyItem, detection
 
 SICK, BREAKING, NEGATION = "sick", "breaking_nli", "negation_nli"
 CONTRADICTS = "contradicts"
 
 
-def _three(name: str, about: str, goal: float) -> tuple[Metric, ...]:
-    f1 = Metric(name=f"{name}.f1", unit="share", about=f"{about}, F1", goal=at_least(goal))
+def _three(name: str, about: str, goal: float) -> tuple[BenchMetric, ...]:
+    f1 = BenchMetric(name=f"{name}.f1", unit="share", about=f"{about}, F1", goal=at_least(goal))
     others = [
-        Metric(name=f"{name}.{kind}", unit="share", about=f"{about}, {kind}", better=Op.AT_LEAST)
+        BenchMetric(name=f"{name}.{kind}", unit="share", about=f"{about}, {kind}", better=GoalOp.AT_LEAST)
         for kind in ("precision", "recall")
     ]
     return (f1, *others)
@@ -38,18 +38,18 @@ def _three(name: str, about: str, goal: float) -> tuple[Metric, ...]:
 
 METRICS = (
     *_three("sick.contradiction", "contradictions of SICK", 0.86),
-    Metric(
+    BenchMetric(
         name="breaking_nli.balanced",
         unit="share",
         about="one word changed: recall by category, and no alarm on what agrees",
         goal=at_least(0.88),
     ),
     *_three("negation_nli.contradiction", "contradictions of Negation NLI", 0.66),
-    Metric(name="contradict.mean", unit="share", about="mean of the three, one setting", goal=at_least(0.80)),
+    BenchMetric(name="contradict.mean", unit="share", about="mean of the three, one setting", goal=at_least(0.80)),
 )
 
 
-async def measure(bench: Bench) -> Measured:
+async def measure(bench: Bench) -> SuiteResult:
     sick = bench.data.sampled(_pairs(bench, SICK), by=lambda pair: pair.id)
     breaking = bench.data.sampled(_pairs(bench, BREAKING), by=lambda pair: pair.id)
     negated = [pair for pair in _pairs(bench, NEGATION) if pair.category != "rte"]
@@ -57,7 +57,7 @@ async def measure(bench: Bench) -> Measured:
     bench.say("Embedding the pairs.")
     texts = await embedded(text for pair in (*sick, *breaking, *negated) for text in (pair.a, pair.b))
     systems = {PRODUCT: we_object, **{name: rule for name, rule in OBJECTORS.items() if bench.wants(name)}}
-    tallies: list[Tally] = []
+    tallies: list[MetricTally] = []
     samples: list[Sample] = []
     for system, objects in systems.items():
         made = [
@@ -67,32 +67,27 @@ async def measure(bench: Bench) -> Measured:
         ]
         tallies += made
         samples.append(_mean(system, made))
-    return Measured(
+    return SuiteResult(
         tallies=tallies, samples=samples, systems=baselines([name for name in systems if name != PRODUCT])
     )
 
 
-def _pairs(bench: Bench, name: str) -> list[Pair]:
+def _pairs(bench: Bench, name: str) -> list[JudgingPair]:
     return pairs_of(bench.data.rows(name, "pairs", needs=("id", "a", "b", "label")))
 
 
-def findings(texts: Texts, pairs: Sequence[Pair], objects: Contradicts) -> list[Finding]:
+def findings(texts: JudgingTexts, pairs: Sequence[JudgingPair], objects: Contradicts) -> list[TallyFinding]:
     return [_finding(texts, pair, found=objects(texts, pair.a, pair.b)) for pair in pairs]
 
 
-def _finding(texts: Texts, pair: Pair, *, found: bool) -> Finding:
+def _finding(texts: JudgingTexts, pair: JudgingPair, *, found: bool) -> TallyFinding:
     wanted = pair.label == CONTRADICTS
-    return Finding(
-        id=pair.id,
-        wanted=wanted,
-        found=found,
-        right=found and wanted,
-        group=pair.group,
-        told=told(texts, pair),
+    return TallyFinding(
+        id=pair.id, wanted=wanted, found=found, right=found and wanted, group=pair.group, told=told(texts, pair)
     )
 
 
-def told(texts: Texts, pair: Pair) -> dict[str, str]:
+def told(texts: JudgingTexts, pair: JudgingPair) -> dict[str, str]:
     verdict = said(texts, pair.a, pair.b)
     return {
         "a": pair.a,
@@ -102,7 +97,7 @@ def told(texts: Texts, pair: Pair) -> dict[str, str]:
     }
 
 
-def balanced(system: str, texts: Texts, pairs: Sequence[Pair], objects: Contradicts) -> Tally:
+def balanced(system: str, texts: JudgingTexts, pairs: Sequence[JudgingPair], objects: Contradicts) -> MetricTally:
     """The mean of the recall, by category, and of how seldom it objects to what agrees."""
     sizes = Counter(pair.category for pair in pairs if pair.label == CONTRADICTS)
     agreeing = sum(pair.label != CONTRADICTS for pair in pairs)
@@ -112,7 +107,7 @@ def balanced(system: str, texts: Texts, pairs: Sequence[Pair], objects: Contradi
         right = objects(texts, pair.a, pair.b) == wanted
         weight = 1 / (len(sizes) * sizes[pair.category]) if wanted else 1 / agreeing
         items.append(
-            Item(
+            TallyItem(
                 id=pair.id,
                 part=weight / 2 * right,
                 whole=weight / 2,
@@ -121,10 +116,10 @@ def balanced(system: str, texts: Texts, pairs: Sequence[Pair], objects: Contradi
                 told=told(texts, pair),
             )
         )
-    return Tally(metric="breaking_nli.balanced", system=system, items=items)
+    return MetricTally(metric="breaking_nli.balanced", system=system, items=items)
 
 
-def _mean(system: str, tallies: Sequence[Tally]) -> Sample:
+def _mean(system: str, tallies: Sequence[MetricTally]) -> Sample:
     counted = ("sick.contradiction.f1", "breaking_nli.balanced", "negation_nli.contradiction.f1")
     values = [tally.value for tally in tallies if tally.metric in counted]
     return Sample(metric="contradict.mean", system=system, value=sum(values) / len(values), n=len(values))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import count, islice
 from typing import Any
 
-from festinger.bench.large_world import Prose, Size
+from festinger.bench.large_world import LargeWorldSize, Prose
 from festinger.bench.passing import Requests
 from festinger.bench.stub import WORDS
 
@@ -23,12 +23,12 @@ MODEL = "stub"
 ANSWER = "".join(WORDS)
 
 
-class Conversations:
+class ConversationGenerator:
     """Any number of conversations of about so many KiB. Each names itself in every turn: whoever recognises a
     conversation by what was said in it takes none for another."""
 
     def __init__(
-        self, size: Size, *, kib: int, seed: str, streamed: bool = False, model: str = MODEL
+        self, size: LargeWorldSize, *, kib: int, seed: str, streamed: bool = False, model: str = MODEL
     ) -> None:
         self._prose = Prose(size, seed=seed)
         self._model, self._streamed, self._seed = model, streamed, seed

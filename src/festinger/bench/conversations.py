@@ -19,22 +19,22 @@ from uuid import UUID
 from festinger.bench.house import settings_at, throw_away_home
 from festinger.bench.suite import Bench
 from festinger.ids import DEFAULT_AGENT, Origin, SessionId, SpaceId
-from festinger.jobs.worker import Crew
-from festinger.memory.episodes.store import append, close
-from festinger.memory.model import Place
-from festinger.retrieval.deps import Desk
+from festinger.jobs.worker import WorkerPool
+from festinger.memory.episodes.store import append_turn, close_episode
+from festinger.memory.model import Scope
+from festinger.retrieval.deps import RetrievalDeps
 from festinger.retrieval.index.terms import count_words
 from festinger.retrieval.index.turns import index_turns
-from festinger.retrieval.query import wished
+from festinger.retrieval.query import parse_recall_query
 from festinger.retrieval.recall import recall
-from festinger.retrieval.result import Recalled
-from festinger.runtime.app import App, Start, open_app
-from festinger.services.spaces import open_space
+from festinger.retrieval.result import RecallResult
+from festinger.runtime.app import App, StartOptions, open_app
+from festinger.services.spaces import add_space
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.bench")
 
-Heard = dict[str, dict[str, "Taken"]]
+Heard = dict[str, dict[str, "IngestedConversation"]]
 """Conversations by the name of their set and of their group."""
 
 ASSISTANT = "assistant"
@@ -46,29 +46,25 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class IngestedConversation:
     """A conversation in its space: which turn has which id in the set, and what memories were learnt from which."""
 
     space: SpaceId
     turns: Mapping[UUID, str] = field(default_factory=dict)
     learnt: Mapping[UUID, Sequence[UUID]] = field(default_factory=dict)
 
-    def named(self, recalled: Recalled) -> list[str]:
+    def named(self, recalled: RecallResult) -> list[str]:
         """The turns that came, each once, in their order."""
         came = [turn for item in recalled.items for turn in self.learnt.get(item.id, (item.id,))]
         return list(dict.fromkeys(self.turns[turn] for turn in came if turn in self.turns))
 
     def as_json(self) -> dict[str, Any]:
         learnt = {str(memory): [str(turn) for turn in turns] for memory, turns in self.learnt.items()}
-        return {
-            "space": self.space,
-            "turns": {str(turn): name for turn, name in self.turns.items()},
-            "learnt": learnt,
-        }
+        return {"space": self.space, "turns": {str(turn): name for turn, name in self.turns.items()}, "learnt": learnt}
 
 
-def taken_of(told: Mapping[str, Any]) -> Taken:
-    return Taken(
+def taken_of(told: Mapping[str, Any]) -> IngestedConversation:
+    return IngestedConversation(
         space=SpaceId(told["space"]),
         turns={UUID(turn): name for turn, name in told["turns"].items()},
         learnt={UUID(memory): [UUID(turn) for turn in turns] for memory, turns in told["learnt"].items()},
@@ -103,31 +99,28 @@ async def heard(bench: Bench, corpora: Mapping[str, Mapping[str, Rows]]) -> Asyn
 @asynccontextmanager
 async def opened(bench: Bench, **settings: Any) -> AsyncIterator[App]:
     """A memory of its own for one measurement."""
-    async with (
-        throw_away_home(bench.folder, stopwatch=bench.stopwatch) as home,
-        at_home(home, **settings) as app,
-    ):
+    async with throw_away_home(bench.folder, stopwatch=bench.stopwatch) as home, at_home(home, **settings) as app:
         yield app
 
 
 @asynccontextmanager
 async def at_home(home: Path, **settings: Any) -> AsyncIterator[App]:
     live = settings_at(home, {"log.level": "error", **settings})
-    async with open_app(live, door="bench", progress=lambda _: None, start=Start(providers=True)) as app:
+    async with open_app(live, door="bench", progress=lambda _: None, start=StartOptions(providers=True)) as app:
         yield app
 
 
-async def take_in(app: App, turns: Sequence[Mapping[str, Any]], *, name: str) -> Taken:
+async def take_in(app: App, turns: Sequence[Mapping[str, Any]], *, name: str) -> IngestedConversation:
     """Have a conversation said in a space of its own, and made searchable."""
-    space = (await open_space(app, name)).id
+    space = (await add_space(app, name)).id
     known: dict[UUID, str] = {}
     for session in dict.fromkeys(turn["session"] for turn in turns):
-        place = Place(space=space, agent=DEFAULT_AGENT, session=SessionId(f"s{session}"))
+        place = Scope(space=space, agent=DEFAULT_AGENT, session=SessionId(f"s{session}"))
         episode = None
         for turn in (each for each in turns if each["session"] == session):
             is_model = turn["role"] == ASSISTANT
-            said = await append(
-                app.memory.desk,
+            said = await append_turn(
+                app.memory.deps,
                 place,
                 ASSISTANT if is_model else "user",
                 turn["text"],
@@ -138,12 +131,12 @@ async def take_in(app: App, turns: Sequence[Mapping[str, Any]], *, name: str) ->
             if said.turn is not None:
                 known[said.turn.turn_id] = turn["id"]
         if episode is not None:
-            await close(app.memory.desk, space, episode)
+            await close_episode(app.memory.deps, space, episode)
     # Whatever closing asked for later, and what a running server does every minute.
-    await Crew(app.jobs, shutdown_seconds=1).drain()
-    await index_turns(app.recall.desk, space)
-    await count_words(app.recall.desk, space)
-    return Taken(space=space, turns=known, learnt=await _learnt(app, space, known))
+    await WorkerPool(app.jobs, shutdown_seconds=1).drain()
+    await index_turns(app.recall.deps, space)
+    await count_words(app.recall.deps, space)
+    return IngestedConversation(space=space, turns=known, learnt=await _learnt(app, space, known))
 
 
 async def _learnt(app: App, space: SpaceId, turns: Iterable[UUID]) -> dict[UUID, list[UUID]]:
@@ -156,12 +149,12 @@ async def _learnt(app: App, space: SpaceId, turns: Iterable[UUID]) -> dict[UUID,
 
 
 async def ask(
-    app: App, space: SpaceId, cue: str, *, limit: int = MOST, desk: Desk | None = None, **more: Any
-) -> Recalled:
+    app: App, space: SpaceId, cue: str, *, limit: int = MOST, deps: RetrievalDeps | None = None, **more: Any
+) -> RecallResult:
     """What comes to mind, as the house is furnished or at another desk; nothing of it counts."""
-    place = Place(space=space, agent=DEFAULT_AGENT, session=ASKER)
-    wish = wished(cue, now=app.tools.clock(), limit=limit, **more)
-    return await recall(desk or app.recall.desk, place, wish, door="bench", counts=False)
+    place = Scope(space=space, agent=DEFAULT_AGENT, session=ASKER)
+    wish = parse_recall_query(cue, now=app.tools.clock(), limit=limit, **more)
+    return await recall(deps or app.recall.deps, place, wish, door="bench", counts=False)
 
 
 def by_group(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:

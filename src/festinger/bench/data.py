@@ -53,8 +53,7 @@ class Data:
         path = self._path_of(set_name, name)
         content = path.read_bytes()
         found = [
-            _row(line, path, number=number, needs=needs)
-            for number, line in enumerate(_lines(content, path), start=1)
+            _row(line, path, number=number, needs=needs) for number, line in enumerate(_lines(content, path), start=1)
         ]
         self.read[set_name, path.name] = File(
             set=set_name, name=path.name, sha256=hashlib.sha256(content).hexdigest(), rows=len(found)
@@ -80,9 +79,7 @@ class Data:
                 hint="Say where data sets lie, with `--data` or the setting `bench.data`.",
             )
         if not (found := self.folder / set_name).is_dir():
-            raise BadInput(
-                f"There is no data set `{found}`.", hint="`festinger bench list` names the folders."
-            )
+            raise BadInput(f"There is no data set `{found}`.", hint="`festinger bench list` names the folders.")
         return found
 
     def _paths(self, set_name: str, name: str) -> list[Path]:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from festinger.bench.judging import Pair, Texts, baselines, embedded, pairs_of, said, scored
-from festinger.bench.result import Metric, Sample, at_least, at_most
-from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
-from festinger.bench.tally import Item, Numbers, Tally, auroc, counted
+from festinger.bench.judging import JudgingPair, JudgingTexts, baselines, embedded, pairs_of, said, scored
+from festinger.bench.result import BenchMetric, Sample, at_least, at_most
+from festinger.bench.suite import PRODUCT, Bench, Suite, SuiteResult
+from festinger.bench.tally import MetricTally, Numbers, TallyItem, auroc, counted
 from festinger.judge.model import ACCEPT, Relation
 from festinger.text.normalize import fold
 
@@ -23,43 +23,38 @@ THRESHOLDS = (0.95, 0.90, 0.85)
 FACTS = 1000
 PRECISION = 0.97
 
-Merges = Callable[[Texts, str, str], bool]
+Merges = Callable[[JudgingTexts, str, str], bool]
 
 METRICS = (
-    Metric(name="parade.auc", unit="share", about="definitions of one thing, AUC", goal=at_least(0.83)),
-    Metric(
+    BenchMetric(name="parade.auc", unit="share", about="definitions of one thing, AUC", goal=at_least(0.83)),
+    BenchMetric(
         name="parade.p_at_r50",
         unit="share",
         about="precision where half of the same pairs are found",
         goal=at_least(0.85),
     ),
-    Metric(name="msrp.auc", unit="share", about="news in other words, AUC", goal=at_least(0.79)),
-    Metric(
+    BenchMetric(name="msrp.auc", unit="share", about="news in other words, AUC", goal=at_least(0.79)),
+    BenchMetric(
         name="merge.false.breaking_nli",
         unit="share",
         about="one word changed, and taken for the same",
         goal=at_most(0.005),
     ),
-    Metric(
-        name="merge.false.msrp", unit="share", about="different news taken for the same", goal=at_most(0.01)
+    BenchMetric(name="merge.false.msrp", unit="share", about="different news taken for the same", goal=at_most(0.01)),
+    BenchMetric(
+        name="merge.recall.ssb_same", unit="share", about="the same rule in another frame", goal=at_least(0.95)
     ),
-    Metric(
-        name="merge.recall.ssb_same",
-        unit="share",
-        about="the same rule in another frame",
-        goal=at_least(0.95),
-    ),
-    Metric(
+    BenchMetric(
         name="merge.recall.parade",
         unit="share",
         about="same definitions found, at a precision of .97 or more",
         goal=at_least(0.15),
     ),
-    Metric(name="merge.fold", unit="rows", about="1,000 facts typed in 8 ways", goal=at_most(FACTS)),
+    BenchMetric(name="merge.fold", unit="rows", about="1,000 facts typed in 8 ways", goal=at_most(FACTS)),
 )
 
 
-async def measure(bench: Bench) -> Measured:
+async def measure(bench: Bench) -> SuiteResult:
     parade, msrp, breaking, rules = (_pairs(bench, name) for name in (PARADE, MSRP, BREAKING, SSB))
     bench.say("Embedding the pairs.")
     texts = await embedded(text for pair in (*parade, *msrp, *breaking, *rules) for text in (pair.a, pair.b))
@@ -75,15 +70,15 @@ async def measure(bench: Bench) -> Measured:
             tallies += ranking(name, texts, parade=parade, msrp=msrp, score=score)
     folded = Sample(metric="merge.fold", system=PRODUCT, value=float(rows_for_facts()), n=FACTS)
     others = [name for name in systems if name != PRODUCT] + ([COSINE] if bench.wants(COSINE) else [])
-    return Measured(tallies=tallies, samples=[folded], systems=baselines(others))
+    return SuiteResult(tallies=tallies, samples=[folded], systems=baselines(others))
 
 
-def _pairs(bench: Bench, name: str) -> list[Pair]:
+def _pairs(bench: Bench, name: str) -> list[JudgingPair]:
     rows = bench.data.rows(name, "pairs", needs=("id", "a", "b", "label"))
     return bench.data.sampled(pairs_of(rows), by=lambda pair: pair.id)
 
 
-def we_merge(texts: Texts, one: str, other: str) -> bool:
+def we_merge(texts: JudgingTexts, one: str, other: str) -> bool:
     verdict = said(texts, one, other)
     return verdict.relation is Relation.SAME and verdict.confidence >= ACCEPT
 
@@ -95,7 +90,9 @@ def cosine_dedup() -> dict[str, Merges]:
     return {f"cosine_dedup_{threshold * 100:.0f}": at(threshold) for threshold in THRESHOLDS}
 
 
-def merging(system: str, texts: Texts, merges: Merges, sets: Sequence[Sequence[Pair]]) -> list[Tally]:
+def merging(
+    system: str, texts: JudgingTexts, merges: Merges, sets: Sequence[Sequence[JudgingPair]]
+) -> list[MetricTally]:
     parade, msrp, breaking, rules = sets
     changed = [pair for pair in breaking if pair.label == "contradicts"]
     different = [pair for pair in msrp if pair.label == "different"]
@@ -103,7 +100,7 @@ def merging(system: str, texts: Texts, merges: Merges, sets: Sequence[Sequence[P
     return [
         false_merges("merge.false.breaking_nli", system, texts, changed, merges),
         false_merges("merge.false.msrp", system, texts, different, merges),
-        Tally(
+        MetricTally(
             metric="merge.recall.ssb_same",
             system=system,
             items=[counted(pair.id, merges(texts, pair.a, pair.b), told=_told(pair)) for pair in same_rule],
@@ -112,50 +109,45 @@ def merging(system: str, texts: Texts, merges: Merges, sets: Sequence[Sequence[P
     ]
 
 
-def false_merges(metric: str, system: str, texts: Texts, pairs: Sequence[Pair], merges: Merges) -> Tally:
+def false_merges(
+    metric: str, system: str, texts: JudgingTexts, pairs: Sequence[JudgingPair], merges: Merges
+) -> MetricTally:
     items = []
     for pair in pairs:
         wrong = merges(texts, pair.a, pair.b)
-        items.append(Item(id=pair.id, part=float(wrong), right=not wrong, group=pair.group, told=_told(pair)))
-    return Tally(metric=metric, system=system, items=items)
+        items.append(TallyItem(id=pair.id, part=float(wrong), right=not wrong, group=pair.group, told=_told(pair)))
+    return MetricTally(metric=metric, system=system, items=items)
 
 
-def recall_where_precise(system: str, texts: Texts, pairs: Sequence[Pair], merges: Merges) -> Tally:
+def recall_where_precise(system: str, texts: JudgingTexts, pairs: Sequence[JudgingPair], merges: Merges) -> MetricTally:
     """The share of same pairs that are merged, and nothing where too many different ones are too."""
     made = [(pair, merges(texts, pair.a, pair.b)) for pair in pairs]
     found = sum(merged and pair.label == "same" for pair, merged in made)
     precise = found >= PRECISION * sum(merged for _, merged in made)
-    items = [
-        counted(pair.id, merged and precise, told=_told(pair))
-        for pair, merged in made
-        if pair.label == "same"
-    ]
-    return Tally(metric="merge.recall.parade", system=system, items=items)
+    items = [counted(pair.id, merged and precise, told=_told(pair)) for pair, merged in made if pair.label == "same"]
+    return MetricTally(metric="merge.recall.parade", system=system, items=items)
 
 
 def ranking(
     system: str,
-    texts: Texts,
+    texts: JudgingTexts,
     *,
-    parade: Sequence[Pair],
-    msrp: Sequence[Pair],
-    score: Callable[[Texts, str, str], float],
-) -> list[Tally]:
-    def items(pairs: Sequence[Pair]) -> list[Item]:
+    parade: Sequence[JudgingPair],
+    msrp: Sequence[JudgingPair],
+    score: Callable[[JudgingTexts, str, str], float],
+) -> list[MetricTally]:
+    def items(pairs: Sequence[JudgingPair]) -> list[TallyItem]:
         return [
-            Item(
-                id=pair.id,
-                part=score(texts, pair.a, pair.b),
-                whole=float(pair.label == "same"),
-                told=_told(pair),
+            TallyItem(
+                id=pair.id, part=score(texts, pair.a, pair.b), whole=float(pair.label == "same"), told=_told(pair)
             )
             for pair in pairs
         ]
 
     return [
-        Tally(metric="parade.auc", system=system, items=items(parade), statistic=auroc),
-        Tally(metric="parade.p_at_r50", system=system, items=items(parade), statistic=precision_at_half),
-        Tally(metric="msrp.auc", system=system, items=items(msrp), statistic=auroc),
+        MetricTally(metric="parade.auc", system=system, items=items(parade), statistic=auroc),
+        MetricTally(metric="parade.p_at_r50", system=system, items=items(parade), statistic=precision_at_half),
+        MetricTally(metric="msrp.auc", system=system, items=items(msrp), statistic=auroc),
     ]
 
 
@@ -190,7 +182,7 @@ def renderings(number: int) -> list[str]:
     ]
 
 
-def _told(pair: Pair) -> dict[str, str]:
+def _told(pair: JudgingPair) -> dict[str, str]:
     return {"a": pair.a, "b": pair.b, "label": pair.label}
 
 

@@ -21,12 +21,12 @@ from festinger.bench.contenders import stub_program
 from festinger.bench.house import run_apart, serving, settings_at, throw_away_home
 from festinger.bench.load import Connection, connect, request
 from festinger.bench.passing import PATH
-from festinger.bench.result import Metric, Sample, at_most
+from festinger.bench.result import BenchMetric, Sample, at_most
 from festinger.bench.server import LOOK_AGAIN_S, Program, launched, running, until_up
-from festinger.bench.suite import PRODUCT, Bench, Measured, Suite, silence
+from festinger.bench.suite import PRODUCT, Bench, Suite, SuiteResult, silence
 from festinger.errors import CannotStart, Unavailable
 from festinger.ids import MAIN_SPACE
-from festinger.runtime.app import Start, open_app
+from festinger.runtime.app import StartOptions, open_app
 from festinger.store.paths import Layout
 from festinger.store.queries import queries_of
 from festinger.store.repositories.request_log import ENDING
@@ -43,36 +43,36 @@ THINK_S = 0.1
 DRAIN_S = 900.0
 """A busy machine takes a while for what a hundred rounds leave behind."""
 
-METRICS: Sequence[Metric] = tuple(
+METRICS: Sequence[BenchMetric] = tuple(
     metric
     for how, number in ENDS.items()
     for metric in (
-        Metric(
+        BenchMetric(
             name=f"durability.{how}.lost",
             unit="exchanges",
             about=f"delivered, then {number.name}, and not in the store",
             goal=at_most(0),
         ),
-        Metric(
+        BenchMetric(
             name=f"durability.{how}.doubled",
             unit="exchanges",
             about=f"delivered, then {number.name}, and in the store more than once",
             goal=at_most(0),
         ),
-        Metric(name=f"durability.{how}.delivered", unit="exchanges", about="read to the last byte"),
+        BenchMetric(name=f"durability.{how}.delivered", unit="exchanges", about="read to the last byte"),
     )
 )
 
 
 @dataclass(slots=True, kw_only=True)
-class Deliveries:
+class DurabilityReplies:
     """What clients read to the last byte, by the text that they sent."""
 
     texts: list[str] = field(default_factory=list)
     is_over: bool = False
 
 
-async def measure(bench: Bench) -> Measured:
+async def measure(bench: Bench) -> SuiteResult:
     try:
         delivered, stored = await _rounds(bench)
     except Unavailable as error:
@@ -86,7 +86,7 @@ async def measure(bench: Bench) -> Measured:
             ("delivered", len(own)),
         ):
             samples.append(Sample(metric=f"durability.{how}.{name}", system=PRODUCT, value=value, n=len(own)))
-    return Measured(samples=samples)
+    return SuiteResult(samples=samples)
 
 
 async def _rounds(bench: Bench) -> tuple[list[str], Counter[str]]:
@@ -111,11 +111,9 @@ async def _rounds(bench: Bench) -> tuple[list[str], Counter[str]]:
         return delivered, await _stored(home)
 
 
-async def _round(
-    program: Program, name: str, number: signal.Signals, *, enough: int, bench: Bench
-) -> list[str]:
+async def _round(program: Program, name: str, number: signal.Signals, *, enough: int, bench: Bench) -> list[str]:
     """Serve clients and end the server among them; what was delivered."""
-    done = Deliveries()
+    done = DurabilityReplies()
     async with launched(program) as server, asyncio.TaskGroup() as group:
         for client in range(CLIENTS):
             group.create_task(_chat(program.port, f"{name}-{client}", done, bench))
@@ -131,18 +129,14 @@ async def _round(
     return done.texts
 
 
-async def _chat(port: int, name: str, done: Deliveries, bench: Bench) -> None:
+async def _chat(port: int, name: str, done: DurabilityReplies, bench: Bench) -> None:
     """One client: its next request goes out when it has the whole answer to the last one."""
     line: Connection | None = None
     asked = 0
     while not done.is_over:
         asked += 1
         text = f"Remember number {name}-{asked}."
-        body = {
-            "model": "stub",
-            "messages": [{"role": "user", "content": text}],
-            "stream": asked % 2 == 0,
-        }
+        body = {"model": "stub", "messages": [{"role": "user", "content": text}], "stream": asked % 2 == 0}
         try:
             line = line or await connect(port, bench.stopwatch)
             answer = await line.ask(request(port, PATH, json.dumps(body).encode()))
@@ -188,7 +182,7 @@ async def _stored(home: Path) -> Counter[str]:
 
 async def stored_in(home: Path) -> dict[str, int]:
     settings = settings_at(home, {"embedding.model": "none:", "store.stop_when_idle": False})
-    async with open_app(settings, door="bench", progress=silence, start=Start()) as app:
+    async with open_app(settings, door="bench", progress=silence, start=StartOptions()) as app:
         rows = await app.store.all(Q["texts_said"], space=MAIN_SPACE)
     return {row["text"]: row["times"] for row in rows}
 

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from festinger.bench.data import Data
-from festinger.bench.result import Kind, Metric, Op, System, at_least
-from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
-from festinger.bench.tally import Finding, Item, Tally, counted, detection
-from festinger.text.cues import cues
-from festinger.text.tokens import tokens
+from festinger.bench.result import BenchMetric, GoalOp, System, SystemKind, at_least
+from festinger.bench.suite import PRODUCT, Bench, Suite, SuiteResult
+from festinger.bench.tally import MetricTally, TallyFinding, TallyItem, counted, detection
+from festinger.text.cues import extract_cues
+from festinger.text.tokens import tokenize
 
 
-class Triple(NamedTuple):
+class ExtractionTriple(NamedTuple):
     """What a scanner reads out of a sentence, in small letters with blanks between words."""
 
     subject: str
@@ -29,7 +29,7 @@ class Triple(NamedTuple):
     is_isa: bool
 
 
-Scanner = Callable[[str], Sequence[Triple]]
+Scanner = Callable[[str], Sequence[ExtractionTriple]]
 Agrees = Callable[[str, Iterable[str]], bool]
 
 
@@ -37,47 +37,40 @@ WCL, SEMEVAL = "wcl", "semeval2010_t8"
 IS_A = "is_a"
 
 METRICS = (
-    Metric(
-        name="wcl.f1",
-        unit="share",
-        about="definitions found, F1",
-        goal=at_least(0.82),
-        beside="wcl.precision",
+    BenchMetric(
+        name="wcl.f1", unit="share", about="definitions found, F1", goal=at_least(0.82), beside="wcl.precision"
     ),
-    Metric(name="wcl.precision", unit="share", about="found definitions that are one", goal=at_least(0.93)),
-    Metric(
+    BenchMetric(name="wcl.precision", unit="share", about="found definitions that are one", goal=at_least(0.93)),
+    BenchMetric(
         name="wcl.recall",
         unit="share",
         about="definitions that are found",
-        better=Op.AT_LEAST,
+        better=GoalOp.AT_LEAST,
         beside="wcl.precision",
     ),
-    Metric(
-        name="wcl.parent_accuracy",
-        unit="share",
-        about="found definitions with the right parent",
-        goal=at_least(0.95),
+    BenchMetric(
+        name="wcl.parent_accuracy", unit="share", about="found definitions with the right parent", goal=at_least(0.95)
     ),
-    Metric(
+    BenchMetric(
         name="semeval.part_of.precision",
         unit="share",
         about="found parts that are one",
         goal=at_least(0.90),
         beside="semeval.part_of.recall",
     ),
-    Metric(
+    BenchMetric(
         name="semeval.part_of.recall",
         unit="share",
         about="parts that are found",
         goal=at_least(0.12),
         beside="semeval.part_of.precision",
     ),
-    Metric(name="semeval.part_of.f1", unit="share", about="parts found, F1", better=Op.AT_LEAST),
-    Metric(
+    BenchMetric(name="semeval.part_of.f1", unit="share", about="parts found, F1", better=GoalOp.AT_LEAST),
+    BenchMetric(
         name="semeval.false_edges",
         unit="per 1,000",
         about="triples per 1,000 sentences in which no part is marked",
-        better=Op.AT_MOST,
+        better=GoalOp.AT_MOST,
     ),
 )
 
@@ -93,7 +86,7 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class ExtractionSentence:
     """A sentence of the second set; no part and whole: its nouns stand otherwise to each other."""
 
     id: str
@@ -103,7 +96,7 @@ class Pair:
     whole: str | None
 
 
-async def measure(bench: Bench) -> Measured:
+async def measure(bench: Bench) -> SuiteResult:
     bench.say("Reading definitions, parts and wholes.")
     sentences = bench.data.sampled(read_definitions(bench.data), by=lambda item: item.term.casefold())
     pairs = bench.data.sampled(read_pairs(bench.data), by=lambda item: item.id)
@@ -113,29 +106,29 @@ async def measure(bench: Bench) -> Measured:
         false_edges(PRODUCT, pairs, shipped),
     ]
     if not bench.wants(IS_A):
-        return Measured(tallies=ours)
+        return SuiteResult(tallies=ours)
     scan = plain_is_a({item.text: item.term for item in sentences})
     theirs = definitions(IS_A, sentences, scan, agrees=holds_parent)
-    return Measured(
+    return SuiteResult(
         tallies=[*ours, *theirs],
-        systems=[System(name=IS_A, kind=Kind.BASELINE, params={"told": "the term of each sentence"})],
+        systems=[System(name=IS_A, kind=SystemKind.BASELINE, params={"told": "the term of each sentence"})],
     )
 
 
-def shipped(text: str) -> list[Triple]:
+def shipped(text: str) -> list[ExtractionTriple]:
     """What the product reads."""
     return [
-        Triple(subject=_spaced(cue.subject), parent=_spaced(cue.parent), is_isa=cue.is_isa)
-        for cue in cues(text, tokens(text))
+        ExtractionTriple(subject=_spaced(cue.subject), parent=_spaced(cue.parent), is_isa=cue.is_isa)
+        for cue in extract_cues(text, tokenize(text))
     ]
 
 
 def plain_is_a(terms: Mapping[str, str]) -> Scanner:
     """The baseline `is_a`, which is told the term of each text."""
 
-    def scan(text: str) -> list[Triple]:
+    def scan(text: str) -> list[ExtractionTriple]:
         parent = _phrase_after(terms[text], text)
-        return [Triple(subject=_spaced(terms[text]), parent=parent, is_isa=True)] if parent else []
+        return [ExtractionTriple(subject=_spaced(terms[text]), parent=parent, is_isa=True)] if parent else []
 
     return scan
 
@@ -149,38 +142,33 @@ def _phrase_after(term: str, text: str) -> str | None:
 
 def definitions(
     system: str, items: Sequence[Definition], scan: Scanner, *, agrees: Agrees | None = None
-) -> list[Tally]:
+) -> list[MetricTally]:
     """How well definitions are found, and the share of those found whose parent is right."""
     agrees = agrees or is_parent
-    findings: list[Finding] = []
-    parents: list[Item] = []
+    findings: list[TallyFinding] = []
+    parents: list[TallyItem] = []
     for item in items:
         found = [triple for triple in scan(item.text) if _is_about(triple, item.term)]
         wanted = bool(item.parents)
         told = _told(item.text, found, term=item.term, parents=", ".join(item.parents))
         findings.append(
-            Finding(
-                id=item.id,
-                wanted=wanted,
-                found=bool(found),
-                right=wanted and bool(found),
-                group=item.term,
-                told=told,
+            TallyFinding(
+                id=item.id, wanted=wanted, found=bool(found), right=wanted and bool(found), group=item.term, told=told
             )
         )
         if wanted and found:
             right = any(agrees(triple.parent, item.parents) for triple in found)
             parents.append(counted(item.id, right, group=item.term, told=told))
-    accuracy = Tally(metric="wcl.parent_accuracy", system=system, items=parents)
+    accuracy = MetricTally(metric="wcl.parent_accuracy", system=system, items=parents)
     return [*detection("wcl", system, findings), accuracy]
 
 
-def _told(text: str, triples: Iterable[Triple], **more: str) -> dict[str, str]:
+def _told(text: str, triples: Iterable[ExtractionTriple], **more: str) -> dict[str, str]:
     said = (f"{triple.subject} {'ISA' if triple.is_isa else 'ISPART'} {triple.parent}" for triple in triples)
     return {"text": text, "found": "; ".join(said), **more}
 
 
-def _is_about(triple: Triple, term: str) -> bool:
+def _is_about(triple: ExtractionTriple, term: str) -> bool:
     return triple.is_isa and triple.subject == _spaced(term)
 
 
@@ -199,15 +187,15 @@ def _last(phrase: str) -> str:
     return phrase.rpartition(" ")[2]
 
 
-def parts(items: Iterable[Pair], scan: Scanner) -> list[Finding]:
+def parts(items: Iterable[ExtractionSentence], scan: Scanner) -> list[TallyFinding]:
     """How well parts and their wholes are found. Joined both ways round, it is found and not right."""
-    found: list[Finding] = []
+    found: list[TallyFinding] = []
     for item in items:
         triples = scan(item.text)
         joined = {way for triple in triples if not triple.is_isa for way in _ways(triple, item.nouns)}
         wanted = (item.part, item.whole) if item.part and item.whole else None
         found.append(
-            Finding(
+            TallyFinding(
                 id=item.id,
                 wanted=wanted is not None,
                 found=bool(joined),
@@ -218,31 +206,29 @@ def parts(items: Iterable[Pair], scan: Scanner) -> list[Finding]:
     return found
 
 
-def _ways(triple: Triple, nouns: tuple[str, str]) -> list[tuple[str, str]]:
+def _ways(triple: ExtractionTriple, nouns: tuple[str, str]) -> list[tuple[str, str]]:
     """The ways in which a triple joins the two nouns as part and whole."""
     ways = [nouns, nouns[::-1]]
-    return [
-        (part, whole) for part, whole in ways if _has(triple.subject, part) and _has(triple.parent, whole)
-    ]
+    return [(part, whole) for part, whole in ways if _has(triple.subject, part) and _has(triple.parent, whole)]
 
 
 def _has(operand: str, noun: str) -> bool:
     return bool(set(operand.split()) & set(_spaced(noun).split()))
 
 
-def false_edges(system: str, items: Iterable[Pair], scan: Scanner) -> Tally:
+def false_edges(system: str, items: Iterable[ExtractionSentence], scan: Scanner) -> MetricTally:
     """Triples of whatever kind in sentences in which no part is marked, per thousand of them."""
     found = [
-        Item(id=item.id, part=1000.0 * len(triples), right=not triples, told=_told(item.text, triples))
+        TallyItem(id=item.id, part=1000.0 * len(triples), right=not triples, told=_told(item.text, triples))
         for item in items
         if not item.part
         for triples in [scan(item.text)]
     ]
-    return Tally(metric="semeval.false_edges", system=system, items=found)
+    return MetricTally(metric="semeval.false_edges", system=system, items=found)
 
 
 def _spaced(written: str) -> str:
-    return " ".join(token.text.replace("_", " ") for token in tokens(written))
+    return " ".join(token.text.replace("_", " ") for token in tokenize(written))
 
 
 def read_definitions(data: Data) -> list[Definition]:
@@ -253,10 +239,10 @@ def read_definitions(data: Data) -> list[Definition]:
     ]
 
 
-def read_pairs(data: Data) -> list[Pair]:
+def read_pairs(data: Data) -> list[ExtractionSentence]:
     """The sentences with parts and wholes among them."""
     return [
-        Pair(
+        ExtractionSentence(
             id=row["id"], text=row["text"], nouns=(row["e1"], row["e2"]), part=row["part"], whole=row["whole"]
         )
         for row in data.rows(SEMEVAL, "sentences", needs=("id", "text", "e1", "e2", "part", "whole"))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from festinger.bench.result import Goal, Metric, Op, Result
+from festinger.bench.result import BenchMetric, BenchResult, Goal, GoalOp
 from festinger.bench.suite import PRODUCT
 from festinger.errors import BadInput
 
@@ -36,7 +36,7 @@ Floors = Mapping[str, Mapping[str, float]]
 class Fallen:
     """A number below its floor."""
 
-    metric: Metric
+    metric: BenchMetric
     floor: float
     value: float | None
     """Nothing if it was not measured, though its suite ran."""
@@ -50,34 +50,31 @@ def read_floors(path: Path = FILE) -> Floors:
     try:
         return tomllib.loads(path.read_text())
     except (OSError, tomllib.TOMLDecodeError) as error:
-        raise BadInput(
-            f"`{path}` cannot be read: {error}.", hint="Get it again from the source tree."
-        ) from error
+        raise BadInput(f"`{path}` cannot be read: {error}.", hint="Get it again from the source tree.") from error
 
 
-def fallen(metrics: Iterable[Metric], results: Iterable[Result], floors: Mapping[str, float]) -> list[Fallen]:
+def fallen(metrics: Iterable[BenchMetric], results: Iterable[BenchResult], floors: Mapping[str, float]) -> list[Fallen]:
     """What fell below its floor, among the metrics of the suites that ran."""
     values = {result.metric.name: result.value for result in results if result.system == PRODUCT}
     return [
         Fallen(metric=metric, floor=floor, value=values.get(metric.name))
         for metric in metrics
-        if (floor := floors.get(metric.name)) is not None
-        and not _holds(metric, floor, values.get(metric.name))
+        if (floor := floors.get(metric.name)) is not None and not _holds(metric, floor, values.get(metric.name))
     ]
 
 
-def _holds(metric: Metric, floor: float, value: float | None) -> bool:
-    return value is not None and Goal(op=metric.direction or Op.AT_LEAST, value=floor).holds(value)
+def _holds(metric: BenchMetric, floor: float, value: float | None) -> bool:
+    return value is not None and Goal(op=metric.direction or GoalOp.AT_LEAST, value=floor).holds(value)
 
 
-def raised(floors: Mapping[str, float], results: Iterable[Result]) -> dict[str, float]:
+def raised(floors: Mapping[str, float], results: Iterable[BenchResult]) -> dict[str, float]:
     """The floors after these results: each as high as it was, or higher."""
     lifted = dict(floors)
     for result in results:
         metric = result.metric
         if result.system != PRODUCT or metric.unit != SHARE or metric.direction is None:
             continue
-        upward = metric.direction is Op.AT_LEAST
+        upward = metric.direction is GoalOp.AT_LEAST
         reached = max(result.value - MARGIN, 0.0) if upward else min(result.value + MARGIN, 1.0)
         better = max if upward else min
         lifted[metric.name] = better(round(reached, 4), lifted.get(metric.name, round(reached, 4)))

@@ -1,16 +1,16 @@
 """The suite `foundation`: passing requests through, starting, resident memory, embedding."""
 
 from festinger.bench import passthrough, sentences, start
-from festinger.bench.suite import Bench, Measured, Suite
+from festinger.bench.suite import Bench, Suite, SuiteResult
 
 PARTS = (start.measure, passthrough.measure, sentences.measure)
 """In this order: the first part makes the home that the second one uses again."""
 
 
-async def measure(bench: Bench) -> Measured:
+async def measure(bench: Bench) -> SuiteResult:
     """Every part once, one after the other."""
     found = [await part(bench) for part in PARTS]
-    return Measured(
+    return SuiteResult(
         samples=[sample for one in found for sample in one.samples],
         systems=[system for one in found for system in one.systems],
     )

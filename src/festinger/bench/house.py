@@ -38,18 +38,13 @@ async def throw_away_home(folder: Path, *, stopwatch: Stopwatch) -> AsyncIterato
 def settings_at(home: Path, given: Mapping[str, Any]) -> LiveSettings:
     """What this process is told while it works on a home itself: nothing that its user has set for others."""
     told = {"home": str(home), "secrets.key_file": str(home.parent / "key"), "offline": True, **given}
-    return LiveSettings(
-        Deployment(environment={}, folder=home.parent, config_folder=home.parent, command_line=told)
-    )
+    return LiveSettings(Deployment(environment={}, folder=home.parent, config_folder=home.parent, command_line=told))
 
 
 def own_environment(home: Path) -> dict[str, str]:
     """What a process of ours sees that works on a home."""
     return bare_environment(
-        home.parent,
-        FESTINGER_HOME=str(home),
-        FESTINGER_OFFLINE="1",
-        FESTINGER_STORE__STOP_WHEN_IDLE="false",
+        home.parent, FESTINGER_HOME=str(home), FESTINGER_OFFLINE="1", FESTINGER_STORE__STOP_WHEN_IDLE="false"
     )
 
 

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 from festinger.bench.house import throw_away_home
 from festinger.bench.judging import baselines
-from festinger.bench.month import DAYS, Kind, Material, Message, Month, month
-from festinger.bench.month_door import MonthDoor, month_door
-from festinger.bench.month_kept import Held, all_memories, edges_now, held, live
-from festinger.bench.result import Metric, Op, Sample, at_least, at_most
-from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
-from festinger.bench.tally import Item, Tally, counted
+from festinger.bench.month import DAYS, Material, Month, MonthMessage, MonthMessageKind, month
+from festinger.bench.month_door import MonthProxy, month_door
+from festinger.bench.month_kept import ActiveMonthItem, all_memories, edges_now, held, live
+from festinger.bench.result import BenchMetric, GoalOp, Sample, at_least, at_most
+from festinger.bench.suite import PRODUCT, Bench, Suite, SuiteResult
+from festinger.bench.tally import MetricTally, TallyItem, counted
 from festinger.bench.truths import Form, Truth
 from festinger.ids import MAIN_SPACE
 from festinger.store.queries import queries_of
@@ -31,37 +31,37 @@ FEW_DAYS = 3
 LONGEST_RESULT = 2_000
 
 METRICS = (
-    Metric(
+    BenchMetric(
         name="hygiene.junk",
         unit="share",
         about="of what is held that no durable statement stands behind",
         goal=at_most(0.05),
         beside="hygiene.kept",
     ),
-    Metric(
+    BenchMetric(
         name="hygiene.kept",
         unit="share",
         about="durable statements that are held, and as they are now",
         goal=at_least(0.95),
         beside="hygiene.junk",
     ),
-    Metric(name="hygiene.re_ingested", unit="share", about="held because we said it", goal=at_most(0)),
-    Metric(name="hygiene.near_twins", unit="share", about="held more than once", goal=at_most(0.01)),
-    Metric(name="hygiene.secrets", unit="secrets", about="planted secrets in any memory", goal=at_most(0)),
-    Metric(name="hygiene.by_hand", unit="actions", about="what a person had to do", goal=at_most(0)),
-    Metric(name="hygiene.waiting", unit="share", about="memories that wait for a judge", better=Op.AT_MOST),
-    Metric(
+    BenchMetric(name="hygiene.re_ingested", unit="share", about="held because we said it", goal=at_most(0)),
+    BenchMetric(name="hygiene.near_twins", unit="share", about="held more than once", goal=at_most(0.01)),
+    BenchMetric(name="hygiene.secrets", unit="secrets", about="planted secrets in any memory", goal=at_most(0)),
+    BenchMetric(name="hygiene.by_hand", unit="actions", about="what a person had to do", goal=at_most(0)),
+    BenchMetric(name="hygiene.waiting", unit="share", about="memories that wait for a judge", better=GoalOp.AT_MOST),
+    BenchMetric(
         name="hygiene.asks_model",
         unit="share",
         about="learns of which rules are not sure, so that a model is asked where there is one",
         goal=at_most(0.10),
     ),
-    Metric(name="hygiene.model_calls", unit="calls", about="questions to a model", better=Op.AT_MOST),
-    Metric(name="hygiene.summaries", unit="memories", about="records of what sessions were about"),
+    BenchMetric(name="hygiene.model_calls", unit="calls", about="questions to a model", better=GoalOp.AT_MOST),
+    BenchMetric(name="hygiene.summaries", unit="memories", about="records of what sessions were about"),
 )
 
 
-async def measure(bench: Bench) -> Measured:
+async def measure(bench: Bench) -> SuiteResult:
     lived = month(_material(bench), seed=bench.seed, days=FEW_DAYS if bench.partial else DAYS)
     tallies, samples = await _ours(lived, bench)
     others = {STORE_ALL: _every_message(lived), STORE_NONE: []}
@@ -69,10 +69,8 @@ async def measure(bench: Bench) -> Measured:
         if bench.wants(system):
             tallies += counts(system, kept, lived.truths)
             samples.append(_secrets(system, "\n".join(each.text for each in kept), lived))
-    return Measured(
-        tallies=tallies,
-        samples=samples,
-        systems=baselines([name for name in others if bench.wants(name)]),
+    return SuiteResult(
+        tallies=tallies, samples=samples, systems=baselines([name for name in others if bench.wants(name)])
     )
 
 
@@ -80,13 +78,11 @@ def _material(bench: Bench) -> Material:
     facts = bench.data.rows(LOCOMO, "facts", needs=("id", "text"))
     steps = [step for row in bench.data.rows(TAU, "traces", needs=("id", "steps")) for step in row["steps"]]
     policy = next(step["content"] for step in steps if step["role"] == "system")
-    results = [
-        step["content"][:LONGEST_RESULT] for step in steps if step["role"] == "tool" and step["content"]
-    ]
+    results = [step["content"][:LONGEST_RESULT] for step in steps if step["role"] == "tool" and step["content"]]
     return Material(facts=[row["text"] for row in facts], policy=policy, results=results)
 
 
-async def _ours(lived: Month, bench: Bench) -> tuple[list[Tally], list[Sample]]:
+async def _ours(lived: Month, bench: Bench) -> tuple[list[MetricTally], list[Sample]]:
     bench.say("Living through a month.")
     async with (
         throw_away_home(bench.folder, stopwatch=bench.stopwatch) as home,
@@ -99,10 +95,10 @@ async def _ours(lived: Month, bench: Bench) -> tuple[list[Tally], list[Sample]]:
         asking = await asks_model(door)
         spent = (await lifetime_costs(door.app.store, space=MAIN_SPACE)).total
     beliefs = [each for each in everything if not each.is_summary]
-    waiting = [Item(id=f"{at}", part=float(each.is_waiting)) for at, each in enumerate(beliefs)]
+    waiting = [TallyItem(id=f"{at}", part=float(each.is_waiting)) for at, each in enumerate(beliefs)]
     return [
         *counts(PRODUCT, beliefs, lived.truths),
-        Tally(metric="hygiene.waiting", system=PRODUCT, items=waiting),
+        MetricTally(metric="hygiene.waiting", system=PRODUCT, items=waiting),
     ], [
         _secrets(PRODUCT, written, lived),
         asking,
@@ -113,7 +109,7 @@ async def _ours(lived: Month, bench: Bench) -> tuple[list[Tally], list[Sample]]:
     ]
 
 
-async def asks_model(door: MonthDoor) -> Sample:
+async def asks_model(door: MonthProxy) -> Sample:
     """The share of learns that ask a model. Without one they wait, which is told just as often."""
     row = await door.app.store.one(Q["learns_that_ask"], space=MAIN_SPACE)
     learns: int = row["learns"]
@@ -121,33 +117,33 @@ async def asks_model(door: MonthDoor) -> Sample:
     return Sample(metric="hygiene.asks_model", system=PRODUCT, value=value, n=learns)
 
 
-def _every_message(lived: Month) -> list[Held]:
-    said: Sequence[Message] = list(lived.messages())
-    kept = [Held(store="memory", text=each.text, kind=each.kind, saying=each.saying) for each in said]
+def _every_message(lived: Month) -> list[ActiveMonthItem]:
+    said: Sequence[MonthMessage] = list(lived.messages())
+    kept = [ActiveMonthItem(store="memory", text=each.text, kind=each.kind, saying=each.saying) for each in said]
     return kept + [
-        Held(store="memory", text=call.saying.text, kind=Kind.DURABLE, saying=call.saying)
+        ActiveMonthItem(store="memory", text=call.saying.text, kind=MonthMessageKind.DURABLE, saying=call.saying)
         for call in lived.calls()
     ]
 
 
-def counts(system: str, kept: Sequence[Held], known: Sequence[Truth]) -> list[Tally]:
+def counts(system: str, kept: Sequence[ActiveMonthItem], known: Sequence[Truth]) -> list[MetricTally]:
     """What is wrong and what is missing in all that is held."""
     named = [(f"{each.store} {at}", each) for at, each in enumerate(kept)]
     told = {id_: {"held": each.text[:300], "from": each.kind or "nobody"} for id_, each in named}
 
-    def wrong(metric: str, bad: Sequence[tuple[str, bool]]) -> Tally:
-        items = [Item(id=id_, part=float(is_bad), right=not is_bad, told=told[id_]) for id_, is_bad in bad]
-        return Tally(metric=metric, system=system, items=items)
+    def wrong(metric: str, bad: Sequence[tuple[str, bool]]) -> MetricTally:
+        items = [TallyItem(id=id_, part=float(is_bad), right=not is_bad, told=told[id_]) for id_, is_bad in bad]
+        return MetricTally(metric=metric, system=system, items=items)
 
     return [
         wrong("hygiene.junk", [(id_, each.saying is None) for id_, each in named]),
-        wrong("hygiene.re_ingested", [(id_, each.kind is Kind.ECHO) for id_, each in named]),
+        wrong("hygiene.re_ingested", [(id_, each.kind is MonthMessageKind.ECHO) for id_, each in named]),
         wrong("hygiene.near_twins", _twins(named)),
-        Tally(metric="hygiene.kept", system=system, items=[_present(truth, kept) for truth in known]),
+        MetricTally(metric="hygiene.kept", system=system, items=[_present(truth, kept) for truth in known]),
     ]
 
 
-def _twins(named: Sequence[tuple[str, Held]]) -> list[tuple[str, bool]]:
+def _twins(named: Sequence[tuple[str, ActiveMonthItem]]) -> list[tuple[str, bool]]:
     """Everything that says a truth, and whether its store says it a second time there."""
     seen: Counter[tuple[str, str]] = Counter()
     found = []
@@ -158,7 +154,7 @@ def _twins(named: Sequence[tuple[str, Held]]) -> list[tuple[str, bool]]:
     return found
 
 
-def _present(truth: Truth, kept: Sequence[Held]) -> Item:
+def _present(truth: Truth, kept: Sequence[ActiveMonthItem]) -> TallyItem:
     """Whether a truth is held as it is now, and not as it was."""
     forms = {each.saying.form for each in kept if each.saying is not None and each.saying.truth == truth.id}
     is_present = forms == {Form.CHANGED} if truth.changes else bool(forms)

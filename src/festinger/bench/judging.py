@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from festinger.bench.result import Kind, System
-from festinger.embedding.embedder import Embedder, Supplies, Vector
-from festinger.embedding.profiles import Purpose, Threshold
+from festinger.bench.result import System, SystemKind
+from festinger.embedding.embedder import Embedder, EmbedderOptions, Vector
+from festinger.embedding.profiles import EmbeddingPurpose, Threshold
 from festinger.embedding.registry import open_embedder
 from festinger.ids import Origin
-from festinger.judge.model import Bars, Features, Judgement, Relation, Statement
+from festinger.judge.model import Judgement, JudgeStatement, PairFeatures, Relation, SimilarityBars
 from festinger.judge.rules.decide import judge
 from festinger.judge.rules.guards import same_score
-from festinger.judge.rules.parse import read
+from festinger.judge.rules.parse import parse_statement
 
 EMBEDDER = "onnx:all-minilm-l6-v2"
 AT_ONCE = 256
@@ -27,21 +27,21 @@ AGAINST = frozenset({Relation.CONTRADICTS, Relation.UPDATE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Texts:
+class JudgingTexts:
     """Vectors of texts, and the bars of the model that made them."""
 
     vectors: Mapping[str, Vector]
-    bars: Bars
+    bars: SimilarityBars
 
     def cosine(self, one: str, other: str) -> float:
         return float(np.dot(self.vectors[one], self.vectors[other]))
 
-    def features(self, one: str, other: str) -> Features:
-        return Features(similarity=self.cosine(one, other), bars=self.bars)
+    def features(self, one: str, other: str) -> PairFeatures:
+        return PairFeatures(similarity=self.cosine(one, other), bars=self.bars)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class JudgingPair:
     """Two texts of a set with their label, which no judge sees."""
 
     id: str
@@ -52,11 +52,11 @@ class Pair:
     category: str = ""
 
 
-async def embedded(texts: Iterable[str]) -> Texts:
+async def embedded(texts: Iterable[str]) -> JudgingTexts:
     """The vectors of all texts by the bundled embedder."""
-    embedder = await open_embedder(EMBEDDER, Supplies(offline=True))
+    embedder = await open_embedder(EMBEDDER, EmbedderOptions(offline=True))
     try:
-        return Texts(vectors=await _vectors(embedder, texts), bars=bars_of(embedder))
+        return JudgingTexts(vectors=await _vectors(embedder, texts), bars=bars_of(embedder))
     finally:
         await embedder.close()
 
@@ -67,22 +67,22 @@ async def _vectors(embedder: Embedder, texts: Iterable[str]) -> dict[str, Vector
     found: dict[str, Vector] = {}
     for start in range(0, len(distinct), AT_ONCE):
         batch = distinct[start : start + AT_ONCE]
-        found |= zip(batch, await embedder.embed(batch, Purpose.COMPARE), strict=True)
+        found |= zip(batch, await embedder.embed(batch, EmbeddingPurpose.COMPARE), strict=True)
     return found
 
 
-def bars_of(embedder: Embedder) -> Bars:
+def bars_of(embedder: Embedder) -> SimilarityBars:
     profile = embedder.profile
-    return Bars(
+    return SimilarityBars(
         same=profile.threshold(Threshold.SAME),
         check=profile.threshold(Threshold.CHECK),
         opposition=profile.threshold(Threshold.OPPOSITION),
     )
 
 
-def pairs_of(rows: Iterable[Mapping[str, str]]) -> list[Pair]:
+def pairs_of(rows: Iterable[Mapping[str, str]]) -> list[JudgingPair]:
     return [
-        Pair(
+        JudgingPair(
             id=str(row["id"]),
             a=row["a"],
             b=row["b"],
@@ -94,38 +94,38 @@ def pairs_of(rows: Iterable[Mapping[str, str]]) -> list[Pair]:
     ]
 
 
-def said(texts: Texts, one: str, other: str, *, origin: Origin = Origin.PERSON) -> Judgement:
+def said(texts: JudgingTexts, one: str, other: str, *, origin: Origin = Origin.PERSON) -> Judgement:
     """What the rules say of two texts, the first said before the second."""
     return judge(
-        Statement(text=one, order=1, origin=origin),
-        Statement(text=other, order=2, origin=origin),
+        JudgeStatement(text=one, order=1, origin=origin),
+        JudgeStatement(text=other, order=2, origin=origin),
         texts.features(one, other),
     )
 
 
-def scored(texts: Texts, one: str, other: str) -> float:
+def scored(texts: JudgingTexts, one: str, other: str) -> float:
     """The judge's score for `same`; a verdict lies above and below all that is undecided."""
     verdict = said(texts, one, other)
-    score = same_score(read(one), read(other), texts.features(one, other)) or 0.0
+    score = same_score(parse_statement(one), parse_statement(other), texts.features(one, other)) or 0.0
     if verdict.relation is Relation.SAME:
         return 1 + score
     return score
 
 
-Contradicts = Callable[[Texts, str, str], bool]
+Contradicts = Callable[[JudgingTexts, str, str], bool]
 
 
-def we_object(texts: Texts, one: str, other: str) -> bool:
+def we_object(texts: JudgingTexts, one: str, other: str) -> bool:
     """Whether the rules find a contradiction in either order."""
     return said(texts, one, other).relation in AGAINST or said(texts, other, one).relation in AGAINST
 
 
-def negation_objects(texts: Texts, one: str, other: str) -> bool:
+def negation_objects(texts: JudgingTexts, one: str, other: str) -> bool:
     """The baseline `negation`: one side is negated, and the cosine is above .5."""
     return _negated(one) != _negated(other) and texts.cosine(one, other) > 0.5
 
 
-def one_word_objects(texts: Texts, one: str, other: str) -> bool:
+def one_word_objects(texts: JudgingTexts, one: str, other: str) -> bool:
     """The baseline `one_word`: at most four stems differ and the cosine is above .6, or `negation`."""
     left, right = set(stripped(one)), set(stripped(other))
     few = len(left ^ right) <= 4 and texts.cosine(one, other) > 0.6
@@ -134,9 +134,7 @@ def one_word_objects(texts: Texts, one: str, other: str) -> bool:
 
 OBJECTORS: Mapping[str, Contradicts] = {"negation": negation_objects, "one_word": one_word_objects}
 
-_NOT = frozenset(
-    ["no", "not", "never", "none", "nobody", "nothing", "nowhere", "neither", "nor", "without", "cannot"]
-)
+_NOT = frozenset(["no", "not", "never", "none", "nobody", "nothing", "nowhere", "neither", "nor", "without", "cannot"])
 _ENDINGS = ("ing", "edly", "ed", "ies", "es", "s", "ly")
 _STOPWORDS = frozenset(
     [
@@ -222,4 +220,4 @@ def _bare(word: str) -> str:
 
 
 def baselines(names: Sequence[str]) -> list[System]:
-    return [System(name=name, kind=Kind.BASELINE, params={"embedder": EMBEDDER}) for name in names]
+    return [System(name=name, kind=SystemKind.BASELINE, params={"embedder": EMBEDDER}) for name in names]

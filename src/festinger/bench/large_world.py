@@ -13,7 +13,7 @@ from random import Random
 import wordfreq
 
 from festinger.ids import Cause
-from festinger.world.model import Source, Statement
+from festinger.world.model import EdgeSource, WorldStatement
 
 SYLLABLES = [f"{one}{other}" for one in "bdfgkmnprtvz" for other in ("a", "e", "i", "o", "u")]
 PLACES = 4
@@ -25,7 +25,7 @@ NAMED = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Size:
+class LargeWorldSize:
     concepts: int
     edges_each: int
     dimensions: int = 40
@@ -35,7 +35,10 @@ class Size:
         return self.concepts * self.edges_each
 
 
-FULL, QUICK = Size(concepts=100_000, edges_each=10), Size(concepts=300, edges_each=3, dimensions=6)
+FULL, QUICK = (
+    LargeWorldSize(concepts=100_000, edges_each=10),
+    LargeWorldSize(concepts=300, edges_each=3, dimensions=6),
+)
 
 
 def name(number: int) -> str:
@@ -49,18 +52,18 @@ def name(number: int) -> str:
     return "".join(syllables)
 
 
-def statements(size: Size, *, seed: int, cause: Cause) -> Iterator[Statement]:
+def statements(size: LargeWorldSize, *, seed: int, cause: Cause) -> Iterator[WorldStatement]:
     """Every edge of the world. A concept is only ever placed below earlier ones, so nothing is above itself."""
     chance = Random(seed)  # noqa: S311 - a graph to measure, not a secret
     for concept in range(size.concepts):
         for dimension in chance.sample(range(1, size.dimensions + 1), size.edges_each):
-            yield Statement(
+            yield WorldStatement(
                 concept=name(concept),
                 parent=name(chance.randrange(concept)) if concept else "root-of-all",
                 dimension=name(-dimension),
                 is_isa=bool(dimension % 2),
                 confidence=1.0,
-                source=Source.GUTASK,
+                source=EdgeSource.GUTASK,
                 cause=cause,
             )
 
@@ -68,7 +71,7 @@ def statements(size: Size, *, seed: int, cause: Cause) -> Iterator[Statement]:
 class Prose:
     """Sentences of common English with names of the world in them."""
 
-    def __init__(self, size: Size, *, seed: int | str) -> None:
+    def __init__(self, size: LargeWorldSize, *, seed: int | str) -> None:
         self._size = size
         self._chance = Random(seed)  # noqa: S311 - texts to read, not secrets
         self._words: Sequence[str] = wordfreq.top_n_list("en", 5000)

@@ -9,13 +9,13 @@ from random import Random
 from uuid import UUID
 
 from festinger.clock import system_stopwatch
-from festinger.memory.model import Place
-from festinger.retrieval.association import keep_company, spread
-from festinger.retrieval.deps import Desk
-from festinger.retrieval.query import read_cue, wished
-from festinger.retrieval.score import Asked
-from festinger.retrieval.search import MOST_SEEDS, CueRead, Found, fetch
-from festinger.store.pool import Plan
+from festinger.memory.model import Scope
+from festinger.retrieval.association import find_associations, record_co_access
+from festinger.retrieval.deps import RetrievalDeps
+from festinger.retrieval.query import parse_cue, parse_recall_query
+from festinger.retrieval.score import ScoringContext
+from festinger.retrieval.search import MOST_SEEDS, ArmHits, CueLookup, fetch_candidates
+from festinger.store.pool import PlanMode
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.store")
@@ -31,43 +31,43 @@ WARMING = 20
 
 
 async def led_on(
-    desk: Desk, place: Place, memories: Sequence[UUID], *, groups: int, seed: int
+    deps: RetrievalDeps, place: Scope, memories: Sequence[UUID], *, groups: int, seed: int
 ) -> dict[str, list[float]]:
     """Seconds of walks, by the steps that may lie beyond a partner."""
     chance = Random(seed)  # noqa: S311 - a choice of memories, not of secrets
     among = chance.sample(list(memories), max(GROUP, min(len(memories), groups * GROUP // SHARED_BY)))
     company = [chance.sample(among, GROUP) for _ in range(groups)]
     for group in company:
-        async with desk.store.transaction() as transaction:
-            await keep_company(desk, transaction, place, group, recall=desk.new_id())
-    async with desk.store.apart() as connection:
+        async with deps.store.transaction() as transaction:
+            await record_co_access(deps, transaction, place, group, recall=deps.new_id())
+    async with deps.store.apart() as connection:
         # On other days the server does that by itself.
         await connection.execute(Q["tidy_everything"].sql)
     took: dict[str, list[float]] = {}
     for hops in HOPS:
         for group in company[:WARMING]:
-            await _walked(desk, place, group[:MOST_SEEDS], hops=hops)
-        took[str(hops)] = [await _walked(desk, place, group[:MOST_SEEDS], hops=hops) for group in company]
+            await _walked(deps, place, group[:MOST_SEEDS], hops=hops)
+        took[str(hops)] = [await _walked(deps, place, group[:MOST_SEEDS], hops=hops) for group in company]
     return took
 
 
-async def _walked(desk: Desk, place: Place, seeds: Sequence[UUID], *, hops: int) -> float:
-    now, settings = desk.clock(), desk.terms(place.space).retrieval
-    wish = wished(CUE, now=now, hops=hops)
-    asked = Asked(cue=read_cue(CUE, now=now), terms=(), statistics={}, has_vector=False, now=now)
+async def _walked(deps: RetrievalDeps, place: Scope, seeds: Sequence[UUID], *, hops: int) -> float:
+    now, settings = deps.clock(), deps.terms(place.space).retrieval
+    wish = parse_recall_query(CUE, now=now, hops=hops)
+    asked = ScoringContext(cue=parse_cue(CUE, now=now), terms=(), statistics={}, has_vector=False, now=now)
     began = system_stopwatch()
-    async with desk.store.transaction(hot=True, plan=Plan.KEPT) as transaction:
-        found = await fetch(
-            desk,
+    async with deps.store.transaction(hot=True, plan=PlanMode.KEPT) as transaction:
+        found = await fetch_candidates(
+            deps,
             transaction,
             place,
             wish,
-            read=CueRead(asked=asked, must=None, open_episode=None),
-            found=Found(arms={}, types={}),
+            read=CueLookup(asked=asked, must=None, open_episode=None),
+            found=ArmHits(arms={}, types={}),
             probe=None,
             settings=settings,
             seeds=seeds,
         )
     links = {each.ref: each.partners for each in found if each.partners}
-    spread(dict.fromkeys(seeds, 1.0), links, hops=hops, top=settings.partners_top)
+    find_associations(dict.fromkeys(seeds, 1.0), links, hops=hops, top=settings.partners_top)
     return system_stopwatch() - began

@@ -13,42 +13,36 @@ from statistics import mean, median
 
 from festinger.bench.curve import Curve
 from festinger.bench.house import run_apart, throw_away_home
-from festinger.bench.remembering import Stand
-from festinger.bench.result import Metric, Sample, at_least, at_most, percentile
-from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
+from festinger.bench.remembering import LearnMeasurement
+from festinger.bench.result import BenchMetric, Sample, at_least, at_most, percentile
+from festinger.bench.suite import PRODUCT, Bench, Suite, SuiteResult
 from festinger.memory.learn.decision import Action
 
-METRICS: Sequence[Metric] = (
-    Metric(name="learn.single.p50", unit="ms", about="one new statement, median", goal=at_most(15)),
-    Metric(name="learn.single.p95", unit="ms", about="one new statement, p95", goal=at_most(40)),
-    Metric(name="learn.confirm.p50", unit="ms", about="the same words again, median", goal=at_most(5)),
-    Metric(name="learn.batch", unit="facts/s", about="batches with dedup", goal=at_least(200)),
-    Metric(
-        name="learn.growth",
-        unit="times",
-        about="median at the largest size against the smallest",
-        goal=at_most(3),
+METRICS: Sequence[BenchMetric] = (
+    BenchMetric(name="learn.single.p50", unit="ms", about="one new statement, median", goal=at_most(15)),
+    BenchMetric(name="learn.single.p95", unit="ms", about="one new statement, p95", goal=at_most(40)),
+    BenchMetric(name="learn.confirm.p50", unit="ms", about="the same words again, median", goal=at_most(5)),
+    BenchMetric(name="learn.batch", unit="facts/s", about="batches with dedup", goal=at_least(200)),
+    BenchMetric(
+        name="learn.growth", unit="times", about="median at the largest size against the smallest", goal=at_most(3)
     ),
-    Metric(
-        name="learn.slope",
-        unit="exponent",
-        about="of the median against the number of memories",
-        goal=at_most(0.2),
+    BenchMetric(
+        name="learn.slope", unit="exponent", about="of the median against the number of memories", goal=at_most(0.2)
     ),
-    Metric(name="learn.pairs.most", unit="pairs", about="judged for one statement, most", goal=at_most(50)),
-    Metric(
+    BenchMetric(name="learn.pairs.most", unit="pairs", about="judged for one statement, most", goal=at_most(50)),
+    BenchMetric(
         name="learn.pairs.slope",
         unit="exponent",
         about="of judged pairs against the number of memories",
         goal=at_most(0.02),
     ),
-    Metric(
+    BenchMetric(
         name="learn.nearest.recall1",
         unit="share",
         about="how often the index finds the nearest memory of all, at the largest size",
         goal=at_least(0.99),
     ),
-    Metric(
+    BenchMetric(
         name="learn.mixed.failed",
         unit="statements",
         about="of ten thousand that three processes learn at once",
@@ -61,7 +55,7 @@ MIXED, MIXED_QUICK = 10_000, 120
 """Statements that the processes learn together."""
 
 
-async def measure(bench: Bench) -> Measured:
+async def measure(bench: Bench) -> SuiteResult:
     bench.say("Learning statements, up to a hundred thousand.")
     file = bench.folder / "learnt.json"
     amount = "quick" if bench.quick else "full"
@@ -75,9 +69,9 @@ async def measure(bench: Bench) -> Measured:
                 for number, told in enumerate(files)
             )
         )
-    stands = [Stand(**each) for each in json.loads(file.read_bytes())]
+    stands = [LearnMeasurement(**each) for each in json.loads(file.read_bytes())]
     mixed = [json.loads(told.read_bytes()) for told in files]
-    return Measured(samples=[*samples(stands), failures(mixed)], curves=[growth(stands)])
+    return SuiteResult(samples=[*samples(stands), failures(mixed)], curves=[growth(stands)])
 
 
 def failures(mixed: Sequence[Mapping[str, int]]) -> Sample:
@@ -87,7 +81,7 @@ def failures(mixed: Sequence[Mapping[str, int]]) -> Sample:
     return Sample(metric="learn.mixed.failed", system=PRODUCT, value=float(failed), n=total)
 
 
-def samples(stands: Sequence[Stand]) -> list[Sample]:
+def samples(stands: Sequence[LearnMeasurement]) -> list[Sample]:
     """The numbers of one run: those of the largest size, and how they grew."""
     first, last = stands[0], stands[-1]
     medians = [(each.memories, median(each.single)) for each in stands]
@@ -115,7 +109,7 @@ def slope(points: Sequence[tuple[float, float]]) -> float:
     return sum((x - middle_x) * (y - middle_y) for x, y in zip(xs, ys, strict=True)) / spread
 
 
-def growth(stands: Sequence[Stand]) -> Curve:
+def growth(stands: Sequence[LearnMeasurement]) -> Curve:
     return Curve(
         name="learn.growth",
         title="How long learning one statement takes, by how much is remembered",

@@ -34,7 +34,7 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class LoadResult:
     """What a stretch of requests to one server gave."""
 
     timings: Sequence[Timing]
@@ -48,7 +48,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class LoadResponse:
     status: int
     head: bytes
     body: bytes
@@ -76,10 +76,10 @@ class Connection(asyncio.Protocol):
         self._stopwatch = stopwatch
         self._received = bytearray()
         self._began = self._first = 0.0
-        self._whole: asyncio.Future[Answer] | None = None
+        self._whole: asyncio.Future[LoadResponse] | None = None
         self._transport: asyncio.Transport | None = None
 
-    async def ask(self, wire: bytes) -> Answer:
+    async def ask(self, wire: bytes) -> LoadResponse:
         """Send a request and wait for the whole answer; `ConnectionError` or `TimeoutError` if none comes."""
         if self._transport is None or self._transport.is_closing():
             raise ConnectionResetError("the server has closed the connection")
@@ -104,9 +104,7 @@ class Connection(asyncio.Protocol):
             return
         timing = Timing(first=self._first - self._began, whole=self._stopwatch() - self._began)
         head, _, body = bytes(self._received).partition(b"\r\n\r\n")
-        self._whole.set_result(
-            Answer(status=int(head.split(b" ", 2)[1]), head=head, body=body, timing=timing)
-        )
+        self._whole.set_result(LoadResponse(status=int(head.split(b" ", 2)[1]), head=head, body=body, timing=timing))
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._whole is not None and not self._whole.done():
@@ -126,13 +124,11 @@ def is_whole(received: bytes | bytearray) -> bool:
 
 
 async def connect(port: int, stopwatch: Stopwatch) -> Connection:
-    _, connection = await asyncio.get_running_loop().create_connection(
-        lambda: Connection(stopwatch), HOST, port
-    )
+    _, connection = await asyncio.get_running_loop().create_connection(lambda: Connection(stopwatch), HOST, port)
     return connection
 
 
-async def ask_once(port: int, path: str, body: bytes = b"", *, stopwatch: Stopwatch) -> Answer | None:
+async def ask_once(port: int, path: str, body: bytes = b"", *, stopwatch: Stopwatch) -> LoadResponse | None:
     """One request on a connection of its own; nothing if nobody answers."""
     try:
         connection = await connect(port, stopwatch)
@@ -146,24 +142,23 @@ async def ask_once(port: int, path: str, body: bytes = b"", *, stopwatch: Stopwa
         connection.close()
 
 
-async def in_turn(port: int, wires: Sequence[bytes], *, stopwatch: Stopwatch) -> Block:
+async def in_turn(port: int, wires: Sequence[bytes], *, stopwatch: Stopwatch) -> LoadResult:
     """Requests one after the other on one connection."""
     began = stopwatch()
     timings, errors = await _ask_on(port, wires, until=None, stopwatch=stopwatch)
-    return Block(timings=timings, errors=errors, seconds=stopwatch() - began)
+    return LoadResult(timings=timings, errors=errors, seconds=stopwatch() - began)
 
 
 async def at_once(
     port: int, clients: Sequence[Sequence[bytes]], *, count: int, seconds: float, stopwatch: Stopwatch
-) -> Block:
+) -> LoadResult:
     """As many requests as get answered in some seconds: each client sends its own in turn, `count` at most."""
     began = stopwatch()
     asked = [
-        _ask_on(port, islice(cycle(wires), count), until=began + seconds, stopwatch=stopwatch)
-        for wires in clients
+        _ask_on(port, islice(cycle(wires), count), until=began + seconds, stopwatch=stopwatch) for wires in clients
     ]
     given = await asyncio.gather(*asked)
-    return Block(
+    return LoadResult(
         timings=[timing for timings, _ in given for timing in timings],
         errors=sum(errors for _, errors in given),
         seconds=stopwatch() - began,

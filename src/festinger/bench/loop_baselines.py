@@ -9,7 +9,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from festinger.proxy.loops.history import Answer, Item, Step
+from festinger.proxy.loops.history import AnswerStep, Item, ToolStep
 
 TIMES, LEAST_CHARS, LONGEST = 3, 36, 600
 TAIL, LEAST_TAIL = 2_000, 200
@@ -50,6 +50,6 @@ def zlib_limit(ordinary: Sequence[float]) -> float:
 def repeat_count(items: Iterable[Item]) -> int:
     """The highest count of equal calls and of equal outputs in a trace, added."""
     done = list(items)
-    calls = Counter(item.deed for item in done if isinstance(item, Step))
-    outputs = Counter(item.key.exact if isinstance(item, Answer) else item.result.steady for item in done)
+    calls = Counter(item.deed for item in done if isinstance(item, ToolStep))
+    outputs = Counter(item.key.exact if isinstance(item, AnswerStep) else item.result.steady for item in done)
     return max(calls.values(), default=0) + max(outputs.values(), default=0)

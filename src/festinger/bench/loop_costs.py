@@ -9,52 +9,50 @@ from statistics import median
 from typing import Any
 
 from festinger.bench.loop_streams import CHUNK, cut
-from festinger.bench.result import Metric, Sample, at_most, percentile
+from festinger.bench.result import BenchMetric, Sample, at_most, percentile
 from festinger.bench.suite import PRODUCT
 from festinger.clock import Stopwatch
-from festinger.proxy.loops.history import Keys, steps_of, worst
-from festinger.proxy.loops.keys import Call, Message, Role
-from festinger.proxy.loops.stream import Allowance, Detector
+from festinger.proxy.loops.history import StepCache, find_repetition, parse_steps
+from festinger.proxy.loops.keys import ChatMessage, ChatRole, ToolCall
+from festinger.proxy.loops.stream import RepetitionAllowance, StreamDetector
 from festinger.settings.tree import LoopSettings
 
 HISTORY = 200
 LOOKS = 1_000
 
 METRICS = (
-    Metric(name="loops.chunk.cost_p50", unit="µs", about="one chunk of a stream, median"),
-    Metric(name="loops.chunk.cost_p99", unit="µs", about="one chunk of a stream, p99", goal=at_most(50)),
-    Metric(name="loops.turn.cost_p50", unit="µs", about=f"a history of {HISTORY} messages, median"),
-    Metric(
-        name="loops.turn.cost_p99",
-        unit="µs",
-        about=f"a history of {HISTORY} messages, p99",
-        goal=at_most(200),
+    BenchMetric(name="loops.chunk.cost_p50", unit="µs", about="one chunk of a stream, median"),
+    BenchMetric(name="loops.chunk.cost_p99", unit="µs", about="one chunk of a stream, p99", goal=at_most(50)),
+    BenchMetric(name="loops.turn.cost_p50", unit="µs", about=f"a history of {HISTORY} messages, median"),
+    BenchMetric(
+        name="loops.turn.cost_p99", unit="µs", about=f"a history of {HISTORY} messages, p99", goal=at_most(200)
     ),
 )
 
 
-def long_history() -> list[Message]:
+def long_history() -> list[ChatMessage]:
     """An agent at work, with many steps behind it."""
-    history = [Message(role=Role.USER, text="Mend the build, please.", by_person=True)]
+    history = [ChatMessage(role=ChatRole.USER, text="Mend the build, please.", by_person=True)]
     for n in range((HISTORY - 1) // 2):
-        call = Call(name="read_file", arguments=json.dumps({"path": f"src/{n}.py", "lines": 40}))
-        history.append(Message(role=Role.ASSISTANT, calls=(call,)))
-        history.append(Message(role=Role.TOOL, text=f"def f_{n}(): ...\n" * 60))
+        call = ToolCall(name="read_file", arguments=json.dumps({"path": f"src/{n}.py", "lines": 40}))
+        history.append(ChatMessage(role=ChatRole.ASSISTANT, calls=(call,)))
+        history.append(ChatMessage(role=ChatRole.TOOL, text=f"def f_{n}(): ...\n" * 60))
     return history
 
 
 def costs(
-    texts: Sequence[str], history: Sequence[Message], *, stopwatch: Stopwatch, settings: LoopSettings
+    texts: Sequence[str], history: Sequence[ChatMessage], *, stopwatch: Stopwatch, settings: LoopSettings
 ) -> list[Sample]:
     """One run over these texts and this history."""
     chunks: list[float] = []
     for text in texts:
-        detector = Detector(settings.stream, Allowance())
+        detector = StreamDetector(settings.stream, RepetitionAllowance())
         chunks += (_took(detector.feed, piece, stopwatch) for piece in cut(text, CHUNK))
-    keys = Keys()
-    steps_of(history, keys)
+    keys = StepCache()
+    parse_steps(history, keys)
     turns = [
-        _took(lambda given: worst(steps_of(given, keys), settings), history, stopwatch) for _ in range(LOOKS)
+        _took(lambda given: find_repetition(parse_steps(given, keys), settings), history, stopwatch)
+        for _ in range(LOOKS)
     ]
     found = {
         "loops.chunk.cost_p50": (median(chunks), len(chunks)),

@@ -22,9 +22,9 @@ from festinger.bench.load import HOST
 from festinger.clock import system_stopwatch
 from festinger.ids import MAIN_SPACE, SpaceId, id_maker
 from festinger.proxy.app import Proxy
-from festinger.proxy.context.fetch import WorldMind
-from festinger.proxy.pipeline import Attendant
-from festinger.proxy.transport.server import close_sockets, open_sockets, serving
+from festinger.proxy.context.fetch import AppWorldReader
+from festinger.proxy.pipeline import RequestPipeline
+from festinger.proxy.transport.server import close_sockets, open_server, open_sockets
 from festinger.proxy.transport.upstream import open_upstream
 from festinger.settings.tree import ProxySettings, Settings
 from festinger.store.repositories.auth import ApiKey
@@ -46,7 +46,7 @@ def read_rows(name: str) -> list[Row]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Treatment:
+class LoopGuardResult:
     """What became of an agent: after how many steps it was told, and stopped, if ever."""
 
     nudged: int | None = None
@@ -79,12 +79,7 @@ class StubModel:
                 await answer.write(json.dumps(line).encode() + b"\n")
             except ConnectionError:
                 return answer
-        last = {
-            "model": "m",
-            "message": {"role": "assistant", "content": ""},
-            "done": True,
-            "done_reason": "stop",
-        }
+        last = {"model": "m", "message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"}
         await answer.write(json.dumps(last).encode() + b"\n")
         return answer
 
@@ -113,7 +108,7 @@ class GuardedProxy:
     http: aiohttp.ClientSession
     now: list[datetime] = field(default_factory=list)
 
-    async def treat(self, transcript: Row) -> Treatment:
+    async def treat(self, transcript: Row) -> LoopGuardResult:
         """Send the requests of a transcript one after the other."""
         nudged = stopped = None
         for number, messages in enumerate(histories(transcript)):
@@ -125,16 +120,14 @@ class GuardedProxy:
                 stopped = number if stopped is None else stopped
             elif NOTICE in self.model.prompt:
                 nudged = number if nudged is None else nudged
-        return Treatment(nudged=nudged, stopped=stopped)
+        return LoopGuardResult(nudged=nudged, stopped=stopped)
 
     async def _ask(self, transcript: Row, messages: Messages) -> None:
         body: dict[str, Any] = {"model": "m", "messages": messages, "stream": False}
         if transcript["protocol"] == "anthropic":
             body |= {"max_tokens": 1_000, "system": transcript["system"]}
         headers = {"X-Session-ID": f"bench-{transcript['id']}"}
-        async with self.http.post(
-            self.url + PATHS[transcript["protocol"]], json=body, headers=headers
-        ) as answer:
+        async with self.http.post(self.url + PATHS[transcript["protocol"]], json=body, headers=headers) as answer:
             answer.raise_for_status()
             await answer.read()
 
@@ -178,8 +171,7 @@ def _openai(step: Row, name: str) -> Messages:
     ]
     said: dict[str, Any] = {"role": "assistant", "content": step["text"] or None}
     results = [
-        {"role": "tool", "tool_call_id": f"{name}{at}", "content": result}
-        for at, result in enumerate(step["results"])
+        {"role": "tool", "tool_call_id": f"{name}{at}", "content": result} for at, result in enumerate(step["results"])
     ]
     return [said | ({"tool_calls": calls} if calls else {}), *results, *_user(step)]
 
@@ -218,8 +210,8 @@ async def guarded_proxy() -> AsyncIterator[GuardedProxy]:
         settings = Settings(proxy=ProxySettings(upstream=upstream))
         chance = random.Random(0)  # noqa: S311 - ids of sessions that nobody keeps
         new_id = id_maker(lambda: now[0], chance)
-        attendant = Attendant(
-            WorldMind(lambda: None), clock=lambda: now[0], new_id=new_id, settings=settings.proxy
+        attendant = RequestPipeline(
+            AppWorldReader(lambda: None), clock=lambda: now[0], new_id=new_id, settings=settings.proxy
         )
         proxy = Proxy(
             settings=lambda: settings,
@@ -235,7 +227,7 @@ async def guarded_proxy() -> AsyncIterator[GuardedProxy]:
         )
         sockets = open_sockets(HOST, 0)
         try:
-            async with serving(proxy, sockets, shutdown_seconds=1):
+            async with open_server(proxy, sockets, shutdown_seconds=1):
                 url = f"http://{HOST}:{sockets[0].getsockname()[1]}"
                 yield GuardedProxy(url=url, model=model, http=http, now=now)
         finally:
@@ -269,6 +261,6 @@ async def _no_page(_scope: Any, _receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-async def treat_all(proxy: GuardedProxy, transcripts: Sequence[Row]) -> dict[str, Treatment]:
+async def treat_all(proxy: GuardedProxy, transcripts: Sequence[Row]) -> dict[str, LoopGuardResult]:
     """What becomes of each agent, by the transcript's id."""
     return {row["id"]: await proxy.treat(row) for row in transcripts}

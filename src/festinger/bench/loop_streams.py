@@ -12,8 +12,8 @@ from typing import Any
 
 from festinger.bench.loop_baselines import exact_period, zlib_ratio
 from festinger.bench.suite import PRODUCT
-from festinger.bench.tally import Item, Tally, counted
-from festinger.proxy.loops.stream import Allowance, Detector, Finding, Severity
+from festinger.bench.tally import MetricTally, TallyItem, counted
+from festinger.proxy.loops.stream import RepetitionAllowance, StreamDetector, StreamFinding, StreamSeverity
 from festinger.settings.tree import StreamLoopSettings
 
 CHUNK = 16
@@ -28,7 +28,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Text:
+class LoopStreamText:
     """A text; `source` says who made it loop, and is empty for one that does not."""
 
     id: str
@@ -53,17 +53,17 @@ def phrase_of(repetition: Mapping[str, Any] | None) -> str:
     return "".join(pieces).replace("▁", " ").replace("<0x0A>", "\n")
 
 
-Found = Mapping[str, tuple[Finding, ...]]
+Found = Mapping[str, tuple[StreamFinding, ...]]
 
 
-def found_in(texts: Sequence[Text], settings: StreamLoopSettings) -> Found:
+def found_in(texts: Sequence[LoopStreamText], settings: StreamLoopSettings) -> Found:
     """What the product finds in each text, by its id."""
     return {text.id: shipped(text.text, settings) for text in texts}
 
 
-def shipped(text: str, settings: StreamLoopSettings) -> tuple[Finding, ...]:
+def shipped(text: str, settings: StreamLoopSettings) -> tuple[StreamFinding, ...]:
     """What the product finds in a text that streams past."""
-    detector = Detector(settings, Allowance())
+    detector = StreamDetector(settings, RepetitionAllowance())
     for piece in cut(text, CHUNK):
         detector.feed(piece)
         if detector.cut:
@@ -77,7 +77,9 @@ def cut(text: str, size: int) -> Iterator[str]:
         yield text[start : start + size]
 
 
-def of_the_product(looping: Sequence[Text], ordinary: Sequence[Text], found: Found) -> list[Tally]:
+def of_the_product(
+    looping: Sequence[LoopStreamText], ordinary: Sequence[LoopStreamText], found: Found
+) -> list[MetricTally]:
     """Recall by source and false alarms, of notices and of cuts."""
     return [
         *_recalls(PRODUCT, looping, lambda text: bool(found[text.id]), _reasons(found)),
@@ -86,7 +88,7 @@ def of_the_product(looping: Sequence[Text], ordinary: Sequence[Text], found: Fou
     ]
 
 
-def noticed(metric: str, ordinary: Sequence[Text], found: Found) -> Tally:
+def noticed(metric: str, ordinary: Sequence[LoopStreamText], found: Found) -> MetricTally:
     """False alarms of the product on texts of any kind."""
     return _alarms(PRODUCT, metric, ordinary, lambda text: bool(found[text.id]), _reasons(found))
 
@@ -98,31 +100,30 @@ def _reasons(found: Found) -> dict[str, str]:
     }
 
 
-def of_exact_period(looping: Sequence[Text], ordinary: Sequence[Text]) -> list[Tally]:
-    def finds(text: Text) -> bool:
+def of_exact_period(looping: Sequence[LoopStreamText], ordinary: Sequence[LoopStreamText]) -> list[MetricTally]:
+    def finds(text: LoopStreamText) -> bool:
         return exact_period(text.text) is not None
 
-    return [
-        *_recalls(EXACT_PERIOD, looping, finds, {}),
-        _alarms(EXACT_PERIOD, NOTICES, ordinary, finds, {}),
-    ]
+    return [*_recalls(EXACT_PERIOD, looping, finds, {}), _alarms(EXACT_PERIOD, NOTICES, ordinary, finds, {})]
 
 
-def of_zlib_tail(looping: Sequence[Text], ordinary: Sequence[Text], limit: float) -> list[Tally]:
-    def finds(text: Text) -> bool:
+def of_zlib_tail(
+    looping: Sequence[LoopStreamText], ordinary: Sequence[LoopStreamText], limit: float
+) -> list[MetricTally]:
+    def finds(text: LoopStreamText) -> bool:
         return zlib_ratio(text.text) < limit
 
     return [*_recalls(ZLIB_TAIL, looping, finds, {}), _alarms(ZLIB_TAIL, NOTICES, ordinary, finds, {})]
 
 
 def _recalls(
-    system: str, looping: Sequence[Text], finds: Callable[[Text], bool], told: Mapping[str, str]
-) -> list[Tally]:
+    system: str, looping: Sequence[LoopStreamText], finds: Callable[[LoopStreamText], bool], told: Mapping[str, str]
+) -> list[MetricTally]:
     """The share that is found, of all and of those texts that say their phrase three times at all."""
     items = {text.id: counted(text.id, finds(text), told=_told(text, told)) for text in looping}
     sources = dict.fromkeys(text.source for text in looping)
     tallies = [
-        Tally(
+        MetricTally(
             metric=f"loops.{source}.recall",
             system=system,
             items=[items[text.id] for text in looping if text.source == source],
@@ -130,24 +131,28 @@ def _recalls(
         for source in sources
     ]
     shown = [items[text.id] for text in looping if text.shows_at is not None]
-    return [*tallies, Tally(metric="loops.synthetic.recall_shown", system=system, items=shown)]
+    return [*tallies, MetricTally(metric="loops.synthetic.recall_shown", system=system, items=shown)]
 
 
 def _alarms(
-    system: str, metric: str, ordinary: Sequence[Text], finds: Callable[[Text], bool], told: Mapping[str, str]
-) -> Tally:
+    system: str,
+    metric: str,
+    ordinary: Sequence[LoopStreamText],
+    finds: Callable[[LoopStreamText], bool],
+    told: Mapping[str, str],
+) -> MetricTally:
     """The share of ordinary texts that are taken for a loop: an item adds to it by being wrong."""
     items = [alarm(text.id, finds(text), _told(text, told)) for text in ordinary]
-    return Tally(metric=metric, system=system, items=items)
+    return MetricTally(metric=metric, system=system, items=items)
 
 
-def alarm(id: str, raised: bool, told: Mapping[str, str]) -> Item:  # noqa: A002
-    return Item(id=id, part=float(raised), right=not raised, told=told)
+def alarm(id: str, raised: bool, told: Mapping[str, str]) -> TallyItem:  # noqa: A002
+    return TallyItem(id=id, part=float(raised), right=not raised, told=told)
 
 
-def _told(text: Text, told: Mapping[str, str]) -> dict[str, str]:
+def _told(text: LoopStreamText, told: Mapping[str, str]) -> dict[str, str]:
     return {"text": text.text, "found": told.get(text.id, "")}
 
 
-def _has_cut(findings: Sequence[Finding]) -> bool:
-    return any(found.severity is Severity.CUT for found in findings)
+def _has_cut(findings: Sequence[StreamFinding]) -> bool:
+    return any(found.severity is StreamSeverity.CUT for found in findings)

@@ -12,10 +12,10 @@ from typing import Any
 from festinger.bench.loop_baselines import repeat_count
 from festinger.bench.loop_streams import alarm
 from festinger.bench.suite import PRODUCT
-from festinger.bench.tally import Item, Tally, auroc
+from festinger.bench.tally import MetricTally, TallyItem, auroc
 from festinger.proxy.loops.history import Item as Step
-from festinger.proxy.loops.history import Keys, steps_of, worst
-from festinger.proxy.loops.keys import Call, Message, Role
+from festinger.proxy.loops.history import StepCache, find_repetition, parse_steps
+from festinger.proxy.loops.keys import ChatMessage, ChatRole, ToolCall
 from festinger.settings.tree import LoopSettings
 
 REPEAT_COUNT, LENGTH = "repeat_count", "length"
@@ -28,13 +28,13 @@ class Trace:
     """What an agent did, and whether people found that it wasted effort."""
 
     id: str
-    history: Sequence[Message]
+    history: Sequence[ChatMessage]
     is_loop: bool = False
 
 
-def trace_of(steps: Iterable[Mapping[str, Any]]) -> list[Message]:
+def trace_of(steps: Iterable[Mapping[str, Any]]) -> list[ChatMessage]:
     """A recorded trace of model and tool steps as a history: a model's words with the calls that follow them."""
-    history = [Message(role=Role.USER, text="The task.", by_person=True)]
+    history = [ChatMessage(role=ChatRole.USER, text="The task.", by_person=True)]
     words = ""
     for is_tool, group in groupby(steps, lambda step: step["kind"] == "tool"):
         if is_tool:
@@ -42,30 +42,29 @@ def trace_of(steps: Iterable[Mapping[str, Any]]) -> list[Message]:
             words = ""
             continue
         *answers, words = [step.get("output") or "" for step in group]
-        history += [Message(role=Role.ASSISTANT, text=text) for text in answers]
-    return [*history, Message(role=Role.ASSISTANT, text=words)] if words else history
+        history += [ChatMessage(role=ChatRole.ASSISTANT, text=text) for text in answers]
+    return [*history, ChatMessage(role=ChatRole.ASSISTANT, text=words)] if words else history
 
 
-def _turn(words: str, tools: Sequence[Mapping[str, Any]]) -> list[Message]:
+def _turn(words: str, tools: Sequence[Mapping[str, Any]]) -> list[ChatMessage]:
     calls = tuple(
-        Call(name=tool.get("tool") or "", arguments=tool.get("input") or "", id=str(at))
+        ToolCall(name=tool.get("tool") or "", arguments=tool.get("input") or "", id=str(at))
         for at, tool in enumerate(tools)
     )
     results = [
-        Message(role=Role.TOOL, text=tool.get("output") or "", answers=str(at))
-        for at, tool in enumerate(tools)
+        ChatMessage(role=ChatRole.TOOL, text=tool.get("output") or "", answers=str(at)) for at, tool in enumerate(tools)
     ]
-    return [Message(role=Role.ASSISTANT, text=words, calls=calls), *results]
+    return [ChatMessage(role=ChatRole.ASSISTANT, text=words, calls=calls), *results]
 
 
-def chat_of(steps: Iterable[Mapping[str, Any]]) -> list[Message]:
+def chat_of(steps: Iterable[Mapping[str, Any]]) -> list[ChatMessage]:
     """A recorded chat with tool calls as a history; its users are people."""
     return [
-        Message(
-            role=Role(step["role"]),
+        ChatMessage(
+            role=ChatRole(step["role"]),
             text=step.get("content") or "",
             calls=tuple(
-                Call(name=call["name"], arguments=call["arguments"]) for call in step.get("tool_calls") or ()
+                ToolCall(name=call["name"], arguments=call["arguments"]) for call in step.get("tool_calls") or ()
             ),
             by_person=step["role"] == "user",
         )
@@ -73,46 +72,46 @@ def chat_of(steps: Iterable[Mapping[str, Any]]) -> list[Message]:
     ]
 
 
-def highest_level(history: Sequence[Message], settings: LoopSettings) -> int:
+def highest_level(history: Sequence[ChatMessage], settings: LoopSettings) -> int:
     """The highest level that any request of this conversation would have met."""
-    keys, levels = Keys(), [0]
+    keys, levels = StepCache(), [0]
     for end in range(1, len(history) + 1):
-        repeat = worst(steps_of(history[:end], keys), settings)
+        repeat = find_repetition(parse_steps(history[:end], keys), settings)
         levels.append(repeat.level if repeat else 0)
     return max(levels)
 
 
-def highest_evidence(history: Sequence[Message]) -> float:
+def highest_evidence(history: Sequence[ChatMessage]) -> float:
     """The most rounds that any request of this conversation shows."""
-    keys, found = Keys(), [0.0]
+    keys, found = StepCache(), [0.0]
     for end in range(1, len(history) + 1):
-        repeat = worst(steps_of(history[:end], keys), SENSITIVE)
+        repeat = find_repetition(parse_steps(history[:end], keys), SENSITIVE)
         found.append(repeat.evidence if repeat else 0.0)
     return max(found)
 
 
-def of_the_product(traces: Sequence[Trace]) -> Tally:
+def of_the_product(traces: Sequence[Trace]) -> MetricTally:
     return _ranked(PRODUCT, traces, lambda trace: highest_evidence(trace.history))
 
 
-def of_repeat_count(traces: Sequence[Trace]) -> Tally:
+def of_repeat_count(traces: Sequence[Trace]) -> MetricTally:
     return _ranked(REPEAT_COUNT, traces, lambda trace: repeat_count(_steps(trace)))
 
 
-def of_length(traces: Sequence[Trace]) -> Tally:
+def of_length(traces: Sequence[Trace]) -> MetricTally:
     return _ranked(LENGTH, traces, lambda trace: len(_steps(trace)))
 
 
-def _ranked(system: str, traces: Sequence[Trace], score: Callable[[Trace], float]) -> Tally:
-    items = [Item(id=trace.id, part=float(score(trace)), whole=float(trace.is_loop)) for trace in traces]
-    return Tally(metric="trail.auroc", system=system, items=items, statistic=auroc)
+def _ranked(system: str, traces: Sequence[Trace], score: Callable[[Trace], float]) -> MetricTally:
+    items = [TallyItem(id=trace.id, part=float(score(trace)), whole=float(trace.is_loop)) for trace in traces]
+    return MetricTally(metric="trail.auroc", system=system, items=items, statistic=auroc)
 
 
 def _steps(trace: Trace) -> list[Step]:
-    return steps_of(trace.history, Keys())
+    return parse_steps(trace.history, StepCache())
 
 
-def flagged(chats: Sequence[Trace], settings: LoopSettings) -> Tally:
+def flagged(chats: Sequence[Trace], settings: LoopSettings) -> MetricTally:
     """The conversations that rise above level 0, to be read by eye."""
     items = [alarm(chat.id, highest_level(chat.history, settings) > 0, {}) for chat in chats]
-    return Tally(metric="tau.runs_flagged", system=PRODUCT, items=items)
+    return MetricTally(metric="tau.runs_flagged", system=PRODUCT, items=items)

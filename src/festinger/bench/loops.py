@@ -17,12 +17,12 @@ from typing import Any
 from festinger.bench import loop_costs, loop_streams, loop_traces
 from festinger.bench.data import Data, one_of
 from festinger.bench.loop_baselines import zlib_limit, zlib_ratio
-from festinger.bench.loop_guard import Row, Treatment, guarded_proxy, read_rows, treat_all
-from festinger.bench.loop_streams import CUTS, EXACT_PERIOD, NOTICES, ZLIB_TAIL, Text, phrase_of
+from festinger.bench.loop_guard import LoopGuardResult, Row, guarded_proxy, read_rows, treat_all
+from festinger.bench.loop_streams import CUTS, EXACT_PERIOD, NOTICES, ZLIB_TAIL, LoopStreamText, phrase_of
 from festinger.bench.loop_traces import LENGTH, REPEAT_COUNT, Trace, chat_of, trace_of
-from festinger.bench.result import Kind, Metric, Op, Sample, System, at_least, at_most
-from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
-from festinger.bench.tally import Item, Tally, counted
+from festinger.bench.result import BenchMetric, GoalOp, Sample, System, SystemKind, at_least, at_most
+from festinger.bench.suite import PRODUCT, Bench, Suite, SuiteResult
+from festinger.bench.tally import MetricTally, TallyItem, counted
 from festinger.settings.tree import LoopSettings
 
 CODEREPETEVAL, TAU, BEAM, TRAIL = "coderepeteval", "tau_airline", "beam100k", "trail"
@@ -38,89 +38,84 @@ PIECE = 4_000
 TIMED_EVERY = 10
 """One in so many ordinary replies is timed."""
 
-METRICS: Sequence[Metric] = (
-    Metric(
+METRICS: Sequence[BenchMetric] = (
+    BenchMetric(
         name="loops.real.recall",
         unit="share",
         about="looping outputs of models that are noticed",
         goal=at_least(0.88),
         beside=NOTICES,
     ),
-    Metric(
+    BenchMetric(
         name="loops.synthetic.recall",
         unit="share",
         about="made-up loops that are noticed",
         goal=at_least(0.95),
         beside=NOTICES,
     ),
-    Metric(
+    BenchMetric(
         name="loops.synthetic.recall_shown",
         unit="share",
         about="the same, of those that say their phrase three times",
-        better=Op.AT_LEAST,
+        better=GoalOp.AT_LEAST,
         beside=NOTICES,
     ),
-    Metric(name=NOTICES, unit="share", about="ordinary replies that are noticed", goal=at_most(0.005)),
-    Metric(name=CUTS, unit="share", about="ordinary replies that are cut", goal=at_most(0.001)),
+    BenchMetric(name=NOTICES, unit="share", about="ordinary replies that are noticed", goal=at_most(0.005)),
+    BenchMetric(name=CUTS, unit="share", about="ordinary replies that are cut", goal=at_most(0.001)),
     # No floor is kept for it: every Python brings another library.
-    Metric(
-        name="loops.false_alarms.code", unit="share", about="pieces of code that are noticed (less is better)"
-    ),
-    Metric(
+    BenchMetric(name="loops.false_alarms.code", unit="share", about="pieces of code that are noticed (less is better)"),
+    BenchMetric(
         name="trail.auroc",
         unit="share",
         about="traces of wasted effort ranked above others, by the highest evidence",
         goal=at_least(0.78),
         beside="tau.runs_flagged",
     ),
-    Metric(
-        name="tau.runs_flagged",
-        unit="share",
-        about="ordinary chats that rise above level 0",
-        goal=at_most(0.03),
+    BenchMetric(
+        name="tau.runs_flagged", unit="share", about="ordinary chats that rise above level 0", goal=at_most(0.03)
     ),
     *(
         metric
         for half in HALVES
         for metric in (
-            Metric(
+            BenchMetric(
                 name=f"agents.{half}.nudged",
                 unit="share",
                 about=f"honest agents that are told of a loop ({half})",
                 goal=at_most(0.0114),
             ),
-            Metric(
+            BenchMetric(
                 name=f"agents.{half}.stopped",
                 unit="share",
                 about=f"honest agents that are stopped ({half})",
                 goal=at_most(0),
             ),
-            Metric(
+            BenchMetric(
                 name=f"agents.{half}.broken",
                 unit="share",
                 about=f"stuck agents that are told or stopped ({half})",
                 goal=at_least(0.9),
                 beside=f"agents.{half}.nudged",
             ),
-            Metric(
+            BenchMetric(
                 name=f"agents.{half}.broken_by_stop",
                 unit="share",
                 about=f"stuck agents that are stopped within their few steps ({half})",
             ),
-            Metric(
+            BenchMetric(
                 name=f"streams.{half}.honest_cut",
                 unit="share",
                 about=f"honest repetitive replies that are cut ({half})",
                 goal=at_most(0),
             ),
-            Metric(
+            BenchMetric(
                 name=f"streams.{half}.cut",
                 unit="share",
                 about=f"degenerate replies that are cut ({half})",
                 goal=at_least(0.8),
                 beside=f"streams.{half}.honest_cut",
             ),
-            Metric(
+            BenchMetric(
                 name=f"streams.{half}.delay",
                 unit="chars",
                 about=f"from where a reply degenerates to the cut, median ({half})",
@@ -136,16 +131,16 @@ METRICS: Sequence[Metric] = (
 class Sets:
     """Everything that is read."""
 
-    looping: Sequence[Text]
-    ordinary: Sequence[Text]
-    code: Sequence[Text]
+    looping: Sequence[LoopStreamText]
+    ordinary: Sequence[LoopStreamText]
+    code: Sequence[LoopStreamText]
     traces: Sequence[Trace]
     chats: Sequence[Trace]
     agents: Sequence[Row]
     replies: Sequence[Row]
 
 
-async def measure(bench: Bench) -> Measured:
+async def measure(bench: Bench) -> SuiteResult:
     settings, sets = LoopSettings(), read(bench.data)
     bench.say("Streaming texts and reading traces.")
     found = loop_streams.found_in([*sets.looping, *sets.ordinary, *sets.code], settings.stream)
@@ -162,16 +157,14 @@ async def measure(bench: Bench) -> Measured:
         treated = await treat_all(proxy, sets.agents)
         cuts = {row["id"]: await proxy.stream(row["text"]) for row in sets.replies}
     ours += [*_agents(sets.agents, treated), *_replies(PRODUCT, sets.replies, cuts)]
-    return Measured(
+    return SuiteResult(
         tallies=[*ours, *theirs],
-        systems=[
-            System(name=name, kind=Kind.BASELINE) for name in dict.fromkeys(one.system for one in theirs)
-        ],
+        systems=[System(name=name, kind=SystemKind.BASELINE) for name in dict.fromkeys(one.system for one in theirs)],
         samples=[*_delays(sets.replies, cuts), *_costs(sets, settings, bench)],
     )
 
 
-def _agents(agents: Sequence[Row], treated: Mapping[str, Treatment]) -> list[Tally]:
+def _agents(agents: Sequence[Row], treated: Mapping[str, LoopGuardResult]) -> list[MetricTally]:
     """What became of the agents of each half."""
     found = []
     for half in HALVES:
@@ -180,23 +173,22 @@ def _agents(agents: Sequence[Row], treated: Mapping[str, Treatment]) -> list[Tal
         told = {row["id"]: {"category": row["category"], "found": str(treated[row["id"]])} for row in agents}
         nudged = {row["id"]: treated[row["id"]].nudged is not None for row in agents}
         stopped = {row["id"]: treated[row["id"]].stopped is not None for row in agents}
-        items: dict[str, list[Item]] = {
+        items: dict[str, list[TallyItem]] = {
             "nudged": [loop_streams.alarm(row["id"], nudged[row["id"]], told[row["id"]]) for row in honest],
             "stopped": [loop_streams.alarm(row["id"], stopped[row["id"]], told[row["id"]]) for row in honest],
             "broken": [
-                counted(row["id"], nudged[row["id"]] or stopped[row["id"]], told=told[row["id"]])
-                for row in stuck
+                counted(row["id"], nudged[row["id"]] or stopped[row["id"]], told=told[row["id"]]) for row in stuck
             ],
             "broken_by_stop": [counted(row["id"], stopped[row["id"]], told=told[row["id"]]) for row in stuck],
         }
         found += [
-            Tally(metric=f"agents.{half}.{name}", system=PRODUCT, items=several)
+            MetricTally(metric=f"agents.{half}.{name}", system=PRODUCT, items=several)
             for name, several in items.items()
         ]
     return found
 
 
-def _replies(system: str, replies: Sequence[Row], cuts: Mapping[str, object]) -> list[Tally]:
+def _replies(system: str, replies: Sequence[Row], cuts: Mapping[str, object]) -> list[MetricTally]:
     """Which replies of each half are cut, or would be by a baseline."""
     found = []
     for half in HALVES:
@@ -208,13 +200,11 @@ def _replies(system: str, replies: Sequence[Row], cuts: Mapping[str, object]) ->
             if row["label"] == "honest"
         ]
         degenerate = [
-            counted(row["id"], is_cut[row["id"]], told={"kind": row["kind"]})
-            for row in own
-            if row["label"] != "honest"
+            counted(row["id"], is_cut[row["id"]], told={"kind": row["kind"]}) for row in own if row["label"] != "honest"
         ]
         found += [
-            Tally(metric=f"streams.{half}.honest_cut", system=system, items=honest),
-            Tally(metric=f"streams.{half}.cut", system=system, items=degenerate),
+            MetricTally(metric=f"streams.{half}.honest_cut", system=system, items=honest),
+            MetricTally(metric=f"streams.{half}.cut", system=system, items=degenerate),
         ]
     return found
 
@@ -228,14 +218,12 @@ def _delays(replies: Sequence[Row], cuts: Mapping[str, int | None]) -> list[Samp
             if row["half"] == half and row["label"] != "honest" and (at := cuts[row["id"]]) is not None
         ]
         if late:
-            found.append(
-                Sample(metric=f"streams.{half}.delay", system=PRODUCT, value=median(late), n=len(late))
-            )
+            found.append(Sample(metric=f"streams.{half}.delay", system=PRODUCT, value=median(late), n=len(late)))
     return found
 
 
-def _baselines(sets: Sets, bench: Bench, *, limit: float) -> list[Tally]:
-    found: list[Tally] = []
+def _baselines(sets: Sets, bench: Bench, *, limit: float) -> list[MetricTally]:
+    found: list[MetricTally] = []
     if bench.wants(EXACT_PERIOD):
         found += loop_streams.of_exact_period(sets.looping, sets.ordinary)
     if bench.wants(ZLIB_TAIL):
@@ -283,10 +271,10 @@ def read(data: Data) -> Sets:
     )
 
 
-def _looping(data: Data) -> list[Text]:
+def _looping(data: Data) -> list[LoopStreamText]:
     file = f"{CODEREPETEVAL}/texts"
     return [
-        Text(
+        LoopStreamText(
             id=str(row["id"]),
             text=row["text"],
             source=one_of(row, "source", SOURCES, file=file),
@@ -296,26 +284,26 @@ def _looping(data: Data) -> list[Text]:
     ]
 
 
-def _said(chats: Sequence[dict[str, Any]]) -> list[Text]:
+def _said(chats: Sequence[dict[str, Any]]) -> list[LoopStreamText]:
     """What the assistant of a chat said."""
     return [
-        Text(id=f"{chat['id']}.{number}", text=step["content"])
+        LoopStreamText(id=f"{chat['id']}.{number}", text=step["content"])
         for chat in chats
         for number, step in enumerate(chat["steps"])
         if step["role"] == "assistant" and step["content"]
     ]
 
 
-def _told(data: Data) -> list[Text]:
+def _told(data: Data) -> list[LoopStreamText]:
     """What the assistant of a long conversation told."""
     return [
-        Text(id=f"{row['group']}.{row['id']}", text=row["text"])
+        LoopStreamText(id=f"{row['group']}.{row['id']}", text=row["text"])
         for row in data.rows(BEAM, "corpus", needs=("group", "id", "role", "text"))
         if one_of(row, "role", ROLES, file=f"{BEAM}/corpus") == "assistant"
     ]
 
 
-def ordinary_code() -> list[Text]:
+def ordinary_code() -> list[LoopStreamText]:
     """Pieces of Python's own library; which ones, no chance decides anew."""
     chance = Random(0)  # noqa: S311 - a place in a file, not a secret
     pieces = []
@@ -324,7 +312,7 @@ def ordinary_code() -> list[Text]:
         if len(text) > 2 * PIECE and not path.name.startswith("_sysconfig"):
             start = text.find("\n", chance.randrange(len(text) - PIECE)) + 1
             piece = text[start : start + PIECE]
-            pieces.append(Text(id=path.name, text=f"```python\n{piece}\n```\n"))
+            pieces.append(LoopStreamText(id=path.name, text=f"```python\n{piece}\n```\n"))
     return pieces
 
 

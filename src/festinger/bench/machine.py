@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 
 from festinger import __version__
-from festinger.store.embedded.programs import shipped
+from festinger.store.embedded.programs import bundled_binaries
 
 NOISY_LOAD = 0.5
 """Load a core before the start above which a machine is noisy."""
@@ -61,12 +61,12 @@ def _cpu() -> str:
 
 
 def _postgres() -> str:
-    said = subprocess.run([shipped()["postgres"], "--version"], capture_output=True, text=True, check=False)
+    said = subprocess.run([bundled_binaries()["postgres"], "--version"], capture_output=True, text=True, check=False)
     return said.stdout.strip().rpartition(" ")[2]
 
 
 def _pgvector() -> str:
-    control = shipped().folder / "share" / "postgresql" / "extension" / "vector.control"
+    control = bundled_binaries().folder / "share" / "postgresql" / "extension" / "vector.control"
     named = re.search(r"^default_version = '(.+)'", control.read_text(), re.MULTILINE)
     return named[1] if named else ""
 
@@ -80,7 +80,5 @@ class Code:
 
 def this_code() -> Code:
     root = Path(__file__).parents[3]
-    asked = subprocess.run(
-        ["git", "-C", str(root), "rev-parse", "HEAD"], capture_output=True, text=True, check=False
-    )
+    asked = subprocess.run(["git", "-C", str(root), "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
     return Code(version=__version__, commit=asked.stdout.strip() if asked.returncode == 0 else "")

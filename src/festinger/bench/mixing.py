@@ -15,11 +15,11 @@ from pathlib import Path
 from festinger.bench.remembering import opened
 from festinger.errors import FestingerError
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
-from festinger.memory.deps import Desk
+from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.batch import learn_many
 from festinger.memory.learn.pipeline import learn
-from festinger.memory.learn.statement import Given
-from festinger.memory.model import Place
+from festinger.memory.learn.statement import LearnRequest
+from festinger.memory.model import Scope
 
 SUBJECTS = 20
 AT_ONCE = 4
@@ -29,7 +29,7 @@ COLOURS = ("red", "green", "blue", "white")
 SPEAKERS = (Origin.PERSON, Origin.PERSON, Origin.MODEL, Origin.TOOL)
 
 
-def mixed(chance: random.Random) -> Given:
+def mixed(chance: random.Random) -> LearnRequest:
     """Something new, something said before, an update or its opposite, by somebody."""
     subject = f"depot {chance.randrange(SUBJECTS)}"
     text = chance.choice(
@@ -41,27 +41,24 @@ def mixed(chance: random.Random) -> Given:
             f"Parcel {chance.randrange(10**6)} waits in {subject}",
         ]
     )
-    return Given(text=text, origin=chance.choice(SPEAKERS), shared=chance.random() < 0.7)
+    return LearnRequest(text=text, origin=chance.choice(SPEAKERS), shared=chance.random() < 0.7)
 
 
-async def mix(desk: Desk, count: int, *, seed: int) -> Counter[str]:
+async def mix(deps: MemoryDeps, count: int, *, seed: int) -> Counter[str]:
     """What became of so many statements; what failed stands under the name of its error."""
     chance = random.Random(seed)  # noqa: S311 - made-up sentences, and the same each time
-    places = [
-        Place(space=MAIN_SPACE, agent=AgentId(name), session=SessionId(f"mixed {seed}"))
-        for name in ("a", "b")
-    ]
+    places = [Scope(space=MAIN_SPACE, agent=AgentId(name), session=SessionId(f"mixed {seed}")) for name in ("a", "b")]
     items, few = [mixed(chance) for _ in range(count)], asyncio.Semaphore(AT_ONCE)
 
-    async def learnt(part: list[Given]) -> list[str]:
+    async def learnt(part: list[LearnRequest]) -> list[str]:
         async with few:
             place = chance.choice(places)
             try:
                 # Half of it comes alone, half in batches.
                 done = (
-                    await learn_many(desk, place, part)
+                    await learn_many(deps, place, part)
                     if chance.random() < 0.5
-                    else [await learn(desk, place, item) for item in part]
+                    else [await learn(deps, place, item) for item in part]
                 )
             except FestingerError as error:
                 return [error.name] * len(part)
@@ -73,7 +70,7 @@ async def mix(desk: Desk, count: int, *, seed: int) -> Counter[str]:
 
 async def mixed_into_home(count: int, *, seed: int) -> dict[str, int]:
     async with opened() as app:
-        return dict(await mix(app.memory.desk, count, seed=seed))
+        return dict(await mix(app.memory.deps, count, seed=seed))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from festinger.bench import month_words as words
-from festinger.bench.truths import Saying, Truth, truths
+from festinger.bench.truths import Truth, TruthSaying, truths
 
 FIRST_DAY = datetime(2026, 1, 5, tzinfo=UTC)
 AGENTS = ("clerk", "helper", "scout")
@@ -22,7 +22,7 @@ LEARNT = 1 / 30
 """Calls of `learn`, for each message."""
 
 
-class Kind(StrEnum):
+class MonthMessageKind(StrEnum):
     TOOL = "tool"
     CHATTER = "chatter"
     HEARTBEAT = "heartbeat"
@@ -36,24 +36,24 @@ class Kind(StrEnum):
     HOSTILE = "hostile"
 
 
-ASKED: Mapping[Kind, float] = {
-    Kind.TOOL: 0.20,
-    Kind.CHATTER: 0.13,
-    Kind.HEARTBEAT: 0.08,
-    Kind.QUESTION: 0.035,
-    Kind.ECHO: 0.06,
-    Kind.SUPPOSED: 0.04,
-    Kind.SECRET: 0.005,
-    Kind.HOSTILE: 0.005,
+ASKED: Mapping[MonthMessageKind, float] = {
+    MonthMessageKind.TOOL: 0.20,
+    MonthMessageKind.CHATTER: 0.13,
+    MonthMessageKind.HEARTBEAT: 0.08,
+    MonthMessageKind.QUESTION: 0.035,
+    MonthMessageKind.ECHO: 0.06,
+    MonthMessageKind.SUPPOSED: 0.04,
+    MonthMessageKind.SECRET: 0.005,
+    MonthMessageKind.HOSTILE: 0.005,
 }
 """Shares of what goes to the model, but for durable statements, which are 5 % of all messages, and for the question
 with which a session begins in which our notes come back: with those, one message in ten is a question."""
-ANSWERED: Mapping[Kind, float] = {
-    Kind.CHATTER: 0.12,
-    Kind.HEARTBEAT: 0.07,
-    Kind.ECHO: 0.04,
-    Kind.INVENTED: 0.05,
-    Kind.RESTATED: 0.05,
+ANSWERED: Mapping[MonthMessageKind, float] = {
+    MonthMessageKind.CHATTER: 0.12,
+    MonthMessageKind.HEARTBEAT: 0.07,
+    MonthMessageKind.ECHO: 0.04,
+    MonthMessageKind.INVENTED: 0.05,
+    MonthMessageKind.RESTATED: 0.05,
 }
 """Shares of what the model says."""
 DURABLE = 0.05
@@ -70,12 +70,12 @@ class Echo(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class MonthMessage:
     role: str
-    kind: Kind
+    kind: MonthMessageKind
     text: str = ""
     """Empty for an echo: it is made of what was put into the prompt."""
-    saying: Saying | None = None
+    saying: TruthSaying | None = None
     echo: Echo | None = None
     secret: str = ""
     opens: bool = False
@@ -83,27 +83,27 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class MonthSession:
     name: str
     agent: str
     at: datetime
-    turns: tuple[tuple[tuple[Message, ...], Message], ...]
+    turns: tuple[tuple[tuple[MonthMessage, ...], MonthMessage], ...]
     """What goes to the model each time, and what it answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class MonthLearnCall:
     """A call of `learn`."""
 
     agent: str
-    saying: Saying
+    saying: TruthSaying
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Day:
     at: datetime
-    sessions: tuple[Session, ...]
-    calls: tuple[Call, ...]
+    sessions: tuple[MonthSession, ...]
+    calls: tuple[MonthLearnCall, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,13 +112,13 @@ class Month:
     truths: tuple[Truth, ...]
     days: tuple[Day, ...]
 
-    def messages(self) -> Iterator[Message]:
+    def messages(self) -> Iterator[MonthMessage]:
         for day in self.days:
             for session in day.sessions:
                 for asked, answered in session.turns:
                     yield from (*asked, answered)
 
-    def calls(self) -> Iterator[Call]:
+    def calls(self) -> Iterator[MonthLearnCall]:
         for day in self.days:
             yield from day.calls
 
@@ -133,13 +133,13 @@ class Material:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Said:
+class _ScheduledSaying:
     """A saying with the day, the agent and the way in which it is said."""
 
     day: int
     agent: str
     is_call: bool
-    saying: Saying
+    saying: TruthSaying
 
 
 def month(material: Material, *, seed: int, days: int = DAYS, sessions: int = SESSIONS_A_DAY) -> Month:
@@ -169,7 +169,7 @@ def _truths(total: int) -> int:
     return round(total * (DURABLE + LEARNT) / (1 + 1 / 3 + 1 / 10))
 
 
-def _spread(known: Sequence[Truth], *, days: int, chance: random.Random) -> Iterator[_Said]:
+def _spread(known: Sequence[Truth], *, days: int, chance: random.Random) -> Iterator[_ScheduledSaying]:
     """When, by whom and in which way everything is said: first, then again, then changed."""
     by_call = LEARNT / (LEARNT + DURABLE)
     for truth in known:
@@ -178,24 +178,29 @@ def _spread(known: Sequence[Truth], *, days: int, chance: random.Random) -> Iter
         for day, saying in zip(on, truth.sayings, strict=True):
             # A relation is read from talk; `learn` takes plain facts.
             is_call = not saying.is_relation and chance.random() < by_call * 4 / 3
-            yield _Said(day=day, agent=agent, is_call=is_call, saying=saying)
+            yield _ScheduledSaying(day=day, agent=agent, is_call=is_call, saying=saying)
 
 
-def _dealt(shares: Mapping[Kind, float], total: int, *, chance: random.Random) -> list[Kind]:
+def _dealt(shares: Mapping[MonthMessageKind, float], total: int, *, chance: random.Random) -> list[MonthMessageKind]:
     deck = [kind for kind, share in shares.items() for _ in range(round(total * share))]
     chance.shuffle(deck)
     return deck
 
 
-def _share(deck: Sequence[Kind], day: int, *, days: int) -> list[Kind]:
+def _share(deck: Sequence[MonthMessageKind], day: int, *, days: int) -> list[MonthMessageKind]:
     return list(deck[len(deck) * day // days : len(deck) * (day + 1) // days])
 
 
 def _day(
-    day: int, said: Sequence[_Said], *, asked: list[Kind], answered: list[Kind], writer: "_Writer"
+    day: int,
+    said: Sequence[_ScheduledSaying],
+    *,
+    asked: list[MonthMessageKind],
+    answered: list[MonthMessageKind],
+    writer: "_Writer",
 ) -> Day:
     at = FIRST_DAY + timedelta(days=day)
-    hands: list[tuple[list[Message], list[Message]]] = [([], []) for _ in range(writer.sessions)]
+    hands: list[tuple[list[MonthMessage], list[MonthMessage]]] = [([], []) for _ in range(writer.sessions)]
     for place, kind in enumerate(asked):
         hands[place % writer.sessions][0].append(writer.asked(kind))
     for place, kind in enumerate(answered):
@@ -205,10 +210,10 @@ def _day(
             number = writer.chance.randrange(writer.sessions // len(AGENTS)) * len(AGENTS)
             hands[number + AGENTS.index(each.agent)][0].append(writer.told(each.saying))
     for asked_there, answered_there in hands:
-        if any(message.kind is Kind.ECHO for message in (*asked_there, *answered_there)):
+        if any(message.kind is MonthMessageKind.ECHO for message in (*asked_there, *answered_there)):
             asked_there.append(writer.opening(day))
     sessions = tuple(
-        Session(
+        MonthSession(
             name=f"day{day}-{number}",
             agent=AGENTS[number % len(AGENTS)],
             at=at + timedelta(hours=8, minutes=15 * number),
@@ -216,18 +221,20 @@ def _day(
         )
         for number, hand in enumerate(hands)
     )
-    calls = tuple(Call(agent=each.agent, saying=each.saying) for each in said if each.is_call)
+    calls = tuple(MonthLearnCall(agent=each.agent, saying=each.saying) for each in said if each.is_call)
     return Day(at=at, sessions=sessions, calls=calls)
 
 
 def _turns(
-    asked: list[Message], answered: list[Message], *, chance: random.Random
-) -> Iterator[tuple[tuple[Message, ...], Message]]:
+    asked: list[MonthMessage], answered: list[MonthMessage], *, chance: random.Random
+) -> Iterator[tuple[tuple[MonthMessage, ...], MonthMessage]]:
     """Everything that is asked, cut into as many stretches as there are answers; no stretch is empty."""
     chance.shuffle(asked)
     # What brings our notes up is asked first, and what repeats them comes last.
-    asked.sort(key=lambda message: (not message.opens, message.kind is Kind.ECHO))
-    answers = answered[: len(asked)] or [Message(role=ASSISTANT, kind=Kind.HEARTBEAT, text="Understood.")]
+    asked.sort(key=lambda message: (not message.opens, message.kind is MonthMessageKind.ECHO))
+    answers = answered[: len(asked)] or [
+        MonthMessage(role=ASSISTANT, kind=MonthMessageKind.HEARTBEAT, text="Understood.")
+    ]
     for number, answer in enumerate(answers):
         here, there = (len(asked) * place // len(answers) for place in (number, number + 1))
         yield tuple(asked[here:there]), answer
@@ -241,46 +248,46 @@ class _Writer:
     """Of things, with the day on which each is told of."""
     sessions: int
 
-    def asked(self, kind: Kind) -> Message:
+    def asked(self, kind: MonthMessageKind) -> MonthMessage:
         match kind:
-            case Kind.TOOL:
-                return Message(role=TOOL, kind=kind, text=self.chance.choice(self.results))
-            case Kind.HOSTILE:
+            case MonthMessageKind.TOOL:
+                return MonthMessage(role=TOOL, kind=kind, text=self.chance.choice(self.results))
+            case MonthMessageKind.HOSTILE:
                 text = f"{self.chance.choice(self.results)[:300]}\n{words.order(self.chance)}"
-                return Message(role=TOOL, kind=kind, text=text)
-            case Kind.SECRET:
+                return MonthMessage(role=TOOL, kind=kind, text=text)
+            case MonthMessageKind.SECRET:
                 text, key = words.secret(self.chance)
-                return Message(role=USER, kind=kind, text=text, secret=key)
-            case Kind.ECHO:
-                return Message(role=USER, kind=kind, echo=self.chance.choice(tuple(Echo)))
-            case Kind.QUESTION:
-                return Message(role=USER, kind=kind, text=words.question(self.chance))
-        write = {Kind.CHATTER: words.talk, Kind.HEARTBEAT: words.sign_of_life, Kind.SUPPOSED: words.supposed}
-        return Message(role=USER, kind=kind, text=write[kind](self.chance))
-
-    def answered(self, kind: Kind) -> Message:
-        if kind is Kind.ECHO:
-            return Message(role=ASSISTANT, kind=kind, echo=self.chance.choice(tuple(Echo)))
+                return MonthMessage(role=USER, kind=kind, text=text, secret=key)
+            case MonthMessageKind.ECHO:
+                return MonthMessage(role=USER, kind=kind, echo=self.chance.choice(tuple(Echo)))
+            case MonthMessageKind.QUESTION:
+                return MonthMessage(role=USER, kind=kind, text=words.question(self.chance))
         write = {
-            Kind.CHATTER: words.reply,
-            Kind.HEARTBEAT: words.sign_of_life,
-            Kind.INVENTED: words.invented,
-            Kind.RESTATED: words.restated,
+            MonthMessageKind.CHATTER: words.talk,
+            MonthMessageKind.HEARTBEAT: words.sign_of_life,
+            MonthMessageKind.SUPPOSED: words.supposed,
         }
-        return Message(role=ASSISTANT, kind=kind, text=write[kind](self.chance))
+        return MonthMessage(role=USER, kind=kind, text=write[kind](self.chance))
 
-    def opening(self, day: int) -> Message:
+    def answered(self, kind: MonthMessageKind) -> MonthMessage:
+        if kind is MonthMessageKind.ECHO:
+            return MonthMessage(role=ASSISTANT, kind=kind, echo=self.chance.choice(tuple(Echo)))
+        write = {
+            MonthMessageKind.CHATTER: words.reply,
+            MonthMessageKind.HEARTBEAT: words.sign_of_life,
+            MonthMessageKind.INVENTED: words.invented,
+            MonthMessageKind.RESTATED: words.restated,
+        }
+        return MonthMessage(role=ASSISTANT, kind=kind, text=write[kind](self.chance))
+
+    def opening(self, day: int) -> MonthMessage:
         """A question about something that was told of before, if anything was."""
         known = [name for told, name in self.names if told < day]
-        text = (
-            words.question_about(self.chance.choice(known), self.chance)
-            if known
-            else words.question(self.chance)
-        )
-        return Message(role=USER, kind=Kind.QUESTION, text=text, opens=True)
+        text = words.question_about(self.chance.choice(known), self.chance) if known else words.question(self.chance)
+        return MonthMessage(role=USER, kind=MonthMessageKind.QUESTION, text=text, opens=True)
 
-    def told(self, saying: Saying) -> Message:
+    def told(self, saying: TruthSaying) -> MonthMessage:
         """A durable statement in a conversation: relations as they are, facts with the wish to keep them."""
         wish = self.chance.choice(("Remember that ", "Please note that ", "Remember: "))
         front = "" if saying.is_relation else wish
-        return Message(role=USER, kind=Kind.DURABLE, text=f"{front}{saying.text}", saying=saying)
+        return MonthMessage(role=USER, kind=MonthMessageKind.DURABLE, text=f"{front}{saying.text}", saying=saying)

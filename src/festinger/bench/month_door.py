@@ -25,18 +25,18 @@ from festinger.client.memory import Memory
 from festinger.clock import system_stopwatch
 from festinger.errors import CannotStart
 from festinger.ids import MAIN_SPACE, AgentId, SessionId, id_maker
-from festinger.jobs.queue import tick
-from festinger.jobs.worker import Crew
+from festinger.jobs.queue import defer_due_jobs
+from festinger.jobs.worker import WorkerPool
 from festinger.proxy.app import Proxy
-from festinger.proxy.capture.queue import Writer
-from festinger.proxy.capture.recorder import StoredChronicle
+from festinger.proxy.capture.queue import CaptureWriter
+from festinger.proxy.capture.recorder import StoreRecorder
 from festinger.proxy.capture.spool import Spool
-from festinger.proxy.context.fetch import WorldMind
-from festinger.proxy.pipeline import Attendant
-from festinger.proxy.transport.server import close_sockets, open_sockets, serving
+from festinger.proxy.context.fetch import AppWorldReader
+from festinger.proxy.pipeline import RequestPipeline
+from festinger.proxy.transport.server import close_sockets, open_server, open_sockets
 from festinger.proxy.transport.upstream import open_upstream
-from festinger.runtime.app import App, Start, open_app
-from festinger.runtime.environment import Tools
+from festinger.runtime.app import App, StartOptions, open_app
+from festinger.runtime.environment import SystemServices
 from festinger.text.blocks import CLOSE, OPEN
 
 PATH = "/v1/chat/completions"
@@ -59,7 +59,7 @@ class Hands:
 
 
 @dataclass
-class Stub:
+class MonthModelStub:
     """The model: says what it is told to say, and keeps the last notes that it was sent."""
 
     says: str = ""
@@ -81,19 +81,17 @@ def _blocks(text: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MonthDoor:
+class MonthProxy:
     app: App
     hands: Hands
-    stub: Stub
-    writer: Writer
+    stub: MonthModelStub
+    writer: CaptureWriter
     port: int
 
     def memory(self, agent: str, session: str) -> Memory:
         return Memory(space=MAIN_SPACE, agent=AgentId(agent), session=SessionId(session), _app=self.app)
 
-    async def ask(
-        self, messages: Sequence[Mapping[str, Any]], *, agent: str, session: str, answer: str
-    ) -> None:
+    async def ask(self, messages: Sequence[Mapping[str, Any]], *, agent: str, session: str, answer: str) -> None:
         """Send a conversation, which the model answers so. Raises `CannotStart` if the door does not answer."""
         self.stub.says = answer
         body = json.dumps({"model": "stub", "messages": messages}).encode()
@@ -110,38 +108,38 @@ class MonthDoor:
     async def settle(self) -> None:
         """Do all that is left to do in the background at this moment."""
         await self.writer.settled()
-        await Crew(self.app.jobs, shutdown_seconds=5).drain()
+        await WorkerPool(self.app.jobs, shutdown_seconds=5).drain()
 
     async def pass_to(self, at: datetime) -> None:
         """Let time go by, with what is due at the end of it."""
         self.hands.now = at
-        await tick(self.app.jobs)
+        await defer_due_jobs(self.app.jobs)
         await self.settle()
 
 
 @asynccontextmanager
-async def month_door(home: Path, *, seed: int, **settings: object) -> AsyncIterator[MonthDoor]:
+async def month_door(home: Path, *, seed: int, **settings: object) -> AsyncIterator[MonthProxy]:
     """Our door on this home; `settings` have their dots written as `__`."""
-    hands, stub = Hands(), Stub()
+    hands, stub = Hands(), MonthModelStub()
     chance = random.Random(seed)  # noqa: S311 - ids of a store that is thrown away
-    tools = Tools(
+    tools = SystemServices(
         clock=hands.clock, chance=chance, entropy=chance.randbytes, new_id=id_maker(hands.clock, chance)
     )
     async with _model(stub) as upstream:
         given = {"proxy.upstream": upstream, **WAITS}
         given |= {name.replace("__", "."): value for name, value in settings.items()}
         live = settings_at(home, given)
-        start = Start(providers=True)
+        start = StartOptions(providers=True)
         async with open_app(live, door="bench", progress=_quietly, start=start, tools=tools) as app:
             await app.world.need(MAIN_SPACE)
             # What comes at its time is due from the first look on.
-            await tick(app.jobs)
+            await defer_due_jobs(app.jobs)
             async with _door(app, tools, spool=home.parent / "spool") as (writer, port):
-                yield MonthDoor(app=app, hands=hands, stub=stub, writer=writer, port=port)
+                yield MonthProxy(app=app, hands=hands, stub=stub, writer=writer, port=port)
 
 
 @asynccontextmanager
-async def _model(stub: Stub) -> AsyncIterator[str]:
+async def _model(stub: MonthModelStub) -> AsyncIterator[str]:
     pages = web.Application(client_max_size=2**26)
     pages.router.add_post(PATH, stub.answer)
     runner = web.AppRunner(pages, access_log=None)
@@ -154,15 +152,13 @@ async def _model(stub: Stub) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def _door(app: App, tools: Tools, *, spool: Path) -> AsyncIterator[tuple[Writer, int]]:
+async def _door(app: App, tools: SystemServices, *, spool: Path) -> AsyncIterator[tuple[CaptureWriter, int]]:
     """The door of an open house, with its writer at work."""
     proxy = app.settings.now.proxy
-    writer = Writer(
-        lambda: app, Spool(spool, name="bench"), settings=lambda: proxy, stopwatch=tools.stopwatch
-    )
-    chronicle = StoredChronicle(lambda: app, writer, clock=tools.clock, settings=lambda: proxy)
-    attendant = Attendant(
-        WorldMind(lambda: app),
+    writer = CaptureWriter(lambda: app, Spool(spool, name="bench"), settings=lambda: proxy, stopwatch=tools.stopwatch)
+    chronicle = StoreRecorder(lambda: app, writer, clock=tools.clock, settings=lambda: proxy)
+    attendant = RequestPipeline(
+        AppWorldReader(lambda: app),
         clock=tools.clock,
         new_id=tools.new_id,
         settings=proxy,
@@ -184,14 +180,14 @@ async def _door(app: App, tools: Tools, *, spool: Path) -> AsyncIterator[tuple[W
         )
         sockets = open_sockets(HOST, 0)
         try:
-            async with serving(door, sockets, shutdown_seconds=1):
+            async with open_server(door, sockets, shutdown_seconds=1):
                 yield writer, sockets[0].getsockname()[1]
         finally:
             close_sockets(sockets)
 
 
 @asynccontextmanager
-async def _writing(writer: Writer) -> AsyncIterator[None]:
+async def _writing(writer: CaptureWriter) -> AsyncIterator[None]:
     """The writer at work; at the end it writes what is left."""
     working = asyncio.create_task(writer.run())
     try:

@@ -13,19 +13,19 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from festinger.bench.month import ASSISTANT, TOOL, USER, Echo, Kind, Message, Month, Session
-from festinger.bench.month_door import MonthDoor
+from festinger.bench.month import ASSISTANT, TOOL, USER, Echo, Month, MonthMessage, MonthMessageKind, MonthSession
+from festinger.bench.month_door import MonthProxy
 from festinger.bench.suite import silence
-from festinger.bench.truths import Saying
+from festinger.bench.truths import TruthSaying
 from festinger.ids import MAIN_SPACE, AgentId
 from festinger.memory.model import Kind as MemoryKind
-from festinger.memory.model import Memory, Place
-from festinger.memory.query import Wanted, page
-from festinger.store.repositories.exchanges import messages
+from festinger.memory.model import Memory, Scope
+from festinger.memory.query import MemoryFilter, page_memories
+from festinger.store.repositories.exchanges import load_messages
 from festinger.text.blocks import CLOSE, OPEN
 from festinger.text.normalize import fold
 from festinger.text.secrets import redact
-from festinger.world.query import why
+from festinger.world.query import build_concept_report
 
 CALLS = "calls"
 """The session of the calls of `learn`."""
@@ -38,41 +38,41 @@ _LINE = re.compile(r"^(?P<what>[^:\n]+): \[(?P<way>[^\]]+)\] (?P<parent>[^\n—]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class SentMonthMessage:
     """A message as it was really said."""
 
-    message: Message
+    message: MonthMessage
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class ActiveMonthItem:
     """Something that is active at the end."""
 
     store: str
     text: str
-    kind: Kind | None
+    kind: MonthMessageKind | None
     """Of the message that it came from; none if nobody said it."""
-    saying: Saying | None = None
+    saying: TruthSaying | None = None
     is_summary: bool = False
     is_waiting: bool = False
 
 
-Record = Mapping[str, Sequence[Heard]]
+Record = Mapping[str, Sequence[SentMonthMessage]]
 """What was said in each session."""
 
 
 @dataclass(slots=True)
 class _Recorder:
-    by_session: defaultdict[str, list[Heard]] = field(default_factory=lambda: defaultdict(list))
+    by_session: defaultdict[str, list[SentMonthMessage]] = field(default_factory=lambda: defaultdict(list))
 
-    def note(self, session: str, message: Message, text: str) -> str:
+    def note(self, session: str, message: MonthMessage, text: str) -> str:
         # As it is kept: without the secret in it, if it holds one.
-        self.by_session[session].append(Heard(message=message, text=redact(text).text))
+        self.by_session[session].append(SentMonthMessage(message=message, text=redact(text).text))
         return text
 
 
-async def live(month: Month, door: MonthDoor, *, say: Callable[[str], None] = silence) -> Record:
+async def live(month: Month, door: MonthProxy, *, say: Callable[[str], None] = silence) -> Record:
     """Let the month pass; what was said."""
     heard = _Recorder()
     for number, day in enumerate(month.days):
@@ -82,14 +82,14 @@ async def live(month: Month, door: MonthDoor, *, say: Callable[[str], None] = si
             await _converse(session, month.policy, door, heard)
             await door.settle()
         for call in day.calls:
-            message = Message(role=USER, kind=Kind.DURABLE, text=call.saying.text, saying=call.saying)
+            message = MonthMessage(role=USER, kind=MonthMessageKind.DURABLE, text=call.saying.text, saying=call.saying)
             heard.note(CALLS, message, call.saying.text)
             await door.memory(call.agent, CALLS).learn(call.saying.text)
         await door.pass_to(day.at + NIGHT)
     return heard.by_session
 
 
-async def _converse(session: Session, policy: str, door: MonthDoor, heard: _Recorder) -> None:
+async def _converse(session: MonthSession, policy: str, door: MonthProxy, heard: _Recorder) -> None:
     history: list[dict[str, Any]] = [{"role": "system", "content": policy}]
     door.stub.notes = ""
     for asked, answered in session.turns:
@@ -112,7 +112,7 @@ def _spoken(role: str, text: str, *, number: int) -> list[dict[str, Any]]:
     ]
 
 
-def _words(message: Message, door: MonthDoor) -> str:
+def _words(message: MonthMessage, door: MonthProxy) -> str:
     """What is said. An echo is made of the last notes that the model was sent."""
     if message.echo is None:
         return message.text
@@ -128,26 +128,26 @@ def _words(message: Message, door: MonthDoor) -> str:
     return f"So from what I know, {' '.join(said) or bare}"
 
 
-async def held(door: MonthDoor, record: Record, *, born: frozenset[tuple[int, int, int]]) -> list[Held]:
+async def held(door: MonthProxy, record: Record, *, born: frozenset[tuple[int, int, int]]) -> list[ActiveMonthItem]:
     """Everything active, but for the edges that every world is born with."""
     return [*await _memories(door, record), *await _edges(door, record, born=born)]
 
 
-async def _memories(door: MonthDoor, record: Record) -> list[Held]:
-    return [_memory(memory, record) for memory in await _listed(door, Wanted(everybodys=True))]
+async def _memories(door: MonthProxy, record: Record) -> list[ActiveMonthItem]:
+    return [_memory(memory, record) for memory in await _listed(door, MemoryFilter(everybodys=True))]
 
 
-async def _listed(door: MonthDoor, wanted: Wanted) -> list[Memory]:
+async def _listed(door: MonthProxy, wanted: MemoryFilter) -> list[Memory]:
     found: list[Memory] = []
-    desk, place = door.app.memory.desk, Place(space=MAIN_SPACE, agent=AgentId(CALLS))
-    while more := await page(desk, place, wanted, after=found[-1].seq if found else None, limit=PAGE):
+    deps, place = door.app.memory.deps, Scope(space=MAIN_SPACE, agent=AgentId(CALLS))
+    while more := await page_memories(deps, place, wanted, after=found[-1].seq if found else None, limit=PAGE):
         found += more
     return found
 
 
-def _memory(memory: Memory, record: Record) -> Held:
+def _memory(memory: Memory, record: Record) -> ActiveMonthItem:
     source = origin_of(memory.content, record.get(memory.session_id or "", ()))
-    return Held(
+    return ActiveMonthItem(
         store="memory",
         text=memory.content,
         kind=source.kind if source else None,
@@ -157,33 +157,33 @@ def _memory(memory: Memory, record: Record) -> Held:
     )
 
 
-def origin_of(text: str, said: Sequence[Heard]) -> Message | None:
+def origin_of(text: str, said: Sequence[SentMonthMessage]) -> MonthMessage | None:
     """The message that these words came from: what a person wanted kept if that said them, else whoever did."""
     words = fold(text)
     holding = [each.message for each in said if words and words in fold(each.text)]
     return next((message for message in holding if message.saying), holding[0] if holding else None)
 
 
-async def edges_now(door: MonthDoor) -> frozenset[tuple[int, int, int]]:
+async def edges_now(door: MonthProxy) -> frozenset[tuple[int, int, int]]:
     world = await door.app.world.need(MAIN_SPACE)
     return frozenset(
         (edge.id, edge.parent_id, edge.dim_id) for edges in world.urd_by_concept.values() for edge in edges
     )
 
 
-async def _edges(door: MonthDoor, record: Record, *, born: frozenset[tuple[int, int, int]]) -> list[Held]:
-    desk, world = door.app.world.desk, await door.app.world.need(MAIN_SPACE)
+async def _edges(door: MonthProxy, record: Record, *, born: frozenset[tuple[int, int, int]]) -> list[ActiveMonthItem]:
+    deps, world = door.app.world.deps, await door.app.world.need(MAIN_SPACE)
     new = {concept for concept, _, _ in await edges_now(door) - born}
     found = []
     for concept in sorted(new):
         token = world.soas_by_id[concept]
-        for believed in (await why(desk, MAIN_SPACE, token)).edges:
+        for believed in (await build_concept_report(deps, MAIN_SPACE, token)).edges:
             sources = [await _source(door, cause, record) for cause in believed.causes]
             edge = believed.edge
             wanted = next((each for each in sources if each and each.saying), None)
             source = wanted or next(filter(None, sources), None)
             found.append(
-                Held(
+                ActiveMonthItem(
                     store="edge",
                     text=f"{token}: [{edge['dimension']}] {edge['parent']}",
                     kind=source.kind if source else None,
@@ -193,12 +193,12 @@ async def _edges(door: MonthDoor, record: Record, *, born: frozenset[tuple[int, 
     return found
 
 
-async def _source(door: MonthDoor, cause: Mapping[str, Any], record: Record) -> Message | None:
+async def _source(door: MonthProxy, cause: Mapping[str, Any], record: Record) -> MonthMessage | None:
     id_ = UUID(cause["message_id"])
-    said = (await messages(door.app.store, MAIN_SPACE, [id_])).get(id_)
+    said = (await load_messages(door.app.store, MAIN_SPACE, [id_])).get(id_)
     return origin_of(said.text, record.get(cause["session_id"], ())) if said else None
 
 
-async def all_memories(door: MonthDoor) -> str:
+async def all_memories(door: MonthProxy) -> str:
     """The words of every memory, whatever its state."""
-    return "\n".join(memory.content for memory in await _listed(door, Wanted(everybodys=True, statuses=None)))
+    return "\n".join(memory.content for memory in await _listed(door, MemoryFilter(everybodys=True, statuses=None)))

@@ -10,12 +10,12 @@ from functools import partial
 from typing import cast
 
 from festinger.bench.contenders import DIRECT
-from festinger.bench.conversation import Conversations
-from festinger.bench.large_world import Size
+from festinger.bench.conversation import ConversationGenerator
+from festinger.bench.large_world import LargeWorldSize
 from festinger.bench.load import HOST, request
 from festinger.bench.passing import PATH
-from festinger.bench.result import Metric, Sample, at_most
-from festinger.bench.server import Running
+from festinger.bench.result import BenchMetric, Sample, at_most
+from festinger.bench.server import BenchProcess
 from festinger.bench.start import held_by
 from festinger.bench.stub import PACE_S, STREAMED
 from festinger.bench.suite import PRODUCT, Bench
@@ -25,20 +25,18 @@ STREAMS, FEW = 1_000, 20
 PATIENCE_S = 60.0
 
 METRICS = (
-    Metric(
-        name="proxy.streams.memory", unit="MiB", about=f"what {STREAMS:,} open streams add", goal=at_most(300)
-    ),
-    Metric(
+    BenchMetric(name="proxy.streams.memory", unit="MiB", about=f"what {STREAMS:,} open streams add", goal=at_most(300)),
+    BenchMetric(
         name="proxy.streams.starved",
         unit="ms",
         about="the longest that a stream waited beyond the model's pace",
         goal=at_most(50),
     ),
-    Metric(name="proxy.streams.broken", unit="", about="streams without an end", goal=at_most(0)),
+    BenchMetric(name="proxy.streams.broken", unit="", about="streams without an end", goal=at_most(0)),
 )
 
 
-class Listener(asyncio.Protocol):
+class OpenStreamListener(asyncio.Protocol):
     """Hears one stream to its end, and how long it was silent at most."""
 
     def __init__(self, wire: bytes, stopwatch: Stopwatch) -> None:
@@ -71,27 +69,25 @@ class Listener(asyncio.Protocol):
             self._transport.abort()
 
 
-def _itself(listener: Listener) -> Listener:
+def _itself(listener: OpenStreamListener) -> OpenStreamListener:
     return listener
 
 
-async def measure(servers: Mapping[str, Running], size: Size, bench: Bench) -> list[Sample]:
+async def measure(servers: Mapping[str, BenchProcess], size: LargeWorldSize, bench: Bench) -> list[Sample]:
     """Everything through us, and what the model itself does without anybody between."""
     count = FEW if bench.quick else STREAMS
     found: list[Sample] = []
     for name in (DIRECT, PRODUCT):
-        talks = Conversations(size, kib=2, seed=f"{bench.seed}.streams", streamed=True, model="slow")
+        talks = ConversationGenerator(size, kib=2, seed=f"{bench.seed}.streams", streamed=True, model="slow")
         sent = talks.beginning(count).timed
         found += await _listen(name, servers[name], sent, stopwatch=bench.stopwatch)
     return found
 
 
-async def _listen(
-    name: str, server: Running, bodies: Sequence[bytes], *, stopwatch: Stopwatch
-) -> list[Sample]:
+async def _listen(name: str, server: BenchProcess, bodies: Sequence[bytes], *, stopwatch: Stopwatch) -> list[Sample]:
     before = held_by([server.pid]).rss
     loop = asyncio.get_running_loop()
-    listeners = [Listener(request(server.port, PATH, body), stopwatch) for body in bodies]
+    listeners = [OpenStreamListener(request(server.port, PATH, body), stopwatch) for body in bodies]
     for listener in listeners:
         await loop.create_connection(partial(_itself, listener), HOST, server.port)
     await asyncio.sleep(PACE_S * len(STREAMED) / 2)

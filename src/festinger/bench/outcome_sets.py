@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from festinger.outcomes.inference import Turn, TurnNote
+from festinger.outcomes.inference import TurnInferenceInput, TurnNote
 
 BESIDE = 4
 """Notes beside the one that a turn is about."""
@@ -21,15 +21,15 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Witnessed:
+class OutcomeTurn:
     """A turn, and which of its notes were acted on or contradicted; of the others, neither."""
 
     id: str
-    turn: Turn
+    turn: TurnInferenceInput
     meant: frozenset[str]
 
 
-def answered(facts: Sequence[Row], queries: Iterable[Row], *, seed: int) -> Iterator[Witnessed]:
+def answered(facts: Sequence[Row], queries: Iterable[Row], *, seed: int) -> Iterator[OutcomeTurn]:
     """Questions with their published answers, beside the fact that each was answered from and facts of other turns.
 
     Only where the set leaves no doubt: one turn of evidence, of which it wrote down one fact.
@@ -41,16 +41,12 @@ def answered(facts: Sequence[Row], queries: Iterable[Row], *, seed: int) -> Iter
         if not query["answerable"] or query["category"] != SIMPLE or len(found) != 1 or not query["answer"]:
             continue
         gold = found[0]
-        others = [
-            each
-            for each in facts
-            if each["group"] == gold["group"] and query["gold"][0] not in each["source"]
-        ]
+        others = [each for each in facts if each["group"] == gold["group"] and query["gold"][0] not in each["source"]]
         notes = [gold, *chance.sample(others, min(BESIDE, len(others)))]
         chance.shuffle(notes)
-        yield Witnessed(
+        yield OutcomeTurn(
             id=query["id"],
-            turn=Turn(
+            turn=TurnInferenceInput(
                 notes=tuple(_note(each) for each in notes), request=query["text"], reply=str(query["answer"])
             ),
             meant=frozenset({str(gold["id"])}),
@@ -65,7 +61,7 @@ def _by_turn(facts: Sequence[Row]) -> dict[tuple[str, ...], list[Row]]:
     return found
 
 
-def gainsaid(stream: Sequence[Row], *, seed: int) -> Iterator[Witnessed]:
+def gainsaid(stream: Sequence[Row], *, seed: int) -> Iterator[OutcomeTurn]:
     """Each later statement as a reply, beside what it replaces or disputes and statements that it leaves alone."""
     chance = random.Random(seed)  # noqa: S311 - as above
     for said in stream:
@@ -77,25 +73,20 @@ def gainsaid(stream: Sequence[Row], *, seed: int) -> Iterator[Witnessed]:
         }
         kin = [each for each in before if each["attribute"] == said["attribute"] and not _touches(each, said)]
         others = [
-            each
-            for each in before
-            if str(each["id"]) not in against and each not in kin and not _touches(each, said)
+            each for each in before if str(each["id"]) not in against and each not in kin and not _touches(each, said)
         ]
         aside = [*chance.sample(kin, min(2, len(kin))), *chance.sample(others, min(2, len(others)))]
         notes = [*(each for each in before if str(each["id"]) in against), *aside]
         if not notes:
             continue
         chance.shuffle(notes)
-        turn = Turn(notes=tuple(_note(each) for each in notes), reply=said["text"])
-        yield Witnessed(id=f"{said['group']}/{said['id']}", turn=turn, meant=frozenset(against))
+        turn = TurnInferenceInput(notes=tuple(_note(each) for each in notes), reply=said["text"])
+        yield OutcomeTurn(id=f"{said['group']}/{said['id']}", turn=turn, meant=frozenset(against))
 
 
 def _touches(one: Row, other: Row) -> bool:
     """Whether two statements fill the same place, so that an older value of a chain might be meant too."""
-    return one["attribute"] is None or (one["subject"], one["attribute"]) == (
-        other["subject"],
-        other["attribute"],
-    )
+    return one["attribute"] is None or (one["subject"], one["attribute"]) == (other["subject"], other["attribute"])
 
 
 def _note(row: Row) -> TurnNote:

@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from festinger.outcomes.inference import Turn, TurnNote
+from festinger.outcomes.inference import TurnInferenceInput, TurnNote
 
 NONE = "none"
 BESIDE = 4
@@ -18,18 +18,7 @@ BESIDE = 4
 _HEADS = ("Vel", "Tas", "Bran", "Quo", "Mer", "Lun", "Ost", "Per", "Cald", "Wex", "Fen", "Hob", "Ziv", "Gar")
 _TAILS = ("mor", "ket", "dale", "rin", "stead", "wick", "lona", "varn", "bury", "tosk", "mere", "holt")
 _THINGS = ("colour", "fruit", "instrument", "season", "board game", "tea")
-_VALUES = (
-    "teal",
-    "crimson",
-    "quince",
-    "cello",
-    "papaya",
-    "ocarina",
-    "backgammon",
-    "rooibos",
-    "mauve",
-    "oboe",
-)
+_VALUES = ("teal", "crimson", "quince", "cello", "papaya", "ocarina", "backgammon", "rooibos", "mauve", "oboe")
 _GOODS = ("copper wire", "roof slate", "linseed oil", "plywood", "bicycle parts", "barley")
 _DAYS = ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays")
 _FILLERS = (
@@ -50,7 +39,7 @@ _THANKS = ("Thanks, that helps.", "Great, and how long does it take?", "Good. Pl
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class OutcomeFact:
     """A fact with another value that it could have had, and words for each of its roles."""
 
     name: str
@@ -68,11 +57,11 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Labelled:
+class LabelledOutcomeTurn:
     """A turn, the note that it is about, and what became of that."""
 
     id: str
-    turn: Turn
+    turn: TurnInferenceInput
     note: str
     label: str
 
@@ -86,9 +75,9 @@ def _two(chance: random.Random, among: tuple[str, ...]) -> tuple[str, str]:
     return value, other
 
 
-def _favourite(chance: random.Random) -> Fact:
+def _favourite(chance: random.Random) -> OutcomeFact:
     thing, (value, other) = chance.choice(_THINGS), _two(chance, _VALUES)
-    return Fact(
+    return OutcomeFact(
         name=_name(chance),
         value=value,
         other=other,
@@ -98,9 +87,9 @@ def _favourite(chance: random.Random) -> Fact:
     )
 
 
-def _port(chance: random.Random) -> Fact:
+def _port(chance: random.Random) -> OutcomeFact:
     value, other = str(chance.randrange(2000, 5000)), str(chance.randrange(5000, 9999))
-    return Fact(
+    return OutcomeFact(
         name=_name(chance),
         value=value,
         other=other,
@@ -110,24 +99,22 @@ def _port(chance: random.Random) -> Fact:
     )
 
 
-def _opening(chance: random.Random) -> Fact:
+def _opening(chance: random.Random) -> OutcomeFact:
     hours = [f"{hour:02}{half:02}" for hour in range(6, 11) for half in (5, 25, 40)]
     value, other = _two(chance, tuple(hours))
-    return Fact(
+    return OutcomeFact(
         name=_name(chance),
         value=value,
         other=other,
         say=lambda name, it: f"The harbour office of {name} opens at {it}.",
-        again=lambda name, it: (
-            f"You find the {name} harbour office open from {it} on, it opens at that time."
-        ),
+        again=lambda name, it: f"You find the {name} harbour office open from {it} on, it opens at that time.",
         ask="When can I come by?",
     )
 
 
-def _shipping(chance: random.Random) -> Fact:
+def _shipping(chance: random.Random) -> OutcomeFact:
     goods, (value, other) = chance.choice(_GOODS), _two(chance, _DAYS)
-    return Fact(
+    return OutcomeFact(
         name=_name(chance),
         value=value,
         other=other,
@@ -141,7 +128,7 @@ def _shipping(chance: random.Random) -> Fact:
 _FACTS = (_favourite, _port, _opening, _shipping)
 
 
-def turns(number: int, *, seed: int) -> Iterator[Labelled]:
+def turns(number: int, *, seed: int) -> Iterator[LabelledOutcomeTurn]:
     """So many labelled turns; the same seed writes the same ones."""
     chance = random.Random(seed)  # noqa: S311 - turns to read, not a secret
     for at in range(number):
@@ -150,39 +137,36 @@ def turns(number: int, *, seed: int) -> Iterator[Labelled]:
         notes = [fact.text, *(chance.choice(_FACTS)(chance).text for _ in range(BESIDE))]
         order = chance.sample(range(len(notes)), len(notes))
         fillers = chance.sample(_FILLERS, 2)
-        turn = Turn(
+        turn = TurnInferenceInput(
             notes=tuple(TurnNote(id=f"t{at}n{place}", text=notes[place]) for place in order),
             request=fact.ask,
             reply=f"{fillers[0]} {said} {fillers[1]}",
             next_message=next_message,
         )
-        yield Labelled(id=f"turn {at}", turn=turn, note=f"t{at}n0", label=label)
+        yield LabelledOutcomeTurn(id=f"turn {at}", turn=turn, note=f"t{at}n0", label=label)
 
 
 Written = tuple[str, str, str]
 
 
-def _acted(fact: Fact, chance: random.Random) -> Written:
+def _acted(fact: OutcomeFact, chance: random.Random) -> Written:
     say = fact.say if chance.random() < 0.5 else fact.again
     return "acted", say(fact.name, fact.value), chance.choice(_THANKS)
 
 
-def _used(fact: Fact, chance: random.Random) -> Written:
+def _used(fact: OutcomeFact, chance: random.Random) -> Written:
     said = chance.choice(("I would ask somebody at {0} about that.", "It may have to do with {0}."))
     return "used", said.format(fact.name), chance.choice(_THANKS)
 
 
-def _dismissed(fact: Fact, chance: random.Random) -> Written:
+def _dismissed(fact: OutcomeFact, chance: random.Random) -> Written:
     said = chance.choice(
-        (
-            "Leaving aside what is noted about {0}, any choice is fine.",
-            "What I know of {0} does not apply here.",
-        )
+        ("Leaving aside what is noted about {0}, any choice is fine.", "What I know of {0} does not apply here.")
     )
     return "dismissed", said.format(fact.name), chance.choice(_THANKS)
 
 
-def _corrected(fact: Fact, chance: random.Random) -> Written:
+def _corrected(fact: OutcomeFact, chance: random.Random) -> Written:
     wordings = ("That is wrong. {1}", "Actually, {1}", "No, it is {0}.")
     correction = chance.choice(wordings if fact.is_single else wordings[:2])
     return (
@@ -192,13 +176,13 @@ def _corrected(fact: Fact, chance: random.Random) -> Written:
     )
 
 
-def _denied(fact: Fact, chance: random.Random) -> Written:
+def _denied(fact: OutcomeFact, chance: random.Random) -> Written:
     if not fact.is_single:
         return _acted(fact, chance)
     return "contradicted", fact.say(fact.name, fact.other), chance.choice(_THANKS)
 
 
-def _passed_by(_fact: Fact, chance: random.Random) -> Written:
+def _passed_by(_fact: OutcomeFact, chance: random.Random) -> Written:
     return NONE, chance.choice(_CHAT), chance.choice(_THANKS)
 
 

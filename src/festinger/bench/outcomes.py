@@ -9,15 +9,15 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
-from festinger.bench.outcome_sets import Witnessed, answered, gainsaid
+from festinger.bench.outcome_sets import OutcomeTurn, answered, gainsaid
 from festinger.bench.outcome_turns import NONE, turns
-from festinger.bench.result import Metric, Op, Sample, at_least, at_most
-from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
-from festinger.bench.tally import Finding, Item, Tally, detection
-from festinger.outcomes.inference import Turn, TurnNote, infer
-from festinger.world.model import Outcome
+from festinger.bench.result import BenchMetric, GoalOp, Sample, at_least, at_most
+from festinger.bench.suite import PRODUCT, Bench, Suite, SuiteResult
+from festinger.bench.tally import MetricTally, TallyFinding, TallyItem, detection
+from festinger.outcomes.inference import TurnInferenceInput, TurnNote, infer_outcomes
+from festinger.world.model import NoteOutcome
 
-READ = (Outcome.ACTED, Outcome.CONTRADICTED)
+READ = (NoteOutcome.ACTED, NoteOutcome.CONTRADICTED)
 SHUFFLED = "outcomes.shuffled_acted"
 SPENT = "outcomes.inference.ms"
 LONG_REPLY = 4000
@@ -26,34 +26,31 @@ LOCOMO, CONSOLIDATION, CONFLICT = "locomo", "factconsolidation", "memconflict"
 
 METRICS = (
     *(
-        Metric(
+        BenchMetric(
             name=f"outcomes.{label}.{kind}",
             unit="share",
             about=f"notes {label}, read from what was said, {kind}",
             goal={("acted", "recall"): at_least(0.7)}.get(
                 (label, kind), at_least(0.9) if kind == "precision" else None
             ),
-            better=Op.AT_LEAST,
+            better=GoalOp.AT_LEAST,
         )
         for label in READ
         for kind in ("precision", "recall", "f1")
     ),
-    Metric(
+    BenchMetric(
         name=SHUFFLED,
         unit="share",
         about="notes called acted on in replies that belong to other turns",
         goal=at_most(0.02),
     ),
-    Metric(
-        name=SPENT,
-        unit="ms",
-        about="to read ten notes against a reply of 4,000 characters",
-        goal=at_most(5.0),
+    BenchMetric(
+        name=SPENT, unit="ms", about="to read ten notes against a reply of 4,000 characters", goal=at_most(5.0)
     ),
 )
 
 
-async def measure(bench: Bench) -> Measured:
+async def measure(bench: Bench) -> SuiteResult:
     used, denied = witnessed(bench)
     tallies = [
         tally
@@ -62,33 +59,31 @@ async def measure(bench: Bench) -> Measured:
     ]
     tallies.append(_shuffled(used, seed=bench.seed))
     samples = [] if bench.smoke else [_spent(bench)]
-    return Measured(tallies=tallies, samples=samples)
+    return SuiteResult(tallies=tallies, samples=samples)
 
 
-def witnessed(bench: Bench) -> tuple[list[Witnessed], list[Witnessed]]:
+def witnessed(bench: Bench) -> tuple[list[OutcomeTurn], list[OutcomeTurn]]:
     """The turns that count in this run: those with answers, and those with later statements."""
     facts = bench.data.rows(LOCOMO, "facts", needs=("group", "id", "subject", "text", "source"))
     queries = bench.data.rows(LOCOMO, "queries", needs=("group", "id", "text", "gold", "answer", "category"))
-    stream = bench.data.rows(
-        CONSOLIDATION, "stream_6k", needs=("group", "id", "seq", "text", "superseded_by")
-    )
+    stream = bench.data.rows(CONSOLIDATION, "stream_6k", needs=("group", "id", "seq", "text", "superseded_by"))
     conflicts = bench.data.rows(CONFLICT, "stream", needs=("group", "id", "seq", "text", "conflict_with"))
     used = list(answered(facts, queries, seed=bench.seed))
     denied = [*gainsaid(stream, seed=bench.seed), *gainsaid(conflicts, seed=bench.seed)]
     return bench.data.sampled(used, by=_name), bench.data.sampled(denied, by=_name)
 
 
-def _name(each: Witnessed) -> str:
+def _name(each: OutcomeTurn) -> str:
     return each.id
 
 
-def said_of(turn: Turn) -> dict[str, str]:
+def said_of(turn: TurnInferenceInput) -> dict[str, str]:
     """What the rules say of the notes of a turn."""
-    found = {each.note: each.outcome.value for each in infer(turn)}
+    found = {each.note: each.outcome.value for each in infer_outcomes(turn)}
     return {note.id: found.get(note.id, NONE) for note in turn.notes}
 
 
-def _findings(witnessed: Sequence[Witnessed], label: Outcome) -> list[Finding]:
+def _findings(witnessed: Sequence[OutcomeTurn], label: NoteOutcome) -> list[TallyFinding]:
     """One finding a note: whether it was acted on or contradicted, and whether that was read."""
     findings = []
     for each in witnessed:
@@ -97,18 +92,14 @@ def _findings(witnessed: Sequence[Witnessed], label: Outcome) -> list[Finding]:
             is_meant, is_found = note.id in each.meant, said[note.id] == label
             told = {"note": note.text, "reply": each.turn.reply, "said": said[note.id]}
             findings.append(
-                Finding(
-                    id=f"{each.id} {note.id}",
-                    wanted=is_meant,
-                    found=is_found,
-                    right=is_meant and is_found,
-                    told=told,
+                TallyFinding(
+                    id=f"{each.id} {note.id}", wanted=is_meant, found=is_found, right=is_meant and is_found, told=told
                 )
             )
     return findings
 
 
-def _shuffled(witnessed: Sequence[Witnessed], *, seed: int) -> Tally:
+def _shuffled(witnessed: Sequence[OutcomeTurn], *, seed: int) -> MetricTally:
     """Every reply dealt to another turn; a note that is called acted on there is a mistake."""
     replies = [each.turn.reply for each in witnessed]
     chance = random.Random(seed)  # noqa: S311 - replies to deal, not a secret
@@ -119,15 +110,12 @@ def _shuffled(witnessed: Sequence[Witnessed], *, seed: int) -> Tally:
             continue
         said = said_of(replace(each.turn, reply=reply))
         items += [
-            Item(
-                id=f"{each.id} {note}",
-                part=outcome == Outcome.ACTED,
-                whole=1.0,
-                right=outcome != Outcome.ACTED,
+            TallyItem(
+                id=f"{each.id} {note}", part=outcome == NoteOutcome.ACTED, whole=1.0, right=outcome != NoteOutcome.ACTED
             )
             for note, outcome in said.items()
         ]
-    return Tally(metric=SHUFFLED, system=PRODUCT, items=items)
+    return MetricTally(metric=SHUFFLED, system=PRODUCT, items=items)
 
 
 def _spent(bench: Bench) -> Sample:
@@ -139,7 +127,7 @@ def _spent(bench: Bench) -> Sample:
         reply = " ".join(each.turn.reply for each in some[at : at + 20] + some)[:LONG_REPLY]
         listed = tuple(TurnNote(id=str(place), text=text) for place, text in enumerate(notes))
         begun = bench.stopwatch()
-        infer(Turn(notes=listed, request=some[at].turn.request, reply=reply))
+        infer_outcomes(TurnInferenceInput(notes=listed, request=some[at].turn.request, reply=reply))
         times.append(1000 * (bench.stopwatch() - begun))
     return Sample(metric=SPENT, system=PRODUCT, value=sorted(times)[len(times) // 2], n=len(times))
 

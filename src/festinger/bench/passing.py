@@ -10,20 +10,20 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from festinger.bench.contenders import DIRECT
-from festinger.bench.load import Block, Timing, at_once, in_turn, request
+from festinger.bench.load import LoadResult, Timing, at_once, in_turn, request
 from festinger.bench.peers import LITELLM
 from festinger.bench.result import (
+    BenchMetric,
     Goal,
-    Kind,
-    Metric,
     Sample,
-    Status,
     System,
+    SystemKind,
+    SystemStatus,
     at_least,
     at_most,
     percentile,
 )
-from festinger.bench.server import Running
+from festinger.bench.server import BenchProcess
 from festinger.bench.suite import PRODUCT, Bench
 
 PATH = "/v1/chat/completions"
@@ -38,7 +38,7 @@ LITELLM_TIMES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class PassingShape:
     """A kind of request, and how much a proxy may add to it."""
 
     name: str
@@ -50,7 +50,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Amount:
+class PassingAmount:
     """How much is asked in one run."""
 
     warm_up: int
@@ -66,8 +66,8 @@ class Amount:
     """How many requests a client has before it begins again with the first."""
 
 
-FULL = Amount(warm_up=50, turns=8, requests=100, throughput_turns=3, clients=32, seconds=3.0, most=2000)
-QUICK = Amount(warm_up=2, turns=2, requests=5, throughput_turns=1, clients=4, seconds=0.2, most=10)
+FULL = PassingAmount(warm_up=50, turns=8, requests=100, throughput_turns=3, clients=32, seconds=3.0, most=2000)
+QUICK = PassingAmount(warm_up=2, turns=2, requests=5, throughput_turns=1, clients=4, seconds=0.2, most=10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,29 +82,29 @@ class Requests:
 Bodies = Callable[[int], Requests]
 """So many requests to be timed."""
 
-Blocks = Mapping[str, Sequence[Block]]
+Blocks = Mapping[str, Sequence[LoadResult]]
 """The blocks of each system, turn by turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
+class PassingRoute:
     """One way of sending requests through everybody: under which name it stands, and what headers they bear."""
 
     name: str
     headers: Sequence[str] = ()
 
 
-def metrics(route: Route, shapes: Iterable[Shape]) -> list[Metric]:
+def metrics(route: PassingRoute, shapes: Iterable[PassingShape]) -> list[BenchMetric]:
     """What is measured of a way with these shapes."""
-    found: list[Metric] = []
+    found: list[BenchMetric] = []
     for shape in shapes:
         about = f"{shape.kib} KiB request, {'streamed' if shape.streamed else 'whole'} answer"
         name = f"{route.name}.{shape.name}"
         found += [
-            Metric(name=f"{name}.p50", unit="ms", about=f"{about}: median time"),
-            Metric(name=f"{name}.added_p50", unit="ms", about=f"{about}: added median", goal=shape.added_p50),
-            Metric(name=f"{name}.added_p99", unit="ms", about=f"{about}: added p99", goal=shape.added_p99),
-            Metric(
+            BenchMetric(name=f"{name}.p50", unit="ms", about=f"{about}: median time"),
+            BenchMetric(name=f"{name}.added_p50", unit="ms", about=f"{about}: added median", goal=shape.added_p50),
+            BenchMetric(name=f"{name}.added_p99", unit="ms", about=f"{about}: added p99", goal=shape.added_p99),
+            BenchMetric(
                 name=f"{name}.against_litellm",
                 unit="x",
                 about=f"{about}: LiteLLM's added median over ours",
@@ -113,18 +113,18 @@ def metrics(route: Route, shapes: Iterable[Shape]) -> list[Metric]:
         ]
         if shape.streamed:
             first = f"{about}: added median time to the first byte"
-            found.append(Metric(name=f"{name}.added_first", unit="ms", about=first, goal=at_most(1.2)))
+            found.append(BenchMetric(name=f"{name}.added_first", unit="ms", about=first, goal=at_most(1.2)))
     throughput = f"{route.name}.throughput"
     return [
         *found,
-        Metric(name=throughput, unit="req/s", about="5 KiB requests on one core", goal=at_least(1500)),
-        Metric(
+        BenchMetric(name=throughput, unit="req/s", about="5 KiB requests on one core", goal=at_least(1500)),
+        BenchMetric(
             name=f"{throughput}.against_litellm",
             unit="x",
             about="our requests on one core over LiteLLM's",
             goal=at_least(LITELLM_TIMES),
         ),
-        Metric(name=f"{route.name}.errors", unit="", about="requests without an answer", goal=at_most(0)),
+        BenchMetric(name=f"{route.name}.errors", unit="", about="requests without an answer", goal=at_most(0)),
     ]
 
 
@@ -132,11 +132,11 @@ def metrics(route: Route, shapes: Iterable[Shape]) -> list[Metric]:
 
 
 async def latencies(
-    servers: Mapping[str, Running], route: Route, bodies: Bodies, *, amount: Amount, bench: Bench
-) -> dict[str, list[Block]]:
+    servers: Mapping[str, BenchProcess], route: PassingRoute, bodies: Bodies, *, amount: PassingAmount, bench: Bench
+) -> dict[str, list[LoadResult]]:
     """One request at a time, the systems in turn; in one turn all get the same requests. What comes before is sent to all
     of them first, as a person stops to think between two turns."""
-    found: dict[str, list[Block]] = {name: [] for name in servers}
+    found: dict[str, list[LoadResult]] = {name: [] for name in servers}
     for turn in range(-1, amount.turns):
         sent = bodies(amount.warm_up if turn < 0 else amount.requests)
         for server in servers.values():
@@ -148,25 +148,22 @@ async def latencies(
     return found
 
 
-async def _in_turn(server: Running, route: Route, bodies: Sequence[bytes], *, bench: Bench) -> Block:
+async def _in_turn(server: BenchProcess, route: PassingRoute, bodies: Sequence[bytes], *, bench: Bench) -> LoadResult:
     wires = [request(server.port, PATH, body, headers=route.headers) for body in bodies]
     return await in_turn(server.port, wires, stopwatch=bench.stopwatch)
 
 
 async def throughput(
-    servers: Mapping[str, Running], route: Route, bodies: Bodies, *, amount: Amount, bench: Bench
-) -> dict[str, list[Block]]:
+    servers: Mapping[str, BenchProcess], route: PassingRoute, bodies: Bodies, *, amount: PassingAmount, bench: Bench
+) -> dict[str, list[LoadResult]]:
     """As many requests as go through, the systems in turn. What came before is left out: all time counts here."""
-    found: dict[str, list[Block]] = {name: [] for name in servers}
+    found: dict[str, list[LoadResult]] = {name: [] for name in servers}
     for turn in range(-1, amount.throughput_turns):
         sent = [bodies(amount.different) for _ in range(amount.clients)]
         for name, server in servers.items():
             block = await at_once(
                 server.port,
-                [
-                    [request(server.port, PATH, body, headers=route.headers) for body in own.timed]
-                    for own in sent
-                ],
+                [[request(server.port, PATH, body, headers=route.headers) for body in own.timed] for own in sent],
                 count=amount.most,
                 seconds=amount.seconds,
                 stopwatch=bench.stopwatch,
@@ -179,14 +176,10 @@ async def throughput(
 # What the blocks say: pure from here on.
 
 
-def samples(route: Route, latencies: Mapping[Shape, Blocks], throughput: Blocks) -> list[Sample]:
+def samples(route: PassingRoute, latencies: Mapping[PassingShape, Blocks], throughput: Blocks) -> list[Sample]:
     """The numbers of one run; a system that never answered has none."""
     found = [sample for shape, blocks in latencies.items() for sample in _of_shape(route, shape, blocks)]
-    rates = {
-        name: median(block.rate for block in blocks)
-        for name, blocks in throughput.items()
-        if _answered(blocks)
-    }
+    rates = {name: median(block.rate for block in blocks) for name, blocks in throughput.items() if _answered(blocks)}
     found += [
         Sample(metric=f"{route.name}.throughput", system=name, value=rate, n=_answered(throughput[name]))
         for name, rate in rates.items()
@@ -197,7 +190,7 @@ def samples(route: Route, latencies: Mapping[Shape, Blocks], throughput: Blocks)
     return [*found, *_errors(route, latencies, throughput)]
 
 
-def _of_shape(route: Route, shape: Shape, blocks: Blocks) -> Iterator[Sample]:
+def _of_shape(route: PassingRoute, shape: PassingShape, blocks: Blocks) -> Iterator[Sample]:
     name = f"{route.name}.{shape.name}"
     there = {system: turns for system, turns in blocks.items() if all(block.timings for block in turns)}
     for system, turns in there.items():
@@ -231,8 +224,8 @@ def _first_ms(timing: Timing) -> float:
 
 
 def added(
-    turns: Sequence[Block],
-    direct: Sequence[Block],
+    turns: Sequence[LoadResult],
+    direct: Sequence[LoadResult],
     *,
     share: float,
     of: Callable[[Timing], float] = _whole_ms,
@@ -245,28 +238,26 @@ def added(
     )
 
 
-def _answered(blocks: Sequence[Block]) -> int:
+def _answered(blocks: Sequence[LoadResult]) -> int:
     return sum(len(block.timings) for block in blocks)
 
 
-def _errors(route: Route, latencies: Mapping[Shape, Blocks], throughput: Blocks) -> list[Sample]:
+def _errors(route: PassingRoute, latencies: Mapping[PassingShape, Blocks], throughput: Blocks) -> list[Sample]:
     found: list[Sample] = []
     for name in throughput:
         blocks = [*throughput[name], *(block for shape in latencies.values() for block in shape[name])]
         errors = sum(block.errors for block in blocks)
-        found.append(
-            Sample(metric=f"{route.name}.errors", system=name, value=errors, n=errors + _answered(blocks))
-        )
+        found.append(Sample(metric=f"{route.name}.errors", system=name, value=errors, n=errors + _answered(blocks)))
     return found
 
 
-def judged(systems: Sequence[System], latencies: Mapping[Shape, Blocks], throughput: Blocks) -> list[System]:
+def judged(systems: Sequence[System], latencies: Mapping[PassingShape, Blocks], throughput: Blocks) -> list[System]:
     """The systems; one that came up and then answered nothing at all in some part has failed."""
     parts = [*latencies.values(), throughput]
     silent = {name for blocks in parts for name, turns in blocks.items() if not _answered(turns)}
     return [
-        replace(system, status=Status.FAILED, reason="it came up, but stopped answering")
-        if system.name in silent and system.kind is not Kind.PRODUCT
+        replace(system, status=SystemStatus.FAILED, reason="it came up, but stopped answering")
+        if system.name in silent and system.kind is not SystemKind.PRODUCT
         else system
         for system in systems
     ]

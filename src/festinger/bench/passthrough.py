@@ -15,34 +15,34 @@ from festinger.bench.passing import (
     FULL,
     PATH,
     QUICK,
+    PassingRoute,
+    PassingShape,
     Requests,
-    Route,
-    Shape,
     judged,
     latencies,
     metrics,
     samples,
     throughput,
 )
-from festinger.bench.result import Metric
+from festinger.bench.result import BenchMetric
 from festinger.bench.server import on_core, two_cores
 from festinger.bench.stub import WORDS
-from festinger.bench.suite import PRODUCT, Bench, Measured
+from festinger.bench.suite import PRODUCT, Bench, SuiteResult
 from festinger.errors import CannotStart
 
-ROUTE = Route(name="passthrough", headers=("X-Festinger-Memory: off", "X-Festinger-Loop: off"))
+ROUTE = PassingRoute(name="passthrough", headers=("X-Festinger-Memory: off", "X-Festinger-Loop: off"))
 
 SHAPES = (
-    Shape(name="5k", kib=5, streamed=False),
-    Shape(name="100k", kib=100, streamed=False),
-    Shape(name="5k_streamed", kib=5, streamed=True),
-    Shape(name="100k_streamed", kib=100, streamed=True),
+    PassingShape(name="5k", kib=5, streamed=False),
+    PassingShape(name="100k", kib=100, streamed=False),
+    PassingShape(name="5k_streamed", kib=5, streamed=True),
+    PassingShape(name="100k_streamed", kib=100, streamed=True),
 )
 
-METRICS: Sequence[Metric] = metrics(ROUTE, SHAPES)
+METRICS: Sequence[BenchMetric] = metrics(ROUTE, SHAPES)
 
 
-def chat_body(shape: Shape, *, seed: int) -> bytes:
+def chat_body(shape: PassingShape, *, seed: int) -> bytes:
     """A chat request of exactly so many bytes, of words that do not repeat in a pattern."""
     chance = Random(seed)  # noqa: S311 - a text to send, not a secret
     words = [f"{chance.randrange(16**6):06x}" for _ in range(shape.kib * 1024 // 7)]
@@ -55,10 +55,10 @@ def chat_body(shape: Shape, *, seed: int) -> bytes:
     return body(text)
 
 
-async def measure(bench: Bench) -> Measured:
+async def measure(bench: Bench) -> SuiteResult:
     amount = QUICK if bench.quick else FULL
 
-    def bodies(shape: Shape, count: int) -> Requests:
+    def bodies(shape: PassingShape, count: int) -> Requests:
         return Requests(timed=[chat_body(shape, seed=bench.seed)] * count)
 
     async with contenders(bench) as there:
@@ -66,19 +66,15 @@ async def measure(bench: Bench) -> Measured:
             await check(there, {shape: chat_body(shape, seed=bench.seed) for shape in SHAPES}, bench)
             bench.say("Sending requests one by one.")
             times = {
-                shape: await latencies(
-                    there.servers, ROUTE, partial(bodies, shape), amount=amount, bench=bench
-                )
+                shape: await latencies(there.servers, ROUTE, partial(bodies, shape), amount=amount, bench=bench)
                 for shape in SHAPES
             }
             bench.say("Sending requests at once.")
-            rates = await throughput(
-                there.servers, ROUTE, partial(bodies, SHAPES[0]), amount=amount, bench=bench
-            )
-    return Measured(samples=samples(ROUTE, times, rates), systems=judged(there.systems, times, rates))
+            rates = await throughput(there.servers, ROUTE, partial(bodies, SHAPES[0]), amount=amount, bench=bench)
+    return SuiteResult(samples=samples(ROUTE, times, rates), systems=judged(there.systems, times, rates))
 
 
-async def check(there: Contenders, bodies: Mapping[Shape, bytes], bench: Bench) -> None:
+async def check(there: Contenders, bodies: Mapping[PassingShape, bytes], bench: Bench) -> None:
     """We must pass the stub's words on to their end: a fast proxy that drops some has won nothing."""
     for shape, body in bodies.items():
         answer = await ask_once(there.servers[PRODUCT].port, PATH, body, stopwatch=bench.stopwatch)

@@ -26,8 +26,7 @@ PEERS = {
     LITELLM: ROOT / "benchmarks" / "peers" / LITELLM / "requirements.lock",
     LLAMA: ROOT / "requirements-live.lock",
     **{
-        name: ROOT / "benchmarks" / "peers" / name / "requirements.lock"
-        for name in (MEM0, CHROMA, LANGGRAPH, PGVECTOR)
+        name: ROOT / "benchmarks" / "peers" / name / "requirements.lock" for name in (MEM0, CHROMA, LANGGRAPH, PGVECTOR)
     },
 }
 """Everybody, with the lock file of the environment."""
@@ -59,8 +58,7 @@ def chosen_peers(wanted: str) -> frozenset[str]:
     names = frozenset(wanted.split(","))
     if unknown := names - frozenset(PEERS):
         raise BadInput(
-            f"`{min(unknown)}` is no peer that could run.",
-            hint=f"Choose `none`, `all` or some of {', '.join(PEERS)}.",
+            f"`{min(unknown)}` is no peer that could run.", hint=f"Choose `none`, `all` or some of {', '.join(PEERS)}."
         )
     return names
 
@@ -70,9 +68,7 @@ def named_pythons(given: list[str]) -> dict[str, Path]:
     found = dict(one.partition("=")[::2] for one in given)
     for name, path in found.items():
         if name not in PEERS or not path:
-            raise BadInput(
-                f"`{name}={path}` names no peer and Python.", hint="Write `litellm=/path/to/python`."
-            )
+            raise BadInput(f"`{name}={path}` names no peer and Python.", hint="Write `litellm=/path/to/python`.")
     return {name: Path(path) for name, path in found.items()}
 
 
@@ -117,10 +113,7 @@ async def _run(command: list[str], *, seconds: float) -> str:
     """What a program says; `Unavailable` with its last line if it fails."""
     try:
         process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
+            *command, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
         )
     except OSError as error:
         raise Unavailable(f"`{command[0]}` cannot be run: {error.strerror}") from error

@@ -17,7 +17,7 @@ from festinger.bench.suite import PRODUCT
 from festinger.client.memory import Memory
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, MemoryId, Origin, SessionId
 from festinger.memory.learn.result import Learned
-from festinger.memory.learn.statement import Given
+from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Kind, Status
 from festinger.runtime.app import App
 from festinger.store.queries import queries_of
@@ -30,7 +30,7 @@ OLD_PORT, NEW_PORT = 4000, 9000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Size:
+class PlantingSize:
     """How much of everything there is; `planted` holds `values`."""
 
     honest: int
@@ -47,14 +47,14 @@ class Size:
         return {"memory.burst_limit": 10 * self.planted}
 
 
-WHOLE = Size(honest=10_000, planted=200, values=50, insights=20, said_too=50)
-SMALL = Size(honest=300, planted=20, values=5, insights=4, said_too=5)
+WHOLE = PlantingSize(honest=10_000, planted=200, values=50, insights=20, said_too=50)
+SMALL = PlantingSize(honest=300, planted=20, values=5, insights=4, said_too=5)
 
 Rows = Mapping[str, str]
 """What was remembered, row by row: a name, and a mark of what stands in it."""
 
 
-async def repaired(app: App, size: Size, *, seed: int) -> list[Sample]:
+async def repaired(app: App, size: PlantingSize, *, seed: int) -> list[Sample]:
     """Fill a memory, plant, take back, and count what is left and what moved."""
     memory = Memory(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("reader"), _app=app)
     honest = await _fill(memory, size, seed=seed)
@@ -73,7 +73,7 @@ async def repaired(app: App, size: Size, *, seed: int) -> list[Sample]:
     ]
 
 
-async def _fill(memory: Memory, size: Size, *, seed: int) -> Sequence[Learned]:
+async def _fill(memory: Memory, size: PlantingSize, *, seed: int) -> Sequence[Learned]:
     """What honest documents say; first of all the values that the page will give anew."""
     values = [_port(number, OLD_PORT) for number in range(size.values)]
     texts = [*values, *islice(statements(seed), size.honest - size.values)]
@@ -81,19 +81,17 @@ async def _fill(memory: Memory, size: Size, *, seed: int) -> Sequence[Learned]:
 
 
 async def _plant(
-    memory: Memory, size: Size, honest: Sequence[Learned]
+    memory: Memory, size: PlantingSize, honest: Sequence[Learned]
 ) -> tuple[list[MemoryId], list[MemoryId]]:
     """Let the page say everything; what it replaced, and what came of it."""
     page = memory.for_session("page")
     texts = [_port(number, NEW_PORT) for number in range(size.values)]
     texts += [f"{name(900_000 + at).capitalize()} is a fraud." for at in range(size.planted - size.values)]
-    planted = [
-        each.memory.id for each in await page.learn_many([_said(t, PAGE) for t in texts]) if each.memory
-    ]
+    planted = [each.memory.id for each in await page.learn_many([_said(t, PAGE) for t in texts]) if each.memory]
     known = [each.memory for each in honest if each.memory]
     await page.learn_many([_said(each.content, PAGE) for each in known[-size.said_too :]])
     drawn = [
-        Given(
+        LearnRequest(
             text=f"What is known of matter {name(800_000 + at)} has changed.",
             kind=Kind.INSIGHT,
             origin=Origin.JOB,
@@ -110,8 +108,8 @@ def _port(number: int, first: int) -> str:
     return f"The {name(700_000 + number)} server listens on port {first + number}."
 
 
-def _said(text: str, source: str) -> Given:
-    return Given(text=text, origin=Origin.DOCUMENT, source=source)
+def _said(text: str, source: str) -> LearnRequest:
+    return LearnRequest(text=text, origin=Origin.DOCUMENT, source=source)
 
 
 async def _stands(memory: Memory, id_: MemoryId) -> bool:

@@ -19,7 +19,7 @@ BAR = 18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
+class PlotBar:
     """A named length; `mark` is where the goal stands, `low` and `high` how sure it is."""
 
     name: str
@@ -29,7 +29,7 @@ class Bar:
     mark: float | None = None
 
 
-def bars(rows: Sequence[Bar], *, unit: str) -> str:
+def bars(rows: Sequence[PlotBar], *, unit: str) -> str:
     """Horizontal bars one below the other, from nought to the greatest."""
     if not rows:
         return ""
@@ -46,7 +46,7 @@ def bars(rows: Sequence[Bar], *, unit: str) -> str:
     return _svg(height, parts)
 
 
-def _bar(row: Bar, x: Callable[[float], float], *, y: float) -> str:
+def _bar(row: PlotBar, x: Callable[[float], float], *, y: float) -> str:
     middle = y + BAR / 2
     reach = max(row.value, row.interval[1] if row.interval else 0.0, row.mark or 0.0)
     drawn = [

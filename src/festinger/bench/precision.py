@@ -11,18 +11,18 @@ from typing import Any
 
 from festinger.bench.conversations import Rows, ask, by_group, opened
 from festinger.bench.rankings import RANKINGS, ranked
-from festinger.bench.result import Kind, Metric, Sample, System, at_least, at_most
-from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
-from festinger.bench.tally import Item, Tally
+from festinger.bench.result import BenchMetric, Sample, System, SystemKind, at_least, at_most
+from festinger.bench.suite import PRODUCT, Bench, Suite, SuiteResult
+from festinger.bench.tally import MetricTally, TallyItem
 from festinger.ids import DEFAULT_AGENT, Origin, SessionId, SpaceId
-from festinger.jobs.worker import Crew
+from festinger.jobs.worker import WorkerPool
 from festinger.memory.learn.pipeline import learn
-from festinger.memory.learn.statement import Given
+from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Kind as MemoryKind
-from festinger.memory.model import Place
+from festinger.memory.model import Scope
 from festinger.retrieval.index.terms import count_words
 from festinger.runtime.app import App
-from festinger.services.spaces import open_space
+from festinger.services.spaces import add_space
 
 SET = "precisionmembench"
 FIRST = 5
@@ -30,25 +30,18 @@ RANKED_FIRST = 3
 """What a plain ranking brings: more of it would be less precise."""
 
 METRICS = (
-    Metric(
-        name="precision.p",
-        unit="share",
-        about="of what came that should",
-        goal=at_least(0.75),
-        beside="precision.r",
+    BenchMetric(
+        name="precision.p", unit="share", about="of what came that should", goal=at_least(0.75), beside="precision.r"
     ),
-    Metric(
+    BenchMetric(
         name="precision.r",
         unit="share",
         about="of what should come that came",
         goal=at_least(0.80),
         beside="precision.p",
     ),
-    Metric(
-        name="precision.never",
-        unit="memories",
-        about="that came and must not, or were replaced",
-        goal=at_most(0),
+    BenchMetric(
+        name="precision.never", unit="memories", about="that came and must not, or were replaced", goal=at_most(0)
     ),
 )
 
@@ -61,7 +54,7 @@ class Came:
     ids: Sequence[str]
 
 
-async def measure(bench: Bench) -> Measured:
+async def measure(bench: Bench) -> SuiteResult:
     learnt = by_group(bench.data.rows(SET, "corpus", needs=("group", "id", "text", "status")))
     rows = bench.data.rows(SET, "queries", needs=("group", "id", "text", "never", "also_allowed"))
     # A blank question is refused by everybody and says nothing of anybody.
@@ -79,15 +72,15 @@ async def measure(bench: Bench) -> Measured:
                     Came(row=row, ids=ids[:RANKED_FIRST]) for row, ids in zip(questions, orders, strict=True)
                 ]
     replaced = {row["id"] for each in learnt.values() for row in each if row["status"] == "superseded"}
-    return Measured(
+    return SuiteResult(
         tallies=[tally for name, each in came.items() for tally in tallied(name, each)],
         samples=[faults(name, each, replaced) for name, each in came.items()],
-        systems=[System(name=name, kind=Kind.BASELINE) for name in names],
+        systems=[System(name=name, kind=SystemKind.BASELINE) for name in names],
     )
 
 
 async def _by_us(app: App, group: str, statements: Rows, questions: Rows) -> list[Came]:
-    space = (await open_space(app, group.lower())).id
+    space = (await add_space(app, group.lower())).id
     known = await _told(app, space, statements)
     came = []
     for row in questions:
@@ -98,49 +91,49 @@ async def _by_us(app: App, group: str, statements: Rows, questions: Rows) -> lis
 
 async def _told(app: App, space: SpaceId, statements: Rows) -> dict[Any, str]:
     """Which memory each statement became; one that says what another said is that one."""
-    place = Place(space=space, agent=DEFAULT_AGENT, session=SessionId("telling"))
+    place = Scope(space=space, agent=DEFAULT_AGENT, session=SessionId("telling"))
     kinds = {kind.value for kind in MemoryKind}
     known: dict[Any, str] = {}
     for row in statements:
-        given = Given(
+        given = LearnRequest(
             text=row["text"],
             kind=row["kind"] if row.get("kind") in kinds else MemoryKind.FACT,
             origin=Origin.PERSON,
             tags=(*row.get("names", ()), *row.get("scope", ())),
         )
-        learned = await learn(app.memory.desk, place, given)
+        learned = await learn(app.memory.deps, place, given)
         if learned.memory is not None:
             known.setdefault(learned.memory.id, row["id"])
-    await Crew(app.jobs, shutdown_seconds=1).drain()
-    await count_words(app.recall.desk, space)
+    await WorkerPool(app.jobs, shutdown_seconds=1).drain()
+    await count_words(app.recall.deps, space)
     return known
 
 
-def tallied(system: str, came: Sequence[Came]) -> list[Tally]:
+def tallied(system: str, came: Sequence[Came]) -> list[MetricTally]:
     judged = [each for each in came if each.row["gold"] is not None]
     precise = [precision_of(each) for each in judged if each.ids or not each.row["gold"]]
     found = [recall_of(each) for each in judged if each.row["gold"]]
     return [
-        Tally(metric="precision.p", system=system, items=precise),
-        Tally(metric="precision.r", system=system, items=found),
+        MetricTally(metric="precision.p", system=system, items=precise),
+        MetricTally(metric="precision.r", system=system, items=found),
     ]
 
 
-def precision_of(came: Came) -> Item:
+def precision_of(came: Came) -> TallyItem:
     """Of what came the share that should, or does no harm; nothing where nothing was wanted is right."""
     allowed = {*came.row["gold"], *came.row["also_allowed"]}
     part = sum(each in allowed for each in came.ids) / len(came.ids) if came.ids else 1.0
     return _item(came, part)
 
 
-def recall_of(came: Came) -> Item:
+def recall_of(came: Came) -> TallyItem:
     gold = set(came.row["gold"])
     return _item(came, len(gold & set(came.ids)) / len(gold))
 
 
-def _item(came: Came, part: float) -> Item:
+def _item(came: Came, part: float) -> TallyItem:
     told = {"question": came.row["text"], "came": ", ".join(came.ids)}
-    return Item(id=came.row["id"], part=part, right=part == 1.0, group=came.row["group"], told=told)
+    return TallyItem(id=came.row["id"], part=part, right=part == 1.0, group=came.row["group"], told=told)
 
 
 def faults(system: str, came: Sequence[Came], replaced: set[str]) -> Sample:

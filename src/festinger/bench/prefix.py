@@ -14,12 +14,12 @@ from pathlib import Path
 from festinger.bench import peers
 from festinger.bench.curve import Curve
 from festinger.bench.house import serving
-from festinger.bench.large_world import Prose, Size
+from festinger.bench.large_world import LargeWorldSize, Prose
 from festinger.bench.load import HOST, ask_once
 from festinger.bench.passing import PATH
-from festinger.bench.result import Kind, Metric, Sample, Status, System, at_most
-from festinger.bench.server import Program, Running, bare_environment, free_port, running
-from festinger.bench.suite import PRODUCT, Bench, Measured
+from festinger.bench.result import BenchMetric, Sample, System, SystemKind, SystemStatus, at_most
+from festinger.bench.server import BenchProcess, Program, bare_environment, free_port, running
+from festinger.bench.suite import PRODUCT, Bench, SuiteResult
 from festinger.errors import Unavailable
 
 TURNS, FEW_TURNS = 20, 3
@@ -28,47 +28,47 @@ TURN_CHARS = 100
 REPLY = "All right, I have noted that."
 
 METRICS = (
-    Metric(
+    BenchMetric(
         name="proxy.prefix.evaluated",
         unit="x",
         about=f"tokens that a model reads in {TURNS} turns, over those without us and our notes once",
         goal=at_most(1.05),
     ),
-    Metric(name="proxy.prefix.notes", unit="tokens", about="what our notes add to the prompt in the end"),
-    Metric(name="proxy.prefix.tokens", unit="tokens", about="what the model read in all turns"),
+    BenchMetric(name="proxy.prefix.notes", unit="tokens", about="what our notes add to the prompt in the end"),
+    BenchMetric(name="proxy.prefix.tokens", unit="tokens", about="what the model read in all turns"),
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class PrefixTurn:
     """What a model server says of one request: tokens of its prompt, and how many of them it had to read."""
 
     prompt: int
     evaluated: int
 
 
-async def measure(home: Path, size: Size, bench: Bench) -> Measured:
+async def measure(home: Path, size: LargeWorldSize, bench: Bench) -> SuiteResult:
     """Both chats; who has no model server at hand gets a system that did not run."""
-    system = System(name=peers.LLAMA, kind=Kind.BASELINE, params={"turns": _turns(bench)})
+    system = System(name=peers.LLAMA, kind=SystemKind.BASELINE, params={"turns": _turns(bench)})
     try:
         python = await peers.python_of(peers.LLAMA, bench)
         system = replace(system, version=await peers.version_of("xllamacpp", python))
         bench.say("Chatting with a real model, straight and through us.")
         straight, through = await _chats(home, size, python, bench)
     except Unavailable as error:
-        return Measured(systems=[replace(system, status=Status.NOT_RUN, reason=error.message)])
-    return Measured(samples=samples(straight, through), systems=[system], curves=[by_turn(straight, through)])
+        return SuiteResult(systems=[replace(system, status=SystemStatus.NOT_RUN, reason=error.message)])
+    return SuiteResult(samples=samples(straight, through), systems=[system], curves=[by_turn(straight, through)])
 
 
 def _turns(bench: Bench) -> int:
     return FEW_TURNS if bench.quick else TURNS
 
 
-async def _chats(home: Path, size: Size, python: Path, bench: Bench) -> tuple[list[Turn], list[Turn]]:
+async def _chats(
+    home: Path, size: LargeWorldSize, python: Path, bench: Bench
+) -> tuple[list[PrefixTurn], list[PrefixTurn]]:
     async with AsyncExitStack() as stack:
-        model = await stack.enter_async_context(
-            running(_llama(python, bench), core=None, stopwatch=bench.stopwatch)
-        )
+        model = await stack.enter_async_context(running(_llama(python, bench), core=None, stopwatch=bench.stopwatch))
         ours = await stack.enter_async_context(
             running(serving(home, upstream_port=model.port), core=None, stopwatch=bench.stopwatch)
         )
@@ -91,7 +91,7 @@ def _llama(python: Path, bench: Bench) -> Program:
     )
 
 
-async def _chat(server: Running, size: Size, *, seed: int, turns: int, bench: Bench) -> list[Turn]:
+async def _chat(server: BenchProcess, size: LargeWorldSize, *, seed: int, turns: int, bench: Bench) -> list[PrefixTurn]:
     """The same words of the person in every chat of a seed, and always the same reply in the history."""
     prose, found = Prose(size, seed=seed), []
     messages = [{"role": "system", "content": f"You answer briefly. This is chat {seed}."}]
@@ -108,13 +108,13 @@ async def _chat(server: Running, size: Size, *, seed: int, turns: int, bench: Be
     return found
 
 
-def read_turn(body: bytes) -> Turn:
+def read_turn(body: bytes) -> PrefixTurn:
     """What llama.cpp says beside its answer."""
     told = json.loads(body)
-    return Turn(prompt=told["usage"]["prompt_tokens"], evaluated=told["timings"]["prompt_n"])
+    return PrefixTurn(prompt=told["usage"]["prompt_tokens"], evaluated=told["timings"]["prompt_n"])
 
 
-def samples(straight: Sequence[Turn], through: Sequence[Turn]) -> list[Sample]:
+def samples(straight: Sequence[PrefixTurn], through: Sequence[PrefixTurn]) -> list[Sample]:
     read, read_by_us = (sum(turn.evaluated for turn in turns) for turns in (straight, through))
     notes = through[-1].prompt - straight[-1].prompt
     found = {
@@ -124,12 +124,11 @@ def samples(straight: Sequence[Turn], through: Sequence[Turn]) -> list[Sample]:
         ("proxy.prefix.tokens", peers.LLAMA): float(read),
     }
     return [
-        Sample(metric=metric, system=system, value=value, n=len(through))
-        for (metric, system), value in found.items()
+        Sample(metric=metric, system=system, value=value, n=len(through)) for (metric, system), value in found.items()
     ]
 
 
-def by_turn(straight: Sequence[Turn], through: Sequence[Turn]) -> Curve:
+def by_turn(straight: Sequence[PrefixTurn], through: Sequence[PrefixTurn]) -> Curve:
     chats = {"straight": straight, "through us, with notes": through}
     return Curve(
         name="proxy.prefix",

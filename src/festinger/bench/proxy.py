@@ -17,20 +17,20 @@ import psutil
 
 from festinger.bench import open_streams, prefix
 from festinger.bench.contenders import DIRECT, Contenders, contenders
-from festinger.bench.conversation import Conversations
+from festinger.bench.conversation import ConversationGenerator
 from festinger.bench.curve import Curve
 from festinger.bench.large_world import FULL as LARGE
 from festinger.bench.large_world import QUICK as SMALL
-from festinger.bench.large_world import Size
-from festinger.bench.load import Block, ask_once, in_turn, request
+from festinger.bench.large_world import LargeWorldSize
+from festinger.bench.load import LoadResult, ask_once, in_turn, request
 from festinger.bench.passing import (
     FINEST_MS,
     FULL,
     PATH,
     QUICK,
-    Amount,
-    Route,
-    Shape,
+    PassingAmount,
+    PassingRoute,
+    PassingShape,
     added,
     judged,
     latencies,
@@ -38,26 +38,26 @@ from festinger.bench.passing import (
     samples,
     throughput,
 )
-from festinger.bench.result import Metric, Sample, at_most, percentile
-from festinger.bench.server import Running, on_core, two_cores
+from festinger.bench.result import BenchMetric, Sample, at_most, percentile
+from festinger.bench.server import BenchProcess, on_core, two_cores
 from festinger.bench.start import held_by
-from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
+from festinger.bench.suite import PRODUCT, Bench, Suite, SuiteResult
 from festinger.bench.world import filled_home
 from festinger.errors import CannotStart
-from festinger.store.embedded.cluster import postmaster_of
+from festinger.store.embedded.cluster import find_postmaster
 
-ROUTE = Route(name="proxy")
+ROUTE = PassingRoute(name="proxy")
 
 SHAPES = (
-    Shape(name="5k", kib=5, streamed=False),
-    Shape(name="32k", kib=32, streamed=False),
-    Shape(name="100k", kib=100, streamed=False),
-    Shape(name="1m", kib=1024, streamed=False, added_p50=at_most(8), added_p99=None),
-    Shape(name="5k_streamed", kib=5, streamed=True),
-    Shape(name="100k_streamed", kib=100, streamed=True),
+    PassingShape(name="5k", kib=5, streamed=False),
+    PassingShape(name="32k", kib=32, streamed=False),
+    PassingShape(name="100k", kib=100, streamed=False),
+    PassingShape(name="1m", kib=1024, streamed=False, added_p50=at_most(8), added_p99=None),
+    PassingShape(name="5k_streamed", kib=5, streamed=True),
+    PassingShape(name="100k_streamed", kib=100, streamed=True),
 )
 
-MET_FIRST = Shape(name="32k_first", kib=32, streamed=False, added_p50=None, added_p99=None)
+MET_FIRST = PassingShape(name="32k_first", kib=32, streamed=False, added_p50=None, added_p99=None)
 """A conversation with a long history that nobody here has met: after a restart, or from another machine."""
 
 LARGE_KIB, LARGE_FRACTION = 500, 5
@@ -67,35 +67,32 @@ SESSIONS, FEW_SESSIONS = 500, 10
 WARM_S = 120.0
 """Longest that the large world may take to be in memory."""
 
-METRICS: Sequence[Metric] = (
+METRICS: Sequence[BenchMetric] = (
     *metrics(ROUTE, (*SHAPES, MET_FIRST)),
-    Metric(name="proxy.growth", unit="slope", about="added time against size of the body", goal=at_most(1)),
-    Metric(
-        name="proxy.stalled.added_p99",
-        unit="ms",
-        about="5 KiB while the database hangs: added p99",
-        goal=at_most(30),
+    BenchMetric(name="proxy.growth", unit="slope", about="added time against size of the body", goal=at_most(1)),
+    BenchMetric(
+        name="proxy.stalled.added_p99", unit="ms", about="5 KiB while the database hangs: added p99", goal=at_most(30)
     ),
-    Metric(name="proxy.session", unit="KiB", about="what an idle session holds", goal=at_most(64)),
+    BenchMetric(name="proxy.session", unit="KiB", about="what an idle session holds", goal=at_most(64)),
     *open_streams.METRICS,
     *prefix.METRICS,
 )
 
 
-async def measure(bench: Bench) -> Measured:
+async def measure(bench: Bench) -> SuiteResult:
     amount = replace(QUICK if bench.quick else FULL, different=2 if bench.quick else 50)
     size = SMALL if bench.quick else LARGE
     async with filled_home(bench) as (home, _):
         passed = await _pass(home, size, amount=amount, bench=bench)
         told = await prefix.measure(home, size, bench)
-    return Measured(
+    return SuiteResult(
         samples=[*passed.samples, *told.samples],
         systems=[*passed.systems, *told.systems],
         curves=[*passed.curves, *told.curves],
     )
 
 
-async def _pass(home: Path, size: Size, *, amount: Amount, bench: Bench) -> Measured:
+async def _pass(home: Path, size: LargeWorldSize, *, amount: PassingAmount, bench: Bench) -> SuiteResult:
     """Everything that is asked of the stub."""
     async with contenders(bench, home=home) as there:
         with on_core(two_cores()[1]):
@@ -103,11 +100,7 @@ async def _pass(home: Path, size: Size, *, amount: Amount, bench: Bench) -> Meas
             bench.say("Sending requests one by one, with memory.")
             times = {
                 shape: await latencies(
-                    there.servers,
-                    ROUTE,
-                    _talks(size, shape, bench).going_on,
-                    amount=_for(shape, amount),
-                    bench=bench,
+                    there.servers, ROUTE, _talks(size, shape, bench).going_on, amount=_for(shape, amount), bench=bench
                 )
                 for shape in SHAPES
             }
@@ -123,28 +116,28 @@ async def _pass(home: Path, size: Size, *, amount: Amount, bench: Bench) -> Meas
                 await _session(there.servers[PRODUCT], size, bench),
                 *await open_streams.measure(there.servers, size, bench),
             ]
-    return Measured(
+    return SuiteResult(
         samples=[*samples(ROUTE, {**times, MET_FIRST: first}, rates), *growth(times), *more],
         systems=judged(there.systems, times, rates),
         curves=[distribution(times), sizes(times)],
     )
 
 
-def _talks(size: Size, shape: Shape, bench: Bench) -> Conversations:
+def _talks(size: LargeWorldSize, shape: PassingShape, bench: Bench) -> ConversationGenerator:
     # A seed for each shape, or the conversations of one would go on in the next.
     seed = f"{bench.seed}.{shape.name}"
-    return Conversations(size, kib=shape.kib, seed=seed, streamed=shape.streamed)
+    return ConversationGenerator(size, kib=shape.kib, seed=seed, streamed=shape.streamed)
 
 
-def _for(shape: Shape, amount: Amount) -> Amount:
+def _for(shape: PassingShape, amount: PassingAmount) -> PassingAmount:
     if shape.kib < LARGE_KIB:
         return amount
     return replace(amount, warm_up=5, requests=max(amount.requests // LARGE_FRACTION, 1))
 
 
-async def _warm(there: Contenders, size: Size, bench: Bench) -> None:
+async def _warm(there: Contenders, size: LargeWorldSize, bench: Bench) -> None:
     """Wait until notes go in: a fast proxy that brings nothing to mind has won nothing."""
-    talks = Conversations(size, kib=4, seed=f"{bench.seed}.warm")
+    talks = ConversationGenerator(size, kib=4, seed=f"{bench.seed}.warm")
     until = bench.stopwatch() + WARM_S
     while bench.stopwatch() < until:
         (body,) = talks.beginning(1).timed
@@ -155,11 +148,11 @@ async def _warm(there: Contenders, size: Size, bench: Bench) -> None:
 
 
 async def _stalled(
-    there: Contenders, home: Path, talks: Conversations, *, amount: Amount, bench: Bench
+    there: Contenders, home: Path, talks: ConversationGenerator, *, amount: PassingAmount, bench: Bench
 ) -> Sample:
     """What we add while every process of our database stands still."""
     bodies = talks.from_the_start(amount.requests // 2).timed
-    found: dict[str, Block] = {}
+    found: dict[str, LoadResult] = {}
     with standing_still(home):
         for name in (DIRECT, PRODUCT):
             server = there.servers[name]
@@ -172,7 +165,7 @@ async def _stalled(
 @contextmanager
 def standing_still(home: Path) -> Iterator[None]:
     """The database server of a home, stopped in the middle of whatever it does."""
-    pid = postmaster_of(home / "pg")
+    pid = find_postmaster(home / "pg")
     if pid is None:
         raise CannotStart("The embedded database server left no trace of itself.")
     first = psutil.Process(pid)
@@ -186,10 +179,10 @@ def standing_still(home: Path) -> Iterator[None]:
             process.resume()
 
 
-async def _session(server: Running, size: Size, bench: Bench) -> Sample:
+async def _session(server: BenchProcess, size: LargeWorldSize, bench: Bench) -> Sample:
     """How much more the server holds for each conversation that it has met once."""
     count = FEW_SESSIONS if bench.quick else SESSIONS
-    talks = Conversations(size, kib=8, seed=f"{bench.seed}.idle")
+    talks = ConversationGenerator(size, kib=8, seed=f"{bench.seed}.idle")
     wires = [request(server.port, PATH, body) for body in talks.beginning(2 * count).timed]
     await in_turn(server.port, wires[:count], stopwatch=bench.stopwatch)
     before = held_by([server.pid]).rss
@@ -198,7 +191,7 @@ async def _session(server: Running, size: Size, bench: Bench) -> Sample:
     return Sample(metric="proxy.session", system=PRODUCT, value=max(held, 0.0), n=count)
 
 
-Times = Mapping[Shape, Mapping[str, Sequence[Block]]]
+Times = Mapping[PassingShape, Mapping[str, Sequence[LoadResult]]]
 
 
 def added_by_size(times: Times, system: str) -> list[tuple[float, float]]:
@@ -210,7 +203,7 @@ def added_by_size(times: Times, system: str) -> list[tuple[float, float]]:
     ]
 
 
-def _answered(blocks: Mapping[str, Sequence[Block]], system: str) -> bool:
+def _answered(blocks: Mapping[str, Sequence[LoadResult]], system: str) -> bool:
     return system in blocks and all(block.timings for block in blocks[system])
 
 
@@ -240,9 +233,7 @@ def sizes(times: Times) -> Curve:
 def distribution(times: Times) -> Curve:
     """How long requests of 32 KiB take with each system."""
     blocks = next(blocks for shape, blocks in times.items() if shape.name == "32k")
-    every = {
-        name: [1000 * one.whole for turn in turns for one in turn.timings] for name, turns in blocks.items()
-    }
+    every = {name: [1000 * one.whole for turn in turns for one in turn.timings] for name, turns in blocks.items()}
     shares = [number / 100 for number in range(1, 100)]
     return Curve(
         name="proxy.times",
@@ -250,9 +241,7 @@ def distribution(times: Times) -> Curve:
         x="milliseconds",
         y="share of requests",
         points={
-            name: [(percentile(whole, share), share) for share in shares]
-            for name, whole in every.items()
-            if whole
+            name: [(percentile(whole, share), share) for share in shares] for name, whole in every.items() if whole
         },
         log_x=True,
         counted=False,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from festinger.embedding.profiles import Purpose
+from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import CannotStart
 from festinger.runtime.app import App
 from festinger.text.words import FUNCTION_WORDS
@@ -27,7 +27,7 @@ def words(text: str) -> list[str]:
     return [word for word in _WORD.findall(text.lower()) if word not in FUNCTION_WORDS]
 
 
-class Words:
+class Bm25Ranking:
     """BM25 over the turns of one conversation."""
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -68,7 +68,7 @@ async def scores_of(
     if not names or not questions:
         return {name: [] for name in names}
     said = [turn["text"] for turn in turns]
-    texts = Words(said)
+    texts = Bm25Ranking(said)
     found = {"bm25": [texts.scores(question) for question in questions]}
     if set(names) != {"bm25"}:
         found["cosine"] = await _cosines(app, said, questions)
@@ -79,8 +79,8 @@ async def scores_of(
 async def _cosines(app: App, texts: Sequence[str], questions: Sequence[str]) -> list[list[float]]:
     if app.embedder is None:
         raise CannotStart("Plain rankings need an embedder.")
-    stored = np.stack(await app.embedder.embed(texts, Purpose.STORE))
-    asked = np.stack(await app.embedder.embed(questions, Purpose.QUERY))
+    stored = np.stack(await app.embedder.embed(texts, EmbeddingPurpose.STORE))
+    asked = np.stack(await app.embedder.embed(questions, EmbeddingPurpose.QUERY))
     cosines: list[list[float]] = (asked @ stored.T).tolist()
     return cosines
 

@@ -8,11 +8,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from festinger.bench.conversations import Rows, Taken, ask, by_group, heard
+from festinger.bench.conversations import IngestedConversation, Rows, ask, by_group, heard
 from festinger.bench.rankings import RANKINGS, ranked
-from festinger.bench.result import Kind, Metric, System, at_least
-from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
-from festinger.bench.tally import Item, Tally, counted
+from festinger.bench.result import BenchMetric, System, SystemKind, at_least
+from festinger.bench.suite import PRODUCT, Bench, Suite, SuiteResult
+from festinger.bench.tally import MetricTally, TallyItem, counted
 from festinger.runtime.app import App
 
 LOCOMO, BEAM = "locomo", "beam100k"
@@ -33,8 +33,8 @@ FEW = 2
 """Conversations of a set in a partial run: having them said takes longest, and one must be foreign to another."""
 
 
-def _share(name: str, about: str, goal: float | None = None) -> Metric:
-    return Metric(name=name, unit="share", about=about, goal=at_least(goal) if goal is not None else None)
+def _share(name: str, about: str, goal: float | None = None) -> BenchMetric:
+    return BenchMetric(name=name, unit="share", about=about, goal=at_least(goal) if goal is not None else None)
 
 
 METRICS = (
@@ -61,8 +61,8 @@ METRICS = (
 )
 
 
-async def measure(bench: Bench) -> Measured:
-    tallies: list[Tally] = []
+async def measure(bench: Bench) -> SuiteResult:
+    tallies: list[MetricTally] = []
     corpora, asked = sets_of(bench)
     names = list(filter(bench.wants, RANKINGS))
     async with heard(bench, corpora) as (app, taken):
@@ -70,8 +70,8 @@ async def measure(bench: Bench) -> Measured:
             bench.say(f"Asking of {set_name}.")
             tallies += tallied(short, PRODUCT, await came_of(app, taken[set_name], asked[set_name]))
             tallies += await _by_baselines(app, short, corpora[set_name], asked[set_name], names=names)
-    systems = [System(name=name, kind=Kind.BASELINE) for name in names]
-    return Measured(tallies=tallies, systems=systems)
+    systems = [System(name=name, kind=SystemKind.BASELINE) for name in names]
+    return SuiteResult(tallies=tallies, systems=systems)
 
 
 def sets_of(bench: Bench) -> tuple[dict[str, dict[str, Rows]], dict[str, dict[str, Rows]]]:
@@ -82,9 +82,7 @@ def sets_of(bench: Bench) -> tuple[dict[str, dict[str, Rows]], dict[str, dict[st
         turns = by_group(bench.data.rows(name, "corpus", needs=("group", "id", "session", "text", "role")))
         rows = by_group(answerable(bench.data.rows(name, "queries", needs=("group", "id", "text"))))
         asked[name] = {
-            group: bench.data.sampled(rows[group], by=lambda row: str(row["id"]))
-            for group in turns
-            if group in rows
+            group: bench.data.sampled(rows[group], by=lambda row: str(row["id"])) for group in turns if group in rows
         }
         if bench.partial:
             asked[name] = dict(list(asked[name].items())[:FEW])
@@ -93,7 +91,7 @@ def sets_of(bench: Bench) -> tuple[dict[str, dict[str, Rows]], dict[str, dict[st
 
 
 async def came_of(
-    app: App, taken: Mapping[str, Taken], asked: Mapping[str, Rows], **how: Any
+    app: App, taken: Mapping[str, IngestedConversation], asked: Mapping[str, Rows], **how: Any
 ) -> list[tuple[Mapping[str, Any], list[str]]]:
     """Each question with the turns that came."""
     return [
@@ -109,7 +107,7 @@ def answerable(rows: Rows) -> list[Mapping[str, Any]]:
 
 async def _by_baselines(
     app: App, short: str, corpus: Mapping[str, Rows], asked: Mapping[str, Rows], *, names: Sequence[str]
-) -> list[Tally]:
+) -> list[MetricTally]:
     came: dict[str, list[tuple[Mapping[str, Any], list[str]]]] = {name: [] for name in names}
     for group, questions in asked.items():
         found = await ranked(names, app, corpus.get(group, ()), [row["text"] for row in questions])
@@ -118,43 +116,43 @@ async def _by_baselines(
     return [tally for name, each in came.items() for tally in tallied(short, name, each)]
 
 
-def tallied(short: str, system: str, came: Sequence[tuple[Mapping[str, Any], list[str]]]) -> list[Tally]:
+def tallied(short: str, system: str, came: Sequence[tuple[Mapping[str, Any], list[str]]]) -> list[MetricTally]:
     """Every number of one system over the questions of one set."""
     tallies = [
-        Tally(metric=f"{short}.r{cut}", system=system, items=[recall_of(row, ids, cut) for row, ids in came])
+        MetricTally(metric=f"{short}.r{cut}", system=system, items=[recall_of(row, ids, cut) for row, ids in came])
         for cut in CUTS
     ]
-    tallies.append(Tally(metric=f"{short}.ndcg10", system=system, items=[ndcg_of(*each) for each in came]))
+    tallies.append(MetricTally(metric=f"{short}.ndcg10", system=system, items=[ndcg_of(*each) for each in came]))
     if short == SETS[BEAM]:
         updates = [_updated(row, ids) for row, ids in came if row["category"] == "knowledge_update"]
-        tallies.append(Tally(metric="beam.updated_above", system=system, items=updates))
+        tallies.append(MetricTally(metric="beam.updated_above", system=system, items=updates))
     kinds = {
         category: [recall_of(row, ids, 10) for row, ids in came if row["category"] == category]
         for category in CATEGORIES[short]
     }
     return tallies + [
-        Tally(metric=f"{short}.{category}.r10", system=system, items=items)
+        MetricTally(metric=f"{short}.{category}.r10", system=system, items=items)
         for category, items in kinds.items()
         if items
     ]
 
 
-def recall_of(row: Mapping[str, Any], ids: Sequence[str], cut: int) -> Item:
+def recall_of(row: Mapping[str, Any], ids: Sequence[str], cut: int) -> TallyItem:
     gold = set(row["gold"])
     found = len(gold & set(ids[:cut])) / len(gold)
     told = {"question": row["text"], "gold": ", ".join(sorted(gold)), "came": ", ".join(ids[:cut])}
-    return Item(id=row["id"], part=found, right=found == 1.0, group=row["group"], told=told)
+    return TallyItem(id=row["id"], part=found, right=found == 1.0, group=row["group"], told=told)
 
 
-def ndcg_of(row: Mapping[str, Any], ids: Sequence[str]) -> Item:
+def ndcg_of(row: Mapping[str, Any], ids: Sequence[str]) -> TallyItem:
     """What the places of the right ones are worth, of what they would be worth if all of them came first."""
     gold = set(row["gold"])
     worth = [1 / math.log2(place + 1) for place in range(1, DEPTH + 1)]
     reached = sum(worth[place] for place, each in enumerate(ids[:DEPTH]) if each in gold)
-    return Item(id=row["id"], part=reached / sum(worth[: len(gold)]), group=row["group"])
+    return TallyItem(id=row["id"], part=reached / sum(worth[: len(gold)]), group=row["group"])
 
 
-def _updated(row: Mapping[str, Any], ids: Sequence[str]) -> Item:
+def _updated(row: Mapping[str, Any], ids: Sequence[str]) -> TallyItem:
     places = {each: place for place, each in enumerate(ids)}
     newest = places.get(row["newer"][-1], 99)
     right = all(newest < places.get(older, 99) for older in row["older"])

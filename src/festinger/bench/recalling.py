@@ -30,31 +30,31 @@ from festinger.bench.toy import Toy
 from festinger.bench.wearing import worn
 from festinger.clock import system_stopwatch
 from festinger.embedding.embedder import Embedder
-from festinger.embedding.profiles import Purpose
+from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import CannotStart, StoreDown
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, MemoryId, Origin, SessionId, SpaceId
-from festinger.memory.learn.compare import Prepared
-from festinger.memory.learn.pipeline import words_of
-from festinger.memory.learn.statement import Cleaned, Given, marked
-from festinger.memory.learn.store import put_unheard
-from festinger.memory.model import Place
-from festinger.memory.vectors import embed
-from festinger.observability.logs import configure
-from festinger.retrieval.deps import Desk
-from festinger.retrieval.index.terms import recount
-from festinger.retrieval.query import read_cue, wished
+from festinger.memory.learn.compare import PendingMemory
+from festinger.memory.learn.pipeline import to_embedding_input
+from festinger.memory.learn.statement import CleanedInput, LearnRequest, build_statement
+from festinger.memory.learn.store import store_without_learning
+from festinger.memory.model import Scope
+from festinger.memory.vectors import embed_texts
+from festinger.observability.logs import configure_logging
+from festinger.retrieval.deps import RetrievalDeps
+from festinger.retrieval.index.terms import recount_words
+from festinger.retrieval.query import parse_cue, parse_recall_query
 from festinger.retrieval.recall import recall
 from festinger.retrieval.score import VECTOR_ARM
-from festinger.retrieval.search import embed_cue, find, read_words, size_of
-from festinger.runtime.app import App, Start, open_app
-from festinger.services.spaces import open_space
-from festinger.settings.deployment import this_process
+from festinger.retrieval.search import embed_cue, load_corpus_size, look_up_cue, search_arms
+from festinger.runtime.app import App, StartOptions, open_app
+from festinger.services.spaces import add_space
+from festinger.settings.deployment import current_deployment
 from festinger.settings.live import LiveSettings
-from festinger.store.embedded.cluster import postmaster_of
-from festinger.store.pool import Plan
+from festinger.store.embedded.cluster import find_postmaster
+from festinger.store.pool import PlanMode
 from festinger.store.queries import queries_of
 from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, drop_index, ensure_index
-from festinger.text.secrets import without_secrets
+from festinger.text.secrets import remove_secrets
 
 Q = queries_of("festinger.store")
 
@@ -76,7 +76,7 @@ COMPARED = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Amount:
+class RecallAmount:
     sizes: tuple[int, ...] = (1_000, 3_000, 10_000, 30_000, 100_000)
     cues: int = 200
     warming: int = 60
@@ -89,14 +89,14 @@ class Amount:
 
 
 AMOUNTS = {
-    "full": Amount(),
-    "long": Amount(sizes=(1_000, 10_000, 100_000, 1_000_000)),
-    "quick": Amount(sizes=(40, 80, 120), cues=6, warming=2, long_cues=2, groups=4, recalls=6),
+    "full": RecallAmount(),
+    "long": RecallAmount(sizes=(1_000, 10_000, 100_000, 1_000_000)),
+    "quick": RecallAmount(sizes=(40, 80, 120), cues=6, warming=2, long_cues=2, groups=4, recalls=6),
 }
 
 
 @dataclass(slots=True, kw_only=True)
-class Stand:
+class RecallMeasurement:
     """What was measured at one size; times in seconds, `cpu` those of this process alone."""
 
     memories: int
@@ -128,7 +128,7 @@ class Recalling:
             raise CannotStart("Recalls cannot be measured without an embedder.")
         self._app = app
         self._toy = Toy(app.embedder)
-        self._desk: Desk = replace(app.recall.desk, embedder=lambda: self._toy)
+        self._deps: RetrievalDeps = replace(app.recall.deps, embedder=lambda: self._toy)
         self._every: Iterator[str] = statements(seed)
         self._small: Iterator[str] = statements(seed + 1)
         self._seed = seed
@@ -137,16 +137,16 @@ class Recalling:
         self._held: dict[SpaceId, list[str]] = {}
         self._ids: list[MemoryId] = []
 
-    async def stand(self, size: int, amount: Amount, *, small: SpaceId) -> Stand:
+    async def stand(self, size: int, amount: RecallAmount, *, small: SpaceId) -> RecallMeasurement:
         """Fill up to a size and measure there."""
         if size - len(self._held.get(MAIN_SPACE, ())) >= REBUILT_FROM:
             await drop_index(self._app.store, "memory_vector", self._model)
         await self._fill(MAIN_SPACE, self._every, size=size)
         await self._fill(small, self._small, size=max(20, int(size * SMALL_SHARE)))
         await self._settle(size)
-        stand = Stand(memories=size)
+        stand = RecallMeasurement(memories=size)
         asked = await self._asked(MAIN_SPACE, amount.cues)
-        for each in (self._app.recall.desk.sizes, self._desk.sizes):
+        for each in (self._app.recall.deps.sizes, self._deps.sizes):
             each.clear()
         stand.first = [await self._took(MAIN_SPACE, cue) for cue in asked[:LIMIT]]
         for cue in asked[: amount.warming]:
@@ -166,12 +166,12 @@ class Recalling:
         stand.alike = {tag: await self._alike(asked[:COMPARED], tag) for tag in SHARES}
         return stand
 
-    async def led_on(self, amount: Amount) -> dict[str, list[float]]:
+    async def led_on(self, amount: RecallAmount) -> dict[str, list[float]]:
         """How long walks take along links that were not there before."""
-        place = Place(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("leading"))
-        return await led_on(self._desk, place, self._ids, groups=amount.groups, seed=self._seed)
+        place = Scope(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("leading"))
+        return await led_on(self._deps, place, self._ids, groups=amount.groups, seed=self._seed)
 
-    async def worn(self, amount: Amount) -> list[float]:
+    async def worn(self, amount: RecallAmount) -> list[float]:
         """Warm recalls once more, after many others."""
         return await worn(
             self._app.store,
@@ -185,37 +185,35 @@ class Recalling:
     async def _counted(self, cue: str) -> float:
         """Ask so that it is written down, and wait until it is."""
         written: list[Awaitable[None]] = []
-        place = Place(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("asking"))
-        wish = wished(cue, now=self._app.tools.clock(), limit=LIMIT)
-        found = await recall(replace(self._desk, later=written.append), place, wish, door="bench")
+        place = Scope(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("asking"))
+        wish = parse_recall_query(cue, now=self._app.tools.clock(), limit=LIMIT)
+        found = await recall(replace(self._deps, later=written.append), place, wish, door="bench")
         await asyncio.gather(*written)
         return found.took
 
     async def _alike(self, asked: Sequence[str], tag: str) -> float:
         """How much of what lies nearest among the memories with a tag is found."""
-        found = [
-            (await self._nearest(cue, tag), await self._nearest(cue, tag, few=EVERYTHING)) for cue in asked
-        ]
+        found = [(await self._nearest(cue, tag), await self._nearest(cue, tag, few=EVERYTHING)) for cue in asked]
         return sum(len(one & other) for one, other in found) / max(1, sum(len(other) for _, other in found))
 
     async def _nearest(self, cue: str, tag: str, *, few: int = READ_WHOLE_BELOW) -> set[UUID]:
         now = self._app.tools.clock()
         # What all memories carry narrows nothing; without it the index is searched as by everybody.
-        wish = wished(cue, now=now, tags=() if SHARES[tag] == 1 else (tag,))
-        read, probe = read_cue(cue, now=now), await embed_cue(self._toy, read_cue(cue, now=now))
+        wish = parse_recall_query(cue, now=now, tags=() if SHARES[tag] == 1 else (tag,))
+        read, probe = parse_cue(cue, now=now), await embed_cue(self._toy, parse_cue(cue, now=now))
         assert probe is not None
-        place = Place(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("asking"))
-        async with self._desk.store.transaction(patient=True, plan=Plan.KEPT) as transaction:
-            size = await size_of(self._desk, transaction, place, probe.model)
-            words = await read_words(self._desk, transaction, place, read, probe=probe)
-            found = await find(
+        place = Scope(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("asking"))
+        async with self._deps.store.transaction(patient=True, plan=PlanMode.KEPT) as transaction:
+            size = await load_corpus_size(self._deps, transaction, place, probe.model)
+            words = await look_up_cue(self._deps, transaction, place, read, probe=probe)
+            found = await search_arms(
                 transaction,
                 place,
                 wish,
                 read=words,
                 probe=probe,
                 size=size,
-                settings=self._desk.terms(MAIN_SPACE).retrieval,
+                settings=self._deps.terms(MAIN_SPACE).retrieval,
                 few=few,
             )
         return set(found.arms.get(VECTOR_ARM, ()))
@@ -226,17 +224,17 @@ class Recalling:
     async def _asked(self, space: SpaceId, count: int, **how: int) -> list[str]:
         """Cues whose vectors are made already."""
         found = cues(self._held[space], count, seed=self._seed + len(self._held[space]), **how)
-        await self._toy.embed(found, Purpose.QUERY)
+        await self._toy.embed(found, EmbeddingPurpose.QUERY)
         return found
 
     async def _took(self, space: SpaceId, cue: str) -> float:
         """Seconds until there is an answer; a recall that the store refuses, being too busy, is asked again."""
-        place = Place(space=space, agent=DEFAULT_AGENT, session=SessionId("asking"))
-        wish = wished(cue, now=self._app.tools.clock(), limit=LIMIT)
+        place = Scope(space=space, agent=DEFAULT_AGENT, session=SessionId("asking"))
+        wish = parse_recall_query(cue, now=self._app.tools.clock(), limit=LIMIT)
         began = system_stopwatch()
         for left in range(TRIES - 1, -1, -1):
             try:
-                await recall(self._desk, place, wish, door="bench", counts=False)
+                await recall(self._deps, place, wish, door="bench", counts=False)
                 break
             except StoreDown:
                 self.refused += 1
@@ -255,9 +253,9 @@ class Recalling:
     async def _settle(self, size: int) -> None:
         """What jobs and the server do in the background on other days: index, count, tidy, look how values lie."""
         if size >= READ_WHOLE_BELOW // 2:
-            await ensure_index(self._app.store, "memory_vector", self._model, purpose=Purpose.STORE.value)
+            await ensure_index(self._app.store, "memory_vector", self._model, purpose=EmbeddingPurpose.STORE.value)
         for space in self._held:
-            await recount(self._desk, space)
+            await recount_words(self._deps, space)
         async with self._app.store.apart() as connection:
             await connection.execute(Q["tidy_everything"].sql)
 
@@ -271,27 +269,27 @@ async def put_texts(
     embedder: Embedder | None = None,
 ) -> list[MemoryId]:
     """Store statements as they are, and hold them against nothing; their ids. Without an owner they are shared."""
-    desk, at = app.memory.desk, app.tools.clock()
+    deps, at = app.memory.deps, app.tools.clock()
     if embedder is not None:
-        desk = replace(desk, embedder=lambda: embedder)
-    place = Place(space=space, agent=DEFAULT_AGENT, session=SessionId("filling"))
+        deps = replace(deps, embedder=lambda: embedder)
+    place = Scope(space=space, agent=DEFAULT_AGENT, session=SessionId("filling"))
     said = [
-        marked(
-            Given(text=text, origin=Origin.PERSON, tags=_tags(number)),
-            Cleaned(text=text, redactions=(), hid=False),
+        build_statement(
+            LearnRequest(text=text, origin=Origin.PERSON, tags=_tags(number)),
+            CleanedInput(text=text, redactions=(), hid=False),
             owner=owner,
             trust=1.0,
             at=at,
         )
         for number, text in enumerate(texts)
     ]
-    vectors = await embed(desk, [words_of(each) for each in said])
+    vectors = await embed_texts(deps, [to_embedding_input(each) for each in said])
     many = [
-        Prepared(place=place, said=each, ref=MemoryId(app.tools.new_id()), vectors=vector)
+        PendingMemory(place=place, said=each, ref=MemoryId(app.tools.new_id()), vectors=vector)
         for each, vector in zip(said, vectors, strict=True)
     ]
-    async with desk.store.transaction(patient=True) as transaction:
-        await put_unheard(desk, transaction, many)
+    async with deps.store.transaction(patient=True) as transaction:
+        await store_without_learning(deps, transaction, many)
     return [each.ref for each in many]
 
 
@@ -304,17 +302,17 @@ def _busy_seconds() -> float:
     return float(spent.user + spent.system)
 
 
-def _weigh(stand: Stand, home: Path) -> None:
+def _weigh(stand: RecallMeasurement, home: Path) -> None:
     """How much memory the door and its server hold, and how much disk."""
     stand.door_mb = held_by([os.getpid()]).rss
-    stand.store_mb = held_by(family_of(postmaster_of(home / "pg"))).uss
+    stand.store_mb = held_by(family_of(find_postmaster(home / "pg"))).uss
     files = (home / "pg" / "base").rglob("*")
     stand.disk_bytes = sum(file.stat().st_size for file in files if file.is_file())
 
 
-async def measure(app: App, amount: Amount, *, seed: int, home: Path) -> list[Stand]:
+async def measure(app: App, amount: RecallAmount, *, seed: int, home: Path) -> list[RecallMeasurement]:
     recalling = Recalling(app, seed=seed)
-    small = (await open_space(app, "small")).id
+    small = (await add_space(app, "small")).id
     stands = []
     for size in amount.sizes:
         stands.append(await recalling.stand(size, amount, small=small))
@@ -324,10 +322,10 @@ async def measure(app: App, amount: Amount, *, seed: int, home: Path) -> list[St
     return stands
 
 
-async def measured(amount: str, *, seed: int) -> list[Stand]:
-    configure(level="warning", style="console", content=False, redact=without_secrets)
-    settings = LiveSettings(this_process(flags={"embedding.model": MODEL}))
-    async with open_app(settings, door="bench", progress=silence, start=Start(providers=True)) as app:
+async def measured(amount: str, *, seed: int) -> list[RecallMeasurement]:
+    configure_logging(level="warning", style="console", content=False, redact=remove_secrets)
+    settings = LiveSettings(current_deployment(flags={"embedding.model": MODEL}))
+    async with open_app(settings, door="bench", progress=silence, start=StartOptions(providers=True)) as app:
         return await measure(app, AMOUNTS[amount], seed=seed, home=Path(os.environ["FESTINGER_HOME"]))
 
 

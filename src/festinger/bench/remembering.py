@@ -25,23 +25,23 @@ from festinger.bench.large_world import name
 from festinger.bench.recalling import MODEL, PART, put_texts
 from festinger.bench.suite import silence
 from festinger.clock import system_stopwatch
-from festinger.embedding.profiles import Purpose
+from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import CannotStart
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId, SpaceId
-from festinger.judge.model import Judgement, Pair
-from festinger.memory.deps import Desk
+from festinger.judge.model import Judgement, StatementPair
+from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.batch import learn_many
 from festinger.memory.learn.pipeline import learn
-from festinger.memory.learn.statement import Given
-from festinger.memory.model import Kind, Place
-from festinger.memory.vectors import Words, embed
-from festinger.observability.logs import configure
-from festinger.runtime.app import App, Start, open_app
-from festinger.settings.deployment import this_process
+from festinger.memory.learn.statement import LearnRequest
+from festinger.memory.model import Kind, Scope
+from festinger.memory.vectors import MemoryEmbeddingInput, embed_texts
+from festinger.observability.logs import configure_logging
+from festinger.runtime.app import App, StartOptions, open_app
+from festinger.settings.deployment import current_deployment
 from festinger.settings.live import LiveSettings
 from festinger.store.queries import queries_of
-from festinger.store.vectors import VectorModel, drop_index, ensure_index, nearest
-from festinger.text.secrets import without_secrets
+from festinger.store.vectors import VectorModel, drop_index, ensure_index, find_nearest
+from festinger.text.secrets import remove_secrets
 
 Q = queries_of("festinger.bench")
 STORE = queries_of("festinger.store")
@@ -53,7 +53,7 @@ THINGS = ("boats", "clocks", "lamps", "kettles", "violins", "ladders", "maps", "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Amount:
+class LearnAmount:
     sizes: tuple[int, ...] = (1_000, 10_000, 100_000)
     batched: int = 2_000
     """Statements before each size that are learnt in batches; of a small size half."""
@@ -62,12 +62,12 @@ class Amount:
     """Statements whose nearest memory is looked for by the index and by reading all."""
 
 
-FEW = Amount(sizes=(50, 150), batched=30, singles=5, probes=5)
-AMOUNTS = {"full": Amount(), "quick": FEW}
+FEW = LearnAmount(sizes=(50, 150), batched=30, singles=5, probes=5)
+AMOUNTS = {"full": LearnAmount(), "quick": FEW}
 
 
 @dataclass(slots=True, kw_only=True)
-class Stand:
+class LearnMeasurement:
     """What was measured at one size; times in seconds."""
 
     memories: int
@@ -81,7 +81,7 @@ class Stand:
     """Whether the index found the nearest of all, for each statement that was looked up both ways."""
 
 
-class Counted:
+class CountingJudges:
     """The judges, with a count of the pairs that they are asked about."""
 
     def __init__(self, panel: Any) -> None:
@@ -91,7 +91,7 @@ class Counted:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._panel, name)
 
-    async def at_once(self, space: SpaceId, pairs: Sequence[Pair]) -> list[Judgement]:
+    async def at_once(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
         self.pairs += len(pairs)
         said: list[Judgement] = await self._panel.at_once(space, pairs)
         return said
@@ -107,19 +107,19 @@ def statements(seed: int) -> Iterator[str]:
         number += 1
 
 
-async def measure(app: App, amount: Amount, *, seed: int) -> list[Stand]:
+async def measure(app: App, amount: LearnAmount, *, seed: int) -> list[LearnMeasurement]:
     """Fill the memory up to each size, and measure there."""
-    panel = Counted(app.memory.desk.panel)
-    desk: Desk = replace(app.memory.desk, panel=panel)
-    place = Place(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT), session=SessionId("bench"))
+    panel = CountingJudges(app.memory.deps.panel)
+    deps: MemoryDeps = replace(app.memory.deps, panel=panel)
+    place = Scope(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT), session=SessionId("bench"))
     every, held, stands = statements(seed), 0, []
     for size in amount.sizes:
-        stand = Stand(memories=size)
+        stand = LearnMeasurement(memories=size)
         batched = min(amount.batched, size // 2)
         await _fill(app, every, missing=size - held - batched)
-        await _batches(desk, place, list(islice(every, batched)), stand=stand)
-        await _single(desk, place, every, panel=panel, stand=stand, singles=amount.singles)
-        stand.nearest = await _nearest(desk, place, list(islice(every, amount.probes)))
+        await _batches(deps, place, list(islice(every, batched)), stand=stand)
+        await _single(deps, place, every, panel=panel, stand=stand, singles=amount.singles)
+        stand.nearest = await _nearest(deps, place, list(islice(every, amount.probes)))
         held = size + amount.singles
         stands.append(stand)
     return stands
@@ -134,39 +134,45 @@ async def _fill(app: App, every: Iterator[str], *, missing: int) -> None:
     await drop_index(app.store, TABLE, model)
     for start in range(0, missing, PART):
         await put_texts(app, MAIN_SPACE, list(islice(every, min(PART, missing - start))), owner=None)
-    await ensure_index(app.store, TABLE, model, purpose=Purpose.STORE.value)
+    await ensure_index(app.store, TABLE, model, purpose=EmbeddingPurpose.STORE.value)
     async with app.store.apart() as connection:
         await connection.execute(STORE["tidy_everything"].sql)
 
 
-async def _batches(desk: Desk, place: Place, texts: Sequence[str], *, stand: Stand) -> None:
-    items = [Given(text=text) for text in texts]
+async def _batches(deps: MemoryDeps, place: Scope, texts: Sequence[str], *, stand: LearnMeasurement) -> None:
+    items = [LearnRequest(text=text) for text in texts]
     began = system_stopwatch()
-    await learn_many(desk, place, items)
+    await learn_many(deps, place, items)
     stand.batch_seconds, stand.batch_items = system_stopwatch() - began, len(items)
 
 
 async def _single(
-    desk: Desk, place: Place, every: Iterator[str], *, panel: Counted, stand: Stand, singles: int
+    deps: MemoryDeps,
+    place: Scope,
+    every: Iterator[str],
+    *,
+    panel: CountingJudges,
+    stand: LearnMeasurement,
+    singles: int,
 ) -> None:
     for text in islice(every, singles):
         for times in (stand.single, stand.confirm):
             before, began = panel.pairs, system_stopwatch()
-            await learn(desk, place, Given(text=text))
+            await learn(deps, place, LearnRequest(text=text))
             times.append(system_stopwatch() - began)
             if times is stand.single:
                 stand.pairs.append(panel.pairs - before)
 
 
-async def _nearest(desk: Desk, place: Place, texts: Sequence[str]) -> list[bool]:
+async def _nearest(deps: MemoryDeps, place: Scope, texts: Sequence[str]) -> list[bool]:
     """Whether the index gives the nearest memory for each text; one as near is as good."""
     hits = []
-    for vectors in await embed(desk, [Words(text=text, kind=Kind.FACT) for text in texts]):
+    for vectors in await embed_texts(deps, [MemoryEmbeddingInput(text=text, kind=Kind.FACT) for text in texts]):
         if vectors is None:
             continue
-        async with desk.store.transaction(patient=True) as transaction:
+        async with deps.store.transaction(patient=True) as transaction:
             index, whole = [
-                (await nearest(transaction, Q[name], vectors.store, space=place.space))[0]["distance"]
+                (await find_nearest(transaction, Q[name], vectors.store, space=place.space))[0]["distance"]
                 for name in ("nearest_by_index", "nearest_of_all")
             ]
         hits.append(index == whole)
@@ -175,13 +181,13 @@ async def _nearest(desk: Desk, place: Place, texts: Sequence[str]) -> list[bool]
 
 @asynccontextmanager
 async def opened() -> AsyncIterator[App]:
-    configure(level="warning", style="console", content=False, redact=without_secrets)
-    settings = LiveSettings(this_process(flags={"embedding.model": MODEL}))
-    async with open_app(settings, door="bench", progress=silence, start=Start(providers=True)) as app:
+    configure_logging(level="warning", style="console", content=False, redact=remove_secrets)
+    settings = LiveSettings(current_deployment(flags={"embedding.model": MODEL}))
+    async with open_app(settings, door="bench", progress=silence, start=StartOptions(providers=True)) as app:
         yield app
 
 
-async def measured(amount: str, *, seed: int) -> list[Stand]:
+async def measured(amount: str, *, seed: int) -> list[LearnMeasurement]:
     async with opened() as app:
         return await measure(app, AMOUNTS[amount], seed=seed)
 

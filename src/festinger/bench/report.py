@@ -13,8 +13,8 @@ from typing import Any
 
 from festinger.bench.data import File
 from festinger.bench.floors import SHARE, SMOKE, WHOLE, Fallen, Floors, fallen
-from festinger.bench.result import Against, Goal, Kind, Metric, Result, Status, System
-from festinger.bench.run import Run
+from festinger.bench.result import Against, BenchMetric, BenchResult, Goal, System, SystemKind, SystemStatus
+from festinger.bench.run import BenchRun
 from festinger.bench.suite import PRODUCT, Suite
 from festinger.clock import iso
 from festinger.settings.tree import Settings
@@ -29,7 +29,7 @@ ITEMS_NAMED = 10
 """Wrong items that are named for a number that fell."""
 
 
-def document(run: Run) -> dict[str, Any]:
+def document(run: BenchRun) -> dict[str, Any]:
     """Everything about a run."""
     found: dict[str, Any] = {
         "format": FORMAT,
@@ -68,15 +68,12 @@ def settings_digest() -> str:
 def data_read(files: Sequence[File]) -> list[dict[str, Any]]:
     """Every set with the files that were read of it."""
     return [
-        {
-            "folder": name,
-            "files": [{"name": file.name, "sha256": file.sha256, "rows": file.rows} for file in group],
-        }
+        {"folder": name, "files": [{"name": file.name, "sha256": file.sha256, "rows": file.rows} for file in group]}
         for name, group in groupby(files, key=lambda file: file.set)
     ]
 
 
-def _result(result: Result) -> dict[str, Any]:
+def _result(result: BenchResult) -> dict[str, Any]:
     return {
         "metric": result.metric.name,
         "system": result.system,
@@ -95,11 +92,7 @@ def _result(result: Result) -> dict[str, Any]:
 
 def _against(against: Against) -> dict[str, Any]:
     low, high = against.ci
-    return {
-        "system": against.system,
-        "difference": round(against.difference, 4),
-        "ci": [round(low, 4), round(high, 4)],
-    }
+    return {"system": against.system, "difference": round(against.difference, 4), "ci": [round(low, 4), round(high, 4)]}
 
 
 def digest(document: Mapping[str, Any]) -> str:
@@ -113,12 +106,12 @@ def digest(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
 
 
-def missed(run: Run) -> list[Result]:
+def missed(run: BenchRun) -> list[BenchResult]:
     """The results that fall short of their goal."""
     return [result for result in run.results if result.met is False]
 
 
-def below_floor(run: Run, floors: Floors) -> list[Fallen]:
+def below_floor(run: BenchRun, floors: Floors) -> list[Fallen]:
     """What fell below its floor; a partial run has none but the smoke run its own."""
     if run.bench.partial and not run.bench.smoke:
         return []
@@ -126,7 +119,7 @@ def below_floor(run: Run, floors: Floors) -> list[Fallen]:
     return fallen(metrics, run.results, floors.get(SMOKE if run.bench.smoke else WHOLE, {}))
 
 
-def wrong_items(run: Run, metric: str) -> list[str]:
+def wrong_items(run: BenchRun, metric: str) -> list[str]:
     """The first items that we got wrong, by name."""
     return [
         item.id
@@ -137,7 +130,7 @@ def wrong_items(run: Run, metric: str) -> list[str]:
     ][:ITEMS_NAMED]
 
 
-def unmeasured(run: Run) -> list[Metric]:
+def unmeasured(run: BenchRun) -> list[BenchMetric]:
     """The metrics with a goal of which nothing is known, because somebody did not run; a smoke run misses none."""
     if run.bench.smoke:
         return []
@@ -150,12 +143,12 @@ def unmeasured(run: Run) -> list[Metric]:
     ]
 
 
-def headers(run: Run, suite: Suite) -> list[str]:
+def headers(run: BenchRun, suite: Suite) -> list[str]:
     """A system that did not run says so in its header, and its cells stay empty."""
     return ["metric", "unit", *map(_title, present(run, suite)), "goal", "met"]
 
 
-def rows(run: Run, suite: Suite) -> list[list[str]]:
+def rows(run: BenchRun, suite: Suite) -> list[list[str]]:
     """One row a metric: the value of each system, the goal, and whether it is met."""
     found = {(result.metric.name, result.system): result for result in run.results}
     return [
@@ -172,7 +165,7 @@ def rows(run: Run, suite: Suite) -> list[list[str]]:
     ]
 
 
-def present(run: Run, suite: Suite) -> list[System]:
+def present(run: BenchRun, suite: Suite) -> list[System]:
     """Who is measured in a suite: we, whoever gave a number, and who should have and did not run."""
     names = {metric.name for metric in suite.metrics}
     gave = {result.system for result in run.results if result.metric.name in names}
@@ -180,14 +173,14 @@ def present(run: Run, suite: Suite) -> list[System]:
         system
         for system in run.systems
         if system.name in gave
-        or system.kind is Kind.PRODUCT
-        or (system.status is not Status.RAN and suite.timed)
+        or system.kind is SystemKind.PRODUCT
+        or (system.status is not SystemStatus.RAN and suite.timed)
     ]
 
 
-def in_order(metrics: Sequence[Metric]) -> list[Metric]:
+def in_order(metrics: Sequence[BenchMetric]) -> list[BenchMetric]:
     """As they come, but what could be bought with one another stands together."""
-    placed: dict[str, Metric] = {}
+    placed: dict[str, BenchMetric] = {}
     known = {metric.name: metric for metric in metrics}
     for metric in metrics:
         placed.setdefault(metric.name, metric)
@@ -197,10 +190,10 @@ def in_order(metrics: Sequence[Metric]) -> list[Metric]:
 
 
 def _title(system: System) -> str:
-    return system.name if system.status is Status.RAN else f"{system.name} ({system.status})"
+    return system.name if system.status is SystemStatus.RAN else f"{system.name} ({system.status})"
 
 
-def _cell(result: Result | None) -> str:
+def _cell(result: BenchResult | None) -> str:
     if result is None:
         return ""
     low, high = result.spread
@@ -214,7 +207,7 @@ def _short(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 
-def _verdict(goal: Goal | None, result: Result | None) -> str:
+def _verdict(goal: Goal | None, result: BenchResult | None) -> str:
     if goal is None:
         return ""
     return "not measured" if result is None else "yes" if result.met else "NO"

@@ -20,37 +20,37 @@ from festinger.bench.recalling import PART, put_texts
 from festinger.bench.suite import silence
 from festinger.clock import system_stopwatch
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, MemoryId, SessionId
-from festinger.memory.model import Place
-from festinger.observability.logs import configure
+from festinger.memory.model import Scope
+from festinger.observability.logs import configure_logging
 from festinger.outcomes.model import Reporter
 from festinger.outcomes.protocol import ObservationProtocol
-from festinger.runtime.app import App, Start, open_app
-from festinger.settings.deployment import this_process
+from festinger.runtime.app import App, StartOptions, open_app
+from festinger.settings.deployment import current_deployment
 from festinger.settings.live import LiveSettings
 from festinger.store.queries import queries_of
-from festinger.text.secrets import without_secrets
-from festinger.world.model import Outcome
+from festinger.text.secrets import remove_secrets
+from festinger.world.model import NoteOutcome
 
 Q = queries_of("festinger.store")
 
 CALLERS = 4
 COUNTED_AFTER_S = 2.0
 """How long the server may take until its counts tell of everything that was changed."""
-SHARES = (Outcome.ACTED, Outcome.USED, Outcome.DISMISSED, Outcome.DEFERRED, Outcome.CONTRADICTED)
+SHARES = (NoteOutcome.ACTED, NoteOutcome.USED, NoteOutcome.DISMISSED, NoteOutcome.DEFERRED, NoteOutcome.CONTRADICTED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Amount:
+class OutcomeAmount:
     memories: int = 100_000
     batches: int = 60
     warming: int = 10
 
 
-AMOUNTS = {"full": Amount(), "quick": Amount(memories=300, batches=3, warming=1)}
+AMOUNTS = {"full": OutcomeAmount(), "quick": OutcomeAmount(memories=300, batches=3, warming=1)}
 
 
 @dataclass(slots=True, kw_only=True)
-class Stand:
+class OutcomeMeasurement:
     """What was measured; times in seconds."""
 
     memories: int
@@ -70,8 +70,8 @@ class Reporting:
         self._chance = Random(seed)  # noqa: S311 - memories to report on, not secrets
         self._sessions = 0
 
-    async def measure(self, amount: Amount) -> Stand:
-        stand = Stand(memories=len(self._memories))
+    async def measure(self, amount: OutcomeAmount) -> OutcomeMeasurement:
+        stand = OutcomeMeasurement(memories=len(self._memories))
         before = await self._changed()
         for times, size in ((stand.twenty, 20), (stand.hundred, 100)):
             took = [await self._report(size) for _ in range(amount.warming + amount.batches)]
@@ -104,7 +104,7 @@ class Reporting:
         return system_stopwatch() - began
 
     def _hooks(self, session: str) -> ObservationProtocol:
-        place = Place(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId(session))
+        place = Scope(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId(session))
         return self._app.outcomes.protocol(Reporter(place=place, name="bench", door="bench"))
 
     async def _changed(self) -> tuple[int, int]:
@@ -122,11 +122,11 @@ async def filled(app: App, size: int, *, seed: int) -> list[MemoryId]:
     return ids
 
 
-async def measured(amount: str, *, seed: int) -> Stand:
-    configure(level="warning", style="console", content=False, redact=without_secrets)
+async def measured(amount: str, *, seed: int) -> OutcomeMeasurement:
+    configure_logging(level="warning", style="console", content=False, redact=remove_secrets)
     # Outcomes ask no vector, so none is made.
-    settings = LiveSettings(this_process(flags={"embedding.model": "none:"}))
-    async with open_app(settings, door="bench", progress=silence, start=Start(providers=True)) as app:
+    settings = LiveSettings(current_deployment(flags={"embedding.model": "none:"}))
+    async with open_app(settings, door="bench", progress=silence, start=StartOptions(providers=True)) as app:
         memories = await filled(app, AMOUNTS[amount].memories, seed=seed)
         return await Reporting(app, memories, seed=seed).measure(AMOUNTS[amount])
 

@@ -9,22 +9,17 @@ from collections.abc import Sequence
 from statistics import median
 
 from festinger.bench.house import run_apart, throw_away_home
-from festinger.bench.reporting import Stand
-from festinger.bench.result import Metric, Sample, at_least, at_most
-from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
+from festinger.bench.reporting import OutcomeMeasurement
+from festinger.bench.result import BenchMetric, Sample, at_least, at_most
+from festinger.bench.suite import PRODUCT, Bench, Suite, SuiteResult
 
-METRICS: Sequence[Metric] = (
-    Metric(
-        name="outcomes.report.20.p50",
-        unit="ms",
-        about="a report on twenty memories, median",
-        goal=at_most(15),
+METRICS: Sequence[BenchMetric] = (
+    BenchMetric(
+        name="outcomes.report.20.p50", unit="ms", about="a report on twenty memories, median", goal=at_most(15)
     ),
-    Metric(
-        name="outcomes.report.100.p50", unit="ms", about="a report on a hundred, median", goal=at_most(60)
-    ),
-    Metric(name="outcomes.report.rate", unit="outcomes/s", about="four callers, batches", goal=at_least(500)),
-    Metric(
+    BenchMetric(name="outcomes.report.100.p50", unit="ms", about="a report on a hundred, median", goal=at_most(60)),
+    BenchMetric(name="outcomes.report.rate", unit="outcomes/s", about="four callers, batches", goal=at_least(500)),
+    BenchMetric(
         name="outcomes.report.in_place",
         unit="share",
         about="changes of memories that touch no index",
@@ -33,15 +28,15 @@ METRICS: Sequence[Metric] = (
 )
 
 
-async def measure(bench: Bench) -> Measured:
+async def measure(bench: Bench) -> SuiteResult:
     bench.say("Reporting outcomes at a hundred thousand memories.")
     file, amount = bench.folder / "reported.json", "quick" if bench.quick else "full"
     async with throw_away_home(bench.folder, stopwatch=bench.stopwatch) as home:
         await run_apart("reporting", str(file), amount, str(bench.seed), home=home)
-    return Measured(samples=samples(Stand(**json.loads(file.read_bytes()))))
+    return SuiteResult(samples=samples(OutcomeMeasurement(**json.loads(file.read_bytes()))))
 
 
-def samples(stand: Stand) -> list[Sample]:
+def samples(stand: OutcomeMeasurement) -> list[Sample]:
     """The numbers of one run."""
     found: dict[str, tuple[float, int]] = {
         "outcomes.report.20.p50": (1000 * median(stand.twenty), len(stand.twenty)),
@@ -53,8 +48,5 @@ def samples(stand: Stand) -> list[Sample]:
 
 
 REPORT = Suite(
-    name="report",
-    about="Taking in outcomes at a hundred thousand memories.",
-    metrics=METRICS,
-    measure=measure,
+    name="report", about="Taking in outcomes at a hundred thousand memories.", metrics=METRICS, measure=measure
 )

@@ -1,7 +1,7 @@
 """What is measured, of whom, and was it good enough?
 
-Values and arithmetic only: a `Metric` with its `Goal`, the `Sample` that one run gives, and the `Result` that
-several runs give together, or a `Tally` of items. Nothing here measures or prints.
+Values and arithmetic only: a `BenchMetric` with its `Goal`, the `Sample` that one run gives, and the `BenchResult` that
+several runs give together, or a `MetricTally` of items. Nothing here measures or prints.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,10 +10,10 @@ from enum import StrEnum
 from math import ceil
 from statistics import median
 
-from festinger.bench.tally import Interval, Tally, difference, interval
+from festinger.bench.tally import Interval, MetricTally, difference, interval
 
 
-class Op(StrEnum):
+class GoalOp(StrEnum):
     AT_MOST = "<="
     AT_LEAST = ">="
 
@@ -22,49 +22,49 @@ class Op(StrEnum):
 class Goal:
     """Both bounds are inclusive."""
 
-    op: Op
+    op: GoalOp
     value: float
 
     def holds(self, value: float) -> bool:
-        return value <= self.value if self.op is Op.AT_MOST else value >= self.value
+        return value <= self.value if self.op is GoalOp.AT_MOST else value >= self.value
 
     def __str__(self) -> str:
         return f"{self.op} {self.value:g}"
 
 
 def at_most(value: float) -> Goal:
-    return Goal(op=Op.AT_MOST, value=value)
+    return Goal(op=GoalOp.AT_MOST, value=value)
 
 
 def at_least(value: float) -> Goal:
-    return Goal(op=Op.AT_LEAST, value=value)
+    return Goal(op=GoalOp.AT_LEAST, value=value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
+class BenchMetric:
     """A number with a name. Its goal is the product's; the others are only compared."""
 
     name: str
     unit: str
     about: str
     goal: Goal | None = None
-    better: Op | None = None
+    better: GoalOp | None = None
     """Which way is better, where no goal says it."""
     beside: str = ""
     """The metric at whose cost this one could be bought: they are read together."""
 
     @property
-    def direction(self) -> Op | None:
+    def direction(self) -> GoalOp | None:
         return self.goal.op if self.goal is not None else self.better
 
 
-class Kind(StrEnum):
+class SystemKind(StrEnum):
     PRODUCT = "product"
     BASELINE = "baseline"
     PEER = "peer"
 
 
-class Status(StrEnum):
+class SystemStatus(StrEnum):
     RAN = "ran"
     FAILED = "failed"
     NOT_RUN = "not_run"
@@ -75,10 +75,10 @@ class System:
     """Somebody who is measured, and how far that got."""
 
     name: str
-    kind: Kind
+    kind: SystemKind
     version: str = ""
     params: Mapping[str, object] = field(default_factory=dict)
-    status: Status = Status.RAN
+    status: SystemStatus = SystemStatus.RAN
     reason: str = ""
 
 
@@ -102,10 +102,10 @@ class Against:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class BenchResult:
     """The median of several runs with the least and the greatest of them, or what items gave with its interval."""
 
-    metric: Metric
+    metric: BenchMetric
     system: str
     value: float
     spread: tuple[float, float]
@@ -129,7 +129,7 @@ def percentile(values: Sequence[float], share: float) -> float:
     return sorted(values)[max(ceil(share * len(values)), 1) - 1]
 
 
-def together(metrics: Sequence[Metric], systems: Sequence[System], samples: Sequence[Sample]) -> list[Result]:
+def together(metrics: Sequence[BenchMetric], systems: Sequence[System], samples: Sequence[Sample]) -> list[BenchResult]:
     """The results of all runs, in the order of the metrics and systems; who gave no sample has no result."""
     found: dict[tuple[str, str], list[Sample]] = {}
     for sample in samples:
@@ -142,9 +142,9 @@ def together(metrics: Sequence[Metric], systems: Sequence[System], samples: Sequ
     ]
 
 
-def _result(metric: Metric, system: System, samples: Sequence[Sample]) -> Result:
+def _result(metric: BenchMetric, system: System, samples: Sequence[Sample]) -> BenchResult:
     values = [sample.value for sample in samples]
-    return Result(
+    return BenchResult(
         metric=metric,
         system=system.name,
         value=median(values),
@@ -154,29 +154,29 @@ def _result(metric: Metric, system: System, samples: Sequence[Sample]) -> Result
     )
 
 
-def _goal_of(metric: Metric, system: System) -> Goal | None:
-    return metric.goal if system.kind is Kind.PRODUCT else None
+def _goal_of(metric: BenchMetric, system: System) -> Goal | None:
+    return metric.goal if system.kind is SystemKind.PRODUCT else None
 
 
 def counted(
-    metrics: Sequence[Metric],
+    metrics: Sequence[BenchMetric],
     systems: Sequence[System],
-    tallies: Sequence[Tally],
+    tallies: Sequence[MetricTally],
     *,
     bootstrap: int = 0,
     seed: int = 0,
-) -> list[Result]:
+) -> list[BenchResult]:
     """The results of what was counted from items; intervals come from so many draws."""
-    found: list[Result] = []
+    found: list[BenchResult] = []
     for metric in metrics:
         there = {tally.system: tally for tally in tallies if tally.metric == metric.name and tally.items}
         for system in systems:
             if (tally := there.get(system.name)) is None:
                 continue
             others = [there[other.name] for other in systems if other is not system and other.name in there]
-            product = system.kind is Kind.PRODUCT
+            product = system.kind is SystemKind.PRODUCT
             found.append(
-                Result(
+                BenchResult(
                     metric=metric,
                     system=system.name,
                     value=tally.value,
@@ -185,21 +185,19 @@ def counted(
                     goal=_goal_of(metric, system),
                     counted=True,
                     ci=interval(tally.draws(bootstrap, seed=seed)),
-                    against=_against(metric, tally, others, bootstrap=bootstrap, seed=seed)
-                    if product
-                    else None,
+                    against=_against(metric, tally, others, bootstrap=bootstrap, seed=seed) if product else None,
                 )
             )
     return found
 
 
 def _against(
-    metric: Metric, ours: Tally, others: Sequence[Tally], *, bootstrap: int, seed: int
+    metric: BenchMetric, ours: MetricTally, others: Sequence[MetricTally], *, bootstrap: int, seed: int
 ) -> Against | None:
     """Against the best of the others; nothing where there is none, or where the items are not the same."""
     if not others or metric.direction is None:
         return None
-    best = (max if metric.direction is Op.AT_LEAST else min)(others, key=lambda tally: tally.value)
+    best = (max if metric.direction is GoalOp.AT_LEAST else min)(others, key=lambda tally: tally.value)
     found = difference(ours, best, times=bootstrap, seed=seed)
     if found is None:
         return None

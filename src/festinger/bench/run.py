@@ -21,9 +21,9 @@ from festinger import __version__
 from festinger.bench.curve import Curve
 from festinger.bench.data import File
 from festinger.bench.machine import Code, Machine, this_code, this_machine
-from festinger.bench.result import Kind, Result, Sample, Status, System, counted, together
-from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
-from festinger.bench.tally import Tally
+from festinger.bench.result import BenchResult, Sample, System, SystemKind, SystemStatus, counted, together
+from festinger.bench.suite import PRODUCT, Bench, Suite, SuiteResult
+from festinger.bench.tally import MetricTally
 from festinger.clock import Stopwatch
 from festinger.store.embedded.holders import stop_if_idle
 from festinger.store.paths import Layout
@@ -39,7 +39,7 @@ WALKABLE = 0o711
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class BenchRun:
     """Everything that a report is made of."""
 
     at: datetime
@@ -48,8 +48,8 @@ class Run:
     code: Code
     machine: Machine
     systems: Sequence[System]
-    results: Sequence[Result]
-    tallies: Sequence[Tally] = ()
+    results: Sequence[BenchResult]
+    tallies: Sequence[MetricTally] = ()
     curves: Sequence[Curve] = ()
     files: Sequence[File] = ()
 
@@ -91,17 +91,17 @@ def _is_left(folder: Path) -> bool:
         return False
 
 
-async def run_suites(suites: Sequence[Suite], bench: Bench) -> Run:
+async def run_suites(suites: Sequence[Suite], bench: Bench) -> BenchRun:
     """Measure each suite, once or `bench.repeat` times."""
     for suite in suites:
         bench.data.require(suite.needs)
     at, machine = bench.clock(), this_machine()
     if machine.noisy:
         bench.say(f"This machine is busy (load {machine.load_before} on {machine.cores} cores): noisy.")
-    results: list[Result] = []
-    tallies: list[Tally] = []
+    results: list[BenchResult] = []
+    tallies: list[MetricTally] = []
     curves: list[Curve] = []
-    systems: list[System] = [System(name=PRODUCT, kind=Kind.PRODUCT, version=__version__)]
+    systems: list[System] = [System(name=PRODUCT, kind=SystemKind.PRODUCT, version=__version__)]
     for suite in suites:
         runs = [measured async for measured in _runs(suite, bench)]
         for measured in runs:
@@ -109,7 +109,7 @@ async def run_suites(suites: Sequence[Suite], bench: Bench) -> Run:
         tallies += runs[-1].tallies
         curves += runs[-1].curves
         results += _results(suite, systems, runs, bench=bench)
-    return Run(
+    return BenchRun(
         at=at,
         suites=suites,
         bench=bench,
@@ -123,7 +123,7 @@ async def run_suites(suites: Sequence[Suite], bench: Bench) -> Run:
     )
 
 
-async def _runs(suite: Suite, bench: Bench) -> AsyncIterator[Measured]:
+async def _runs(suite: Suite, bench: Bench) -> AsyncIterator[SuiteResult]:
     times = bench.repeat if suite.timed else 1
     for number in range(times):
         bench.say(f"Suite {suite.name}, run {number + 1} of {times}.")
@@ -133,8 +133,8 @@ async def _runs(suite: Suite, bench: Bench) -> AsyncIterator[Measured]:
 
 
 def _results(
-    suite: Suite, systems: Sequence[System], runs: Sequence[Measured], *, bench: Bench
-) -> list[Result]:
+    suite: Suite, systems: Sequence[System], runs: Sequence[SuiteResult], *, bench: Bench
+) -> list[BenchResult]:
     """In the order of the suite's metrics, timed and counted ones as they come."""
     samples: list[Sample] = [sample for measured in runs for sample in measured.samples]
     timed = together(suite.metrics, systems, samples)
@@ -148,6 +148,6 @@ def merged(known: Sequence[System], found: Sequence[System]) -> list[System]:
     by_name = {system.name: system for system in known}
     for system in found:
         before = by_name.get(system.name)
-        went_wrong = before is not None and before.status is not Status.RAN
+        went_wrong = before is not None and before.status is not SystemStatus.RAN
         by_name[system.name] = before if before is not None and went_wrong else system
     return list(by_name.values())

@@ -24,11 +24,11 @@ from aiohttp import web
 
 from festinger.bench.house import COMMAND, own_environment, serving, throw_away_home
 from festinger.bench.load import HOST
-from festinger.bench.result import Metric, Op, at_least, at_most
+from festinger.bench.result import BenchMetric, GoalOp, at_least, at_most
 from festinger.bench.said_model import chat_completion, completion, read_as_labeled, reading_asked
 from festinger.bench.server import running
-from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
-from festinger.bench.tally import Item, Tally, counted
+from festinger.bench.suite import PRODUCT, Bench, Suite, SuiteResult
+from festinger.bench.tally import MetricTally, TallyItem, counted
 from festinger.text.budget import count_tokens
 
 GROUP = 8
@@ -46,19 +46,14 @@ _WORD = re.compile(r"[^\W_]{3,}")
 Needs = Sequence[str | Sequence[str]]
 
 METRICS = (
-    Metric(name="said.stored", unit="share", about="statements that are stored", better=Op.AT_LEAST),
-    Metric(
-        name="said.injected",
-        unit="share",
-        about="statements in the prompt of the next chat",
-        goal=at_least(0.80),
+    BenchMetric(name="said.stored", unit="share", about="statements that are stored", better=GoalOp.AT_LEAST),
+    BenchMetric(
+        name="said.injected", unit="share", about="statements in the prompt of the next chat", goal=at_least(0.80)
     ),
-    Metric(
-        name="said.stale", unit="share", about="prompts with a value that was replaced", goal=at_most(0.03)
-    ),
-    Metric(name="said.wrong", unit="share", about="negatives that became a memory", goal=at_most(0.05)),
-    Metric(name="said.noise", unit="share", about="tokens of notes about something else", goal=at_most(0.10)),
-    Metric(name="said.in_time", unit="share", about="first turns with memory in time", goal=at_least(0.98)),
+    BenchMetric(name="said.stale", unit="share", about="prompts with a value that was replaced", goal=at_most(0.03)),
+    BenchMetric(name="said.wrong", unit="share", about="negatives that became a memory", goal=at_most(0.05)),
+    BenchMetric(name="said.noise", unit="share", about="tokens of notes about something else", goal=at_most(0.10)),
+    BenchMetric(name="said.in_time", unit="share", about="first turns with memory in time", goal=at_least(0.98)),
 )
 
 
@@ -119,15 +114,15 @@ class Chat:
 
 @dataclass(slots=True)
 class Scores:
-    stored: list[Item] = field(default_factory=list)
-    injected: list[Item] = field(default_factory=list)
-    stale: list[Item] = field(default_factory=list)
-    wrong: list[Item] = field(default_factory=list)
-    noise: list[Item] = field(default_factory=list)
-    in_time: list[Item] = field(default_factory=list)
+    stored: list[TallyItem] = field(default_factory=list)
+    injected: list[TallyItem] = field(default_factory=list)
+    stale: list[TallyItem] = field(default_factory=list)
+    wrong: list[TallyItem] = field(default_factory=list)
+    noise: list[TallyItem] = field(default_factory=list)
+    in_time: list[TallyItem] = field(default_factory=list)
 
 
-async def measure(bench: Bench) -> Measured:
+async def measure(bench: Bench) -> SuiteResult:
     half = os.environ.get("SAID_HALF", "")
     items = [item for item in corpus() if not half or item["half"] == half]
     if bench.smoke or bench.quick:
@@ -141,16 +136,13 @@ async def measure(bench: Bench) -> Measured:
                 made.raise_for_status()
             chat = Chat(http=http, base=f"{url}/@{space}/main", recorder=recorder)
             for item in group:
-                await _measure_item(
-                    chat, item, scores, listing=f"{url}/admin/api/memories?space={space}&limit=200"
-                )
+                await _measure_item(chat, item, scores, listing=f"{url}/admin/api/memories?space={space}&limit=200")
             bench.say(f"said: {number + 1} people")
     named = {metric.name: metric.name.partition(".")[2] for metric in METRICS}
     tallies = [
-        Tally(metric=name, system=PRODUCT, items=getattr(scores, attribute))
-        for name, attribute in named.items()
+        MetricTally(metric=name, system=PRODUCT, items=getattr(scores, attribute)) for name, attribute in named.items()
     ]
-    return Measured(tallies=tallies)
+    return SuiteResult(tallies=tallies)
 
 
 async def _measure_item(chat: Chat, item: Mapping[str, Any], scores: Scores, *, listing: str) -> None:
@@ -160,9 +152,7 @@ async def _measure_item(chat: Chat, item: Mapping[str, Any], scores: Scores, *, 
         await _until_read(chat.recorder, read_before + sum(isinstance(turn, str) for turn in item["turns"]))
     if "question" not in item:
         await asyncio.sleep(LISTED_AFTER_S)
-        kept = [
-            each["content"] for each in await _memories(chat, listing) if each.get("session_id") in sessions
-        ]
+        kept = [each["content"] for each in await _memories(chat, listing) if each.get("session_id") in sessions]
         wrong = [text for text in kept if states_flatly(text, item)]
         scores.wrong.append(counted(item["id"], bool(wrong), told=_told(turns=item["turns"], kept=kept)))
         return
@@ -194,12 +184,12 @@ def _told(**seen: object) -> dict[str, str]:
     return {name: json.dumps(value, ensure_ascii=False) for name, value in seen.items()}
 
 
-def _noise(item: Mapping[str, Any], note: str, number: int) -> Item:
+def _noise(item: Mapping[str, Any], note: str, number: int) -> TallyItem:
     is_noise = not is_about(note, item)
     weight = count_tokens(note)
     part = float(weight) if is_noise else 0.0
     told = {"note": note, "question": str(item["question"])}
-    return Item(id=f"{item['id']}:{number}", part=part, whole=float(weight), right=not is_noise, told=told)
+    return TallyItem(id=f"{item['id']}:{number}", part=part, whole=float(weight), right=not is_noise, told=told)
 
 
 def corpus() -> list[dict[str, Any]]:
@@ -224,10 +214,7 @@ def _transposed(columns: list[list[Mapping[str, Any]]]) -> Iterator[list[Mapping
 
 def holds(text: str, needs: Needs) -> bool:
     small = text.casefold()
-    return all(
-        any(each.casefold() in small for each in ([need] if isinstance(need, str) else need))
-        for need in needs
-    )
+    return all(any(each.casefold() in small for each in ([need] if isinstance(need, str) else need)) for need in needs)
 
 
 def states_flatly(text: str, item: Mapping[str, Any]) -> bool:
@@ -278,8 +265,7 @@ async def _served(
             async with (
                 running(program, core=None, stopwatch=bench.stopwatch),
                 aiohttp.ClientSession(
-                    headers={"X-Festinger-Key": await _admin_key(home)},
-                    timeout=aiohttp.ClientTimeout(total=120),
+                    headers={"X-Festinger-Key": await _admin_key(home)}, timeout=aiohttp.ClientTimeout(total=120)
                 ) as http,
             ):
                 yield http, f"http://{HOST}:{program.port}", recorder

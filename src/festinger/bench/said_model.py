@@ -23,9 +23,7 @@ def reading_asked(body: Mapping[str, Any]) -> str | None:
     return content if _MESSAGE.search(content) else None
 
 
-def read_as_labeled(
-    prompt: str, items: Sequence[Item], *, is_about: Callable[[str, Item], bool]
-) -> dict[str, Any]:
+def read_as_labeled(prompt: str, items: Sequence[Item], *, is_about: Callable[[str, Item], bool]) -> dict[str, Any]:
     """What a model says that reads as the author of the items does."""
     message = _MESSAGE.search(prompt)
     text = json.loads(message[1]) if message else ""
@@ -38,9 +36,7 @@ def read_as_labeled(
         return {"reasoning": "More may follow.", "facts": [], "wrong": []}
     notes = {int(number): json.loads(quoted) for number, quoted in _NOTE.findall(prompt)}
     replaced = [
-        number
-        for number, note in notes.items()
-        if number in of_turn or is_about(note, item) or _is_stale(note, item)
+        number for number, note in notes.items() if number in of_turn or is_about(note, item) or _is_stale(note, item)
     ]
     facts = [{"content": fact, "replaces": replaced} for fact in item["facts"]]
     return {"reasoning": "It is stated.", "facts": facts, "wrong": []}

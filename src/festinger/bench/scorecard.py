@@ -13,12 +13,12 @@ from typing import Any
 import jinja2
 import orjson
 
-from festinger.bench.plots import Bar, bars, plot, shades
+from festinger.bench.plots import PlotBar, bars, plot, shades
 from festinger.bench.report import document, headers, rows
-from festinger.bench.result import Metric, Op, Result
-from festinger.bench.run import Run
+from festinger.bench.result import BenchMetric, BenchResult, GoalOp
+from festinger.bench.run import BenchRun
 from festinger.bench.suite import PRODUCT, Suite
-from festinger.bench.tally import Item, Tally
+from festinger.bench.tally import MetricTally, TallyItem
 from festinger.clock import iso
 
 LIGHT = ("#0b6e4f", "#3d5a80", "#b5651d", "#7b3f61", "#6b7280", "#a3a13a")
@@ -28,7 +28,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
+class ScorecardPicture:
     title: str
     svg: str
     headers: Sequence[str]
@@ -37,7 +37,7 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sheet:
+class ScorecardSuite:
     """One suite on the page."""
 
     suite: Suite
@@ -45,10 +45,10 @@ class Sheet:
     rows: Sequence[Sequence[str]]
     met: int
     goals: int
-    pictures: Sequence[Picture]
+    pictures: Sequence[ScorecardPicture]
 
 
-def write_report(run: Run, folder: Path, *, with_texts: bool = False) -> None:
+def write_report(run: BenchRun, folder: Path, *, with_texts: bool = False) -> None:
     """Everything about a run, in a folder that is made if need be."""
     (folder / "items").mkdir(parents=True, exist_ok=True)
     written = document(run)
@@ -61,7 +61,7 @@ def write_report(run: Run, folder: Path, *, with_texts: bool = False) -> None:
         (folder / "items" / f"{metric}.jsonl").write_bytes(lines)
 
 
-def page(run: Run, written: Mapping[str, Any], name: str) -> str:
+def page(run: BenchRun, written: Mapping[str, Any], name: str) -> str:
     """The page of this name."""
     templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -71,16 +71,13 @@ def page(run: Run, written: Mapping[str, Any], name: str) -> str:
         lstrip_blocks=True,
     )
     return templates.get_template(name).render(
-        run=written,
-        at=iso(run.at),
-        sheets=[sheet(run, suite) for suite in run.suites],
-        shades=shades(LIGHT, DARK),
+        run=written, at=iso(run.at), sheets=[sheet(run, suite) for suite in run.suites], shades=shades(LIGHT, DARK)
     )
 
 
-def sheet(run: Run, suite: Suite) -> Sheet:
+def sheet(run: BenchRun, suite: Suite) -> ScorecardSuite:
     ours = [result for result in _of_suite(run, suite) if result.system == PRODUCT]
-    return Sheet(
+    return ScorecardSuite(
         suite=suite,
         headers=headers(run, suite),
         rows=rows(run, suite),
@@ -90,12 +87,12 @@ def sheet(run: Run, suite: Suite) -> Sheet:
     )
 
 
-def _of_suite(run: Run, suite: Suite) -> list[Result]:
+def _of_suite(run: BenchRun, suite: Suite) -> list[BenchResult]:
     names = {metric.name for metric in suite.metrics}
     return [result for result in run.results if result.metric.name in names]
 
 
-def _comparisons(run: Run, suite: Suite) -> list[Picture]:
+def _comparisons(run: BenchRun, suite: Suite) -> list[ScorecardPicture]:
     """Bars for every metric that has a goal or somebody beside us."""
     found = []
     for metric in suite.metrics:
@@ -105,10 +102,10 @@ def _comparisons(run: Run, suite: Suite) -> list[Picture]:
     return found
 
 
-def _comparison(run: Run, metric: Metric, results: Sequence[Result]) -> Picture:
+def _comparison(run: BenchRun, metric: BenchMetric, results: Sequence[BenchResult]) -> ScorecardPicture:
     places = {system.name: place for place, system in enumerate(run.systems)}
     drawn = [
-        Bar(
+        PlotBar(
             name=result.system,
             value=result.value,
             colour=places[result.system],
@@ -117,7 +114,7 @@ def _comparison(run: Run, metric: Metric, results: Sequence[Result]) -> Picture:
         )
         for result in results
     ]
-    return Picture(
+    return ScorecardPicture(
         title=f"{metric.name}: {metric.about}{_wish(metric)}",
         svg=bars(drawn, unit=metric.unit),
         headers=["system", metric.unit or "value", "95 of 100 draws", "n"],
@@ -125,10 +122,10 @@ def _comparison(run: Run, metric: Metric, results: Sequence[Result]) -> Picture:
     )
 
 
-def _wish(metric: Metric) -> str:
+def _wish(metric: BenchMetric) -> str:
     if metric.direction is None:
         return ""
-    way = "more" if metric.direction is Op.AT_LEAST else "less"
+    way = "more" if metric.direction is GoalOp.AT_LEAST else "less"
     return f" ({way} is better{f', goal {metric.goal}' if metric.goal else ''})"
 
 
@@ -136,31 +133,23 @@ def _between(interval: tuple[float, float] | None) -> str:
     return "" if interval is None else f"{interval[0]:.4g} to {interval[1]:.4g}"
 
 
-def _curves(run: Run, suite: Suite) -> list[Picture]:
+def _curves(run: BenchRun, suite: Suite) -> list[ScorecardPicture]:
     return [
-        Picture(
+        ScorecardPicture(
             title=curve.title,
             svg=plot(curve),
             headers=["system", curve.x, curve.y],
-            rows=[
-                [system, f"{x:.4g}", f"{y:.4g}"] for system, points in curve.points.items() for x, y in points
-            ],
+            rows=[[system, f"{x:.4g}", f"{y:.4g}"] for system, points in curve.points.items() for x, y in points],
         )
         for curve in run.curves
         if curve.name.partition(".")[0] == suite.name
     ]
 
 
-def _lines(tally: Tally, *, with_texts: bool) -> bytes:
+def _lines(tally: MetricTally, *, with_texts: bool) -> bytes:
     return b"".join(orjson.dumps(_line(tally, item, with_texts=with_texts)) + b"\n" for item in tally.items)
 
 
-def _line(tally: Tally, item: Item, *, with_texts: bool) -> dict[str, Any]:
-    known = {
-        "id": item.id,
-        "system": tally.system,
-        "part": item.part,
-        "whole": item.whole,
-        "right": item.right,
-    }
+def _line(tally: MetricTally, item: TallyItem, *, with_texts: bool) -> dict[str, Any]:
+    known = {"id": item.id, "system": tally.system, "part": item.part, "whole": item.whole, "right": item.right}
     return {**known, "told": dict(item.told)} if with_texts else known

@@ -15,12 +15,12 @@ from statistics import median
 
 import psutil
 
-from festinger.bench.result import Metric, Sample, at_least, at_most
+from festinger.bench.result import BenchMetric, Sample, at_least, at_most
 from festinger.bench.server import bare_environment
-from festinger.bench.suite import PRODUCT, Bench, Measured
+from festinger.bench.suite import PRODUCT, Bench, SuiteResult
 from festinger.clock import system_stopwatch
-from festinger.embedding.embedder import Embedder, Supplies
-from festinger.embedding.profiles import Purpose
+from festinger.embedding.embedder import Embedder, EmbedderOptions
+from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.embedding.registry import open_embedder
 from festinger.errors import CannotStart
 from festinger.settings.tree import EmbeddingSettings
@@ -32,16 +32,16 @@ MIB = 2**20
 FULL, QUICK = (100, 20), (3, 1)
 """Single sentences and lists of one run."""
 
-METRICS: Sequence[Metric] = (
-    Metric(name="embedding.one", unit="ms", about="one sentence, median", goal=at_most(10)),
-    Metric(name="embedding.batch", unit="sentences/s", about=f"lists of {LIST}", goal=at_least(100)),
-    Metric(name="embedding.load", unit="s", about="opening the embedder", goal=at_most(1)),
-    Metric(name="embedding.rss", unit="MB", about="process with the embedder, resident", goal=at_most(350)),
+METRICS: Sequence[BenchMetric] = (
+    BenchMetric(name="embedding.one", unit="ms", about="one sentence, median", goal=at_most(10)),
+    BenchMetric(name="embedding.batch", unit="sentences/s", about=f"lists of {LIST}", goal=at_least(100)),
+    BenchMetric(name="embedding.load", unit="s", about="opening the embedder", goal=at_most(1)),
+    BenchMetric(name="embedding.rss", unit="MB", about="process with the embedder, resident", goal=at_most(350)),
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Times:
+class EmbeddingTimes:
     """Seconds, each a list in the order in which it was measured."""
 
     load: float
@@ -50,7 +50,7 @@ class Times:
     rss_mb: float
 
 
-async def measure(bench: Bench) -> Measured:
+async def measure(bench: Bench) -> SuiteResult:
     bench.say("Embedding sentences.")
     ones, batches = QUICK if bench.quick else FULL
     file = bench.folder / "sentences.json"
@@ -66,10 +66,10 @@ async def measure(bench: Bench) -> Measured:
         if process.returncode is None:
             process.kill()
             await process.wait()
-    return Measured(samples=samples(Times(**json.loads(file.read_bytes()))))
+    return SuiteResult(samples=samples(EmbeddingTimes(**json.loads(file.read_bytes()))))
 
 
-def samples(times: Times) -> list[Sample]:
+def samples(times: EmbeddingTimes) -> list[Sample]:
     """The numbers of one run."""
     rates = [LIST / seconds for seconds in times.batches]
     found = {
@@ -81,21 +81,21 @@ def samples(times: Times) -> list[Sample]:
     return [Sample(metric=name, system=PRODUCT, value=value, n=n) for name, (value, n) in found.items()]
 
 
-async def embed(ones: int, batches: int) -> Times:
+async def embed(ones: int, batches: int) -> EmbeddingTimes:
     """Measure the embedder of the default settings in this process."""
     began = system_stopwatch()
-    embedder = await open_embedder(EmbeddingSettings().model, Supplies(offline=True))
+    embedder = await open_embedder(EmbeddingSettings().model, EmbedderOptions(offline=True))
     load = system_stopwatch() - began
-    await embedder.embed([SENTENCE], Purpose.QUERY)
-    one = [await _took(embedder, [f"{SENTENCE} {number}."], Purpose.QUERY) for number in range(ones)]
+    await embedder.embed([SENTENCE], EmbeddingPurpose.QUERY)
+    one = [await _took(embedder, [f"{SENTENCE} {number}."], EmbeddingPurpose.QUERY) for number in range(ones)]
     lists = [[f"{SENTENCE}, as of {turn} {number}." for number in range(LIST)] for turn in range(batches)]
-    took = [await _took(embedder, sentences, Purpose.STORE) for sentences in lists]
+    took = [await _took(embedder, sentences, EmbeddingPurpose.STORE) for sentences in lists]
     held = psutil.Process().memory_info().rss / MIB
     await embedder.close()
-    return Times(load=load, one=one, batches=took, rss_mb=held)
+    return EmbeddingTimes(load=load, one=one, batches=took, rss_mb=held)
 
 
-async def _took(embedder: Embedder, sentences: Sequence[str], purpose: Purpose) -> float:
+async def _took(embedder: Embedder, sentences: Sequence[str], purpose: EmbeddingPurpose) -> float:
     began = system_stopwatch()
     await embedder.embed(sentences, purpose)
     return system_stopwatch() - began

@@ -41,7 +41,7 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Running:
+class BenchProcess:
     name: str
     port: int
     pid: int
@@ -81,7 +81,7 @@ def on_core(core: int | None) -> Iterator[None]:
 
 
 @asynccontextmanager
-async def launched(program: Program, *, core: int | None = None) -> AsyncIterator[Running]:
+async def launched(program: Program, *, core: int | None = None) -> AsyncIterator[BenchProcess]:
     """Start a program, without waiting until it answers; it ends with the block."""
     with (program.folder / f"{program.name}.log").open("ab") as said, on_core(core):
         process = await asyncio.create_subprocess_exec(
@@ -95,20 +95,20 @@ async def launched(program: Program, *, core: int | None = None) -> AsyncIterato
             start_new_session=True,
         )
     try:
-        yield Running(name=program.name, port=program.port, pid=process.pid)
+        yield BenchProcess(name=program.name, port=program.port, pid=process.pid)
     finally:
         await _end(process)
 
 
 @asynccontextmanager
-async def running(program: Program, *, core: int | None, stopwatch: Stopwatch) -> AsyncIterator[Running]:
+async def running(program: Program, *, core: int | None, stopwatch: Stopwatch) -> AsyncIterator[BenchProcess]:
     """Start a program on a core and wait until it answers; `Unavailable` with its last words if it does not."""
     async with launched(program, core=core) as server:
         await until_up(program, server, stopwatch=stopwatch)
         yield server
 
 
-async def until_up(program: Program, server: Running, *, stopwatch: Stopwatch) -> float:
+async def until_up(program: Program, server: BenchProcess, *, stopwatch: Stopwatch) -> float:
     """Wait until a server answers; when that was on the stopwatch."""
     deadline = stopwatch() + program.patience_s
     while stopwatch() < deadline:
@@ -118,9 +118,7 @@ async def until_up(program: Program, server: Running, *, stopwatch: Stopwatch) -
         if not _lives(server.pid):
             raise Unavailable(f"`{program.name}` ended before it answered: {_last_words(program)}")
         await asyncio.sleep(LOOK_AGAIN_S)
-    raise Unavailable(
-        f"`{program.name}` did not answer within {program.patience_s:g} s: {_last_words(program)}"
-    )
+    raise Unavailable(f"`{program.name}` did not answer within {program.patience_s:g} s: {_last_words(program)}")
 
 
 def _lives(pid: int) -> bool:

@@ -19,13 +19,13 @@ from festinger.bench.curve import Curve
 from festinger.bench.house import run_apart, throw_away_home
 from festinger.bench.large_memory import cues, statements
 from festinger.bench.learning import slope
-from festinger.bench.recalling import AMOUNTS, COMPARED, LIMIT, MODEL, SHARES, Stand
-from festinger.bench.result import Metric, Op, Sample, System, at_least, at_most, percentile
-from festinger.bench.stores import STORES, Asked, Texts, asked_of
-from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
+from festinger.bench.recalling import AMOUNTS, COMPARED, LIMIT, MODEL, SHARES, RecallMeasurement
+from festinger.bench.result import BenchMetric, GoalOp, Sample, System, at_least, at_most, percentile
+from festinger.bench.stores import STORES, StoreAnswers, StoreTexts, asked_of
+from festinger.bench.suite import PRODUCT, Bench, Suite, SuiteResult
 from festinger.bench.toy import Toy
-from festinger.embedding.embedder import Embedder, Supplies
-from festinger.embedding.profiles import Purpose
+from festinger.embedding.embedder import Embedder, EmbedderOptions
+from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.embedding.registry import open_embedder
 from festinger.settings.tree import EmbeddingSettings
 
@@ -35,46 +35,41 @@ LARGE, MILLION = 100_000, 1_000_000
 SENTENCES = 60
 """Cues that are embedded to see what that takes."""
 
-SPEED_METRICS: Sequence[Metric] = (
-    Metric(
-        name="speed.recall.p50", unit="ms", about="warm recall without embedding, median", goal=at_most(12)
+SPEED_METRICS: Sequence[BenchMetric] = (
+    BenchMetric(name="speed.recall.p50", unit="ms", about="warm recall without embedding, median", goal=at_most(12)),
+    BenchMetric(name="speed.recall.p95", unit="ms", about="the same, p95", goal=at_most(25)),
+    BenchMetric(name="speed.recall.10k.p50", unit="ms", about="the same at ten thousand", goal=at_most(12)),
+    BenchMetric(name="speed.recall.1m.p50", unit="ms", about="the same at a million (`--long`)", goal=at_most(25)),
+    BenchMetric(name="speed.recall.1m.p95", unit="ms", about="the same at a million, p95", goal=at_most(60)),
+    BenchMetric(name="speed.recall.embedded", unit="ms", about="median with embedding the cue", goal=at_most(15)),
+    BenchMetric(name="speed.recall.first", unit="ms", about="the first recalls after a start, median"),
+    BenchMetric(name="speed.recall.cpu", unit="ms", about="of it spent by our own process, mean"),
+    BenchMetric(name="speed.recall.small", unit="ms", about="in a space of 0.2 % of the store", goal=at_most(12)),
+    BenchMetric(
+        name="speed.recall.long", unit="times", about="a cue of 500 words against an ordinary one", goal=at_most(2)
     ),
-    Metric(name="speed.recall.p95", unit="ms", about="the same, p95", goal=at_most(25)),
-    Metric(name="speed.recall.10k.p50", unit="ms", about="the same at ten thousand", goal=at_most(12)),
-    Metric(name="speed.recall.1m.p50", unit="ms", about="the same at a million (`--long`)", goal=at_most(25)),
-    Metric(name="speed.recall.1m.p95", unit="ms", about="the same at a million, p95", goal=at_most(60)),
-    Metric(name="speed.recall.embedded", unit="ms", about="median with embedding the cue", goal=at_most(15)),
-    Metric(name="speed.recall.first", unit="ms", about="the first recalls after a start, median"),
-    Metric(name="speed.recall.cpu", unit="ms", about="of it spent by our own process, mean"),
-    Metric(name="speed.recall.small", unit="ms", about="in a space of 0.2 % of the store", goal=at_most(12)),
-    Metric(
-        name="speed.recall.long",
-        unit="times",
-        about="a cue of 500 words against an ordinary one",
-        goal=at_most(2),
-    ),
-    Metric(
+    BenchMetric(
         name="speed.recall.worn",
         unit="times",
         about="a warm recall after two thousand others against before",
         goal=at_most(1.2),
     ),
-    Metric(name="speed.recall.throughput", unit="a second", about="eight callers", goal=at_least(100)),
-    Metric(name="speed.recall.crowd.p95", unit="ms", about="p95 of eight callers at once", goal=at_most(80)),
-    Metric(
+    BenchMetric(name="speed.recall.throughput", unit="a second", about="eight callers", goal=at_least(100)),
+    BenchMetric(name="speed.recall.crowd.p95", unit="ms", about="p95 of eight callers at once", goal=at_most(80)),
+    BenchMetric(
         name="speed.recall.refused",
         unit="recalls",
         about="refused at first because the store was busy",
         goal=at_most(0),
     ),
-    Metric(
+    BenchMetric(
         name="speed.recall.times_mem0",
         unit="times",
         about="mem0's median against ours, both with embedding",
         goal=at_least(5),
     ),
     *(
-        Metric(
+        BenchMetric(
             name=f"speed.recall.alike.{share}",
             unit="share",
             about=f"of the nearest 50 that are found where a filter leaves {share} %",
@@ -82,67 +77,59 @@ SPEED_METRICS: Sequence[Metric] = (
         )
         for share in SHARES
     ),
-    Metric(
-        name="speed.spread.1",
-        unit="ms",
-        about="what a few lead on to, a step beyond a partner",
-        goal=at_most(5),
+    BenchMetric(
+        name="speed.spread.1", unit="ms", about="what a few lead on to, a step beyond a partner", goal=at_most(5)
     ),
-    Metric(name="speed.spread.2", unit="ms", about="the same, two steps beyond", goal=at_most(15)),
-    Metric(name="size.disk", unit="KB", about="a memory on disk with its indexes", goal=at_most(6)),
-    Metric(name="size.resident", unit="MB", about="the process that recalls", goal=at_most(700)),
-    Metric(name="size.store", unit="MB", about="its database server, own pages", better=Op.AT_MOST),
+    BenchMetric(name="speed.spread.2", unit="ms", about="the same, two steps beyond", goal=at_most(15)),
+    BenchMetric(name="size.disk", unit="KB", about="a memory on disk with its indexes", goal=at_most(6)),
+    BenchMetric(name="size.resident", unit="MB", about="the process that recalls", goal=at_most(700)),
+    BenchMetric(name="size.store", unit="MB", about="its database server, own pages", better=GoalOp.AT_MOST),
 )
 
-GROWTH_METRICS: Sequence[Metric] = (
-    Metric(
-        name="growth.recall",
-        unit="exponent",
-        about="of the median recall against memories",
-        goal=at_most(0.15),
+GROWTH_METRICS: Sequence[BenchMetric] = (
+    BenchMetric(
+        name="growth.recall", unit="exponent", about="of the median recall against memories", goal=at_most(0.15)
     ),
-    Metric(name="growth.recall.error", unit="exponent", about="its standard error", better=Op.AT_MOST),
-    Metric(
-        name="growth.disk", unit="exponent", about="of bytes on disk against memories", goal=at_most(1.03)
-    ),
-    Metric(name="growth.resident", unit="exponent", about="of the process's memory against memories"),
+    BenchMetric(name="growth.recall.error", unit="exponent", about="its standard error", better=GoalOp.AT_MOST),
+    BenchMetric(name="growth.disk", unit="exponent", about="of bytes on disk against memories", goal=at_most(1.03)),
+    BenchMetric(name="growth.resident", unit="exponent", about="of the process's memory against memories"),
 )
 
 
-async def stands_of(bench: Bench) -> list[Stand]:
+async def stands_of(bench: Bench) -> list[RecallMeasurement]:
     """What a process that grows measured at each size. Both suites of one run share it."""
     file = bench.folder.parent / f"recalled-{bench.folder.name.rpartition('-')[2]}.json"
     if not file.exists():
         bench.say("Filling a large memory, and recalling.")
         async with throw_away_home(bench.folder, stopwatch=bench.stopwatch) as home:
             await run_apart("recalling", str(file), amount_of(bench), str(bench.seed), home=home)
-    return [Stand(**each) for each in json.loads(file.read_bytes())]
+    return [RecallMeasurement(**each) for each in json.loads(file.read_bytes())]
 
 
 def amount_of(bench: Bench) -> str:
     return "quick" if bench.quick else "long" if bench.long else "full"
 
 
-def stand_at(stands: Sequence[Stand], memories: int) -> Stand:
+def stand_at(stands: Sequence[RecallMeasurement], memories: int) -> RecallMeasurement:
     """What was measured nearest to a size."""
     return min(stands, key=lambda each: abs(each.memories - memories))
 
 
-async def measure_speed(bench: Bench) -> Measured:
+async def measure_speed(bench: Bench) -> SuiteResult:
     stands = await stands_of(bench)
     embedding = await _embedding_seconds(bench)
     large = stand_at(stands, LARGE)
     systems, answers = await _others(bench, size=large.memories)
     found = [*samples(stands, embedding=embedding), *_beside(stands, answers, embedding=embedding)]
-    return Measured(samples=found, systems=systems, curves=[spread(large, answers)])
+    return SuiteResult(samples=found, systems=systems, curves=[spread(large, answers)])
 
 
-async def measure_growth(bench: Bench) -> Measured:
+async def measure_growth(bench: Bench) -> SuiteResult:
     stands = await stands_of(bench)
-    return Measured(samples=grown(stands), curves=[growth(stands)])
+    return SuiteResult(samples=grown(stands), curves=[growth(stands)])
 
 
-def samples(stands: Sequence[Stand], *, embedding: float) -> list[Sample]:
+def samples(stands: Sequence[RecallMeasurement], *, embedding: float) -> list[Sample]:
     """The numbers of one run: those of a hundred thousand, or of the largest size below."""
     last, middle, most = stand_at(stands, LARGE), stand_at(stands, 10_000), stands[-1]
     warm = median(last.warm)
@@ -171,7 +158,7 @@ def samples(stands: Sequence[Stand], *, embedding: float) -> list[Sample]:
     return [Sample(metric=name, system=PRODUCT, value=value, n=n) for name, (value, n) in found.items()]
 
 
-def grown(stands: Sequence[Stand]) -> list[Sample]:
+def grown(stands: Sequence[RecallMeasurement]) -> list[Sample]:
     """How the numbers grow with the memory."""
     medians = [(float(each.memories), median(each.warm)) for each in stands]
     found = {
@@ -183,7 +170,7 @@ def grown(stands: Sequence[Stand]) -> list[Sample]:
     return [Sample(metric=name, system=PRODUCT, value=value, n=len(stands)) for name, value in found.items()]
 
 
-def _beyond_the_first(stands: Sequence[Stand]) -> list[tuple[float, float]]:
+def _beyond_the_first(stands: Sequence[RecallMeasurement]) -> list[tuple[float, float]]:
     """Bytes that came with memories: an empty database has some already."""
     first = stands[0]
     return [
@@ -205,23 +192,23 @@ def slope_error(points: Sequence[tuple[float, float]]) -> float:
 
 async def _embedding_seconds(bench: Bench) -> float:
     """The median of embedding one cue with the embedder that is shipped."""
-    embedder = await open_embedder(EmbeddingSettings().model, Supplies(offline=True))
+    embedder = await open_embedder(EmbeddingSettings().model, EmbedderOptions(offline=True))
     texts = list(islice(statements(bench.seed), SENTENCES if not bench.quick else 3))
     took = []
     for cue in cues(texts, len(texts), seed=bench.seed):
         began = bench.stopwatch()
-        await embedder.embed([cue], Purpose.QUERY)
+        await embedder.embed([cue], EmbeddingPurpose.QUERY)
         took.append(bench.stopwatch() - began)
     await embedder.close()
     return median(took)
 
 
-async def _others(bench: Bench, *, size: int) -> tuple[list[System], dict[str, Asked]]:
+async def _others(bench: Bench, *, size: int) -> tuple[list[System], dict[str, StoreAnswers]]:
     """The other stores with the same texts; the systems, and what those answered that ran."""
     wanted = [name for name in STORES if name in bench.peers]
     if not wanted:
         return [], {}
-    embedder = Toy(await open_embedder(MODEL, Supplies(offline=True)))
+    embedder = Toy(await open_embedder(MODEL, EmbedderOptions(offline=True)))
     texts = list(islice(statements(bench.seed), size))
     asked = cues(texts, AMOUNTS[amount_of(bench)].cues, seed=bench.seed + size)
     held, probes = [await _with_vectors(embedder, each) for each in (texts, asked)]
@@ -234,12 +221,12 @@ async def _others(bench: Bench, *, size: int) -> tuple[list[System], dict[str, A
     return systems, answers
 
 
-async def _with_vectors(embedder: Embedder, texts: Sequence[str]) -> Texts:
-    vectors = np.stack(await embedder.embed(texts, Purpose.STORE))
-    return Texts(texts=texts, vectors=vectors)
+async def _with_vectors(embedder: Embedder, texts: Sequence[str]) -> StoreTexts:
+    vectors = np.stack(await embedder.embed(texts, EmbeddingPurpose.STORE))
+    return StoreTexts(texts=texts, vectors=vectors)
 
 
-def _beside(stands: Sequence[Stand], answers: dict[str, Asked], *, embedding: float) -> list[Sample]:
+def _beside(stands: Sequence[RecallMeasurement], answers: dict[str, StoreAnswers], *, embedding: float) -> list[Sample]:
     """The same numbers of the other stores, and how many times as long mem0 takes as we do."""
     found = []
     for name, answer in answers.items():
@@ -251,13 +238,11 @@ def _beside(stands: Sequence[Stand], answers: dict[str, Asked], *, embedding: fl
         ]
     if mem0 := answers.get("mem0"):
         times = (median(mem0.seconds) + embedding) / (median(stand_at(stands, LARGE).warm) + embedding)
-        found.append(
-            Sample(metric="speed.recall.times_mem0", system=PRODUCT, value=times, n=len(mem0.seconds))
-        )
+        found.append(Sample(metric="speed.recall.times_mem0", system=PRODUCT, value=times, n=len(mem0.seconds)))
     return found
 
 
-def spread(stand: Stand, answers: dict[str, Asked]) -> Curve:
+def spread(stand: RecallMeasurement, answers: dict[str, StoreAnswers]) -> Curve:
     """Which share of recalls took at most how long."""
     everybody = {PRODUCT: stand.warm, **{name: list(each.seconds) for name, each in answers.items()}}
     return Curve(
@@ -274,7 +259,7 @@ def spread(stand: Stand, answers: dict[str, Asked]) -> Curve:
     )
 
 
-def growth(stands: Sequence[Stand]) -> Curve:
+def growth(stands: Sequence[RecallMeasurement]) -> Curve:
     return Curve(
         name="growth.recall",
         title="How long a recall takes, by how much is remembered",

@@ -19,11 +19,11 @@ from festinger.bench.house import serving, throw_away_home
 from festinger.bench.load import ask_once
 from festinger.bench.passing import PATH
 from festinger.bench.passthrough import SHAPES, chat_body
-from festinger.bench.result import Metric, Sample, at_most
+from festinger.bench.result import BenchMetric, Sample, at_most
 from festinger.bench.server import LOOK_AGAIN_S, Program, bare_environment, launched, running, until_up
-from festinger.bench.suite import PRODUCT, Bench, Measured
+from festinger.bench.suite import PRODUCT, Bench, SuiteResult
 from festinger.errors import CannotStart, Unavailable
-from festinger.store.embedded.cluster import postmaster_of
+from festinger.store.embedded.cluster import find_postmaster
 from festinger.store.embedded.holders import stop_if_idle
 from festinger.store.paths import Layout
 
@@ -35,32 +35,32 @@ IDLE_S = 3.0
 IMPORTS = 5
 """Interpreters that are started to time the import; the median counts."""
 
-METRICS: Sequence[Metric] = (
-    Metric(name="start.cold", unit="s", about="first start, to ready", goal=at_most(20)),
-    Metric(name="start.warm", unit="s", about="later start, to ready", goal=at_most(4)),
-    Metric(name="start.forwarding", unit="s", about="later start, to a forwarded request", goal=at_most(1)),
-    Metric(name="start.import", unit="ms", about="`import festinger`", goal=at_most(300)),
-    Metric(name="memory.serve.rss", unit="MB", about="idle `serve`, resident", goal=at_most(350)),
-    Metric(name="memory.serve.uss", unit="MB", about="idle `serve`, its own pages only"),
-    Metric(name="memory.postgres.rss", unit="MB", about="its database server, shared pages in each process"),
-    Metric(name="memory.postgres.uss", unit="MB", about="its database server, own pages of each process"),
+METRICS: Sequence[BenchMetric] = (
+    BenchMetric(name="start.cold", unit="s", about="first start, to ready", goal=at_most(20)),
+    BenchMetric(name="start.warm", unit="s", about="later start, to ready", goal=at_most(4)),
+    BenchMetric(name="start.forwarding", unit="s", about="later start, to a forwarded request", goal=at_most(1)),
+    BenchMetric(name="start.import", unit="ms", about="`import festinger`", goal=at_most(300)),
+    BenchMetric(name="memory.serve.rss", unit="MB", about="idle `serve`, resident", goal=at_most(350)),
+    BenchMetric(name="memory.serve.uss", unit="MB", about="idle `serve`, its own pages only"),
+    BenchMetric(name="memory.postgres.rss", unit="MB", about="its database server, shared pages in each process"),
+    BenchMetric(name="memory.postgres.uss", unit="MB", about="its database server, own pages of each process"),
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class ProcessMemory:
     """In MiB: resident, and what would be freed if the processes ended."""
 
     rss: float
     uss: float
 
 
-async def measure(bench: Bench) -> Measured:
+async def measure(bench: Bench) -> SuiteResult:
     try:
         samples = [*await _starts(bench), await _import(bench)]
     except Unavailable as error:
         raise CannotStart(error.message) from error
-    return Measured(samples=samples)
+    return SuiteResult(samples=samples)
 
 
 async def _starts(bench: Bench) -> list[Sample]:
@@ -87,7 +87,7 @@ async def _starts(bench: Bench) -> list[Sample]:
     ]
 
 
-async def _start(program: Program, home: Path, *, bench: Bench) -> tuple[float, float, dict[str, Memory]]:
+async def _start(program: Program, home: Path, *, bench: Bench) -> tuple[float, float, dict[str, ProcessMemory]]:
     """Seconds to ready and to the first forwarded request, and the memory held then."""
     began = bench.stopwatch()
     async with launched(program) as server:
@@ -98,7 +98,7 @@ async def _start(program: Program, home: Path, *, bench: Bench) -> tuple[float, 
         finally:
             forwarded.cancel()
         await asyncio.sleep(0 if bench.quick else IDLE_S)
-        memory = {"serve": held_by([server.pid]), "postgres": held_by(family_of(postmaster_of(home / "pg")))}
+        memory = {"serve": held_by([server.pid]), "postgres": held_by(family_of(find_postmaster(home / "pg")))}
     return ready - began, first - began, memory
 
 
@@ -118,7 +118,7 @@ def family_of(pid: int | None) -> list[int]:
     return [pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))]
 
 
-def held_by(pids: Sequence[int]) -> Memory:
+def held_by(pids: Sequence[int]) -> ProcessMemory:
     """What these processes hold together; a page that two share counts twice as resident, and not as their own."""
     found = []
     for pid in pids:
@@ -126,7 +126,7 @@ def held_by(pids: Sequence[int]) -> Memory:
             found.append(psutil.Process(pid).memory_full_info())
         except psutil.NoSuchProcess:
             continue  # a database server ends its idle helpers as it likes
-    return Memory(rss=sum(one.rss for one in found) / MIB, uss=sum(one.uss for one in found) / MIB)
+    return ProcessMemory(rss=sum(one.rss for one in found) / MIB, uss=sum(one.uss for one in found) / MIB)
 
 
 async def _import(bench: Bench) -> Sample:
@@ -139,9 +139,7 @@ async def _import(bench: Bench) -> Sample:
 
 async def _interpreter(code: str, bench: Bench) -> float:
     began = bench.stopwatch()
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", code, env=bare_environment(bench.folder)
-    )
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, env=bare_environment(bench.folder))
     if await process.wait():
         raise CannotStart(f"`{code}` failed.")
     return bench.stopwatch() - began

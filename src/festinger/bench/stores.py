@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from festinger.bench import peers
-from festinger.bench.result import Kind, Status, System
+from festinger.bench.result import System, SystemKind, SystemStatus
 from festinger.bench.server import bare_environment
 from festinger.bench.suite import Bench
 from festinger.errors import Unavailable
@@ -38,7 +38,7 @@ LAST_WORDS = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Texts:
+class StoreTexts:
     """Texts with a vector each."""
 
     texts: Sequence[str]
@@ -53,7 +53,7 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class StoreAnswers:
     """What a store answered, and how long each answer took."""
 
     fill_seconds: float
@@ -62,11 +62,11 @@ class Asked:
 
 
 async def asked_of(
-    name: str, bench: Bench, *, held: Texts, cues: Texts, limit: int
-) -> tuple[System, Asked | None]:
+    name: str, bench: Bench, *, held: StoreTexts, cues: StoreTexts, limit: int
+) -> tuple[System, StoreAnswers | None]:
     """Fill a store and ask it; the system with what it answered, or with the reason why it did not."""
     package, params = STORES[name]
-    system = System(name=name, kind=Kind.PEER, params={**params, "memories": len(held.texts)})
+    system = System(name=name, kind=SystemKind.PEER, params={**params, "memories": len(held.texts)})
     try:
         python = await peers.python_of(name, bench)
         system = replace(system, version=await peers.version_of(package, python))
@@ -75,12 +75,14 @@ async def asked_of(
             return system, await _asked(name, python, bench, held=held, cues=cues, limit=limit)
     except TimeoutError:
         reason = f"it took longer than {bench.peer_patience_s:g} s"
-        return replace(system, status=Status.NOT_RUN, reason=reason), None
+        return replace(system, status=SystemStatus.NOT_RUN, reason=reason), None
     except Unavailable as error:
-        return replace(system, status=Status.NOT_RUN, reason=error.message), None
+        return replace(system, status=SystemStatus.NOT_RUN, reason=error.message), None
 
 
-async def _asked(name: str, python: Path, bench: Bench, *, held: Texts, cues: Texts, limit: int) -> Asked:
+async def _asked(
+    name: str, python: Path, bench: Bench, *, held: StoreTexts, cues: StoreTexts, limit: int
+) -> StoreAnswers:
     folder = bench.folder / name
     folder.mkdir()
     errors = (folder / "said.log").open("wb")
@@ -101,7 +103,7 @@ async def _asked(name: str, python: Path, bench: Bench, *, held: Texts, cues: Te
             if process.returncode is None:
                 process.kill()
                 await process.wait()
-    return Asked(fill_seconds=filled["seconds"], seconds=answered["seconds"], ids=answered["ids"])
+    return StoreAnswers(fill_seconds=filled["seconds"], seconds=answered["seconds"], ids=answered["ids"])
 
 
 async def _line(process: asyncio.subprocess.Process, question: dict[str, Any], folder: Path) -> Any:

@@ -11,13 +11,21 @@ from uuid import UUID
 
 import numpy as np
 
-from festinger.bench.judging import Texts
+from festinger.bench.judging import JudgingTexts
 from festinger.ids import Origin
-from festinger.judge.cascade import settled
-from festinger.judge.model import ACCEPT, Statement
+from festinger.judge.cascade import settle_judgement
+from festinger.judge.model import ACCEPT, JudgeStatement
 from festinger.judge.rules.decide import judge
-from festinger.judge.rules.parse import read
-from festinger.memory.learn.decision import Action, Decided, Judged, Limits, Newcomer, Standing, decide
+from festinger.judge.rules.parse import parse_statement
+from festinger.memory.learn.decision import (
+    Action,
+    CandidateStatus,
+    JudgedCandidate,
+    LearnDecision,
+    LearnLimits,
+    Newcomer,
+    decide,
+)
 
 CANDIDATES = 20
 OF_SUBJECT = 10
@@ -25,10 +33,10 @@ TRUST: Mapping[Origin, float] = {Origin.PERSON: 1.0, Origin.DOCUMENT: 0.4}
 
 
 @dataclass(slots=True)
-class Held:
+class StreamResult:
     """What became of the statements, by their place in the stream."""
 
-    standing: dict[int, Standing] = field(default_factory=dict)
+    standing: dict[int, CandidateStatus] = field(default_factory=dict)
     """Those that are active or held."""
     superseded_by: dict[int, int] = field(default_factory=dict)
     merged_into: dict[int, int] = field(default_factory=dict)
@@ -37,53 +45,53 @@ class Held:
     why: dict[int, str] = field(default_factory=dict)
 
     def active(self) -> list[int]:
-        return [place for place, standing in self.standing.items() if standing is Standing.ACTIVE]
+        return [place for place, standing in self.standing.items() if standing is CandidateStatus.ACTIVE]
 
 
-Learner = Callable[[Texts, Sequence[str], Origin], Held]
+Learner = Callable[[JudgingTexts, Sequence[str], Origin], StreamResult]
 
 
-def learnt(texts: Texts, stream: Sequence[str], origin: Origin) -> Held:
+def learnt(texts: JudgingTexts, stream: Sequence[str], origin: Origin) -> StreamResult:
     """What the product holds after the stream."""
-    held = Held()
+    held = StreamResult()
     newcomer = Newcomer(trust=TRUST[origin], origin=origin)
     for place in range(len(stream)):
         judged = [
             _judged(texts, stream, old=old, new=place, origin=origin, standing=held.standing[old])
             for old in _candidates(texts, stream, held, place)
         ]
-        _carry_out(held, place, decide(newcomer, judged, Limits()))
+        _carry_out(held, place, decide(newcomer, judged, LearnLimits()))
     return held
 
 
-def _candidates(texts: Texts, stream: Sequence[str], held: Held, new: int) -> list[int]:
+def _candidates(texts: JudgingTexts, stream: Sequence[str], held: StreamResult, new: int) -> list[int]:
     known = list(held.standing)
     if not known:
         return []
     cosines = np.stack([texts.vectors[stream[old]] for old in known]) @ texts.vectors[stream[new]]
     nearest = [known[place] for place in np.argsort(-cosines, kind="stable")[:CANDIDATES]]
-    mine = read(stream[new]).slots
+    mine = parse_statement(stream[new]).slots
     places, subjects = {slot.place for slot in mine}, {slot.subject for slot in mine}
-    slots = {old: read(stream[old]).slots for old in known} if mine else {}
+    slots = {old: parse_statement(stream[old]).slots for old in known} if mine else {}
     of_slot = [old for old in known if any(slot.place in places for slot in slots.get(old, ()))]
     of_subject = [old for old in known if any(slot.subject in subjects for slot in slots.get(old, ()))]
     return list(dict.fromkeys([*nearest, *of_slot[-CANDIDATES:], *of_subject[-OF_SUBJECT:]]))
 
 
 def _judged(
-    texts: Texts, stream: Sequence[str], *, old: int, new: int, origin: Origin, standing: Standing
-) -> Judged:
+    texts: JudgingTexts, stream: Sequence[str], *, old: int, new: int, origin: Origin, standing: CandidateStatus
+) -> JudgedCandidate:
     verdict = judge(
-        Statement(text=stream[old], order=old, origin=origin),
-        Statement(text=stream[new], order=new, origin=origin),
+        JudgeStatement(text=stream[old], order=old, origin=origin),
+        JudgeStatement(text=stream[new], order=new, origin=origin),
         texts.features(stream[old], stream[new]),
     )
-    return Judged(
-        id=UUID(int=old), judgement=settled(verdict, accept=ACCEPT), trust=TRUST[origin], status=standing
+    return JudgedCandidate(
+        id=UUID(int=old), judgement=settle_judgement(verdict, accept=ACCEPT), trust=TRUST[origin], status=standing
     )
 
 
-def _carry_out(held: Held, place: int, decided: Decided) -> None:
+def _carry_out(held: StreamResult, place: int, decided: LearnDecision) -> None:
     held.why[place] = decided.why
     if decided.confirms is not None:
         held.merged_into[place] = decided.confirms.int
@@ -94,7 +102,7 @@ def _carry_out(held: Held, place: int, decided: Decided) -> None:
     if decided.superseded_by is not None:
         held.superseded_by[place] = decided.superseded_by.int
         return
-    held.standing[place] = Standing.HELD if decided.action is Action.CONFLICTED else Standing.ACTIVE
+    held.standing[place] = CandidateStatus.HELD if decided.action is Action.CONFLICTED else CandidateStatus.ACTIVE
     held.conflicts[place] = {old.int for old in decided.conflicts}
     if decided.waits_for:
         held.pending.add(place)
@@ -103,8 +111,8 @@ def _carry_out(held: Held, place: int, decided: Decided) -> None:
 def nearest_wins(threshold: float) -> Learner:
     """The nearest live statement from a cosine on is replaced; the same words are one statement."""
 
-    def learner(texts: Texts, stream: Sequence[str], _origin: Origin) -> Held:
-        held = Held()
+    def learner(texts: JudgingTexts, stream: Sequence[str], _origin: Origin) -> StreamResult:
+        held = StreamResult()
         for place, text in enumerate(stream):
             known = list(held.standing)
             if known:
@@ -116,7 +124,7 @@ def nearest_wins(threshold: float) -> Learner:
                 if cosines[best] >= threshold:
                     held.superseded_by[known[best]] = place
                     del held.standing[known[best]]
-            held.standing[place] = Standing.ACTIVE
+            held.standing[place] = CandidateStatus.ACTIVE
         return held
 
     return learner

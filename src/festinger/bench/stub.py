@@ -45,9 +45,7 @@ def streamed_answer() -> list[bytes]:
     """The head, then one chunk an event, to be written one by one."""
     deltas = [{"index": 0, "delta": {"content": word}, "finish_reason": None} for word in WORDS]
     choices = [*deltas, {"index": 0, "delta": {}, "finish_reason": "stop"}]
-    events = [
-        json.dumps({**COMMON, "object": "chat.completion.chunk", "choices": [choice]}) for choice in choices
-    ]
+    events = [json.dumps({**COMMON, "object": "chat.completion.chunk", "choices": [choice]}) for choice in choices]
     chunks = [f"data: {event}\n\n".encode() for event in [*events, "[DONE]"]]
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
     return [head, *(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks), b"0\r\n\r\n"]
@@ -56,7 +54,7 @@ def streamed_answer() -> list[bytes]:
 WHOLE, STREAMED = whole_answer(), streamed_answer()
 
 
-class Stub(asyncio.Protocol):
+class ModelServerStub(asyncio.Protocol):
     def __init__(self) -> None:
         self._received = bytearray()
         self._transport: asyncio.Transport | None = None
@@ -89,7 +87,7 @@ class Stub(asyncio.Protocol):
 
 
 async def serve(port: int) -> None:
-    server = await asyncio.get_running_loop().create_server(Stub, HOST, port)
+    server = await asyncio.get_running_loop().create_server(ModelServerStub, HOST, port)
     await server.serve_forever()
 
 

@@ -16,7 +16,7 @@ A new suite is one file with one value of `Suite`, and its name in one line of `
     SOME = Suite(name="some", about="…", metrics=METRICS, measure=measure, needs=("some_set",), timed=False)
 
 What is counted from items goes into `tallies` and gets its interval; what a stopwatch gave goes into `samples`. A
-baseline is one more `System` among `Measured.systems` with tallies of its own over the same items. A suite that is
+baseline is one more `System` among `SuiteResult.systems` with tallies of its own over the same items. A suite that is
 not `timed` belongs to the smoke run: there it must be quick, and `bench.smoke` says to leave stopwatches out.
 """
 
@@ -26,8 +26,8 @@ from pathlib import Path
 
 from festinger.bench.curve import Curve
 from festinger.bench.data import Data
-from festinger.bench.result import Metric, Sample, System
-from festinger.bench.tally import Tally
+from festinger.bench.result import BenchMetric, Sample, System
+from festinger.bench.tally import MetricTally
 from festinger.clock import Clock, Stopwatch, system_clock, system_stopwatch
 
 PRODUCT = "festinger"
@@ -78,23 +78,23 @@ class Bench:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class SuiteResult:
     """What one run of a suite, or of a part of it, gave."""
 
     samples: Sequence[Sample] = ()
     systems: Sequence[System] = ()
-    tallies: Sequence[Tally] = ()
+    tallies: Sequence[MetricTally] = ()
     curves: Sequence[Curve] = ()
 
 
-Measure = Callable[[Bench], Awaitable[Measured]]
+Measure = Callable[[Bench], Awaitable[SuiteResult]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suite:
     name: str
     about: str
-    metrics: Sequence[Metric]
+    metrics: Sequence[BenchMetric]
     measure: Measure
     """Measures everything once, in `bench.folder`."""
     needs: Sequence[str] = ()

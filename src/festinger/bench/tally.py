@@ -24,7 +24,7 @@ OUTSIDE = (2.5, 97.5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class TallyItem:
     """One question, pair, sentence or text, and what became of it."""
 
     id: str
@@ -38,13 +38,13 @@ class Item:
     """What a person wants to read about it: texts, who judged, why."""
 
 
-def counted(id: str, right: bool, *, group: str = "", told: Mapping[str, str] | None = None) -> Item:  # noqa: A002
+def counted(id: str, right: bool, *, group: str = "", told: Mapping[str, str] | None = None) -> TallyItem:  # noqa: A002
     """An item that is right or wrong."""
-    return Item(id=id, part=float(right), right=right, group=group, told=told or {})
+    return TallyItem(id=id, part=float(right), right=right, group=group, told=told or {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class TallyFinding:
     """Something that was to be found or not, and was found or not, rightly or wrongly."""
 
     id: str
@@ -60,12 +60,12 @@ class Finding:
             raise ValueError(f"`{self.id}` cannot be right: it was not wanted, or not found")
 
 
-def detection(name: str, system: str, findings: Sequence[Finding]) -> list["Tally"]:
+def detection(name: str, system: str, findings: Sequence[TallyFinding]) -> list["MetricTally"]:
     """`NAME.f1`, `NAME.precision` and `NAME.recall`."""
 
-    def tally(kind: str, item: Callable[[Finding], tuple[float, float]]) -> Tally:
+    def tally(kind: str, item: Callable[[TallyFinding], tuple[float, float]]) -> MetricTally:
         items = [
-            Item(
+            TallyItem(
                 id=one.id,
                 part=item(one)[0],
                 whole=item(one)[1],
@@ -75,7 +75,7 @@ def detection(name: str, system: str, findings: Sequence[Finding]) -> list["Tall
             )
             for one in findings
         ]
-        return Tally(metric=f"{name}.{kind}", system=system, items=items)
+        return MetricTally(metric=f"{name}.{kind}", system=system, items=items)
 
     return [
         tally("f1", lambda one: (2.0 * one.right, 1.0 * one.found + one.wanted)),
@@ -100,12 +100,12 @@ def auroc(scores: Numbers, marked: Numbers, weights: Numbers) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class MetricTally:
     """The items behind one metric of one system."""
 
     metric: str
     system: str
-    items: Sequence[Item]
+    items: Sequence[TallyItem]
     statistic: Statistic = ratio
 
     @property
@@ -126,9 +126,7 @@ class Tally:
         parts, wholes = self._columns()
         size = int(members.max()) + 1
         drawn = (np.bincount(chance.integers(size, size=size), minlength=size) for _ in range(times))
-        return np.array(
-            [self.statistic(parts, wholes, times_each[members].astype(np.float64)) for times_each in drawn]
-        )
+        return np.array([self.statistic(parts, wholes, times_each[members].astype(np.float64)) for times_each in drawn])
 
     def _columns(self) -> tuple[Numbers, Numbers]:
         parts = np.array([item.part for item in self.items], dtype=np.float64)
@@ -146,14 +144,14 @@ def interval(draws: Numbers) -> Interval | None:
     return float(low), float(high)
 
 
-def difference(ours: Tally, other: Tally, *, times: int, seed: int) -> Interval | None:
+def difference(ours: MetricTally, other: MetricTally, *, times: int, seed: int) -> Interval | None:
     """The interval of how far we are above another on the same items; nothing if the items differ."""
     if [(item.id, item.group) for item in ours.items] != [(item.id, item.group) for item in other.items]:
         return None
     return interval(ours.draws(times, seed=seed) - other.draws(times, seed=seed))
 
 
-def _groups(items: Sequence[Item]) -> NDArray[np.int64]:
+def _groups(items: Sequence[TallyItem]) -> NDArray[np.int64]:
     """The number of each item's group."""
     numbers: dict[str, int] = {}
     names = [f"of {item.group}" if item.group else f"item {place}" for place, item in enumerate(items)]

@@ -17,20 +17,20 @@ from typing import TypeVar
 
 import psutil
 
-from festinger.bench.large_world import FULL, QUICK, Prose, Size, name, statements
+from festinger.bench.large_world import FULL, QUICK, LargeWorldSize, Prose, name, statements
 from festinger.clock import system_stopwatch
 from festinger.ids import MAIN_SPACE, AgentId, Cause, Origin, SessionId, cause
-from festinger.observability.logs import configure
-from festinger.runtime.app import App, Start, open_app
-from festinger.settings.deployment import this_process
+from festinger.observability.logs import configure_logging
+from festinger.runtime.app import App, StartOptions, open_app
+from festinger.settings.deployment import current_deployment
 from festinger.settings.live import LiveSettings
-from festinger.text.cues import cues
-from festinger.text.secrets import without_secrets
-from festinger.text.tokens import tokens
-from festinger.world.counts import flush
-from festinger.world.model import Source, Statement
-from festinger.world.recall import Place, Said
-from festinger.world.state import state, state_many
+from festinger.text.cues import extract_cues
+from festinger.text.secrets import remove_secrets
+from festinger.text.tokens import tokenize
+from festinger.world.counts import flush_counts
+from festinger.world.model import EdgeSource, WorldStatement
+from festinger.world.recall import SourceText, WorldScope
+from festinger.world.state import apply_statement, apply_statements
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ CAUSES_EACH = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Amount:
+class WorldAmount:
     """How much is measured in one run."""
 
     short: int = 1_000
@@ -52,11 +52,11 @@ class Amount:
     collisions: int = 200
 
 
-FEW = Amount(short=10, long=5, scans=10, megabytes=1, words=100, collisions=5)
+FEW = WorldAmount(short=10, long=5, scans=10, megabytes=1, words=100, collisions=5)
 
 
 @dataclass(slots=True, kw_only=True)
-class Times:
+class WorldTimes:
     """Seconds, each a list in the order in which it was measured; memory in MiB."""
 
     fill: list[float] = field(default_factory=list)
@@ -71,27 +71,25 @@ class Times:
     collision: list[float] = field(default_factory=list)
 
 
-async def fill(app: App, size: Size, *, seed: int) -> Times:
+async def fill(app: App, size: LargeWorldSize, *, seed: int) -> WorldTimes:
     """Write the whole world, as many triples at once as may be."""
     await app.world.begin(MAIN_SPACE)
     because = _because(app, "fill")
     every, took, added = statements(size, seed=seed, cause=because), 0.0, 0
     while triples := list(islice(every, BATCH)):
         began = system_stopwatch()
-        added += (await state_many(app.world.desk, MAIN_SPACE, triples, cause=because)).added
+        added += (await apply_statements(app.world.deps, MAIN_SPACE, triples, cause=because)).added
         took += system_stopwatch() - began
-    return Times(fill=[took], edges=added)
+    return WorldTimes(fill=[took], edges=added)
 
 
 def _because(app: App, session: str) -> Cause:
-    return cause(
-        agent=AgentId("bench"), session=SessionId(session), origin=Origin.PERSON, at=app.tools.clock()
-    )
+    return cause(agent=AgentId("bench"), session=SessionId(session), origin=Origin.PERSON, at=app.tools.clock())
 
 
-async def think(app: App, size: Size, amount: Amount, *, seed: int) -> Times:
+async def think(app: App, size: LargeWorldSize, amount: WorldAmount, *, seed: int) -> WorldTimes:
     """Load the world and measure what is done with it, reading first and writing last."""
-    times = Times()
+    times = WorldTimes()
     before = _resident()
     began = system_stopwatch()
     await app.world.need(MAIN_SPACE)
@@ -109,20 +107,20 @@ def _resident() -> float:
     return float(psutil.Process().memory_info().rss / MIB)
 
 
-def _read(app: App, prose: Prose, amount: Amount, times: Times) -> None:
-    place = Place(space=MAIN_SPACE, agent=AgentId("bench"), session=SessionId("reading"))
+def _read(app: App, prose: Prose, amount: WorldAmount, times: WorldTimes) -> None:
+    place = WorldScope(space=MAIN_SPACE, agent=AgentId("bench"), session=SessionId("reading"))
 
     def recollect(text: str) -> object:
-        return app.world.recollector.recollect(place, [Said(text=text, origin=Origin.PERSON)])
+        return app.world.recollector.recollect(place, [SourceText(text=text, origin=Origin.PERSON)])
 
     def scan(text: str) -> object:
-        return cues(text, tokens(text))
+        return extract_cues(text, tokenize(text))
 
     recollect(prose.text(2 * KIB))  # word lists are read once in the life of a process
     times.recollect_2k = _took(recollect, [prose.text(2 * KIB) for _ in range(amount.short)])
     times.recollect_16k = _took(recollect, [prose.text(16 * KIB) for _ in range(amount.long)])
     times.cues_4k = _took(scan, [prose.text(4 * KIB) for _ in range(amount.scans)])
-    times.tokens_1mb = _took(tokens, [prose.text(1_000_000) for _ in range(amount.megabytes)])
+    times.tokens_1mb = _took(tokenize, [prose.text(1_000_000) for _ in range(amount.megabytes)])
 
 
 def _took(deed: Callable[[T], object], given: Sequence[T]) -> list[float]:
@@ -140,7 +138,7 @@ async def _flush(app: App, words: int) -> float:
     for number in range(words):
         room.encounters.count(MAIN_SPACE, name(number), origin=Origin.PERSON, now=now)
     began = system_stopwatch()
-    await flush(room.desk, room.encounters, MAIN_SPACE, world=room.worlds.find(MAIN_SPACE))
+    await flush_counts(room.deps, room.encounters, MAIN_SPACE, world=room.worlds.find(MAIN_SPACE))
     return system_stopwatch() - began
 
 
@@ -149,29 +147,29 @@ async def _collide(app: App, number: int) -> float:
     world = await app.world.need(MAIN_SPACE)
     row = world.soas_by_token[name(number + 1)]
     edge = world.edges(row.id)[0]
-    said = Statement(
+    said = WorldStatement(
         concept=row.token,
         parent=f"other-{name(number)}",
         dimension=world.soas_by_id[edge.dim_id],
         is_isa=edge.is_isa,
         confidence=0.65,
-        source=Source.INFERRED,
+        source=EdgeSource.INFERRED,
         cause=_because(app, f"session {number // CAUSES_EACH}"),
     )
     began = system_stopwatch()
-    await state(app.world.desk, MAIN_SPACE, said)
+    await apply_statement(app.world.deps, MAIN_SPACE, said)
     return system_stopwatch() - began
 
 
-async def measured(what: str, *, quick: bool, seed: int) -> Times:
+async def measured(what: str, *, quick: bool, seed: int) -> WorldTimes:
     """Open the store of this process's home and do what was asked."""
-    settings = LiveSettings(this_process())
-    configure(level="warning", style="console", content=False, redact=without_secrets)
+    settings = LiveSettings(current_deployment())
+    configure_logging(level="warning", style="console", content=False, redact=remove_secrets)
     size = QUICK if quick else FULL
-    async with open_app(settings, door="bench", progress=lambda _line: None, start=Start()) as app:
+    async with open_app(settings, door="bench", progress=lambda _line: None, start=StartOptions()) as app:
         if what == "fill":
             return await fill(app, size, seed=seed)
-        return await think(app, size, FEW if quick else Amount(), seed=seed)
+        return await think(app, size, FEW if quick else WorldAmount(), seed=seed)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from festinger.embedding.embedder import Embedder, Vector
-from festinger.embedding.profiles import REFERENCE, Profile, Purpose, bundled_profiles
+from festinger.embedding.profiles import REFERENCE, EmbedderProfile, EmbeddingPurpose, bundled_profiles
 
 FALLS = 0.5
 """How fast directions lose their share: the second has so many times less than the first as two to this power."""
@@ -30,10 +30,10 @@ class Toy:
         self._known: dict[str, Vector] = {}
         self.name, self.dimensions = embedder.name, embedder.dimensions
         readings = bundled_profiles()[REFERENCE].readings
-        self.profile: Profile = replace(embedder.profile, readings=readings)
+        self.profile: EmbedderProfile = replace(embedder.profile, readings=readings)
 
-    async def embed(self, texts: Sequence[str], purpose: Purpose, *, kind: str = "") -> list[Vector]:
-        if purpose is not Purpose.QUERY:
+    async def embed(self, texts: Sequence[str], purpose: EmbeddingPurpose, *, kind: str = "") -> list[Vector]:
+        if purpose is not EmbeddingPurpose.QUERY:
             return await self._made(texts, purpose, kind=kind)
         if fresh := [text for text in dict.fromkeys(texts) if text not in self._known]:
             self._known |= zip(fresh, await self._made(fresh, purpose), strict=True)
@@ -42,7 +42,7 @@ class Toy:
     async def close(self) -> None:
         await self._embedder.close()
 
-    async def _made(self, texts: Sequence[str], purpose: Purpose, *, kind: str = "") -> list[Vector]:
+    async def _made(self, texts: Sequence[str], purpose: EmbeddingPurpose, *, kind: str = "") -> list[Vector]:
         vectors = await self._embedder.embed(texts, purpose, kind=kind)
         return list(as_of_texts(np.stack(vectors))) if vectors else []
 

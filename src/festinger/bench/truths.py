@@ -29,7 +29,7 @@ class Form(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Saying:
+class TruthSaying:
     """A truth as it is said once."""
 
     truth: str
@@ -43,7 +43,7 @@ class Truth:
     """What is said first, perhaps again, and perhaps of the value that it has later."""
 
     id: str
-    sayings: tuple[Saying, ...]
+    sayings: tuple[TruthSaying, ...]
 
     @property
     def changes(self) -> bool:
@@ -66,33 +66,20 @@ def truths(facts: Sequence[str], *, number: int, seed: int) -> list[Truth]:
 
 
 def _once(truth: Truth) -> Truth:
-    return Truth(
-        id=truth.id, sayings=tuple(saying for saying in truth.sayings if saying.form is not Form.AGAIN)
-    )
+    return Truth(id=truth.id, sayings=tuple(saying for saying in truth.sayings if saying.form is not Form.AGAIN))
 
 
 def _life(id_: str, text: str, chance: random.Random) -> Truth:
     return Truth(
         id=id_,
         sayings=(
-            Saying(truth=id_, form=Form.FIRST, text=text),
-            Saying(truth=id_, form=Form.AGAIN, text=reworded(text, chance)),
+            TruthSaying(truth=id_, form=Form.FIRST, text=text),
+            TruthSaying(truth=id_, form=Form.AGAIN, text=reworded(text, chance)),
         ),
     )
 
 
-_KINDS = (
-    "lamp",
-    "river",
-    "database",
-    "website",
-    "ferry",
-    "library",
-    "compiler",
-    "bakery",
-    "violin",
-    "tractor",
-)
+_KINDS = ("lamp", "river", "database", "website", "ferry", "library", "compiler", "bakery", "violin", "tractor")
 _IS_A = ("{0} is a {1}.", "{0} is a kind of {1}.")
 _IS_PART = ("{0} is part of {1}.", "{0} is a part of {1}.")
 
@@ -107,8 +94,8 @@ def _relation(id_: str, at: int, chance: random.Random) -> Truth:
     return Truth(
         id=id_,
         sayings=(
-            Saying(truth=id_, form=Form.FIRST, text=first.format(concept, parent), is_relation=True),
-            Saying(truth=id_, form=Form.AGAIN, text=again.format(concept, parent), is_relation=True),
+            TruthSaying(truth=id_, form=Form.FIRST, text=first.format(concept, parent), is_relation=True),
+            TruthSaying(truth=id_, form=Form.AGAIN, text=again.format(concept, parent), is_relation=True),
         ),
     )
 
@@ -141,9 +128,9 @@ def _changing(id_: str, at: int, chance: random.Random) -> Truth:
     return Truth(
         id=id_,
         sayings=(
-            Saying(truth=id_, form=Form.FIRST, text=first.format(who, before)),
-            Saying(truth=id_, form=Form.AGAIN, text=again.format(who, before)),
-            Saying(truth=id_, form=Form.CHANGED, text=changed.format(who, after)),
+            TruthSaying(truth=id_, form=Form.FIRST, text=first.format(who, before)),
+            TruthSaying(truth=id_, form=Form.AGAIN, text=again.format(who, before)),
+            TruthSaying(truth=id_, form=Form.CHANGED, text=changed.format(who, after)),
         ),
     )
 

@@ -18,23 +18,23 @@ from uuid import UUID
 
 from festinger.bench.conversations import by_group
 from festinger.bench.house import settings_at, throw_away_home
-from festinger.bench.result import Metric, Op, Sample, at_least, at_most
-from festinger.bench.suite import PRODUCT, Bench, Measured, Suite, silence
+from festinger.bench.result import BenchMetric, GoalOp, Sample, at_least, at_most
+from festinger.bench.suite import PRODUCT, Bench, Suite, SuiteResult, silence
 from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, SessionId, SpaceId, id_maker
-from festinger.jobs.worker import Crew
-from festinger.memory.changes import find_all
+from festinger.jobs.worker import WorkerPool
+from festinger.memory.changes import find_memories
 from festinger.memory.learn.batch import learn_many
-from festinger.memory.learn.statement import Given
-from festinger.memory.model import Place
-from festinger.outcomes.model import How, Reporter
+from festinger.memory.learn.statement import LearnRequest
+from festinger.memory.model import Scope
+from festinger.outcomes.model import Reporter, ReportSource
 from festinger.outcomes.report import observe_recall
-from festinger.retrieval.query import wished
+from festinger.retrieval.query import parse_recall_query
 from festinger.retrieval.recall import recall
-from festinger.retrieval.result import Recalled
-from festinger.runtime.app import App, Start, open_app
-from festinger.runtime.environment import Tools
-from festinger.services.spaces import open_space
-from festinger.world.model import Outcome
+from festinger.retrieval.result import RecallResult
+from festinger.runtime.app import App, StartOptions, open_app
+from festinger.runtime.environment import SystemServices
+from festinger.services.spaces import add_space
+from festinger.world.model import NoteOutcome
 
 LOCOMO = "locomo"
 CUT = 10
@@ -46,32 +46,32 @@ DOWN, RECALLS, PASSING = 50, 50, 20
 DAY = timedelta(days=1)
 
 METRICS = (
-    Metric(name="outcomes.gain", unit="nDCG", about="after five days of outcomes", goal=at_least(0.10)),
-    Metric(
+    BenchMetric(name="outcomes.gain", unit="nDCG", about="after five days of outcomes", goal=at_least(0.10)),
+    BenchMetric(
         name="outcomes.gain.wrong_labels",
         unit="nDCG",
         about="the same with a fifth of the labels wrong",
         goal=at_least(0.05),
     ),
-    Metric(
+    BenchMetric(
         name="outcomes.lowest_day",
         unit="nDCG",
         about="the worst day against the first: learning never makes it worse",
         goal=at_least(0.0),
     ),
-    Metric(name="outcomes.harm", unit="nDCG", about="on questions never reported on", goal=at_least(-0.005)),
-    Metric(
+    BenchMetric(name="outcomes.harm", unit="nDCG", about="on questions never reported on", goal=at_least(-0.005)),
+    BenchMetric(
         name="outcomes.bystander_drift",
         unit="weight",
         about="of memories that were shown and got no outcome, mean",
         goal=at_most(0.01),
     ),
-    Metric(
+    BenchMetric(
         name="outcomes.stays_down",
         unit="share",
         about="contradicted memories that regain neither confidence nor weight",
         goal=at_least(1.0),
-        better=Op.AT_LEAST,
+        better=GoalOp.AT_LEAST,
     ),
 )
 
@@ -123,9 +123,9 @@ class Using:
         self._chance = Random(seed)  # noqa: S311 - outcomes to report, not secrets
 
     async def learn(self, name: str, facts: Rows) -> Learnt:
-        space = (await open_space(self._app, name)).id
-        given = [Given(text=fact["text"], subject=fact["subject"], origin=Origin.PERSON) for fact in facts]
-        done = await learn_many(self._app.memory.desk, self._place(space, "learning"), given)
+        space = (await add_space(self._app, name)).id
+        given = [LearnRequest(text=fact["text"], subject=fact["subject"], origin=Origin.PERSON) for fact in facts]
+        done = await learn_many(self._app.memory.deps, self._place(space, "learning"), given)
         turns: dict[MemoryId, frozenset[str]] = {}
         for learned, fact in zip(done, facts, strict=True):
             if learned.memory is not None:
@@ -148,33 +148,31 @@ class Using:
     async def drift(self, learnt: Learnt, course: Course) -> list[float]:
         """How far the weights went of what was shown and got no outcome."""
         async with self._app.store.transaction() as transaction:
-            held = await find_all(transaction, learnt.space, course.bystanders - course.told)
+            held = await find_memories(transaction, learnt.space, course.bystanders - course.told)
         return [abs(memory.belief.weight.center - FRESH_CENTER) for memory in held.values()]
 
     async def stays_down(self, learnt: Learnt) -> list[bool]:
         """Whether each of some memories stays down that a person contradicted, whatever is said in passing."""
         chosen = self._chance.sample(sorted(learnt.turns), min(DOWN, len(learnt.turns)))
-        person = self._reporter(learnt.space, "desk", How.EXPLICIT, Origin.PERSON)
+        person = self._reporter(learnt.space, "desk", ReportSource.EXPLICIT, Origin.PERSON)
         await self._app.outcomes.protocol(person).on_context_used(
-            chosen, {str(each): Outcome.CONTRADICTED for each in chosen}
+            chosen, {str(each): NoteOutcome.CONTRADICTED for each in chosen}
         )
         low = await self._held(learnt.space, chosen)
         for number in range(RECALLS):
             self._days.pass_one()
             await self._ask(learnt.space, "what else is there", f"again {number}")
             if number < PASSING:
-                model = self._reporter(learnt.space, f"passing {number}", How.INFERRED, Origin.MODEL)
+                model = self._reporter(learnt.space, f"passing {number}", ReportSource.INFERRED, Origin.MODEL)
                 await self._app.outcomes.protocol(model).on_context_used(
-                    chosen, {str(each): Outcome.ACTED for each in chosen}
+                    chosen, {str(each): NoteOutcome.ACTED for each in chosen}
                 )
         after = await self._held(learnt.space, chosen)
         return [after[each] <= low[each] for each in chosen]
 
-    async def _held(
-        self, space: SpaceId, memories: Sequence[MemoryId]
-    ) -> dict[MemoryId, tuple[float, float]]:
+    async def _held(self, space: SpaceId, memories: Sequence[MemoryId]) -> dict[MemoryId, tuple[float, float]]:
         async with self._app.store.transaction() as transaction:
-            found = await find_all(transaction, space, memories)
+            found = await find_memories(transaction, space, memories)
         return {id_: (each.belief.confidence, each.belief.weight.center) for id_, each in found.items()}
 
     async def _day(self, learnt: Learnt, asked: Rows, *, day: int, course: Course) -> float:
@@ -187,9 +185,9 @@ class Using:
         return mean(scores)
 
     async def _report(
-        self, learnt: Learnt, question: Mapping[str, Any], came: Recalled, *, session: str, course: Course
+        self, learnt: Learnt, question: Mapping[str, Any], came: RecallResult, *, session: str, course: Course
     ) -> None:
-        outcomes: dict[str, Outcome] = {}
+        outcomes: dict[str, NoteOutcome] = {}
         for item in came.items:
             if (outcome := self._outcome(helps=learnt.helps(item.id, question))) is not None:
                 outcomes[str(item.id)] = outcome
@@ -197,37 +195,34 @@ class Using:
         course.told |= {UUID(each) for each in outcomes}
         if came.items:
             await self._app.afterwards.written()
-            reporter = self._reporter(learnt.space, session, How.EXPLICIT, Origin.PERSON)
-            await observe_recall(self._app.outcomes.desk, reporter, outcomes, recall=came.id)
+            reporter = self._reporter(learnt.space, session, ReportSource.EXPLICIT, Origin.PERSON)
+            await observe_recall(self._app.outcomes.deps, reporter, outcomes, recall=came.id)
 
-    def _outcome(self, *, helps: bool) -> Outcome | None:
+    def _outcome(self, *, helps: bool) -> NoteOutcome | None:
         if self._chance.random() < self._wrong:
             helps = not helps
         if helps:
-            return Outcome.ACTED if self._chance.random() < ACTED else Outcome.USED
-        return Outcome.DISMISSED if self._chance.random() < DISMISSED else None
+            return NoteOutcome.ACTED if self._chance.random() < ACTED else NoteOutcome.USED
+        return NoteOutcome.DISMISSED if self._chance.random() < DISMISSED else None
 
     async def _quality(self, learnt: Learnt, asked: Rows, session: str) -> float:
         return mean(
-            [
-                ndcg(learnt, question, await self._ask(learnt.space, question["text"], session))
-                for question in asked
-            ]
+            [ndcg(learnt, question, await self._ask(learnt.space, question["text"], session)) for question in asked]
         )
 
-    async def _ask(self, space: SpaceId, cue: str, session: str) -> Recalled:
-        wish = wished(cue, now=self._days.now, limit=CUT)
-        return await recall(self._app.recall.desk, self._place(space, session), wish, door="bench")
+    async def _ask(self, space: SpaceId, cue: str, session: str) -> RecallResult:
+        wish = parse_recall_query(cue, now=self._days.now, limit=CUT)
+        return await recall(self._app.recall.deps, self._place(space, session), wish, door="bench")
 
     async def _work(self) -> None:
         """What jobs do in between."""
         await self._app.afterwards.written()
-        await Crew(self._app.jobs, shutdown_seconds=1).drain()
+        await WorkerPool(self._app.jobs, shutdown_seconds=1).drain()
 
-    def _place(self, space: SpaceId, session: str) -> Place:
-        return Place(space=space, agent=DEFAULT_AGENT, session=SessionId(session))
+    def _place(self, space: SpaceId, session: str) -> Scope:
+        return Scope(space=space, agent=DEFAULT_AGENT, session=SessionId(session))
 
-    def _reporter(self, space: SpaceId, session: str, how: How, origin: Origin) -> Reporter:
+    def _reporter(self, space: SpaceId, session: str, how: ReportSource, origin: Origin) -> Reporter:
         place = self._place(space, session)
         return Reporter(place=place, name="bench", door="bench", how=how, origin=origin)
 
@@ -236,14 +231,14 @@ FRESH_CENTER = 0.2
 """Where the weight of a new memory stands."""
 
 
-def ndcg(learnt: Learnt, question: Mapping[str, Any], came: Recalled) -> float:
+def ndcg(learnt: Learnt, question: Mapping[str, Any], came: RecallResult) -> float:
     """How high the useful memories stand among the first ten; 1 if no order would be better."""
     gains = [learnt.helps(item.id, question) / log2(place + 2) for place, item in enumerate(came.items[:CUT])]
     best = sum(1 / log2(place + 2) for place in range(min(CUT, learnt.useful(question))))
     return sum(gains) / best if best else 0.0
 
 
-async def measure(bench: Bench) -> Measured:
+async def measure(bench: Bench) -> SuiteResult:
     facts = by_group(bench.data.rows(LOCOMO, "facts", needs=("group", "id", "text", "subject", "source")))
     queries = by_group(bench.data.rows(LOCOMO, "queries", needs=("group", "id", "text", "gold")))
     groups = bench.data.sampled(sorted(facts), by=str)
@@ -263,10 +258,8 @@ async def measure(bench: Bench) -> Measured:
         "outcomes.stays_down": mean(plain.down),
     }
     bench.say(f"Day by day: {', '.join(f'{day:.3f}' for day in days)}.")
-    return Measured(
-        samples=[
-            Sample(metric=name, system=PRODUCT, value=value, n=len(groups)) for name, value in found.items()
-        ]
+    return SuiteResult(
+        samples=[Sample(metric=name, system=PRODUCT, value=value, n=len(groups)) for name, value in found.items()]
     )
 
 
@@ -301,7 +294,7 @@ async def _opened(bench: Bench, *, name: str) -> AsyncIterator[tuple[App, Days]]
     """A memory of its own, whose days are counted by the bench."""
     days = Days(bench.clock())
     tools = replace(
-        Tools.of_this_machine(),
+        SystemServices.of_this_machine(),
         clock=days.clock,
         new_id=id_maker(days.clock, Random(bench.seed)),  # noqa: S311
     )
@@ -310,7 +303,7 @@ async def _opened(bench: Bench, *, name: str) -> AsyncIterator[tuple[App, Days]]
     async with throw_away_home(folder, stopwatch=bench.stopwatch) as home:
         live = settings_at(home, {"log.level": "error"})
         async with open_app(
-            live, door="bench", progress=silence, start=Start(providers=True), tools=tools
+            live, door="bench", progress=silence, start=StartOptions(providers=True), tools=tools
         ) as app:
             yield app, days
 

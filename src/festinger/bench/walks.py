@@ -18,17 +18,17 @@ from typing import Any
 
 from festinger.bench.contenders import stub_program
 from festinger.bench.house import throw_away_home
-from festinger.bench.load import HOST, Answer, connect, request
-from festinger.bench.result import Metric, Op, Sample, at_most
+from festinger.bench.load import HOST, LoadResponse, connect, request
+from festinger.bench.result import BenchMetric, GoalOp, Sample, at_most
 from festinger.bench.server import running
-from festinger.bench.suite import PRODUCT, Bench, Measured, Suite, silence
-from festinger.cli.demos.ground import WAIT_MS, Ground, on_ground
+from festinger.bench.suite import PRODUCT, Bench, Suite, SuiteResult, silence
+from festinger.cli.demos.ground import WAIT_MS, DemoEnvironment, open_environment
 from festinger.client.memory import Memory
 from festinger.clock import system_stopwatch
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE
-from festinger.jobs.worker import Crew
+from festinger.jobs.worker import WorkerPool
 from festinger.services.access import issue_key
-from festinger.store.repositories.auth import Role
+from festinger.store.repositories.auth import AccessRole
 
 COUNTS = ("modules", "functions", "classes", "depth")
 GOALS = dict.fromkeys(("chat.modules", "learn.modules"), at_most(60))
@@ -107,7 +107,7 @@ def noted_calls() -> Iterator[list[Walk]]:
         threading.setprofile(None)
 
 
-async def post(ground: Ground, path: str, body: object, *headers: str) -> Answer:
+async def post(ground: DemoEnvironment, path: str, body: object, *headers: str) -> LoadResponse:
     line = await connect(ground.port, system_stopwatch)
     answer = await line.ask(request(ground.port, path, json.dumps(body).encode(), headers=headers))
     line.close()
@@ -115,7 +115,7 @@ async def post(ground: Ground, path: str, body: object, *headers: str) -> Answer
     return answer
 
 
-async def chat(ground: Ground, memory: Memory, server: str) -> Work:
+async def chat(ground: DemoEnvironment, memory: Memory, server: str) -> Work:
     await memory.learn(f"The server {server} is backed up at noon.")
 
     async def ask() -> None:
@@ -126,35 +126,35 @@ async def chat(ground: Ground, memory: Memory, server: str) -> Work:
     return ask()
 
 
-async def learn(_ground: Ground, memory: Memory, server: str) -> Work:
+async def learn(_ground: DemoEnvironment, memory: Memory, server: str) -> Work:
     await memory.learn(f"The server {server} listens on port 5432.")
     return memory.learn(f"The server {server} listens on port 5433.")
 
 
-async def recall(_ground: Ground, memory: Memory, server: str) -> Work:
+async def recall(_ground: DemoEnvironment, memory: Memory, server: str) -> Work:
     return memory.recall(f"On which port does the server {server} listen?")
 
 
-async def undo(_ground: Ground, memory: Memory, server: str) -> Work:
+async def undo(_ground: DemoEnvironment, memory: Memory, server: str) -> Work:
     return memory.undo(str((await memory.learn(f"The server {server} listens on port 5434.")).change))
 
 
-async def verdict(ground: Ground, _memory: Memory, server: str) -> Work:
-    key = await issue_key(ground.app, server, role=Role.REVIEWER, space=MAIN_SPACE, agent=None, by="bench")
+async def verdict(ground: DemoEnvironment, _memory: Memory, server: str) -> Work:
+    key = await issue_key(ground.app, server, role=AccessRole.REVIEWER, space=MAIN_SPACE, agent=None, by="bench")
     path, header = "/admin/api/proposals", f"X-Festinger-Key: {key[1]}"
     draft = {"what": f"Restart {server} every week", "category": "reliability", "scope": "servers"}
     proposal = json.loads((await post(ground, path, draft, header)).body)["proposal"]
     return post(ground, f"{path}/{proposal['id']}/verdict", {"verdict": "approve"}, header)
 
 
-async def resolution(ground: Ground, _memory: Memory, server: str) -> Work:
+async def resolution(ground: DemoEnvironment, _memory: Memory, server: str) -> Work:
     # A rule decides this conflict: the newer fact is the more precise one.
     facts = [f"{server} -isa machine", f"{server}kind -isa machine", f"{server} -isa {server}kind"]
     await post(ground, "/iknowthat", {"facts": facts})
 
     async def resolve() -> None:
         await ground.app.jobs.run_now("resolve_conflicts")
-        await Crew(ground.app.jobs, shutdown_seconds=1).drain()
+        await WorkerPool(ground.app.jobs, shutdown_seconds=1).drain()
 
     return resolve()
 
@@ -167,11 +167,11 @@ async def recorded_walks(bench: Bench) -> dict[str, Walk]:
     given, found = {**SETTINGS, "proxy.upstream": f"http://{HOST}:{stub.port}"}, dict[str, Walk]()
     with noted_calls() as walks:
         async with running(stub, core=None, stopwatch=watch), throw_away_home(folder, stopwatch=watch):
-            async with on_ground(folder, say=silence, **given) as ground:
+            async with open_environment(folder, say=silence, **given) as ground:
                 memory = Memory(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=None, _app=ground.app)
                 for prepare, server in product(PREPARE, SERVERS):
                     work = await prepare(ground, memory, server)
-                    await Crew(ground.app.jobs, shutdown_seconds=1).drain()
+                    await WorkerPool(ground.app.jobs, shutdown_seconds=1).drain()
                     walks.append(Walk())
                     begun = asyncio.create_task(work)
                     while left := asyncio.all_tasks() - walks[-1].others:
@@ -181,17 +181,17 @@ async def recorded_walks(bench: Bench) -> dict[str, Walk]:
     return found
 
 
-async def measure(bench: Bench) -> Measured:
+async def measure(bench: Bench) -> SuiteResult:
     walks = await recorded_walks(bench)
     values = {f"walks.{name}.{what}": walks[name].count(what) for name, what in product(walks, COUNTS)}
-    return Measured(samples=[Sample(metric=name, system=PRODUCT, value=values[name]) for name in values])
+    return SuiteResult(samples=[Sample(metric=name, system=PRODUCT, value=values[name]) for name in values])
 
 
 WALKS = Suite(
     name="walks",
     about="What an operation runs through: modules, functions, classes, and frames on the stack.",
     metrics=[
-        Metric(name=f"walks.{name}", unit="count", about=name, goal=GOALS.get(name), better=Op.AT_MOST)
+        BenchMetric(name=f"walks.{name}", unit="count", about=name, goal=GOALS.get(name), better=GoalOp.AT_MOST)
         for name in map(".".join, product([each.__name__ for each in PREPARE], COUNTS))
     ],
     measure=measure,

@@ -15,9 +15,7 @@ Q = queries_of("festinger.store")
 Ask = Callable[[str], Awaitable[float]]
 
 
-async def worn(
-    store: Store, cues: Sequence[str], *, ask: Ask, count: Ask, recalls: int, warming: int
-) -> list[float]:
+async def worn(store: Store, cues: Sequence[str], *, ask: Ask, count: Ask, recalls: int, warming: int) -> list[float]:
     """Seconds of recalls after so many others; `count` asks so that it is written down."""
     for cue in islice(cycle(cues), recalls):
         await count(cue)

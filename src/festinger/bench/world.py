@@ -13,41 +13,41 @@ from statistics import median
 
 from festinger.bench.curve import Curve
 from festinger.bench.house import run_apart, throw_away_home
-from festinger.bench.result import Metric, Sample, at_most, percentile
+from festinger.bench.result import BenchMetric, Sample, at_most, percentile
 from festinger.bench.run import WALKABLE
-from festinger.bench.suite import PRODUCT, Bench, Measured, Suite
-from festinger.bench.thinking import Times
+from festinger.bench.suite import PRODUCT, Bench, Suite, SuiteResult
+from festinger.bench.thinking import WorldTimes
 
 MILLION = 1_000_000
 
-METRICS: Sequence[Metric] = (
-    Metric(name="world.fill", unit="s", about="writing a million triples", goal=at_most(120)),
-    Metric(name="world.load", unit="s", about="loading the world at a start", goal=at_most(10)),
-    Metric(name="world.memory", unit="MiB", about="what the loaded world adds", goal=at_most(600)),
-    Metric(name="world.recollect_2k.p50", unit="ms", about="2 KiB of unseen text, median", goal=at_most(1)),
-    Metric(name="world.recollect_2k.p99", unit="ms", about="2 KiB of unseen text, p99", goal=at_most(5)),
-    Metric(name="world.recollect_16k.p50", unit="ms", about="16 KiB of unseen text, median", goal=at_most(3)),
-    Metric(name="world.recollect_16k.p99", unit="ms", about="16 KiB of unseen text, p99", goal=at_most(8)),
-    Metric(name="world.tokens_1mb", unit="ms", about="words of a text of 1 MB", goal=at_most(250)),
-    Metric(name="world.cues_4k.p50", unit="ms", about="words and claims of 4 KiB, median"),
-    Metric(name="world.cues_4k.p99", unit="ms", about="words and claims of 4 KiB, p99", goal=at_most(2)),
-    Metric(name="world.flush_10k", unit="s", about="writing 10,000 counts", goal=at_most(1)),
-    Metric(name="world.collision.p50", unit="ms", about="a statement that collides, median"),
-    Metric(name="world.collision.p99", unit="ms", about="a statement that collides, p99", goal=at_most(20)),
+METRICS: Sequence[BenchMetric] = (
+    BenchMetric(name="world.fill", unit="s", about="writing a million triples", goal=at_most(120)),
+    BenchMetric(name="world.load", unit="s", about="loading the world at a start", goal=at_most(10)),
+    BenchMetric(name="world.memory", unit="MiB", about="what the loaded world adds", goal=at_most(600)),
+    BenchMetric(name="world.recollect_2k.p50", unit="ms", about="2 KiB of unseen text, median", goal=at_most(1)),
+    BenchMetric(name="world.recollect_2k.p99", unit="ms", about="2 KiB of unseen text, p99", goal=at_most(5)),
+    BenchMetric(name="world.recollect_16k.p50", unit="ms", about="16 KiB of unseen text, median", goal=at_most(3)),
+    BenchMetric(name="world.recollect_16k.p99", unit="ms", about="16 KiB of unseen text, p99", goal=at_most(8)),
+    BenchMetric(name="world.tokens_1mb", unit="ms", about="words of a text of 1 MB", goal=at_most(250)),
+    BenchMetric(name="world.cues_4k.p50", unit="ms", about="words and claims of 4 KiB, median"),
+    BenchMetric(name="world.cues_4k.p99", unit="ms", about="words and claims of 4 KiB, p99", goal=at_most(2)),
+    BenchMetric(name="world.flush_10k", unit="s", about="writing 10,000 counts", goal=at_most(1)),
+    BenchMetric(name="world.collision.p50", unit="ms", about="a statement that collides, median"),
+    BenchMetric(name="world.collision.p99", unit="ms", about="a statement that collides, p99", goal=at_most(20)),
 )
 
 SPREAD = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 
 
-async def measure(bench: Bench) -> Measured:
+async def measure(bench: Bench) -> SuiteResult:
     async with filled_home(bench) as (home, filled):
         bench.say("Loading the large world and thinking about texts.")
         thought = await _measured("think", home, bench)
-    return Measured(samples=samples(filled, thought), curves=[distribution(thought)])
+    return SuiteResult(samples=samples(filled, thought), curves=[distribution(thought)])
 
 
 @asynccontextmanager
-async def filled_home(bench: Bench) -> AsyncIterator[tuple[Path, Times]]:
+async def filled_home(bench: Bench) -> AsyncIterator[tuple[Path, WorldTimes]]:
     """A home with the large world, and how filling it went; made once, and kept while the command runs."""
     folder = bench.folder.parent / "large"
     folder.mkdir(mode=WALKABLE, exist_ok=True)
@@ -57,18 +57,18 @@ async def filled_home(bench: Bench) -> AsyncIterator[tuple[Path, Times]]:
             bench.say("Writing the large world (once).")
             filled = await _measured("fill", home, bench)
             told.write_text(json.dumps({"fill": filled.fill, "edges": filled.edges}))
-        yield home, Times(**json.loads(told.read_text()))
+        yield home, WorldTimes(**json.loads(told.read_text()))
 
 
-async def _measured(what: str, home: Path, bench: Bench) -> Times:
+async def _measured(what: str, home: Path, bench: Bench) -> WorldTimes:
     """What a process says that does this in the home."""
     file = bench.folder / f"{what}.json"
     amount = "quick" if bench.quick else "full"
     await run_apart("thinking", what, str(file), amount, str(bench.seed), home=home)
-    return Times(**json.loads(file.read_bytes()))
+    return WorldTimes(**json.loads(file.read_bytes()))
 
 
-def samples(filled: Times, thought: Times) -> list[Sample]:
+def samples(filled: WorldTimes, thought: WorldTimes) -> list[Sample]:
     """The numbers of one run; filling is told for a million triples, however many there were."""
     found: dict[str, tuple[float, int]] = {
         "world.fill": (sum(filled.fill) * MILLION / max(filled.edges, 1), filled.edges),
@@ -88,7 +88,7 @@ def samples(filled: Times, thought: Times) -> list[Sample]:
     return [Sample(metric=name, system=PRODUCT, value=value, n=n) for name, (value, n) in found.items()]
 
 
-def distribution(thought: Times) -> Curve:
+def distribution(thought: WorldTimes) -> Curve:
     return Curve(
         name="world.recollect",
         title="How long bringing to mind takes: the share of texts that are done by then",

@@ -8,40 +8,40 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from festinger.cli.context import Desk
+from festinger.cli.context import CommandContext
 from festinger.errors import BadInput
 
 if TYPE_CHECKING:
-    from festinger.proxy.remote_client import Remote
+    from festinger.proxy.remote_client import RemoteServer
     from festinger.runtime.environment import LocalServer
     from festinger.settings.live import LiveSettings
 
 
 @asynccontextmanager
-async def connect(desk: Desk, *, find: bool = False) -> "AsyncIterator[Remote | None]":
+async def connect_server(context: CommandContext, *, find: bool = False) -> "AsyncIterator[RemoteServer | None]":
     """The server that the command names; with `find` else the one on its home, if it is ready. `None`: open the store."""
-    local = find_local(desk.settings()) if find and desk.server is None else None
-    if desk.server is None and local is None:
+    local = find_local_server(context.settings()) if find and context.server is None else None
+    if context.server is None and local is None:
         yield None
         return
-    from festinger.proxy.remote_client import remote
+    from festinger.proxy.remote_client import open_remote
 
     if local is None:
-        async with remote(desk.server or "", space=desk.space, key=desk.key) as server:
+        async with open_remote(context.server or "", space=context.space, key=context.key) as server:
             yield server
         return
-    async with remote(local.url, space=desk.space, key=local.key, session=who()) as server:
+    async with open_remote(local.url, space=context.space, key=local.key, session=current_user()) as server:
         yield server if await server.is_ready() else None
 
 
-def find_local(settings: "LiveSettings") -> "LocalServer | None":
+def find_local_server(settings: "LiveSettings") -> "LocalServer | None":
     """The server that runs on the home and the store of these settings."""
-    from festinger.runtime.environment import find_server, home_of, store_mark
+    from festinger.runtime.environment import find_server, home_of, store_fingerprint
 
-    return find_server(home_of(settings), store=store_mark(settings))
+    return find_server(home_of(settings), store=store_fingerprint(settings))
 
 
-def who() -> str:
+def current_user() -> str:
     """Who sits at this terminal, for the records."""
     try:
         return f"cli:{getpass.getuser()}"

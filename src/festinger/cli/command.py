@@ -1,7 +1,7 @@
 """How does an async function become a command?
 
-`command` gives it the options that every command has, hands it a `Desk`, runs it, and turns its errors into
-messages and exit codes. `listing` does the same for what a group of commands does when none is named. This is
+`command` gives it the options that every command has, hands it a `CommandContext`, runs it, and turns its errors into
+messages and exit codes. `list_command` does the same for what a group of commands does when none is named. This is
 the command line's edge: the one place here that catches everything.
 """
 
@@ -15,8 +15,8 @@ from typing import Annotated, Any
 
 import typer
 
-from festinger.cli.context import Desk
-from festinger.cli.signals import TERMINATED, cancelled_by_sigterm
+from festinger.cli.context import CommandContext
+from festinger.cli.signals import TERMINATED, cancel_on_sigterm
 from festinger.errors import BadInput, FestingerError
 from festinger.settings.deployment import KEY_VARIABLE
 
@@ -73,7 +73,7 @@ def command(
 
     def register(deed: Deed) -> Deed:
         def call(**given: Any) -> None:
-            _run_at_a_desk(deed, given, loop=loop)
+            _run_with_context(deed, given, loop=loop)
 
         _sign(call, _parameters(deed, shared), doc=deed.__doc__)
         group.command(name or deed.__name__.replace("_", "-"))(call)
@@ -82,14 +82,14 @@ def command(
     return register
 
 
-def listing(group: typer.Typer, *, may_ask_server: bool = False) -> Callable[[Deed], Deed]:
+def list_command(group: typer.Typer, *, may_ask_server: bool = False) -> Callable[[Deed], Deed]:
     """Make the deed the group's command `list`, and what the group does when no command of it is named."""
     shared = {**COMMON, **(REMOTE if may_ask_server else {})}
 
     def register(deed: Deed) -> Deed:
         def call(ctx: typer.Context, **given: Any) -> None:
             if ctx.invoked_subcommand is None:
-                _run_at_a_desk(deed, given)
+                _run_with_context(deed, given)
             else:
                 _refuse_options_before(ctx, given)
 
@@ -101,19 +101,19 @@ def listing(group: typer.Typer, *, may_ask_server: bool = False) -> Callable[[De
     return register
 
 
-def run(deed: Deed, desk: Desk, given: dict[str, Any], *, loop: NewLoop | None = None) -> None:
+def run_command(deed: Deed, context: CommandContext, given: dict[str, Any], *, loop: NewLoop | None = None) -> None:
     """Run a command to its end and leave with its exit code."""
     try:
         with asyncio.Runner(loop_factory=loop) as runner:
-            code = runner.run(cancelled_by_sigterm(deed(desk, **given))) or 0
+            code = runner.run(cancel_on_sigterm(deed(context, **given))) or 0
     except FestingerError as error:
-        desk.tell(error)
+        context.tell(error)
         code = error.exit
     except KeyboardInterrupt:
-        desk.say("Stopped.")
+        context.say("Stopped.")
         code = INTERRUPTED
     except asyncio.CancelledError:
-        desk.say("Stopped.")
+        context.say("Stopped.")
         code = TERMINATED
     except BrokenPipeError:
         # The reader (`head`, a pager) has seen enough; that is a normal end. What Python still holds for it
@@ -121,19 +121,17 @@ def run(deed: Deed, desk: Desk, given: dict[str, Any], *, loop: NewLoop | None =
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except Exception as error:  # noqa: BLE001 - the command line's edge: a fault ends with a message, not a traceback
-        _log_fault(desk, deed, error)
-        desk.tell(
-            FestingerError("Something went wrong inside Festinger; the log line above has the details.")
-        )
+        _log_fault(context, deed, error)
+        context.tell(FestingerError("Something went wrong inside Festinger; the log line above has the details."))
         code = 1
     raise typer.Exit(code)
 
 
-def _run_at_a_desk(deed: Deed, given: dict[str, Any], *, loop: NewLoop | None = None) -> None:
+def _run_with_context(deed: Deed, given: dict[str, Any], *, loop: NewLoop | None = None) -> None:
     own = inspect.signature(deed).parameters
     common = {key: given.pop(key) for key in (*COMMON, *REMOTE) if key in given and key not in own}
     color = not common.pop("no_color")
-    run(deed, Desk(**common, color=color), given, loop=loop)
+    run_command(deed, CommandContext(**common, color=color), given, loop=loop)
 
 
 def _parameters(deed: Deed, common: Mapping[str, tuple[Any, Any]]) -> list[inspect.Parameter]:
@@ -163,14 +161,14 @@ def _refuse_options_before(ctx: typer.Context, given: dict[str, Any]) -> None:
             "Options stand after the command that they belong to.",
             hint=f"Write `{ctx.command_path} {ctx.invoked_subcommand} …` and the options behind it.",
         )
-        Desk(as_json=bool(given.get("as_json"))).tell(error)
+        CommandContext(as_json=bool(given.get("as_json"))).tell(error)
         raise typer.Exit(error.exit)
 
 
-def _log_fault(desk: Desk, deed: Deed, error: Exception) -> None:
+def _log_fault(context: CommandContext, deed: Deed, error: Exception) -> None:
     import structlog
 
     if not structlog.is_configured():
         # Unconfigured, it would write to stdout.
-        desk.configure_logs()
+        context.configure_logs()
     structlog.get_logger(room="cli").error("fault", command=deed.__name__, exc_info=error)

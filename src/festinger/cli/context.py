@@ -1,6 +1,6 @@
 """What does a command have at hand?
 
-A `Desk` knows what the person asked for (which space, which database, JSON or tables) and how to answer:
+A `CommandContext` knows what the person asked for (which space, which database, JSON or tables) and how to answer:
 results on stdout, everything else on stderr. With `--json` stdout holds one JSON document and nothing more.
 It opens settings and the store when a command asks, and imports them only then: `festinger version` touches
 nothing and waits for nothing.
@@ -16,14 +16,14 @@ from getpass import getpass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from festinger.cli.terminal import as_json, one_line, plain
+from festinger.cli.terminal import escape_line, escape_text, to_json
 from festinger.errors import BadInput, FestingerError, NotFound
 from festinger.ids import SpaceId
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from festinger.runtime.app import App, Start
+    from festinger.runtime.app import App, StartOptions
     from festinger.settings.live import LiveSettings
 
 UNWRAPPED = 10_000
@@ -31,7 +31,7 @@ UNWRAPPED = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class CommandContext:
     space: str = "main"
     agent: str = "default"
     database: str | None = None
@@ -52,34 +52,28 @@ class Desk:
     def show(self, document: Any, *, table: "Table | None" = None, text: str = "") -> None:
         """The result: as one JSON document, or as the table that people read, or as `text` if it has no row."""
         if self.as_json:
-            _write(sys.stdout, as_json(document, indent=True))
+            _write(sys.stdout, to_json(document, indent=True))
         elif table is not None and table.row_count:
             _write(sys.stdout, self._drawn(table))
         else:
-            _write(sys.stdout, plain(text))
+            _write(sys.stdout, escape_text(text))
 
     def line(self, record: Any, text: str) -> None:
         """One record of a stream: NDJSON, or a line."""
-        _write(sys.stdout, as_json(record) if self.as_json else one_line(text))
+        _write(sys.stdout, to_json(record) if self.as_json else escape_line(text))
 
     def say(self, message: str) -> None:
         """A message beside the result; left out with `--quiet`."""
         if not self.quiet:
-            _write(sys.stderr, plain(message))
+            _write(sys.stderr, escape_text(message))
 
     def tell(self, error: FestingerError) -> None:
         """What went wrong and what to do, in two lines or as JSON. It is said with `--quiet` too."""
-        said = (
-            as_json(error.as_json()) if self.as_json else f"{_in_one(error.message)}\n{_in_one(error.hint)}"
-        )
+        said = to_json(error.as_json()) if self.as_json else f"{_in_one(error.message)}\n{_in_one(error.hint)}"
         _write(sys.stderr, said)
 
     def table(
-        self,
-        headers: Sequence[str],
-        rows: Iterable[Sequence[Any]],
-        *,
-        styles: Mapping[str, str] | None = None,
+        self, headers: Sequence[str], rows: Iterable[Sequence[Any]], *, styles: Mapping[str, str] | None = None
     ) -> "Table":
         """Aligned columns without box art. `styles`: how a row looks that begins with this cell."""
         from rich.table import Table
@@ -91,7 +85,7 @@ class Desk:
         for row in rows:
             # `Text`, because a plain string would be read for markup.
             style = (styles or {}).get(str(row[0])) if row else None
-            table.add_row(*(Text("" if cell is None else one_line(cell)) for cell in row), style=style)
+            table.add_row(*(Text("" if cell is None else escape_line(cell)) for cell in row), style=style)
         return table
 
     @property
@@ -129,7 +123,7 @@ class Desk:
             return
         if not self.is_attended:
             raise BadInput(f"{what} This needs a person.", hint="Add `--yes` if a script may do it.")
-        _write(sys.stderr, plain(f"{what}\nType `{word}` to go on: "), end="")
+        _write(sys.stderr, escape_text(f"{what}\nType `{word}` to go on: "), end="")
         with _interrupts():
             typed = sys.stdin.readline().strip()
         if typed != word:
@@ -145,7 +139,7 @@ class Desk:
 
     # opening
 
-    def with_flags(self, flags: Mapping[str, Any], *, door: str) -> "Desk":
+    def with_flags(self, flags: Mapping[str, Any], *, door: str) -> "CommandContext":
         """This desk with options of its command that are settings; those that were not given are left out."""
         given = {name: value for name, value in flags.items() if value is not None}
         return replace(self, flags={**self.flags, **given}, door=door)
@@ -153,35 +147,35 @@ class Desk:
     def settings(self) -> "LiveSettings":
         """The settings of this process, with the log set up as they say; the config table is laid over them
         when the store opens."""
-        from festinger.settings.deployment import this_process
+        from festinger.settings.deployment import current_deployment
         from festinger.settings.live import LiveSettings
 
         flags = dict(self.flags)
         if self.database is not None:
             flags["database_url"] = self.database
-        settings = LiveSettings(this_process(config=self.config, flags=flags))
+        settings = LiveSettings(current_deployment(config=self.config, flags=flags))
         self.configure_logs(settings)
         return settings
 
     def configure_logs(self, settings: "LiveSettings | None" = None) -> None:
         """Set the log up: as the settings say for a process that stays, warnings only for a command."""
-        from festinger.observability.logs import configure
+        from festinger.observability.logs import configure_logging
         from festinger.settings.tree import LogSettings
-        from festinger.text.secrets import without_secrets
+        from festinger.text.secrets import remove_secrets
 
         chosen = settings.now.log if settings else LogSettings()
         level = chosen.level if self.door != "cli" or chosen.level == "debug" else "warning"
-        configure(level=level, style=chosen.format, content=chosen.content, redact=without_secrets)
+        configure_logging(level=level, style=chosen.format, content=chosen.content, redact=remove_secrets)
 
     @asynccontextmanager
     async def app(
-        self, *, start: "Start | None" = None, settings: "LiveSettings | None" = None
+        self, *, start: "StartOptions | None" = None, settings: "LiveSettings | None" = None
     ) -> "AsyncIterator[App]":
         """Everything below the doors, open on the store of this command."""
-        from festinger.runtime.app import Start, open_app
+        from festinger.runtime.app import StartOptions, open_app
 
         settings = settings or self.settings()
-        async with open_app(settings, door=self.door, progress=self.say, start=start or Start()) as app:
+        async with open_app(settings, door=self.door, progress=self.say, start=start or StartOptions()) as app:
             yield app
 
     def space_in(self, app: "App") -> SpaceId:
@@ -200,7 +194,7 @@ def _write(stream: TextIO, text: str, *, end: str = "\n") -> None:
 
 
 def _in_one(message: str) -> str:
-    return one_line(" ".join(message.splitlines()))
+    return escape_line(" ".join(message.splitlines()))
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Serve while the rest of the program is still being loaded.
 
-Loading it takes a second or two, and opening the store longer. The proxy waits for neither: it holds a `Porch`.
+Loading it takes a second or two, and opening the store longer. The proxy waits for neither: it holds a `EarlyServer`.
 Requests for models pass, and what is said in them is held in memory and captured once everything is loaded; whoever
 asks for our own pages or shows a key waits here until then. What they then meet is `house`.
 """
@@ -12,32 +12,32 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from festinger.ids import MAIN_SPACE, SpaceId
-from festinger.proxy.auth import Visit
-from festinger.proxy.errors import going_on
-from festinger.proxy.headers import MemoryResult, MemoryTold, RawHeaders, Reason
-from festinger.proxy.hooks import Attended, Passed
-from festinger.proxy.transport.streams import Ended, Ending, Frame, Stored
-from festinger.proxy.transport.upstream import Upstream
-from festinger.runtime.environment import LocalServer, Tools
+from festinger.proxy.auth import AuthorizedRequest
+from festinger.proxy.errors import fail_open
+from festinger.proxy.headers import MemoryReason, MemoryResult, MemoryStatus, RawHeaders
+from festinger.proxy.hooks import FinishedRequest, PipelineResult
+from festinger.proxy.transport.streams import Ending, Stored, StreamEndReason, StreamFrame
+from festinger.proxy.transport.upstream import UpstreamClient
+from festinger.runtime.environment import LocalServer, SystemServices
 from festinger.settings.live import LiveSettings
 from festinger.settings.tree import ProxySettings
 from festinger.store.repositories.auth import ApiKey
 
 if TYPE_CHECKING:
-    from festinger.cli.server import House
+    from festinger.cli.server import LoadedServer
 
-NO_STORE = MemoryTold(result=MemoryResult.NOT_READY, reason=Reason.STORE)
+NO_STORE = MemoryStatus(result=MemoryResult.NOT_READY, reason=MemoryReason.STORE)
 EARLY_BYTES = 64 * 2**20
 """Bodies of requests that are held until everything is loaded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class ServerDeps:
     """What the house is built from."""
 
     settings: LiveSettings
-    tools: Tools
-    upstream: Upstream
+    tools: SystemServices
+    upstream: UpstreamClient
     workers: bool
     local: LocalServer | None
     closing: asyncio.Event
@@ -48,29 +48,29 @@ class Plan:
 class EarlyExchange:
     """A request that passed before memory was loaded, with its response."""
 
-    visit: Visit
+    visit: AuthorizedRequest
     headers: RawHeaders
     body: bytes
     settings: ProxySettings
-    frames: list[Frame]
-    ended: Ended
+    frames: list[StreamFrame]
+    ended: StreamEndReason
 
 
 class EarlyListener:
     """Holds a response until somebody can capture it."""
 
     def __init__(
-        self, porch: "Porch", visit: Visit, headers: RawHeaders, body: bytes, settings: ProxySettings
+        self, porch: "EarlyServer", visit: AuthorizedRequest, headers: RawHeaders, body: bytes, settings: ProxySettings
     ) -> None:
         self._porch = porch
         self._visit, self._headers, self._body, self._settings = visit, headers, body, settings
-        self._frames: list[Frame] = []
+        self._frames: list[StreamFrame] = []
 
-    def hear(self, frame: Frame) -> Ending | None:
+    def hear(self, frame: StreamFrame) -> Ending | None:
         self._frames.append(frame)
         return None
 
-    def ended(self, how: Ended, *, unreadable: int) -> Stored | None:
+    def ended(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
         return self._porch.take_early(
             EarlyExchange(
                 visit=self._visit,
@@ -83,26 +83,26 @@ class EarlyListener:
         )
 
 
-class Porch:
+class EarlyServer:
     """Where callers wait for the house."""
 
     def __init__(self) -> None:
-        self._house: asyncio.Future[House] = asyncio.get_running_loop().create_future()
+        self._house: asyncio.Future[LoadedServer] = asyncio.get_running_loop().create_future()
         self._early: list[EarlyExchange] = []
         self._early_bytes = 0
 
-    async def open_house(self, plan: Plan, *, stop: asyncio.Event) -> None:
+    async def open_house(self, plan: ServerDeps, *, stop: asyncio.Event) -> None:
         """Load the rooms beside the running server, let callers in, and hold everything open until `stop`."""
         # In a thread, so that the loop forwards meanwhile.
         rooms = await asyncio.to_thread(import_module, "festinger.cli.server")
-        house: House = rooms.built(plan)
+        house: LoadedServer = rooms.built(plan)
         self._house.set_result(house)
         early, self._early = self._early, []
         for exchange in early:
             self.take_early(exchange)
         await house.live(stop)
 
-    async def house(self) -> "House":
+    async def house(self) -> "LoadedServer":
         """The house, once its rooms are loaded; its store may still be closed."""
         # Whoever gives up waiting does not take it from the others.
         return await asyncio.shield(self._house)
@@ -122,13 +122,13 @@ class Porch:
         return MAIN_SPACE if name == MAIN_SPACE else None
 
     async def attend(
-        self, visit: Visit, headers: RawHeaders, body: bytes, *, settings: ProxySettings
-    ) -> Attended:
+        self, visit: AuthorizedRequest, headers: RawHeaders, body: bytes, *, settings: ProxySettings
+    ) -> PipelineResult:
         """What a request brings to mind. Until everything is loaded, and while there is no store, it passes as it
         came, but it is listened to all the same: what was said waits for the store."""
         if not self._house.done():
             listener = EarlyListener(self, visit, headers, body, settings)
-            return Attended(body=body, told=NO_STORE, listener=listener)
+            return PipelineResult(body=body, told=NO_STORE, listener=listener)
         house = self._house.result()
         with house.serving():
             attended = await house.attendant.attend(visit, headers, body, settings=settings)
@@ -139,7 +139,7 @@ class Porch:
     def take_early(self, exchange: EarlyExchange) -> Stored | None:
         """Capture an exchange that began before everything was loaded, now or as soon as it is."""
         if self._house.done():
-            with going_on("early capture"):
+            with fail_open("early capture"):
                 return self._house.result().attendant.take_early(
                     exchange.visit,
                     exchange.headers,
@@ -153,7 +153,7 @@ class Porch:
             self._early.append(exchange)
         return None
 
-    def passed(self, request: Passed) -> None:
+    def passed(self, request: FinishedRequest) -> None:
         """A request is over; before the rooms are loaded nobody can write it down."""
         if self._house.done():
             house = self._house.result()

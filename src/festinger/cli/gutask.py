@@ -10,31 +10,31 @@ from dataclasses import replace
 
 import typer
 
-from festinger.cli.backends.world import outlook
+from festinger.cli.backends.world import open_world
 from festinger.cli.command import command
-from festinger.cli.commands.world import UNREACHABLE_EXIT, Fact, facts_of, tell_of_facts
-from festinger.cli.context import Desk
+from festinger.cli.commands.world import UNREACHABLE_EXIT, Fact, read_facts, report_facts
+from festinger.cli.context import CommandContext
 from festinger.errors import ServerAway
 
 HERE = "http://127.0.0.1:11435"
 
 
-async def iknowthat(desk: Desk, fact: Fact) -> int:
+async def iknowthat(context: CommandContext, fact: Fact) -> int:
     """State a fact of the shared world. Exit 3 if it collides.
 
     Example: gutask iknowthat 'gnommoweb -isa repo in context of tech'
     """
-    facts = facts_of(fact)
+    facts = read_facts(fact)
     try:
-        async with outlook(replace(desk, server=desk.server or HERE)) as world:
+        async with open_world(replace(context, server=context.server or HERE)) as world:
             said = await world.state(facts)
     except ServerAway as error:
-        if desk.server is not None:
-            desk.tell(error)
+        if context.server is not None:
+            context.tell(error)
             return UNREACHABLE_EXIT
-        async with outlook(desk) as world:
+        async with open_world(context) as world:
             said = await world.state(facts)
-    return tell_of_facts(desk, said, many=fact == "-")
+    return report_facts(context, said, many=fact == "-")
 
 
 def command_line(*, plain: bool = True) -> typer.Typer:

@@ -68,7 +68,7 @@ HIDDEN = frozenset({"censors"})
 """Other names of commands that the help page lists already."""
 
 
-class Commands(MutableMapping[str, Any]):
+class LazyCommands(MutableMapping[str, Any]):
     """Every command by name, made when it is asked for."""
 
     def __init__(self, *, plain: bool) -> None:
@@ -100,12 +100,12 @@ class Commands(MutableMapping[str, Any]):
         del self._made[name]
 
 
-class Festinger(TyperGroup):
+class FestingerGroup(TyperGroup):
     """The group of all commands."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands = Commands(plain=self.rich_markup_mode is None)
+        self.commands = LazyCommands(plain=self.rich_markup_mode is None)
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """The names alone: the group it stands on would make every command to name it."""
@@ -124,8 +124,7 @@ class Festinger(TyperGroup):
         """Show commands by their summaries, without loading the modules that hold them."""
         whole = self.commands
         self.commands = {
-            name: TyperCommand(name, help=summary, hidden=name in HIDDEN)
-            for name, (_, summary) in FAMILIES.items()
+            name: TyperCommand(name, help=summary, hidden=name in HIDDEN) for name, (_, summary) in FAMILIES.items()
         }
         try:
             yield
@@ -138,7 +137,7 @@ def command_line(*, plain: bool = True) -> typer.Typer:
     terminal."""
     app = typer.Typer(
         name="festinger",
-        cls=Festinger,
+        cls=FestingerGroup,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None if plain else "rich",

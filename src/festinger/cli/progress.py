@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from festinger.cli.context import Desk
-from festinger.cli.terminal import one_line
+from festinger.cli.context import CommandContext
+from festinger.cli.terminal import escape_line
 from festinger.clock import Stopwatch, system_stopwatch
 
 LINE_EVERY_SECONDS = 10.0
@@ -19,18 +19,18 @@ Report = Callable[[int, int | None, str], None]
 
 
 @contextmanager
-def progress(desk: Desk, what: str, *, stopwatch: Stopwatch = system_stopwatch) -> Iterator[Report]:
+def show_progress(context: CommandContext, what: str, *, stopwatch: Stopwatch = system_stopwatch) -> Iterator[Report]:
     """Show the way of a long deed while the block runs."""
-    if desk.quiet:
+    if context.quiet:
         yield lambda _done, _total, _note: None
     elif sys.stderr.isatty():
-        with _bar(desk, what) as report:
+        with _bar(context, what) as report:
             yield report
     else:
-        yield lines(desk.say, what, stopwatch=stopwatch)
+        yield build_line_reporter(context.say, what, stopwatch=stopwatch)
 
 
-def lines(say: Callable[[str], None], what: str, *, stopwatch: Stopwatch) -> Report:
+def build_line_reporter(say: Callable[[str], None], what: str, *, stopwatch: Stopwatch) -> Report:
     """Reports as lines, at most one in ten seconds; what takes no ten seconds has none."""
     began = said = stopwatch()
 
@@ -39,12 +39,12 @@ def lines(say: Callable[[str], None], what: str, *, stopwatch: Stopwatch) -> Rep
         now = stopwatch()
         if now - said >= LINE_EVERY_SECONDS:
             said = now
-            say(line(what, done, total=total, note=note, seconds=now - began))
+            say(format_progress(what, done, total=total, note=note, seconds=now - began))
 
     return report
 
 
-def line(what: str, done: int, *, total: int | None, note: str, seconds: float) -> str:
+def format_progress(what: str, done: int, *, total: int | None, note: str, seconds: float) -> str:
     """One line: done, total, rate, time left."""
     rate = done / seconds if seconds > 0 else 0.0
     parts = [f"{what}: {done}{f'/{total}' if total else ''} {note}".rstrip(), f"{rate:.1f}/s"]
@@ -54,12 +54,12 @@ def line(what: str, done: int, *, total: int | None, note: str, seconds: float) 
 
 
 @contextmanager
-def _bar(desk: Desk, what: str) -> Iterator[Report]:
+def _bar(context: CommandContext, what: str) -> Iterator[Report]:
     from rich.console import Console
     from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    console = Console(file=sys.stderr, no_color=not desk.colored, emoji=False, highlight=False)
+    console = Console(file=sys.stderr, no_color=not context.colored, emoji=False, highlight=False)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -68,12 +68,12 @@ def _bar(desk: Desk, what: str) -> Iterator[Report]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(escape(one_line(what)), total=None, rate="")
+        task = bar.add_task(escape(escape_line(what)), total=None, rate="")
 
         def report(done: int, total: int | None, note: str) -> None:
             speed = bar.tasks[0].speed
             rate = f"{speed:.1f}/s" if speed else ""
-            described = escape(one_line(f"{what} {note}".rstrip()))
+            described = escape(escape_line(f"{what} {note}".rstrip()))
             bar.update(task, completed=done, total=total, description=described, rate=rate)
 
         yield report

@@ -1,6 +1,6 @@
 """How does the whole server run, from the open port to the house behind it?
 
-`running` is what `festinger serve` does between its first and its last request, without the signals, the greeting
+`run_server` is what `festinger serve` does between its first and its last request, without the signals, the greeting
 and the command line around it. A demo runs the same server with a clock and a model of its own. Like `serve`, it
 imports only the door: the rooms come behind it.
 """
@@ -11,20 +11,20 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from festinger.cli.early_server import Plan, Porch
+from festinger.cli.early_server import EarlyServer, ServerDeps
 from festinger.proxy.app import Proxy
-from festinger.proxy.transport.server import is_exposed, serving
-from festinger.proxy.transport.upstream import Upstream, open_upstream
-from festinger.runtime.environment import LocalServer, Tools
+from festinger.proxy.transport.server import is_exposed, open_server
+from festinger.proxy.transport.upstream import UpstreamClient, open_upstream
+from festinger.runtime.environment import LocalServer, SystemServices
 from festinger.settings.live import LiveSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Running:
+class ServerOptions:
     """What a server is started with."""
 
     settings: LiveSettings
-    tools: Tools
+    tools: SystemServices
     say: Callable[[str], None]
     workers: bool = True
     """Whether it does the background work itself."""
@@ -37,13 +37,13 @@ class Running:
 
 
 @asynccontextmanager
-async def running(how: Running, sockets: Sequence[socket.socket]) -> AsyncIterator[Porch]:
+async def run_server(how: ServerOptions, sockets: Sequence[socket.socket]) -> AsyncIterator[EarlyServer]:
     """The server answers on the sockets while the block runs. At its end it finishes what runs, and closes the
     house behind it."""
-    porch, stop = Porch(), asyncio.Event()
+    porch, stop = EarlyServer(), asyncio.Event()
     async with open_upstream() as upstream, asyncio.TaskGroup() as group:
-        door = _door(how, porch, upstream)
-        plan = Plan(
+        door = _build_proxy(how, porch, upstream)
+        plan = ServerDeps(
             settings=how.settings,
             tools=how.tools,
             upstream=upstream,
@@ -52,13 +52,13 @@ async def running(how: Running, sockets: Sequence[socket.socket]) -> AsyncIterat
             closing=how.closing,
             say=how.say,
         )
-        async with serving(door, sockets, shutdown_seconds=how.settings.now.server.shutdown_seconds):
+        async with open_server(door, sockets, shutdown_seconds=how.settings.now.server.shutdown_seconds):
             group.create_task(porch.open_house(plan, stop=stop))
             yield porch
         stop.set()
 
 
-def _door(how: Running, porch: Porch, upstream: Upstream) -> Proxy:
+def _build_proxy(how: ServerOptions, porch: EarlyServer, upstream: UpstreamClient) -> Proxy:
     return Proxy(
         settings=lambda: how.settings.now,
         own=porch.pages,

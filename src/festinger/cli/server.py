@@ -9,42 +9,42 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 
-from festinger.cli.early_server import Plan
+from festinger.cli.early_server import ServerDeps
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE
-from festinger.memory.deps import Terms
+from festinger.memory.deps import EffectiveMemorySettings
 from festinger.observability.checks import Check
 from festinger.proxy.app import ASGIApp
-from festinger.proxy.capture.queue import Writer
-from festinger.proxy.capture.recorder import StoredChronicle
+from festinger.proxy.capture.queue import CaptureWriter
+from festinger.proxy.capture.recorder import StoreRecorder
 from festinger.proxy.capture.spool import Spool
-from festinger.proxy.context.build import Noting
-from festinger.proxy.context.edit import Modelfiles
-from festinger.proxy.context.fetch import InTime, WorldMind
-from festinger.proxy.context.memories import StoredMemories, restating
-from festinger.proxy.health import check_capture, check_served, check_steadiness, check_upstreams
-from festinger.proxy.pipeline import Attendant, Chronicle
+from festinger.proxy.context.build import ContextBuilder
+from festinger.proxy.context.edit import ModelfileCache
+from festinger.proxy.context.fetch import AppWorldReader, ContextFetcher
+from festinger.proxy.context.memories import AppMemoryReader, build_restate
+from festinger.proxy.health import check_capture, check_memory_coverage, check_stability, check_upstreams
+from festinger.proxy.pipeline import ExchangeRecorder, RequestPipeline
 from festinger.proxy.statements import StoredLearner
-from festinger.runtime.app import App, Start, open_app
-from festinger.runtime.environment import announced, home_of
-from festinger.runtime.lifecycle import Background
-from festinger.runtime.settings import tell_of_file_edits
-from festinger.runtime.supervisor import Keeper
-from festinger.runtime.world import warm
-from festinger.settings.watch import watch
+from festinger.runtime.app import App, StartOptions, open_app
+from festinger.runtime.environment import announce_server, home_of
+from festinger.runtime.lifecycle import BackgroundTasks
+from festinger.runtime.settings import record_file_edits
+from festinger.runtime.supervisor import Supervisor
+from festinger.runtime.world import preload_world
+from festinger.settings.watch import watch_settings_file
 from festinger.store.paths import Layout
-from festinger.web.app import admin
+from festinger.web.app import build_admin_app
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class House:
-    keeper: Keeper
+class LoadedServer:
+    keeper: Supervisor
     pages: ASGIApp
-    attendant: Attendant
-    beside: Background
+    attendant: RequestPipeline
+    beside: BackgroundTasks
     """What the door does beside its requests."""
-    chronicle: Chronicle
-    writer: Writer
+    chronicle: ExchangeRecorder
+    writer: CaptureWriter
     learner: StoredLearner
 
     def serving(self) -> AbstractContextManager[None]:
@@ -55,7 +55,7 @@ class House:
         """Keep the store open and follow the settings file until `stop`."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.keeper.keep())
-            group.create_task(watch(self.keeper.settings, stop=stop))
+            group.create_task(watch_settings_file(self.keeper.settings, stop=stop))
             writing = group.create_task(self.writer.run())
             await stop.wait()
             writing.cancel()
@@ -67,29 +67,29 @@ class House:
 
 
 @asynccontextmanager
-async def _open(plan: Plan) -> AsyncIterator[App]:
+async def _open(plan: ServerDeps) -> AsyncIterator[App]:
     """The app of a server; commands find the server while it is open."""
-    start = Start(providers=True, workers=plan.workers)
+    start = StartOptions(providers=True, workers=plan.workers)
     async with open_app(plan.settings, door="serve", progress=plan.say, start=start, tools=plan.tools) as app:
-        tell_of_file_edits(app)
-        warm(app, MAIN_SPACE)
-        with announced(app.home, plan.local):
+        record_file_edits(app)
+        preload_world(app, MAIN_SPACE)
+        with announce_server(app.home, plan.local):
             yield app
 
 
-def built(plan: Plan) -> House:
+def build_server(plan: ServerDeps) -> LoadedServer:
     async def more_checks() -> Sequence[Check]:
         checks = [
             *await check_upstreams(plan.upstream, plan.settings.now.proxy),
             *check_capture(writer),
-            *check_steadiness(),
+            *check_stability(),
         ]
         if keeper.app is not None:
             with suppress(StoreDown):  # that it is away is told already
-                checks.append(await check_served(keeper.app.store, now=plan.tools.clock()))
+                checks.append(await check_memory_coverage(keeper.app.store, now=plan.tools.clock()))
         return checks
 
-    keeper = Keeper(
+    keeper = Supervisor(
         plan.settings,
         lambda: _open(plan),
         more_checks=more_checks,
@@ -97,21 +97,21 @@ def built(plan: Plan) -> House:
         local=plan.local,
         disk_fault=lambda: writer.disk_fault,
     )
-    mind, beside = WorldMind(lambda: keeper.app), Background()
-    modelfiles = Modelfiles(plan.upstream, beside=beside)
+    mind, beside = AppWorldReader(lambda: keeper.app), BackgroundTasks()
+    modelfiles = ModelfileCache(plan.upstream, beside=beside)
     learner = StoredLearner(lambda: keeper.app, beside=beside)
-    memories = StoredMemories(lambda: keeper.app, turns=learner)
-    noting = Noting(
-        InTime(mind, memories=memories, beside=beside),
+    memories = AppMemoryReader(lambda: keeper.app, turns=learner)
+    noting = ContextBuilder(
+        ContextFetcher(mind, memories=memories, beside=beside),
         new_id=plan.tools.new_id,
-        restate=restating(lambda: keeper.app),
+        restate=build_restate(lambda: keeper.app),
         modelfile=modelfiles.find,
     )
     writer = _writer(plan, lambda: keeper.app)
-    chronicle = StoredChronicle(
+    chronicle = StoreRecorder(
         lambda: keeper.app, writer, clock=plan.tools.clock, settings=lambda: plan.settings.now.proxy
     )
-    attendant = Attendant(
+    attendant = RequestPipeline(
         mind,
         clock=plan.tools.clock,
         new_id=plan.tools.new_id,
@@ -123,9 +123,9 @@ def built(plan: Plan) -> House:
         learner=learner,
     )
     keeper.loops = attendant.guard
-    return House(
+    return LoadedServer(
         keeper=keeper,
-        pages=admin(keeper),
+        pages=build_admin_app(keeper),
         attendant=attendant,
         beside=beside,
         chronicle=chronicle,
@@ -134,11 +134,11 @@ def built(plan: Plan) -> House:
     )
 
 
-def _writer(plan: Plan, app: Callable[[], App | None]) -> Writer:
-    return Writer(
+def _writer(plan: ServerDeps, app: Callable[[], App | None]) -> CaptureWriter:
+    return CaptureWriter(
         app,
         Spool(Layout(home=home_of(plan.settings)).spool, name=str(plan.tools.new_id())),
         settings=lambda: plan.settings.now.proxy,
         stopwatch=plan.tools.stopwatch,
-        redact=lambda space: Terms(memory=plan.settings.for_space(space).memory).redact,
+        redact=lambda space: EffectiveMemorySettings(memory=plan.settings.for_space(space).memory).redact,
     )

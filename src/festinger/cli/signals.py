@@ -18,7 +18,7 @@ TERMINATED = 128 + signal.SIGTERM
 T = TypeVar("T")
 
 
-async def cancelled_by_sigterm(work: Coroutine[Any, Any, T]) -> T:
+async def cancel_on_sigterm(work: Coroutine[Any, Any, T]) -> T:
     """Do the work; SIGTERM cancels it."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
@@ -35,7 +35,7 @@ async def cancelled_by_sigterm(work: Coroutine[Any, Any, T]) -> T:
 
 
 @contextmanager
-def asked_to_stop() -> Iterator[asyncio.Event]:
+def handle_stop_signals() -> Iterator[asyncio.Event]:
     """An event that the first signal sets. It is listened to until the block ends, which is when everything
     is closed."""
     loop, asked = asyncio.get_running_loop(), asyncio.Event()

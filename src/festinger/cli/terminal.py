@@ -22,24 +22,24 @@ _BREAKS_LINE = re.compile(rf"[\x00-\x1f\x7f-\x9f{_TURNS}\ud800-\udfff]")
 _NOT_ESCAPED_BY_JSON = re.compile(rf"[\x7f-\x9f{_TURNS}]")
 
 
-def plain(text: object) -> str:
+def escape_text(text: object) -> str:
     """Several lines of text."""
     return _BREAKS_TEXT.sub(_shown, str(text))
 
 
-def one_line(text: object) -> str:
+def escape_line(text: object) -> str:
     """A cell, a value, anything that may not end its line."""
     return _BREAKS_LINE.sub(_shown, str(text))
 
 
-def as_json(document: Any, *, indent: bool = False) -> str:
+def to_json(document: Any, *, indent: bool = False) -> str:
     """One JSON document, with everything escaped in it that a terminal would obey."""
     options = orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS | (orjson.OPT_INDENT_2 if indent else 0)
-    raw = orjson.dumps(document, default=plain, option=options)
+    raw = orjson.dumps(document, default=escape_text, option=options)
     return _NOT_ESCAPED_BY_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", raw.decode())
 
 
-def moment(at: datetime | None) -> str:
+def format_time(at: datetime | None) -> str:
     """A time as people read it, to the second; nothing where there is none."""
     return iso(at.replace(microsecond=0)) if at else ""
 

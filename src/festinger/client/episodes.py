@@ -21,25 +21,24 @@ from uuid import UUID
 from festinger.errors import BadInput
 from festinger.ids import MemoryId, Origin, SessionId, read_id
 from festinger.memory.censors.censor import Censor
-from festinger.memory.censors.check import Checked, check
-from festinger.memory.censors.edit import Changed, Rule
-from festinger.memory.censors.edit import add as add_censor
+from festinger.memory.censors.check import CensorCheckResult, run_censors
+from festinger.memory.censors.edit import CensorChangeResult, CensorRequest, add_censor
 from festinger.memory.censors.edit import undo as undo_censor
 from festinger.memory.censors.edit import update as update_censor
-from festinger.memory.censors.escalation import Misfire, false_positive
-from festinger.memory.episodes.episode import Episode, Role, State, state_of
-from festinger.memory.episodes.lessons import summarise_within
-from festinger.memory.episodes.store import Appended, append, close, open_episode, update_episode
-from festinger.memory.episodes.store import page as list_episodes
+from festinger.memory.censors.escalation import Misfire, mark_false_positive
+from festinger.memory.episodes.episode import Episode, EpisodeState, TurnRole, parse_state
+from festinger.memory.episodes.lessons import summarise_with_timeout
+from festinger.memory.episodes.store import AppendResult, append_turn, close_episode, open_episode, update_episode
+from festinger.memory.episodes.store import page_episodes as list_episodes
 from festinger.memory.extract.turns import PersonTurn, learn_turn
-from festinger.memory.model import Place
-from festinger.runtime.memory import MemoryRoom, remember_session
+from festinger.memory.model import Scope
+from festinger.runtime.memory import MemoryService, track_session
 
 
 class Talk(AbstractAsyncContextManager["Talk"]):
     """One session's conversation. Made by `memory.episode`."""
 
-    def __init__(self, room: MemoryRoom, place: Place, *, title: str | None, evaluation: bool) -> None:
+    def __init__(self, room: MemoryService, place: Scope, *, title: str | None, evaluation: bool) -> None:
         self._room = room
         self._place = place
         self._title = title
@@ -58,36 +57,29 @@ class Talk(AbstractAsyncContextManager["Talk"]):
 
     async def say(
         self, role: str, text: str, *, origin: Origin | None = None, surfaced: Sequence[MemoryId] = ()
-    ) -> Appended:
+    ) -> AppendResult:
         """Add what somebody said. One that has become too long goes on as the next. Raises `BadInput`."""
-        done = await append(self._room.desk, self._place, role, text, origin=origin, surfaced=surfaced)
+        done = await append_turn(self._room.deps, self._place, role, text, origin=origin, surfaced=surfaced)
         self._episode = done.episode
         turn = done.turn
-        if (
-            turn is not None
-            and turn.role is Role.USER
-            and turn.origin is Origin.PERSON
-            and not self._evaluation
-        ):
-            await learn_turn(self._room.desk, self._place, PersonTurn(id=turn.turn_id, text=turn.content))
+        if turn is not None and turn.role is TurnRole.USER and turn.origin is Origin.PERSON and not self._evaluation:
+            await learn_turn(self._room.deps, self._place, PersonTurn(id=turn.turn_id, text=turn.content))
         return done
 
     async def close(self) -> Episode:
         """End the episode and sum it up; twice is once."""
-        desk, space = self._room.desk, self._place.space
-        closed = await close(desk, space, self.episode.id)
+        deps, space = self._room.deps, self._place.space
+        closed = await close_episode(deps, space, self.episode.id)
         self._room.sessions.pop((space, self._place.session), None)
-        if closed.state is State.CLOSED and closed.facts_at is None:
-            wait = desk.terms(space).episodes.model_wait_s
-            closed = await summarise_within(desk, space, closed.id, seconds=wait)
+        if closed.state is EpisodeState.CLOSED and closed.facts_at is None:
+            wait = deps.terms(space).episodes.model_wait_s
+            closed = await summarise_with_timeout(deps, space, closed.id, seconds=wait)
         self._episode = closed
         return closed
 
     async def __aenter__(self) -> "Talk":
-        self._episode = await open_episode(
-            self._room.desk, self._place, title=self._title, evaluation=self._evaluation
-        )
-        remember_session(self._room, self._place.space, self._place.session)
+        self._episode = await open_episode(self._room.deps, self._place, title=self._title, evaluation=self._evaluation)
+        track_session(self._room, self._place.space, self._place.session)
         return self
 
     async def __aexit__(
@@ -100,7 +92,7 @@ OWNER = "owner"
 """Who does something through the library: whoever runs the program."""
 
 
-def origin_of(given: str | Origin) -> Origin:
+def parse_origin(given: str | Origin) -> Origin:
     try:
         return Origin(given)
     except ValueError as error:
@@ -108,22 +100,20 @@ def origin_of(given: str | Origin) -> Origin:
         raise BadInput(f"`{given[:40]}` is no origin.", hint=f"The origins are {known}.") from error
 
 
-class Conversations:
+class EpisodeMixin:
     """What a handle gives for what is said. The handle says where it is bound to."""
 
     __slots__ = ()
 
     @property
-    def _place(self) -> Place:
+    def _place(self) -> Scope:
         raise NotImplementedError
 
     @property
-    def _room(self) -> MemoryRoom:
+    def _room(self) -> MemoryService:
         raise NotImplementedError
 
-    def episode(
-        self, session: str | None = None, *, title: str | None = None, evaluation: bool = False
-    ) -> Talk:
+    def episode(self, session: str | None = None, *, title: str | None = None, evaluation: bool = False) -> Talk:
         """A conversation of a session: `say` what is said in it; at the end it is closed and summed up.
 
         A trial (`evaluation`) is summed up and teaches nothing. Raises `BadInput` without a session, `StoreDown`.
@@ -133,20 +123,15 @@ class Conversations:
         return Talk(self._room, place, title=title, evaluation=evaluation)
 
     async def episodes(
-        self,
-        *,
-        agent: str | None = None,
-        state: str | None = None,
-        before: int | None = None,
-        limit: int = 50,
+        self, *, agent: str | None = None, state: str | None = None, before: int | None = None, limit: int = 50
     ) -> list[Episode]:
         """Episodes of the space, the newest first; `before` is the `seq` of the last one that was seen.
 
         Raises `BadInput` for an unknown state.
         """
-        wanted = state_of(state) if state else None
+        wanted = parse_state(state) if state else None
         return await list_episodes(
-            self._room.desk, self._place.space, agent=agent, state=wanted, before=before, limit=limit
+            self._room.deps, self._place.space, agent=agent, state=wanted, before=before, limit=limit
         )
 
     async def update_episode(
@@ -154,7 +139,7 @@ class Conversations:
     ) -> Episode:
         """Give an episode a title or a summary of your own, which then stands. Raises `NotFound`, `BadInput`."""
         return await update_episode(
-            self._room.desk, self._place.space, read_id(str(episode)), title=title, summary=summary
+            self._room.deps, self._place.space, read_id(str(episode)), title=title, summary=summary
         )
 
     async def censor(
@@ -174,7 +159,7 @@ class Conversations:
 
         A rule is a pattern; plain prose is taken for its meaning unless `literal`. Raises `BadInput`, `Refused`.
         """
-        wanted = Rule(
+        wanted = CensorRequest(
             rule=rule,
             meaning=meaning,
             reason=reason,
@@ -183,38 +168,38 @@ class Conversations:
             action=action,
             literal=literal,
             threshold=threshold,
-            origin=origin_of(origin),
+            origin=parse_origin(origin),
         )
         return await add_censor(self._room.watch, self._place, wanted, by=OWNER)
 
     async def check(
         self, text: str, *, on: str = "output", domain: str | None = None, origin: str | Origin = Origin.MODEL
-    ) -> Checked:
+    ) -> CensorCheckResult:
         """What the censors say of a text; each that strikes is written down. Raises `BadInput`."""
         watch = self._room.watch
-        return await check(watch, self._place, text, on=on, domain=domain, origin=origin_of(origin))
+        return await run_censors(watch, self._place, text, on=on, domain=domain, origin=parse_origin(origin))
 
     async def update_censor(
         self, censor: str | UUID, *, by: str = OWNER, reason: str = "", **values: Any
-    ) -> Changed:
+    ) -> CensorChangeResult:
         """Change a censor: `reason_shown`, `pattern`, `meaning`, `domain`, `on`, `action`, `threshold`, `active`.
 
         Raises `NotFound`, `BadInput`.
         """
         changed = await update_censor(
-            self._room.desk, self._place.space, read_id(str(censor)), by=by, reason=reason, **values
+            self._room.deps, self._place.space, read_id(str(censor)), by=by, reason=reason, **values
         )
         self._room.watch.forget(self._place.space)
         return changed
 
-    async def undo_censor(self, change: str | UUID, *, by: str = OWNER) -> Changed:
+    async def undo_censor(self, change: str | UUID, *, by: str = OWNER) -> CensorChangeResult:
         """Take a change of a censor back. Raises `NotFound`, `UndoBlocked`."""
-        done = await undo_censor(self._room.desk, self._place.space, read_id(str(change)), by=by)
+        done = await undo_censor(self._room.deps, self._place.space, read_id(str(change)), by=by)
         self._room.watch.forget(self._place.space)
         return done
 
     async def false_positive(self, trigger: str | UUID, *, by: str = OWNER) -> Misfire:
         """Say that a censor struck and should not have; twice is once. Raises `NotFound`."""
-        done = await false_positive(self._room.desk, self._place.space, read_id(str(trigger)), by=by)
+        done = await mark_false_positive(self._room.deps, self._place.space, read_id(str(trigger)), by=by)
         self._room.watch.forget(self._place.space)
         return done

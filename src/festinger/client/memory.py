@@ -22,44 +22,54 @@ from uuid import UUID
 
 from pydantic import SecretStr
 
-from festinger.client.episodes import OWNER, Conversations, origin_of
-from festinger.client.proposals import Asking
+from festinger.client.episodes import OWNER, EpisodeMixin, parse_origin
+from festinger.client.proposals import ProposalMixin
 from festinger.errors import BadInput
 from festinger.events.event import Event
-from festinger.events.feed import Gap
+from festinger.events.feed import FeedGap
 from festinger.ids import AgentId, EventId, MemoryId, Origin, SessionId, SpaceId, read_id
-from festinger.memory.changes import meant
-from festinger.memory.deps import Desk
-from festinger.memory.edit import Parted, Revised, archive, edit, merge, release, restore, split, supersede
-from festinger.memory.erasure.erase import Plan
-from festinger.memory.erasure.repair import Mode, Repaired
+from festinger.memory.changes import resolve_memory_id
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.edit import (
+    MemoryEditResult,
+    SplitResult,
+    archive,
+    edit,
+    merge,
+    release,
+    restore,
+    split,
+    supersede,
+)
+from festinger.memory.erasure.erase import ErasureReport
+from festinger.memory.erasure.repair import RepairMode, RepairReport
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.learn.batch import Progress, learn_many
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
-from festinger.memory.learn.statement import Given
-from festinger.memory.model import NO_SESSION, Place
+from festinger.memory.learn.statement import LearnRequest
+from festinger.memory.model import NO_SESSION, Scope
 from festinger.memory.model import Memory as Remembered
-from festinger.memory.query import History, Why, current, get, history, why
-from festinger.memory.undo import Undone, undo
-from festinger.observability.logs import leave_to_the_program
-from festinger.outcomes.capture import Reply, observe_reply
-from festinger.outcomes.model import How, Observed, Reporter
+from festinger.memory.query import History, Why, explain_belief, find_current, get_memory, load_history
+from festinger.memory.undo import UndoResult, undo
+from festinger.observability.logs import use_host_logging
+from festinger.outcomes.capture import ReplyInput, observe_reply
+from festinger.outcomes.model import ObserveResult, Reporter, ReportSource
 from festinger.outcomes.protocol import ObservationProtocol
 from festinger.outcomes.report import observe_recall
-from festinger.retrieval.query import wished
+from festinger.retrieval.query import parse_recall_query
 from festinger.retrieval.recall import recall
-from festinger.retrieval.result import Recalled
-from festinger.runtime.app import App, Start, open_app
-from festinger.runtime.erasure import forgetting_of
-from festinger.runtime.memory import MemoryRoom
-from festinger.services.status import follow_events, status
-from festinger.settings.deployment import this_process
+from festinger.retrieval.result import RecallResult
+from festinger.runtime.app import App, StartOptions, open_app
+from festinger.runtime.erasure import build_erasure
+from festinger.runtime.memory import MemoryService
+from festinger.services.status import build_status, follow_events
+from festinger.settings.deployment import current_deployment
 from festinger.settings.live import LiveSettings
 from festinger.settings.tree import Settings
-from festinger.text.secrets import without_secrets
+from festinger.text.secrets import remove_secrets
 from festinger.world.conflicts import Conflict
-from festinger.world.decisions import Judge, Verdict, decide
+from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_conflict
 
 
 class Opening(AbstractAsyncContextManager["Memory"]):
@@ -92,7 +102,7 @@ Named = str | UUID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory(Conversations, Asking):
+class Memory(EpisodeMixin, ProposalMixin):
     """One memory, as one agent in one space sees it. Made by `festinger.open`."""
 
     space: SpaceId
@@ -109,26 +119,26 @@ class Memory(Conversations, Asking):
         return replace(self, session=SessionId(session))
 
     @property
-    def _place(self) -> Place:
-        return Place(space=self.space, agent=self.agent, session=self.session or NO_SESSION)
+    def _place(self) -> Scope:
+        return Scope(space=self.space, agent=self.agent, session=self.session or NO_SESSION)
 
     @property
-    def _room(self) -> MemoryRoom:
+    def _room(self) -> MemoryService:
         return self._app.memory
 
     @property
-    def _desk(self) -> Desk:
-        return self._app.memory.desk
+    def _deps(self) -> MemoryDeps:
+        return self._app.memory.deps
 
     async def _id(self, memory: Named) -> MemoryId:
-        return await meant(self._desk, self.space, memory)
+        return await resolve_memory_id(self._deps, self.space, memory)
 
     @property
     def observation(self) -> ObservationProtocol:
         """The hooks through which a program says what it did with memories: read, surfaced, used."""
         return self._app.outcomes.protocol(self._reporter())
 
-    def _reporter(self, how: How = How.EXPLICIT, origin: Origin = Origin.PERSON) -> Reporter:
+    def _reporter(self, how: ReportSource = ReportSource.EXPLICIT, origin: Origin = Origin.PERSON) -> Reporter:
         return Reporter(place=self._place, name=OWNER, door=self._app.door, how=how, origin=origin)
 
     async def observe(
@@ -140,14 +150,14 @@ class Memory(Conversations, Asking):
         credit: Mapping[str, float] | None = None,
         superseded_by: Mapping[Any, Any] | None = None,
         key: str | None = None,
-    ) -> Observed:
+    ) -> ObserveResult:
         """Say what became of memories; of a recall, what it surfaced and is not named was not dealt with.
 
         Raises `UnknownOutcome`, `BadInput`, `Replayed`, `NotFound` for an unknown recall.
         """
         await self._app.afterwards.written()
         return await observe_recall(
-            self._app.outcomes.desk,
+            self._app.outcomes.deps,
             self._reporter(),
             outcomes,
             recall=read_id(str(recall)) if recall is not None else None,
@@ -166,14 +176,14 @@ class Memory(Conversations, Asking):
         next_message: str | None = None,
         *,
         request: str = "",
-    ) -> Observed:
+    ) -> ObserveResult:
         """Read from a reply what became of what a recall surfaced; weighs less than what is told. Raises `NotFound`."""
-        heard = Reply(
+        heard = ReplyInput(
             text=reply, request=request, tool_calls=tool_calls, reasoning=reasoning, next_message=next_message
         )
-        reporter = self._reporter(How.INFERRED, Origin.MODEL)
+        reporter = self._reporter(ReportSource.INFERRED, Origin.MODEL)
         await self._app.afterwards.written()
-        return await observe_reply(self._app.outcomes.desk, reporter, read_id(str(recall)), heard)
+        return await observe_reply(self._app.outcomes.deps, reporter, read_id(str(recall)), heard)
 
     async def learn(
         self,
@@ -198,8 +208,8 @@ class Memory(Conversations, Asking):
         `origin` is believed because this code runs as the owner. `wait` is how many seconds a model may take to say
         what rules cannot. Raises `BadInput`, `TooLarge`, `NotFound` for unknown sources, `Replayed`, `StoreDown`.
         """
-        spoken = origin_of(origin)
-        given = Given(
+        spoken = parse_origin(origin)
+        given = LearnRequest(
             text=text,
             subject=subject,
             kind=kind,
@@ -216,22 +226,20 @@ class Memory(Conversations, Asking):
             key=key,
             wait=wait,
         )
-        return await learn(self._desk, self._place, given)
+        return await learn(self._deps, self._place, given)
 
     async def learn_many(
-        self, items: Sequence[str | Given], *, progress: Progress | None = None
+        self, items: Sequence[str | LearnRequest], *, progress: Progress | None = None
     ) -> list[Learned]:
         """Learn many statements in their order, a hundred at a time; one result each, errors included.
 
         Raises `TooLarge` beyond 10,000 items, `StoreDown`.
         """
         given = [
-            Given(text=item)
-            if isinstance(item, str)
-            else replace(item, imported=item.origin is Origin.DOCUMENT)
+            LearnRequest(text=item) if isinstance(item, str) else replace(item, imported=item.origin is Origin.DOCUMENT)
             for item in items
         ]
-        return await learn_many(self._desk, self._place, given, progress=progress)
+        return await learn_many(self._deps, self._place, given, progress=progress)
 
     async def recall(
         self,
@@ -252,11 +260,11 @@ class Memory(Conversations, Asking):
         strict: bool = False,
         blend: str = "steady",
         explain: bool = False,
-    ) -> Recalled:
+    ) -> RecallResult:
         """What comes to mind for a cue, best first, or an honest nothing: `abstained` with how many were not good
         enough. `tokens` is a hard budget. Raises `BadInput`, `StoreDown`.
         """
-        wish = wished(
+        wish = parse_recall_query(
             cue,
             now=self._app.tools.clock(),
             limit=limit,
@@ -275,61 +283,61 @@ class Memory(Conversations, Asking):
             blend=blend,
             explain=explain,
         )
-        return await recall(self._app.recall.desk, self._place, wish, door=self._app.door)
+        return await recall(self._app.recall.deps, self._place, wish, door=self._app.door)
 
     async def get(
         self, memory: Named, *, as_of: datetime | None = None, valid_at: datetime | None = None
     ) -> Remembered:
         """One memory, as of a moment if one is given. Raises `NotFound`, `BadInput`."""
-        return await get(self._desk, self._place, await self._id(memory), as_of=as_of, valid_at=valid_at)
+        return await get_memory(self._deps, self._place, await self._id(memory), as_of=as_of, valid_at=valid_at)
 
     async def why(self, memory: Named) -> Why:
         """On what a memory rests. Raises `NotFound`."""
-        return await why(self._desk, self._place, await self._id(memory))
+        return await explain_belief(self._deps, self._place, await self._id(memory))
 
     async def history(self, memory: Named) -> History:
         """A memory, what it replaced, and every change, oldest first. Raises `NotFound`."""
-        return await history(self._desk, self._place, await self._id(memory))
+        return await load_history(self._deps, self._place, await self._id(memory))
 
     async def current(self, memory: Named) -> Remembered:
         """What stands at the end of the chain that a memory is part of. Raises `NotFound`."""
-        return await current(self._desk, self._place, await self._id(memory))
+        return await find_current(self._deps, self._place, await self._id(memory))
 
-    async def undo(self, change: str | UUID, *, by: str = OWNER) -> Undone:
+    async def undo(self, change: str | UUID, *, by: str = OWNER) -> UndoResult:
         """Take a change back. Raises `NotFound`, `UndoBlocked` with what stands on it."""
-        return await undo(self._desk, self.space, read_id(str(change)), by=by)
+        return await undo(self._deps, self.space, read_id(str(change)), by=by)
 
-    async def supersede(self, old: Named, *, new: Named, by: str = OWNER, reason: str = "") -> Revised:
+    async def supersede(self, old: Named, *, new: Named, by: str = OWNER, reason: str = "") -> MemoryEditResult:
         """Say that one memory stands in place of another. Raises `NotFound`, `Refused`."""
         before, after = await self._id(old), await self._id(new)
-        return await supersede(self._desk, self.space, before, after, by=by, reason=reason)
+        return await supersede(self._deps, self.space, before, after, by=by, reason=reason)
 
     async def edit(
         self, memory: Named, *, content: str, version: int | None = None, by: str = OWNER
-    ) -> Revised:
+    ) -> MemoryEditResult:
         """Give a memory other words. Raises `NotFound`, `BadInput`, `Stale`, `Refused`."""
-        return await edit(self._desk, self.space, await self._id(memory), content, by=by, version=version)
+        return await edit(self._deps, self.space, await self._id(memory), content, by=by, version=version)
 
-    async def merge(self, ids: Sequence[Named], *, by: str = OWNER, reason: str = "") -> Revised:
+    async def merge(self, ids: Sequence[Named], *, by: str = OWNER, reason: str = "") -> MemoryEditResult:
         """Fold memories that say the same into one. Raises `NotFound`, `BadInput`, `Refused`."""
         wanted = [await self._id(each) for each in ids]
-        return await merge(self._desk, self.space, wanted, by=by, reason=reason)
+        return await merge(self._deps, self.space, wanted, by=by, reason=reason)
 
-    async def split(self, memory: Named, *, texts: Sequence[str], by: str = OWNER) -> Parted:
+    async def split(self, memory: Named, *, texts: Sequence[str], by: str = OWNER) -> SplitResult:
         """Learn the parts of a memory each by itself, and put it away. Raises `NotFound`, `BadInput`, `Refused`."""
-        return await split(self._desk, self.space, await self._id(memory), texts, by=by)
+        return await split(self._deps, self.space, await self._id(memory), texts, by=by)
 
-    async def archive(self, memory: Named, *, by: str = OWNER, reason: str = "") -> Revised:
+    async def archive(self, memory: Named, *, by: str = OWNER, reason: str = "") -> MemoryEditResult:
         """Put a memory away. Raises `NotFound`, `Refused`."""
-        return await archive(self._desk, self.space, await self._id(memory), by=by, reason=reason)
+        return await archive(self._deps, self.space, await self._id(memory), by=by, reason=reason)
 
-    async def restore(self, memory: Named, *, by: str = OWNER, reason: str = "") -> Revised:
+    async def restore(self, memory: Named, *, by: str = OWNER, reason: str = "") -> MemoryEditResult:
         """Bring back what was put away or replaced. Raises `NotFound`, `Refused`."""
-        return await restore(self._desk, self.space, await self._id(memory), by=by, reason=reason)
+        return await restore(self._deps, self.space, await self._id(memory), by=by, reason=reason)
 
-    async def release(self, memory: Named, *, by: str = OWNER) -> Revised:
+    async def release(self, memory: Named, *, by: str = OWNER) -> MemoryEditResult:
         """Let a memory out of quarantine. Raises `NotFound`, `Refused`."""
-        return await release(self._desk, self.space, await self._id(memory), by=by)
+        return await release(self._deps, self.space, await self._id(memory), by=by)
 
     async def forget(
         self,
@@ -343,17 +351,15 @@ class Memory(Conversations, Asking):
         reason: str = "",
         by: str = OWNER,
         dry_run: bool = False,
-    ) -> Plan:
+    ) -> ErasureReport:
         """Erase what is meant, what derives from it and its words, for good; `dry_run` only says what that would be.
 
         A query only ever shows a plan. Raises `BadInput`, `NotFound`.
         """
         named = tuple([await self._id(each) for each in ids])
-        place = selector_of(source=source, session=session, agent=agent, origin=origin)
+        place = build_selector(source=source, session=session, agent=agent, origin=origin)
         selector = replace(place, ids=named, subject=subject, query=query)
-        return await forgetting_of(self._app).forget(
-            self.space, selector, reason=reason, by=by, dry_run=dry_run
-        )
+        return await build_erasure(self._app).forget(self.space, selector, reason=reason, by=by, dry_run=dry_run)
 
     async def repair(
         self,
@@ -367,20 +373,22 @@ class Memory(Conversations, Asking):
         mode: str = "quarantine",
         by: str = OWNER,
         dry_run: bool = False,
-    ) -> Repaired:
+    ) -> RepairReport:
         """Take back all that came from somewhere, as if it had never been. Raises `BadInput`."""
-        place = selector_of(source=source, session=session, agent=agent, origin=origin)
+        place = build_selector(source=source, session=session, agent=agent, origin=origin)
         selector = replace(place, since=since, until=until)
-        return await forgetting_of(self._app).repair(
-            self.space, selector, by=by, mode=mode_of(mode), dry_run=dry_run
+        return await build_erasure(self._app).repair(
+            self.space, selector, by=by, mode=parse_mode(mode), dry_run=dry_run
         )
 
     async def settle(
         self, conflict: str | UUID, *, decision: str, by: str, note: str = "", texts: Sequence[str] = ()
     ) -> Conflict:
         """Decide a conflict. Raises `NoSuchConflict`, `BadDecision`, `Stale`."""
-        verdict = Verdict(decision=decision, judge=Judge.PERSON, by=by, reasoning=note, texts=tuple(texts))
-        return await decide(self._app.world.desk, self.space, read_id(str(conflict)), verdict)
+        verdict = ConflictVerdict(
+            decision=decision, judge=ConflictJudge.PERSON, by=by, reasoning=note, texts=tuple(texts)
+        )
+        return await decide_conflict(self._app.world.deps, self.space, read_id(str(conflict)), verdict)
 
     async def subscribe(self, *names: str, after: str | EventId | None = None) -> AsyncIterator[Event]:
         """What happens from now, or what came after an event; events of these names, or all.
@@ -390,16 +398,16 @@ class Memory(Conversations, Asking):
         start = EventId(read_id(str(after))) if after is not None else None
         async with aclosing(follow_events(self._app, space=self.space, names=names, after=start)) as news:
             async for happened in news:
-                if isinstance(happened, Gap):
+                if isinstance(happened, FeedGap):
                     return
                 yield happened
 
     async def status(self) -> dict[str, Any]:
         """The numbers of this space and of the whole installation."""
-        return await status(self._app, space=self.space)
+        return await build_status(self._app, space=self.space)
 
 
-def selector_of(
+def build_selector(
     *, source: str | None, session: str | None, agent: str | None, origin: str | Origin | None
 ) -> Selector:
     """Where something came from."""
@@ -407,15 +415,15 @@ def selector_of(
         source=source,
         session=SessionId(session) if session else None,
         agent=AgentId(agent) if agent else None,
-        origin=origin_of(origin) if origin else None,
+        origin=parse_origin(origin) if origin else None,
     )
 
 
-def mode_of(given: str) -> Mode:
+def parse_mode(given: str) -> RepairMode:
     try:
-        return Mode(given)
+        return RepairMode(given)
     except ValueError as error:
-        known = ", ".join(f"`{mode}`" for mode in Mode)
+        known = ", ".join(f"`{mode}`" for mode in RepairMode)
         raise BadInput(f"`{given[:40]}` is no way to repair.", hint=f"The ways are {known}.") from error
 
 
@@ -439,13 +447,13 @@ def open(  # noqa: A001 - the public name is `festinger.open`
 async def _opened(
     settings: Chosen, *, database: str | None, space: str, agent: str, session: str | None
 ) -> AsyncIterator[Memory]:
-    leave_to_the_program(redact=without_secrets)
+    use_host_logging(redact=remove_secrets)
     flags = dict(_flat(_as_mapping(settings)))
     if database is not None:
         flags["database_url"] = database
     path = Path(settings) if isinstance(settings, str | PathLike) else None
-    live = LiveSettings(this_process(config=path, flags=flags))
-    async with open_app(live, door="library", progress=_quietly, start=Start(providers=True)) as app:
+    live = LiveSettings(current_deployment(config=path, flags=flags))
+    async with open_app(live, door="library", progress=_quietly, start=StartOptions(providers=True)) as app:
         yield Memory(
             space=app.directory.need(space),
             agent=AgentId(agent),

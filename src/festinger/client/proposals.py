@@ -11,18 +11,28 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from festinger.ids import Origin, cause, read_id
-from festinger.memory.changes import meant
-from festinger.memory.model import Place
-from festinger.proposals.model import Author, Channel, Decided, Kind, Proof, Proposal, Said, State, kind_of
+from festinger.memory.changes import resolve_memory_id
+from festinger.memory.model import Scope
+from festinger.proposals.model import (
+    Author,
+    DecideResult,
+    IdentityProof,
+    Proposal,
+    ProposalState,
+    ReviewChannel,
+    VerdictInput,
+    VerdictKind,
+    parse_verdict_kind,
+)
 from festinger.proposals.verdicts.effects import effect_for
-from festinger.runtime.effects.memories import request_to_forget
-from festinger.services.reviews import suggestion, wanted
+from festinger.runtime.effects.memories import build_forget_proposal
+from festinger.services.reviews import build_suggestion, parse_proposal_filter
 
 if TYPE_CHECKING:
     from festinger.runtime.app import App
 
 
-class Asking:
+class ProposalMixin:
     """What a handle gives for asking a person. The handle says where it is bound to."""
 
     __slots__ = ()
@@ -30,7 +40,7 @@ class Asking:
     _app: "App"
 
     @property
-    def _place(self) -> Place:
+    def _place(self) -> Scope:
         raise NotImplementedError
 
     async def propose(
@@ -58,14 +68,14 @@ class Asking:
 
         Raises `NotFound`, `BadInput`, `StoreDown`.
         """
-        desk, place = self._app.memory.desk, self._place
-        named = await meant(desk, place.space, memory)
-        return await self._propose(await request_to_forget(desk, place, named, reason=reason))
+        deps, place = self._app.memory.deps, self._place
+        named = await resolve_memory_id(deps, place.space, memory)
+        return await self._propose(await build_forget_proposal(deps, place, named, reason=reason))
 
     async def _propose(self, fields: Mapping[str, Any]) -> Proposal:
         app, place = self._app, self._place
         now = app.tools.clock()
-        said = suggestion(
+        said = build_suggestion(
             fields,
             cause=cause(agent=place.agent, session=place.session, origin=Origin.MODEL, at=now),
             at=now,
@@ -76,14 +86,14 @@ class Asking:
         assert sighted.proposal is not None, "what is refused raises"
         return (await app.inbox.card(place.space, sighted.proposal)).proposal
 
-    async def inbox(self, *, state: str | State = State.PROMOTED, limit: int = 50) -> list[Proposal]:
+    async def inbox(self, *, state: str | ProposalState = ProposalState.PROMOTED, limit: int = 50) -> list[Proposal]:
         """Proposals in a state, the latest seen first: those before a person if none is named."""
-        return await self._app.inbox.page(self._place.space, wanted({"state": state}, limit=limit))
+        return await self._app.inbox.page(self._place.space, parse_proposal_filter({"state": state}, limit=limit))
 
     async def decide(
         self,
         proposal: str | UUID,
-        verdict: str | Kind,
+        verdict: str | VerdictKind,
         *,
         by: str,
         note: str = "",
@@ -92,18 +102,18 @@ class Asking:
         edits: Mapping[str, Any] | None = None,
         word: str = "",
         ref: str | None = None,
-    ) -> Decided:
+    ) -> DecideResult:
         """Hand on what a reviewer said of a proposal; the same `ref` again counts once.
 
         Raises `NotFound`, `NotAuthorised` for a name that is no reviewer's, `BadInput`, `AlreadyDecided`, `Stale`,
         `TooDeep`, `Replayed`, `EffectFailed`, `StoreDown`.
         """
         app, place = self._app, self._place
-        said = Said(
+        said = VerdictInput(
             proposal=await app.inbox.find(place.space, str(proposal)),
-            kind=kind_of(verdict),
-            author=Author(name=by, proof=Proof.NAMED),
-            channel=Channel.LIBRARY,
+            kind=parse_verdict_kind(verdict),
+            author=Author(name=by, proof=IdentityProof.NAMED),
+            channel=ReviewChannel.LIBRARY,
             ref=ref or str(app.tools.new_id()),
             note=note,
             of=read_id(str(of)) if of else None,

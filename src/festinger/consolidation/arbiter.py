@@ -19,11 +19,11 @@ from uuid import UUID
 from pydantic import Field
 
 from festinger.clock import iso
-from festinger.llm.model import Message, Model, Shape
-from festinger.llm.prompts import prompt_of
-from festinger.world.conflicts import Case
-from festinger.world.decisions import ALLOWED, Decision, Judge, Verdict
-from festinger.world.model import Collision, Source
+from festinger.llm.model import AnswerSchema, Model, PromptMessage
+from festinger.llm.prompts import load_prompt
+from festinger.world.conflicts import ConflictCase
+from festinger.world.decisions import ALLOWED, ConflictDecision, ConflictJudge, ConflictVerdict
+from festinger.world.model import Collision, EdgeSource
 
 UNDECIDED = "undecided"
 SURE_ENOUGH_TO_UPDATE = 0.8
@@ -32,17 +32,17 @@ UNSAID = 0.8
 """What a missing confidence counts as."""
 
 MEANINGS = {
-    Decision.DECOMPOSE: "both are true in different senses; give each a dimension of its own.",
-    Decision.UPDATE: "the incoming one takes the place of the one that stands.",
-    Decision.SAME: "both parents are two names of one thing.",
-    Decision.DISMISS: "the incoming one is wrong or says nothing new; what stands stays.",
-    Decision.RECLASSIFY: "both are true, but one belongs to another dimension: name it as `dimension` for the incoming "
+    ConflictDecision.DECOMPOSE: "both are true in different senses; give each a dimension of its own.",
+    ConflictDecision.UPDATE: "the incoming one takes the place of the one that stands.",
+    ConflictDecision.SAME: "both parents are two names of one thing.",
+    ConflictDecision.DISMISS: "the incoming one is wrong or says nothing new; what stands stays.",
+    ConflictDecision.RECLASSIFY: "both are true, but one belongs to another dimension: name it as `dimension` for the incoming "
     "one, or as `existing_dimension` for the one that stands.",
 }
 TAKE_OUT = "the one that stands (in a circle: the older one that closes it) is taken out."
 
 
-class Answered(Shape):
+class ArbiterAnswer(AnswerSchema):
     """What the model decides."""
 
     decision: Literal["decompose", "update", "same", "dismiss", "reclassify", "undecided"]
@@ -53,20 +53,20 @@ class Answered(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opinion:
+class ArbiterOpinion:
     """A verdict that may be carried out, or why there is none."""
 
-    verdict: Verdict | None
+    verdict: ConflictVerdict | None
     reason: str
     cost_usd: Decimal | None
 
 
-async def opinion(model: Model, case: Case, *, run: UUID | None) -> Opinion:
+async def ask_model(model: Model, case: ConflictCase, *, run: UUID | None) -> ArbiterOpinion:
     """Ask a model about a conflict."""
-    answer = await model.answer([question(case)], Answered)
-    verdict = Verdict(
+    answer = await model.answer([build_prompt(case)], ArbiterAnswer)
+    verdict = ConflictVerdict(
         decision=answer.value.decision,
-        judge=Judge.MODEL,
+        judge=ConflictJudge.MODEL,
         by=answer.model,
         existing_dimension=answer.value.existing_dimension,
         new_dimension=answer.value.new_dimension,
@@ -78,13 +78,13 @@ async def opinion(model: Model, case: Case, *, run: UUID | None) -> Opinion:
         run=run,
         against=case.existing.parent_id if case.existing else None,
     )
-    objection = against(case, verdict)
-    return Opinion(
+    objection = find_objection(case, verdict)
+    return ArbiterOpinion(
         verdict=None if objection else verdict, reason=objection or "decided", cost_usd=answer.cost_usd
     )
 
 
-def against(case: Case, verdict: Verdict) -> str | None:
+def find_objection(case: ConflictCase, verdict: ConflictVerdict) -> str | None:
     """Why a verdict must not be carried out; none if it may."""
     item = case.conflict
     if verdict.decision == UNDECIDED:
@@ -92,19 +92,19 @@ def against(case: Case, verdict: Verdict) -> str | None:
     if verdict.decision not in ALLOWED[Collision(item.collision_type)]:
         return f"`{verdict.decision}` is not allowed for `{item.collision_type}`"
     confidence = UNSAID if verdict.confidence is None else verdict.confidence
-    needed = SURE_ENOUGH_TO_UPDATE if verdict.decision == Decision.UPDATE else SURE_ENOUGH
+    needed = SURE_ENOUGH_TO_UPDATE if verdict.decision == ConflictDecision.UPDATE else SURE_ENOUGH
     if confidence < needed:
         return f"the model is not sure enough ({confidence:g} of {needed:g})"
     is_against_person = case.existing is not None and case.existing.person_stated and not item.is_persons
-    if verdict.decision == Decision.UPDATE and is_against_person:
+    if verdict.decision == ConflictDecision.UPDATE and is_against_person:
         return "a person stated what stands, and no person the other"
     return None
 
 
-def question(case: Case) -> Message:
+def build_prompt(case: ConflictCase) -> PromptMessage:
     """What the model is asked."""
     item = case.conflict
-    return prompt_of("festinger.consolidation", "resolve").message(
+    return load_prompt("festinger.consolidation", "resolve").message(
         collision=item.collision_type,
         concept=item.concept or "",
         dimension=item.dimension or "",
@@ -119,7 +119,7 @@ def question(case: Case) -> Message:
 def _allowed(kind: Collision) -> Sequence[str]:
     takes_out = kind in (Collision.CYCLE, Collision.RETRACTION)
     return [
-        f"- {decision}: {TAKE_OUT if takes_out and decision is Decision.UPDATE else MEANINGS[decision]}"
+        f"- {decision}: {TAKE_OUT if takes_out and decision is ConflictDecision.UPDATE else MEANINGS[decision]}"
         for decision in ALLOWED[kind]
     ]
 
@@ -143,39 +143,39 @@ def _sentences(found: Sequence[Mapping[str, Any]]) -> str:
 class Ruling:
     """What a rule says, and why."""
 
-    decision: Decision
+    decision: ConflictDecision
     why: str
     dimension: str | None = None
     existing_dimension: str | None = None
 
 
-def ruling(case: Case) -> Ruling | None:
+def apply_rules(case: ConflictCase) -> Ruling | None:
     """What the first fitting rule says; none if none fits."""
     item = case.conflict
     if not case.incoming_causes:
-        return Ruling(decision=Decision.DISMISS, why="nobody is left who said it")
+        return Ruling(decision=ConflictDecision.DISMISS, why="nobody is left who said it")
     if item.collision_type == Collision.CYCLE or case.existing is None:
         return None
     if item.incoming_parent_id in case.above_existing:
-        return Ruling(decision=Decision.DISMISS, why="what stands already implies it")
+        return Ruling(decision=ConflictDecision.DISMISS, why="what stands already implies it")
     if case.existing.parent_id in case.above_incoming:
-        return Ruling(decision=Decision.UPDATE, why="it says the same more precisely")
+        return Ruling(decision=ConflictDecision.UPDATE, why="it says the same more precisely")
     if item.collision_type == Collision.MISCLASSIFICATION and case.free_dimension is not None:
         if case.is_existing_misplaced:
             return Ruling(
-                decision=Decision.RECLASSIFY,
+                decision=ConflictDecision.RECLASSIFY,
                 why="what stands belongs to another dimension",
                 existing_dimension=case.free_dimension,
             )
         return Ruling(
-            decision=Decision.RECLASSIFY, why="it belongs to another dimension", dimension=case.free_dimension
+            decision=ConflictDecision.RECLASSIFY, why="it belongs to another dimension", dimension=case.free_dimension
         )
-    if item.collision_type != Collision.RETRACTION and is_persons_word_against_none(case):
-        return Ruling(decision=Decision.UPDATE, why="a person stated it, and nobody stated the other")
+    if item.collision_type != Collision.RETRACTION and is_person_overriding(case):
+        return Ruling(decision=ConflictDecision.UPDATE, why="a person stated it, and nobody stated the other")
     return None
 
 
-def is_persons_word_against_none(case: Case) -> bool:
+def is_person_overriding(case: ConflictCase) -> bool:
     item = case.conflict
-    is_stated = item.is_persons and item.incoming_source == Source.GUTASK
+    is_stated = item.is_persons and item.incoming_source == EdgeSource.GUTASK
     return is_stated and case.existing is not None and not case.existing.person_stated

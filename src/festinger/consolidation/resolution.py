@@ -22,52 +22,54 @@ from uuid import UUID
 
 import structlog
 
-from festinger.consolidation.arbiter import opinion, ruling
+from festinger.consolidation.arbiter import apply_rules, ask_model
 from festinger.errors import AlreadyRunning, BadDecision, FestingerError, NoSuchRun, Stale
 from festinger.ids import MemoryId, Origin, SpaceId
 from festinger.judge.model import Judgement, Relation
 from festinger.llm.model import Model
-from festinger.memory.changes import find_all
-from festinger.memory.deps import Desk as MemoryDesk
-from festinger.memory.late_judgements import pair_between
+from festinger.memory.changes import find_memories
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.late_judgements import build_memory_pair
 from festinger.memory.model import Memory
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.world.conflicts import Case, Conflict, case_of, count_pending, due, note_attempt
-from festinger.world.decisions import Decision, Judge, Verdict, decide
-from festinger.world.model import Desk
+from festinger.world.conflicts import (
+    Conflict,
+    ConflictCase,
+    count_pending,
+    list_due_conflicts,
+    load_conflict_case,
+    record_attempt,
+)
+from festinger.world.decisions import ConflictDecision, ConflictJudge, ConflictVerdict, decide_conflict
+from festinger.world.model import WorldDeps
 
 SURE_OF_UPDATE = 0.8
 SURE_OF_REST = 0.6
 
-DECISIONS = {
-    Relation.UPDATE: "update",
-    Relation.SAME: "same",
-    Relation.UNRELATED: "both",
-    Relation.REFINES: "both",
-}
+DECISIONS = {Relation.UPDATE: "update", Relation.SAME: "same", Relation.UNRELATED: "both", Relation.REFINES: "both"}
 """What a judgement means for two memories that wait."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opinion:
+class ResolutionOpinion:
     """What a run would decide, or why it does not."""
 
-    verdict: Verdict | None
+    verdict: ConflictVerdict | None
     reason: str
 
 
-JudgeMemories = Callable[[SpaceId, Conflict, UUID], Awaitable[Opinion]]
+JudgeMemories = Callable[[SpaceId, Conflict, UUID], Awaitable[ResolutionOpinion]]
 
 
-def ruled(old: Memory, new: Memory) -> str | None:
+def find_deciding_rule(old: Memory, new: Memory) -> str | None:
     """Why a conflict decides itself for the new memory; none if it does not."""
     if new.origin is Origin.PERSON and old.origin is not Origin.PERSON and not old.immutable:
         return "a person stated it, and nobody stated the other"
     return None
 
 
-def decision_of(said: Judgement, *, old: Memory, new: Memory) -> tuple[str | None, str]:
+def decide_by_judgement(said: Judgement, *, old: Memory, new: Memory) -> tuple[str | None, str]:
     """What the judges' word means, and why; no decision if it may not be applied."""
     decision = DECISIONS.get(said.relation)
     if decision is None or not said.final:
@@ -81,25 +83,25 @@ def decision_of(said: Judgement, *, old: Memory, new: Memory) -> tuple[str | Non
     return decision, said.reasoning
 
 
-async def judge_memories(desk: MemoryDesk, space: SpaceId, conflict: Conflict, *, run: UUID) -> Opinion:
+async def judge_memories(deps: MemoryDeps, space: SpaceId, conflict: Conflict, *, run: UUID) -> ResolutionOpinion:
     """What a run says of two memories. Not within a transaction."""
     assert conflict.old_memory is not None, "a conflict of memories names both"
     assert conflict.new_memory is not None, "a conflict of memories names both"
-    async with desk.store.transaction() as transaction:
-        found = await find_all(transaction, space, [conflict.old_memory, conflict.new_memory])
+    async with deps.store.transaction() as transaction:
+        found = await find_memories(transaction, space, [conflict.old_memory, conflict.new_memory])
     old, new = found.get(MemoryId(conflict.old_memory)), found.get(MemoryId(conflict.new_memory))
     if old is None or new is None:
-        return Opinion(verdict=None, reason="one of the two is gone")
-    if (why := ruled(old, new)) is not None:
-        verdict = Verdict(decision="update", judge=Judge.RULE, by="rule", reasoning=why, run=run)
-        return Opinion(verdict=verdict, reason=why)
-    [said] = await desk.panel.with_model_all(space, [pair_between(old, new)])
-    decision, why = decision_of(said, old=old, new=new)
+        return ResolutionOpinion(verdict=None, reason="one of the two is gone")
+    if (why := find_deciding_rule(old, new)) is not None:
+        verdict = ConflictVerdict(decision="update", judge=ConflictJudge.RULE, by="rule", reasoning=why, run=run)
+        return ResolutionOpinion(verdict=verdict, reason=why)
+    [said] = await deps.panel.with_model_all(space, [build_memory_pair(old, new)])
+    decision, why = decide_by_judgement(said, old=old, new=new)
     if decision is None:
-        return Opinion(verdict=None, reason=why)
-    verdict = Verdict(
+        return ResolutionOpinion(verdict=None, reason=why)
+    verdict = ConflictVerdict(
         decision=decision,
-        judge=Judge.MODEL,
+        judge=ConflictJudge.MODEL,
         by="model",
         reasoning=said.reasoning,
         confidence=said.confidence,
@@ -107,7 +109,7 @@ async def judge_memories(desk: MemoryDesk, space: SpaceId, conflict: Conflict, *
         prompt_hash=said.prompt_hash,
         run=run,
     )
-    return Opinion(verdict=verdict, reason=why)
+    return ResolutionOpinion(verdict=verdict, reason=why)
 
 
 log = structlog.get_logger(room="consolidation")
@@ -122,7 +124,7 @@ ModelFor = Callable[[SpaceId], Awaitable[Model | None]]
 """The model that resolves the conflicts of a space, if there is one."""
 
 
-class Fate(StrEnum):
+class ResolutionStatus(StrEnum):
     RESOLVED = "resolved"
     DISMISSED = "dismissed"
     WAITING = "waiting"
@@ -147,7 +149,7 @@ class ResolutionRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class ResolutionReport:
     seen: int
     resolved: int
     dismissed: int
@@ -158,7 +160,7 @@ class Tally:
 
 
 @dataclass(slots=True, kw_only=True)
-class Bill:
+class CostTotal:
     """What the model calls of a run cost; unknown as soon as one of them is."""
 
     total: Decimal | None = Decimal(0)
@@ -167,15 +169,15 @@ class Bill:
         self.total = None if self.total is None or cost is None else self.total + cost
 
 
-async def begin_run(desk: Desk, transaction: Transaction, space: SpaceId, *, dry_run: bool = False) -> UUID:
+async def begin_run(deps: WorldDeps, transaction: Transaction, space: SpaceId, *, dry_run: bool = False) -> UUID:
     """Make a run, to be done by a job; one that is under way is `AlreadyRunning`."""
     made = await transaction.maybe(
         Q["begin_resolution"],
         space=space,
-        id=desk.new_id(),
+        id=deps.new_id(),
         dry_run=dry_run,
-        pending=await count_pending(desk, space),
-        now=desk.clock(),
+        pending=await count_pending(deps, space),
+        now=deps.clock(),
     )
     if made is None:
         row = await transaction.maybe(Q["run_under_way"], space=space)
@@ -184,62 +186,57 @@ async def begin_run(desk: Desk, transaction: Transaction, space: SpaceId, *, dry
     return run
 
 
-async def find_run(desk: Desk, space: SpaceId, run: UUID) -> ResolutionRun:
-    row = await desk.store.maybe(Q["resolution_run"], space=space, id=run)
+async def find_run(deps: WorldDeps, space: SpaceId, run: UUID) -> ResolutionRun:
+    row = await deps.store.maybe(Q["resolution_run"], space=space, id=run)
     if row is None:
         raise NoSuchRun(f"There is no run `{run}`.")
     return ResolutionRun(**row)
 
 
-async def last_run(desk: Desk, space: SpaceId) -> ResolutionRun | None:
-    row = await desk.store.maybe(Q["last_resolution"], space=space)
+async def last_run(deps: WorldDeps, space: SpaceId) -> ResolutionRun | None:
+    row = await deps.store.maybe(Q["last_resolution"], space=space)
     return ResolutionRun(**row) if row else None
 
 
-async def resolve(
-    desk: Desk,
-    space: SpaceId,
-    run: UUID,
-    *,
-    model_for: ModelFor,
-    judge_memories: JudgeMemories | None = None,
-) -> Tally | None:
+async def run_resolution(
+    deps: WorldDeps, space: SpaceId, run: UUID, *, model_for: ModelFor, judge_memories: JudgeMemories | None = None
+) -> ResolutionReport | None:
     """Do a run; nothing if it is done. Without `judge_memories`, conflicts of memories wait."""
-    row = await desk.store.maybe(Q["mark_running"], space=space, id=run)
+    row = await deps.store.maybe(Q["mark_running"], space=space, id=run)
     if row is None:
         return None
-    limit = desk.terms(space).resolution_max_items
-    items = await due(desk, space, limit=limit + 1, memories=judge_memories is not None)
+    limit = deps.terms(space).resolution_max_items
+    items = await list_due_conflicts(deps, space, limit=limit + 1, memories=judge_memories is not None)
     worker = _Worker(
-        desk=desk,
+        deps=deps,
         space=space,
         run=run,
         dry_run=row["dry_run"],
         model=await model_for(space),
-        bill=Bill(),
+        bill=CostTotal(),
         judge_memories=judge_memories,
     )
     fates = Counter([await worker.settle(item) for item in items[:limit]])
-    left = max(0, await count_pending(desk, space) - fates[Fate.WAITING] - fates[Fate.FAILED])
-    tally = Tally(
+    left = max(0, await count_pending(deps, space) - fates[ResolutionStatus.WAITING] - fates[ResolutionStatus.FAILED])
+    tally = ResolutionReport(
         seen=sum(fates.values()),
-        resolved=fates[Fate.RESOLVED],
-        dismissed=fates[Fate.DISMISSED],
-        waiting=fates[Fate.WAITING],
-        failed=fates[Fate.FAILED],
+        resolved=fates[ResolutionStatus.RESOLVED],
+        dismissed=fates[ResolutionStatus.DISMISSED],
+        waiting=fates[ResolutionStatus.WAITING],
+        failed=fates[ResolutionStatus.FAILED],
         left_over=left if len(items) > limit else 0,
         cost_usd=worker.bill.total,
     )
-    await _finish(desk, space, run, tally)
+    await _finish(deps, space, run, tally)
     return tally
 
 
-async def _finish(desk: Desk, space: SpaceId, run: UUID, tally: Tally) -> None:
-    async with desk.store.transaction() as transaction:
-        await transaction.run(Q["finish_resolution"], space=space, id=run, now=desk.clock(), **asdict(tally))
+async def _finish(deps: WorldDeps, space: SpaceId, run: UUID, tally: ResolutionReport) -> None:
+    async with deps.store.transaction() as transaction:
+        await transaction.run(Q["finish_resolution"], space=space, id=run, now=deps.clock(), **asdict(tally))
         told = {name: value for name, value in asdict(tally).items() if name not in ("left_over", "cost_usd")}
         cost = None if tally.cost_usd is None else float(tally.cost_usd)
-        await desk.outbox.emit(
+        await deps.outbox.emit(
             transaction,
             "resolution_finished",
             space=space,
@@ -253,53 +250,53 @@ async def _finish(desk: Desk, space: SpaceId, run: UUID, tally: Tally) -> None:
 class _Worker:
     """One run in progress."""
 
-    desk: Desk
+    deps: WorldDeps
     space: SpaceId
     run: UUID
     dry_run: bool
     model: Model | None
-    bill: Bill
+    bill: CostTotal
     judge_memories: JudgeMemories | None = None
 
-    async def settle(self, item: Conflict) -> Fate:
+    async def settle(self, item: Conflict) -> ResolutionStatus:
         """Decide one item. Whatever goes wrong with it is kept with it and goes no further."""
         (result,) = await asyncio.gather(self._settle(item), return_exceptions=True)
-        if isinstance(result, Fate):
+        if isinstance(result, ResolutionStatus):
             return result
         if not isinstance(result, Exception):
             raise result
         name = result.name if isinstance(result, FestingerError) else type(result).__name__
         log.warning("conflict not decided", conflict=str(item.id), error=name)
         if not self.dry_run:
-            await note_attempt(self.desk, self.space, item.id, reason=f"error: {name}")
-        return Fate.FAILED
+            await record_attempt(self.deps, self.space, item.id, reason=f"error: {name}")
+        return ResolutionStatus.FAILED
 
-    async def _settle(self, item: Conflict) -> Fate:
+    async def _settle(self, item: Conflict) -> ResolutionStatus:
         verdict, reason = await self._opinion(item)
         if verdict is None:
             return await self._wait(item, reason)
-        fate = Fate.DISMISSED if verdict.decision == Decision.DISMISS else Fate.RESOLVED
+        fate = ResolutionStatus.DISMISSED if verdict.decision == ConflictDecision.DISMISS else ResolutionStatus.RESOLVED
         if self.dry_run:
             return fate
         try:
-            await decide(self.desk, self.space, item.id, verdict)
+            await decide_conflict(self.deps, self.space, item.id, verdict)
         except (BadDecision, Stale) as error:
             return await self._wait(item, error.message)
         return fate
 
-    async def _opinion(self, item: Conflict) -> tuple[Verdict | None, str]:
+    async def _opinion(self, item: Conflict) -> tuple[ConflictVerdict | None, str]:
         if item.about != "memory":
-            return await self._verdict(await case_of(self.desk, self.space, item))
+            return await self._verdict(await load_conflict_case(self.deps, self.space, item))
         assert self.judge_memories is not None, "only a run that can judge memories is given any"
         said = await self.judge_memories(self.space, item, self.run)
         return said.verdict, said.reason
 
-    async def _verdict(self, case: Case) -> tuple[Verdict | None, str]:
-        ruled = ruling(case)
+    async def _verdict(self, case: ConflictCase) -> tuple[ConflictVerdict | None, str]:
+        ruled = apply_rules(case)
         if ruled is not None:
-            verdict = Verdict(
+            verdict = ConflictVerdict(
                 decision=ruled.decision,
-                judge=Judge.RULE,
+                judge=ConflictJudge.RULE,
                 by="rule",
                 dimension=ruled.dimension,
                 existing_dimension=ruled.existing_dimension,
@@ -312,12 +309,12 @@ class _Worker:
             return None, NO_MODEL
         if case.conflict.attempts >= MOST_ATTEMPTS:
             return None, TRIED_ENOUGH
-        said = await opinion(self.model, case, run=self.run)
+        said = await ask_model(self.model, case, run=self.run)
         self.bill.add(said.cost_usd)
         return said.verdict, said.reason
 
-    async def _wait(self, item: Conflict, reason: str) -> Fate:
+    async def _wait(self, item: Conflict, reason: str) -> ResolutionStatus:
         if not self.dry_run:
             is_try = reason not in (NO_MODEL, TRIED_ENOUGH)
-            await note_attempt(self.desk, self.space, item.id, reason=reason, is_try=is_try)
-        return Fate.WAITING
+            await record_attempt(self.deps, self.space, item.id, reason=reason, is_try=is_try)
+        return ResolutionStatus.WAITING

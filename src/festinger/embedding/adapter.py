@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from festinger.embedding.bert import Array, Pooling, as_model, large_arrays, read_shape, read_tensors, written
-from festinger.embedding.providers.onnx import as_it_is
-from festinger.embedding.runtime import Runner, give_back, open_session, open_tokenizer
-from festinger.embedding.weights import ALL_MINILM, checked_folder
+from festinger.embedding.bert import Array, Pooling, build_graph, large_arrays, read_shape, read_tensors, to_onnx
+from festinger.embedding.providers.onnx import keep_output
+from festinger.embedding.runtime import Runner, open_session, open_tokenizer, release_memory
+from festinger.embedding.weights import ALL_MINILM, verify_bundle_folder
 
 MAX_TOKENS = 128
 SCALE = 20.0
@@ -26,11 +26,7 @@ class AdaptedClassifier:
     """Answers how likely `yes` or each class is, as logits."""
 
     def __init__(
-        self,
-        runner: Runner,
-        head: NDArray[np.float32],
-        bias: NDArray[np.float32],
-        arrays: Mapping[str, Array],
+        self, runner: Runner, head: NDArray[np.float32], bias: NDArray[np.float32], arrays: Mapping[str, Array]
     ) -> None:
         self._runner = runner
         self._head = head
@@ -56,19 +52,19 @@ class AdaptedClassifier:
 async def open_classifier(adapter: Path) -> AdaptedClassifier:
     """The bundled encoder with an adapter. Raises `WeightsUnfit`."""
     classifier = await asyncio.to_thread(_open, adapter)
-    give_back()
+    release_memory()
     return classifier
 
 
 def _open(adapter: Path) -> AdaptedClassifier:
-    folder = checked_folder(ALL_MINILM)
+    folder = verify_bundle_folder(ALL_MINILM)
     shape = read_shape(folder)
     own = {name: values.astype(np.float32) for name, values in read_tensors(adapter).items()}
     head, bias = (own.pop(name) for name in HEAD)
     model = folder / "model.safetensors"
-    graph = written({**read_tensors(model), **own}, shape, Pooling.MEAN)
+    graph = build_graph({**read_tensors(model), **own}, shape, Pooling.MEAN)
     weights = large_arrays(graph, model)
-    session = open_session(as_model(graph, shape.hidden), weights)
+    session = open_session(to_onnx(graph, shape.hidden), weights)
     tokenizer = open_tokenizer(folder, max_tokens=MAX_TOKENS)
-    runner = Runner(session, tokenizer, read=as_it_is, alone=False)
+    runner = Runner(session, tokenizer, read=keep_output, alone=False)
     return AdaptedClassifier(runner, head, bias, weights)

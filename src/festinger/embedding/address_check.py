@@ -10,14 +10,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from festinger.errors import BadSetting, ProviderRefused
-from festinger.text.addresses import is_forbidden, stays_here
+from festinger.text.addresses import is_forbidden, is_loopback_url
 
 
-def allowed(url: str, *, offline: bool) -> str:
+def check_address_allowed(url: str, *, offline: bool) -> str:
     """`url`, if it may be spoken to."""
     if urlsplit(url).scheme not in ("http", "https"):
         raise BadSetting(f"`{url}` is not an http address.", hint="Write it like `http://127.0.0.1:11434`.")
-    if offline and not stays_here(url):
+    if offline and not is_loopback_url(url):
         raise ProviderRefused(
             f"`{urlsplit(url).hostname}` is beyond this machine, and Festinger is offline.",
             hint="Unset `FESTINGER_OFFLINE`, or choose a provider on this machine.",
@@ -29,9 +29,9 @@ def open_checked_socket(info: Any) -> socket.socket:
     """A socket for a resolved address, for aiohttp's `socket_factory`. Raises `OSError` for a forbidden one."""
     family, kind, protocol, _, where = info
     if is_forbidden(where[0]):
-        raise ForbiddenAddress
+        raise ForbiddenAddressError
     return socket.socket(family, kind, protocol)
 
 
-class ForbiddenAddress(OSError):
+class ForbiddenAddressError(OSError):
     """The name leads to a link-local or metadata address, which is never connected to."""

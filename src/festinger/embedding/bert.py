@@ -35,7 +35,7 @@ class Pooling(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class EncoderShape:
     """The measures of an encoder, as its `config.json` states them."""
 
     layers: int
@@ -67,7 +67,7 @@ class Graph:
         return self.array(name, np.array(values, dtype=np.int64))
 
 
-def read_shape(folder: Path) -> Shape:
+def read_shape(folder: Path) -> EncoderShape:
     """The shape in `config.json`; refused where the graph below would compute something else."""
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     if config.get("model_type") != "bert" or config.get("hidden_act") != "gelu":
@@ -75,7 +75,7 @@ def read_shape(folder: Path) -> Shape:
             f"`{folder.name}` is not a plain BERT encoder, so its safetensors cannot be run.",
             hint="Put the model's ONNX file into the folder as `model.onnx`.",
         )
-    return Shape(
+    return EncoderShape(
         layers=config["num_hidden_layers"],
         heads=config["num_attention_heads"],
         hidden=config["hidden_size"],
@@ -92,7 +92,7 @@ def read_tensors(path: Path) -> dict[str, Array]:
         raise WeightsUnfit(f"`{path.name}` cannot be read: {error}") from error
 
 
-def written(tensors: Mapping[str, Array], shape: Shape, pooling: Pooling) -> Graph:
+def build_graph(tensors: Mapping[str, Array], shape: EncoderShape, pooling: Pooling) -> Graph:
     """The whole way from token ids to unit vectors.
 
     Where `tensors` hold `<layer>.down` and `<layer>.up`, their product is added to the layer: a low-rank adapter.
@@ -111,7 +111,7 @@ def written(tensors: Mapping[str, Array], shape: Shape, pooling: Pooling) -> Gra
     return graph
 
 
-def as_model(graph: Graph, dimensions: int) -> bytes:
+def to_onnx(graph: Graph, dimensions: int) -> bytes:
     """The graph in ONNX form, its arrays left out: they are handed to the runtime as they are."""
     numbers = [
         helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"])
@@ -148,9 +148,7 @@ def is_large(array: Array) -> bool:
 
 
 def _declared(name: str, array: Array) -> onnx.TensorProto:
-    tensor = onnx.TensorProto(
-        name=name, data_type=helper.np_dtype_to_tensor_dtype(array.dtype), dims=array.shape
-    )
+    tensor = onnx.TensorProto(name=name, data_type=helper.np_dtype_to_tensor_dtype(array.dtype), dims=array.shape)
     if is_large(array):
         tensor.data_location = TensorProto.EXTERNAL
         tensor.external_data.add(key="location", value="handed over in memory")
@@ -159,7 +157,7 @@ def _declared(name: str, array: Array) -> onnx.TensorProto:
     return tensor
 
 
-def _embeddings(graph: Graph, tensors: Mapping[str, Array], shape: Shape) -> str:
+def _embeddings(graph: Graph, tensors: Mapping[str, Array], shape: EncoderShape) -> str:
     words = graph.array("words", tensors["embeddings.word_embeddings.weight"])
     # There is only one segment in a text to embed, so its embedding is part of every position.
     segment = tensors["embeddings.token_type_embeddings.weight"][0]
@@ -178,7 +176,7 @@ def _attention_bias(graph: Graph, mask: str) -> str:
 
 
 def _layer(
-    graph: Graph, tensors: Mapping[str, Array], shape: Shape, *, hidden: str, bias: str, prefix: str
+    graph: Graph, tensors: Mapping[str, Array], shape: EncoderShape, *, hidden: str, bias: str, prefix: str
 ) -> str:
     context = _attention(graph, tensors, hidden=hidden, bias=bias, prefix=prefix + "attention.self.")
     out = _linear(graph, tensors, hidden=context, name=prefix + "attention.output.dense")
@@ -208,13 +206,11 @@ def _linear(graph: Graph, tensors: Mapping[str, Array], *, hidden: str, name: st
     if name + ".down" in tensors:
         down = graph.array(name + ".down", tensors[name + ".down"].T)
         up = graph.array(name + ".up", tensors[name + ".up"].T)
-        product = graph.node(
-            "Add", [product, graph.node("MatMul", [graph.node("MatMul", [hidden, down]), up])]
-        )
+        product = graph.node("Add", [product, graph.node("MatMul", [graph.node("MatMul", [hidden, down]), up])])
     return graph.node("Add", [product, graph.array(name + ".bias", tensors[name + ".bias"])])
 
 
-def _normalised(graph: Graph, tensors: Mapping[str, Array], shape: Shape, *, hidden: str, name: str) -> str:
+def _normalised(graph: Graph, tensors: Mapping[str, Array], shape: EncoderShape, *, hidden: str, name: str) -> str:
     weight = graph.array(name + ".weight", tensors[name + ".weight"])
     bias = graph.array(name + ".bias", tensors[name + ".bias"])
     return graph.node("LayerNormalization", [hidden, weight, bias], axis=-1, epsilon=shape.epsilon)

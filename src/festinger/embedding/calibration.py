@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from festinger.embedding.embedder import Embedder
-from festinger.embedding.profiles import Profile, Purpose, Reading, Threshold
+from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, Threshold, ThresholdReading
 from festinger.errors import BadInput
 
 LEAST_PAIRS = 50
@@ -36,7 +36,7 @@ GRAIN = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class CalibrationPair:
     """Two texts, and whether they say the same. `guarded`: something other than vectors keeps them apart;
     `negation`: the second denies the first."""
 
@@ -48,14 +48,14 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class MeasuredPair:
     cosine: float
     same: bool
     guarded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bars:
+class CalibrationTargets:
     false_merges: float = 0.005
     """Share of the different pairs that may lie at `same` or above."""
     kept: float = 0.95
@@ -81,7 +81,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class ThresholdProposal:
     same: float | None
     check: float
     auc: float
@@ -89,17 +89,17 @@ class Proposal:
     pairs: int
 
 
-async def measure(embedder: Embedder, pairs: Sequence[Pair]) -> list[Measured]:
+async def measure_pairs(embedder: Embedder, pairs: Sequence[CalibrationPair]) -> list[MeasuredPair]:
     """The cosine of every pair, by vectors made for comparing."""
-    left = await embedder.embed([pair.a for pair in pairs], Purpose.COMPARE)
-    right = await embedder.embed([pair.b for pair in pairs], Purpose.COMPARE)
+    left = await embedder.embed([pair.a for pair in pairs], EmbeddingPurpose.COMPARE)
+    right = await embedder.embed([pair.b for pair in pairs], EmbeddingPurpose.COMPARE)
     return [
-        Measured(cosine=float(a @ b), same=pair.same, guarded=pair.guarded)
+        MeasuredPair(cosine=float(a @ b), same=pair.same, guarded=pair.guarded)
         for pair, a, b in zip(pairs, left, right, strict=True)
     ]
 
 
-def propose(measured: Sequence[Measured], bars: Bars) -> Proposal:
+def propose_thresholds(measured: Sequence[MeasuredPair], bars: CalibrationTargets) -> ThresholdProposal:
     """Thresholds for what was measured."""
     same = _cosines(measured, same=True)
     different = _cosines(measured, same=False)
@@ -114,45 +114,45 @@ def propose(measured: Sequence[Measured], bars: Bars) -> Proposal:
             f"Only {len(unguarded)} different pairs are parted by vectors alone; guards part the others.",
             hint=f"Give at least {LEAST_PAIRS} that differ in more than a number, a name or a negation.",
         )
-    return Proposal(
+    return ThresholdProposal(
         same=_same_from(same, unguarded, bars.false_merges),
         check=_check_from(same, bars.kept),
         auc=_auc(same, different),
-        curve=tuple(point(same, different, cosine=step / STEPS) for step in range(STEPS + 1)),
+        curve=tuple(compute_point(same, different, cosine=step / STEPS) for step in range(STEPS + 1)),
         pairs=len(measured),
     )
 
 
-def enough(measured: Sequence[Measured]) -> bool:
+def has_enough_pairs(measured: Sequence[MeasuredPair]) -> bool:
     """Whether there are pairs of both classes to read a threshold from."""
     same = sum(pair.same for pair in measured)
     return min(same, len(measured) - same) >= LEAST_PAIRS
 
 
-def propose_subject(measured: Sequence[Measured], bars: Bars) -> float | None:
+def propose_subject(measured: Sequence[MeasuredPair], bars: CalibrationTargets) -> float | None:
     """The cosine from which two names are taken for one subject; none where that would mistake too many."""
     same, different = _cosines(measured, same=True), _cosines(measured, same=False)
     found = _check_from(same, bars.kept)
-    return found if point(same, different, cosine=found).false_merges <= bars.mistaken else None
+    return found if compute_point(same, different, cosine=found).false_merges <= bars.mistaken else None
 
 
-def propose_censor(measured: Sequence[Measured], bars: Bars) -> float | None:
+def propose_censor(measured: Sequence[MeasuredPair], bars: CalibrationTargets) -> float | None:
     """The smallest cosine at which a censor lets pass what it does not mean; none if it would then strike nothing."""
     same, different = _cosines(measured, same=True), _cosines(measured, same=False)
     return _same_from(same, different, bars.false_merges)
 
 
-def quality(measured: Sequence[Measured], cosine: float | None) -> Point | None:
+def measure_quality(measured: Sequence[MeasuredPair], cosine: float | None) -> Point | None:
     """What taking everything from `cosine` upwards as the same gives where guards part what they part; none
     without a cosine."""
     if cosine is None:
         return None
     # Whatever a guard parts lies below every threshold.
     seen = [replace(pair, cosine=-2.0) if pair.guarded else pair for pair in measured]
-    return point(_cosines(seen, same=True), _cosines(seen, same=False), cosine=cosine)
+    return compute_point(_cosines(seen, same=True), _cosines(seen, same=False), cosine=cosine)
 
 
-def point(same: NDArray[np.float64], different: NDArray[np.float64], *, cosine: float) -> Point:
+def compute_point(same: NDArray[np.float64], different: NDArray[np.float64], *, cosine: float) -> Point:
     found = int((same >= cosine).sum())
     wrong = int((different >= cosine).sum())
     return Point(
@@ -163,21 +163,23 @@ def point(same: NDArray[np.float64], different: NDArray[np.float64], *, cosine: 
     )
 
 
-def profile_with(profile: Profile, proposal: Proposal, *, data: str, at: date, bars: Bars) -> Profile:
+def apply_proposed_thresholds(
+    profile: EmbedderProfile, proposal: ThresholdProposal, *, data: str, at: date, bars: CalibrationTargets
+) -> EmbedderProfile:
     """`profile` with what was proposed in place of what it had."""
     merges = f"at most {bars.false_merges:.1%} of the different pairs at or above"
     looked_at = f"at least {bars.kept:.0%} of the same pairs at or above"
     readings = {
         **profile.readings,
-        Threshold.SAME: Reading(value=proposal.same, data=data, at=at, how=merges),
-        Threshold.CHECK: Reading(value=proposal.check, data=data, at=at, how=looked_at),
+        Threshold.SAME: ThresholdReading(value=proposal.same, data=data, at=at, how=merges),
+        Threshold.CHECK: ThresholdReading(value=proposal.check, data=data, at=at, how=looked_at),
     }
     kept = proposal.curve[::KEPT_EVERY]
     curve = tuple((at.cosine, at.precision, at.recall, at.false_merges) for at in kept)
     return replace(profile, readings=readings, curve=curve)
 
 
-def _cosines(measured: Sequence[Measured], *, same: bool) -> NDArray[np.float64]:
+def _cosines(measured: Sequence[MeasuredPair], *, same: bool) -> NDArray[np.float64]:
     return np.sort(np.array([pair.cosine for pair in measured if pair.same is same], dtype=np.float64))
 
 

@@ -41,7 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from festinger.clock import Stopwatch, system_stopwatch
-from festinger.embedding.profiles import Profile, Purpose, bundled_profiles
+from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, bundled_profiles
 from festinger.errors import BadInput, PartlyEmbedded, ProviderDown, ProviderRefused
 from festinger.observability.metrics import (
     EMBEDDING_CACHED,
@@ -72,9 +72,9 @@ class Embedder(Protocol):
     def dimensions(self) -> int: ...
 
     @property
-    def profile(self) -> Profile: ...
+    def profile(self) -> EmbedderProfile: ...
 
-    async def embed(self, texts: Sequence[str], purpose: Purpose, *, kind: str = "") -> list[Vector]:
+    async def embed(self, texts: Sequence[str], purpose: EmbeddingPurpose, *, kind: str = "") -> list[Vector]:
         """One vector a text. `kind` is the kind of memory that is stored; it counts for `store` only.
 
         Raises `BadInput` for a blank text, `ProviderDown` or `ProviderRefused` when there are no vectors, and
@@ -99,7 +99,7 @@ class Engine(Protocol):
         """How many texts one call takes at most."""
         ...
 
-    async def rows(self, texts: Sequence[str], purpose: Purpose, *, kind: str) -> Rows:
+    async def rows(self, texts: Sequence[str], purpose: EmbeddingPurpose, *, kind: str) -> Rows:
         """One row a text. `texts` are written for the model already (prefixes are there)."""
         ...
 
@@ -107,7 +107,7 @@ class Engine(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Supplies:
+class EmbedderOptions:
     """What whoever opens an embedder hands it: limits, places, addresses and keys."""
 
     offline: bool = False
@@ -119,11 +119,11 @@ class Supplies:
     """Folder for weights that were fetched from a model hub."""
     session: "aiohttp.ClientSession | None" = None
     """Shared by the caller and closed by it; without one, an engine makes its own."""
-    profiles: Mapping[str, Profile] = field(default_factory=bundled_profiles)
+    profiles: Mapping[str, EmbedderProfile] = field(default_factory=bundled_profiles)
     stopwatch: Stopwatch = system_stopwatch
 
 
-def readable(texts: Sequence[str]) -> None:
+def require_readable(texts: Sequence[str]) -> None:
     """Refuse what no model can read, naming the first such text by its place."""
     for place, text in enumerate(texts):
         if not text.strip():
@@ -141,7 +141,7 @@ SMALLEST_LENGTH = 1e-6
 """A row shorter than this has no direction that float32 could tell from noise."""
 
 
-def vectors(rows: Rows, *, count: int, dimensions: int, name: str) -> list[Vector]:
+def to_unit_vectors(rows: Rows, *, count: int, dimensions: int, name: str) -> list[Vector]:
     """`rows` as unit vectors, or `ProviderRefused` if a single one of them is bad."""
     table = _table(rows, count=count, dimensions=dimensions, name=name)
     if not np.isfinite(table).all():
@@ -180,7 +180,7 @@ Failure = ProviderDown | ProviderRefused
 Outcome = Vector | Failure
 
 
-async def in_batches(texts: Sequence[str], call: Call, *, size: int) -> list[Vector]:
+async def embed_in_batches(texts: Sequence[str], call: Call, *, size: int) -> list[Vector]:
     """A vector for every text; `PartlyEmbedded` if some have none, the provider's own error if none has one."""
     outcomes: list[Outcome] = []
     for start in range(0, len(texts), size):
@@ -188,10 +188,10 @@ async def in_batches(texts: Sequence[str], call: Call, *, size: int) -> list[Vec
     for outcome in outcomes:
         if isinstance(outcome, Failure):
             EMBEDDING_FAILED.labels(outcome.name).inc()
-    return all_or_error(outcomes)
+    return require_all_vectors(outcomes)
 
 
-def all_or_error(outcomes: Sequence[Outcome]) -> list[Vector]:
+def require_all_vectors(outcomes: Sequence[Outcome]) -> list[Vector]:
     """The vectors, if every outcome is one; else the error that says what is missing and holds the rest."""
     failures = {place: outcome for place, outcome in enumerate(outcomes) if isinstance(outcome, Failure)}
     vectors = [None if isinstance(outcome, Failure) else outcome for outcome in outcomes]
@@ -233,7 +233,7 @@ async def _attempt(texts: Sequence[str], call: Call) -> list[Outcome] | Failure:
 class CheckedEmbedder:
     """An engine with its profile, as an `Embedder`."""
 
-    def __init__(self, engine: Engine, profile: Profile, *, supplies: Supplies) -> None:
+    def __init__(self, engine: Engine, profile: EmbedderProfile, *, supplies: EmbedderOptions) -> None:
         self.name = engine.name
         self.dimensions = engine.dimensions
         self.profile = profile
@@ -242,19 +242,19 @@ class CheckedEmbedder:
         self._timeout_s = supplies.timeout_s
         self._stopwatch = supplies.stopwatch
 
-    async def embed(self, texts: Sequence[str], purpose: Purpose, *, kind: str = "") -> list[Vector]:
-        readable(texts)
+    async def embed(self, texts: Sequence[str], purpose: EmbeddingPurpose, *, kind: str = "") -> list[Vector]:
+        require_readable(texts)
         written = [self.profile.written(text, purpose, kind=kind) for text in texts]
 
         async def call(batch: Sequence[str]) -> list[Vector]:
             rows = await self._rows(batch, purpose, kind)
-            checked = vectors(rows, count=len(batch), dimensions=self.dimensions, name=self.name)
+            checked = to_unit_vectors(rows, count=len(batch), dimensions=self.dimensions, name=self.name)
             EMBEDDING_TEXTS.labels(purpose.value).inc(len(batch))
             return checked
 
-        return await in_batches(written, call, size=self._batch)
+        return await embed_in_batches(written, call, size=self._batch)
 
-    async def _rows(self, batch: Sequence[str], purpose: Purpose, kind: str) -> Rows:
+    async def _rows(self, batch: Sequence[str], purpose: EmbeddingPurpose, kind: str) -> Rows:
         since = self._stopwatch()
         try:
             async with asyncio.timeout(self._timeout_s):
@@ -271,7 +271,7 @@ class CheckedEmbedder:
 SIZE = 10_000
 """Vectors kept; with 384 dimensions about 15 MB."""
 
-Key = tuple[str, Purpose, str, bytes]
+Key = tuple[str, EmbeddingPurpose, str, bytes]
 Fetch = asyncio.Task[Mapping[Key, Outcome]]
 
 
@@ -293,11 +293,11 @@ class CachedEmbedder:
         return self._inner.dimensions
 
     @property
-    def profile(self) -> Profile:
+    def profile(self) -> EmbedderProfile:
         return self._inner.profile
 
-    async def embed(self, texts: Sequence[str], purpose: Purpose, *, kind: str = "") -> list[Vector]:
-        readable(texts)
+    async def embed(self, texts: Sequence[str], purpose: EmbeddingPurpose, *, kind: str = "") -> list[Vector]:
+        require_readable(texts)
         keys = [self._key(text, purpose, kind) for text in texts]
         found: dict[Key, Outcome] = {key: self._touch(key) for key in keys if key in self._kept}
         EMBEDDING_CACHED.labels(purpose.value).inc(sum(key in found for key in keys))
@@ -305,22 +305,22 @@ class CachedEmbedder:
         for task in self._tasks(missing, purpose, kind):
             # Shielded: a caller that gives up must not take the vectors from others who wait for them.
             found |= await asyncio.shield(task)
-        return all_or_error([found[key] for key in keys])
+        return require_all_vectors([found[key] for key in keys])
 
     async def close(self) -> None:
         for task in set(self._under_way.values()):
             task.cancel()
         await self._inner.close()
 
-    def _key(self, text: str, purpose: Purpose, kind: str) -> Key:
-        told = kind if purpose is Purpose.STORE else ""
+    def _key(self, text: str, purpose: EmbeddingPurpose, kind: str) -> Key:
+        told = kind if purpose is EmbeddingPurpose.STORE else ""
         return self.name, purpose, told, sha256(text.encode()).digest()
 
     def _touch(self, key: Key) -> Vector:
         self._kept.move_to_end(key)
         return self._kept[key]
 
-    def _tasks(self, missing: Mapping[Key, str], purpose: Purpose, kind: str) -> set[Fetch]:
+    def _tasks(self, missing: Mapping[Key, str], purpose: EmbeddingPurpose, kind: str) -> set[Fetch]:
         """What will bring the missing vectors: fetches that others began, and one for the rest."""
         begun = {self._under_way[key] for key in missing if key in self._under_way}
         rest = {key: text for key, text in missing.items() if key not in self._under_way}
@@ -330,7 +330,7 @@ class CachedEmbedder:
         self._under_way |= dict.fromkeys(rest, fetch)
         return begun | {fetch}
 
-    async def _fetch(self, texts: Mapping[Key, str], purpose: Purpose, kind: str) -> Mapping[Key, Outcome]:
+    async def _fetch(self, texts: Mapping[Key, str], purpose: EmbeddingPurpose, kind: str) -> Mapping[Key, Outcome]:
         try:
             outcomes = await self._outcomes(list(texts.values()), purpose, kind)
         finally:
@@ -342,7 +342,7 @@ class CachedEmbedder:
                 self._keep(key, outcome)
         return fetched
 
-    async def _outcomes(self, texts: Sequence[str], purpose: Purpose, kind: str) -> Sequence[Outcome]:
+    async def _outcomes(self, texts: Sequence[str], purpose: EmbeddingPurpose, kind: str) -> Sequence[Outcome]:
         try:
             return await self._inner.embed(texts, purpose, kind=kind)
         except PartlyEmbedded as partly:

@@ -9,30 +9,30 @@ from datetime import datetime
 
 from festinger.clock import iso
 from festinger.embedding.embedder import Embedder
-from festinger.embedding.profiles import Profile, Purpose
+from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose
 from festinger.embedding.providers.none import NAME as NONE
 from festinger.embedding.reranker import Reranker
 from festinger.errors import Unavailable
-from festinger.observability.checks import Check, fail, ok, warn
+from festinger.observability.checks import Check, failed_check, ok_check, warning_check
 
 
 async def check_embedder(embedder: Embedder, *, at: datetime) -> Sequence[Check]:
     """Whether it embeds and, if so, whether it has a profile."""
     try:
         # The moment is part of the text, so that no cache can answer for an embedder that is gone.
-        await embedder.embed([f"It is {iso(at)}."], Purpose.COMPARE)
+        await embedder.embed([f"It is {iso(at)}."], EmbeddingPurpose.COMPARE)
     except Unavailable as error:
         if embedder.name == NONE and error.__cause__ is None:
-            return [warn("embedder.answers", error.message, error.hint)]
-        return [fail("embedder.answers", error.message, error.hint, degraded="embedder")]
-    answers = ok("embedder.answers", f"`{embedder.name}` embeds.", dimensions=embedder.dimensions)
+            return [warning_check("embedder.answers", error.message, error.hint)]
+        return [failed_check("embedder.answers", error.message, error.hint, degraded="embedder")]
+    answers = ok_check("embedder.answers", f"`{embedder.name}` embeds.", dimensions=embedder.dimensions)
     return [answers, check_profile(embedder.profile)]
 
 
-def check_profile(profile: Profile) -> Check:
+def check_profile(profile: EmbedderProfile) -> Check:
     """Whether vectors may decide, and on which of its thresholds somebody's word is taken."""
     if not profile.calibrated:
-        return warn(
+        return warning_check(
             "embedder.profile",
             f"`{profile.name}` is uncalibrated: nothing is decided by its vectors alone.",
             "Run `festinger calibrate`.",
@@ -40,7 +40,7 @@ def check_profile(profile: Profile) -> Check:
     carried = sorted(name.value for name, reading in profile.readings.items() if reading.carried)
     off = sorted(name.value for name, reading in profile.readings.items() if reading.value is None)
     measured = len(profile.readings) - len(carried)
-    return ok(
+    return ok_check(
         "embedder.profile",
         f"`{profile.name}` has a profile: {measured} thresholds measured, {len(carried)} carried over.",
         carried=carried,
@@ -50,9 +50,9 @@ def check_profile(profile: Profile) -> Check:
 
 async def check_reranker(reranker: Reranker | None) -> Check:
     if reranker is None:
-        return ok("reranker.answers", "No reranker is chosen.")
+        return ok_check("reranker.answers", "No reranker is chosen.")
     try:
         await reranker.score("Does it work?", ["It works."])
     except Unavailable as error:
-        return fail("reranker.answers", error.message, error.hint, degraded="reranker")
-    return ok("reranker.answers", f"`{reranker.name}` scores.")
+        return failed_check("reranker.answers", error.message, error.hint, degraded="reranker")
+    return ok_check("reranker.answers", f"`{reranker.name}` scores.")

@@ -18,9 +18,9 @@ from typing import Any
 import aiohttp
 import orjson
 
-from festinger.embedding.address_check import allowed, open_checked_socket
-from festinger.embedding.embedder import Rows, Supplies
-from festinger.embedding.profiles import Purpose, profile_of
+from festinger.embedding.address_check import check_address_allowed, open_checked_socket
+from festinger.embedding.embedder import EmbedderOptions, Rows
+from festinger.embedding.profiles import EmbeddingPurpose, find_profile
 from festinger.errors import BadSetting, ProviderDown, ProviderRefused
 
 LARGEST_ANSWER = 128 * 2**20
@@ -30,13 +30,11 @@ TRY_AGAIN = frozenset({408, 425, 429})
 SHOWN = 300
 
 
-class Wire:
+class ProviderHttpClient:
     """A provider's address, with the session, key and limits for speaking to it."""
 
-    def __init__(
-        self, base_url: str, supplies: Supplies, *, headers: Mapping[str, str] | None = None
-    ) -> None:
-        self._base_url = allowed(base_url, offline=supplies.offline)
+    def __init__(self, base_url: str, supplies: EmbedderOptions, *, headers: Mapping[str, str] | None = None) -> None:
+        self._base_url = check_address_allowed(base_url, offline=supplies.offline)
         self._key = supplies.api_key
         self._headers = dict(headers or {})
         self._timeout = aiohttp.ClientTimeout(total=supplies.timeout_s)
@@ -80,9 +78,7 @@ class Wire:
         if status >= 500 or status in TRY_AGAIN:
             return ProviderDown(f"`{self._base_url}` answered {status}: {said}")
         if status in (401, 403):
-            return ProviderRefused(
-                f"`{self._base_url}` answered {status}: {said}", hint="Check `embedding.api_key`."
-            )
+            return ProviderRefused(f"`{self._base_url}` answered {status}: {said}", hint="Check `embedding.api_key`.")
         return ProviderRefused(f"`{self._base_url}` answered {status}: {said}")
 
     def _object(self, answer: bytes) -> dict[str, Any]:
@@ -121,50 +117,56 @@ PROBE = "How long are the vectors?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Protocol:
+class EmbeddingProtocol:
     """How one provider speaks: where to, and the two translations."""
 
     path: str
-    request: Callable[[Sequence[str], Purpose, str], Mapping[str, Any]]
+    request: Callable[[Sequence[str], EmbeddingPurpose, str], Mapping[str, Any]]
     rows: Callable[[Mapping[str, Any]], Rows]
 
 
 class RemoteEngine:
-    def __init__(self, name: str, wire: Wire, protocol: Protocol, *, dimensions: int, batch: int) -> None:
+    def __init__(
+        self, name: str, wire: ProviderHttpClient, protocol: EmbeddingProtocol, *, dimensions: int, batch: int
+    ) -> None:
         self.name = name
         self.dimensions = dimensions
         self.batch = batch
         self._wire = wire
         self._protocol = protocol
 
-    async def rows(self, texts: Sequence[str], purpose: Purpose, *, kind: str) -> Rows:
-        return await ask(self._wire, self._protocol, texts, purpose=purpose, kind=kind)
+    async def rows(self, texts: Sequence[str], purpose: EmbeddingPurpose, *, kind: str) -> Rows:
+        return await request_vectors(self._wire, self._protocol, texts, purpose=purpose, kind=kind)
 
     async def close(self) -> None:
         await self._wire.close()
 
 
-async def open_remote(name: str, wire: Wire, protocol: Protocol, *, supplies: Supplies) -> RemoteEngine:
+async def open_remote(
+    name: str, wire: ProviderHttpClient, protocol: EmbeddingProtocol, *, supplies: EmbedderOptions
+) -> RemoteEngine:
     """The engine; a model without a stated length is asked once, so that no vector of another one gets in."""
     if name.endswith(":"):
         raise BadSetting(f"`{name}` names no model.", hint=f"Write it as `{name}model`.")
     async with AsyncExitStack() as undo:
         undo.push_async_callback(wire.close)
-        stated = profile_of(name, supplies.profiles).dimensions
+        stated = find_profile(name, supplies.profiles).dimensions
         dimensions = stated or await _learnt_dimensions(name, wire, protocol)
         undo.pop_all()
     return RemoteEngine(name, wire, protocol, dimensions=dimensions, batch=supplies.batch)
 
 
-async def _learnt_dimensions(name: str, wire: Wire, protocol: Protocol) -> int:
-    rows = await ask(wire, protocol, [PROBE], purpose=Purpose.COMPARE, kind="")
+async def _learnt_dimensions(name: str, wire: ProviderHttpClient, protocol: EmbeddingProtocol) -> int:
+    rows = await request_vectors(wire, protocol, [PROBE], purpose=EmbeddingPurpose.COMPARE, kind="")
     try:
         return len(rows[0])
     except (IndexError, TypeError, KeyError) as error:
         raise ProviderRefused(f"`{name}` answered with no vector.") from error
 
 
-async def ask(wire: Wire, protocol: Protocol, texts: Sequence[str], *, purpose: Purpose, kind: str) -> Rows:
+async def request_vectors(
+    wire: ProviderHttpClient, protocol: EmbeddingProtocol, texts: Sequence[str], *, purpose: EmbeddingPurpose, kind: str
+) -> Rows:
     answer = await wire.post(protocol.path, protocol.request(texts, purpose, kind))
     try:
         return protocol.rows(answer)

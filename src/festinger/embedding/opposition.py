@@ -13,9 +13,9 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
-from festinger.embedding.calibration import LEAST_PAIRS, Pair
+from festinger.embedding.calibration import LEAST_PAIRS, CalibrationPair
 from festinger.embedding.embedder import Embedder
-from festinger.embedding.profiles import Profile, Purpose, Reading, Threshold
+from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, Threshold, ThresholdReading
 from festinger.errors import BadInput
 
 NEAR = 0.7
@@ -28,7 +28,7 @@ Rows = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opposed:
+class OppositionSample:
     """The differences of near pairs, and which of them are negations."""
 
     differences: Rows
@@ -47,20 +47,20 @@ class Direction:
     pairs: int
 
 
-async def measure_opposition(embedder: Embedder, pairs: Sequence[Pair]) -> Opposed:
+async def measure_opposition(embedder: Embedder, pairs: Sequence[CalibrationPair]) -> OppositionSample:
     """The differences of pairs, by vectors made for comparing."""
-    left = await embedder.embed([pair.a for pair in pairs], Purpose.COMPARE)
-    right = await embedder.embed([pair.b for pair in pairs], Purpose.COMPARE)
+    left = await embedder.embed([pair.a for pair in pairs], EmbeddingPurpose.COMPARE)
+    right = await embedder.embed([pair.b for pair in pairs], EmbeddingPurpose.COMPARE)
     a, b = (np.array(side, dtype=np.float64) for side in (left, right))
-    return opposed(a, b, [pair.negation for pair in pairs])
+    return select_near_pairs(a, b, [pair.negation for pair in pairs])
 
 
-def profile_with_direction(profile: Profile, found: Direction, *, data: str, at: date) -> Profile:
+def apply_direction(profile: EmbedderProfile, found: Direction, *, data: str, at: date) -> EmbedderProfile:
     """`profile` with what was learnt; turned off where it was too often wrong, which the reading says."""
     how = f"held-out precision {found.precision:.2f}, recall {found.recall:.2f}"
     if found.bar is None:
         how += f"; turned off, because the precision is below {LEAST_PRECISION}"
-    reading = Reading(value=found.bar, data=data, at=at, how=how)
+    reading = ThresholdReading(value=found.bar, data=data, at=at, how=how)
     return replace(
         profile,
         readings={**profile.readings, Threshold.OPPOSITION: reading},
@@ -68,32 +68,32 @@ def profile_with_direction(profile: Profile, found: Direction, *, data: str, at:
     )
 
 
-def opposed(left: Rows, right: Rows, negations: Sequence[bool]) -> Opposed:
+def select_near_pairs(left: Rows, right: Rows, negations: Sequence[bool]) -> OppositionSample:
     """Of pairs of unit vectors those that are near enough to look at."""
     near = np.einsum("ij,ij->i", left, right) >= NEAR
-    return Opposed(
-        differences=unit((right - left)[near]), negations=np.array(negations, dtype=np.bool_)[near]
+    return OppositionSample(
+        differences=normalize_rows((right - left)[near]), negations=np.array(negations, dtype=np.bool_)[near]
     )
 
 
-def teaches_enough(found: Opposed) -> bool:
+def has_enough_samples(found: OppositionSample) -> bool:
     """Whether there are near pairs of both classes to learn from and to test with."""
     taught, _ = _halves(found)
     return min(int(taught.negations.sum()), int((~taught.negations).sum())) >= LEAST_PAIRS // 2
 
 
-def learn_direction(found: Opposed) -> Direction:
+def learn_direction(found: OppositionSample) -> Direction:
     """The direction, and from where on it counts. Raises `BadInput` for too few pairs."""
-    if not teaches_enough(found):
+    if not has_enough_samples(found):
         raise BadInput(
             f"{int(found.negations.sum())} negations and {int((~found.negations).sum())} other pairs are near "
             "enough; that is too few to learn a direction.",
             hint=f"Give at least {LEAST_PAIRS} of each whose texts are near each other.",
         )
     taught, kept = _halves(found)
-    vector = np.round(unit(taught.differences[taught.negations].mean(axis=0, keepdims=True))[0], DIGITS)
-    bar = _bar(points_along(taught.differences, vector), taught.negations)
-    precision, recall = _quality(points_along(kept.differences, vector), kept.negations, bar)
+    vector = np.round(normalize_rows(taught.differences[taught.negations].mean(axis=0, keepdims=True))[0], DIGITS)
+    bar = _bar(project_onto(taught.differences, vector), taught.negations)
+    precision, recall = _quality(project_onto(kept.differences, vector), kept.negations, bar)
     return Direction(
         vector=tuple(float(number) for number in vector),
         bar=bar if precision >= LEAST_PRECISION else None,
@@ -103,25 +103,25 @@ def learn_direction(found: Opposed) -> Direction:
     )
 
 
-def points_along(differences: Rows, direction: Rows) -> Rows:
+def project_onto(differences: Rows, direction: Rows) -> Rows:
     """How far each difference points along a direction, either way."""
     return np.asarray(np.abs(differences @ direction), dtype=np.float64)
 
 
-def unit(rows: Rows) -> Rows:
+def normalize_rows(rows: Rows) -> Rows:
     """Rows of length one; a row of nothing stays one."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(lengths > 0, lengths, 1.0), dtype=np.float64)
 
 
-def _halves(found: Opposed) -> tuple[Opposed, Opposed]:
+def _halves(found: OppositionSample) -> tuple[OppositionSample, OppositionSample]:
     """Every second pair of each class teaches, the others test."""
     teaches = np.zeros(len(found.negations), dtype=np.bool_)
     for is_negation in (True, False):
         teaches[np.flatnonzero(found.negations == is_negation)[::2]] = True
     return (
-        Opposed(differences=found.differences[teaches], negations=found.negations[teaches]),
-        Opposed(differences=found.differences[~teaches], negations=found.negations[~teaches]),
+        OppositionSample(differences=found.differences[teaches], negations=found.negations[teaches]),
+        OppositionSample(differences=found.differences[~teaches], negations=found.negations[~teaches]),
     )
 
 

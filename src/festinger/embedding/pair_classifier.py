@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from festinger.embedding.embedder import Supplies, readable
-from festinger.embedding.runtime import Numbers, Runner, is_quantised, open_session, open_tokenizer
+from festinger.embedding.embedder import EmbedderOptions, require_readable
+from festinger.embedding.runtime import Numbers, Runner, is_quantized, open_session, open_tokenizer
 from festinger.embedding.weights import sha256_of
 from festinger.errors import BadSetting, ProviderDown, ProviderRefused, WeightsUnfit
 
@@ -37,7 +37,7 @@ class PairClassifier:
         """For each pair the shares of entailment, neutral and contradiction, in this order; each row makes 1."""
         if not pairs:
             return np.zeros((0, len(CLASSES)), dtype=np.float32)
-        readable([text for pair in pairs for text in pair])
+        require_readable([text for pair in pairs for text in pair])
         try:
             async with asyncio.timeout(self._timeout_s):
                 rows = await self._runner.rows(list(pairs))
@@ -51,7 +51,7 @@ class PairClassifier:
         self._runner.close()
 
 
-async def open_pair_classifier(choice: str, supplies: Supplies) -> PairClassifier:
+async def open_pair_classifier(choice: str, supplies: EmbedderOptions) -> PairClassifier:
     """The classifier that `choice` names. Raises `BadSetting`, `WeightsUnfit`."""
     provider, _, model = choice.partition(":")
     if provider != PROVIDER or "/" not in model:
@@ -59,29 +59,25 @@ async def open_pair_classifier(choice: str, supplies: Supplies) -> PairClassifie
     return await asyncio.to_thread(_open, model, supplies)
 
 
-def _open(model: str, supplies: Supplies) -> PairClassifier:
+def _open(model: str, supplies: EmbedderOptions) -> PairClassifier:
     folder = Path(model).expanduser()
     file = folder / "model.onnx"
     try:
         graph, digest = file.read_bytes(), sha256_of(file)
     except OSError as error:
         raise WeightsUnfit(f"`{folder}` holds no `model.onnx` that can be read.") from error
-    columns = places_of(_labels(folder), source=str(folder))
+    columns = find_class_columns(_labels(folder), source=str(folder))
     tokenizer = open_tokenizer(folder, max_tokens=MAX_TOKENS)
     session = open_session(graph)
     width = session.get_outputs()[0].shape[-1]
     if width != len(CLASSES):
-        raise WeightsUnfit(
-            f"The model in `{folder}` gives {width} numbers a pair; it must give {len(CLASSES)}."
-        )
+        raise WeightsUnfit(f"The model in `{folder}` gives {width} numbers a pair; it must give {len(CLASSES)}.")
 
     def read(output: Numbers, _mask: NDArray[np.int64]) -> Numbers:
-        return softened(output[:, columns])
+        return softmax(output[:, columns])
 
-    runner = Runner(session, tokenizer, read=read, alone=is_quantised(graph))
-    return PairClassifier(
-        f"{PROVIDER}:{folder.name}@{digest[:SHORT_DIGEST]}", runner, timeout_s=supplies.timeout_s
-    )
+    runner = Runner(session, tokenizer, read=read, alone=is_quantized(graph))
+    return PairClassifier(f"{PROVIDER}:{folder.name}@{digest[:SHORT_DIGEST]}", runner, timeout_s=supplies.timeout_s)
 
 
 def _labels(folder: Path) -> Mapping[str, str]:
@@ -96,7 +92,7 @@ def _labels(folder: Path) -> Mapping[str, str]:
     return labels
 
 
-def places_of(labels: Mapping[str, str], *, source: str) -> list[int]:
+def find_class_columns(labels: Mapping[str, str], *, source: str) -> list[int]:
     """At which places of an output the three classes stand."""
     found = {label.casefold(): int(place) for place, label in labels.items()}
     if set(found) != set(CLASSES):
@@ -104,7 +100,7 @@ def places_of(labels: Mapping[str, str], *, source: str) -> list[int]:
     return [found[name] for name in CLASSES]
 
 
-def softened(logits: Numbers) -> Numbers:
+def softmax(logits: Numbers) -> Numbers:
     """Numbers of any size as shares that make 1."""
     raised = np.exp(logits - logits.max(axis=1, keepdims=True))
     return np.asarray(raised / raised.sum(axis=1, keepdims=True), dtype=np.float32)

@@ -32,7 +32,7 @@ REFERENCE = "reference"
 """The profile that holds the numbers this design started from; no model of that name exists."""
 
 
-class Purpose(StrEnum):
+class EmbeddingPurpose(StrEnum):
     """Why a text is embedded. Some models give another vector for each."""
 
     STORE = "store"
@@ -67,7 +67,7 @@ CurvePoint = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ThresholdReading:
     """One threshold and where it comes from. No value: measured, and no value reached the bar."""
 
     value: float | None
@@ -78,14 +78,14 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
+class EmbedderProfile:
     name: str
     dimensions: int | None = None
     max_tokens: int | None = None
-    prefixes: Mapping[Purpose, str] = field(default_factory=dict)
+    prefixes: Mapping[EmbeddingPurpose, str] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
-    task_types: Mapping[Purpose, str] = field(default_factory=dict)
-    readings: Mapping[Threshold, Reading] = field(default_factory=dict)
+    task_types: Mapping[EmbeddingPurpose, str] = field(default_factory=dict)
+    readings: Mapping[Threshold, ThresholdReading] = field(default_factory=dict)
     curve: tuple[CurvePoint, ...] = ()
     """What `same` and `check` were read from, where they were measured on this installation."""
     direction: tuple[float, ...] = ()
@@ -100,38 +100,38 @@ class Profile:
         reading = self.readings.get(name)
         return reading.value if reading else None
 
-    def written(self, text: str, purpose: Purpose, *, kind: str = "") -> str:
+    def written(self, text: str, purpose: EmbeddingPurpose, *, kind: str = "") -> str:
         """`text` as this model wants to read it. The kind of a memory is said only where it is stored."""
-        said_kind = self.kinds.get(kind, "") if purpose is Purpose.STORE else ""
+        said_kind = self.kinds.get(kind, "") if purpose is EmbeddingPurpose.STORE else ""
         return f"{self.prefixes.get(purpose, '')}{said_kind}{text}"
 
 
-def profile_of(name: str, profiles: Mapping[str, Profile]) -> Profile:
+def find_profile(name: str, profiles: Mapping[str, EmbedderProfile]) -> EmbedderProfile:
     """The profile of the model `name`: its own, else its provider's (`gemini:*`), else a blank one."""
     provider = name.partition(":")[0]
     for known in (name, name.removesuffix(":latest"), f"{provider}:*"):
         if known in profiles:
             return replace(profiles[known], name=name)
-    return Profile(name=name)
+    return EmbedderProfile(name=name)
 
 
 @cache
-def bundled_profiles() -> Mapping[str, Profile]:
+def bundled_profiles() -> Mapping[str, EmbedderProfile]:
     """The profiles that come with Festinger, by the name of their model."""
     text = files("festinger.embedding").joinpath("profiles.toml").read_text(encoding="utf-8")
     return read_profiles(text, source="profiles.toml")
 
 
-def installed_profiles(path: Path) -> Mapping[str, Profile]:
+def installed_profiles(path: Path) -> Mapping[str, EmbedderProfile]:
     """The bundled profiles, and over them those that were measured on this installation."""
     if not path.exists():
         return bundled_profiles()
     measured = read_profiles(path.read_text(encoding="utf-8"), source=str(path))
     bundled = bundled_profiles()
-    return {**bundled, **{name: _over(profile_of(name, bundled), own) for name, own in measured.items()}}
+    return {**bundled, **{name: _over(find_profile(name, bundled), own) for name, own in measured.items()}}
 
 
-def _over(bundled: Profile, own: Profile) -> Profile:
+def _over(bundled: EmbedderProfile, own: EmbedderProfile) -> EmbedderProfile:
     """`own`, and what it does not say as it comes with Festinger."""
     return replace(
         own,
@@ -145,10 +145,10 @@ def _over(bundled: Profile, own: Profile) -> Profile:
     )
 
 
-def read_profiles(text: str, *, source: str) -> Mapping[str, Profile]:
+def read_profiles(text: str, *, source: str) -> Mapping[str, EmbedderProfile]:
     """Profiles from TOML. An unknown key or threshold is refused: it would silently change nothing."""
     try:
-        sheet = _Sheet.model_validate(tomllib.loads(text))
+        sheet = _ProfilesFile.model_validate(tomllib.loads(text))
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise BadSetting(
             f"`{source}` is not a list of embedder profiles: {error}",
@@ -161,7 +161,7 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class _Reading(_Strict):
+class _ReadingEntry(_Strict):
     value: float | None = Field(None, ge=-1, le=1)
     data: str
     at: date | None = None
@@ -172,20 +172,20 @@ class _Entry(_Strict):
     dimensions: int | None = Field(None, ge=1, le=16_000)
     max_tokens: int | None = Field(None, ge=1)
     carries: str = ""
-    prefixes: dict[Purpose, str] = {}
+    prefixes: dict[EmbeddingPurpose, str] = {}
     kinds: dict[str, str] = {}
-    task_types: dict[Purpose, str] = {}
-    thresholds: dict[Threshold, _Reading] = {}
+    task_types: dict[EmbeddingPurpose, str] = {}
+    thresholds: dict[Threshold, _ReadingEntry] = {}
     curve: tuple[CurvePoint, ...] = ()
     direction: tuple[float, ...] = ()
 
 
-class _Sheet(_Strict):
+class _ProfilesFile(_Strict):
     models: dict[str, _Entry] = {}
 
 
-def _profile(name: str, entry: _Entry, sheet: _Sheet) -> Profile:
-    return Profile(
+def _profile(name: str, entry: _Entry, sheet: _ProfilesFile) -> EmbedderProfile:
+    return EmbedderProfile(
         name=name,
         dimensions=entry.dimensions,
         max_tokens=entry.max_tokens,
@@ -198,11 +198,11 @@ def _profile(name: str, entry: _Entry, sheet: _Sheet) -> Profile:
     )
 
 
-def _own(entry: _Entry) -> dict[Threshold, Reading]:
-    return {threshold: Reading(**reading.model_dump()) for threshold, reading in entry.thresholds.items()}
+def _own(entry: _Entry) -> dict[Threshold, ThresholdReading]:
+    return {threshold: ThresholdReading(**reading.model_dump()) for threshold, reading in entry.thresholds.items()}
 
 
-def _carried(source: str, sheet: _Sheet) -> dict[Threshold, Reading]:
+def _carried(source: str, sheet: _ProfilesFile) -> dict[Threshold, ThresholdReading]:
     """What was never measured for this model stands with the values of `source`, and says so."""
     if not source:
         return {}
@@ -215,14 +215,14 @@ FILE = "profiles.toml"
 PRIVATE = 0o600
 
 
-def measured_profiles(path: Path) -> Mapping[str, Profile]:
+def measured_profiles(path: Path) -> Mapping[str, EmbedderProfile]:
     """The profiles in this file alone; none if there is no file yet."""
     return read_profiles(path.read_text(encoding="utf-8"), source=str(path)) if path.exists() else {}
 
 
-def keep_profile(path: Path, profile: Profile) -> None:
+def save_profile(path: Path, profile: EmbedderProfile) -> None:
     """Put one profile into the file; those of other models stay."""
-    text = written({**measured_profiles(path), profile.name: profile}.values())
+    text = format_profiles({**measured_profiles(path), profile.name: profile}.values())
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, PRIVATE)
@@ -233,25 +233,20 @@ def keep_profile(path: Path, profile: Profile) -> None:
         draft.rename(path)
     except OSError as error:
         raise CannotStart(
-            f"`{path}` cannot be written: {error.strerror or error}.",
-            hint="Make its folder writable for this user.",
+            f"`{path}` cannot be written: {error.strerror or error}.", hint="Make its folder writable for this user."
         ) from error
     finally:
         with suppress(OSError):
             draft.unlink()
 
 
-def written(profiles: Iterable[Profile]) -> str:
+def format_profiles(profiles: Iterable[EmbedderProfile]) -> str:
     """Profiles as TOML that `read_profiles` reads back. What was carried over is left out: it was not measured."""
-    head = (
-        "# Measured on this installation by `festinger calibrate --save`; over the profiles of Festinger.\n"
-    )
-    return head + "".join(
-        line for profile in sorted(profiles, key=lambda one: one.name) for line in _entry(profile)
-    )
+    head = "# Measured on this installation by `festinger calibrate --save`; over the profiles of Festinger.\n"
+    return head + "".join(line for profile in sorted(profiles, key=lambda one: one.name) for line in _entry(profile))
 
 
-def _entry(profile: Profile) -> Iterator[str]:
+def _entry(profile: EmbedderProfile) -> Iterator[str]:
     yield f"\n[models.{_quoted(profile.name)}]\n"
     for name, number in (("dimensions", profile.dimensions), ("max_tokens", profile.max_tokens)):
         if number is not None:
@@ -260,11 +255,7 @@ def _entry(profile: Profile) -> Iterator[str]:
         yield f"curve = {[list(point) for point in profile.curve]}\n"
     if profile.direction:
         yield f"direction = {list(profile.direction)}\n"
-    for name, texts in (
-        ("prefixes", profile.prefixes),
-        ("kinds", profile.kinds),
-        ("task_types", profile.task_types),
-    ):
+    for name, texts in (("prefixes", profile.prefixes), ("kinds", profile.kinds), ("task_types", profile.task_types)):
         for key, text in texts.items():
             yield f"{name}.{_quoted(key)} = {_quoted(text)}\n"
     for threshold, reading in profile.readings.items():
@@ -272,7 +263,7 @@ def _entry(profile: Profile) -> Iterator[str]:
             yield f"thresholds.{threshold} = {_reading(reading)}\n"
 
 
-def _reading(reading: Reading) -> str:
+def _reading(reading: ThresholdReading) -> str:
     parts = [f"data = {_quoted(reading.data)}"]
     if reading.value is not None:
         parts.append(f"value = {reading.value!r}")

@@ -10,15 +10,15 @@ from importlib.metadata import EntryPoint, entry_points
 
 import structlog
 
-from festinger.embedding.embedder import CachedEmbedder, CheckedEmbedder, Embedder, Engine, Supplies
-from festinger.embedding.profiles import profile_of
-from festinger.embedding.providers.none import NoEngine
+from festinger.embedding.embedder import CachedEmbedder, CheckedEmbedder, Embedder, EmbedderOptions, Engine
+from festinger.embedding.profiles import find_profile
+from festinger.embedding.providers.none import NullEngine
 from festinger.errors import BadSetting, CannotStart, Unavailable
 from festinger.observability.metrics import DEGRADED
 
 GROUP = "festinger.embedders"
 
-OpenEngine = Callable[[str, Supplies], Awaitable[Engine]]
+OpenEngine = Callable[[str, EmbedderOptions], Awaitable[Engine]]
 
 BUILT_IN = tuple(
     EntryPoint(name=name, value=f"festinger.embedding.providers.{name}:open_engine", group=GROUP)
@@ -28,20 +28,20 @@ BUILT_IN = tuple(
 log = structlog.get_logger()
 
 
-def providers() -> Mapping[str, EntryPoint]:
+def find_providers() -> Mapping[str, EntryPoint]:
     """Every provider that can be chosen, by name; nothing is imported for this."""
     others = {entry.name: entry for entry in entry_points(group=GROUP)}
     return {**others, **{entry.name: entry for entry in BUILT_IN}}
 
 
-async def open_embedder(choice: str, supplies: Supplies) -> Embedder:
+async def open_embedder(choice: str, supplies: EmbedderOptions) -> Embedder:
     """The embedder that `choice` names, ready to embed, with its profile and a cache before it."""
-    provider, model = parts(choice)
+    provider, model = split_choice(choice)
     open_engine: OpenEngine = _provider(provider, choice=choice).load()
     return _behind_the_port(await open_engine(model, supplies), supplies)
 
 
-async def open_or_go_without(choice: str, supplies: Supplies) -> Embedder:
+async def open_embedder_or_null(choice: str, supplies: EmbedderOptions) -> Embedder:
     """As `open_embedder`; when it cannot be had, the embedder of none, which says why.
 
     A wrong choice is still refused: it is a mistake in the settings, not something missing.
@@ -51,29 +51,29 @@ async def open_or_go_without(choice: str, supplies: Supplies) -> Embedder:
     except (CannotStart, Unavailable) as error:
         DEGRADED.labels("embedder").inc()
         log.warning("goes on without embedder", embedder=choice, why=error.message, hint=error.hint)
-        return _behind_the_port(NoEngine(error), supplies)
+        return _behind_the_port(NullEngine(error), supplies)
 
 
-def has_meaning(name: str) -> bool:
+def is_semantic(name: str) -> bool:
     """Whether vectors of the embedder with this name say what texts mean: those of the toy do not, and none has none."""
     return not name.startswith(("none:", "hashed:"))
 
 
-def _behind_the_port(engine: Engine, supplies: Supplies) -> Embedder:
-    profile = profile_of(engine.name, supplies.profiles)
+def _behind_the_port(engine: Engine, supplies: EmbedderOptions) -> Embedder:
+    profile = find_profile(engine.name, supplies.profiles)
     return CachedEmbedder(CheckedEmbedder(engine, profile, supplies=supplies))
 
 
-def parts(choice: str) -> tuple[str, str]:
+def split_choice(choice: str) -> tuple[str, str]:
     """`ollama:nomic-embed-text:latest` → (`ollama`, `nomic-embed-text:latest`)."""
     provider, colon, model = choice.partition(":")
     if not colon:
-        raise BadSetting(f"`{choice}` is not of the form `provider:model`.", hint=_list(providers()))
+        raise BadSetting(f"`{choice}` is not of the form `provider:model`.", hint=_list(find_providers()))
     return provider, model
 
 
 def _provider(provider: str, *, choice: str) -> EntryPoint:
-    known = providers()
+    known = find_providers()
     if provider not in known:
         raise BadSetting(f"`{choice}` names no provider of embeddings.", hint=_list(known))
     return known[provider]

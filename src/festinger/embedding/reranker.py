@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from typing import Protocol
 
-from festinger.embedding.embedder import Supplies
+from festinger.embedding.embedder import EmbedderOptions
 from festinger.errors import BadSetting
 
 GROUP = "festinger.rerankers"
@@ -26,7 +26,7 @@ class Reranker(Protocol):
     async def close(self) -> None: ...
 
 
-OpenReranker = Callable[[str, Supplies], Awaitable[Reranker]]
+OpenReranker = Callable[[str, EmbedderOptions], Awaitable[Reranker]]
 
 BUILT_IN = (
     EntryPoint(name="onnx", value="festinger.embedding.providers.cross_encoder:open_reranker", group=GROUP),
@@ -34,18 +34,18 @@ BUILT_IN = (
 )
 
 
-def rerankers() -> Mapping[str, EntryPoint]:
+def find_rerankers() -> Mapping[str, EntryPoint]:
     """Every provider that can be chosen, by name; nothing is imported for this."""
     others = {entry.name: entry for entry in entry_points(group=GROUP)}
     return {**others, **{entry.name: entry for entry in BUILT_IN}}
 
 
-async def open_reranker(choice: str, supplies: Supplies) -> Reranker | None:
+async def open_reranker(choice: str, supplies: EmbedderOptions) -> Reranker | None:
     """The reranker that `choice` names; none where it is empty."""
     if not choice:
         return None
     provider, _, model = choice.partition(":")
-    known = rerankers()
+    known = find_rerankers()
     if provider not in known:
         names = ", ".join(f"`{name}:`" for name in sorted(known))
         raise BadSetting(f"`{choice}` names no reranker.", hint=f"There are {names}; empty is none.")

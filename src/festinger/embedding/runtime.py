@@ -56,27 +56,23 @@ RUNTIME_FAULTS = (
 class Runner:
     """A session with its tokenizer. `alone`: every text is run by itself."""
 
-    def __init__(
-        self, session: ort.InferenceSession, tokenizer: Tokenizer, *, read: Read, alone: bool
-    ) -> None:
+    def __init__(self, session: ort.InferenceSession, tokenizer: Tokenizer, *, read: Read, alone: bool) -> None:
         self._session = session
         self._tokenizer = tokenizer
         self._read = read
         self._size = 1 if alone else RUN
         self._inputs = frozenset(known.name for known in session.get_inputs())
         self._threads = ThreadPoolExecutor(
-            WORKERS, thread_name_prefix="festinger-embedding", initializer=give_way
+            WORKERS, thread_name_prefix="festinger-embedding", initializer=lower_thread_priority
         )
         self._urgent = ThreadPoolExecutor(WORKERS, thread_name_prefix="festinger-urgent")
 
-    async def rows(
-        self, texts: Sequence[str] | Sequence[tuple[str, str]], *, is_urgent: bool = False
-    ) -> Numbers:
+    async def rows(self, texts: Sequence[str] | Sequence[tuple[str, str]], *, is_urgent: bool = False) -> Numbers:
         """One row a text or pair of texts, in their order. What a request waits for is urgent: it does not give way."""
         threads = self._urgent if is_urgent else self._threads
         encodings = await _in_thread(threads, self._tokenizer.encode_batch, list(texts))
         EMBEDDING_CLIPPED.inc(sum(bool(encoding.overflowing) for encoding in encodings))
-        places = runs([len(encoding.ids) for encoding in encodings], size=self._size)
+        places = plan_batches([len(encoding.ids) for encoding in encodings], size=self._size)
         rows = [await _in_thread(threads, self._run, [encodings[place] for place in run]) for run in places]
         return np.concatenate(rows)[np.argsort(np.concatenate(places))]
 
@@ -85,7 +81,7 @@ class Runner:
             threads.shutdown(wait=False, cancel_futures=True)
 
     def _run(self, encodings: Sequence[Encoding]) -> Numbers:
-        feed = padded(encodings)
+        feed = pad_encodings(encodings)
         wanted = {name: numbers for name, numbers in feed.items() if name in self._inputs}
         try:
             first = self._session.run(None, wanted)[0]
@@ -98,7 +94,7 @@ async def _in_thread(threads: ThreadPoolExecutor, deed: Callable[[A], B], given:
     return await asyncio.get_running_loop().run_in_executor(threads, deed, given)
 
 
-def give_way() -> None:
+def lower_thread_priority() -> None:
     """Let this thread run after those that answer, where a system knows threads apart."""
     if sys.platform == "linux":
         thread = threading.get_native_id()
@@ -106,7 +102,7 @@ def give_way() -> None:
         os.setpriority(os.PRIO_PROCESS, thread, max(NICENESS, os.getpriority(os.PRIO_PROCESS, thread)))
 
 
-def give_back() -> None:
+def release_memory() -> None:
     """Return to the system what reading a model needed for a moment. The C library would keep it for later, and
     nothing as large comes later."""
     library = ctypes.CDLL(None)
@@ -114,18 +110,16 @@ def give_back() -> None:
         library.malloc_trim(0)
 
 
-def runs(lengths: Sequence[int], *, size: int) -> list[list[int]]:
+def plan_batches(lengths: Sequence[int], *, size: int) -> list[list[int]]:
     """The places of the texts, shortest first, cut into runs of at most `size`."""
     order = sorted(range(len(lengths)), key=lambda place: lengths[place])
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 
-def padded(encodings: Sequence[Encoding]) -> Feed:
+def pad_encodings(encodings: Sequence[Encoding]) -> Feed:
     """The tables of one run, as wide as its longest text. The padding token is 0 and is masked."""
     shape = (len(encodings), max(len(encoding.ids) for encoding in encodings))
-    feed = {
-        name: np.zeros(shape, dtype=np.int64) for name in ("input_ids", "attention_mask", "token_type_ids")
-    }
+    feed = {name: np.zeros(shape, dtype=np.int64) for name in ("input_ids", "attention_mask", "token_type_ids")}
     for row, encoding in enumerate(encodings):
         length = len(encoding.ids)
         feed["input_ids"][row, :length] = encoding.ids
@@ -149,12 +143,10 @@ def open_tokenizer(folder: Path, *, max_tokens: int) -> Tokenizer:
     return tokenizer
 
 
-def open_session(
-    model: bytes, weights: Mapping[str, NDArray[np.float32]] | None = None
-) -> ort.InferenceSession:
+def open_session(model: bytes, weights: Mapping[str, NDArray[np.float32]] | None = None) -> ort.InferenceSession:
     """A session over `model`; `weights` are arrays that the model names but does not hold."""
     options = ort.SessionOptions()
-    options.intra_op_num_threads = cores()
+    options.intra_op_num_threads = available_cores()
     options.log_severity_level = 4
     # Idle threads that spin are a little quicker alone and ruinous in company: on two cores shared with other
     # busy processes a sentence took 59 ms with it and 6 to 27 ms without.
@@ -170,14 +162,14 @@ def open_session(
         raise WeightsUnfit(f"The model cannot be run: {error}") from error
 
 
-def cores() -> int:
+def available_cores() -> int:
     """The cores that this process may use; not every system tells them from those that there are."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def is_quantised(model: bytes) -> bool:
+def is_quantized(model: bytes) -> bool:
     """Whether activations are quantised while running. Their scale is then that of the whole run, so a text gets
     another vector in other company, and only texts that run alone can be compared."""
     return b"DynamicQuantizeLinear" in model

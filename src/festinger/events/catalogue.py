@@ -20,14 +20,14 @@ MAX_TEXT = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class FieldKind:
     """What may stand in a field."""
 
     name: str
     fits: Callable[[Any], bool]
 
-    def or_none(self) -> "Kind":
-        return Kind(name=f"{self.name} or nothing", fits=lambda value: value is None or self.fits(value))
+    def or_none(self) -> "FieldKind":
+        return FieldKind(name=f"{self.name} or nothing", fits=lambda value: value is None or self.fits(value))
 
 
 def _is_number(value: Any) -> bool:
@@ -54,38 +54,36 @@ def _is_numbers(value: Any) -> bool:
     return isinstance(value, Mapping) and _is_json(value) and all(_is_number(item) for item in value.values())
 
 
-TEXT = Kind(name="text", fits=lambda value: isinstance(value, str))
-COUNT = Kind(name="whole number", fits=_is_count)
-NUMBER = Kind(name="number", fits=_is_number)
-FLAG = Kind(name="yes or no", fits=lambda value: isinstance(value, bool))
-TEXTS = Kind(name="list of texts", fits=_is_list(TEXT.fits))
-OBJECTS = Kind(
-    name="list of objects", fits=_is_list(lambda item: isinstance(item, Mapping) and _is_json(item))
-)
-COUNTS = Kind(name="numbers by name", fits=_is_numbers)
-JSON = Kind(name="any value", fits=_is_json)
+TEXT = FieldKind(name="text", fits=lambda value: isinstance(value, str))
+COUNT = FieldKind(name="whole number", fits=_is_count)
+NUMBER = FieldKind(name="number", fits=_is_number)
+FLAG = FieldKind(name="yes or no", fits=lambda value: isinstance(value, bool))
+TEXTS = FieldKind(name="list of texts", fits=_is_list(TEXT.fits))
+OBJECTS = FieldKind(name="list of objects", fits=_is_list(lambda item: isinstance(item, Mapping) and _is_json(item)))
+COUNTS = FieldKind(name="numbers by name", fits=_is_numbers)
+JSON = FieldKind(name="any value", fits=_is_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class EventSchema:
     """What an event's payload holds. Audit events say who did what and are kept longer."""
 
-    fields: Mapping[str, Kind]
+    fields: Mapping[str, FieldKind]
     version: int = 1
     audit: bool = False
 
 
-def shape(**fields: Kind) -> Shape:
+def event_schema(**fields: FieldKind) -> EventSchema:
     """The shape of an event that tells what happened."""
-    return Shape(fields=fields)
+    return EventSchema(fields=fields)
 
 
-def audited(**fields: Kind) -> Shape:
+def audit_schema(**fields: FieldKind) -> EventSchema:
     """The shape of an event that tells what a person or a key did."""
-    return Shape(fields=fields, audit=True)
+    return EventSchema(fields=fields, audit=True)
 
 
-def check_payload(name: str, promised: Shape, payload: Mapping[str, Any]) -> None:
+def check_payload(name: str, promised: EventSchema, payload: Mapping[str, Any]) -> None:
     """Refuse a payload that is not what the event promises."""
     if missing := promised.fields.keys() - payload.keys():
         raise FestingerError(f"Event `{name}` lacks {_listed(missing)}.")
@@ -113,26 +111,26 @@ def _listed(names: set[str]) -> str:
 
 
 FOUNDATION = {
-    "setting_changed": audited(key=TEXT, old=JSON, new=JSON, source=TEXT, by=TEXT.or_none()),
-    "config_refused": shape(source=TEXT, error=TEXT),
-    "schema_migrated": shape(**{"from": TEXT.or_none(), "to": TEXT}),
-    "embedder_changed": shape(**{"from": TEXT.or_none(), "to": TEXT, "vectors_left": COUNT}),
-    "reembedding_finished": shape(model=TEXT, count=COUNT),
-    "provider_down": shape(provider=TEXT, purpose=TEXT, reason=TEXT),
-    "provider_up": shape(provider=TEXT),
-    "job_dead": shape(job=COUNT, name=TEXT, error=TEXT),
-    "event_dead": shape(event=TEXT, subscriber=TEXT, error=TEXT),
-    "backup_made": shape(file=TEXT, bytes=COUNT, sha256=TEXT),
-    "restored": audited(file=TEXT, forgotten_again=COUNT),
-    "space_created": audited(space=TEXT),
-    "space_deleted": audited(space=TEXT, rows=COUNT),
-    "process_crashed": shape(run=TEXT),
-    "master_key_rotated": audited(),
+    "setting_changed": audit_schema(key=TEXT, old=JSON, new=JSON, source=TEXT, by=TEXT.or_none()),
+    "config_refused": event_schema(source=TEXT, error=TEXT),
+    "schema_migrated": event_schema(**{"from": TEXT.or_none(), "to": TEXT}),
+    "embedder_changed": event_schema(**{"from": TEXT.or_none(), "to": TEXT, "vectors_left": COUNT}),
+    "reembedding_finished": event_schema(model=TEXT, count=COUNT),
+    "provider_down": event_schema(provider=TEXT, purpose=TEXT, reason=TEXT),
+    "provider_up": event_schema(provider=TEXT),
+    "job_dead": event_schema(job=COUNT, name=TEXT, error=TEXT),
+    "event_dead": event_schema(event=TEXT, subscriber=TEXT, error=TEXT),
+    "backup_made": event_schema(file=TEXT, bytes=COUNT, sha256=TEXT),
+    "restored": audit_schema(file=TEXT, forgotten_again=COUNT),
+    "space_created": audit_schema(space=TEXT),
+    "space_deleted": audit_schema(space=TEXT, rows=COUNT),
+    "process_crashed": event_schema(run=TEXT),
+    "master_key_rotated": audit_schema(),
 }
 
 PROXY = {
-    "session_started": shape(session=TEXT, agent=TEXT, how=TEXT, parent_session=TEXT.or_none()),
-    "exchange_captured": shape(
+    "session_started": event_schema(session=TEXT, agent=TEXT, how=TEXT, parent_session=TEXT.or_none()),
+    "exchange_captured": event_schema(
         session=TEXT,
         messages=OBJECTS,
         reply=TEXT.or_none(),
@@ -142,42 +140,42 @@ PROXY = {
         tokens=COUNTS,
         recollection=TEXT.or_none(),
     ),
-    "recollection_injected": shape(
+    "recollection_injected": event_schema(
         recollection=TEXT, session=TEXT, position=TEXT, anchor=TEXT.or_none(), notes=OBJECTS, tokens=COUNT
     ),
-    "outcome_inferred": shape(recollection=TEXT, note=TEXT, outcome=TEXT, weight=NUMBER, evidence=TEXT),
-    "loop_detected": shape(session=TEXT, rule=TEXT, level=COUNT, count=COUNT, key=TEXT, did=TEXT),
-    "loop_recovered": shape(session=TEXT, rule=TEXT, level=COUNT, count=COUNT, key=TEXT, did=TEXT),
-    "loop_cut": shape(session=TEXT, rule=TEXT, channel=TEXT, chars=COUNT),
-    "breaker_opened": shape(session=TEXT, rule=TEXT, count=COUNT, by=TEXT),
-    "breaker_closed": shape(session=TEXT, rule=TEXT, count=COUNT, by=TEXT),
-    "memory_degraded": shape(result=TEXT, reason=TEXT, ms=NUMBER),
-    "capture_dropped": shape(count=COUNT, reason=TEXT),
+    "outcome_inferred": event_schema(recollection=TEXT, note=TEXT, outcome=TEXT, weight=NUMBER, evidence=TEXT),
+    "loop_detected": event_schema(session=TEXT, rule=TEXT, level=COUNT, count=COUNT, key=TEXT, did=TEXT),
+    "loop_recovered": event_schema(session=TEXT, rule=TEXT, level=COUNT, count=COUNT, key=TEXT, did=TEXT),
+    "loop_cut": event_schema(session=TEXT, rule=TEXT, channel=TEXT, chars=COUNT),
+    "breaker_opened": event_schema(session=TEXT, rule=TEXT, count=COUNT, by=TEXT),
+    "breaker_closed": event_schema(session=TEXT, rule=TEXT, count=COUNT, by=TEXT),
+    "memory_degraded": event_schema(result=TEXT, reason=TEXT, ms=NUMBER),
+    "capture_dropped": event_schema(count=COUNT, reason=TEXT),
 }
 
 DOORS = {
-    "login": audited(reviewer=TEXT, address=TEXT),
-    "login_refused": audited(address=TEXT, count=COUNT),
-    "key_made": audited(key=TEXT, scopes=TEXTS, by=TEXT),
-    "key_revoked": audited(key=TEXT, by=TEXT),
-    "import_finished": audited(
+    "login": audit_schema(reviewer=TEXT, address=TEXT),
+    "login_refused": audit_schema(address=TEXT, count=COUNT),
+    "key_made": audit_schema(key=TEXT, scopes=TEXTS, by=TEXT),
+    "key_revoked": audit_schema(key=TEXT, by=TEXT),
+    "import_finished": audit_schema(
         job=COUNT, format=TEXT, read=COUNT, stored=COUNT, confirmed=COUNT, conflicts=COUNT, skipped=COUNT
     ),
-    "export_finished": audited(file=TEXT, counts=COUNTS),
-    "milestone_verified": audited(agent=TEXT, n=COUNT, by=TEXT),
-    "false_alarm_marked": audited(kind=TEXT, id=TEXT, by=TEXT),
+    "export_finished": audit_schema(file=TEXT, counts=COUNTS),
+    "milestone_verified": audit_schema(agent=TEXT, n=COUNT, by=TEXT),
+    "false_alarm_marked": audit_schema(kind=TEXT, id=TEXT, by=TEXT),
 }
 
 RELIABILITY = {
-    "clock_jumped": shape(by_seconds=NUMBER, skipped=TEXTS),
-    "disk_low": shape(free_mb=COUNT, paused=FLAG),
-    "spool_line_refused": shape(file=TEXT, line=COUNT, reason=TEXT),
-    "access_refused": audited(route=TEXT, key=TEXT.or_none(), space=TEXT.or_none(), reason=TEXT),
-    "invariant_broken": shape(name=TEXT, rows=COUNT),
-    "crash_reported": shape(run=TEXT, file=TEXT),
+    "clock_jumped": event_schema(by_seconds=NUMBER, skipped=TEXTS),
+    "disk_low": event_schema(free_mb=COUNT, paused=FLAG),
+    "spool_line_refused": event_schema(file=TEXT, line=COUNT, reason=TEXT),
+    "access_refused": audit_schema(route=TEXT, key=TEXT.or_none(), space=TEXT.or_none(), reason=TEXT),
+    "invariant_broken": event_schema(name=TEXT, rows=COUNT),
+    "crash_reported": event_schema(run=TEXT, file=TEXT),
 }
 
-_EDGE = shape(
+_EDGE = event_schema(
     concept_id=COUNT,
     parent_id=COUNT,
     dim_id=COUNT,
@@ -187,13 +185,13 @@ _EDGE = shape(
     origin=TEXT,
     version=COUNT,
 )
-_CHANGED_EDGE = shape(before=JSON, after=JSON, reason=TEXT, conflict=TEXT.or_none())
-_CUE = shape(quarantine_id=TEXT, concept=TEXT, parent=TEXT, dim=TEXT, is_isa=FLAG, origin=TEXT, causes=COUNT)
+_CHANGED_EDGE = event_schema(before=JSON, after=JSON, reason=TEXT, conflict=TEXT.or_none())
+_CUE = event_schema(quarantine_id=TEXT, concept=TEXT, parent=TEXT, dim=TEXT, is_isa=FLAG, origin=TEXT, causes=COUNT)
 
 WORLD = {
-    "concept_confirmed": shape(concept_id=COUNT, token=TEXT, by=TEXT),
-    "concept_wanted": shape(concept_id=COUNT, token=TEXT, encounters=COUNT),
-    "dimension_created": shape(dim_id=COUNT, token=TEXT, by=TEXT),
+    "concept_confirmed": event_schema(concept_id=COUNT, token=TEXT, by=TEXT),
+    "concept_wanted": event_schema(concept_id=COUNT, token=TEXT, encounters=COUNT),
+    "dimension_created": event_schema(dim_id=COUNT, token=TEXT, by=TEXT),
     "edge_added": _EDGE,
     "edge_corroborated": _EDGE,
     "edge_removed": _EDGE,
@@ -202,7 +200,7 @@ WORLD = {
     "cue_quarantined": _CUE,
     "cue_admitted": _CUE,
     "cue_rejected": _CUE,
-    "conflict_opened": shape(
+    "conflict_opened": event_schema(
         conflict=TEXT,
         about=TEXT,
         collision_type=TEXT,
@@ -212,125 +210,101 @@ WORLD = {
         incoming=JSON,
         priority=COUNT,
     ),
-    "conflict_decided": shape(
+    "conflict_decided": event_schema(
         conflict=TEXT, about=TEXT, status=TEXT, decision=TEXT, decided_by=TEXT, before=JSON, after=JSON
     ),
-    "conflict_undone": shape(conflict=TEXT, about=TEXT, by=TEXT),
-    "resolution_finished": shape(
-        run_id=TEXT,
-        seen=COUNT,
-        resolved=COUNT,
-        dismissed=COUNT,
-        waiting=COUNT,
-        failed=COUNT,
-        cost_usd=NUMBER.or_none(),
+    "conflict_undone": event_schema(conflict=TEXT, about=TEXT, by=TEXT),
+    "resolution_finished": event_schema(
+        run_id=TEXT, seen=COUNT, resolved=COUNT, dismissed=COUNT, waiting=COUNT, failed=COUNT, cost_usd=NUMBER.or_none()
     ),
-    "write_failed": shape(concept_id=COUNT, model=TEXT, reason=TEXT, attempts=COUNT),
+    "write_failed": event_schema(concept_id=COUNT, model=TEXT, reason=TEXT, attempts=COUNT),
 }
 
 JUDGE = {
-    "judgement_made": shape(judgement=TEXT, old=TEXT, new=TEXT, relation=TEXT, confidence=NUMBER, judge=TEXT),
-    "judgement_waiting": shape(judgement=TEXT, old=TEXT, new=TEXT),
+    "judgement_made": event_schema(judgement=TEXT, old=TEXT, new=TEXT, relation=TEXT, confidence=NUMBER, judge=TEXT),
+    "judgement_waiting": event_schema(judgement=TEXT, old=TEXT, new=TEXT),
 }
 
 MEMORY = {
-    "fact_learned": shape(
+    "fact_learned": event_schema(
         memory=TEXT, kind=TEXT, subject=TEXT.or_none(), action=TEXT, origin=TEXT, agent=TEXT.or_none()
     ),
-    "fact_confirmed": shape(memory=TEXT, sighting=TEXT, counted=FLAG, cause_count=COUNT),
-    "memory_superseded": shape(old=TEXT, new=TEXT, judgement=TEXT.or_none(), change=TEXT),
-    "memory_merged": shape(memory=TEXT, into=TEXT, change=TEXT),
-    "memory_restored": shape(memory=TEXT, change=TEXT),
-    "memory_held": shape(memory=TEXT, against=TEXT, conflict=TEXT),
-    "memory_quarantined": shape(memory=TEXT, reason=TEXT),
-    "memory_released": shape(memory=TEXT, by=TEXT),
-    "memory_archived": shape(memory=TEXT, reason=TEXT),
-    "memory_edited": shape(memory=TEXT, change=TEXT),
-    "learn_refused": shape(refusal=TEXT, reason=TEXT),
-    "memory_forgotten": shape(ids=TEXTS),
-    "memory_repaired": shape(change=TEXT.or_none(), counts=JSON),
-    "episode_opened": shape(episode=TEXT, agent=TEXT, session=TEXT),
-    "episode_closed": shape(episode=TEXT, agent=TEXT, session=TEXT, closed_by=TEXT),
-    "episode_summarised": shape(episode=TEXT, memory=TEXT.or_none(), by=TEXT, facts=COUNT),
-    "censor_triggered": shape(
+    "fact_confirmed": event_schema(memory=TEXT, sighting=TEXT, counted=FLAG, cause_count=COUNT),
+    "memory_superseded": event_schema(old=TEXT, new=TEXT, judgement=TEXT.or_none(), change=TEXT),
+    "memory_merged": event_schema(memory=TEXT, into=TEXT, change=TEXT),
+    "memory_restored": event_schema(memory=TEXT, change=TEXT),
+    "memory_held": event_schema(memory=TEXT, against=TEXT, conflict=TEXT),
+    "memory_quarantined": event_schema(memory=TEXT, reason=TEXT),
+    "memory_released": event_schema(memory=TEXT, by=TEXT),
+    "memory_archived": event_schema(memory=TEXT, reason=TEXT),
+    "memory_edited": event_schema(memory=TEXT, change=TEXT),
+    "learn_refused": event_schema(refusal=TEXT, reason=TEXT),
+    "memory_forgotten": event_schema(ids=TEXTS),
+    "memory_repaired": event_schema(change=TEXT.or_none(), counts=JSON),
+    "episode_opened": event_schema(episode=TEXT, agent=TEXT, session=TEXT),
+    "episode_closed": event_schema(episode=TEXT, agent=TEXT, session=TEXT, closed_by=TEXT),
+    "episode_summarised": event_schema(episode=TEXT, memory=TEXT.or_none(), by=TEXT, facts=COUNT),
+    "censor_triggered": event_schema(
         censor=TEXT, activation_count=COUNT, action=TEXT, was_blocked=FLAG, trigger=TEXT, agent=TEXT
     ),
-    "censor_changed": shape(
+    "censor_changed": event_schema(
         **{"censor": TEXT, "from": TEXT.or_none(), "to": TEXT.or_none(), "by": TEXT, "why": TEXT}
     ),
-    "censor_false_positive": shape(censor=TEXT, trigger=TEXT),
+    "censor_false_positive": event_schema(censor=TEXT, trigger=TEXT),
 }
 
 OUTCOMES = {
-    "memory_surfaced": shape(recall=TEXT.or_none(), memories=TEXTS, partition=TEXT, reason=TEXT),
-    "outcome_recorded": shape(
+    "memory_surfaced": event_schema(recall=TEXT.or_none(), memories=TEXTS, partition=TEXT, reason=TEXT),
+    "outcome_recorded": event_schema(
         memory=TEXT, outcome=TEXT, cause=JSON, how=TEXT, q=NUMBER, confidence=NUMBER, weight=NUMBER
     ),
-    "outcome_replaced": shape(**{"memory": TEXT, "from": TEXT, "to": TEXT}),
-    "surfacing_expired": shape(memory=TEXT, partition=TEXT),
-    "prediction_resolved": shape(memory=TEXT, error=NUMBER, mode=TEXT),
-    "pressure_discharged": shape(memory=TEXT, by=TEXT),
-    "ceiling_set": shape(memory=TEXT, confidence=NUMBER, center=NUMBER),
-    "ceiling_cleared": shape(memory=TEXT, by=TEXT),
+    "outcome_replaced": event_schema(**{"memory": TEXT, "from": TEXT, "to": TEXT}),
+    "surfacing_expired": event_schema(memory=TEXT, partition=TEXT),
+    "prediction_resolved": event_schema(memory=TEXT, error=NUMBER, mode=TEXT),
+    "pressure_discharged": event_schema(memory=TEXT, by=TEXT),
+    "ceiling_set": event_schema(memory=TEXT, confidence=NUMBER, center=NUMBER),
+    "ceiling_cleared": event_schema(memory=TEXT, by=TEXT),
 }
 
 RETRIEVAL = {
-    "recall_made": shape(recall=TEXT, agent=TEXT, session=TEXT, hits=COUNT, abstained=FLAG, below=COUNT),
-    "recall_degraded": shape(recall=TEXT, what=TEXTS),
-    "blend_changed": shape(**{"agent": TEXT, "from": JSON, "to": JSON, "outcomes": COUNT}),
-    "weights_nudged": shape(recall=TEXT, up=COUNT, down=COUNT),
-    "turns_indexed": shape(session=TEXT, turns=COUNT),
+    "recall_made": event_schema(recall=TEXT, agent=TEXT, session=TEXT, hits=COUNT, abstained=FLAG, below=COUNT),
+    "recall_degraded": event_schema(recall=TEXT, what=TEXTS),
+    "blend_changed": event_schema(**{"agent": TEXT, "from": JSON, "to": JSON, "outcomes": COUNT}),
+    "weights_nudged": event_schema(recall=TEXT, up=COUNT, down=COUNT),
+    "turns_indexed": event_schema(session=TEXT, turns=COUNT),
 }
 
 PROPOSALS = {
-    "proposal_created": shape(
+    "proposal_created": event_schema(
         proposal=TEXT, fingerprint=TEXT, category=TEXT, scope=TEXT, type=TEXT, producer=TEXT
     ),
-    "proposal_merged": shape(proposal=TEXT, fingerprint=TEXT, seen_count=COUNT, counted=FLAG, cause=JSON),
-    "proposal_promoted": shape(
-        proposal=TEXT, fingerprint=TEXT, seen_count=COUNT, age_days=COUNT, priority=TEXT
+    "proposal_merged": event_schema(proposal=TEXT, fingerprint=TEXT, seen_count=COUNT, counted=FLAG, cause=JSON),
+    "proposal_promoted": event_schema(proposal=TEXT, fingerprint=TEXT, seen_count=COUNT, age_days=COUNT, priority=TEXT),
+    "proposal_suppressed": event_schema(proposal=TEXT, fingerprint=TEXT, until=TEXT),
+    "proposal_held": event_schema(proposal=TEXT, why=TEXT),
+    "proposal_pair_suggested": event_schema(a=TEXT, b=TEXT, relation=TEXT, confidence=NUMBER),
+    "verdict_received": audit_schema(proposal=TEXT, verdict=TEXT, author=TEXT, verified=FLAG, channel=TEXT),
+    "proposal_decided": audit_schema(proposal=TEXT, verdict=TEXT, author=TEXT),
+    "proposal_applied": audit_schema(proposal=TEXT, type=TEXT, changes=TEXTS),
+    "proposal_apply_failed": event_schema(proposal=TEXT, reason=TEXT),
+    "proposal_undone": audit_schema(proposal=TEXT, by=TEXT),
+    "proposal_reevaluated": event_schema(proposal=TEXT, n=COUNT, kind=TEXT),
+    "promotion_run_finished": event_schema(
+        run=TEXT, considered=COUNT, promoted=COUNT, too_few=COUNT, too_new=COUNT, paused_because=TEXT.or_none()
     ),
-    "proposal_suppressed": shape(proposal=TEXT, fingerprint=TEXT, until=TEXT),
-    "proposal_held": shape(proposal=TEXT, why=TEXT),
-    "proposal_pair_suggested": shape(a=TEXT, b=TEXT, relation=TEXT, confidence=NUMBER),
-    "verdict_received": audited(proposal=TEXT, verdict=TEXT, author=TEXT, verified=FLAG, channel=TEXT),
-    "proposal_decided": audited(proposal=TEXT, verdict=TEXT, author=TEXT),
-    "proposal_applied": audited(proposal=TEXT, type=TEXT, changes=TEXTS),
-    "proposal_apply_failed": shape(proposal=TEXT, reason=TEXT),
-    "proposal_undone": audited(proposal=TEXT, by=TEXT),
-    "proposal_reevaluated": shape(proposal=TEXT, n=COUNT, kind=TEXT),
-    "promotion_run_finished": shape(
-        run=TEXT,
-        considered=COUNT,
-        promoted=COUNT,
-        too_few=COUNT,
-        too_new=COUNT,
-        paused_because=TEXT.or_none(),
-    ),
-    "producer_muted": shape(producer=TEXT, category=TEXT, value=NUMBER, until=TEXT),
-    "reflection_created": shape(reflection=TEXT, episode=TEXT, proposals=TEXTS),
-    "inbox_digest": shape(open=COUNT, oldest=TEXT.or_none(), top=JSON),
+    "producer_muted": event_schema(producer=TEXT, category=TEXT, value=NUMBER, until=TEXT),
+    "reflection_created": event_schema(reflection=TEXT, episode=TEXT, proposals=TEXTS),
+    "inbox_digest": event_schema(open=COUNT, oldest=TEXT.or_none(), top=JSON),
 }
 
-CATALOGUE: Mapping[str, Shape] = MappingProxyType(
-    {
-        **FOUNDATION,
-        **PROXY,
-        **DOORS,
-        **RELIABILITY,
-        **WORLD,
-        **JUDGE,
-        **MEMORY,
-        **OUTCOMES,
-        **RETRIEVAL,
-        **PROPOSALS,
-    }
+CATALOGUE: Mapping[str, EventSchema] = MappingProxyType(
+    {**FOUNDATION, **PROXY, **DOORS, **RELIABILITY, **WORLD, **JUDGE, **MEMORY, **OUTCOMES, **RETRIEVAL, **PROPOSALS}
 )
 
 AUDIT = sorted(name for name, listed in CATALOGUE.items() if listed.audit)
 
 
-def shape_of(name: str) -> Shape:
+def find_schema(name: str) -> EventSchema:
     """The shape of a listed event; an unlisted one is a fault of whoever names it."""
     if name not in CATALOGUE:
         raise FestingerError(f"Event `{name}` is not in the catalogue.")

@@ -28,7 +28,7 @@ from festinger.store.queries import queries_of
 Q = queries_of("festinger.events")
 
 
-async def forget_names(transaction: Transaction, space: SpaceId, subjects: Sequence[str]) -> int:
+async def erase_names(transaction: Transaction, space: SpaceId, subjects: Sequence[str]) -> int:
     """Take the names out of the events about these subjects; how many had one."""
     return await transaction.run(Q["forget_names"], space=space, subjects=list(subjects))
 
@@ -42,9 +42,7 @@ async def scrub_words(transaction: Transaction, space: SpaceId, words: Collectio
     """Take words out of every event of a space; how many events held one."""
     if not words:
         return 0
-    return await transaction.run(
-        Q["scrub_words"], space=space, words=sorted(words), fields=list(FIELDS), mark=MARK
-    )
+    return await transaction.run(Q["scrub_words"], space=space, words=sorted(words), fields=list(FIELDS), mark=MARK)
 
 
 BATCH = 1_000

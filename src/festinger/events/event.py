@@ -32,7 +32,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Happening:
+class NewEvent:
     """Something that happened and is not written yet."""
 
     name: str
@@ -68,7 +68,7 @@ class Delivery:
         return f"{self.subscriber}:{self.space}:{self.subject}"
 
 
-def event_of(row: Mapping[str, Any]) -> Event:
+def event_from_row(row: Mapping[str, Any]) -> Event:
     """The event that a row of the outbox holds."""
     return Event(
         id=row["id"],

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from festinger.ids import EventId, SpaceId
-from festinger.observability.checks import Check, fail, ok, warn
+from festinger.observability.checks import Check, failed_check, ok_check, warning_check
 from festinger.observability.metrics import EVENTS_LAG
 from festinger.store.pool import Store
 from festinger.store.queries import queries_of
@@ -22,7 +22,7 @@ Q = queries_of("festinger.events")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lag:
+class SubscriberLag:
     """How far one subscriber is behind: the age of the oldest event that it has not been told of."""
 
     subscriber: str
@@ -42,18 +42,18 @@ class DeadDelivery:
     died_at: datetime
 
 
-async def lags(store: Store, *, now: datetime) -> list[Lag]:
+async def subscriber_lags(store: Store, *, now: datetime) -> list[SubscriberLag]:
     """Every subscriber that something waits for."""
     return [
         # Two machines' clocks may differ a little; nobody is ahead of what happened.
-        Lag(subscriber=row["subscriber"], age=max(now - row["oldest"], timedelta(0)), waiting=row["waiting"])
+        SubscriberLag(subscriber=row["subscriber"], age=max(now - row["oldest"], timedelta(0)), waiting=row["waiting"])
         for row in await store.all(Q["lag"])
     ]
 
 
-async def measure(store: Store, *, now: datetime, subscribers: Iterable[str]) -> None:
+async def update_lag_gauges(store: Store, *, now: datetime, subscribers: Iterable[str]) -> None:
     """Move the gauge of each subscriber to what it is now."""
-    ages = {lag.subscriber: lag.age.total_seconds() for lag in await lags(store, now=now)}
+    ages = {lag.subscriber: lag.age.total_seconds() for lag in await subscriber_lags(store, now=now)}
     for subscriber in subscribers:
         EVENTS_LAG.labels(subscriber).set(ages.get(subscriber, 0.0))
 
@@ -83,12 +83,12 @@ async def check_events(store: Store, *, now: datetime) -> list[Check]:
 
 
 async def _lag(store: Store, now: datetime) -> Check:
-    behind = [lag for lag in await lags(store, now=now) if lag.age > PATIENCE]
+    behind = [lag for lag in await subscriber_lags(store, now=now) if lag.age > PATIENCE]
     if not behind:
-        return ok("events.lag", "Every subscriber is up to date.")
+        return ok_check("events.lag", "Every subscriber is up to date.")
     seconds = {lag.subscriber: int(lag.age.total_seconds()) for lag in behind}
     listed = ", ".join(f"`{name}` ({age} s)" for name, age in seconds.items())
-    return warn(
+    return warning_check(
         "events.lag",
         f"Not told yet of what happened: {listed}.",
         "Check that a worker runs (`festinger serve` or `festinger worker`) and what `festinger jobs` waits for.",
@@ -99,10 +99,10 @@ async def _lag(store: Store, now: datetime) -> Check:
 async def _dead(store: Store) -> Check:
     dead = await dead_deliveries(store)
     if not dead:
-        return ok("events.dead", "No delivery was given up.")
+        return ok_check("events.dead", "No delivery was given up.")
     counts = Counter(delivery.subscriber for delivery in dead)
     listed = ", ".join(f"`{name}` ({count})" for name, count in counts.most_common())
-    return fail(
+    return failed_check(
         "events.dead",
         f"Deliveries given up: {listed}. First error: {dead[0].error}",
         "Mend the cause, then `festinger jobs retry --all`; `festinger jobs drop ID --note WHY` lays one aside.",

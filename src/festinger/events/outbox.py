@@ -24,11 +24,11 @@ import structlog
 
 from festinger.clock import Clock
 from festinger.errors import BadInput, FestingerError
-from festinger.events.catalogue import CATALOGUE, MAX_TEXT, check_payload, shape_of
-from festinger.events.event import Delivery, Event, Happening, event_of
+from festinger.events.catalogue import CATALOGUE, MAX_TEXT, check_payload, find_schema
+from festinger.events.event import Delivery, Event, NewEvent, event_from_row
 from festinger.ids import AgentId, EventId, NewId, SessionId, SpaceId, TraceId
 from festinger.observability.metrics import EVENTS_DEAD, EVENTS_DELIVERED, EVENTS_WRITTEN
-from festinger.observability.trace import on_behalf_of, present_request
+from festinger.observability.trace import bind_request, current_request_id
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 
@@ -48,7 +48,7 @@ Wants = Callable[[Event], bool]
 """Whether a subscriber has anything to do with an event; who has not is not told."""
 
 
-def everything(_event: Event) -> bool:
+def wants_all(_event: Event) -> bool:
     return True
 
 
@@ -78,14 +78,14 @@ class Outbox:
         deed: Deed,
         *,
         queue: str = DEFAULT_QUEUE,
-        wants: Wants = everything,
+        wants: Wants = wants_all,
         is_first: bool = False,
     ) -> None:
         """Let `deed` hear of every event called `name` from now on, or of those that it `wants`.
 
         Subscribers have no order among them; the deliveries of one that `is_first` go before others in its queue.
         """
-        shape_of(name)
+        find_schema(name)
         if subscriber in self._subscriptions[name]:
             raise FestingerError(f"`{subscriber}` subscribes to `{name}` twice.")
         self._subscriptions[name][subscriber] = Subscription(
@@ -117,7 +117,7 @@ class Outbox:
 
         `trace` is the request that is served now unless another one is named.
         """
-        shape = shape_of(name)
+        shape = find_schema(name)
         check_payload(name, shape, payload)
         await transaction.run(Q["lock_subject"], space=space, subject=subject)
         event = Event(
@@ -136,14 +136,12 @@ class Outbox:
         )
         return await self._write(transaction, event)
 
-    async def emit_all(
-        self, transaction: Transaction, happenings: Sequence[Happening], *, space: SpaceId
-    ) -> None:
+    async def emit_all(self, transaction: Transaction, happenings: Sequence[NewEvent], *, space: SpaceId) -> None:
         """As `emit`, for much at once, in its order: three round trips however much it is."""
         if not happenings:
             return
         for happening in happenings:
-            check_payload(happening.name, shape_of(happening.name), happening.payload)
+            check_payload(happening.name, find_schema(happening.name), happening.payload)
         await self.hold(transaction, [each.subject for each in happenings], space=space)
         now = self.clock()
         events = [self._event(each, space=space, at=now) for each in happenings]
@@ -191,12 +189,12 @@ class Outbox:
             return None
         return await self.emit(transaction, name, space=space, subject=subject, payload=payload)
 
-    def _event(self, happening: Happening, *, space: SpaceId, at: datetime) -> Event:
+    def _event(self, happening: NewEvent, *, space: SpaceId, at: datetime) -> Event:
         return Event(
             id=EventId(self._new_id()),
             seq=0,
             name=happening.name,
-            version=shape_of(happening.name).version,
+            version=find_schema(happening.name).version,
             space=space,
             subject=happening.subject,
             agent=happening.agent,
@@ -230,7 +228,7 @@ class Outbox:
 
 
 def _present_trace() -> TraceId | None:
-    request = present_request()
+    request = current_request_id()
     return TraceId(request) if request else None
 
 
@@ -250,20 +248,20 @@ log = structlog.get_logger()
 DEATH = "event_dead"
 
 
-async def deliver(store: Store, outbox: Outbox, *, space: str, event: str, subscriber: str) -> bool:
+async def deliver_event(store: Store, outbox: Outbox, *, space: str, event: str, subscriber: str) -> bool:
     """Tell a subscriber of an event; false if it was told before, or need not be told any more."""
     async with store.transaction() as transaction:
         key = {"space": space, "event": UUID(event), "subscriber": subscriber}
         if not await transaction.maybe(Q["claim_delivery"], now=outbox.clock(), **key):
             return False
-        told = event_of(await transaction.one(Q["find_event"], space=space, id=UUID(event)))
-        with on_behalf_of(told.trace):
+        told = event_from_row(await transaction.one(Q["find_event"], space=space, id=UUID(event)))
+        with bind_request(told.trace):
             await _subscription(outbox, told, subscriber).deed(transaction, told)
     EVENTS_DELIVERED.labels(subscriber).inc()
     return True
 
 
-async def bury(
+async def mark_delivery_dead(
     transaction: Transaction, outbox: Outbox, *, space: str, event: str, subscriber: str, error: str
 ) -> None:
     """Give a delivery up, as part of the transaction that gives its job up; tell of it, once."""
@@ -272,7 +270,7 @@ async def bury(
     if not await transaction.maybe(Q["bury_delivery"], now=outbox.clock(), note=note, **key):
         return
     EVENTS_DEAD.labels(subscriber).inc()
-    dead = event_of(await transaction.one(Q["find_event"], space=space, id=UUID(event)))
+    dead = event_from_row(await transaction.one(Q["find_event"], space=space, id=UUID(event)))
     log.warning("delivery given up", room="events", space=space, subscriber=subscriber, name=dead.name)
     if dead.name == DEATH:
         # Whoever cannot hear of a death would otherwise make a new one each time.
@@ -288,17 +286,12 @@ async def bury(
     )
 
 
-async def abandon(
+async def drop_delivery(
     transaction: Transaction, *, now: datetime, space: str, event: str, subscriber: str, note: str
 ) -> None:
     """A person decided that this delivery need not be made."""
     await transaction.run(
-        Q["drop_delivery"],
-        space=space,
-        event=UUID(event),
-        subscriber=subscriber,
-        note=note[:MAX_TEXT],
-        now=now,
+        Q["drop_delivery"], space=space, event=UUID(event), subscriber=subscriber, note=note[:MAX_TEXT], now=now
     )
 
 

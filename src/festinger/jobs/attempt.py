@@ -7,7 +7,7 @@ no text of the error. Being interrupted or put off costs no attempt.
 Is a failed job tried again, and when?
 
 A pure decision. What may mend itself (a provider or the database is away) gets eight attempts over about five
-hours; what cannot (bad input, a refusal) gets one; everything else three. Doing it is `attempt`'s matter.
+hours; what cannot (bad input, a refusal) gets one; everything else three. Doing it is `run_attempt`'s matter.
 """
 
 import asyncio
@@ -24,8 +24,8 @@ from procrastinate.jobs import Job
 
 from festinger.clock import Clock, Stopwatch
 from festinger.errors import BadInput, FestingerError, ProviderDown, ProviderRefused, StoreDown
-from festinger.jobs.load import Courtesy, backlog
-from festinger.jobs.model import Cancelled, End, Ending, Run, Watch, Work
+from festinger.jobs.load import IdleGate, read_backlog
+from festinger.jobs.model import JobCancelledError, JobDefinition, JobEnd, JobEnding, JobRun, Watch
 from festinger.observability.metrics import JOBS_DONE, JOBS_SECONDS
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
@@ -48,7 +48,7 @@ MENDS_ITSELF = (ProviderDown, StoreDown)
 HOPELESS = (BadInput, ProviderRefused)
 
 
-def pauses(error: BaseException) -> tuple[timedelta, ...]:
+def retry_delays(error: BaseException) -> tuple[timedelta, ...]:
     """The pauses before each further attempt after such an error."""
     if isinstance(error, HOPELESS):
         return ()
@@ -62,7 +62,7 @@ def retry_after(error: BaseException, *, failures: int, chance: random.Random) -
 
     The jitter keeps jobs that failed together from coming back together.
     """
-    planned = pauses(error)
+    planned = retry_delays(error)
     if failures > len(planned):
         return None
     return planned[failures - 1] * chance.uniform(1 - JITTER, 1 + JITTER)
@@ -80,7 +80,7 @@ Setting = Callable[[str], Any]
 """Reads a setting that is in force now, by its full name."""
 
 
-class TryAgain(Exception):
+class RetryLaterError(Exception):
     """The job goes back to its queue until `at`."""
 
     def __init__(self, at: datetime) -> None:
@@ -88,18 +88,18 @@ class TryAgain(Exception):
         self.at = at
 
 
-class GivenUp(Exception):
+class JobGivenUpError(Exception):
     """The job is dead."""
 
 
-class Retries(BaseRetryStrategy):
+class AttemptRetryStrategy(BaseRetryStrategy):
     """Passes what an attempt decided on to the engine."""
 
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
         match exception:
-            case TryAgain():
+            case RetryLaterError():
                 return RetryDecision(retry_at=exception.at)
-            case GivenUp():
+            case JobGivenUpError():
                 return None
             case asyncio.CancelledError():
                 # The worker stops; whoever comes next takes the job at once.
@@ -112,7 +112,7 @@ class Retries(BaseRetryStrategy):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class JobDeps:
     """What every attempt needs, whatever the job."""
 
     store: Store
@@ -122,92 +122,88 @@ class Desk:
     setting: Setting
     redact: Redact
     watch: Watch
-    courtesy: Courtesy
+    courtesy: IdleGate
 
 
-async def attempt(desk: Desk, work: Work, context: JobContext, ids: Mapping[str, Any]) -> None:
+async def run_attempt(deps: JobDeps, work: JobDefinition, context: JobContext, ids: Mapping[str, Any]) -> None:
     """Try the job that the engine fetched."""
     job = context.job
     assert job.id is not None
-    run = Run(
-        job.id, work.name, store=desk.store, clock=desk.clock, stopwatch=desk.stopwatch, limit=work.limit
-    )
-    await desk.courtesy.turn()
-    began = desk.stopwatch()
+    run = JobRun(job.id, work.name, store=deps.store, clock=deps.clock, stopwatch=deps.stopwatch, limit=work.limit)
+    await deps.courtesy.turn()
+    began = deps.stopwatch()
     try:
-        await _put_off(desk, work, job)
+        await _put_off(deps, work, job)
         with structlog.contextvars.bound_contextvars(job=job.id, job_name=work.name):
             async with run.watchdog():
                 await work.deed(run, **ids)
-    except TryAgain:
+    except RetryLaterError:
         raise
-    except Cancelled:
-        await _ended(desk, work, "cancelled")
+    except JobCancelledError:
+        await _ended(deps, work, "cancelled")
         raise JobAborted from None
     except asyncio.CancelledError:
-        await _forgiven(desk, job)
+        await _forgiven(deps, job)
         raise
     except Exception as error:  # noqa: BLE001 - the job edge: a deed may raise anything, the queue goes on
-        raise await _failed(desk, work, job, ids=ids, error=error) from None
-    JOBS_SECONDS.labels(work.name).observe(desk.stopwatch() - began)
-    await _ended(desk, work, "done")
+        raise await _failed(deps, work, job, ids=ids, error=error) from None
+    JOBS_SECONDS.labels(work.name).observe(deps.stopwatch() - began)
+    await _ended(deps, work, "done")
 
 
-async def _put_off(desk: Desk, work: Work, job: Job) -> None:
+async def _put_off(deps: JobDeps, work: JobDefinition, job: Job) -> None:
     """Meet what was asked of the job while it waited: to be cancelled, or to make way."""
     if job.attempts:
-        record = await desk.store.maybe(Q["record_of"], job=job.id)
+        record = await deps.store.maybe(Q["record_of"], job=job.id)
         if record is not None and record["cancel_asked_at"] is not None:
-            raise Cancelled
-    if work.low_value and (await backlog(desk.store, max_waiting=desk.setting("jobs.max_waiting"))).behind:
-        raise TryAgain(await _forgiven(desk, job) + POSTPONE)
+            raise JobCancelledError
+    if work.low_value and (await read_backlog(deps.store, max_waiting=deps.setting("jobs.max_waiting"))).behind:
+        raise RetryLaterError(await _forgiven(deps, job) + POSTPONE)
 
 
-async def _forgiven(desk: Desk, job: Job) -> datetime:
-    async with desk.store.transaction() as transaction:
+async def _forgiven(deps: JobDeps, job: Job) -> datetime:
+    async with deps.store.transaction() as transaction:
         await transaction.run(Q["leave_queueing_lock"], job=job.id)
         moment: datetime = await transaction.value(Q["forgive_attempt"], job=job.id, name=job.task_name)
     return moment
 
 
 async def _failed(
-    desk: Desk, work: Work, job: Job, *, ids: Mapping[str, Any], error: Exception
-) -> TryAgain | GivenUp:
-    name, text = described(error, desk.redact)
-    async with desk.store.transaction() as transaction:
+    deps: JobDeps, work: JobDefinition, job: Job, *, ids: Mapping[str, Any], error: Exception
+) -> RetryLaterError | JobGivenUpError:
+    name, text = describe_error(error, deps.redact)
+    async with deps.store.transaction() as transaction:
         record = await transaction.one(
-            Q["record_failure"], job=job.id, name=work.name, error=name, error_text=text, now=desk.clock()
+            Q["record_failure"], job=job.id, name=work.name, error=name, error_text=text, now=deps.clock()
         )
         failures = job.attempts + 1 - record["forgiven"] - record["worker_deaths"]
-        pause = retry_after(error, failures=failures, chance=desk.chance)
+        pause = retry_after(error, failures=failures, chance=deps.chance)
         if pause is None:
-            ending = Ending(
-                end=End.DEAD, job=job.id or 0, name=work.name, ids=dict(ids), error=name, text=text
-            )
-            await give_up(transaction, ending, now=desk.clock(), watch=desk.watch)
+            ending = JobEnding(end=JobEnd.DEAD, job=job.id or 0, name=work.name, ids=dict(ids), error=name, text=text)
+            await give_up(transaction, ending, now=deps.clock(), watch=deps.watch)
         else:
             await transaction.run(Q["leave_queueing_lock"], job=job.id)
     log.warning("job failed", room="jobs", job=job.id, job_name=work.name, error=name, failures=failures)
     if pause is None:
-        await _ended(desk, work, "dead")
-        return GivenUp()
+        await _ended(deps, work, "dead")
+        return JobGivenUpError()
     JOBS_DONE.labels(work.name, "failed").inc()
-    return TryAgain(record["engine_now"] + pause)
+    return RetryLaterError(record["engine_now"] + pause)
 
 
-async def give_up(transaction: Transaction, ending: Ending, *, now: datetime, watch: Watch) -> None:
+async def give_up(transaction: Transaction, ending: JobEnding, *, now: datetime, watch: Watch) -> None:
     """Mark a job as dead and tell of it, once: an attempt that is repeated after a crash finds it marked."""
     if await transaction.run(Q["mark_dead"], job=ending.job, now=now):
         await watch(transaction, ending)
 
 
-async def _ended(desk: Desk, work: Work, result: str) -> None:
+async def _ended(deps: JobDeps, work: JobDefinition, result: str) -> None:
     JOBS_DONE.labels(work.name, result).inc()
     if work.schedule:
-        await desk.store.run(Q["note_result"], name=work.name, result=result, now=desk.clock())
+        await deps.store.run(Q["note_result"], name=work.name, result=result, now=deps.clock())
 
 
-def described(error: Exception, redact: Redact) -> tuple[str, str]:
+def describe_error(error: Exception, redact: Redact) -> tuple[str, str]:
     """The name and the words of an error, as they are kept with a job."""
     if isinstance(error, FestingerError):
         return error.name, redact(error.message)[:MAX_ERROR]

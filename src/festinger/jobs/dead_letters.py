@@ -1,6 +1,6 @@
 """What became of a job, and what can a person do about a dead one?
 
-Reads the queue as people see it, and mends it: `retry` gives a dead job all its attempts again, `drop` lays
+Reads the queue as people see it, and mends it: `retry_job` gives a dead job all its attempts again, `drop_job` lays
 it aside with a reason. Nothing dead is ever removed by itself.
 
 When are finished jobs removed?
@@ -15,15 +15,15 @@ from enum import StrEnum
 from typing import Any
 
 from festinger.errors import BadInput, NotFound
-from festinger.jobs.attempt import Desk
-from festinger.jobs.model import End, Ending, Run
+from festinger.jobs.attempt import JobDeps
+from festinger.jobs.model import JobEnd, JobEnding, JobRun
 from festinger.store.pool import Row, Store
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.jobs")
 
 
-class State(StrEnum):
+class JobState(StrEnum):
     WAITING = "waiting"
     RUNNING = "running"
     DONE = "done"
@@ -33,18 +33,18 @@ class State(StrEnum):
 
 
 STATUSES = {
-    State.WAITING: ["todo"],
-    State.RUNNING: ["doing"],
-    State.DONE: ["succeeded"],
-    State.DEAD: ["failed"],
-    State.DROPPED: ["failed"],
-    State.CANCELLED: ["cancelled", "aborted"],
+    JobState.WAITING: ["todo"],
+    JobState.RUNNING: ["doing"],
+    JobState.DONE: ["succeeded"],
+    JobState.DEAD: ["failed"],
+    JobState.DROPPED: ["failed"],
+    JobState.CANCELLED: ["cancelled", "aborted"],
 }
 """The engine's names for each state; a dropped job is a failed one with a note."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class JobProgress:
     done: int
     total: int | None
     note: str
@@ -57,13 +57,13 @@ class JobView:
     id: int
     name: str
     queue: str
-    state: State
+    state: JobState
     ids: Mapping[str, Any]
     attempts: int
     deferred_at: datetime | None
     changed_at: datetime | None
     next_at: datetime | None
-    progress: Progress | None
+    progress: JobProgress | None
     error: str
     error_text: str
     first_failed_at: datetime | None
@@ -73,7 +73,7 @@ class JobView:
 
 
 async def list_jobs(
-    store: Store, *, state: State | None = None, name: str | None = None, limit: int = 100
+    store: Store, *, state: JobState | None = None, name: str | None = None, limit: int = 100
 ) -> list[JobView]:
     """Jobs in a state, or all, the newest first."""
     rows = await store.all(
@@ -81,7 +81,7 @@ async def list_jobs(
         job=None,
         name=name,
         statuses=STATUSES[state] if state else None,
-        dropped=(state is State.DROPPED) if state in (State.DEAD, State.DROPPED) else None,
+        dropped=(state is JobState.DROPPED) if state in (JobState.DEAD, JobState.DROPPED) else None,
         limit=limit,
     )
     return [_view(row) for row in rows]
@@ -95,47 +95,45 @@ async def find_job(store: Store, job: int) -> JobView:
     return _view(row)
 
 
-async def retry(store: Store, job: int) -> None:
+async def retry_job(store: Store, job: int) -> None:
     """Put a dead job back into its queue."""
     if await store.maybe(Q["retry_dead"], job=job) is None:
         raise NotFound(f"There is no dead job {job}.", hint="`festinger jobs --dead` lists them.")
 
 
-async def retry_all(store: Store, *, name: str | None = None) -> list[int]:
+async def retry_all_jobs(store: Store, *, name: str | None = None) -> list[int]:
     """Put every dead job, or those of one name, back into the queue; their ids."""
     async with store.transaction() as transaction:
         dead = [row["id"] for row in await transaction.all(Q["dead_ids"], name=name)]
         return [job for job in dead if await transaction.maybe(Q["retry_dead"], job=job)]
 
 
-async def drop(desk: Desk, job: int, *, note: str) -> None:
+async def drop_job(deps: JobDeps, job: int, *, note: str) -> None:
     """Lay a dead job aside; `note` says why."""
     if not note.strip():
         raise BadInput("A job is dropped with a note.", hint="Say in a few words why it need not be done.")
-    async with desk.store.transaction() as transaction:
-        row = await transaction.maybe(Q["drop_dead"], job=job, note=note, now=desk.clock())
+    async with deps.store.transaction() as transaction:
+        row = await transaction.maybe(Q["drop_dead"], job=job, note=note, now=deps.clock())
         if row is None:
             raise NotFound(f"There is no dead job {job}.", hint="`festinger jobs --dead` lists them.")
-        ending = Ending(
-            end=End.DROPPED, job=job, name=row["name"], ids=row["args"], error=row["error"], text=note
+        ending = JobEnding(
+            end=JobEnd.DROPPED, job=job, name=row["name"], ids=row["args"], error=row["error"], text=note
         )
-        await desk.watch(transaction, ending)
+        await deps.watch(transaction, ending)
 
 
 def _view(row: Row) -> JobView:
-    progress = (
-        None if row["done"] is None else Progress(done=row["done"], total=row["total"], note=row["note"])
-    )
+    progress = None if row["done"] is None else JobProgress(done=row["done"], total=row["total"], note=row["note"])
     return JobView(
         id=row["id"],
         name=row["name"],
         queue=row["queue"],
-        state=State(row["state"]),
+        state=JobState(row["state"]),
         ids=row["args"],
         attempts=row["attempts"],
         deferred_at=row["deferred_at"],
         changed_at=row["changed_at"],
-        next_at=row["scheduled_at"] if row["state"] == State.WAITING else None,
+        next_at=row["scheduled_at"] if row["state"] == JobState.WAITING else None,
         progress=progress,
         error=row["error"],
         error_text=row["error_text"],
@@ -149,12 +147,12 @@ def _view(row: Row) -> JobView:
 BATCH = 1_000
 
 
-async def prune_jobs(desk: Desk, run: Run) -> int:
+async def prune_jobs(deps: JobDeps, run: JobRun) -> int:
     """Remove what ended long ago, batch by batch; how many jobs."""
-    before = desk.clock() - timedelta(days=desk.setting("jobs.keep_done_days"))
+    before = deps.clock() - timedelta(days=deps.setting("jobs.keep_done_days"))
     removed = 0
-    while batch := await desk.store.run(Q["prune_done"], before=before, limit=BATCH):
+    while batch := await deps.store.run(Q["prune_done"], before=before, limit=BATCH):
         removed += batch
         await run.report(removed, note="finished jobs removed")
-    await desk.store.run(Q["prune_runs"], before=before)
+    await deps.store.run(Q["prune_runs"], before=before)
     return removed

@@ -23,7 +23,7 @@ from procrastinate.connector import Notify
 from procrastinate.exceptions import ConnectorException
 
 from festinger.errors import StoreDown
-from festinger.store.connection import translated
+from festinger.store.connection import translate_store_errors
 from festinger.store.migration import Migration
 from festinger.store.pool import Store
 from festinger.store.queries import queries_of
@@ -38,14 +38,14 @@ RELISTEN_SECONDS = 5.0
 
 
 @contextmanager
-def engine_faults() -> Iterator[None]:
+def translate_engine_errors() -> Iterator[None]:
     """Turn the engine's database errors into ours, by what caused them."""
     try:
         yield
     except ConnectorException as error:
         if error.__cause__ is None:
             raise
-        with translated():
+        with translate_store_errors():
             raise error.__cause__ from error
 
 

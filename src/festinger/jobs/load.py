@@ -29,7 +29,7 @@ LONGEST_SECONDS = 1.0
 """So long does a piece of work wait at most."""
 
 
-class Courtesy:
+class IdleGate:
     def __init__(self, stopwatch: Stopwatch) -> None:
         self._stopwatch = stopwatch
         self._serving = 0
@@ -64,7 +64,7 @@ PATIENCE = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Backlog:
+class JobBacklog:
     waiting: int
     oldest_learn: timedelta
     max_waiting: int
@@ -74,15 +74,13 @@ class Backlog:
         return self.waiting > self.max_waiting or self.oldest_learn > PATIENCE
 
 
-async def backlog(store: Store, *, max_waiting: int) -> Backlog:
+async def read_backlog(store: Store, *, max_waiting: int) -> JobBacklog:
     """What waits now; `waiting` is counted only as far as the limit needs."""
     row = await store.one(Q["backlog"], limit=max_waiting + 1, queue=Queue.LEARN.value)
-    return Backlog(
-        waiting=row["waiting"], oldest_learn=timedelta(seconds=row["oldest_s"]), max_waiting=max_waiting
-    )
+    return JobBacklog(waiting=row["waiting"], oldest_learn=timedelta(seconds=row["oldest_s"]), max_waiting=max_waiting)
 
 
-async def measure(store: Store) -> None:
+async def update_queue_gauges(store: Store) -> None:
     """Move the gauges of the queues to what they are now."""
     waiting = {row["queue"]: row["waiting"] for row in await store.all(Q["waiting_by_queue"])}
     for queue in Queue:

@@ -26,7 +26,7 @@ MAX_IDS = 100
 DEFAULT_LIMIT = timedelta(minutes=10)
 
 Deed = Callable[..., Awaitable[object]]
-"""Does the work: called with the `Run`, then the job's ids by keyword. What it returns is not looked at."""
+"""Does the work: called with the `JobRun`, then the job's ids by keyword. What it returns is not looked at."""
 
 
 class Queue(StrEnum):
@@ -39,7 +39,7 @@ class Queue(StrEnum):
     SEND = "send"
 
 
-class Priority(IntEnum):
+class JobPriority(IntEnum):
     """Which waiting job of a queue is begun first."""
 
     USUAL = 0
@@ -48,7 +48,7 @@ class Priority(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class JobDefinition:
     """One registered kind of job. `schedule` is a cron line, or the settings key that holds one; `timezone` is
     the settings key of the zone that the line is in, UTC without one.
 
@@ -63,10 +63,10 @@ class Work:
     timezone: str = ""
     limit: timedelta = DEFAULT_LIMIT
     low_value: bool = False
-    priority: Priority = Priority.USUAL
+    priority: JobPriority = JobPriority.USUAL
 
 
-class End(StrEnum):
+class JobEnd(StrEnum):
     """How a job left the queue for good, if it was not done."""
 
     DEAD = "dead"
@@ -74,8 +74,8 @@ class End(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
-    end: End
+class JobEnding:
+    end: JobEnd
     job: int
     name: str
     ids: Mapping[str, Any]
@@ -83,11 +83,11 @@ class Ending:
     text: str
 
 
-Watch = Callable[[Transaction, Ending], Awaitable[None]]
+Watch = Callable[[Transaction, JobEnding], Awaitable[None]]
 """Told of each ending, in the transaction that brings it about."""
 
 
-def checked_ids(name: str, ids: Mapping[str, Any]) -> Mapping[str, Any]:
+def check_ids(name: str, ids: Mapping[str, Any]) -> Mapping[str, Any]:
     """The arguments of a job, which are ids and numbers. Texts belong into rows: an argument is copied, kept
     with the finished job and shown to operators."""
     for key, value in ids.items():
@@ -114,11 +114,11 @@ REPORT_SECONDS = 0.5
 MAX_NOTE = 200
 
 
-class Cancelled(Exception):
+class JobCancelledError(Exception):
     """Somebody asked to stop this job."""
 
 
-class Run:
+class JobRun:
     """One attempt of one job, as its deed sees it."""
 
     def __init__(
@@ -139,11 +139,11 @@ class Run:
         return self._watchdog
 
     async def report(self, done: int, total: int | None = None, note: str = "") -> None:
-        """Say that `done` of `total` steps are done; raises `Cancelled` if the job is to stop here."""
+        """Say that `done` of `total` steps are done; raises `JobCancelledError` if the job is to stop here."""
         if self._watchdog is not None:
             self._watchdog.reschedule(asyncio.get_running_loop().time() + self._limit.total_seconds())
         if await self._cancel_asked(done, total, note):
-            raise Cancelled
+            raise JobCancelledError
 
     async def _cancel_asked(self, done: int, total: int | None, note: str) -> bool:
         now = self._stopwatch()

@@ -2,7 +2,7 @@
 
 `Jobs` is what wiring holds: rooms register their deeds with it and defer jobs by name, in their own open
 transaction, so that a job exists if and only if the change that asked for it does. Running them is `worker`'s
-matter, trying one `attempt`'s.
+matter, trying one `run_attempt`'s.
 
 Which periodic job is due?
 
@@ -24,10 +24,10 @@ from procrastinate.exceptions import AlreadyEnqueued
 
 from festinger.clock import Clock, Stopwatch
 from festinger.errors import AlreadyRunning, FestingerError, NotFound, Refused
-from festinger.jobs.attempt import Desk, Redact, Retries, Setting, attempt
-from festinger.jobs.engine import StoreConnector, engine_faults
-from festinger.jobs.load import Courtesy
-from festinger.jobs.model import DEFAULT_LIMIT, Deed, Ending, Priority, Queue, Watch, Work, checked_ids
+from festinger.jobs.attempt import AttemptRetryStrategy, JobDeps, Redact, Setting, run_attempt
+from festinger.jobs.engine import StoreConnector, translate_engine_errors
+from festinger.jobs.load import IdleGate
+from festinger.jobs.model import DEFAULT_LIMIT, Deed, JobDefinition, JobEnding, JobPriority, Queue, Watch, check_ids
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 
@@ -37,21 +37,21 @@ CLAIMS = 10
 """How often a queueing lock is tried that others win and lose in the meantime."""
 
 
-async def watch_nothing(_transaction: Transaction, _ending: Ending) -> None:
+async def ignore_ending(_transaction: Transaction, _ending: JobEnding) -> None:
     """For a wiring that tells nobody of dead jobs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class JobRequest:
     """A job that is asked for among others of its kind."""
 
     queue: str
     lock: str | None = None
-    priority: Priority = Priority.USUAL
+    priority: JobPriority = JobPriority.USUAL
     ids: Mapping[str, Any]
 
 
-class Jobs(Mapping[str, Work]):
+class Jobs(Mapping[str, JobDefinition]):
     """Every kind of work by name, and the way into the queue."""
 
     def __init__(
@@ -63,11 +63,11 @@ class Jobs(Mapping[str, Work]):
         chance: random.Random,
         setting: Setting,
         redact: Redact,
-        watch: Watch = watch_nothing,
+        watch: Watch = ignore_ending,
     ) -> None:
-        self.courtesy = Courtesy(stopwatch)
+        self.courtesy = IdleGate(stopwatch)
         """A door says here that a request is there; jobs wait for it."""
-        self.desk = Desk(
+        self.deps = JobDeps(
             store=store,
             clock=clock,
             stopwatch=stopwatch,
@@ -79,9 +79,9 @@ class Jobs(Mapping[str, Work]):
         )
         self.connector = StoreConnector(store)
         self.engine = App(connector=self.connector)
-        self._works: dict[str, Work] = {}
+        self._works: dict[str, JobDefinition] = {}
 
-    def __getitem__(self, name: str) -> Work:
+    def __getitem__(self, name: str) -> JobDefinition:
         if name not in self._works:
             raise NotFound(f"There is no job `{name}`.", hint="`festinger jobs` lists them.")
         return self._works[name]
@@ -105,12 +105,12 @@ class Jobs(Mapping[str, Work]):
         timezone: str = "",
         limit: timedelta = DEFAULT_LIMIT,
         low_value: bool = False,
-        priority: Priority = Priority.USUAL,
-    ) -> Work:
+        priority: JobPriority = JobPriority.USUAL,
+    ) -> JobDefinition:
         """Make a deed known. `schedule` is a cron line, or the settings key that holds one."""
         if name in self._works:
             raise FestingerError(f"Job `{name}` is registered twice.")
-        work = Work(
+        work = JobDefinition(
             name=name,
             deed=deed,
             queue=Queue(queue),
@@ -123,15 +123,15 @@ class Jobs(Mapping[str, Work]):
         self._works[name] = work
 
         async def tried(context: JobContext, /, **ids: Any) -> None:
-            await attempt(self.desk, work, context, ids)
+            await run_attempt(self.deps, work, context, ids)
 
         self.engine.task(
-            name=name, queue=work.queue.value, priority=priority, pass_context=True, retry=Retries()
+            name=name, queue=work.queue.value, priority=priority, pass_context=True, retry=AttemptRetryStrategy()
         )(tried)
         return work
 
     @property
-    def periodic(self) -> list[Work]:
+    def periodic(self) -> list[JobDefinition]:
         return [work for work in self._works.values() if work.schedule]
 
     async def defer(
@@ -151,10 +151,8 @@ class Jobs(Mapping[str, Work]):
         again gives that job.
         """
         if transaction is None:
-            async with self.desk.store.transaction() as own:
-                return await self.defer(
-                    own, name, lock=lock, queueing_lock=queueing_lock, queue=queue, at=at, **ids
-                )
+            async with self.deps.store.transaction() as own:
+                return await self.defer(own, name, lock=lock, queueing_lock=queueing_lock, queue=queue, at=at, **ids)
         options = {
             "lock": lock,
             "queueing_lock": queueing_lock,
@@ -165,22 +163,22 @@ class Jobs(Mapping[str, Work]):
             return await self._insert(transaction, name, options=options, ids=ids)
         return await self._insert_unless_waiting(transaction, name, options=options, ids=ids)
 
-    async def defer_all(self, transaction: Transaction, name: str, asked: Sequence[Asked]) -> None:
+    async def defer_all(self, transaction: Transaction, name: str, asked: Sequence[JobRequest]) -> None:
         """Put many jobs of one kind into their queues, in this order and in one round trip."""
         jobs = [
             self.engine.configure_task(
                 name, lock=each.lock, queue=Queue(each.queue).value, priority=each.priority
-            ).make_new_job(**checked_ids(name, each.ids))
+            ).make_new_job(**check_ids(name, each.ids))
             for each in asked
         ]
-        with engine_faults():
+        with translate_engine_errors():
             await self.engine.job_manager.batch_defer_jobs_async(jobs, connection=transaction.connection)
 
     async def run_now(self, name: str) -> int:
         """Start a periodic job by hand; the id of the run. One that waits or runs is `AlreadyRunning`."""
         if not self[name].schedule:
             raise Refused(f"Job `{name}` is not periodic.", hint="Only periodic jobs can be started by hand.")
-        async with self.desk.store.transaction() as transaction:
+        async with self.deps.store.transaction() as transaction:
             await transaction.run(Q["lock_name"], name=name)
             active = await transaction.maybe(Q["active_job"], name=name)
             if active is not None:
@@ -191,28 +189,26 @@ class Jobs(Mapping[str, Work]):
 
     async def cancel(self, job: int) -> str:
         """Stop a job: `cancelled` if it waited; `asked` if it runs, it then stops at its next batch."""
-        async with self.desk.store.transaction() as transaction:
+        async with self.deps.store.transaction() as transaction:
             if await transaction.maybe(Q["cancel_waiting"], job=job):
                 return "cancelled"
-            if await transaction.maybe(Q["ask_to_cancel"], job=job, now=self.desk.clock()):
+            if await transaction.maybe(Q["ask_to_cancel"], job=job, now=self.deps.clock()):
                 return "asked"
         raise NotFound(f"There is no waiting or running job {job}.")
 
     async def _insert(
         self, transaction: Transaction, name: str, *, options: dict[str, Any], ids: Mapping[str, Any]
     ) -> int:
-        checked = dict(checked_ids(name, ids))
+        checked = dict(check_ids(name, ids))
         deferrer = self.engine.configure_task(name, connection=transaction.connection, **options)
-        with engine_faults():
+        with translate_engine_errors():
             return await deferrer.defer_async(**checked)
 
     async def _insert_unless_waiting(
         self, transaction: Transaction, name: str, *, options: dict[str, Any], ids: Mapping[str, Any]
     ) -> int:
         for _ in range(CLAIMS):
-            waiting = await transaction.maybe(
-                Q["waiting_with_queueing_lock"], queueing_lock=options["queueing_lock"]
-            )
+            waiting = await transaction.maybe(Q["waiting_with_queueing_lock"], queueing_lock=options["queueing_lock"])
             if waiting is not None:
                 return int(waiting["id"])
             try:
@@ -225,7 +221,7 @@ class Jobs(Mapping[str, Work]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scheduled:
+class ScheduledJob:
     """A periodic job as a person sees it."""
 
     name: str
@@ -260,28 +256,28 @@ def next_due(line: str, *, now: datetime, zone: tzinfo = UTC) -> datetime | None
     return due.astimezone(UTC) if due else None
 
 
-def zone_of(work: Work, setting: Setting) -> tzinfo:
+def cron_timezone(work: JobDefinition, setting: Setting) -> tzinfo:
     """The time zone that the cron line is in."""
     return ZoneInfo(str(setting(work.timezone))) if work.timezone else UTC
 
 
-def line_of(work: Work, setting: Setting) -> str:
+def cron_line(work: JobDefinition, setting: Setting) -> str:
     """The cron line that is in force: the work's own, or the one that its settings key holds."""
     return work.schedule if " " in work.schedule else str(setting(work.schedule))
 
 
-async def tick(jobs: Jobs) -> list[int]:
+async def defer_due_jobs(jobs: Jobs) -> list[int]:
     """Defer what is due now; the ids of the jobs."""
     deferred = [await _tick_one(jobs, work) for work in jobs.periodic]
     return [job for job in deferred if job is not None]
 
 
-async def _tick_one(jobs: Jobs, work: Work) -> int | None:
-    now = jobs.desk.clock()
-    line = line_of(work, jobs.desk.setting)
-    async with jobs.desk.store.transaction() as transaction:
+async def _tick_one(jobs: Jobs, work: JobDefinition) -> int | None:
+    now = jobs.deps.clock()
+    line = cron_line(work, jobs.deps.setting)
+    async with jobs.deps.store.transaction() as transaction:
         after = await transaction.value(Q["see_periodic"], name=work.name, line=line, now=now)
-        due_at = latest_due(line, now=now, after=after, zone=zone_of(work, jobs.desk.setting))
+        due_at = latest_due(line, now=now, after=after, zone=cron_timezone(work, jobs.deps.setting))
         if due_at is None or not await transaction.maybe(Q["claim_run"], name=work.name, due_at=due_at):
             return None
         job = await jobs.defer(transaction, work.name, lock=work.name, queueing_lock=work.name)
@@ -289,18 +285,18 @@ async def _tick_one(jobs: Jobs, work: Work) -> int | None:
     return job
 
 
-async def scheduled(jobs: Jobs) -> list[Scheduled]:
+async def list_scheduled_jobs(jobs: Jobs) -> list[ScheduledJob]:
     """Every periodic job with its last and next run."""
-    known = {row["name"]: row for row in await jobs.desk.store.all(Q["periodic_rows"])}
+    known = {row["name"]: row for row in await jobs.deps.store.all(Q["periodic_rows"])}
     return [_scheduled(jobs, work, known.get(work.name, {})) for work in jobs.periodic]
 
 
-def _scheduled(jobs: Jobs, work: Work, row: dict[str, object]) -> Scheduled:
-    line = line_of(work, jobs.desk.setting)
-    return Scheduled(
+def _scheduled(jobs: Jobs, work: JobDefinition, row: dict[str, object]) -> ScheduledJob:
+    line = cron_line(work, jobs.deps.setting)
+    return ScheduledJob(
         name=work.name,
         line=line,
-        next_at=next_due(line, now=jobs.desk.clock(), zone=zone_of(work, jobs.desk.setting)),
+        next_at=next_due(line, now=jobs.deps.clock(), zone=cron_timezone(work, jobs.deps.setting)),
         last_due_at=row.get("last_due_at"),  # type: ignore[arg-type]
         last_job=row.get("last_job_id"),  # type: ignore[arg-type]
         result=str(row.get("result", "")),

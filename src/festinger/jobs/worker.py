@@ -23,12 +23,12 @@ from procrastinate.exceptions import ConnectorException
 from procrastinate.worker import Worker
 
 from festinger.errors import StoreDown
-from festinger.jobs.attempt import Desk, give_up
+from festinger.jobs.attempt import JobDeps, give_up
 from festinger.jobs.engine import Pause
-from festinger.jobs.load import measure
-from festinger.jobs.model import End, Ending, Queue
-from festinger.jobs.queue import Jobs, tick
-from festinger.store.connection import end_all
+from festinger.jobs.load import update_queue_gauges
+from festinger.jobs.model import JobEnd, JobEnding, Queue
+from festinger.jobs.queue import Jobs, defer_due_jobs
+from festinger.store.connection import cancel_tasks
 from festinger.store.pool import Row, Transaction
 from festinger.store.queries import queries_of
 
@@ -41,17 +41,17 @@ DEATHS = 3
 BATCH = 100
 
 
-async def return_stalled(desk: Desk) -> list[int]:
+async def requeue_stalled(deps: JobDeps) -> list[int]:
     """Give the jobs of dead workers back to the queue; the ids of those that were met."""
-    now = desk.clock()
-    async with desk.store.transaction() as transaction:
+    now = deps.clock()
+    async with deps.store.transaction() as transaction:
         rows = await transaction.all(Q["take_stalled"], silent_s=SILENT_SECONDS, limit=BATCH)
         for row in rows:
-            await _take_back(transaction, row, desk=desk, now=now)
+            await _take_back(transaction, row, deps=deps, now=now)
     return [row["id"] for row in rows]
 
 
-async def _take_back(transaction: Transaction, row: Row, *, desk: Desk, now: datetime) -> None:
+async def _take_back(transaction: Transaction, row: Row, *, deps: JobDeps, now: datetime) -> None:
     text = "The worker that ran it died."
     job, name = row["id"], row["name"]
     deaths = await transaction.value(Q["record_death"], job=job, name=name, error_text=text, now=now)
@@ -60,8 +60,8 @@ async def _take_back(transaction: Transaction, row: Row, *, desk: Desk, now: dat
         await transaction.run(Q["return_job"], job=job)
         return
     await transaction.run(Q["park_job"], job=job)
-    ending = Ending(end=End.DEAD, job=job, name=name, ids=row["args"], error="worker_died", text=text)
-    await give_up(transaction, ending, now=now, watch=desk.watch)
+    ending = JobEnding(end=JobEnd.DEAD, job=job, name=name, ids=row["args"], error="worker_died", text=text)
+    await give_up(transaction, ending, now=now, watch=deps.watch)
 
 
 HEARTBEAT_SECONDS = 10.0
@@ -80,7 +80,7 @@ NEVER_SECONDS = 365 * 86_400.0
 QUEUES = [queue.value for queue in Queue]
 
 
-def crash_pauses() -> Iterator[float]:
+def restart_delays() -> Iterator[float]:
     """Seconds to wait before each next start of a worker that keeps failing."""
     pause = FIRST_PAUSE
     while True:
@@ -88,7 +88,7 @@ def crash_pauses() -> Iterator[float]:
         pause = min(pause * 2, LONGEST_PAUSE)
 
 
-class Crew:
+class WorkerPool:
     """The workers of one process."""
 
     def __init__(self, jobs: Jobs, *, shutdown_seconds: float, pause: Pause = asyncio.sleep) -> None:
@@ -99,12 +99,12 @@ class Crew:
 
     async def keep(self, name: str, queues: list[str]) -> None:
         """Run one worker, again and again, until cancelled."""
-        pauses = crash_pauses()
+        pauses = restart_delays()
         while True:
-            began = self.jobs.desk.stopwatch()
+            began = self.jobs.deps.stopwatch()
             why = await self._work(name, queues)
-            if self.jobs.desk.stopwatch() - began >= STEADY_SECONDS:
-                pauses = crash_pauses()
+            if self.jobs.deps.stopwatch() - began >= STEADY_SECONDS:
+                pauses = restart_delays()
             seconds = next(pauses)
             log.warning("worker stopped", room="jobs", worker=name, error=why, again_in_s=seconds)
             await self._pause(seconds)
@@ -147,19 +147,19 @@ class Crew:
 
     async def drain(self, *, workers: int = 1) -> None:
         """Do what is due now, and what comes of it, then return."""
-        while await self.jobs.desk.store.value(Q["due_jobs"]):
+        while await self.jobs.deps.store.value(Q["due_jobs"]):
             lives = [self._worker(f"drain {n}", QUEUES, wait=False).run() for n in range(workers)]  # type: ignore[no-untyped-call]
             await asyncio.gather(*lives)
 
     async def look_after(self) -> None:
         """Give stalled jobs back, and measure the queues."""
-        await return_stalled(self.jobs.desk)
-        await measure(self.jobs.desk.store)
+        await requeue_stalled(self.jobs.deps)
+        await update_queue_gauges(self.jobs.deps.store)
 
     async def tick(self) -> None:
-        await tick(self.jobs)
+        await defer_due_jobs(self.jobs)
         # The tick belongs to the minute: it comes a moment after each begins.
-        await self._pause(60.0 - self.jobs.desk.clock().timestamp() % 60.0)
+        await self._pause(60.0 - self.jobs.deps.clock().timestamp() % 60.0)
 
     async def every(self, seconds: float, deed: Callable[[], Awaitable[None]]) -> None:
         """Do it again and again; a database that is away is waited for."""
@@ -173,11 +173,11 @@ class Crew:
 
 
 @asynccontextmanager
-async def working(
+async def run_workers(
     jobs: Jobs, *, roaming: int, shutdown_seconds: float, pause: Pause = asyncio.sleep
-) -> AsyncIterator[Crew]:
+) -> AsyncIterator[WorkerPool]:
     """Jobs are done inside this block. At its end running ones get `shutdown_seconds`, then go back."""
-    crew = Crew(jobs, shutdown_seconds=shutdown_seconds, pause=pause)
+    crew = WorkerPool(jobs, shutdown_seconds=shutdown_seconds, pause=pause)
     duties = [
         *(crew.keep(queue, [queue]) for queue in QUEUES),
         *(crew.keep(f"roaming {n}", QUEUES) for n in range(roaming)),
@@ -191,4 +191,4 @@ async def working(
         yield crew
     finally:
         # Running jobs get their time first; asking again would take it from them.
-        await end_all(tasks, again_after=shutdown_seconds + RETURN_SECONDS)
+        await cancel_tasks(tasks, again_after=shutdown_seconds + RETURN_SECONDS)

@@ -25,33 +25,33 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from festinger.embedding.calibration import (
     LEAST_PAIRS,
-    Bars,
-    Measured,
-    Pair,
+    CalibrationPair,
+    CalibrationTargets,
+    MeasuredPair,
     Point,
-    Proposal,
-    enough,
-    measure,
-    profile_with,
-    propose,
+    ThresholdProposal,
+    apply_proposed_thresholds,
+    has_enough_pairs,
+    measure_pairs,
+    measure_quality,
     propose_censor,
     propose_subject,
-    quality,
+    propose_thresholds,
 )
 from festinger.embedding.embedder import Embedder
 from festinger.embedding.opposition import (
     Direction,
-    Opposed,
+    OppositionSample,
+    apply_direction,
+    has_enough_samples,
     learn_direction,
     measure_opposition,
-    profile_with_direction,
-    teaches_enough,
 )
-from festinger.embedding.profiles import Profile, Reading, Threshold
+from festinger.embedding.profiles import EmbedderProfile, Threshold, ThresholdReading
 from festinger.errors import BadInput
 from festinger.judge.model import Guard, Relation
-from festinger.judge.rules.guards import compare
-from festinger.judge.rules.parse import read
+from festinger.judge.rules.guards import compare_readings
+from festinger.judge.rules.parse import parse_statement
 
 BUNDLED = "examples.jsonl"
 
@@ -78,12 +78,7 @@ class Label(StrEnum):
     ALLOWED = "allowed"
 
 
-STATEMENTS = frozenset(Label) - {
-    Label.SAME_SUBJECT,
-    Label.OTHER_SUBJECT,
-    Label.CENSORED,
-    Label.ALLOWED,
-}
+STATEMENTS = frozenset(Label) - {Label.SAME_SUBJECT, Label.OTHER_SUBJECT, Label.CENSORED, Label.ALLOWED}
 """Labels of pairs of statements."""
 
 SHAPE = '{"a": "…", "b": "…", "label": "same"}'
@@ -96,7 +91,7 @@ class Example:
     label: Label
 
 
-class _Line(BaseModel):
+class _ExampleLine(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     a: str
@@ -108,7 +103,7 @@ class _Line(BaseModel):
 def bundled_examples() -> tuple[Example, ...]:
     """Those that come with Festinger."""
     text = files("festinger.judge").joinpath(BUNDLED).read_text(encoding="utf-8")
-    return tuple(examples_in(text, source=BUNDLED))
+    return tuple(parse_examples(text, source=BUNDLED))
 
 
 def read_examples(file: Path) -> list[Example]:
@@ -117,15 +112,15 @@ def read_examples(file: Path) -> list[Example]:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"`{file}` cannot be read: {error}.") from error
-    return examples_in(text, source=str(file))
+    return parse_examples(text, source=str(file))
 
 
-def examples_in(text: str, *, source: str) -> list[Example]:
+def parse_examples(text: str, *, source: str) -> list[Example]:
     lines = enumerate(_LINE_END.split(text), 1)
     return [_example(line, at=f"{source}:{number}") for number, line in lines if line.strip()]
 
 
-def decided(a: str, b: str, relation: Relation, *, subjects: Sequence[str | None] = ()) -> list[Example]:
+def examples_from_decision(a: str, b: str, relation: Relation, *, subjects: Sequence[str | None] = ()) -> list[Example]:
     """What a person's word on two statements teaches: how they stand, and that two names are of one subject.
 
     Of statements that have nothing to do with each other nobody said whether they are about the same.
@@ -139,7 +134,7 @@ def decided(a: str, b: str, relation: Relation, *, subjects: Sequence[str | None
 
 def _example(line: str, *, at: str) -> Example:
     try:
-        read = _Line.model_validate_json(line)
+        read = _ExampleLine.model_validate_json(line)
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False)[0]
         raise BadInput(f"{at} is no pair: {fault['msg']}.", hint=f"Each line is like {SHAPE}.") from error
@@ -165,17 +160,17 @@ Report = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Examined:
+class MeasuredExamples:
     """Examples as the vectors of a model see them."""
 
-    statements: Sequence[Measured]
-    subjects: Sequence[Measured]
-    censors: Sequence[Measured]
-    opposed: Opposed | None
+    statements: Sequence[MeasuredPair]
+    subjects: Sequence[MeasuredPair]
+    censors: Sequence[MeasuredPair]
+    opposed: OppositionSample | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class ThresholdChange:
     """One threshold before and after, and what both do to the examples."""
 
     name: Threshold
@@ -191,117 +186,119 @@ class Finding:
 class Calibration:
     """What follows from examples."""
 
-    proposal: Proposal
-    findings: tuple[Finding, ...]
+    proposal: ThresholdProposal
+    findings: tuple[ThresholdChange, ...]
     direction: Direction | None
     left: tuple[str, ...]
     """What was not measured, and why."""
 
 
-async def examine(embedder: Embedder, examples: Sequence[Example], *, report: Report) -> Examined:
+async def measure_examples(embedder: Embedder, examples: Sequence[Example], *, report: Report) -> MeasuredExamples:
     """Measure examples with vectors that are made for comparing."""
-    return Examined(
-        statements=await _measured(embedder, _of(examples, STATEMENTS), report),
-        subjects=await _measured(embedder, _of(examples, SUBJECTS), report),
-        censors=await _measured(embedder, _of(examples, CENSORS), report),
-        opposed=await _opposed(embedder, examples),
+    return MeasuredExamples(
+        statements=await _measure_pairs(embedder, _with_labels(examples, STATEMENTS), report),
+        subjects=await _measure_pairs(embedder, _with_labels(examples, SUBJECTS), report),
+        censors=await _measure_pairs(embedder, _with_labels(examples, CENSORS), report),
+        opposed=await _measure_opposition(embedder, examples),
     )
 
 
-def calibrated(examined: Examined, before: Profile, *, bars: Bars) -> Calibration:
+def calibrate_thresholds(
+    examined: MeasuredExamples, before: EmbedderProfile, *, bars: CalibrationTargets
+) -> Calibration:
     """The thresholds that follow, held against those of `before`. Raises `BadInput` for too few statements."""
-    proposal = propose(examined.statements, bars)
+    proposal = propose_thresholds(examined.statements, bars)
     looked_at = [replace(pair, guarded=False) for pair in examined.statements]
     findings = [
-        _finding(Threshold.SAME, before, proposal.same, seen=examined.statements),
-        _finding(Threshold.CHECK, before, proposal.check, seen=looked_at),
+        _threshold_change(Threshold.SAME, before, proposal.same, seen=examined.statements),
+        _threshold_change(Threshold.CHECK, before, proposal.check, seen=looked_at),
     ]
-    if enough(examined.subjects):
+    if has_enough_pairs(examined.subjects):
         found = propose_subject(examined.subjects, bars)
-        findings.append(_finding(Threshold.SUBJECT, before, found, seen=examined.subjects))
-    if enough(examined.censors):
+        findings.append(_threshold_change(Threshold.SUBJECT, before, found, seen=examined.subjects))
+    if has_enough_pairs(examined.censors):
         found = propose_censor(examined.censors, bars)
-        findings.append(_finding(Threshold.CENSOR, before, found, seen=examined.censors))
+        findings.append(_threshold_change(Threshold.CENSOR, before, found, seen=examined.censors))
     opposed = examined.opposed
-    direction = learn_direction(opposed) if opposed is not None and teaches_enough(opposed) else None
+    direction = learn_direction(opposed) if opposed is not None and has_enough_samples(opposed) else None
     return Calibration(
         proposal=proposal,
         findings=tuple(findings),
         direction=direction,
-        left=tuple(_left(examined, direction)),
+        left=tuple(_unmeasured_reasons(examined, direction)),
     )
 
 
-def profile_of_calibration(
-    profile: Profile, found: Calibration, *, data: str, at: date, bars: Bars
-) -> Profile:
+def apply_calibration(
+    profile: EmbedderProfile, found: Calibration, *, data: str, at: date, bars: CalibrationTargets
+) -> EmbedderProfile:
     """`profile` with what was measured in place of what it had; the rest stays."""
-    new = profile_with(profile, found.proposal, data=data, at=at, bars=bars)
+    new = apply_proposed_thresholds(profile, found.proposal, data=data, at=at, bars=bars)
     how = {
         Threshold.SUBJECT: f"at least {bars.kept:.0%} of the names of one subject at or above, and at most "
         f"{bars.mistaken:.0%} of those of two",
         Threshold.CENSOR: f"at most {bars.false_merges:.1%} of what is not meant at or above",
     }
     more = {
-        each.name: Reading(value=each.after, data=data, at=at, how=how[each.name])
+        each.name: ThresholdReading(value=each.after, data=data, at=at, how=how[each.name])
         for each in found.findings
         if each.name in how
     }
     new = replace(new, readings={**new.readings, **more})
-    return new if found.direction is None else profile_with_direction(new, found.direction, data=data, at=at)
+    return new if found.direction is None else apply_direction(new, found.direction, data=data, at=at)
 
 
-def _finding(name: Threshold, before: Profile, after: float | None, *, seen: Sequence[Measured]) -> Finding:
+def _threshold_change(
+    name: Threshold, before: EmbedderProfile, after: float | None, *, seen: Sequence[MeasuredPair]
+) -> ThresholdChange:
     old = before.threshold(name)
-    return Finding(
+    return ThresholdChange(
         name=name,
         before=old,
         after=after,
-        did=quality(seen, old),
-        does=quality(seen, after),
+        did=measure_quality(seen, old),
+        does=measure_quality(seen, after),
         said=NO_VALUE[name] if after is None else "",
     )
 
 
-def _left(examined: Examined, direction: Direction | None) -> Iterator[str]:
+def _unmeasured_reasons(examined: MeasuredExamples, direction: Direction | None) -> Iterator[str]:
     needed = f"{LEAST_PAIRS} of each are needed"
-    if not enough(examined.subjects):
+    if not has_enough_pairs(examined.subjects):
         yield f"{Threshold.SUBJECT}: too few names of one subject and of two; {needed}."
-    if not enough(examined.censors):
+    if not has_enough_pairs(examined.censors):
         yield f"{Threshold.CENSOR}: too few texts that a censor means and does not mean; {needed}."
     if direction is None:
         yield f"{Threshold.OPPOSITION}: too few negations and other pairs that are near; {needed}."
 
 
-def _of(examples: Sequence[Example], labels: set[Label] | frozenset[Label]) -> list[Example]:
+def _with_labels(examples: Sequence[Example], labels: set[Label] | frozenset[Label]) -> list[Example]:
     return [each for each in examples if each.label in labels]
 
 
-async def _measured(embedder: Embedder, examples: Sequence[Example], report: Report) -> list[Measured]:
-    found: list[Measured] = []
+async def _measure_pairs(embedder: Embedder, examples: Sequence[Example], report: Report) -> list[MeasuredPair]:
+    found: list[MeasuredPair] = []
     for start in range(0, len(examples), AT_ONCE):
         pairs = [_pair(each) for each in examples[start : start + AT_ONCE]]
-        found += await measure(embedder, pairs)
+        found += await measure_pairs(embedder, pairs)
         report(len(pairs))
     return found
 
 
-async def _opposed(embedder: Embedder, examples: Sequence[Example]) -> Opposed | None:
+async def _measure_opposition(embedder: Embedder, examples: Sequence[Example]) -> OppositionSample | None:
     """Negations, and what is surely none: a contradiction in other words is neither."""
-    pairs = [_pair(each) for each in _of(examples, STATEMENTS)]
-    labels = [each.label for each in _of(examples, STATEMENTS)]
+    pairs = [_pair(each) for each in _with_labels(examples, STATEMENTS)]
+    labels = [each.label for each in _with_labels(examples, STATEMENTS)]
     telling = [
-        pair
-        for pair, label in zip(pairs, labels, strict=True)
-        if pair.negation or label is not Label.CONTRADICTS
+        pair for pair, label in zip(pairs, labels, strict=True) if pair.negation or label is not Label.CONTRADICTS
     ]
     return await measure_opposition(embedder, telling) if any(pair.negation for pair in telling) else None
 
 
-def _pair(example: Example) -> Pair:
+def _pair(example: Example) -> CalibrationPair:
     guards = _guards(example) if example.label in STATEMENTS else ()
     denies = example.label is Label.NEGATION
-    return Pair(
+    return CalibrationPair(
         a=example.a,
         b=example.b,
         same=example.label in TOGETHER,
@@ -311,4 +308,4 @@ def _pair(example: Example) -> Pair:
 
 
 def _guards(example: Example) -> tuple[Guard, ...]:
-    return compare(read(example.a), read(example.b)).guards
+    return compare_readings(parse_statement(example.a), parse_statement(example.b)).guards

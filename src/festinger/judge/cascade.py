@@ -3,7 +3,7 @@
 Rules first, then a small local model (the one that is chosen, else the reader that ships), then an LLM if there is
 one. The first that is sure ends it; a person's word counts before all of them. Where rules go by what a statement
 seems to be about, the reader may still find news in it. Without an LLM everything still works: what rules and the small
-model cannot tell is `unsure` and waits. Nothing here decides what follows from a judgement.
+model cannot tell is `unsure_judgement` and waits. Nothing here decides what follows from a judgement.
 
 How are the pairs tried again that wait?
 
@@ -21,14 +21,22 @@ from festinger.clock import Stopwatch
 from festinger.errors import Overloaded, Unavailable
 from festinger.ids import SpaceId
 from festinger.judge import records
-from festinger.judge.llm import opinion
-from festinger.judge.model import ACCEPT, Judgement, Opinion, Pair, Relation, Waiting, unsure
+from festinger.judge.llm import judge_by_llm
+from festinger.judge.model import (
+    ACCEPT,
+    Judgement,
+    PairJudgement,
+    Relation,
+    StatementPair,
+    WaitingPair,
+    unsure_judgement,
+)
 from festinger.judge.pair_model import PairModel, judge_by_model
-from festinger.judge.pair_reader import PairReader, worth_reading
-from festinger.judge.records import LLM, Desk
+from festinger.judge.pair_reader import PairReader, select_readable_pairs
+from festinger.judge.records import LLM, JudgeDeps
 from festinger.judge.rules import decide
-from festinger.judge.rules.guards import Compared, compare
-from festinger.judge.rules.parse import read
+from festinger.judge.rules.guards import ReadingComparison, compare_readings
+from festinger.judge.rules.parse import parse_statement
 from festinger.llm.model import Model
 from festinger.observability.metrics import DEGRADED
 from festinger.store.pool import Transaction
@@ -47,14 +55,14 @@ ModelFor = Callable[[SpaceId], Awaitable[Model | None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class CascadeConfig:
     """The settings of a space that the cascade looks at."""
 
     accept: float = ACCEPT
     calls_per_hour: int = 1000
 
 
-async def no_model(_space: SpaceId) -> Model | None:
+async def null_model_for(_space: SpaceId) -> Model | None:
     """For a house without an LLM."""
     return None
 
@@ -64,14 +72,14 @@ class Cascade:
 
     def __init__(
         self,
-        desk: Desk,
+        deps: JudgeDeps,
         *,
         stopwatch: Stopwatch,
-        terms: Callable[[SpaceId], Terms] = lambda _space: Terms(),
+        terms: Callable[[SpaceId], CascadeConfig] = lambda _space: CascadeConfig(),
         small: PairModel | None = None,
-        model_for: ModelFor = no_model,
+        model_for: ModelFor = null_model_for,
     ) -> None:
-        self.desk = desk
+        self.deps = deps
         self._stopwatch = stopwatch
         self._terms = terms
         self._small = small
@@ -86,35 +94,35 @@ class Cascade:
         """Let the reader that ships judge from now on, after the small model."""
         self._reader = reader
 
-    def by_rules(self, pair: Pair) -> Judgement:
-        """What rules say where they are sure, else `unsure`: at once, and nothing is kept."""
-        return sure_by_rules(pair)
+    def by_rules(self, pair: StatementPair) -> Judgement:
+        """What rules say where they are sure, else `unsure_judgement`: at once, and nothing is kept."""
+        return judge_by_rules(pair)
 
-    async def at_once(self, space: SpaceId, pairs: Sequence[Pair]) -> list[Judgement]:
+    async def at_once(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
         """What people said before, rules and the small model say; not within a transaction."""
         if not pairs:
             return []
         judges = [each.name for each in (self._small, self._reader) if each]
-        said_before = await records.known(self.desk, space, pairs, judges=judges)
+        said_before = await records.find_known_judgements(self.deps, space, pairs, judges=judges)
         new = [pair for pair in pairs if pair.hashes not in said_before]
         judged = iter(await self._quick_all(space, new))
         return [said_before.get(pair.hashes) or next(judged) for pair in pairs]
 
-    async def with_model(self, space: SpaceId, pair: Pair) -> Judgement:
+    async def with_model(self, space: SpaceId, pair: StatementPair) -> Judgement:
         """What the whole cascade says, an LLM included; not within a transaction."""
         [said] = await self.with_model_all(space, [pair])
         return said
 
-    async def with_model_all(self, space: SpaceId, pairs: Sequence[Pair]) -> list[Judgement]:
+    async def with_model_all(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
         """The same for many, the most similar first and a few at once."""
         model = await self._model_for(space)
         judges = [each.name for each in (self._small, self._reader) if each]
         judges += [f"{LLM}{model.name}"] if model else []
-        said_before = await records.known(self.desk, space, pairs, judges=judges)
-        allowance = _Allowance(await self._calls_left(space) if model else 0)
+        said_before = await records.find_known_judgements(self.deps, space, pairs, judges=judges)
+        allowance = _CallBudget(await self._calls_left(space) if model else 0)
         few = asyncio.Semaphore(AT_ONCE)
 
-        async def judged(pair: Pair) -> Judgement:
+        async def judged(pair: StatementPair) -> Judgement:
             if pair.hashes in said_before:
                 return said_before[pair.hashes]
             async with few:
@@ -125,17 +133,17 @@ class Cascade:
         by_place = dict(zip(order, answers, strict=True))
         return [by_place[at] for at in range(len(pairs))]
 
-    async def keep(self, transaction: Transaction, space: SpaceId, opinions: Sequence[Opinion]) -> list[UUID]:
+    async def keep(self, transaction: Transaction, space: SpaceId, opinions: Sequence[PairJudgement]) -> list[UUID]:
         """Keep what was said; the ids, in the same order."""
-        return await records.keep(self.desk, transaction, space, opinions)
+        return await records.save_judgements(self.deps, transaction, space, opinions)
 
-    async def waiting(self, transaction: Transaction, space: SpaceId, ref: UUID) -> list[Waiting]:
+    async def waiting(self, transaction: Transaction, space: SpaceId, ref: UUID) -> list[WaitingPair]:
         """The pairs of a statement that wait for a judge."""
-        return await records.waiting_of(transaction, space, ref)
+        return await records.list_waiting_pairs(transaction, space, ref)
 
     async def drop(self, transaction: Transaction, space: SpaceId, ref: UUID) -> None:
         """Let nothing wait any more that is about a statement which is gone."""
-        await records.drop(transaction, space, ref)
+        await records.drop_waiting_pairs(transaction, space, ref)
 
     async def last_judge(self, space: SpaceId) -> str:
         """The name of the last judge of the cascade: pairs that it has not seen may be tried again."""
@@ -144,7 +152,7 @@ class Cascade:
             return f"{LLM}{model.name}"
         return next((each.name for each in (self._small, self._reader) if each), decide.NAME)
 
-    async def _quick_all(self, space: SpaceId, pairs: Sequence[Pair]) -> list[Judgement]:
+    async def _quick_all(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
         """What rules and the small model say."""
         accept = self._terms(space).accept
         judged = []
@@ -155,49 +163,49 @@ class Cascade:
                 await asyncio.sleep(0)
         if self._reader is None:
             return judged
-        places = [at for at in worth_reading(pairs) if judged[at].tentative or not judged[at].final]
+        places = [at for at in select_readable_pairs(pairs) if judged[at].tentative or not judged[at].final]
         asked = [pairs[at] for at in places]
         try:
-            read_too = await self._reader.judge_all(asked, [_compared(pair) for pair in asked])
+            read_too = await self._reader.judge_all(asked, [_compare_pair(pair) for pair in asked])
         except Unavailable:
             DEGRADED.labels(what="judge").inc()
             return judged
         for at, said in zip(places, read_too, strict=True):
-            judged[at] = _after_reading(judged[at], said, accept=accept)
+            judged[at] = _merge_reader_judgement(judged[at], said, accept=accept)
         return judged
 
-    async def _without_reader(self, pair: Pair, *, accept: float) -> Judgement:
+    async def _without_reader(self, pair: StatementPair, *, accept: float) -> Judgement:
         said = decide.judge(pair.old, pair.new, pair.features)
-        if is_enough(said, accept=accept) or self._small is None:
-            return settled(said, accept=accept)
+        if is_conclusive(said, accept=accept) or self._small is None:
+            return settle_judgement(said, accept=accept)
         try:
-            by_model = await judge_by_model(self._small, pair.old, pair.new, compared=_compared(pair))
+            by_model = await judge_by_model(self._small, pair.old, pair.new, compared=_compare_pair(pair))
         except Unavailable:
             DEGRADED.labels(what="judge").inc()
-            return settled(said, accept=accept)
-        return settled(by_model, accept=accept)
+            return settle_judgement(said, accept=accept)
+        return settle_judgement(by_model, accept=accept)
 
     async def _slow(
-        self, space: SpaceId, pair: Pair, *, model: Model | None, allowance: "_Allowance"
+        self, space: SpaceId, pair: StatementPair, *, model: Model | None, allowance: "_CallBudget"
     ) -> Judgement:
         [quick] = await self._quick_all(space, [pair])
         if quick.final or model is None or not allowance.take():
             return quick
         try:
-            said = await opinion(model, pair.old, pair.new, compared=_compared(pair))
+            said = await judge_by_llm(model, pair.old, pair.new, compared=_compare_pair(pair))
         except (Overloaded, Unavailable):
             # Nobody was asked, so nothing was tried: the pair waits as it did.
             DEGRADED.labels(what="judge").inc()
             return quick
-        return settled_by_last(said, accept=self._terms(space).accept)
+        return settle_last_judgement(said, accept=self._terms(space).accept)
 
     async def _calls_left(self, space: SpaceId) -> int:
-        asked = await records.asked_within_the_hour(self.desk, space)
+        asked = await records.model_calls_last_hour(self.deps, space)
         return max(0, self._terms(space).calls_per_hour - asked)
 
 
 @dataclass(slots=True)
-class _Allowance:
+class _CallBudget:
     """Calls that may still be made in this hour."""
 
     left: int
@@ -207,74 +215,69 @@ class _Allowance:
         return self.left >= 0
 
 
-def sure_by_rules(pair: Pair, *, accept: float = ACCEPT) -> Judgement:
+def judge_by_rules(pair: StatementPair, *, accept: float = ACCEPT) -> Judgement:
     """What stands where nobody but the rules is asked."""
-    return settled(decide.judge(pair.old, pair.new, pair.features), accept=accept)
+    return settle_judgement(decide.judge(pair.old, pair.new, pair.features), accept=accept)
 
 
-def is_enough(said: Judgement, *, accept: float) -> bool:
+def is_conclusive(said: Judgement, *, accept: float) -> bool:
     """Whether a judge ends the cascade."""
     return said.relation is not Relation.UNSURE and said.confidence >= accept
 
 
-def settled(said: Judgement, *, accept: float) -> Judgement:
-    """What stands after a judge that is not the last: its word if it is sure, else `unsure`."""
-    if is_enough(said, accept=accept):
+def settle_judgement(said: Judgement, *, accept: float) -> Judgement:
+    """What stands after a judge that is not the last: its word if it is sure, else `unsure_judgement`."""
+    if is_conclusive(said, accept=accept):
         return replace(said, final=True)
     if said.relation is Relation.UNSURE:
         return replace(said, final=False)
     why = f"Perhaps `{said.relation}` ({said.confidence:.2f}): {said.reasoning}"
-    return unsure(said.judge, why, guards=said.guards)
+    return unsure_judgement(said.judge, why, guards=said.guards)
 
 
-def _after_reading(said: Judgement, read_too: Judgement, *, accept: float) -> Judgement:
+def _merge_reader_judgement(said: Judgement, read_too: Judgement, *, accept: float) -> Judgement:
     """What stands after the reader: where rules had an opinion, only news in it counts for more."""
-    by_reader = settled(read_too, accept=accept)
+    by_reader = settle_judgement(read_too, accept=accept)
     if not said.final:
         return by_reader if by_reader.final else said
     return by_reader if by_reader.relation is Relation.UPDATE else said
 
 
-def settled_by_last(said: Judgement, *, accept: float) -> Judgement:
+def settle_last_judgement(said: Judgement, *, accept: float) -> Judgement:
     """What stands after the last judge: a conflict or two that both stay need less than a merge."""
-    replaces_nothing = said.relation in (
-        Relation.CONTRADICTS,
-        Relation.UPDATE,
-        Relation.REFINES,
-        Relation.UNRELATED,
-    )
+    replaces_nothing = said.relation in (Relation.CONTRADICTS, Relation.UPDATE, Relation.REFINES, Relation.UNRELATED)
     if replaces_nothing and said.confidence >= ENOUGH_OF_THE_LAST:
         return replace(said, final=True)
-    return replace(settled(said, accept=accept), prompt_hash=said.prompt_hash)
+    return replace(settle_judgement(said, accept=accept), prompt_hash=said.prompt_hash)
 
 
-def _compared(pair: Pair) -> Compared:
-    old, new = (read(each.text, said_at=each.said_at) for each in (pair.old, pair.new))
-    return compare(old, new, statements=(pair.old, pair.new))
+def _compare_pair(pair: StatementPair) -> ReadingComparison:
+    old, new = (parse_statement(each.text, said_at=each.said_at) for each in (pair.old, pair.new))
+    return compare_readings(old, new, statements=(pair.old, pair.new))
 
 
 MOST_AT_ONCE = 100
 
-Load = Callable[[SpaceId, Waiting], Awaitable[Pair | None]]
+Load = Callable[[SpaceId, WaitingPair], Awaitable[StatementPair | None]]
 """The statements of a pair as they stand now; nothing if one of them is gone."""
 
-Settle = Callable[[SpaceId, Pair, Judgement], Awaitable[object]]
+Settle = Callable[[SpaceId, StatementPair, Judgement], Awaitable[object]]
 """Carries out what was judged and keeps it, in one transaction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
+class JudgementRetryResult:
     judged: int
     still_waiting: int
     gone: int
 
 
-async def retry(
+async def retry_waiting_pairs(
     cascade: Cascade, space: SpaceId, *, load: Load, settle: Settle, limit: int = MOST_AT_ONCE
-) -> Tried:
+) -> JudgementRetryResult:
     """Try again what may be tried."""
     judge = await cascade.last_judge(space)
-    waiting = await records.due(cascade.desk, space, judge=judge, limit=limit)
+    waiting = await records.list_due_pairs(cascade.deps, space, judge=judge, limit=limit)
     loaded = [(each, await load(space, each)) for each in waiting]
     pairs = [pair for _, pair in loaded if pair is not None]
     answers = await cascade.with_model_all(space, pairs)
@@ -282,18 +285,18 @@ async def retry(
         if said.final:
             await settle(space, pair, said)
         else:
-            await _moved_on(cascade, space, pair, said)
-    await _let_go(cascade, space, [each for each, pair in loaded if pair is None])
+            await _save_attempt(cascade, space, pair, said)
+    await _drop_missing_pairs(cascade, space, [each for each, pair in loaded if pair is None])
     done = sum(said.final for said in answers)
-    return Tried(judged=done, still_waiting=len(answers) - done, gone=len(loaded) - len(pairs))
+    return JudgementRetryResult(judged=done, still_waiting=len(answers) - done, gone=len(loaded) - len(pairs))
 
 
-async def _moved_on(cascade: Cascade, space: SpaceId, pair: Pair, said: Judgement) -> None:
-    async with cascade.desk.store.transaction() as transaction:
-        await cascade.keep(transaction, space, [Opinion(pair=pair, judgement=said)])
+async def _save_attempt(cascade: Cascade, space: SpaceId, pair: StatementPair, said: Judgement) -> None:
+    async with cascade.deps.store.transaction() as transaction:
+        await cascade.keep(transaction, space, [PairJudgement(pair=pair, judgement=said)])
 
 
-async def _let_go(cascade: Cascade, space: SpaceId, gone: list[Waiting]) -> None:
+async def _drop_missing_pairs(cascade: Cascade, space: SpaceId, gone: list[WaitingPair]) -> None:
     for each in gone:
-        async with cascade.desk.store.transaction() as transaction:
-            await records.drop_one(transaction, space, each.id)
+        async with cascade.deps.store.transaction() as transaction:
+            await records.drop_waiting_pair(transaction, space, each.id)

@@ -1,7 +1,7 @@
 """What does an LLM say of two statements?
 
 It sees both as quoted data, with subject, dates and which was said first, and nothing else: no history, no
-identity, no other memory. It gives its reasons first. An answer that is none is `unsure`, never a default; whether
+identity, no other memory. It gives its reasons first. An answer that is none is `unsure_judgement`, never a default; whether
 an answer is enough is left to `cascade`.
 """
 
@@ -12,18 +12,18 @@ from pydantic import Field
 
 from festinger.clock import iso
 from festinger.errors import ProviderRefused
-from festinger.judge.model import Current, Judgement, Relation, Statement, later, unsure
+from festinger.judge.model import Current, Judgement, JudgeStatement, Relation, is_newer_statement, unsure_judgement
 from festinger.judge.records import LLM
-from festinger.judge.rules.guards import Compared
-from festinger.llm.model import Message, Model, Shape
-from festinger.llm.prompts import prompt_of
+from festinger.judge.rules.guards import ReadingComparison
+from festinger.llm.model import AnswerSchema, Model, PromptMessage
+from festinger.llm.prompts import load_prompt
 from festinger.observability.metrics import JUDGE_FAILURES
 
 LONGEST = 8000
 """Characters of a statement that a model is shown; no memory is longer."""
 
 
-class Answered(Shape):
+class RelationAnswer(AnswerSchema):
     """How the second statement relates to the first."""
 
     relation: Literal["same", "update", "contradicts", "refines", "unrelated", "unsure"]
@@ -31,20 +31,22 @@ class Answered(Shape):
     confidence: float = Field(ge=0, le=1)
 
 
-async def opinion(model: Model, old: Statement, new: Statement, *, compared: Compared) -> Judgement:
-    """Ask a model how two statements relate. What it cannot say in the shape is `unsure`."""
+async def judge_by_llm(
+    model: Model, old: JudgeStatement, new: JudgeStatement, *, compared: ReadingComparison
+) -> Judgement:
+    """Ask a model how two statements relate. What it cannot say in the shape is `unsure_judgement`."""
     name = f"{LLM}{model.name}"
     try:
-        answer = await model.answer([question(old, new)], Answered)
+        answer = await model.answer([build_question(old, new)], RelationAnswer)
     except ProviderRefused as error:
         why = str(error.details.get("flaw", "refused"))
         JUDGE_FAILURES.labels(judge="llm", why=why).inc()
-        return unsure(name, f"The model gave no usable answer: {why}.", guards=compared.guards)
+        return unsure_judgement(name, f"The model gave no usable answer: {why}.", guards=compared.guards)
     said = answer.value
     relation = Relation(said.relation)
     if relation is Relation.SAME and compared.fired:
         why = compared.fired[0].why
-        return unsure(name, f"The model takes them for the same, but: {why}", guards=compared.guards)
+        return unsure_judgement(name, f"The model takes them for the same, but: {why}", guards=compared.guards)
     return Judgement(
         relation=relation,
         current=Current(said.current) if relation is Relation.UPDATE else Current.BOTH,
@@ -57,9 +59,9 @@ async def opinion(model: Model, old: Statement, new: Statement, *, compared: Com
     )
 
 
-def question(old: Statement, new: Statement) -> Message:
+def build_question(old: JudgeStatement, new: JudgeStatement) -> PromptMessage:
     """What the model is asked."""
-    return prompt_of("festinger.judge", "relate").message(
+    return load_prompt("festinger.judge", "relate").message(
         old=_quoted(old.text),
         new=_quoted(new.text),
         old_about=_about(old),
@@ -74,7 +76,7 @@ def _quoted(text: str) -> str:
     return json.dumps(cut, ensure_ascii=True).replace("<", "\\u003c").replace("`", "\\u0060")
 
 
-def _about(statement: Statement) -> str:
+def _about(statement: JudgeStatement) -> str:
     parts = [
         f"about {_quoted(statement.subject)}" if statement.subject else "",
         f"happened {iso(statement.event_time)}" if statement.event_time else "",
@@ -84,12 +86,8 @@ def _about(statement: Statement) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _order(old: Statement, new: Statement) -> str:
-    is_later = later(old, new)
+def _order(old: JudgeStatement, new: JudgeStatement) -> str:
+    is_later = is_newer_statement(old, new)
     if is_later is None:
         return "It is not known which is the later one."
-    return (
-        "The SECOND is the later one."
-        if is_later
-        else "The FIRST is the later one, although it was stored before."
-    )
+    return "The SECOND is the later one." if is_later else "The FIRST is the later one, although it was stored before."

@@ -82,26 +82,19 @@ class Judgement:
 PERSON = "person:"
 
 
-def unsure(judge: str, reasoning: str, *, guards: tuple[Guard, ...] = ()) -> Judgement:
+def unsure_judgement(judge: str, reasoning: str, *, guards: tuple[Guard, ...] = ()) -> Judgement:
     """No judge was sure: both statements stay and the pair waits."""
     return Judgement(
-        relation=Relation.UNSURE,
-        confidence=0.5,
-        judge=judge,
-        reasoning=reasoning,
-        guards=guards,
-        final=False,
+        relation=Relation.UNSURE, confidence=0.5, judge=judge, reasoning=reasoning, guards=guards, final=False
     )
 
 
-def by_person(name: str, relation: Relation, *, current: Current = Current.BOTH, reasoning: str) -> Judgement:
+def person_judgement(name: str, relation: Relation, *, current: Current = Current.BOTH, reasoning: str) -> Judgement:
     """What a person decided; it overrules every judge and is never asked again."""
-    return Judgement(
-        relation=relation, current=current, confidence=1.0, judge=f"{PERSON}{name}", reasoning=reasoning
-    )
+    return Judgement(relation=relation, current=current, confidence=1.0, judge=f"{PERSON}{name}", reasoning=reasoning)
 
 
-class Holding(StrEnum):
+class Cardinality(StrEnum):
     """How many values an attribute of one subject can have."""
 
     ONE = "one"
@@ -120,7 +113,7 @@ class Slot:
     subject: str
     attribute: str
     value: str
-    holding: Holding = Holding.UNKNOWN
+    holding: Cardinality = Cardinality.UNKNOWN
 
     @property
     def place(self) -> tuple[str, str]:
@@ -133,7 +126,7 @@ WRITTEN = frozenset({Origin.DOCUMENT, Origin.TOOL})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class JudgeStatement:
     """A text, and when and by whom it was said. Times are aware; `order` rises with the order of saying."""
 
     text: str
@@ -147,7 +140,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bars:
+class SimilarityBars:
     """The cosines of the embedder's profile; none where vectors alone may not decide."""
 
     same: float | None = None
@@ -156,22 +149,22 @@ class Bars:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Features:
+class PairFeatures:
     """What is known of a pair beside its words."""
 
     similarity: float | None = None
     """Plain cosine of `compare` vectors; none without an embedder."""
-    bars: Bars = Bars()
+    bars: SimilarityBars = SimilarityBars()
     same_subject: bool | None = None
     """What the caller knows of the subjects (a concept of `world`, an alias); none if nothing."""
     opposition: float | None = None
     """How far the difference of the vectors points along the profile's direction of negation."""
 
 
-NOTHING_KNOWN = Features()
+NOTHING_KNOWN = PairFeatures()
 
 
-def later(old: Statement, new: Statement) -> bool | None:
+def is_newer_statement(old: JudgeStatement, new: JudgeStatement) -> bool | None:
     """Whether `new` speaks of a later state than `old`; none if their order is not known.
 
     When something happened counts before when it was said: news of yesterday does not replace today.
@@ -189,14 +182,14 @@ HASH_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class StatementPair:
     """Two statements, the older one first, and which they are."""
 
     old_ref: UUID
     new_ref: UUID
-    old: Statement
-    new: Statement
-    features: Features = NOTHING_KNOWN
+    old: JudgeStatement
+    new: JudgeStatement
+    features: PairFeatures = NOTHING_KNOWN
 
     @property
     def hashes(self) -> tuple[bytes, bytes]:
@@ -204,10 +197,10 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opinion:
+class PairJudgement:
     """What was said of a pair, and how long it took."""
 
-    pair: Pair
+    pair: StatementPair
     judgement: Judgement
     latency_ms: float = 0.0
 
@@ -228,7 +221,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class WaitingPair:
     """A pair of which no judge was sure yet."""
 
     id: UUID
@@ -238,7 +231,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
+class PersonDecision:
     """A person's word on a pair, and of which words it was said."""
 
     old_ref: UUID

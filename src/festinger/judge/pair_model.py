@@ -1,7 +1,7 @@
 """What does a small local pair model say of two statements?
 
 `PairModel` is the port: how likely one text follows from another, says nothing about it, or goes against it. A
-model answers both ways round, and this module reads a relation from the two answers. None ships; `OnnxPairs` takes one
+model answers both ways round, and this module reads a relation from the two answers. None ships; `OnnxPairModel` takes one
 from a folder, which runs in `embedding`. A guard is never overruled into `same`.
 """
 
@@ -9,8 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from festinger.judge.model import Current, Guard, Judgement, Relation, Statement, later, unsure
-from festinger.judge.rules.guards import Compared
+from festinger.judge.model import (
+    Current,
+    Guard,
+    Judgement,
+    JudgeStatement,
+    Relation,
+    is_newer_statement,
+    unsure_judgement,
+)
+from festinger.judge.rules.guards import ReadingComparison
 
 if TYPE_CHECKING:
     from festinger.embedding.pair_classifier import PairClassifier
@@ -20,7 +28,7 @@ CLEAR = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inference:
+class EntailmentScores:
     """How likely the second text follows from the first, is left open by it, or goes against it; together 1."""
 
     entails: float
@@ -36,55 +44,55 @@ class PairModel(Protocol):
         """`onnx:<model>`."""
         ...
 
-    async def infer(self, pairs: Sequence[tuple[str, str]]) -> list[Inference]:
+    async def infer(self, pairs: Sequence[tuple[str, str]]) -> list[EntailmentScores]:
         """One answer a pair, in their order. Raises `ProviderDown` when it cannot answer."""
         ...
 
 
-class ScriptedPairs:
+class ScriptedPairModel:
     """A pair model that says what it was told to say; what it was not told of, it leaves open."""
 
     name = "onnx:script"
 
-    def __init__(self, answers: dict[tuple[str, str], Inference] | None = None) -> None:
+    def __init__(self, answers: dict[tuple[str, str], EntailmentScores] | None = None) -> None:
         self.answers = answers or {}
         self.asked: list[tuple[str, str]] = []
 
-    async def infer(self, pairs: Sequence[tuple[str, str]]) -> list[Inference]:
+    async def infer(self, pairs: Sequence[tuple[str, str]]) -> list[EntailmentScores]:
         self.asked += pairs
-        return [
-            self.answers.get(pair, Inference(entails=0.0, neutral=1.0, contradicts=0.0)) for pair in pairs
-        ]
+        return [self.answers.get(pair, EntailmentScores(entails=0.0, neutral=1.0, contradicts=0.0)) for pair in pairs]
 
 
-class OnnxPairs:
+class OnnxPairModel:
     """A pair model of a folder, named by `judge.model`."""
 
     def __init__(self, classifier: "PairClassifier") -> None:
         self.name = classifier.name
         self._classifier = classifier
 
-    async def infer(self, pairs: Sequence[tuple[str, str]]) -> list[Inference]:
+    async def infer(self, pairs: Sequence[tuple[str, str]]) -> list[EntailmentScores]:
         rows = await self._classifier.shares(pairs)
-        return [Inference(entails=float(e), neutral=float(n), contradicts=float(c)) for e, n, c in rows]
+        return [EntailmentScores(entails=float(e), neutral=float(n), contradicts=float(c)) for e, n, c in rows]
 
 
 async def judge_by_model(
-    model: PairModel, old: Statement, new: Statement, *, compared: Compared
+    model: PairModel, old: JudgeStatement, new: JudgeStatement, *, compared: ReadingComparison
 ) -> Judgement:
     """How `new` stands to `old`, by what follows from which."""
     forward, back = await model.infer([(old.text, new.text), (new.text, old.text)])
-    return read(forward, back, compared=compared, name=model.name, is_later=later(old, new))
+    return judgement_from_entailment(
+        forward, back, compared=compared, name=model.name, is_later=is_newer_statement(old, new)
+    )
 
 
-def read(
-    forward: Inference, back: Inference, *, compared: Compared, name: str, is_later: bool | None
+def judgement_from_entailment(
+    forward: EntailmentScores, back: EntailmentScores, *, compared: ReadingComparison, name: str, is_later: bool | None
 ) -> Judgement:
     """The relation that two answers mean: from the old to the new text, and back."""
     guards = compared.guards
     if min(forward.entails, back.entails) >= CLEAR:
         if guards:
-            return unsure(name, "The model takes them for the same, but something parts them.", guards=guards)
+            return unsure_judgement(name, "The model takes them for the same, but something parts them.", guards=guards)
         confidence = min(forward.entails, back.entails)
         return _said(Relation.SAME, confidence, "Each follows from the other.", name=name)
     if (against := max(forward.contradicts, back.contradicts)) >= CLEAR:
@@ -92,13 +100,11 @@ def read(
     if (one_way := max(forward.entails, back.entails)) >= CLEAR:
         return _said(Relation.REFINES, one_way, "One follows from the other.", name=name, guards=guards)
     if (apart := min(forward.neutral, back.neutral)) >= CLEAR:
-        return _said(
-            Relation.UNRELATED, apart, "Neither says anything about the other.", name=name, guards=guards
-        )
-    return unsure(name, "The model is not clear about them.", guards=guards)
+        return _said(Relation.UNRELATED, apart, "Neither says anything about the other.", name=name, guards=guards)
+    return unsure_judgement(name, "The model is not clear about them.", guards=guards)
 
 
-def _against(against: float, compared: Compared, *, name: str, is_later: bool | None) -> Judgement:
+def _against(against: float, compared: ReadingComparison, *, name: str, is_later: bool | None) -> Judgement:
     replaces = Guard.SLOT in compared.guards or compared.new.announces
     if replaces and is_later is not None:
         return Judgement(
@@ -109,14 +115,10 @@ def _against(against: float, compared: Compared, *, name: str, is_later: bool | 
             reasoning="They go against each other, and the later one replaces the other.",
             guards=compared.guards,
         )
-    return _said(
-        Relation.CONTRADICTS, against, "They go against each other.", name=name, guards=compared.guards
-    )
+    return _said(Relation.CONTRADICTS, against, "They go against each other.", name=name, guards=compared.guards)
 
 
 def _said(
     relation: Relation, confidence: float, reasoning: str, *, name: str, guards: tuple[Guard, ...] = ()
 ) -> Judgement:
-    return Judgement(
-        relation=relation, confidence=min(confidence, 1.0), judge=name, reasoning=reasoning, guards=guards
-    )
+    return Judgement(relation=relation, confidence=min(confidence, 1.0), judge=name, reasoning=reasoning, guards=guards)

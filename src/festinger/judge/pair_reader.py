@@ -15,9 +15,17 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from festinger.judge.model import WRITTEN, Current, Judgement, Pair, Relation, later, unsure
-from festinger.judge.rules.guards import Compared
-from festinger.text.words import sentences_in
+from festinger.judge.model import (
+    WRITTEN,
+    Current,
+    Judgement,
+    Relation,
+    StatementPair,
+    is_newer_statement,
+    unsure_judgement,
+)
+from festinger.judge.rules.guards import ReadingComparison
+from festinger.text.words import split_into_sentences
 
 NAME = "reader@1"
 ADAPTER = "relations.safetensors"
@@ -59,12 +67,12 @@ class PairReader:
     def __init__(self, scorer: PairScorer) -> None:
         self._scorer = scorer
 
-    async def judge_all(self, pairs: Sequence[Pair], compared: Sequence[Compared]) -> list[Judgement]:
+    async def judge_all(self, pairs: Sequence[StatementPair], compared: Sequence[ReadingComparison]) -> list[Judgement]:
         logits = await self._scorer.scores([pair_text(pair.old.text, pair.new.text) for pair in pairs])
-        return [read_scores(row, pair, seen) for row, pair, seen in zip(logits, pairs, compared, strict=True)]
+        return [judgement_from_scores(row, pair, seen) for row, pair, seen in zip(logits, pairs, compared, strict=True)]
 
 
-def worth_reading(pairs: Sequence[Pair]) -> list[int]:
+def select_readable_pairs(pairs: Sequence[StatementPair]) -> list[int]:
     """The places of the pairs that are read: of what people say in one sentence, as the model has learned to read it, the
     nearest few of each new statement. Writings come in thousands and are no talk: rules suffice for them."""
     taken: Counter[UUID] = Counter()
@@ -73,7 +81,7 @@ def worth_reading(pairs: Sequence[Pair]) -> list[int]:
         pair = pairs[place]
         if (pair.features.similarity or 0.0) < NEAR_ENOUGH or pair.new.origin in WRITTEN:
             continue
-        if any(len(sentences_in(each.text)) > 1 for each in (pair.old, pair.new)):
+        if any(len(split_into_sentences(each.text)) > 1 for each in (pair.old, pair.new)):
             continue
         taken[pair.new_ref] += 1
         if taken[pair.new_ref] <= MOST:
@@ -81,7 +89,7 @@ def worth_reading(pairs: Sequence[Pair]) -> list[int]:
     return found
 
 
-def read_scores(row: NDArray[np.float32], pair: Pair, compared: Compared) -> Judgement:
+def judgement_from_scores(row: NDArray[np.float32], pair: StatementPair, compared: ReadingComparison) -> Judgement:
     """The judgement that the model's outputs mean."""
     shares = np.exp(SHARPNESS * (row - row.max()))
     shares /= shares.sum()
@@ -89,14 +97,14 @@ def read_scores(row: NDArray[np.float32], pair: Pair, compared: Compared) -> Jud
     relation, confidence = CLASSES[best], float(shares[best])
     guards = compared.guards
     if relation is Relation.SAME and compared.fired:
-        return unsure(NAME, f"It reads as the same, but: {compared.fired[0].why}", guards=guards)
+        return unsure_judgement(NAME, f"It reads as the same, but: {compared.fired[0].why}", guards=guards)
     if relation is Relation.SAME and confidence < SAME_FROM:
-        return unsure(NAME, "It may be the same in other words.", guards=guards)
+        return unsure_judgement(NAME, "It may be the same in other words.", guards=guards)
     current = Current.BOTH
     if relation is Relation.UPDATE:
-        is_later = later(pair.old, pair.new)
+        is_later = is_newer_statement(pair.old, pair.new)
         if is_later is None:
-            return unsure(NAME, "It reads as news, but which is later is not known.", guards=guards)
+            return unsure_judgement(NAME, "It reads as news, but which is later is not known.", guards=guards)
         current = Current.NEW if is_later else Current.OLD
     return Judgement(
         relation=relation,

@@ -20,32 +20,26 @@ from uuid import UUID
 
 from festinger.clock import Clock
 from festinger.errors import NotFound
-from festinger.events.event import Happening
+from festinger.events.event import NewEvent
 from festinger.events.outbox import Outbox
 from festinger.ids import NewId, SpaceId, TraceId
 from festinger.judge.model import (
     Current,
-    Decided,
     Guard,
     Judgement,
-    Opinion,
-    Pair,
+    PairJudgement,
+    PersonDecision,
     Record,
     Relation,
-    Waiting,
-    by_person,
+    StatementPair,
+    WaitingPair,
+    person_judgement,
 )
-from festinger.observability.trace import present_request
+from festinger.observability.trace import current_request_id
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 
-DELAYS = (
-    timedelta(minutes=1),
-    timedelta(minutes=10),
-    timedelta(hours=1),
-    timedelta(hours=6),
-    timedelta(hours=24),
-)
+DELAYS = (timedelta(minutes=1), timedelta(minutes=10), timedelta(hours=1), timedelta(hours=6), timedelta(hours=24))
 MAX_TRIES = 5
 LLM = "llm:"
 
@@ -57,7 +51,7 @@ def next_try(judge: str, *, attempts: int, now: datetime, max_tries: int = MAX_T
     return now + DELAYS[min(max(attempts, 1), len(DELAYS)) - 1]
 
 
-def asks_person(judge: str, *, attempts: int, max_tries: int = MAX_TRIES) -> bool:
+def needs_person(judge: str, *, attempts: int, max_tries: int = MAX_TRIES) -> bool:
     """Whether the judges have tried often enough."""
     return judge.startswith(LLM) and attempts >= max_tries
 
@@ -71,7 +65,7 @@ Known = dict[tuple[bytes, bytes], Judgement]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class JudgeDeps:
     """What every deed of this room needs."""
 
     store: Store
@@ -82,7 +76,7 @@ class Desk:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Backlog:
+class JudgementBacklog:
     """What waits in a space."""
 
     waiting: int
@@ -91,17 +85,19 @@ class Backlog:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class JudgeModelUsage:
     """How much a model was asked: about how many statements, and how often."""
 
     statements: int
     calls: int
 
 
-async def known(desk: Desk, space: SpaceId, pairs: Sequence[Pair], *, judges: Sequence[str]) -> Known:
+async def find_known_judgements(
+    deps: JudgeDeps, space: SpaceId, pairs: Sequence[StatementPair], *, judges: Sequence[str]
+) -> Known:
     """What was finally said of these texts, by people or by one of `judges`; a person's word counts first."""
     hashes = [pair.hashes for pair in pairs]
-    rows = await desk.store.all(
+    rows = await deps.store.all(
         Q["known_judgements"],
         space=space,
         old_hashes=[old for old, _ in hashes],
@@ -109,22 +105,22 @@ async def known(desk: Desk, space: SpaceId, pairs: Sequence[Pair], *, judges: Se
         judges=list(judges),
     )
     # Rows of people come last and so take the place of all others.
-    return {(bytes(row["old_hash"]), bytes(row["new_hash"])): _judgement(row) for row in rows}
+    return {(bytes(row["old_hash"]), bytes(row["new_hash"])): _judgement_from_row(row) for row in rows}
 
 
-async def keep(
-    desk: Desk, transaction: Transaction, space: SpaceId, opinions: Sequence[Opinion]
+async def save_judgements(
+    deps: JudgeDeps, transaction: Transaction, space: SpaceId, opinions: Sequence[PairJudgement]
 ) -> list[UUID]:
     """Keep what was said, in the transaction of what follows from it; the ids, in the same order."""
     final = [each for each in opinions if each.judgement.final]
-    kept = await _keep_final(desk, transaction, space, final) if final else {}
+    kept = await _save_final(deps, transaction, space, final) if final else {}
     waiting = {_refs(each): each for each in opinions if not each.judgement.final}
     for judge in dict.fromkeys(each.judgement.judge for each in waiting.values()):
         unsure = [each for each in waiting.values() if each.judgement.judge == judge]
-        kept |= await _keep_waiting(desk, transaction, space, unsure, judge=judge)
+        kept |= await _save_waiting(deps, transaction, space, unsure, judge=judge)
     ids = [kept[_refs(each)] for each in opinions]
     told = [_happening(id_, each) for id_, each in zip(ids, opinions, strict=True)]
-    await desk.outbox.emit_all(transaction, told, space=space)
+    await deps.outbox.emit_all(transaction, told, space=space)
     return ids
 
 
@@ -132,45 +128,43 @@ Kept = dict[tuple[UUID, UUID], UUID]
 """Where something was kept, by its pair."""
 
 
-def _refs(opinion: Opinion) -> tuple[UUID, UUID]:
+def _refs(opinion: PairJudgement) -> tuple[UUID, UUID]:
     return opinion.pair.old_ref, opinion.pair.new_ref
 
 
-async def _keep_final(
-    desk: Desk, transaction: Transaction, space: SpaceId, opinions: Sequence[Opinion]
+async def _save_final(
+    deps: JudgeDeps, transaction: Transaction, space: SpaceId, opinions: Sequence[PairJudgement]
 ) -> Kept:
-    found = await transaction.all(
-        Q["keep_final_judgements"], space=space, now=desk.clock(), rows=_rows(desk, opinions)
-    )
+    found = await transaction.all(Q["keep_final_judgements"], space=space, now=deps.clock(), rows=_rows(deps, opinions))
     return {(row["old_ref"], row["new_ref"]): row["id"] for row in found}
 
 
-async def _keep_waiting(
-    desk: Desk, transaction: Transaction, space: SpaceId, opinions: Sequence[Opinion], *, judge: str
+async def _save_waiting(
+    deps: JudgeDeps, transaction: Transaction, space: SpaceId, opinions: Sequence[PairJudgement], *, judge: str
 ) -> Kept:
     """Of which pairs one judge was not sure; each may wait already."""
-    now, most = desk.clock(), desk.max_tries(space)
+    now, most = deps.clock(), deps.max_tries(space)
     found = await transaction.all(
         Q["keep_waiting_judgements"],
         space=space,
         now=now,
         tries=[next_try(judge, attempts=n, now=now, max_tries=most) for n in range(1, most + 1)],
         # In one order everywhere, or two processes would wait for each other's rows.
-        rows=_rows(desk, sorted(opinions, key=_refs)),
+        rows=_rows(deps, sorted(opinions, key=_refs)),
     )
     return {(row["old_ref"], row["new_ref"]): row["id"] for row in found}
 
 
-def _rows(desk: Desk, opinions: Sequence[Opinion]) -> str:
+def _rows(deps: JudgeDeps, opinions: Sequence[PairJudgement]) -> str:
     """Opinions as the statements read them."""
-    return json.dumps([_columns(desk, each) for each in opinions], default=str)
+    return json.dumps([_columns(deps, each) for each in opinions], default=str)
 
 
-def _columns(desk: Desk, opinion: Opinion) -> dict[str, Any]:
+def _columns(deps: JudgeDeps, opinion: PairJudgement) -> dict[str, Any]:
     said, pair = opinion.judgement, opinion.pair
     old_hash, new_hash = pair.hashes
     return {
-        "id": desk.new_id(),
+        "id": deps.new_id(),
         "old_ref": pair.old_ref,
         "new_ref": pair.new_ref,
         "old_hash": old_hash.hex(),
@@ -186,12 +180,12 @@ def _columns(desk: Desk, opinion: Opinion) -> dict[str, Any]:
     }
 
 
-def _happening(kept: UUID, opinion: Opinion) -> Happening:
+def _happening(kept: UUID, opinion: PairJudgement) -> NewEvent:
     pair, said = opinion.pair, opinion.judgement
     about = {"judgement": str(kept), "old": str(pair.old_ref), "new": str(pair.new_ref)}
     verdict = {"relation": said.relation.value, "confidence": said.confidence, "judge": said.judge}
-    request = present_request()
-    return Happening(
+    request = current_request_id()
+    return NewEvent(
         name="judgement_made" if said.final else "judgement_waiting",
         subject=str(pair.new_ref),
         payload={**about, **verdict} if said.final else about,
@@ -199,11 +193,11 @@ def _happening(kept: UUID, opinion: Opinion) -> Happening:
     )
 
 
-async def answer(
-    desk: Desk,
+async def save_person_decision(
+    deps: JudgeDeps,
     transaction: Transaction,
     space: SpaceId,
-    pair: Pair,
+    pair: StatementPair,
     *,
     name: str,
     relation: Relation,
@@ -211,8 +205,8 @@ async def answer(
     reasoning: str = "",
 ) -> tuple[UUID, Judgement]:
     """Keep what a person decided of a pair; all that was said of these texts before is overruled."""
-    said = by_person(name, relation, current=current, reasoning=reasoning or "A person decided.")
-    [kept] = await keep(desk, transaction, space, [Opinion(pair=pair, judgement=said)])
+    said = person_judgement(name, relation, current=current, reasoning=reasoning or "A person decided.")
+    [kept] = await save_judgements(deps, transaction, space, [PairJudgement(pair=pair, judgement=said)])
     old_hash, new_hash = pair.hashes
     await transaction.run(
         Q["overrule"],
@@ -226,28 +220,28 @@ async def answer(
     return kept, said
 
 
-async def find(desk: Desk, space: SpaceId, judgement: UUID) -> Record:
-    row = await desk.store.maybe(Q["find_judgement"], space=space, id=judgement)
+async def find_judgement(deps: JudgeDeps, space: SpaceId, judgement: UUID) -> Record:
+    row = await deps.store.maybe(Q["find_judgement"], space=space, id=judgement)
     if row is None:
         raise NotFound(f"There is no judgement `{judgement}`.")
-    return _record(row)
+    return _record_from_row(row)
 
 
-async def listed(
-    desk: Desk, space: SpaceId, *, final: bool | None = None, before: UUID | None = None, limit: int = 50
+async def load_judgements(
+    deps: JudgeDeps, space: SpaceId, *, final: bool | None = None, before: UUID | None = None, limit: int = 50
 ) -> list[Record]:
     """The newest judgements; `final=False` those that wait."""
-    rows = await desk.store.all(
+    rows = await deps.store.all(
         Q["list_judgements"], space=space, final=final, before=before, limit=min(limit, MOST_LISTED)
     )
-    return [_record(row) for row in rows]
+    return [_record_from_row(row) for row in rows]
 
 
-async def decided_by_people(desk: Desk, space: SpaceId, *, limit: int) -> list[Decided]:
+async def list_person_decisions(deps: JudgeDeps, space: SpaceId, *, limit: int) -> list[PersonDecision]:
     """What people said of pairs and nobody overruled, the newest first."""
-    rows = await desk.store.all(Q["decided_by_people"], space=space, limit=limit)
+    rows = await deps.store.all(Q["decided_by_people"], space=space, limit=limit)
     return [
-        Decided(
+        PersonDecision(
             old_ref=row["old_ref"],
             new_ref=row["new_ref"],
             hashes=(bytes(row["old_hash"]), bytes(row["new_hash"])),
@@ -257,76 +251,71 @@ async def decided_by_people(desk: Desk, space: SpaceId, *, limit: int) -> list[D
     ]
 
 
-async def judgements_of(desk: Desk, space: SpaceId, ref: UUID, *, limit: int = 100) -> list[Record]:
+async def list_statement_judgements(deps: JudgeDeps, space: SpaceId, ref: UUID, *, limit: int = 100) -> list[Record]:
     """What was said of one statement, the newest first."""
     return [
-        _record(row) for row in await desk.store.all(Q["judgements_of"], space=space, ref=ref, limit=limit)
+        _record_from_row(row) for row in await deps.store.all(Q["judgements_of"], space=space, ref=ref, limit=limit)
     ]
 
 
-async def due(desk: Desk, space: SpaceId, *, judge: str, limit: int) -> list[Waiting]:
+async def list_due_pairs(deps: JudgeDeps, space: SpaceId, *, judge: str, limit: int) -> list[WaitingPair]:
     """The pairs that may be tried now by `judge`, the last of the cascade."""
-    rows = await desk.store.all(
-        Q["due_judgements"],
-        space=space,
-        judge=judge,
-        now=desk.clock(),
-        max_tries=desk.max_tries(space),
-        limit=limit,
+    rows = await deps.store.all(
+        Q["due_judgements"], space=space, judge=judge, now=deps.clock(), max_tries=deps.max_tries(space), limit=limit
     )
     return [
-        Waiting(id=row["id"], old_ref=row["old_ref"], new_ref=row["new_ref"], attempts=row["attempts"])
+        WaitingPair(id=row["id"], old_ref=row["old_ref"], new_ref=row["new_ref"], attempts=row["attempts"])
         for row in rows
     ]
 
 
-async def backlog(desk: Desk, space: SpaceId) -> Backlog:
-    row = await desk.store.one(Q["count_waiting"], space=space, max_tries=desk.max_tries(space))
-    return Backlog(**row)
+async def load_backlog(deps: JudgeDeps, space: SpaceId) -> JudgementBacklog:
+    row = await deps.store.one(Q["count_waiting"], space=space, max_tries=deps.max_tries(space))
+    return JudgementBacklog(**row)
 
 
-async def asked_since(desk: Desk, space: SpaceId, since: datetime) -> Asking:
+async def model_usage_since(deps: JudgeDeps, space: SpaceId, since: datetime) -> JudgeModelUsage:
     """How much a model was asked since a time."""
-    return Asking(**await desk.store.one(Q["count_asking"], space=space, since=since))
+    return JudgeModelUsage(**await deps.store.one(Q["count_asking"], space=space, since=since))
 
 
-async def asked_within_the_hour(desk: Desk, space: SpaceId) -> int:
+async def model_calls_last_hour(deps: JudgeDeps, space: SpaceId) -> int:
     """How often models were asked about pairs of this space."""
-    count: int = await desk.store.value(Q["count_asked"], space=space, since=desk.clock() - HOUR)
+    count: int = await deps.store.value(Q["count_asked"], space=space, since=deps.clock() - HOUR)
     return count
 
 
-async def waiting_of(transaction: Transaction, space: SpaceId, ref: UUID) -> list[Waiting]:
+async def list_waiting_pairs(transaction: Transaction, space: SpaceId, ref: UUID) -> list[WaitingPair]:
     """The pairs of a statement that wait for a judge."""
     rows = await transaction.all(Q["judgements_of"], space=space, ref=ref, limit=MOST_LISTED)
     return [
-        Waiting(id=row["id"], old_ref=row["old_ref"], new_ref=row["new_ref"], attempts=row["attempts"])
+        WaitingPair(id=row["id"], old_ref=row["old_ref"], new_ref=row["new_ref"], attempts=row["attempts"])
         for row in rows
         if not row["final"]
     ]
 
 
-async def drop(transaction: Transaction, space: SpaceId, ref: UUID) -> None:
+async def drop_waiting_pairs(transaction: Transaction, space: SpaceId, ref: UUID) -> None:
     """Let nothing wait any more that is about a statement which is gone."""
     await transaction.run(Q["drop_waiting"], space=space, ref=ref)
 
 
-async def drop_one(transaction: Transaction, space: SpaceId, judgement: UUID) -> None:
+async def drop_waiting_pair(transaction: Transaction, space: SpaceId, judgement: UUID) -> None:
     """Let a pair wait no more, one of whose statements is gone."""
     await transaction.run(Q["drop_one_waiting"], space=space, id=judgement)
 
 
-async def forget(transaction: Transaction, space: SpaceId, refs: Sequence[UUID]) -> None:
+async def redact_judgements(transaction: Transaction, space: SpaceId, refs: Sequence[UUID]) -> None:
     """Erase the words of what was said of statements that are forgotten; that it was said stays."""
     await transaction.run(Q["forget_judgements"], space=space, refs=list(refs))
 
 
-def _record(row: dict[str, Any]) -> Record:
+def _record_from_row(row: dict[str, Any]) -> Record:
     return Record(
         id=row["id"],
         old_ref=row["old_ref"],
         new_ref=row["new_ref"],
-        judgement=_judgement(row),
+        judgement=_judgement_from_row(row),
         attempts=row["attempts"],
         next_try=row["next_try"],
         latency_ms=row["latency_ms"],
@@ -335,7 +324,7 @@ def _record(row: dict[str, Any]) -> Record:
     )
 
 
-def _judgement(row: dict[str, Any]) -> Judgement:
+def _judgement_from_row(row: dict[str, Any]) -> Judgement:
     return Judgement(
         relation=Relation(row["relation"]),
         current=Current(row["current"]),

@@ -23,21 +23,32 @@ import structlog
 from festinger.clock import Clock, Stopwatch
 from festinger.errors import FestingerError, ProviderRefused, Unavailable
 from festinger.ids import NewId
-from festinger.llm.guards import Guards, within
+from festinger.llm.guards import ServerGuards, await_within
 from festinger.llm.ledger import (
     DAY,
     HOUR,
-    Call,
-    Caller,
-    Ledger,
-    Limits,
-    check_calls,
-    check_money,
-    price,
-    together,
+    CallLedger,
+    ModelCall,
+    ModelCaller,
+    UsageLimits,
+    check_call_limit,
+    check_spending_limit,
+    price_call,
+    sum_costs,
 )
-from festinger.llm.model import Answer, Chunk, Message, Provider, Purpose, Reply, Shape, T, Usage, prompt_hash
-from festinger.llm.reply import LONGEST_CHARS, Flaw, read, repair
+from festinger.llm.model import (
+    AnswerSchema,
+    Chunk,
+    ModelAnswer,
+    ModelPurpose,
+    ModelReply,
+    PromptMessage,
+    Provider,
+    T,
+    Usage,
+    prompt_hash,
+)
+from festinger.llm.reply import LONGEST_CHARS, Flaw, build_repair_messages, parse_reply
 from festinger.observability.metrics import DEGRADED, LLM_CALLS, LLM_COST, LLM_SECONDS, LLM_TOKENS
 
 log = structlog.get_logger()
@@ -46,43 +57,43 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exchanged(Generic[V]):
+class ModelCallResult(Generic[V]):
     """What came of one call, and its row."""
 
     result: V | Flaw
-    call: Call
+    call: ModelCall
 
 
-class Exchange(Protocol):
+class ModelConnection(Protocol):
     """What `checked` asks through."""
 
     @property
     def name(self) -> str: ...
 
     async def exchange(
-        self, messages: Sequence[Message], shape: type[Shape], *, accept: Callable[[Reply], V | Flaw]
-    ) -> Exchanged[V]: ...
+        self, messages: Sequence[PromptMessage], shape: type[AnswerSchema], *, accept: Callable[[ModelReply], V | Flaw]
+    ) -> ModelCallResult[V]: ...
 
-    def stream(self, messages: Sequence[Message]) -> AsyncIterator[Chunk]: ...
+    def stream(self, messages: Sequence[PromptMessage]) -> AsyncIterator[Chunk]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class CallPolicy:
     """Under which limits calls are made; taken from the settings that were in force when the work began."""
 
     timeout_s: float = 120.0
     at_once: int = 4
-    limits: Limits = field(default_factory=Limits)
+    limits: UsageLimits = field(default_factory=UsageLimits)
 
 
-class Book:
+class BufferedLedger:
     """The ledger, with the rows that it could not take yet."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: CallLedger) -> None:
         self.ledger = ledger
-        self._waiting: list[Call] = []
+        self._waiting: list[ModelCall] = []
 
-    def later(self, call: Call) -> None:
+    def later(self, call: ModelCall) -> None:
         """Keep a row for the next writing."""
         self._waiting.append(call)
 
@@ -105,7 +116,7 @@ class Book:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Open:
+class _CallInProgress:
     """A call under way."""
 
     at: datetime
@@ -113,66 +124,66 @@ class _Open:
     prompt_hash: str | None
     usage: Usage | None = None
     ok: bool = False
-    row: Call | None = None
+    row: ModelCall | None = None
     """Its row, once it has ended."""
 
 
-def never() -> bool:
+def never_in_transaction() -> bool:
     """For a wiring without a database."""
     return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class ModelDeps:
     """What all lines of a process share."""
 
-    book: Book
-    guards: Guards
+    book: BufferedLedger
+    guards: ServerGuards
     clock: Clock
     stopwatch: Stopwatch
     new_id: NewId
-    holds_transaction: Callable[[], bool] = never
+    holds_transaction: Callable[[], bool] = never_in_transaction
     """Whether whoever asks now keeps a database transaction open, which a model may keep waiting for minutes."""
 
 
-class Line:
+class GuardedConnection:
     """One provider for one purpose and caller."""
 
     def __init__(
-        self, provider: Provider, desk: Desk, *, purpose: Purpose, caller: Caller, terms: Terms
+        self, provider: Provider, deps: ModelDeps, *, purpose: ModelPurpose, caller: ModelCaller, terms: CallPolicy
     ) -> None:
         self._provider = provider
-        self._desk = desk
+        self._deps = deps
         self._purpose = purpose
         self._caller = caller
         self._terms = terms
-        self._guard = desk.guards.of(provider.endpoint.server)
+        self._guard = deps.guards.of(provider.endpoint.server)
 
     @property
     def name(self) -> str:
         return self._provider.endpoint.name
 
     async def exchange(
-        self, messages: Sequence[Message], shape: type[Shape], *, accept: Callable[[Reply], V | Flaw]
-    ) -> Exchanged[V]:
+        self, messages: Sequence[PromptMessage], shape: type[AnswerSchema], *, accept: Callable[[ModelReply], V | Flaw]
+    ) -> ModelCallResult[V]:
         """One call; `accept` says whether the reply can be used."""
         async with self._admitted(messages) as call:
             waited = self._provider.complete(messages, shape)
-            reply = await within(self._terms.timeout_s, waited, server=self._guard.server)
+            reply = await await_within(self._terms.timeout_s, waited, server=self._guard.server)
             call.usage = reply.usage
             result = accept(reply)
             call.ok = not isinstance(result, Flaw)
         assert call.row is not None
-        return Exchanged(result=result, call=call.row)
+        return ModelCallResult(result=result, call=call.row)
 
-    async def stream(self, messages: Sequence[Message]) -> AsyncIterator[Chunk]:
+    async def stream(self, messages: Sequence[PromptMessage]) -> AsyncIterator[Chunk]:
         """One call, as it is being written; the time limit holds for each piece."""
         length = 0
         async with self._admitted(messages) as call:
             pieces = aiter(self._provider.stream(messages))
             while True:
                 try:
-                    chunk = await within(self._terms.timeout_s, anext(pieces), server=self._guard.server)
+                    chunk = await await_within(self._terms.timeout_s, anext(pieces), server=self._guard.server)
                 except StopAsyncIteration:
                     break
                 call.usage = chunk.usage or call.usage
@@ -185,51 +196,51 @@ class Line:
             call.ok = True
 
     @asynccontextmanager
-    async def _admitted(self, messages: Sequence[Message]) -> AsyncIterator[_Open]:
+    async def _admitted(self, messages: Sequence[PromptMessage]) -> AsyncIterator[_CallInProgress]:
         """A call that may be made; its row is written when it ends, however it ends."""
-        desk = self._desk
-        if desk.holds_transaction():
+        deps = self._deps
+        if deps.holds_transaction():
             raise FestingerError("A model was asked inside a database transaction.")
         async with self._guard.slot(self._terms.at_once):
             await self._check_budget()
-            call = _Open(at=desk.clock(), began=desk.stopwatch(), prompt_hash=prompt_hash(messages))
+            call = _CallInProgress(at=deps.clock(), began=deps.stopwatch(), prompt_hash=prompt_hash(messages))
             try:
                 async with self._guard.watched():
-                    desk.guards.under_way[self._purpose] += 1
+                    deps.guards.under_way[self._purpose] += 1
                     try:
                         yield call
                     finally:
                         # A caller that goes away cannot wait for the ledger; the next writing takes the row along.
-                        desk.guards.under_way[self._purpose] -= 1
+                        deps.guards.under_way[self._purpose] -= 1
                         call.row = self._row(call)
-                        desk.book.later(call.row)
+                        deps.book.later(call.row)
             except FestingerError:
-                await desk.book.write()
+                await deps.book.write()
                 raise
-            await desk.book.write()
+            await deps.book.write()
 
     async def _check_budget(self) -> None:
-        now, limits = self._desk.clock(), self._terms.limits
-        ledger = self._desk.book.ledger
+        now, limits = self._deps.clock(), self._terms.limits
+        ledger = self._deps.book.ledger
         hour = await ledger.tally(now - HOUR, self._purpose)
         # Counted after the wait, so that of many who asked at once none is overlooked.
-        under_way = self._desk.guards.under_way[self._purpose]
-        check_calls(self._purpose, limits, hour=hour, under_way=under_way)
+        under_way = self._deps.guards.under_way[self._purpose]
+        check_call_limit(self._purpose, limits, hour=hour, under_way=under_way)
         if limits.daily_usd is not None:
-            check_money(limits, day=await ledger.tally(now - DAY))
+            check_spending_limit(limits, day=await ledger.tally(now - DAY))
 
-    def _row(self, call: _Open) -> Call:
+    def _row(self, call: _CallInProgress) -> ModelCall:
         asked = self._provider.endpoint
-        seconds = max(0.0, self._desk.stopwatch() - call.began)
-        row = Call(
-            id=self._desk.new_id(),
+        seconds = max(0.0, self._deps.stopwatch() - call.began)
+        row = ModelCall(
+            id=self._deps.new_id(),
             at=call.at,
             caller=self._caller,
             purpose=self._purpose,
             provider=asked.provider,
             model=asked.model,
             usage=call.usage,
-            cost_usd=price(asked, call.usage, at=call.at),
+            cost_usd=price_call(asked, call.usage, at=call.at),
             latency_ms=round(seconds * 1000),
             ok=call.ok,
             prompt_hash=call.prompt_hash,
@@ -238,7 +249,7 @@ class Line:
         return row
 
 
-def _measure(row: Call, seconds: float) -> None:
+def _measure(row: ModelCall, seconds: float) -> None:
     LLM_CALLS.labels(row.purpose, "ok" if row.ok else "failed").inc()
     LLM_SECONDS.labels(row.purpose).observe(seconds)
     if row.usage:
@@ -248,41 +259,41 @@ def _measure(row: Call, seconds: float) -> None:
         LLM_COST.labels(row.purpose).inc(float(row.cost_usd))
 
 
-class Checked:
+class CheckedModel:
     """A `Model` on a line."""
 
-    def __init__(self, line: Exchange) -> None:
+    def __init__(self, line: ModelConnection) -> None:
         self._line = line
 
     @property
     def name(self) -> str:
         return self._line.name
 
-    async def answer(self, messages: Sequence[Message], shape: type[T]) -> Answer[T]:
-        reasons_first(shape)
+    async def answer(self, messages: Sequence[PromptMessage], shape: type[T]) -> ModelAnswer[T]:
+        require_reasoning_first(shape)
         first = await self._ask(messages, shape)
         if not isinstance(first.result, Flaw):
             return self._answer(first.result, messages, (first.call,))
         if not first.result.repairable:
             raise self._refusal(first.result)
-        second = await self._ask(repair(messages, first.result, shape), shape)
+        second = await self._ask(build_repair_messages(messages, first.result, shape), shape)
         if isinstance(second.result, Flaw):
             raise self._refusal(second.result)
         return self._answer(second.result, messages, (first.call, second.call))
 
-    def chat(self, messages: Sequence[Message]) -> AsyncIterator[Chunk]:
+    def chat(self, messages: Sequence[PromptMessage]) -> AsyncIterator[Chunk]:
         return self._line.stream(messages)
 
-    async def _ask(self, messages: Sequence[Message], shape: type[T]) -> Exchanged[T]:
-        return await self._line.exchange(messages, shape, accept=lambda reply: read(reply, shape))
+    async def _ask(self, messages: Sequence[PromptMessage], shape: type[T]) -> ModelCallResult[T]:
+        return await self._line.exchange(messages, shape, accept=lambda reply: parse_reply(reply, shape))
 
-    def _answer(self, value: T, messages: Sequence[Message], calls: tuple[Call, ...]) -> Answer[T]:
-        return Answer(
+    def _answer(self, value: T, messages: Sequence[PromptMessage], calls: tuple[ModelCall, ...]) -> ModelAnswer[T]:
+        return ModelAnswer(
             value=value,
             model=self.name,
             prompt_hash=prompt_hash(messages),
             usage=_sum([call.usage for call in calls]),
-            cost_usd=together(call.cost_usd for call in calls),
+            cost_usd=sum_costs(call.cost_usd for call in calls),
             calls=len(calls),
         )
 
@@ -294,7 +305,7 @@ class Checked:
         )
 
 
-def reasons_first(shape: type[Shape]) -> None:
+def require_reasoning_first(shape: type[AnswerSchema]) -> None:
     """A shape that would let the verdict come before its reasons is a mistake of ours."""
     if next(iter(shape.model_fields)) != "reasoning":
         raise TypeError(f"the first field of `{shape.__name__}` must be `reasoning`")

@@ -2,13 +2,13 @@
 
 An endpoint is a provider, a model and the address where it answers. Addresses come from settings and from
 the table of models, never from the environment: nothing leaves this machine that nobody named. With
-`offline` on, only this machine is asked. Where an endpoint comes from is `choose`'s matter.
+`offline` on, only this machine is asked. Where an endpoint comes from is `resolve_endpoint`'s matter.
 
 Which model does a setting mean?
 
 A setting is empty (no model), a `provider:model` string, optionally with an address (`openai:qwen3@http://…`),
 or the id of a row in the table of models, which is looked up by a function that is handed in. Whether the
-model may be asked is `endpoint`'s matter, how is `providers`'.
+model may be asked is `build_endpoint`'s matter, how is `providers`'.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from uuid import UUID
 from pydantic import SecretStr
 
 from festinger.errors import BadInput, BadSetting, ProviderRefused
-from festinger.text.addresses import is_forbidden, stays_here
+from festinger.text.addresses import is_forbidden, is_loopback_url
 
 
 class ProviderName(StrEnum):
@@ -64,22 +64,20 @@ class Endpoint:
 
     @property
     def is_local(self) -> bool:
-        return self.provider is ProviderName.SCRIPTED or stays_here(self.address)
+        return self.provider is ProviderName.SCRIPTED or is_loopback_url(self.address)
 
 
-def endpoint(
+def build_endpoint(
     provider: ProviderName, model: str, *, address: str | None = None, api_key: SecretStr | None = None
 ) -> Endpoint:
     """An endpoint with a checked address; without one, the provider's own."""
     if not model.strip() and provider is not ProviderName.SCRIPTED:
-        raise BadInput(
-            f"Which model of `{provider}` is meant is missing.", hint="Write it as `provider:model`."
-        )
-    where = checked_address(address) if address else OWN_ADDRESS[provider]
+        raise BadInput(f"Which model of `{provider}` is meant is missing.", hint="Write it as `provider:model`.")
+    where = check_address(address) if address else OWN_ADDRESS[provider]
     return Endpoint(provider=provider, model=model.strip(), address=where, api_key=api_key)
 
 
-def checked_address(address: str) -> str:
+def check_address(address: str) -> str:
     """The address, if it is one that holds no secret of its own."""
     try:
         parts = urlsplit(address.strip())
@@ -88,8 +86,7 @@ def checked_address(address: str) -> str:
         raise BadInput("The address of the provider cannot be understood.") from error
     if parts.scheme not in ("http", "https") or not host:
         raise BadInput(
-            "The address of the provider is not an http address.",
-            hint="Write it as `http://127.0.0.1:11434`.",
+            "The address of the provider is not an http address.", hint="Write it as `http://127.0.0.1:11434`."
         )
     if is_forbidden(host):
         raise BadInput(
@@ -129,7 +126,7 @@ async def refuse_forbidden(host: str, resolve: ResolveHost = resolve_host) -> No
         )
 
 
-def permit(wanted: Endpoint, *, offline: bool) -> Endpoint:
+def permit_endpoint(wanted: Endpoint, *, offline: bool) -> Endpoint:
     """The endpoint, if it may be asked."""
     if offline and not wanted.is_local:
         raise ProviderRefused(
@@ -154,7 +151,7 @@ KEY_VARIABLES = {
 """Where each provider's own tools look for a key."""
 
 
-async def choose(setting: str, resolve: ResolveModel, *, environment: Mapping[str, str]) -> Endpoint | None:
+async def resolve_endpoint(setting: str, resolve: ResolveModel, *, environment: Mapping[str, str]) -> Endpoint | None:
     """The endpoint that a setting means; none if it is empty."""
     text = setting.strip()
     if not text or text == AUTO:
@@ -165,7 +162,7 @@ async def choose(setting: str, resolve: ResolveModel, *, environment: Mapping[st
     return _named(text, environment)
 
 
-def provider_named(text: str) -> ProviderName:
+def parse_provider(text: str) -> ProviderName:
     """The provider of this name or alias."""
     known = {name.value: name for name in ProviderName} | ALIASES
     try:
@@ -187,14 +184,12 @@ def _row_id(text: str) -> UUID | None:
 def _named(text: str, environment: Mapping[str, str]) -> Endpoint:
     name, colon, rest = text.partition(":")
     if not colon:
-        raise BadSetting(
-            f"`{text[:64]}` names no model.", hint="Write `provider:model`, or the id of a model."
-        )
-    provider = provider_named(name)
+        raise BadSetting(f"`{text[:64]}` names no model.", hint="Write `provider:model`, or the id of a model.")
+    provider = parse_provider(name)
     # Ollama's own names hold colons, and digests follow an `@`; only `@http` begins an address.
     model, at, address = rest.partition("@http")
     own = not at
-    return endpoint(
+    return build_endpoint(
         provider,
         model,
         address=None if own else f"http{address}",

@@ -26,12 +26,12 @@ from pydantic_ai.exceptions import (
 
 from festinger.errors import ProviderDown, ProviderRefused
 from festinger.llm.endpoint import Endpoint, ProviderName
-from festinger.llm.http import AnswerTooLarge, Redirected
+from festinger.llm.http import AnswerTooLargeError, RedirectError
 
 UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 """How the client libraries stumble over an answer in no form that they know: they read it without looking."""
 
-FOREIGN = (AgentRunError, UserError, AnswerTooLarge, Redirected, *UNREADABLE)
+FOREIGN = (AgentRunError, UserError, AnswerTooLargeError, RedirectError, *UNREADABLE)
 """Everything that speaking to a provider raises."""
 
 _PASSING = (ModelRateLimitError, ModelUnavailableError, ModelServerError, ModelConnectionError)
@@ -40,11 +40,11 @@ _CODE = re.compile(r"[A-Za-z_]{1,60}")
 """What an error code looks like (`rate_limit_exceeded`), and no key does."""
 
 
-class Upstream(Exception):
+class UpstreamError(Exception):
     """What a provider's library raised, without the words of the provider."""
 
 
-def translated(error: Exception, asked: Endpoint) -> ProviderDown | ProviderRefused:
+def to_provider_error(error: Exception, asked: Endpoint) -> ProviderDown | ProviderRefused:
     """Our error for theirs, with its cause set."""
     ours = _ours(error, asked)
     ours.__cause__ = _stand_in(error)
@@ -52,18 +52,16 @@ def translated(error: Exception, asked: Endpoint) -> ProviderDown | ProviderRefu
 
 
 def _ours(error: Exception, asked: Endpoint) -> ProviderDown | ProviderRefused:
-    if _caused_by(error, AnswerTooLarge):
+    if _caused_by(error, AnswerTooLargeError):
         return ProviderRefused(f"`{asked.name}` sent more than an answer can be.")
-    if _caused_by(error, Redirected):
+    if _caused_by(error, RedirectError):
         return ProviderRefused(
             f"{asked.server} sends us to another address.", hint="Give the address that it really answers at."
         )
     if isinstance(error, UNREADABLE):
         return ProviderRefused(f"`{asked.name}` answered in a form that cannot be read.")
     if isinstance(error, ContentFilterError):
-        return ProviderRefused(
-            f"`{asked.name}` held its answer back.", hint="Its filter does not pass this text."
-        )
+        return ProviderRefused(f"`{asked.name}` held its answer back.", hint="Its filter does not pass this text.")
     if isinstance(error, ModelAPIError) and _may_pass(error):
         down = ProviderDown(f"{asked.server} cannot answer now ({_facts(error)}).")
         if error.retry_after is not None:
@@ -100,9 +98,9 @@ def _facts(error: Exception) -> str:
     return ", ".join(facts)
 
 
-def _stand_in(error: Exception) -> Upstream:
+def _stand_in(error: Exception) -> UpstreamError:
     # Without its traceback too: the frames hold the request with its headers.
-    return Upstream(f"{type(error).__name__}: {_facts(error)}")
+    return UpstreamError(f"{type(error).__name__}: {_facts(error)}")
 
 
 def _caused_by(error: BaseException, kind: type[Exception]) -> bool:

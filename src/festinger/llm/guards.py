@@ -1,6 +1,6 @@
 """How many calls go to a provider at once, and how long may each take?
 
-One `Guard` for each server holds its breaker and its slots; `Guards` holds them all for the process, so that
+One `ServerGuard` for each server holds its breaker and its slots; `ServerGuards` holds them all for the process, so that
 every purpose and every space that asks the same server shares them. The decisions are in `breaker` and
 `budget`; here they meet the calls.
 
@@ -21,64 +21,64 @@ from typing import TypeVar
 
 from festinger.clock import Stopwatch
 from festinger.errors import FestingerError, ProviderDown
-from festinger.llm.model import Purpose
+from festinger.llm.model import ModelPurpose
 
 FAILURES = 5
 WINDOW_SECONDS = 60.0
 OPEN_SECONDS = 30.0
 
 
-class Admission(StrEnum):
+class CallAdmission(StrEnum):
     FREELY = "freely"
     AS_PROBE = "as probe"
     NOT_NOW = "not now"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Breaker:
+class CircuitBreaker:
     failures: tuple[float, ...] = ()
     """When the latest failures were, oldest first."""
     opened: float | None = None
     probing: bool = False
 
 
-CLOSED = Breaker()
+CLOSED = CircuitBreaker()
 
 
-def admission(breaker: Breaker, now: float) -> Admission:
+def decide_admission(breaker: CircuitBreaker, now: float) -> CallAdmission:
     if breaker.opened is None:
-        return Admission.FREELY
+        return CallAdmission.FREELY
     if breaker.probing or now - breaker.opened < OPEN_SECONDS:
-        return Admission.NOT_NOW
-    return Admission.AS_PROBE
+        return CallAdmission.NOT_NOW
+    return CallAdmission.AS_PROBE
 
 
-def probing(breaker: Breaker) -> Breaker:
+def begin_probe(breaker: CircuitBreaker) -> CircuitBreaker:
     return replace(breaker, probing=True)
 
 
-def after_failure(breaker: Breaker, now: float, *, probe: bool) -> Breaker:
+def record_failure(breaker: CircuitBreaker, now: float, *, probe: bool) -> CircuitBreaker:
     """A call began while the breaker was closed may fail after it opened; it does not open it for longer."""
     if probe:
         return replace(breaker, opened=now, probing=False)
     recent = tuple(at for at in breaker.failures if now - at < WINDOW_SECONDS)
     failures = (*recent, now)[-FAILURES:]
     if breaker.opened is None and len(failures) == FAILURES:
-        return Breaker(failures=failures, opened=now)
+        return CircuitBreaker(failures=failures, opened=now)
     return replace(breaker, failures=failures)
 
 
-def after_answer(breaker: Breaker, *, probe: bool) -> Breaker:
+def record_answer(breaker: CircuitBreaker, *, probe: bool) -> CircuitBreaker:
     """An answer to the probe closes it. One that comes late from before does not say how things are now."""
     return CLOSED if probe else breaker
 
 
-def after_nothing(breaker: Breaker, *, probe: bool) -> Breaker:
+def record_cancellation(breaker: CircuitBreaker, *, probe: bool) -> CircuitBreaker:
     """The caller went away before the provider could show anything; the next one may probe."""
     return replace(breaker, probing=False) if probe else breaker
 
 
-def seconds_left(breaker: Breaker, now: float) -> float:
+def seconds_until_probe(breaker: CircuitBreaker, now: float) -> float:
     """Until the next probe may be made."""
     return 0.0 if breaker.opened is None else max(0.0, OPEN_SECONDS - (now - breaker.opened))
 
@@ -86,7 +86,7 @@ def seconds_left(breaker: Breaker, now: float) -> float:
 R = TypeVar("R")
 
 
-class Guard:
+class ServerGuard:
     """What stands before one server."""
 
     def __init__(self, server: str, stopwatch: Stopwatch) -> None:
@@ -118,24 +118,24 @@ class Guard:
         finally:
             self._breaker = self._after(said, probe)
 
-    def _after(self, said: bool | None, probe: bool) -> Breaker:
+    def _after(self, said: bool | None, probe: bool) -> CircuitBreaker:
         """`said` is whether the provider answered; none if that was not seen (cancelled, a fault of ours)."""
         if said is None:
-            return after_nothing(self._breaker, probe=probe)
+            return record_cancellation(self._breaker, probe=probe)
         if said:
-            return after_answer(self._breaker, probe=probe)
-        return after_failure(self._breaker, self._stopwatch(), probe=probe)
+            return record_answer(self._breaker, probe=probe)
+        return record_failure(self._breaker, self._stopwatch(), probe=probe)
 
     def _admit(self) -> bool:
         now = self._stopwatch()
-        match admission(self._breaker, now):
-            case Admission.FREELY:
+        match decide_admission(self._breaker, now):
+            case CallAdmission.FREELY:
                 return False
-            case Admission.AS_PROBE:
-                self._breaker = probing(self._breaker)
+            case CallAdmission.AS_PROBE:
+                self._breaker = begin_probe(self._breaker)
                 return True
-            case Admission.NOT_NOW:
-                wait = seconds_left(self._breaker, now)
+            case CallAdmission.NOT_NOW:
+                wait = seconds_until_probe(self._breaker, now)
                 raise ProviderDown(
                     f"{self.server} failed too often and is not asked now.",
                     hint=f"It is tried again in {wait:.0f} seconds.",
@@ -143,19 +143,19 @@ class Guard:
                 )
 
 
-class Guards:
+class ServerGuards:
     """The guards of a process, and how many calls of each purpose are under way."""
 
     def __init__(self, stopwatch: Stopwatch) -> None:
         self._stopwatch = stopwatch
-        self._by_server: dict[str, Guard] = {}
-        self.under_way: Counter[Purpose] = Counter()
+        self._by_server: dict[str, ServerGuard] = {}
+        self.under_way: Counter[ModelPurpose] = Counter()
 
-    def of(self, server: str) -> Guard:
-        return self._by_server.setdefault(server, Guard(server, self._stopwatch))
+    def of(self, server: str) -> ServerGuard:
+        return self._by_server.setdefault(server, ServerGuard(server, self._stopwatch))
 
 
-async def within(seconds: float, waited: Awaitable[R], *, server: str) -> R:
+async def await_within(seconds: float, waited: Awaitable[R], *, server: str) -> R:
     """What is waited for, if it comes in time."""
     try:
         async with asyncio.timeout(seconds):

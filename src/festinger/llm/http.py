@@ -19,7 +19,7 @@ import httpx2
 from festinger import __version__
 from festinger.errors import ProviderDown, ProviderRefused
 from festinger.llm.endpoint import Endpoint, ResolveHost, refuse_forbidden, resolve_host
-from festinger.text.addresses import stays_here
+from festinger.text.addresses import is_loopback_url
 
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 3600.0
@@ -29,15 +29,15 @@ LARGEST_BYTES = 64 * 2**20
 """A streamed answer has some 250 bytes of wrapping for each token; 128,000 tokens are 32 MB."""
 
 
-class AnswerTooLarge(Exception):
+class AnswerTooLargeError(Exception):
     """The body of an answer went beyond the limit."""
 
 
-class Redirected(Exception):
+class RedirectError(Exception):
     """The server sent us elsewhere."""
 
 
-class _Bounded(httpx2.AsyncByteStream):
+class _LimitedBody(httpx2.AsyncByteStream):
     """The body of an answer, as far as the limit."""
 
     def __init__(self, body: httpx2.AsyncByteStream, largest: int) -> None:
@@ -49,7 +49,7 @@ class _Bounded(httpx2.AsyncByteStream):
         async for part in self._body:
             size += len(part)
             if size > self._largest:
-                raise AnswerTooLarge
+                raise AnswerTooLargeError
             yield part
 
     async def aclose(self) -> None:
@@ -66,9 +66,9 @@ def http_client(
 
     async def bound(response: httpx2.Response) -> None:
         if response.has_redirect_location:
-            raise Redirected
+            raise RedirectError
         assert isinstance(response.stream, httpx2.AsyncByteStream)
-        response.stream = _Bounded(response.stream, largest)
+        response.stream = _LimitedBody(response.stream, largest)
 
     return httpx2.AsyncClient(
         timeout=httpx2.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
@@ -82,7 +82,7 @@ SECONDS = 10.0
 TRY_AGAIN = frozenset({408, 425, 429})
 
 
-async def post(
+async def post_message(
     url: str,
     body: bytes,
     *,
@@ -92,7 +92,7 @@ async def post(
     resolve: ResolveHost = resolve_host,
 ) -> int:
     """The status with which the message was taken."""
-    here = stays_here(url)
+    here = is_loopback_url(url)
     if offline and not here:
         raise ProviderRefused(f"`{_host(url)}` is beyond this machine, and Festinger is offline.")
     await refuse_forbidden(_host(url), resolve)

@@ -1,6 +1,6 @@
 """What is written down about one call to a model?
 
-`Call` is the row of the cost ledger: one for every call that was sent, also if it failed. `Ledger` is the
+`ModelCall` is the row of the cost ledger: one for every call that was sent, also if it failed. `CallLedger` is the
 port to where the rows lie; the store implements it, because this room lies below it.
 
 What did a call cost?
@@ -26,11 +26,11 @@ from uuid import UUID
 from festinger.errors import Overloaded
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId, SpaceId
 from festinger.llm.endpoint import Endpoint
-from festinger.llm.model import Purpose, Usage
+from festinger.llm.model import ModelPurpose, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
+class ModelCaller:
     """On whose behalf a model is asked."""
 
     space: SpaceId = MAIN_SPACE
@@ -40,11 +40,11 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class ModelCall:
     id: UUID
     at: datetime
-    caller: Caller
-    purpose: Purpose
+    caller: ModelCaller
+    purpose: ModelPurpose
     provider: str
     model: str
     usage: Usage | None
@@ -56,7 +56,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class CallTotals:
     """What calls came to."""
 
     calls: int = 0
@@ -66,14 +66,14 @@ class Tally:
     """Calls whose cost is unknown; they are missing in `cost_usd`."""
 
 
-class Ledger(Protocol):
-    async def record(self, call: Call) -> None: ...
+class CallLedger(Protocol):
+    async def record(self, call: ModelCall) -> None: ...
 
-    async def tally(self, since: datetime, purpose: Purpose | None = None) -> Tally:
+    async def tally(self, since: datetime, purpose: ModelPurpose | None = None) -> CallTotals:
         """Over all spaces, because the limits are the deployment's."""
 
 
-def price(asked: Endpoint, usage: Usage | None, *, at: datetime) -> Decimal | None:
+def price_call(asked: Endpoint, usage: Usage | None, *, at: datetime) -> Decimal | None:
     """The cost in US dollars at that moment's prices; none if unknown."""
     if usage is None or not asked.address:
         return None
@@ -81,9 +81,7 @@ def price(asked: Endpoint, usage: Usage | None, *, at: datetime) -> Decimal | No
     import genai_prices
 
     counted = genai_prices.Usage(
-        input_tokens=usage.tokens_in,
-        output_tokens=usage.tokens_out,
-        cache_read_tokens=usage.tokens_cached,
+        input_tokens=usage.tokens_in, output_tokens=usage.tokens_out, cache_read_tokens=usage.tokens_cached
     )
     try:
         found = genai_prices.calc_price(
@@ -95,7 +93,7 @@ def price(asked: Endpoint, usage: Usage | None, *, at: datetime) -> Decimal | No
     return found.total_price
 
 
-def together(costs: Iterable[Decimal | None]) -> Decimal | None:
+def sum_costs(costs: Iterable[Decimal | None]) -> Decimal | None:
     """The sum, if every part of it is known."""
     known = list(costs)
     if any(cost is None for cost in known):
@@ -108,12 +106,12 @@ DAY = timedelta(hours=24)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class UsageLimits:
     calls_per_hour: int = 1000
     daily_usd: Decimal | None = None
 
 
-def check_calls(purpose: Purpose, limits: Limits, *, hour: Tally, under_way: int) -> None:
+def check_call_limit(purpose: ModelPurpose, limits: UsageLimits, *, hour: CallTotals, under_way: int) -> None:
     """Refuse a call beyond the hour's; those under way are not in the ledger yet and count too."""
     if hour.calls + under_way < limits.calls_per_hour:
         return
@@ -125,7 +123,7 @@ def check_calls(purpose: Purpose, limits: Limits, *, hour: Tally, under_way: int
     )
 
 
-def check_money(limits: Limits, *, day: Tally) -> None:
+def check_spending_limit(limits: UsageLimits, *, day: CallTotals) -> None:
     """Refuse a call once the day's money is spent. Calls without a known price cannot be counted."""
     if limits.daily_usd is None or day.cost_usd < limits.daily_usd:
         return

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from festinger.llm.endpoint import Endpoint
 
 
-class Purpose(StrEnum):
+class ModelPurpose(StrEnum):
     """What a model is asked for; each purpose may have a model of its own."""
 
     WRITE = "write"
@@ -25,13 +25,13 @@ class Purpose(StrEnum):
     SYSTEM2 = "system2"
 
 
-class Role(StrEnum):
+class MessageRole(StrEnum):
     SYSTEM = "system"
     USER = "user"
     ASSISTANT = "assistant"
 
 
-class Finish(StrEnum):
+class FinishReason(StrEnum):
     """Why a model stopped."""
 
     DONE = "done"
@@ -40,7 +40,7 @@ class Finish(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Shape(BaseModel):
+class AnswerSchema(BaseModel):
     """What a structured answer looks like. Its first field is the reasoning: a verdict that is written
     before its reasons is a guess with an excuse."""
 
@@ -49,13 +49,13 @@ class Shape(BaseModel):
     reasoning: str = Field(description="The reasons, step by step, before anything is concluded.")
 
 
-T = TypeVar("T", bound=Shape)
-T_co = TypeVar("T_co", bound=Shape, covariant=True)
+T = TypeVar("T", bound=AnswerSchema)
+T_co = TypeVar("T_co", bound=AnswerSchema, covariant=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    role: Role
+class PromptMessage:
+    role: MessageRole
     text: str
     prompt_hash: str | None = None
     """Which prompt file it was made from; goes with everything that is produced from it."""
@@ -69,11 +69,11 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class ModelReply:
     """What a provider said in one exchange. No usage means that it did not tell."""
 
     text: str
-    finish: Finish
+    finish: FinishReason
     usage: Usage | None
 
 
@@ -82,12 +82,12 @@ class Chunk:
     """A piece of a streamed answer. The last one has no text and says how it ended."""
 
     text: str = ""
-    finish: Finish | None = None
+    finish: FinishReason | None = None
     usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer(Generic[T_co]):
+class ModelAnswer(Generic[T_co]):
     """A whole, valid answer, with what must be kept beside whatever is made from it."""
 
     value: T_co
@@ -107,10 +107,10 @@ class Model(Protocol):
     def name(self) -> str:
         """`provider:model`."""
 
-    async def answer(self, messages: Sequence[Message], shape: type[T]) -> Answer[T]:
+    async def answer(self, messages: Sequence[PromptMessage], shape: type[T]) -> ModelAnswer[T]:
         """A valid answer in this shape, or an error; never half an answer, never a default."""
 
-    def chat(self, messages: Sequence[Message]) -> AsyncIterator[Chunk]:
+    def chat(self, messages: Sequence[PromptMessage]) -> AsyncIterator[Chunk]:
         """The answer as it is being written."""
 
 
@@ -120,13 +120,13 @@ class Provider(Protocol):
     @property
     def endpoint(self) -> Endpoint: ...
 
-    async def complete(self, messages: Sequence[Message], shape: type[Shape] | None) -> Reply: ...
+    async def complete(self, messages: Sequence[PromptMessage], shape: type[AnswerSchema] | None) -> ModelReply: ...
 
-    def stream(self, messages: Sequence[Message]) -> AsyncIterator[Chunk]: ...
+    def stream(self, messages: Sequence[PromptMessage]) -> AsyncIterator[Chunk]: ...
 
     async def close(self) -> None: ...
 
 
-def prompt_hash(messages: Sequence[Message]) -> str | None:
+def prompt_hash(messages: Sequence[PromptMessage]) -> str | None:
     """The hash of the prompt that these messages were made from."""
     return next((message.prompt_hash for message in messages if message.prompt_hash), None)

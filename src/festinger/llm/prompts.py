@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from festinger.llm.model import Message, Role
+from festinger.llm.model import MessageRole, PromptMessage
 
 HASH_CHARS = 12
 _SLOT = re.compile(r"\{\{ *([a-z][a-z0-9_]*) *\}\}")
@@ -27,7 +27,7 @@ class Prompt:
     def slots(self) -> frozenset[str]:
         return frozenset(_SLOT.findall(self.text))
 
-    def message(self, role: Role = Role.USER, /, **values: str) -> Message:
+    def message(self, role: MessageRole = MessageRole.USER, /, **values: str) -> PromptMessage:
         """A message with the values in their slots; each slot must have one and each value a slot.
 
         What is put in is put in once: a value that looks like a slot stays as it is.
@@ -36,13 +36,11 @@ class Prompt:
             wrong = sorted(values.keys() ^ self.slots)
             raise TypeError(f"prompt `{self.name}` and its values differ in {', '.join(wrong)}")
         text = _SLOT.sub(lambda slot: values[slot[1]], self.text)
-        return Message(role=role, text=text.strip(), prompt_hash=self.hash)
+        return PromptMessage(role=role, text=text.strip(), prompt_hash=self.hash)
 
 
 @cache
-def prompt_of(package: str, name: str) -> Prompt:
+def load_prompt(package: str, name: str) -> Prompt:
     """The prompt `prompts/<name>.md` of a room, by its package name (`festinger.judge`)."""
     content = files(package).joinpath("prompts", f"{name}.md").read_bytes()
-    return Prompt(
-        name=name, text=content.decode("utf-8"), hash=hashlib.sha256(content).hexdigest()[:HASH_CHARS]
-    )
+    return Prompt(name=name, text=content.decode("utf-8"), hash=hashlib.sha256(content).hexdigest()[:HASH_CHARS])

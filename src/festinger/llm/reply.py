@@ -13,8 +13,8 @@ from enum import StrEnum
 
 from pydantic import ValidationError
 
-from festinger.llm.model import Finish, Message, Reply, Role, Shape, T
-from festinger.llm.prompts import prompt_of
+from festinger.llm.model import AnswerSchema, FinishReason, MessageRole, ModelReply, PromptMessage, T
+from festinger.llm.prompts import load_prompt
 
 LONGEST_CHARS = 2_000_000
 """Beyond the longest output that any model of today can write (128,000 tokens are about 600,000 characters)."""
@@ -49,9 +49,9 @@ class Flaw:
         return self.kind in REPAIRABLE
 
 
-def read(reply: Reply, shape: type[T]) -> T | Flaw:
+def parse_reply(reply: ModelReply, shape: type[T]) -> T | Flaw:
     """The answer in its shape, or its first flaw."""
-    if flaw := flaw_of(reply):
+    if flaw := find_flaw(reply):
         return flaw
     text = _unfenced(reply.text)
     try:
@@ -60,27 +60,29 @@ def read(reply: Reply, shape: type[T]) -> T | Flaw:
         return _misshapen(error, reply.text)
 
 
-def flaw_of(reply: Reply) -> Flaw | None:
+def find_flaw(reply: ModelReply) -> Flaw | None:
     """What is wrong with a reply whatever its shape should be."""
     text = reply.text.strip()
     if len(text) > LONGEST_CHARS:
         return Flaw(kind=FlawKind.TOO_LONG, says=f"it has {len(text)} characters.")
-    if reply.finish is Finish.FILTERED:
+    if reply.finish is FinishReason.FILTERED:
         return Flaw(kind=FlawKind.FILTERED, says="it was held back.")
     # A text that was cut off may still parse; it is not what the model wanted to say.
-    if reply.finish is Finish.LENGTH:
+    if reply.finish is FinishReason.LENGTH:
         return Flaw(kind=FlawKind.CUT_OFF, says="it was cut off before its end; be shorter.", text=text)
     if not text:
         return Flaw(kind=FlawKind.EMPTY, says="it is empty.")
     return None
 
 
-def repair(messages: Sequence[Message], flaw: Flaw, shape: type[Shape]) -> list[Message]:
+def build_repair_messages(
+    messages: Sequence[PromptMessage], flaw: Flaw, shape: type[AnswerSchema]
+) -> list[PromptMessage]:
     """The question once more, with the flawed answer and what is wrong with it."""
     schema = json.dumps(shape.model_json_schema(), ensure_ascii=False)
-    ask = prompt_of("festinger.llm", "repair").message(flaw=flaw.says, schema=schema)
-    spoken = [Message(role=Role.ASSISTANT, text=flaw.text[:ECHO_CHARS])] if flaw.text else []
-    return [*messages, *spoken, Message(role=Role.USER, text=ask.text)]
+    ask = load_prompt("festinger.llm", "repair").message(flaw=flaw.says, schema=schema)
+    spoken = [PromptMessage(role=MessageRole.ASSISTANT, text=flaw.text[:ECHO_CHARS])] if flaw.text else []
+    return [*messages, *spoken, PromptMessage(role=MessageRole.USER, text=ask.text)]
 
 
 def _unfenced(text: str) -> str:

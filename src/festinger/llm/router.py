@@ -11,35 +11,42 @@ from decimal import Decimal
 
 from festinger.clock import Clock, Stopwatch
 from festinger.ids import NewId
-from festinger.llm.client import Book, Checked, Desk, Line, Terms, never
-from festinger.llm.endpoint import Endpoint, ResolveModel, choose, permit
-from festinger.llm.guards import Guards
-from festinger.llm.ledger import Caller, Ledger, Limits
-from festinger.llm.model import Model, Provider, Purpose
-from festinger.llm.providers.registry import opened
+from festinger.llm.client import (
+    BufferedLedger,
+    CallPolicy,
+    CheckedModel,
+    GuardedConnection,
+    ModelDeps,
+    never_in_transaction,
+)
+from festinger.llm.endpoint import Endpoint, ResolveModel, permit_endpoint, resolve_endpoint
+from festinger.llm.guards import ServerGuards
+from festinger.llm.ledger import CallLedger, ModelCaller, UsageLimits
+from festinger.llm.model import Model, ModelPurpose, Provider
+from festinger.llm.providers.registry import open_provider
 from festinger.settings.tree import LlmSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outside:
+class ModelRouterDeps:
     """What the switchboard takes from around it."""
 
-    ledger: Ledger
+    ledger: CallLedger
     clock: Clock
     stopwatch: Stopwatch
     new_id: NewId
     environment: Mapping[str, str]
     offline: bool
-    open: Callable[[Endpoint], Provider] = opened
-    holds_transaction: Callable[[], bool] = never
+    open: Callable[[Endpoint], Provider] = open_provider
+    holds_transaction: Callable[[], bool] = never_in_transaction
 
 
-class Switchboard:
-    def __init__(self, outside: Outside) -> None:
+class ModelRouter:
+    def __init__(self, outside: ModelRouterDeps) -> None:
         self._outside = outside
-        self._desk = Desk(
-            book=Book(outside.ledger),
-            guards=Guards(outside.stopwatch),
+        self._deps = ModelDeps(
+            book=BufferedLedger(outside.ledger),
+            guards=ServerGuards(outside.stopwatch),
             clock=outside.clock,
             stopwatch=outside.stopwatch,
             new_id=outside.new_id,
@@ -48,40 +55,39 @@ class Switchboard:
         self._open: dict[Endpoint, Provider] = {}
 
     async def model(
-        self, purpose: Purpose, caller: Caller, *, settings: LlmSettings, resolve: ResolveModel
+        self, purpose: ModelPurpose, caller: ModelCaller, *, settings: LlmSettings, resolve: ResolveModel
     ) -> Model | None:
         """The model that the settings name for this purpose; none if they name none."""
         setting: str = getattr(settings, purpose.value)
-        wanted = await choose(setting, resolve, environment=self._outside.environment)
+        wanted = await resolve_endpoint(setting, resolve, environment=self._outside.environment)
         if wanted is None:
             return None
         return self.at(wanted, purpose, caller=caller, settings=settings)
 
-    def at(self, wanted: Endpoint, purpose: Purpose, *, caller: Caller, settings: LlmSettings) -> Model:
+    def at(self, wanted: Endpoint, purpose: ModelPurpose, *, caller: ModelCaller, settings: LlmSettings) -> Model:
         """The model at an endpoint, whatever the settings name; for trying one out."""
-        permitted = permit(wanted, offline=self._outside.offline)
+        permitted = permit_endpoint(wanted, offline=self._outside.offline)
         if permitted not in self._open:
             self._open[permitted] = self._outside.open(permitted)
-        line = Line(
-            self._open[permitted], self._desk, purpose=purpose, caller=caller, terms=terms_of(settings)
+        line = GuardedConnection(
+            self._open[permitted], self._deps, purpose=purpose, caller=caller, terms=build_call_policy(settings)
         )
-        return Checked(line)
+        return CheckedModel(line)
 
     async def close(self) -> None:
         """Write what waits and let go of every connection."""
-        await self._desk.book.write()
+        await self._deps.book.write()
         while self._open:
             _, provider = self._open.popitem()
             await provider.close()
 
 
-def terms_of(settings: LlmSettings) -> Terms:
+def build_call_policy(settings: LlmSettings) -> CallPolicy:
     daily = settings.daily_limit_usd
-    return Terms(
+    return CallPolicy(
         timeout_s=settings.timeout_s,
         at_once=settings.max_parallel,
-        limits=Limits(
-            calls_per_hour=settings.max_calls_per_hour,
-            daily_usd=None if daily is None else Decimal(str(daily)),
+        limits=UsageLimits(
+            calls_per_hour=settings.max_calls_per_hour, daily_usd=None if daily is None else Decimal(str(daily))
         ),
     )

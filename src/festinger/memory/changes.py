@@ -16,7 +16,7 @@ it goes; cycles are cut.
 
 How do outcomes move what is held of memories?
 
-`hold` locks some memories and gives what is held of each; whoever knows what happened computes what follows, with the
+`lock_beliefs` locks some memories and gives what is held of each; whoever knows what happened computes what follows, with the
 arithmetic of `confidence` and `weight`, and hands it back as effects, within the same transaction. The audit of an
 outcome is kept by whoever reports it; a change by a person or by sleep is written down here.
 """
@@ -33,8 +33,8 @@ from festinger.clock import iso
 from festinger.errors import BadInput, NotFound, Refused
 from festinger.ids import AgentId, Cause, MemoryId, SpaceId, pick, prefix, read_id
 from festinger.memory.confidence import Belief
-from festinger.memory.deps import Desk
-from festinger.memory.model import Memory, Status, belief_columns, memory_of
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.model import Memory, Status, belief_columns, memory_from_row
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -45,7 +45,7 @@ States = Mapping[MemoryId, Columns]
 """Some columns of some memories."""
 
 
-class Op(StrEnum):
+class MemoryChangeOp(StrEnum):
     CONFIRM = "confirm"
     MERGE = "merge"
     SPLIT = "split"
@@ -62,7 +62,7 @@ class Op(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     id: UUID
-    op: Op
+    op: MemoryChangeOp
     memory_ids: tuple[MemoryId, ...]
     before: Mapping[str, Any]
     after: Mapping[str, Any]
@@ -96,10 +96,10 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
+class ChangeDraft:
     """A change that is to be written down."""
 
-    op: Op
+    op: MemoryChangeOp
     before: States
     after: States
     by: str
@@ -110,8 +110,8 @@ class Note:
     """What undoing needs beside columns."""
 
 
-async def write_change(desk: Desk, transaction: Transaction, space: SpaceId, note: Note) -> UUID:
-    change = desk.new_uuid()
+async def write_change(deps: MemoryDeps, transaction: Transaction, space: SpaceId, note: ChangeDraft) -> UUID:
+    change = deps.new_uuid()
     await transaction.run(
         Q["write_change"],
         space=space,
@@ -124,7 +124,7 @@ async def write_change(desk: Desk, transaction: Transaction, space: SpaceId, not
         by=note.by,
         cause=json.dumps(asdict(note.cause), default=str) if note.cause else None,
         judgement=note.judgement,
-        at=desk.clock(),
+        at=deps.clock(),
     )
     return change
 
@@ -138,7 +138,7 @@ def _plain(value: Any) -> str:
     return iso(value) if isinstance(value, datetime) else str(value)
 
 
-def same_columns(present: Columns, written: Columns) -> bool:
+def has_same_columns(present: Columns, written: Columns) -> bool:
     """Whether a memory still is as a change left it."""
     return all(_comparable(present.get(name)) == value for name, value in written.items())
 
@@ -149,38 +149,38 @@ def _comparable(value: Any) -> Any:
 
 
 async def find_change(transaction: Transaction, space: SpaceId, change: UUID) -> Change:
-    return _need(await transaction.maybe(Q["find_change"], space=space, id=change), change)
+    return _require_change(await transaction.maybe(Q["find_change"], space=space, id=change), change)
 
 
 async def lock_change(transaction: Transaction, space: SpaceId, change: UUID) -> Change:
     """One change, kept from changing until the transaction ends."""
-    return _need(await transaction.maybe(Q["lock_change"], space=space, id=change), change)
+    return _require_change(await transaction.maybe(Q["lock_change"], space=space, id=change), change)
 
 
-def _need(row: Mapping[str, Any] | None, change: UUID) -> Change:
+def _require_change(row: Mapping[str, Any] | None, change: UUID) -> Change:
     if row is None:
         raise NotFound(f"There is no change `{change}`.")
-    return change_of(row)
+    return change_from_row(row)
 
 
 async def changes_of(transaction: Transaction, space: SpaceId, memories: Iterable[UUID]) -> list[Change]:
     """Every change of these memories, oldest first."""
     rows = await transaction.all(Q["changes_of"], space=space, memories=list(memories))
-    return [change_of(row) for row in rows]
+    return [change_from_row(row) for row in rows]
 
 
 async def list_changes(
-    desk: Desk,
+    deps: MemoryDeps,
     space: SpaceId,
     *,
-    ops: Sequence[Op] = (),
+    ops: Sequence[MemoryChangeOp] = (),
     memory: UUID | None = None,
     agent: AgentId | None = None,
     before: tuple[datetime, UUID] | None = None,
     limit: int = 50,
 ) -> list[Change]:
     """What was done, newest first; with an agent, what that agent may see of it."""
-    rows = await desk.store.all(
+    rows = await deps.store.all(
         Q["changes"],
         space=space,
         ops=[op.value for op in ops] or None,
@@ -190,20 +190,20 @@ async def list_changes(
         after=before[1] if before else None,
         limit=limit,
     )
-    return [change_of(row) for row in rows]
+    return [change_from_row(row) for row in rows]
 
 
-def change_of(row: Mapping[str, Any]) -> Change:
+def change_from_row(row: Mapping[str, Any]) -> Change:
     values = {name: value for name, value in row.items() if name != "space_id"}
-    return Change(**values | {"op": Op(row["op"]), "memory_ids": tuple(row["memory_ids"])})
+    return Change(**values | {"op": MemoryChangeOp(row["op"]), "memory_ids": tuple(row["memory_ids"])})
 
 
-def op_of(name: str) -> Op:
+def parse_op(name: str) -> MemoryChangeOp:
     """The kind of change that is meant."""
     try:
-        return Op(name)
+        return MemoryChangeOp(name)
     except ValueError as error:
-        known = ", ".join(f"`{each}`" for each in Op)
+        known = ", ".join(f"`{each}`" for each in MemoryChangeOp)
         raise BadInput(f"`{name[:40]}` is no kind of change.", hint=f"Say {known}.") from error
 
 
@@ -213,55 +213,53 @@ STATE = ("status", "pending", "superseded_by", "superseded_at", "valid_from", "v
 ColumnValues = Mapping[str, Any]
 
 
-async def find(transaction: Transaction, space: SpaceId, memory: UUID) -> Memory:
+async def find_memory(transaction: Transaction, space: SpaceId, memory: UUID) -> Memory:
     row = await transaction.maybe(Q["find_memory"], space=space, id=memory)
     if row is None:
         raise NotFound(f"There is no memory `{memory}`.")
-    return memory_of(row)
+    return memory_from_row(row)
 
 
-async def find_all(
-    transaction: Transaction, space: SpaceId, memories: Iterable[UUID]
-) -> dict[MemoryId, Memory]:
+async def find_memories(transaction: Transaction, space: SpaceId, memories: Iterable[UUID]) -> dict[MemoryId, Memory]:
     """Those of some memories that are there."""
     wanted = list(memories)
     rows = await transaction.all(Q["find_memories"], space=space, memories=wanted) if wanted else []
-    return {row["id"]: memory_of(row) for row in rows}
+    return {row["id"]: memory_from_row(row) for row in rows}
 
 
-async def lock_all(
+async def lock_existing_memories(
     transaction: Transaction, space: SpaceId, memories: Iterable[UUID]
 ) -> dict[MemoryId, Memory]:
     """Those of some memories that are there, kept from changing until the transaction ends."""
     wanted = list(dict.fromkeys(memories))
     rows = await transaction.all(Q["lock_memories"], space=space, memories=wanted) if wanted else []
-    return {row["id"]: memory_of(row) for row in rows}
+    return {row["id"]: memory_from_row(row) for row in rows}
 
 
-async def lock(transaction: Transaction, space: SpaceId, memories: Iterable[UUID]) -> dict[MemoryId, Memory]:
+async def lock_memories(transaction: Transaction, space: SpaceId, memories: Iterable[UUID]) -> dict[MemoryId, Memory]:
     """Some memories, kept from changing until the transaction ends. One that is not there is `NotFound`."""
     wanted = list(dict.fromkeys(memories))
-    found = await lock_all(transaction, space, wanted)
+    found = await lock_existing_memories(transaction, space, wanted)
     if missing := [memory for memory in wanted if memory not in found]:
         raise NotFound(f"There is no memory `{missing[0]}`.")
     return found
 
 
-async def lock_one(transaction: Transaction, space: SpaceId, memory: UUID) -> Memory:
-    return (await lock(transaction, space, [memory]))[MemoryId(memory)]
+async def lock_memory(transaction: Transaction, space: SpaceId, memory: UUID) -> Memory:
+    return (await lock_memories(transaction, space, [memory]))[MemoryId(memory)]
 
 
-async def meant(desk: Desk, space: SpaceId, text: str | UUID) -> MemoryId:
+async def resolve_memory_id(deps: MemoryDeps, space: SpaceId, text: str | UUID) -> MemoryId:
     """The memory that a person means by an id or the beginning of one."""
     if isinstance(text, UUID):
         return MemoryId(text)
     if len(text.strip().replace("-", "")) == 32:
         return MemoryId(read_id(text))
-    rows = await desk.store.all(Q["ids_that_begin"], space=space, prefix=prefix(text))
+    rows = await deps.store.all(Q["ids_that_begin"], space=space, prefix=prefix(text))
     return MemoryId(pick(text, [row["id"] for row in rows]))
 
 
-async def restate(transaction: Transaction, memory: Memory, *, at: datetime, **changes: Any) -> Memory:
+async def update_state(transaction: Transaction, memory: Memory, *, at: datetime, **changes: Any) -> Memory:
     """The memory in its new state. What is held for good is moved by nobody."""
     if memory.immutable and changes.get("immutable") is not False and "status" in changes:
         raise Refused(
@@ -270,16 +268,16 @@ async def restate(transaction: Transaction, memory: Memory, *, at: datetime, **c
             reason="immutable",
             memory=str(memory.id),
         )
-    columns = state_of(memory) | changes
+    columns = state_columns(memory) | changes
     row = await transaction.one(Q["restate"], space=memory.space_id, id=memory.id, at=at, **columns)
-    return memory_of(row)
+    return memory_from_row(row)
 
 
-def state_of(memory: Memory) -> dict[str, Any]:
+def state_columns(memory: Memory) -> dict[str, Any]:
     return {name: getattr(memory, name) for name in STATE}
 
 
-def difference(before: Memory, after: Memory, *, also: Sequence[str] = ()) -> tuple[Columns, Columns]:
+def diff_state(before: Memory, after: Memory, *, also: Sequence[str] = ()) -> tuple[Columns, Columns]:
     """The columns of a state that differ, before and after; those of `also` in any case."""
     names = [name for name in STATE if name in also or getattr(before, name) != getattr(after, name)] + [
         name for name in also if name not in STATE
@@ -287,7 +285,7 @@ def difference(before: Memory, after: Memory, *, also: Sequence[str] = ()) -> tu
     return {name: getattr(before, name) for name in names}, {name: getattr(after, name) for name in names}
 
 
-def standing_state(status: Status) -> dict[str, Any]:
+def unreplaced_state(status: Status) -> dict[str, Any]:
     """What a memory has that nothing has replaced."""
     return {"status": status, "superseded_by": None, "superseded_at": None}
 
@@ -318,7 +316,7 @@ class Ancestor:
     trust: float | None
 
 
-async def join(
+async def add_links(
     transaction: Transaction,
     space: SpaceId,
     memory: UUID,
@@ -341,27 +339,19 @@ async def join(
         )
 
 
-async def part(
-    transaction: Transaction,
-    space: SpaceId,
-    memory: UUID,
-    relation: Link,
-    *,
-    to: Sequence[UUID],
-    at: datetime,
+async def remove_links(
+    transaction: Transaction, space: SpaceId, memory: UUID, relation: Link, *, to: Sequence[UUID], at: datetime
 ) -> None:
     """Undo a link; that it was there stays known."""
-    await transaction.run(
-        Q["undo_links"], **{"from": memory}, space=space, to=list(to), relation=relation.value, at=at
-    )
+    await transaction.run(Q["undo_links"], **{"from": memory}, space=space, to=list(to), relation=relation.value, at=at)
 
 
-async def linked(transaction: Transaction, space: SpaceId, memory: UUID, relation: Link) -> list[MemoryId]:
+async def find_linked_ids(transaction: Transaction, space: SpaceId, memory: UUID, relation: Link) -> list[MemoryId]:
     rows = await transaction.all(Q["links_from"], space=space, memory=memory, relation=relation.value)
     return [row["to_id"] for row in rows]
 
 
-async def derivation(
+async def find_ancestors(
     transaction: Transaction, space: SpaceId, memories: Iterable[UUID], *, depth: int = WHOLE_LINE
 ) -> list[Ancestor]:
     """Everything that these derive from."""
@@ -369,23 +359,17 @@ async def derivation(
     return [Ancestor(**row) for row in rows]
 
 
-async def lower_trust(
-    transaction: Transaction, memory: Memory, *, trust: float, at: datetime
-) -> list[MemoryId]:
+async def lower_trust(transaction: Transaction, memory: Memory, *, trust: float, at: datetime) -> list[MemoryId]:
     """Trust a memory less, and with it everything that derives from it; whose trust fell."""
     rows = await transaction.all(Q["derived"], space=memory.space_id, memory=memory.id, depth=WHOLE_LINE)
     fallen = await transaction.all(
-        Q["lower_trust"],
-        space=memory.space_id,
-        memories=[memory.id, *(row["id"] for row in rows)],
-        trust=trust,
-        at=at,
+        Q["lower_trust"], space=memory.space_id, memories=[memory.id, *(row["id"] for row in rows)], trust=trust, at=at
     )
     return [row["id"] for row in fallen]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Effect:
+class BeliefUpdate:
     """What is held of a memory from now on, and when it was read and used."""
 
     memory: MemoryId
@@ -397,23 +381,23 @@ KEPT_ACCESSES = 100
 """Times of access that a memory keeps."""
 
 
-async def hold(transaction: Transaction, space: SpaceId, memories: Iterable[UUID]) -> dict[MemoryId, Belief]:
+async def lock_beliefs(transaction: Transaction, space: SpaceId, memories: Iterable[UUID]) -> dict[MemoryId, Belief]:
     """What is held of some memories, kept from changing until the transaction ends."""
-    return {id_: memory.belief for id_, memory in (await lock(transaction, space, memories)).items()}
+    return {id_: memory.belief for id_, memory in (await lock_memories(transaction, space, memories)).items()}
 
 
-async def hold_known(
+async def lock_memories_in_order(
     transaction: Transaction, space: SpaceId, memories: Iterable[UUID]
 ) -> dict[MemoryId, Memory]:
     """Those of some memories that are there, kept from changing until the transaction ends."""
     rows = await transaction.all(Q["lock_memories"], space=space, memories=sorted(set(memories)))
-    return {row["id"]: memory_of(row) for row in rows}
+    return {row["id"]: memory_from_row(row) for row in rows}
 
 
-async def apply_effects(
+async def apply_belief_updates(
     transaction: Transaction,
     space: SpaceId,
-    effects: Sequence[Effect],
+    effects: Sequence[BeliefUpdate],
     *,
     at: datetime,
     keep: int = KEPT_ACCESSES,
@@ -424,8 +408,7 @@ async def apply_effects(
     """
     ordered = sorted(effects, key=lambda each: each.memory)
     held = [
-        {"space": space, "id": each.memory, "causes": 0, "at": at, **belief_columns(each.belief)}
-        for each in ordered
+        {"space": space, "id": each.memory, "causes": 0, "at": at, **belief_columns(each.belief)} for each in ordered
     ]
     read = [
         {"space": space, "id": each.memory, "times": list(each.accesses), "keep": keep}
@@ -438,27 +421,27 @@ async def apply_effects(
         await transaction.run_many(Q["note_accesses"], read)
 
 
-async def weigh(
-    desk: Desk,
+async def adjust_belief(
+    deps: MemoryDeps,
     transaction: Transaction,
     space: SpaceId,
-    effect: Effect,
+    effect: BeliefUpdate,
     *,
     by: str,
     reason: str,
     evidence: Sequence[UUID] = (),
 ) -> UUID:
     """Move what is held of one memory for another reason than an outcome, and write that down."""
-    held = (await lock(transaction, space, [effect.memory]))[effect.memory]
+    held = (await lock_memories(transaction, space, [effect.memory]))[effect.memory]
     before, after = belief_columns(held.belief), belief_columns(effect.belief)
     moved = [name for name in before if before[name] != after[name]]
-    await apply_effects(transaction, space, [effect], at=desk.clock())
-    note = Note(
-        op=Op.WEIGHT,
+    await apply_belief_updates(transaction, space, [effect], at=deps.clock())
+    note = ChangeDraft(
+        op=MemoryChangeOp.WEIGHT,
         before={effect.memory: {name: before[name] for name in moved}},
         after={effect.memory: {name: after[name] for name in moved}},
         by=by,
         reason=reason,
         more={"evidence": [str(each) for each in evidence]},
     )
-    return await write_change(desk, transaction, space, note)
+    return await write_change(deps, transaction, space, note)

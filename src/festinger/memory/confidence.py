@@ -8,7 +8,7 @@ decided by its neighbours; keeping the result is `belief`'s matter.
 How deeply is a memory held?
 
 A weight is a Beta distribution: what spoke for keeping it (alpha) and what spoke against (beta). Every reinforcement
-goes through `reinforced`, which makes each one worth less than the last and stops short of certainty, so that
+goes through `reinforce_weight`, which makes each one worth less than the last and stops short of certainty, so that
 nothing is held for ever because it was met often. Whose word moves a weight, and by how much, is left to others.
 
 How deeply is a memory held that nobody touched for a while?
@@ -93,10 +93,10 @@ class Weight:
         return chance.betavariate(self.alpha, self.beta)
 
     def reinforce(self, amount: float = 1.0) -> "Weight":
-        return Weight(alpha=self.alpha + checked_amount(amount), beta=self.beta)
+        return Weight(alpha=self.alpha + validate_amount(amount), beta=self.beta)
 
     def contradict(self, amount: float = 0.5) -> "Weight":
-        return Weight(alpha=self.alpha, beta=self.beta + checked_amount(amount))
+        return Weight(alpha=self.alpha, beta=self.beta + validate_amount(amount))
 
 
 FRESH = Weight()
@@ -105,20 +105,18 @@ IMMUTABLE = Weight(alpha=50.0, beta=1.0)
 """What is held for good starts here; nothing else may start above the highest center."""
 
 
-def checked_amount(amount: float) -> float:
+def validate_amount(amount: float) -> float:
     if not math.isfinite(amount) or amount < 0:
         raise BadInput(f"A weight moves by 0 or more, not by {amount}.")
     return amount
 
 
-def reinforced(
-    weight: Weight, amount: float, *, immutable: bool = False, ceiling: float | None = None
-) -> Weight:
+def reinforce_weight(weight: Weight, amount: float, *, immutable: bool = False, ceiling: float | None = None) -> Weight:
     """The one way in which a weight rises: by less the more is known, and never past the highest center.
 
     `ceiling` is a lower center that this reinforcement may not pass either.
     """
-    gain = checked_amount(amount) / max(1.0, math.log2(weight.total_evidence))
+    gain = validate_amount(amount) / max(1.0, math.log2(weight.total_evidence))
     highest = HIGHEST_CENTER if ceiling is None else min(HIGHEST_CENTER, ceiling)
     if immutable or weight.center >= highest:
         return weight
@@ -126,13 +124,13 @@ def reinforced(
     return Weight(alpha=max(weight.alpha, min(weight.alpha + gain, at_most)), beta=weight.beta)
 
 
-def weakened(weight: Weight, amount: float, *, immutable: bool = False) -> Weight:
+def weaken_weight(weight: Weight, amount: float, *, immutable: bool = False) -> Weight:
     """The one way in which a weight falls. What speaks against a memory counts in full each time."""
-    checked_amount(amount)
+    validate_amount(amount)
     return weight if immutable else weight.contradict(amount)
 
 
-def united(weight: Weight, twin: Weight, *, immutable: bool = False) -> Weight:
+def merge_weights(weight: Weight, twin: Weight, *, immutable: bool = False) -> Weight:
     """The weight of two memories that turned out to be one: what each gathered beyond the prior, added."""
     if immutable:
         return weight
@@ -170,18 +168,16 @@ class Belief:
         return self.confidence * seen, (1.0 - self.confidence) * seen
 
 
-def signalled(
-    belief: Belief, signal: float, *, cap: float | None = None, most: int = MOST_EVIDENCE
-) -> Belief:
+def apply_signal(belief: Belief, signal: float, *, cap: float | None = None, most: int = MOST_EVIDENCE) -> Belief:
     """The belief after a signal that somebody gave on purpose, from 0 (false) to 1 (true).
 
     `cap` is a confidence that this signal may not lift it above; what is above already stays. `most` is the number
     of signals from which on each moves it alike.
     """
-    checked_signal(signal)
+    validate_signal(signal)
     seen = min(belief.evidence_count + 1, most)
     moved = belief.confidence + (signal - belief.confidence) / (seen + 1)
-    confidence = _below(_clamped(moved), belief.confidence, cap)
+    confidence = _cap_increase(_clamp(moved), belief.confidence, cap)
     return replace(
         belief,
         confidence=confidence,
@@ -192,22 +188,20 @@ def signalled(
     )
 
 
-def signalled_passively(
+def apply_passive_signal(
     belief: Belief, signal: float, *, strength: float, span: float = PASSIVE_SPAN, most: int = MOST_EVIDENCE
 ) -> Belief:
     """The belief after a signal that was only read from what happened; `strength` is weight times credit."""
-    checked_signal(signal)
+    validate_signal(signal)
     seen = min(belief.evidence_count + belief.passive_count + 1, most)
     moved = belief.confidence + strength * (signal - belief.confidence) / (seen + 1)
     anchor = belief.confidence if belief.confidence_anchor is None else belief.confidence_anchor
     held = min(max(moved, anchor - span), anchor + span)
-    confidence = _below(_clamped(held), belief.confidence, belief.confidence_ceiling)
-    return replace(
-        belief, confidence=confidence, confidence_anchor=anchor, passive_count=belief.passive_count + 1
-    )
+    confidence = _cap_increase(_clamp(held), belief.confidence, belief.confidence_ceiling)
+    return replace(belief, confidence=confidence, confidence_anchor=anchor, passive_count=belief.passive_count + 1)
 
 
-def checked_signal(signal: float) -> float:
+def validate_signal(signal: float) -> float:
     if isinstance(signal, bool) or not isinstance(signal, int | float):
         raise TypeError(f"a signal is a number, not {type(signal).__name__}")
     if not 0.0 <= signal <= 1.0 or math.isnan(signal):
@@ -215,11 +209,11 @@ def checked_signal(signal: float) -> float:
     return float(signal)
 
 
-def _clamped(value: float) -> float:
+def _clamp(value: float) -> float:
     return min(max(value, 0.0), 1.0)
 
 
-def _below(moved: float, before: float, cap: float | None) -> float:
+def _cap_increase(moved: float, before: float, cap: float | None) -> float:
     """`moved`, but not lifted above `cap`: what stands higher already is not pulled down to it."""
     if cap is None or moved <= before:
         return moved
@@ -234,15 +228,13 @@ LOST_WHEN_STALE = 1.0
 DAY_SECONDS = 86_400.0
 
 
-def effective(weight: Weight, *, idle_days: float, reads: int, immutable: bool = False) -> Weight:
+def decay_weight(weight: Weight, *, idle_days: float, reads: int, immutable: bool = False) -> Weight:
     """The weight as it counts now."""
     if immutable:
         return weight
     idle = max(0.0, idle_days)
     is_stale = idle >= STALE_AFTER_DAYS and reads < STALE_BELOW_READS
-    return Weight(
-        alpha=weight.alpha, beta=weight.beta + LOST_A_DAY * idle + (LOST_WHEN_STALE if is_stale else 0.0)
-    )
+    return Weight(alpha=weight.alpha, beta=weight.beta + LOST_A_DAY * idle + (LOST_WHEN_STALE if is_stale else 0.0))
 
 
 def idle_days(touched: Iterable[datetime | None], *, now: datetime) -> float:
@@ -261,7 +253,7 @@ SUPPORT = 0.5
 """What a fully trusted cause adds to a weight, before that is divided by what is known."""
 
 
-class Uncounted(StrEnum):
+class MemoryUncountedReason(StrEnum):
     """Why a sighting brought no new cause."""
 
     SAME_CAUSE = "same_cause"
@@ -273,49 +265,41 @@ class Uncounted(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class CauseCounts:
     """What of this cause has counted for a memory already."""
 
     of_cause: int = 0
     of_agent_today: int = 0
 
 
-def uncounted(counts: Counts, *, is_own_derivation: bool = False) -> Uncounted | None:
+def find_uncounted_reason(counts: CauseCounts, *, is_own_derivation: bool = False) -> MemoryUncountedReason | None:
     """Why a sighting does not count; none if it does."""
     if is_own_derivation:
-        return Uncounted.OWN_DERIVATION
+        return MemoryUncountedReason.OWN_DERIVATION
     if counts.of_cause:
-        return Uncounted.SAME_CAUSE
+        return MemoryUncountedReason.SAME_CAUSE
     if counts.of_agent_today >= CAUSES_A_DAY:
-        return Uncounted.ENOUGH_TODAY
+        return MemoryUncountedReason.ENOUGH_TODAY
     return None
 
 
-def corroborated(belief: Belief, *, trust: float, origin: Origin, cap: float) -> Belief:
+def corroborate_belief(belief: Belief, *, trust: float, origin: Origin, cap: float) -> Belief:
     """The belief after a newly counted cause. `cap` is the highest confidence that untrusted causes reach."""
     if origin is Origin.PERSON:
         belief = replace(belief, confidence_ceiling=None, weight_ceiling=None)
     bounds = [bound for bound in (belief.confidence_ceiling, cap if trust < TRUSTED_FROM else None) if bound]
-    moved = signalled(belief, 0.5 + 0.4 * trust, cap=min(bounds, default=None))
-    weight = reinforced(
-        belief.weight, SUPPORT * trust, immutable=belief.immutable, ceiling=belief.weight_ceiling
-    )
+    moved = apply_signal(belief, 0.5 + 0.4 * trust, cap=min(bounds, default=None))
+    weight = reinforce_weight(belief.weight, SUPPORT * trust, immutable=belief.immutable, ceiling=belief.weight_ceiling)
     return replace(moved, weight=weight)
 
 
 WORDED_BY_MODEL = 0.9
 """What is left of the trust in sources when a model put them into its own words."""
 
-DEFAULTS = {
-    Origin.PERSON: 1.0,
-    Origin.SYSTEM: 0.9,
-    Origin.MODEL: 0.6,
-    Origin.TOOL: 0.5,
-    Origin.DOCUMENT: 0.4,
-}
+DEFAULTS = {Origin.PERSON: 1.0, Origin.SYSTEM: 0.9, Origin.MODEL: 0.6, Origin.TOOL: 0.5, Origin.DOCUMENT: 0.4}
 
 
-def trust_in(
+def compute_trust(
     origin: Origin, trusts: Mapping[Origin, float], *, sources: Iterable[float] = (), by_model: bool = False
 ) -> float:
     """The trust that a statement starts with. `sources` are the trusts of what it derives from.
@@ -326,15 +310,14 @@ def trust_in(
     if lowest is None:
         if origin is Origin.JOB:
             raise BadInput(
-                "A job cannot learn what derives from nothing.",
-                hint="Name in `derived_from` what it was derived from.",
+                "A job cannot learn what derives from nothing.", hint="Name in `derived_from` what it was derived from."
             )
         return trusts[origin]
     if origin not in (Origin.MODEL, Origin.JOB):
         lowest = min(lowest, trusts[origin])
-    return rounded(lowest * WORDED_BY_MODEL if by_model else lowest)
+    return round_trust(lowest * WORDED_BY_MODEL if by_model else lowest)
 
 
-def rounded(trust: float) -> float:
+def round_trust(trust: float) -> float:
     """As the store keeps it: six digits, so that a trust read back compares equal."""
     return round(trust, 6)

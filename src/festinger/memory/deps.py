@@ -29,39 +29,39 @@ from festinger.embedding.embedder import Embedder
 from festinger.events.outbox import Outbox
 from festinger.ids import MemoryId, NewId, Origin, SpaceId
 from festinger.judge.cascade import Cascade
-from festinger.judge.model import PERSON, Judgement, Opinion, Pair, Record, Waiting
-from festinger.judge.records import answer, judgements_of
+from festinger.judge.model import PERSON, Judgement, PairJudgement, Record, StatementPair, WaitingPair
+from festinger.judge.records import list_statement_judgements, save_person_decision
 from festinger.llm.model import Model
 from festinger.memory.confidence import START
 from festinger.memory.extract.classifier import ClauseEncoder
-from festinger.memory.learn.decision import Limits, OnContradiction
-from festinger.memory.learn.statement import Said
-from festinger.memory.model import Place
+from festinger.memory.learn.decision import LearnLimits, OnContradiction
+from festinger.memory.learn.statement import ParsedStatement
+from festinger.memory.model import Scope
 from festinger.settings.beliefs import EpisodesSettings, MemorySettings
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
-from festinger.text.secrets import Redacted, redact
-from festinger.world.model import Desk as WorldDesk
+from festinger.text.secrets import RedactionResult, redact
+from festinger.world.model import WorldDeps
 
 
-class Panel(Protocol):
-    def by_rules(self, pair: Pair) -> Judgement:
+class MemoryJudge(Protocol):
+    def by_rules(self, pair: StatementPair) -> Judgement:
         """What rules say: at once, and nothing is kept."""
         ...
 
-    async def at_once(self, space: SpaceId, pairs: Sequence[Pair]) -> list[Judgement]:
+    async def at_once(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
         """What people said before, rules and the small model say; not within a transaction."""
         ...
 
-    async def with_model_all(self, space: SpaceId, pairs: Sequence[Pair]) -> list[Judgement]:
+    async def with_model_all(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
         """What the whole cascade says, an LLM included; not within a transaction."""
         ...
 
-    async def keep(self, transaction: Transaction, space: SpaceId, opinions: Sequence[Opinion]) -> list[UUID]:
+    async def keep(self, transaction: Transaction, space: SpaceId, opinions: Sequence[PairJudgement]) -> list[UUID]:
         """Keep what was said; the ids, in the same order."""
         ...
 
-    async def waiting(self, transaction: Transaction, space: SpaceId, ref: UUID) -> list[Waiting]:
+    async def waiting(self, transaction: Transaction, space: SpaceId, ref: UUID) -> list[WaitingPair]:
         """The pairs of a memory that wait for a judge."""
         ...
 
@@ -69,7 +69,7 @@ class Panel(Protocol):
         """Let nothing wait any more that is about a memory which is gone."""
         ...
 
-    async def overrule(self, transaction: Transaction, space: SpaceId, pair: Pair, said: Judgement) -> UUID:
+    async def overrule(self, transaction: Transaction, space: SpaceId, pair: StatementPair, said: Judgement) -> UUID:
         """Keep what a person decided of a pair, over all that was said of it before."""
         ...
 
@@ -87,33 +87,33 @@ FAR_OFF = 2
 
 
 @dataclass(slots=True, kw_only=True)
-class Sizing:
+class LookupCounter:
     """How many statements this process has held against what is remembered."""
 
     looked_up: int = 0
     due: int = FIRST
 
 
-def is_far_off(looked_up: int, *, believed: float) -> bool:
+def is_underestimate(looked_up: int, *, believed: float) -> bool:
     """Whether the server thinks that there is much less than there must be; below zero it knows nothing."""
     return looked_up > FAR_OFF * max(believed, 0)
 
 
-async def keep_sized(store: Store, sizing: Sizing, *, more: int = 1) -> None:
+async def refresh_statistics(store: Store, sizing: LookupCounter, *, more: int = 1) -> None:
     """So many statements more are about to be looked up, among those before them. Not within a transaction."""
     before, sizing.looked_up = sizing.looked_up, sizing.looked_up + more
     if before < sizing.due:
         return
     while sizing.due <= before:
         sizing.due *= TIMES
-    if is_far_off(before, believed=await store.value(Q["believed_size"])):
+    if is_underestimate(before, believed=await store.value(Q["believed_size"])):
         await store.run(Q["size_up"])
 
 
-Surfaced = Callable[[Place, int], Awaitable[Collection[MemoryId]]]
+Surfaced = Callable[[Scope, int], Awaitable[Collection[MemoryId]]]
 """What was brought to mind in a session in its last so many turns."""
 
-IsForgotten = Callable[[Transaction, SpaceId, Sequence[Said]], Awaitable[Sequence[bool]]]
+IsForgotten = Callable[[Transaction, SpaceId, Sequence[ParsedStatement]], Awaitable[Sequence[bool]]]
 """Of which of these somebody asked to forget the words, so that they must not come back by themselves. A person who
 says them anew may: that lifts the ban."""
 
@@ -125,7 +125,7 @@ GiveBack = Callable[[Transaction, SpaceId, Mapping[str, Any]], Awaitable[None]]
 
 OutcomesOf = Callable[[SpaceId, MemoryId], Awaitable[tuple[Any, ...]]]
 
-OnRead = Callable[[Place, Sequence[UUID]], None]
+OnRead = Callable[[Scope, Sequence[UUID]], None]
 """Notes, after the answer, that memories were read by their ids."""
 
 Stored = Callable[[SpaceId], None]
@@ -137,49 +137,51 @@ Writer = Callable[[SpaceId], Awaitable[Model | None]]
 """The model that writes for a space, if there is one."""
 
 
-async def nothing_surfaced(_place: Place, _turns: int) -> Collection[MemoryId]:
+async def null_surfaced_ids(_place: Scope, _turns: int) -> Collection[MemoryId]:
     return ()
 
 
-async def nothing_forgotten(_transaction: Transaction, _space: SpaceId, said: Sequence[Said]) -> list[bool]:
+async def null_forgotten_check(
+    _transaction: Transaction, _space: SpaceId, said: Sequence[ParsedStatement]
+) -> list[bool]:
     return [False] * len(said)
 
 
-async def ask_nobody(_transaction: Transaction, _job: str, **_ids: Any) -> None:
+async def null_enqueue(_transaction: Transaction, _job: str, **_ids: Any) -> None:
     """For a wiring without background work."""
 
 
-async def nothing_given_back(_transaction: Transaction, _space: SpaceId, _kept: Mapping[str, Any]) -> None:
+async def null_reinstate(_transaction: Transaction, _space: SpaceId, _kept: Mapping[str, Any]) -> None:
     """For a wiring in which no other room takes anything back."""
 
 
-async def no_outcomes(_space: SpaceId, _memory: MemoryId) -> tuple[Any, ...]:
+async def null_outcomes(_space: SpaceId, _memory: MemoryId) -> tuple[Any, ...]:
     return ()
 
 
-def nobody_notes(_place: Place, _memories: Sequence[UUID]) -> None:
+def null_read_listener(_place: Scope, _memories: Sequence[UUID]) -> None:
     """For a wiring without outcomes."""
 
 
-def nobody_cares(_space: SpaceId) -> None:
+def null_store_listener(_space: SpaceId) -> None:
     """For a wiring without recalling."""
 
 
-async def no_writer(_space: SpaceId) -> Model | None:
+async def null_writer_model(_space: SpaceId) -> Model | None:
     """For a house without a model that writes."""
     return None
 
 
-def no_encoder() -> ClauseEncoder | None:
+def null_encoder() -> ClauseEncoder | None:
     """For a wiring without the bundled encoder."""
     return None
 
 
-def as_written(text: str) -> str:
+def return_unchanged(text: str) -> str:
     return text
 
 
-def pass_by(_step: str) -> None:
+def null_step_hook(_step: str) -> None:
     """Learning goes through its steps; a test may stand at one of them."""
 
 
@@ -188,7 +190,7 @@ EPISODES = EpisodesSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class EffectiveMemorySettings:
     """The settings that are in force for a space now."""
 
     memory: MemorySettings = DEFAULTS
@@ -197,15 +199,15 @@ class Terms:
     episodes: EpisodesSettings = EPISODES
 
     @property
-    def limits(self) -> Limits:
-        return Limits(
+    def limits(self) -> LearnLimits:
+        return LearnLimits(
             accept=self.accept,
             supersede_confidence=self.memory.supersede_confidence,
             supersede_trust_margin=self.memory.supersede_trust_margin,
             on_contradiction=OnContradiction(self.memory.on_contradiction),
         )
 
-    def redact(self, text: str) -> Redacted:
+    def redact(self, text: str) -> RedactionResult:
         """The text without what this space does not keep."""
         return redact(text, personal=self.memory.redact_personal)
 
@@ -215,32 +217,32 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class MemoryDeps:
     store: Store
     outbox: Outbox
     clock: Clock
     stopwatch: Stopwatch
     new_id: NewId
-    terms: Callable[[SpaceId], Terms]
+    terms: Callable[[SpaceId], EffectiveMemorySettings]
     embedder: Callable[[], Embedder | None]
-    panel: Panel
-    world: WorldDesk
-    surfaced: Surfaced = nothing_surfaced
-    is_forgotten: IsForgotten = nothing_forgotten
-    outcomes_of: OutcomesOf = no_outcomes
-    give_back: GiveBack = nothing_given_back
-    on_read: OnRead = nobody_notes
-    ask: Ask = ask_nobody
-    without_blocks: Callable[[str], str] = as_written
+    panel: MemoryJudge
+    world: WorldDeps
+    surfaced: Surfaced = null_surfaced_ids
+    is_forgotten: IsForgotten = null_forgotten_check
+    outcomes_of: OutcomesOf = null_outcomes
+    give_back: GiveBack = null_reinstate
+    on_read: OnRead = null_read_listener
+    ask: Ask = null_enqueue
+    without_blocks: Callable[[str], str] = return_unchanged
     """Takes out of a text what we ourselves put there."""
-    stored: Stored = nobody_cares
-    step: Step = pass_by
-    writer: Writer = no_writer
-    encoder: Callable[[], ClauseEncoder | None] = no_encoder
+    stored: Stored = null_store_listener
+    step: Step = null_step_hook
+    writer: Writer = null_writer_model
+    encoder: Callable[[], ClauseEncoder | None] = null_encoder
     """Reads clauses of messages; none where the bundled weights are not loaded."""
     read_whole: dict[tuple[SpaceId, str], tuple[bool, float]] = field(default_factory=dict)
     """Whether all vectors that a space has of a model are read to find some, and when somebody last looked."""
-    sizing: Sizing = field(default_factory=Sizing)
+    sizing: LookupCounter = field(default_factory=LookupCounter)
 
     def new_memory_id(self) -> MemoryId:
         return MemoryId(self.new_id())
@@ -249,12 +251,12 @@ class Desk:
         return self.new_id()
 
 
-class Judges(Cascade):
+class MemoryCascade(Cascade):
     """The cascade, which also keeps what people decide of memories."""
 
-    async def overrule(self, transaction: Transaction, space: SpaceId, pair: Pair, said: Judgement) -> UUID:
-        kept, _ = await answer(
-            self.desk,
+    async def overrule(self, transaction: Transaction, space: SpaceId, pair: StatementPair, said: Judgement) -> UUID:
+        kept, _ = await save_person_decision(
+            self.deps,
             transaction,
             space,
             pair,
@@ -266,4 +268,4 @@ class Judges(Cascade):
         return kept
 
     async def said_of(self, space: SpaceId, ref: UUID) -> list[Record]:
-        return await judgements_of(self.desk, space, ref)
+        return await list_statement_judgements(self.deps, space, ref)

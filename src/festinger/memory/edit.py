@@ -22,16 +22,31 @@ from uuid import UUID
 
 from festinger.errors import BadInput, Refused, Stale
 from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId, SpaceId
-from festinger.memory.changes import Note, Op, difference, find, lock, lock_one, restate, write_change
-from festinger.memory.deps import Desk
-from festinger.memory.late_judgements import recheck
-from festinger.memory.learn.compare import Prepared
-from festinger.memory.learn.intake import take_in
-from festinger.memory.learn.pipeline import learn, write_once
+from festinger.memory.changes import (
+    ChangeDraft,
+    MemoryChangeOp,
+    diff_state,
+    find_memory,
+    lock_memories,
+    lock_memory,
+    update_state,
+    write_change,
+)
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.late_judgements import recheck_memory
+from festinger.memory.learn.compare import PendingMemory
+from festinger.memory.learn.intake import parse_learn_request
+from festinger.memory.learn.pipeline import learn, write_idempotent
 from festinger.memory.learn.result import Learned
-from festinger.memory.learn.statement import Given, Said, checked, cleaned, marked
-from festinger.memory.learn.supersede import check_no_ring, merge_into, supersede_all, survivor
-from festinger.memory.model import LIVE, NO_SESSION, Memory, Place, Status, memory_of
+from festinger.memory.learn.statement import (
+    LearnRequest,
+    ParsedStatement,
+    build_statement,
+    clean_input,
+    validate_request,
+)
+from festinger.memory.learn.supersede import check_no_cycle, choose_survivor, merge_into, supersede_all
+from festinger.memory.model import LIVE, NO_SESSION, Memory, Scope, Status, memory_from_row
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -45,7 +60,7 @@ WORDS = ("content", "subject", "subject_key", "attribute_key", "value_key")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Revised:
+class MemoryEditResult:
     """A memory after somebody changed it, and the change."""
 
     memory: Memory
@@ -56,22 +71,22 @@ class Revised:
 
 
 async def edit(
-    desk: Desk, space: SpaceId, memory: UUID, content: str, *, by: str, version: int | None = None
-) -> Revised:
+    deps: MemoryDeps, space: SpaceId, memory: UUID, content: str, *, by: str, version: int | None = None
+) -> MemoryEditResult:
     """Give a memory other words; a version that is not the present one is `Stale`."""
-    async with desk.store.transaction() as transaction:
-        old = await lock_one(transaction, space, memory)
+    async with deps.store.transaction() as transaction:
+        old = await lock_memory(transaction, space, memory)
         check_version(old, version)
         if old.immutable:
-            raise held_for_good(old)
-        redact = desk.terms(space).redact
-        given = checked(
-            Given(text=content, subject=old.subject, kind=old.kind, origin=old.origin), redact=redact
+            raise immutable_error(old)
+        redact = deps.terms(space).redact
+        given = validate_request(
+            LearnRequest(text=content, subject=old.subject, kind=old.kind, origin=old.origin), redact=redact
         )
-        clean = cleaned(given.text, desk.without_blocks, redact=redact)
+        clean = clean_input(given.text, deps.without_blocks, redact=redact)
         if not clean.text:
             raise BadInput("There is nothing left of these words to keep.")
-        said = marked(given, clean, owner=old.agent_id, trust=old.trust, at=desk.clock())
+        said = build_statement(given, clean, owner=old.agent_id, trust=old.trust, at=deps.clock())
         row = await transaction.one(
             Q["reword"],
             space=space,
@@ -83,116 +98,120 @@ async def edit(
             subject_key=said.subject_key,
             attribute_key=said.slot.attribute if said.slot else None,
             value_key=said.slot.value if said.slot else None,
-            at=desk.clock(),
+            at=deps.clock(),
         )
-        new = memory_of(row)
-        note = Note(op=Op.EDIT, before={old.id: words_of(old)}, after={old.id: words_of(new)}, by=by)
-        change = await write_change(desk, transaction, space, note)
-        await tell(desk, transaction, new, "memory_edited", change=str(change))
-        await desk.ask(transaction, RECHECK, space=space, memory=str(new.id))
-    return Revised(memory=new, change=change)
+        new = memory_from_row(row)
+        note = ChangeDraft(
+            op=MemoryChangeOp.EDIT, before={old.id: wording_columns(old)}, after={old.id: wording_columns(new)}, by=by
+        )
+        change = await write_change(deps, transaction, space, note)
+        await emit_memory_event(deps, transaction, new, "memory_edited", change=str(change))
+        await deps.ask(transaction, RECHECK, space=space, memory=str(new.id))
+    return MemoryEditResult(memory=new, change=change)
 
 
-async def archive(desk: Desk, space: SpaceId, memory: UUID, *, by: str, reason: str = "") -> Revised:
+async def archive(deps: MemoryDeps, space: SpaceId, memory: UUID, *, by: str, reason: str = "") -> MemoryEditResult:
     """Put a memory away: it is not recalled any more."""
-    async with desk.store.transaction() as transaction:
-        old = await lock_one(transaction, space, memory)
+    async with deps.store.transaction() as transaction:
+        old = await lock_memory(transaction, space, memory)
         if old.status is Status.ARCHIVED:
-            return Revised(memory=old, change=None)
+            return MemoryEditResult(memory=old, change=None)
         if old.status not in LIVE:
             raise Refused(f"This memory is {old.status.value} already.", status=old.status.value)
-        return await archive_in(desk, transaction, old, by=by, reason=reason)
+        return await archive_in_transaction(deps, transaction, old, by=by, reason=reason)
 
 
-async def archive_in(desk: Desk, transaction: Transaction, old: Memory, *, by: str, reason: str) -> Revised:
+async def archive_in_transaction(
+    deps: MemoryDeps, transaction: Transaction, old: Memory, *, by: str, reason: str
+) -> MemoryEditResult:
     """The same within a transaction of the caller's, who holds it locked."""
-    new = await restate(transaction, old, at=desk.clock(), status=Status.ARCHIVED, pending=False)
-    before, after = difference(old, new)
-    note = Note(op=Op.ARCHIVE, before={old.id: before}, after={old.id: after}, by=by, reason=reason)
-    change = await write_change(desk, transaction, old.space_id, note)
-    await desk.panel.drop(transaction, old.space_id, old.id)
-    await tell(desk, transaction, new, "memory_archived", reason=reason[:200])
-    return Revised(memory=new, change=change)
+    new = await update_state(transaction, old, at=deps.clock(), status=Status.ARCHIVED, pending=False)
+    before, after = diff_state(old, new)
+    note = ChangeDraft(op=MemoryChangeOp.ARCHIVE, before={old.id: before}, after={old.id: after}, by=by, reason=reason)
+    change = await write_change(deps, transaction, old.space_id, note)
+    await deps.panel.drop(transaction, old.space_id, old.id)
+    await emit_memory_event(deps, transaction, new, "memory_archived", reason=reason[:200])
+    return MemoryEditResult(memory=new, change=change)
 
 
-async def restore(desk: Desk, space: SpaceId, memory: UUID, *, by: str, reason: str = "") -> Revised:
+async def restore(deps: MemoryDeps, space: SpaceId, memory: UUID, *, by: str, reason: str = "") -> MemoryEditResult:
     """Bring back a memory that was put away or replaced."""
-    async with desk.store.transaction() as transaction:
-        old = await lock_one(transaction, space, memory)
+    async with deps.store.transaction() as transaction:
+        old = await lock_memory(transaction, space, memory)
         if old.status is Status.ACTIVE:
-            return Revised(memory=old, change=None)
+            return MemoryEditResult(memory=old, change=None)
         if old.status not in (Status.ARCHIVED, Status.SUPERSEDED):
             raise Refused(
                 f"What is {old.status.value} cannot be brought back like this.",
                 hint="Undo the merge, decide the conflict, or release it from quarantine.",
                 status=old.status.value,
             )
-        new = await restate(
+        new = await update_state(
             transaction,
             old,
-            at=desk.clock(),
+            at=deps.clock(),
             status=Status.ACTIVE,
             superseded_by=None,
             superseded_at=None,
             valid_to=None,
         )
-        before, after = difference(old, new)
-        note = Note(op=Op.RESTORE, before={old.id: before}, after={old.id: after}, by=by, reason=reason)
-        change = await write_change(desk, transaction, space, note)
-        await tell(desk, transaction, new, "memory_restored", change=str(change))
-        await desk.ask(transaction, RECHECK, space=space, memory=str(new.id))
-    return Revised(memory=new, change=change)
+        before, after = diff_state(old, new)
+        note = ChangeDraft(
+            op=MemoryChangeOp.RESTORE, before={old.id: before}, after={old.id: after}, by=by, reason=reason
+        )
+        change = await write_change(deps, transaction, space, note)
+        await emit_memory_event(deps, transaction, new, "memory_restored", change=str(change))
+        await deps.ask(transaction, RECHECK, space=space, memory=str(new.id))
+    return MemoryEditResult(memory=new, change=change)
 
 
 async def supersede(
-    desk: Desk, space: SpaceId, old: UUID, new: UUID, *, by: str, reason: str = ""
-) -> Revised:
+    deps: MemoryDeps, space: SpaceId, old: UUID, new: UUID, *, by: str, reason: str = ""
+) -> MemoryEditResult:
     """Say that one memory stands in place of another. What is replaced already is not pointed anew."""
-    async with desk.store.transaction() as transaction:
-        found = await lock(transaction, space, [old, new])
+    async with deps.store.transaction() as transaction:
+        found = await lock_memories(transaction, space, [old, new])
         older, newer = found[MemoryId(old)], found[MemoryId(new)]
         if older.status not in LIVE:
-            return Revised(memory=newer, change=None)
-        await check_no_ring(transaction, space, old=older, new=newer)
+            return MemoryEditResult(memory=newer, change=None)
+        await check_no_cycle(transaction, space, old=older, new=newer)
         if newer.status is not Status.ACTIVE:
             raise Refused(f"What is {newer.status.value} cannot replace anything.", status=newer.status.value)
-        fresh, change = await supersede_all(desk, transaction, newer, [older], by=by, reason=reason)
-    return Revised(memory=fresh, change=change)
+        fresh, change = await supersede_all(deps, transaction, newer, [older], by=by, reason=reason)
+    return MemoryEditResult(memory=fresh, change=change)
 
 
 async def merge(
-    desk: Desk, space: SpaceId, memories: Sequence[UUID], *, by: str, reason: str = ""
-) -> Revised:
+    deps: MemoryDeps, space: SpaceId, memories: Sequence[UUID], *, by: str, reason: str = ""
+) -> MemoryEditResult:
     """Fold memories that say the same into one."""
     wanted = list(dict.fromkeys(memories))
     if len(wanted) < 2:
         raise BadInput("Two memories at least can be merged.")
-    async with desk.store.transaction() as transaction:
-        found = await lock(transaction, space, wanted)
+    async with deps.store.transaction() as transaction:
+        found = await lock_memories(transaction, space, wanted)
         stays, change = found[MemoryId(wanted[0])], None
         for other in wanted[1:]:
             goes = found[MemoryId(other)]
             if Status.ACTIVE not in (stays.status, goes.status) or goes.status not in LIVE:
                 raise Refused("Only memories that stand can be merged.")
-            first, second = survivor(stays, goes)
-            stays, change = await merge_into(desk, transaction, first, second, by=by, reason=reason)
-        await desk.ask(transaction, RECHECK, space=space, memory=str(stays.id))
-    return Revised(memory=stays, change=change)
+            first, second = choose_survivor(stays, goes)
+            stays, change = await merge_into(deps, transaction, first, second, by=by, reason=reason)
+        await deps.ask(transaction, RECHECK, space=space, memory=str(stays.id))
+    return MemoryEditResult(memory=stays, change=change)
 
 
-def words_of(memory: Memory) -> dict[str, Any]:
+def wording_columns(memory: Memory) -> dict[str, Any]:
     marks = {"fold": memory.fold.hex(), "gist": memory.gist.hex()}
     return {name: getattr(memory, name) for name in WORDS} | marks
 
 
 def check_version(memory: Memory, version: int | None) -> None:
     if version is not None and version != memory.version:
-        raise Stale(
-            f"This memory has version {memory.version} by now, not {version}.", version=memory.version
-        )
+        raise Stale(f"This memory has version {memory.version} by now, not {version}.", version=memory.version)
 
 
-def held_for_good(memory: Memory) -> Refused:
+def immutable_error(memory: Memory) -> Refused:
     return Refused(
         "This is held for good and cannot be changed.",
         hint="A person may forget it, or say first that it is no longer held for good.",
@@ -201,25 +220,27 @@ def held_for_good(memory: Memory) -> Refused:
     )
 
 
-async def let_change(desk: Desk, space: SpaceId, memory: UUID, *, by: str) -> Revised:
+async def make_mutable(deps: MemoryDeps, space: SpaceId, memory: UUID, *, by: str) -> MemoryEditResult:
     """Say that a memory is no longer held for good."""
-    async with desk.store.transaction() as transaction:
-        old = await lock_one(transaction, space, memory)
-        new = await restate(transaction, old, at=desk.clock(), immutable=False)
-        before, after = difference(old, new, also=("immutable",))
-        note = Note(
-            op=Op.EDIT,
+    async with deps.store.transaction() as transaction:
+        old = await lock_memory(transaction, space, memory)
+        new = await update_state(transaction, old, at=deps.clock(), immutable=False)
+        before, after = diff_state(old, new, also=("immutable",))
+        note = ChangeDraft(
+            op=MemoryChangeOp.EDIT,
             before={old.id: before},
             after={old.id: after},
             by=by,
             reason="no longer held for good",
         )
-        change = await write_change(desk, transaction, space, note)
-    return Revised(memory=new, change=change)
+        change = await write_change(deps, transaction, space, note)
+    return MemoryEditResult(memory=new, change=change)
 
 
-async def tell(desk: Desk, transaction: Transaction, memory: Memory, name: str, **payload: Any) -> None:
-    await desk.outbox.emit(
+async def emit_memory_event(
+    deps: MemoryDeps, transaction: Transaction, memory: Memory, name: str, **payload: Any
+) -> None:
+    await deps.outbox.emit(
         transaction,
         name,
         space=memory.space_id,
@@ -232,7 +253,7 @@ MOST_PARTS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parted:
+class SplitResult:
     source: Memory
     parts: tuple[Learned, ...]
     change: UUID
@@ -245,30 +266,28 @@ class Parted:
         }
 
 
-async def split(desk: Desk, space: SpaceId, memory: UUID, texts: Sequence[str], *, by: str) -> Parted:
+async def split(deps: MemoryDeps, space: SpaceId, memory: UUID, texts: Sequence[str], *, by: str) -> SplitResult:
     """Learn each part of a memory by itself and put the memory away."""
     if not 2 <= len(texts) <= MOST_PARTS:
         raise BadInput(f"A memory is parted into 2 to {MOST_PARTS} texts.")
-    async with desk.store.transaction() as transaction:
-        source = await find(transaction, space, memory)
+    async with deps.store.transaction() as transaction:
+        source = await find_memory(transaction, space, memory)
     if source.status not in LIVE or source.immutable:
-        raise Refused(
-            "Only a memory that stands, and not for good, can be parted.", status=source.status.value
-        )
-    given = [checked(part_of(source, text)) for text in texts]
-    parts = [await learn(desk, place_of(source), each) for each in given]
-    async with desk.store.transaction() as transaction:
-        old = await lock_one(transaction, space, memory)
-        new = await restate(transaction, old, at=desk.clock(), status=Status.ARCHIVED, pending=False)
-        before, after = difference(old, new)
+        raise Refused("Only a memory that stands, and not for good, can be parted.", status=source.status.value)
+    given = [validate_request(build_part_request(source, text)) for text in texts]
+    parts = [await learn(deps, scope_of_memory(source), each) for each in given]
+    async with deps.store.transaction() as transaction:
+        old = await lock_memory(transaction, space, memory)
+        new = await update_state(transaction, old, at=deps.clock(), status=Status.ARCHIVED, pending=False)
+        before, after = diff_state(old, new)
         more = {"parts": [str(part.memory.id) for part in parts if part.memory]}
-        note = Note(op=Op.SPLIT, before={old.id: before}, after={old.id: after}, by=by, more=more)
-        change = await write_change(desk, transaction, space, note)
-    return Parted(source=new, parts=tuple(parts), change=change)
+        note = ChangeDraft(op=MemoryChangeOp.SPLIT, before={old.id: before}, after={old.id: after}, by=by, more=more)
+        change = await write_change(deps, transaction, space, note)
+    return SplitResult(source=new, parts=tuple(parts), change=change)
 
 
-def part_of(source: Memory, text: str) -> Given:
-    return Given(
+def build_part_request(source: Memory, text: str) -> LearnRequest:
+    return LearnRequest(
         text=text,
         subject=source.subject,
         kind=source.kind,
@@ -281,55 +300,55 @@ def part_of(source: Memory, text: str) -> Given:
     )
 
 
-def place_of(memory: Memory) -> Place:
-    return Place(
-        space=memory.space_id,
-        agent=memory.agent_id or AgentId(DEFAULT_AGENT),
-        session=memory.session_id or NO_SESSION,
+def scope_of_memory(memory: Memory) -> Scope:
+    return Scope(
+        space=memory.space_id, agent=memory.agent_id or AgentId(DEFAULT_AGENT), session=memory.session_id or NO_SESSION
     )
 
 
-async def say_anew(
-    desk: Desk, transaction: Transaction, sources: Sequence[Memory], texts: Sequence[str]
+async def relearn_texts(
+    deps: MemoryDeps, transaction: Transaction, sources: Sequence[Memory], texts: Sequence[str]
 ) -> list[Learned]:
     """Learn clearer texts in place of some memories, within the transaction that puts those away.
 
     There is no time for vectors and judges here; they come by the job that brings what is missing.
     """
-    place = place_of(sources[0])
+    place = scope_of_memory(sources[0])
     done: list[Learned] = []
     for text in texts:
         source = sources[min(len(done), len(sources) - 1)]
-        said = await take_in(desk, transaction, place, part_of(source, text))
-        if not isinstance(said, Said):
+        said = await parse_learn_request(deps, transaction, place, build_part_request(source, text))
+        if not isinstance(said, ParsedStatement):
             raise BadInput(f"This cannot be kept: {said.reason}.")
-        prepared = Prepared(place=place, said=said, ref=desk.new_memory_id())
-        done.append(await write_once(desk, transaction, prepared))
+        prepared = PendingMemory(place=place, said=said, ref=deps.new_memory_id())
+        done.append(await write_idempotent(deps, transaction, prepared))
     return done
 
 
-async def release(desk: Desk, space: SpaceId, memory: UUID, *, by: str) -> Revised:
+async def release(deps: MemoryDeps, space: SpaceId, memory: UUID, *, by: str) -> MemoryEditResult:
     """Let a memory stand after all, and do what follows from it."""
-    async with desk.store.transaction() as transaction:
-        old = _locked_away(await lock_one(transaction, space, memory))
-        new = await restate(transaction, old, at=desk.clock(), status=Status.ACTIVE)
-        before, after = difference(old, new)
-        note = Note(op=Op.RELEASE, before={old.id: before}, after={old.id: after}, by=by)
-        change = await write_change(desk, transaction, space, note)
+    async with deps.store.transaction() as transaction:
+        old = _require_quarantine(await lock_memory(transaction, space, memory))
+        new = await update_state(transaction, old, at=deps.clock(), status=Status.ACTIVE)
+        before, after = diff_state(old, new)
+        note = ChangeDraft(op=MemoryChangeOp.RELEASE, before={old.id: before}, after={old.id: after}, by=by)
+        change = await write_change(deps, transaction, space, note)
         await transaction.run(Q["count_sighting"], space=space, id=old.id)
-        await tell(desk, transaction, new, "memory_released", by=by)
-    followed = await recheck(desk, space, new.id, by=by)
-    return Revised(memory=followed.memory if followed else replace(new), change=change)
+        await emit_memory_event(deps, transaction, new, "memory_released", by=by)
+    followed = await recheck_memory(deps, space, new.id, by=by)
+    return MemoryEditResult(memory=followed.memory if followed else replace(new), change=change)
 
 
-async def reject(desk: Desk, space: SpaceId, memory: UUID, *, by: str, reason: str = "rejected") -> Revised:
+async def reject(
+    deps: MemoryDeps, space: SpaceId, memory: UUID, *, by: str, reason: str = "rejected"
+) -> MemoryEditResult:
     """Put away what was locked away."""
-    async with desk.store.transaction() as transaction:
-        old = _locked_away(await lock_one(transaction, space, memory))
-        return await archive_in(desk, transaction, old, by=by, reason=reason)
+    async with deps.store.transaction() as transaction:
+        old = _require_quarantine(await lock_memory(transaction, space, memory))
+        return await archive_in_transaction(deps, transaction, old, by=by, reason=reason)
 
 
-def _locked_away(memory: Memory) -> Memory:
+def _require_quarantine(memory: Memory) -> Memory:
     if memory.status is not Status.QUARANTINED:
         raise Refused(f"This memory is not in quarantine: it is {memory.status.value}.")
     return memory

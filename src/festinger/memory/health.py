@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from festinger.ids import MemoryId, SpaceId
-from festinger.memory.changes import lock
-from festinger.memory.deps import Desk
-from festinger.memory.edit import archive_in
-from festinger.observability.checks import Check, ok, warn
+from festinger.memory.changes import lock_memories
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.edit import archive_in_transaction
+from festinger.observability.checks import Check, ok_check, warning_check
 from festinger.observability.metrics import (
     MEMORY_EPISODES_UNSUMMARISED,
     MEMORY_HELD,
@@ -23,85 +23,85 @@ from festinger.observability.metrics import (
     MEMORY_VECTORS_MISSING,
 )
 from festinger.store.queries import queries_of
-from festinger.text.regex import compiles
+from festinger.text.regex import is_valid_pattern
 
 Q = queries_of("festinger.memory")
 
 MOST_COUNTED = 10_000
 
 
-async def measure(desk: Desk, spaces: Sequence[SpaceId]) -> None:
+async def update_gauges(deps: MemoryDeps, spaces: Sequence[SpaceId]) -> None:
     """Move the gauges to what waits now."""
-    counts = [await waiting_of(desk, space) for space in spaces]
+    counts = [await count_waiting(deps, space) for space in spaces]
     MEMORY_PENDING.set(sum(row["pending"] for row in counts))
     MEMORY_HELD.set(sum(row["held"] for row in counts))
     MEMORY_QUARANTINED.set(sum(row["quarantined"] for row in counts))
-    waiting = [await desk.store.one(Q["count_unsummarised"], space=space) for space in spaces]
+    waiting = [await deps.store.one(Q["count_unsummarised"], space=space) for space in spaces]
     MEMORY_EPISODES_UNSUMMARISED.set(sum(row["waiting"] for row in waiting))
-    MEMORY_VECTORS_MISSING.set(sum([await missing_vectors(desk, space) for space in spaces]))
+    MEMORY_VECTORS_MISSING.set(sum([await count_missing_vectors(deps, space) for space in spaces]))
 
 
-async def waiting_of(desk: Desk, space: SpaceId) -> dict[str, int]:
+async def count_waiting(deps: MemoryDeps, space: SpaceId) -> dict[str, int]:
     """How many memories of a space wait for a judgement, for a decision or behind a lock."""
-    return dict(await desk.store.one(Q["waiting_counts"], space=space))
+    return dict(await deps.store.one(Q["waiting_counts"], space=space))
 
 
-async def said_since(desk: Desk, space: SpaceId, since: datetime) -> int:
+async def count_learned_since(deps: MemoryDeps, space: SpaceId, since: datetime) -> int:
     """How often something was learnt or learnt again since a time."""
-    return int((await desk.store.one(Q["count_said"], space=space, since=since))["said"])
+    return int((await deps.store.one(Q["count_said"], space=space, since=since))["said"])
 
 
-async def missing_vectors(desk: Desk, space: SpaceId) -> int:
+async def count_missing_vectors(deps: MemoryDeps, space: SpaceId) -> int:
     """How many memories of a space cannot be found by meaning."""
-    embedder = desk.embedder()
+    embedder = deps.embedder()
     if embedder is None or not embedder.dimensions:
         return 0
-    row = await desk.store.one(Q["count_unembedded"], space=space, model=embedder.name, limit=MOST_COUNTED)
+    row = await deps.store.one(Q["count_unembedded"], space=space, model=embedder.name, limit=MOST_COUNTED)
     return int(row["missing"])
 
 
-async def check_memory(desk: Desk, spaces: Sequence[SpaceId]) -> Check:
+async def check_memory(deps: MemoryDeps, spaces: Sequence[SpaceId]) -> Check:
     """Whether memories wait for a vector."""
-    missing = sum([await missing_vectors(desk, space) for space in spaces])
+    missing = sum([await count_missing_vectors(deps, space) for space in spaces])
     if missing:
-        return warn(
+        return warning_check(
             "memory.vectors",
             f"{missing:,} memories have no vector of the present embedder; they are found by words.",
             "A job makes them by itself while a worker runs.",
             missing=missing,
         )
-    return ok("memory.vectors", "Every memory can be found by meaning.")
+    return ok_check("memory.vectors", "Every memory can be found by meaning.")
 
 
-async def check_censors(desk: Desk, spaces: Sequence[SpaceId]) -> Check:
+async def check_censors(deps: MemoryDeps, spaces: Sequence[SpaceId]) -> Check:
     """Whether every censor that is in force can strike."""
-    rows = [row for space in spaces for row in await desk.store.all(Q["censors_in_force"], space=space)]
-    broken = [str(row["id"]) for row in rows if row["pattern"] and not compiles(row["pattern"])]
+    rows = [row for space in spaces for row in await deps.store.all(Q["censors_in_force"], space=space)]
+    broken = [str(row["id"]) for row in rows if row["pattern"] and not is_valid_pattern(row["pattern"])]
     if broken:
-        return warn(
+        return warning_check(
             "memory.censors",
             f"{len(broken)} censors have a pattern that cannot be used: {', '.join(broken[:5])}.",
             "Give them another pattern, or switch them off with `festinger censor off`.",
             broken=broken[:100],
         )
-    return ok("memory.censors", f"All {len(rows)} censors can strike." if rows else "There are no censors.")
+    return ok_check("memory.censors", f"All {len(rows)} censors can strike." if rows else "There are no censors.")
 
 
 BATCH = 100
 BY = "job:growth"
 
 
-async def shrink(desk: Desk, space: SpaceId) -> list[MemoryId]:
+async def archive_excess(deps: MemoryDeps, space: SpaceId) -> list[MemoryId]:
     """Put away what is too much; which."""
-    most = desk.terms(space).memory.max_active
+    most = deps.terms(space).memory.max_active
     gone: list[MemoryId] = []
     while most:
-        async with desk.store.transaction() as transaction:
+        async with deps.store.transaction() as transaction:
             rows = await transaction.all(Q["lightest"], space=space, most=most, limit=BATCH)
-            found = await lock(transaction, space, [row["id"] for row in rows]) if rows else {}
+            found = await lock_memories(transaction, space, [row["id"] for row in rows]) if rows else {}
             for memory in found.values():
-                await archive_in(
-                    desk, transaction, memory, by=BY, reason=f"more than {most:,} memories were active"
+                await archive_in_transaction(
+                    deps, transaction, memory, by=BY, reason=f"more than {most:,} memories were active"
                 )
             gone += list(found)
         if len(rows) < BATCH:

@@ -22,28 +22,36 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId, SpaceId
-from festinger.judge.model import Bars, Features, Judgement, Opinion, Pair, Slot, Waiting
-from festinger.memory.changes import find, find_all, lock, restate
-from festinger.memory.deps import Desk
-from festinger.memory.learn.candidates import Candidate, look
+from festinger.judge.model import (
+    Judgement,
+    PairFeatures,
+    PairJudgement,
+    SimilarityBars,
+    Slot,
+    StatementPair,
+    WaitingPair,
+)
+from festinger.memory.changes import find_memories, find_memory, lock_memories, update_state
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.learn.candidates import LearnCandidate, find_candidates
 from festinger.memory.learn.compare import (
     MOST_ASKED,
-    Compared,
-    Prepared,
+    CandidateComparison,
+    PendingMemory,
+    build_judge_statement,
+    build_newcomer,
     compare,
-    find_twin,
-    known_subjects,
-    newcomer,
-    statement_of,
-    within_subject,
+    compare_subjects,
+    find_duplicate,
+    limit_to_subject,
 )
-from festinger.memory.learn.decision import Action, Decided, decide
+from festinger.memory.learn.decision import Action, LearnDecision, decide
 from festinger.memory.learn.result import Learned
-from festinger.memory.learn.statement import Given, Said
-from festinger.memory.learn.supersede import merge_into, supersede_all, survivor
-from festinger.memory.learn.write import bring_about, hold_owners, keep
-from festinger.memory.model import NO_SESSION, Memory, Place, Status, memory_of
-from festinger.memory.vectors import Embedded, Words, embed, embed_one, vector_columns
+from festinger.memory.learn.statement import LearnRequest, ParsedStatement
+from festinger.memory.learn.supersede import choose_survivor, merge_into, supersede_all
+from festinger.memory.learn.write import apply_decision, lock_owners, record_judgements
+from festinger.memory.model import NO_SESSION, Memory, Scope, Status, memory_from_row
+from festinger.memory.vectors import MemoryEmbeddingInput, StatementVectors, embed_text, embed_texts, vector_columns
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -51,7 +59,7 @@ Q = queries_of("festinger.memory")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Followed:
+class LateJudgementResult:
     """What a late word did."""
 
     action: Action
@@ -62,9 +70,9 @@ class Followed:
     judgement: Judgement | None = None
 
 
-def said_of(memory: Memory) -> Said:
+def statement_from_memory(memory: Memory) -> ParsedStatement:
     """A memory as if it were said now, by whoever said it first."""
-    given = Given(
+    given = LearnRequest(
         text=memory.content,
         subject=memory.subject,
         kind=memory.kind,
@@ -79,7 +87,7 @@ def said_of(memory: Memory) -> Said:
     slot = None
     if memory.subject_key and memory.attribute_key and memory.value_key:
         slot = Slot(subject=memory.subject_key, attribute=memory.attribute_key, value=memory.value_key)
-    return Said(
+    return ParsedStatement(
         text=memory.content,
         kind=memory.kind,
         subject=memory.subject,
@@ -94,84 +102,71 @@ def said_of(memory: Memory) -> Said:
     )
 
 
-def prepared_of(memory: Memory, *, by: str) -> Prepared:
-    place = Place(
-        space=memory.space_id,
-        agent=memory.agent_id or AgentId(DEFAULT_AGENT),
-        session=memory.session_id or NO_SESSION,
+def pending_from_memory(memory: Memory, *, by: str) -> PendingMemory:
+    place = Scope(
+        space=memory.space_id, agent=memory.agent_id or AgentId(DEFAULT_AGENT), session=memory.session_id or NO_SESSION
     )
-    return Prepared(place=place, said=said_of(memory), ref=memory.id, by=by)
+    return PendingMemory(place=place, said=statement_from_memory(memory), ref=memory.id, by=by)
 
 
-async def follow(
-    desk: Desk,
+async def apply_judgements_in_transaction(
+    deps: MemoryDeps,
     transaction: Transaction,
     memory: Memory,
-    compared: Sequence[Compared],
+    compared: Sequence[CandidateComparison],
     *,
     by: str,
     kept: Mapping[MemoryId, UUID] | None = None,
-) -> Followed:
+) -> LateJudgementResult:
     """Carry out what the judgements mean for a memory that stands. The caller has locked its owner, and may have
     kept what was said already."""
     space = memory.space_id
     ids = [memory.id, *(each.memory.id for each in compared)]
-    present = await lock(transaction, space, ids)
+    present = await lock_memories(transaction, space, ids)
     memory = present[memory.id]
     if memory.status is not Status.ACTIVE:
-        await _wait_no_more(desk, transaction, memory)
-        return Followed(action=Action.STORED, memory=memory)
+        await _clear_pending(deps, transaction, memory)
+        return LateJudgementResult(action=Action.STORED, memory=memory)
     live = [
         replace(each, candidate=replace(each.candidate, memory=present[each.memory.id]))
         for each in compared
         if present[each.memory.id].is_live
     ]
-    prepared = prepared_of(memory, by=by)
-    kept = kept or await keep(desk, transaction, prepared, live)
-    limits = desk.terms(space).limits
-    decided = decide(newcomer(prepared.said), [each.judged for each in live], limits)
+    prepared = pending_from_memory(memory, by=by)
+    kept = kept or await record_judgements(deps, transaction, prepared, live)
+    limits = deps.terms(space).limits
+    decided = decide(build_newcomer(prepared.said), [each.judged for each in live], limits)
     by_id = {each.memory.id: each for each in live}
-    return await _carry_out(desk, transaction, prepared, memory, decided=decided, by_id=by_id, kept=kept)
+    return await _carry_out(deps, transaction, prepared, memory, decided=decided, by_id=by_id, kept=kept)
 
 
 async def _carry_out(
-    desk: Desk,
+    deps: MemoryDeps,
     transaction: Transaction,
-    prepared: Prepared,
+    prepared: PendingMemory,
     memory: Memory,
     *,
-    decided: Decided,
-    by_id: Mapping[MemoryId, Compared],
+    decided: LearnDecision,
+    by_id: Mapping[MemoryId, CandidateComparison],
     kept: Mapping[MemoryId, UUID],
-) -> Followed:
+) -> LateJudgementResult:
     if decided.confirms is not None:
-        return await _merge(
-            desk, transaction, memory, by_id[MemoryId(decided.confirms)], kept, by=prepared.who
-        )
+        return await _merge(deps, transaction, memory, by_id[MemoryId(decided.confirms)], kept, by=prepared.who)
     if decided.superseded_by is not None:
         newer = by_id[MemoryId(decided.superseded_by)].memory
-        return await _give_way(desk, transaction, memory, newer, by=prepared.who, why=decided.why)
-    waits = await _still_waits(desk, transaction, memory) if not decided.conflicts else False
+        return await _supersede_by(deps, transaction, memory, newer, by=prepared.who, why=decided.why)
+    waits = await _has_open_pairs(deps, transaction, memory) if not decided.conflicts else False
     changed = memory
     if decided.conflicts:
-        changed = await restate(transaction, memory, at=desk.clock(), status=Status.HELD, pending=False)
+        changed = await update_state(transaction, memory, at=deps.clock(), status=Status.HELD, pending=False)
     elif memory.pending is not waits:
-        await transaction.run(
-            Q["set_pending"], space=memory.space_id, id=memory.id, pending=waits, at=desk.clock()
-        )
+        await transaction.run(Q["set_pending"], space=memory.space_id, id=memory.id, pending=waits, at=deps.clock())
         changed = replace(memory, pending=waits)
-    done = await bring_about(
-        desk,
-        transaction,
-        prepared,
-        changed,
-        decided=decided,
-        compared=by_id,
-        judgements=kept,
-        earlier=memory,
+    done = await apply_decision(
+        deps, transaction, prepared, changed, decided=decided, compared=by_id, judgements=kept, earlier=memory
     )
-    deciding = _deciding(decided, by_id)
-    return Followed(
+    deciding = _find_deciding_judgement(decided, by_id)
+    return LateJudgementResult(
         action=decided.action,
         memory=done.memory,
         change=done.change,
@@ -182,62 +177,54 @@ async def _carry_out(
 
 
 async def _merge(
-    desk: Desk,
+    deps: MemoryDeps,
     transaction: Transaction,
     memory: Memory,
-    twin: Compared,
+    twin: CandidateComparison,
     kept: Mapping[MemoryId, UUID],
     *,
     by: str,
-) -> Followed:
+) -> LateJudgementResult:
     """A late `same`. With what waits or is locked away nothing is merged: that is for a person."""
     if twin.memory.status is not Status.ACTIVE:
-        await _wait_no_more(desk, transaction, memory)
-        return Followed(action=Action.STORED, memory=memory)
-    stays, goes = survivor(twin.memory, memory)
+        await _clear_pending(deps, transaction, memory)
+        return LateJudgementResult(action=Action.STORED, memory=memory)
+    stays, goes = choose_survivor(twin.memory, memory)
     if stays.agent_id is not None and goes.agent_id is None:
         # What is everybody's cannot be folded into one agent's own.
         stays, goes = goes, stays
     judgement = twin.opinion.judgement
     merged, change = await merge_into(
-        desk,
-        transaction,
-        stays,
-        goes,
-        by=by,
-        reason=judgement.reasoning,
-        judgement=kept.get(twin.memory.id),
+        deps, transaction, stays, goes, by=by, reason=judgement.reasoning, judgement=kept.get(twin.memory.id)
     )
-    return Followed(action=Action.CONFIRMED, memory=merged, change=change, judgement=judgement)
+    return LateJudgementResult(action=Action.CONFIRMED, memory=merged, change=change, judgement=judgement)
 
 
-async def _give_way(
-    desk: Desk, transaction: Transaction, memory: Memory, newer: Memory, *, by: str, why: str
-) -> Followed:
-    _, change = await supersede_all(desk, transaction, newer, [memory], by=by, reason=why)
-    return Followed(action=Action.STORED, memory=memory, change=change)
+async def _supersede_by(
+    deps: MemoryDeps, transaction: Transaction, memory: Memory, newer: Memory, *, by: str, why: str
+) -> LateJudgementResult:
+    _, change = await supersede_all(deps, transaction, newer, [memory], by=by, reason=why)
+    return LateJudgementResult(action=Action.STORED, memory=memory, change=change)
 
 
-async def _still_waits(desk: Desk, transaction: Transaction, memory: Memory) -> bool:
-    waiting = await desk.panel.waiting(transaction, memory.space_id, memory.id)
+async def _has_open_pairs(deps: MemoryDeps, transaction: Transaction, memory: Memory) -> bool:
+    waiting = await deps.panel.waiting(transaction, memory.space_id, memory.id)
     return any(each.new_ref == memory.id for each in waiting)
 
 
-async def _wait_no_more(desk: Desk, transaction: Transaction, memory: Memory) -> None:
-    await desk.panel.drop(transaction, memory.space_id, memory.id)
-    await transaction.run(
-        Q["set_pending"], space=memory.space_id, id=memory.id, pending=False, at=desk.clock()
-    )
+async def _clear_pending(deps: MemoryDeps, transaction: Transaction, memory: Memory) -> None:
+    await deps.panel.drop(transaction, memory.space_id, memory.id)
+    await transaction.run(Q["set_pending"], space=memory.space_id, id=memory.id, pending=False, at=deps.clock())
 
 
-def _deciding(decided: Decided, by_id: Mapping[MemoryId, Compared]) -> Judgement | None:
+def _find_deciding_judgement(decided: LearnDecision, by_id: Mapping[MemoryId, CandidateComparison]) -> Judgement | None:
     piles = (decided.conflicts, decided.supersedes, decided.waits_for, decided.refines)
     chosen = next((pile[0] for pile in piles if pile), None)
     return by_id[MemoryId(chosen)].opinion.judgement if chosen else None
 
 
-def compared_with(memory: Memory, opinion: Opinion, *, similarity: float | None = None) -> Compared:
-    return Compared(candidate=Candidate(memory=memory, similarity=similarity), opinion=opinion)
+def build_comparison(memory: Memory, opinion: PairJudgement, *, similarity: float | None = None) -> CandidateComparison:
+    return CandidateComparison(candidate=LearnCandidate(memory=memory, similarity=similarity), opinion=opinion)
 
 
 JUDGE = "judge_pairs"
@@ -246,82 +233,90 @@ JUDGE = "judge_pairs"
 POLL_SECONDS = 0.05
 
 
-async def judge_pairs(desk: Desk, space: SpaceId, memory: UUID, *, by: str = "judge") -> Followed | None:
+async def judge_pairs(
+    deps: MemoryDeps, space: SpaceId, memory: UUID, *, by: str = "judge"
+) -> LateJudgementResult | None:
     """Have the pairs of a memory judged that wait, and do what follows; none if nothing waits."""
-    async with desk.store.transaction() as transaction:
-        waiting = await desk.panel.waiting(transaction, space, MemoryId(memory))
-        found = await find_all(transaction, space, [memory, *(each.old_ref for each in waiting)])
+    async with deps.store.transaction() as transaction:
+        waiting = await deps.panel.waiting(transaction, space, MemoryId(memory))
+        found = await find_memories(transaction, space, [memory, *(each.old_ref for each in waiting)])
     new = found.get(MemoryId(memory))
     if new is None or not new.pending:
         return None
-    pairs = [pair_between(found[old], new) for old in _olds(waiting, new) if old in found][:MOST_ASKED]
-    answers = await desk.panel.with_model_all(space, pairs)
+    pairs = [build_memory_pair(found[old], new) for old in _olds(waiting, new) if old in found][:MOST_ASKED]
+    answers = await deps.panel.with_model_all(space, pairs)
     compared = [
-        compared_with(found[MemoryId(pair.old_ref)], Opinion(pair=pair, judgement=within_subject(pair, said)))
+        build_comparison(
+            found[MemoryId(pair.old_ref)], PairJudgement(pair=pair, judgement=limit_to_subject(pair, said))
+        )
         for pair, said in zip(pairs, answers, strict=True)
     ]
-    return await follow_up(desk, new, compared, by=by)
+    return await apply_judgements(deps, new, compared, by=by)
 
 
-def _olds(waiting: Sequence[Waiting], new: Memory) -> list[MemoryId]:
+def _olds(waiting: Sequence[WaitingPair], new: Memory) -> list[MemoryId]:
     """What a memory waits to be compared with; pairs in which it is the older one are the other's matter."""
     return [MemoryId(each.old_ref) for each in waiting if each.new_ref == new.id]
 
 
-async def load_pair(desk: Desk, space: SpaceId, waiting: Waiting) -> Pair | None:
+async def load_pair(deps: MemoryDeps, space: SpaceId, waiting: WaitingPair) -> StatementPair | None:
     """A pair that waits, as its memories are now; nothing if one of them no longer counts."""
-    async with desk.store.transaction() as transaction:
-        found = await find_all(transaction, space, [waiting.old_ref, waiting.new_ref])
+    async with deps.store.transaction() as transaction:
+        found = await find_memories(transaction, space, [waiting.old_ref, waiting.new_ref])
     old, new = found.get(MemoryId(waiting.old_ref)), found.get(MemoryId(waiting.new_ref))
     if old is None or new is None or new.status is not Status.ACTIVE or not old.is_live:
         return None
-    return pair_between(old, new)
+    return build_memory_pair(old, new)
 
 
-async def settle_pair(
-    desk: Desk, space: SpaceId, pair: Pair, judgement: Judgement, *, by: str = "judge"
-) -> Followed | None:
+async def apply_pair_judgement(
+    deps: MemoryDeps, space: SpaceId, pair: StatementPair, judgement: Judgement, *, by: str = "judge"
+) -> LateJudgementResult | None:
     """Carry out what was said at last of a pair that waited."""
-    async with desk.store.transaction() as transaction:
-        found = await find_all(transaction, space, [pair.old_ref, pair.new_ref])
+    async with deps.store.transaction() as transaction:
+        found = await find_memories(transaction, space, [pair.old_ref, pair.new_ref])
     old, new = found.get(MemoryId(pair.old_ref)), found.get(MemoryId(pair.new_ref))
     if old is None or new is None:
         return None
-    opinion = Opinion(pair=pair, judgement=within_subject(pair, judgement))
-    return await follow_up(desk, new, [compared_with(old, opinion)], by=by)
+    opinion = PairJudgement(pair=pair, judgement=limit_to_subject(pair, judgement))
+    return await apply_judgements(deps, new, [build_comparison(old, opinion)], by=by)
 
 
-async def follow_up(desk: Desk, memory: Memory, compared: list[Compared], *, by: str) -> Followed:
+async def apply_judgements(
+    deps: MemoryDeps, memory: Memory, compared: list[CandidateComparison], *, by: str
+) -> LateJudgementResult:
     """Carry out what was judged of a memory, in a transaction of its own."""
-    async with desk.store.transaction() as transaction:
-        await hold_owners(transaction, memory.space_id, [memory.agent_id])
-        return await follow(desk, transaction, memory, compared, by=by)
+    async with deps.store.transaction() as transaction:
+        await lock_owners(transaction, memory.space_id, [memory.agent_id])
+        return await apply_judgements_in_transaction(deps, transaction, memory, compared, by=by)
 
 
-def pair_between(old: Memory, new: Memory, features: Features | None = None) -> Pair:
+def build_memory_pair(old: Memory, new: Memory, features: PairFeatures | None = None) -> StatementPair:
     """Two memories as the judges read them."""
-    known = features or Features(bars=Bars(), same_subject=known_subjects(said_of(new), old))
-    return Pair(
+    known = features or PairFeatures(
+        bars=SimilarityBars(), same_subject=compare_subjects(statement_from_memory(new), old)
+    )
+    return StatementPair(
         old_ref=old.id,
         new_ref=new.id,
-        old=statement_of(old, order=1),
-        new=statement_of(new, order=2),
+        old=build_judge_statement(old, order=1),
+        new=build_judge_statement(new, order=2),
         features=known,
     )
 
 
-async def settle_within(desk: Desk, place: Place, learned: Learned) -> Learned:
+async def attach_settle(deps: MemoryDeps, place: Scope, learned: Learned) -> Learned:
     """The result, which can be asked later what became of it."""
     if not learned.pending or learned.memory is None:
         return learned
     memory = learned.memory.id
 
     async def settle(timeout: float) -> Learned | None:
-        until = desk.stopwatch() + timeout
+        until = deps.stopwatch() + timeout
         while True:
-            async with desk.store.transaction() as transaction:
-                present = await find(transaction, place.space, memory)
-            if not present.pending or desk.stopwatch() >= until:
+            async with deps.store.transaction() as transaction:
+                present = await find_memory(transaction, place.space, memory)
+            if not present.pending or deps.stopwatch() >= until:
                 return replace(learned, memory=present, pending=present.pending)
             await asyncio.sleep(POLL_SECONDS)
 
@@ -333,66 +328,66 @@ BATCH = 100
 Report = Callable[[int], Awaitable[None]]
 
 
-async def recheck(desk: Desk, space: SpaceId, memory: UUID, *, by: str = "recheck") -> Followed | None:
+async def recheck_memory(
+    deps: MemoryDeps, space: SpaceId, memory: UUID, *, by: str = "recheck"
+) -> LateJudgementResult | None:
     """Hold a memory against all others, and do what follows; none if it does not stand."""
-    async with desk.store.transaction() as transaction:
-        found = (await find_all(transaction, space, [memory])).get(MemoryId(memory))
+    async with deps.store.transaction() as transaction:
+        found = (await find_memories(transaction, space, [memory])).get(MemoryId(memory))
     if found is None or found.status is not Status.ACTIVE:
         return None
-    vectors = await embed_one(desk, words_of(found))
-    async with desk.store.transaction() as transaction:
+    vectors = await embed_text(deps, build_embedding_input(found))
+    async with deps.store.transaction() as transaction:
         if vectors is not None:
-            await put_vectors(desk, transaction, found, vectors)
-        said = said_of(found)
-        twin = await find_twin(desk, transaction, space, said, other_than=found.id)
-        looked = await look(desk, transaction, space, said, vectors)
+            await store_vectors(deps, transaction, found, vectors)
+        said = statement_from_memory(found)
+        twin = await find_duplicate(deps, transaction, space, said, other_than=found.id)
+        looked = await find_candidates(deps, transaction, space, said, vectors)
     if twin is not None:
-        return await follow_up(desk, found, [_as_twin(twin.memory, found, twin.judgement)], by=by)
+        return await apply_judgements(
+            deps, found, [_build_duplicate_comparison(twin.memory, found, twin.judgement)], by=by
+        )
     others = [each for each in looked.candidates if each.memory.id != found.id]
-    return await follow_up(desk, found, await _compared(desk, found, others, vectors), by=by)
+    return await apply_judgements(deps, found, await _compare_older(deps, found, others, vectors), by=by)
 
 
-def _as_twin(twin: Memory, memory: Memory, judgement: Judgement) -> Compared:
+def _build_duplicate_comparison(twin: Memory, memory: Memory, judgement: Judgement) -> CandidateComparison:
     older, newer = sorted((twin, memory), key=lambda each: each.seq)
-    opinion = Opinion(pair=pair_between(older, newer), judgement=judgement)
-    return compared_with(twin, opinion, similarity=1.0)
+    opinion = PairJudgement(pair=build_memory_pair(older, newer), judgement=judgement)
+    return build_comparison(twin, opinion, similarity=1.0)
 
 
-async def _compared(
-    desk: Desk, memory: Memory, others: list[Candidate], vectors: Embedded | None
-) -> list[Compared]:
+async def _compare_older(
+    deps: MemoryDeps, memory: Memory, others: list[LearnCandidate], vectors: StatementVectors | None
+) -> list[CandidateComparison]:
     """Older ones as they stand to it. What came later was held against this one when it came."""
     older = [each for each in others if each.memory.seq < memory.seq or not each.memory.is_live]
-    return await compare(desk, memory.space_id, said_of(memory), older, ref=memory.id, vectors=vectors)
+    return await compare(deps, memory.space_id, statement_from_memory(memory), older, ref=memory.id, vectors=vectors)
 
 
-def words_of(memory: Memory) -> Words:
-    return Words(text=memory.content, kind=memory.kind, stored_as=memory.content_contextualized)
+def build_embedding_input(memory: Memory) -> MemoryEmbeddingInput:
+    return MemoryEmbeddingInput(text=memory.content, kind=memory.kind, stored_as=memory.content_contextualized)
 
 
-async def put_vectors(desk: Desk, transaction: Transaction, memory: Memory, vectors: Embedded) -> None:
+async def store_vectors(deps: MemoryDeps, transaction: Transaction, memory: Memory, vectors: StatementVectors) -> None:
     """Keep the vectors of a memory, in place of those of its former words."""
     await transaction.run(
-        Q["put_vectors"],
-        space=memory.space_id,
-        memory=memory.id,
-        at=desk.clock(),
-        **vector_columns(vectors),
+        Q["put_vectors"], space=memory.space_id, memory=memory.id, at=deps.clock(), **vector_columns(vectors)
     )
 
 
-async def nobody_asks(_done: int) -> None:
+async def null_progress(_done: int) -> None:
     """For a caller who wants no progress."""
 
 
-async def embed_missing(desk: Desk, space: SpaceId, *, report: Report = nobody_asks) -> int:
+async def embed_missing_memories(deps: MemoryDeps, space: SpaceId, *, report: Report = null_progress) -> int:
     """Make the vectors that memories of a space lack, batch by batch, and look at each again; how many."""
-    embedder, done = desk.embedder(), 0
+    embedder, done = deps.embedder(), 0
     if embedder is None:
         return 0
     while True:
-        rows = await desk.store.all(Q["unembedded"], space=space, model=embedder.name, limit=BATCH)
-        made = await _embed_batch(desk, [memory_of(row) for row in rows])
+        rows = await deps.store.all(Q["unembedded"], space=space, model=embedder.name, limit=BATCH)
+        made = await _embed_batch(deps, [memory_from_row(row) for row in rows])
         done += made
         await report(done)
         # A text that cannot be embedded now stays in the way of no other: it is tried by the next run.
@@ -400,14 +395,14 @@ async def embed_missing(desk: Desk, space: SpaceId, *, report: Report = nobody_a
             return done
 
 
-async def _embed_batch(desk: Desk, memories: list[Memory]) -> int:
-    vectors = await embed(desk, [words_of(memory) for memory in memories])
+async def _embed_batch(deps: MemoryDeps, memories: list[Memory]) -> int:
+    vectors = await embed_texts(deps, [build_embedding_input(memory) for memory in memories])
     pairs = [(memory, made) for memory, made in zip(memories, vectors, strict=True) if made is not None]
     if not pairs:
         return 0
-    async with desk.store.transaction() as transaction:
+    async with deps.store.transaction() as transaction:
         for memory, made in pairs:
-            await put_vectors(desk, transaction, memory, made)
+            await store_vectors(deps, transaction, memory, made)
     for memory, _ in reversed(pairs):
-        await recheck(desk, memory.space_id, memory.id)
+        await recheck_memory(deps, memory.space_id, memory.id)
     return len(pairs)

@@ -19,7 +19,7 @@ from festinger.clock import iso
 from festinger.errors import BadInput
 from festinger.ids import AgentId, Cause, MemoryId, Origin, SessionId, SpaceId, cause
 from festinger.memory.confidence import Belief, Weight
-from festinger.memory.learn.decision import Standing
+from festinger.memory.learn.decision import CandidateStatus
 
 
 class Kind(StrEnum):
@@ -73,7 +73,7 @@ class SourceTag(StrEnum):
     SCHEDULED = "scheduled"
 
 
-def kind_of(name: str) -> Kind:
+def parse_kind(name: str) -> Kind:
     """The kind that is meant; an unknown one is refused with the list."""
     lowered = name.strip().lower()
     if lowered in ALIASES:
@@ -85,7 +85,7 @@ def kind_of(name: str) -> Kind:
         raise BadInput(f"`{name[:40]}` is no kind of memory.", hint=f"The kinds are {known}.") from error
 
 
-def comparable(kind: Kind) -> tuple[Kind, ...]:
+def comparable_kinds(kind: Kind) -> tuple[Kind, ...]:
     """The kinds that a statement of this kind may be the same as, update or contradict."""
     return tuple(sorted(CLAIMS)) if kind in CLAIMS else (kind,)
 
@@ -94,7 +94,7 @@ NO_SESSION = SessionId("")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Scope:
     """Who speaks, where: the space, the agent, the session. Without an agent of its own a handle has the default."""
 
     space: SpaceId
@@ -169,12 +169,12 @@ class Memory:
 
     @property
     def belief(self) -> Belief:
-        return belief_of({each.name: getattr(self, each.name) for each in fields(self)})
+        return belief_from_row({each.name: getattr(self, each.name) for each in fields(self)})
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> CandidateStatus:
         """Its state as decisions know it; only live memories have one."""
-        return Standing(self.status.value)
+        return CandidateStatus(self.status.value)
 
     @property
     def is_live(self) -> bool:
@@ -182,14 +182,14 @@ class Memory:
 
     def as_json(self) -> dict[str, Any]:
         """As every door shows it; marks and the index of words are left out."""
-        shown = {each.name: _shown(getattr(self, each.name)) for each in fields(self)}
+        shown = {each.name: _to_json(getattr(self, each.name)) for each in fields(self)}
         return {name: value for name, value in shown.items() if name not in ("fold", "gist", "seq")}
 
 
 _NAMES = tuple(each.name for each in fields(Memory))
 
 
-def memory_of(row: Mapping[str, Any]) -> Memory:
+def memory_from_row(row: Mapping[str, Any]) -> Memory:
     """The memory that a row holds."""
     values = {name: row[name] for name in _NAMES}
     values |= {"kind": Kind(row["kind"]), "origin": Origin(row["origin"]), "status": Status(row["status"])}
@@ -197,7 +197,7 @@ def memory_of(row: Mapping[str, Any]) -> Memory:
     return Memory(**values)
 
 
-def belief_of(row: Mapping[str, Any]) -> Belief:
+def belief_from_row(row: Mapping[str, Any]) -> Belief:
     """What is held of a memory, from its row."""
     return Belief(
         confidence=row["confidence"],
@@ -229,11 +229,11 @@ def belief_columns(belief: Belief) -> dict[str, Any]:
     }
 
 
-def _shown(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     if isinstance(value, datetime):
         return iso(value)
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, UUID):
         return str(value)
-    return list(map(_shown, value)) if isinstance(value, tuple) else value
+    return list(map(_to_json, value)) if isinstance(value, tuple) else value

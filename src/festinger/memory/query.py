@@ -6,7 +6,7 @@ held in the world at a moment. Chains of what replaced what are followed link by
 Which memories does somebody want to see in a list?
 
 Values only: what a list is narrowed to, and how the names and values of a query, which are the same at every door,
-become that. Finding them is left to `history`.
+become that. Finding them is left to `load_history`.
 
 Why is something believed?
 
@@ -25,12 +25,21 @@ from festinger.clock import aware, iso, read_moment
 from festinger.errors import BadInput, NotFound
 from festinger.ids import MemoryId, Origin, SpaceId
 from festinger.judge.model import Record
-from festinger.memory.changes import DEPTH, Ancestor, Change, Link, changes_of, derivation, find, find_all
+from festinger.memory.changes import (
+    DEPTH,
+    Ancestor,
+    Change,
+    Link,
+    changes_of,
+    find_ancestors,
+    find_memories,
+    find_memory,
+)
 from festinger.memory.confidence import Weight
-from festinger.memory.deps import Desk
+from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.statement import subject_key
-from festinger.memory.learn.supersede import LONGEST_CHAIN, successors
-from festinger.memory.model import Kind, Memory, Place, Status, kind_of, memory_of
+from festinger.memory.learn.supersede import LONGEST_CHAIN, find_successors
+from festinger.memory.model import Kind, Memory, Scope, Status, memory_from_row, parse_kind
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -40,7 +49,7 @@ EVERY = "all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class MemoryFilter:
     """Which memories a list shows. `words` are looked for as a person types them into a search."""
 
     statuses: Sequence[Status] | None = (Status.ACTIVE,)
@@ -58,31 +67,31 @@ class Wanted:
         return self.as_of is not None or self.valid_at is not None
 
 
-STANDING = Wanted()
+STANDING = MemoryFilter()
 
 
-def wanted_in(asked: Mapping[str, str]) -> Wanted:
+def parse_filter(asked: Mapping[str, str]) -> MemoryFilter:
     """What a query asks for; several values of a name stand with commas between. Without a status it asks for what
     stands, with `all` for every status."""
     status = asked.get("status")
-    statuses = None if status == EVERY else _several(Status, status) if status else STANDING.statuses
-    return Wanted(
+    statuses = None if status == EVERY else _parse_list(Status, status) if status else STANDING.statuses
+    return MemoryFilter(
         statuses=statuses,
-        kinds=[kind_of(each) for each in asked.get("kind", "").split(",") if each],
-        origins=_several(Origin, asked.get("origin", "")),
+        kinds=[parse_kind(each) for each in asked.get("kind", "").split(",") if each],
+        origins=_parse_list(Origin, asked.get("origin", "")),
         subject=asked.get("subject"),
         words=asked.get("q"),
-        as_of=_moment(asked, "as_of"),
-        valid_at=_moment(asked, "valid_at"),
+        as_of=_parse_moment(asked, "as_of"),
+        valid_at=_parse_moment(asked, "valid_at"),
     )
 
 
-def _moment(asked: Mapping[str, str], name: str) -> datetime | None:
+def _parse_moment(asked: Mapping[str, str], name: str) -> datetime | None:
     # A `+` of an offset that was not escaped arrives as a space.
     return read_moment(asked[name].replace(" ", "+")) if asked.get(name) else None
 
 
-def _several(names: type[Name], given: str) -> list[Name]:
+def _parse_list(names: type[Name], given: str) -> list[Name]:
     try:
         return [names(each) for each in given.split(",") if each]
     except ValueError as error:
@@ -109,35 +118,30 @@ class History:
         }
 
 
-async def get(
-    desk: Desk,
-    place: Place,
-    memory: UUID,
-    *,
-    as_of: datetime | None = None,
-    valid_at: datetime | None = None,
+async def get_memory(
+    deps: MemoryDeps, place: Scope, memory: UUID, *, as_of: datetime | None = None, valid_at: datetime | None = None
 ) -> Memory:
     """One memory, if this agent may see it, and if it was believed and held at the moments that are asked for."""
-    async with desk.store.transaction() as transaction:
-        found = seen_by(place, await find(transaction, place.space, memory))
+    async with deps.store.transaction() as transaction:
+        found = require_visible(place, await find_memory(transaction, place.space, memory))
         is_asked_of_now = as_of is None and valid_at is None
-        if not is_asked_of_now and not await believed(
-            desk, transaction, place.space, [memory], as_of=as_of, valid_at=valid_at
+        if not is_asked_of_now and not await find_believed_ids(
+            deps, transaction, place.space, [memory], as_of=as_of, valid_at=valid_at
         ):
             raise NotFound("This was not believed, or did not hold, at that moment.")
-    desk.on_read(place, [found.id])
+    deps.on_read(place, [found.id])
     return found
 
 
-def seen_by(place: Place, memory: Memory) -> Memory:
+def require_visible(place: Scope, memory: Memory) -> Memory:
     """The memory, unless it is another agent's own: to this one there is no such thing."""
     if memory.agent_id not in (None, place.agent):
         raise NotFound(f"There is no memory `{memory.id}`.")
     return memory
 
 
-async def believed(
-    desk: Desk,
+async def find_believed_ids(
+    deps: MemoryDeps,
     transaction: Transaction,
     space: SpaceId,
     memories: Iterable[UUID],
@@ -150,31 +154,31 @@ async def believed(
         Q["believed"],
         space=space,
         memories=list(memories),
-        as_of=_past(desk, as_of),
+        as_of=_past(deps, as_of),
         valid_at=aware(valid_at) if valid_at else None,
     )
     return {row["id"] for row in rows}
 
 
-def _past(desk: Desk, as_of: datetime | None) -> datetime | None:
+def _past(deps: MemoryDeps, as_of: datetime | None) -> datetime | None:
     if as_of is None:
         return None
     at = aware(as_of)
-    if at > desk.clock():
+    if at > deps.clock():
         raise BadInput("What will be believed in the future is not known.", hint="Give a moment in the past.")
     return at
 
 
-async def page(
-    desk: Desk, place: Place, wanted: Wanted = STANDING, *, after: int | None = None, limit: int = 50
+async def page_memories(
+    deps: MemoryDeps, place: Scope, wanted: MemoryFilter = STANDING, *, after: int | None = None, limit: int = 50
 ) -> list[Memory]:
     """Memories that an agent sees, newest first. A moment looks past states: whatever was believed then."""
     most = min(limit, LONGEST_PAGE)
     kept: list[Memory] = []
-    async with desk.store.transaction() as transaction:
+    async with deps.store.transaction() as transaction:
         while len(kept) < most:
-            found = await _listed(desk, transaction, place, wanted, after=after, limit=most)
-            kept += await _held_then(desk, transaction, place, wanted, found)
+            found = await _list_rows(deps, transaction, place, wanted, after=after, limit=most)
+            kept += await _filter_by_moment(deps, transaction, place, wanted, found)
             if len(found) < most:
                 break
             # Of what is listed some may not have been believed then: the page goes on until it is full.
@@ -182,8 +186,8 @@ async def page(
     return kept[:most]
 
 
-async def _listed(
-    desk: Desk, transaction: Transaction, place: Place, wanted: Wanted, *, after: int | None, limit: int
+async def _list_rows(
+    deps: MemoryDeps, transaction: Transaction, place: Scope, wanted: MemoryFilter, *, after: int | None, limit: int
 ) -> list[Memory]:
     statuses = None if wanted.is_dated else wanted.statuses
     rows = await transaction.all(
@@ -195,38 +199,38 @@ async def _listed(
         origins=[origin.value for origin in wanted.origins] or None,
         subject=subject_key(wanted.subject),
         words=wanted.words,
-        until=_past(desk, wanted.as_of),
+        until=_past(deps, wanted.as_of),
         after=after,
         limit=limit,
     )
-    return [memory_of(row) for row in rows]
+    return [memory_from_row(row) for row in rows]
 
 
-async def _held_then(
-    desk: Desk, transaction: Transaction, place: Place, wanted: Wanted, found: Sequence[Memory]
+async def _filter_by_moment(
+    deps: MemoryDeps, transaction: Transaction, place: Scope, wanted: MemoryFilter, found: Sequence[Memory]
 ) -> list[Memory]:
     if not wanted.is_dated:
         return list(found)
     ids = [memory.id for memory in found]
     moments = {"as_of": wanted.as_of, "valid_at": wanted.valid_at}
-    held = await believed(desk, transaction, place.space, ids, **moments)
+    held = await find_believed_ids(deps, transaction, place.space, ids, **moments)
     return [memory for memory in found if memory.id in held]
 
 
-async def current(desk: Desk, place: Place, memory: UUID) -> Memory:
+async def find_current(deps: MemoryDeps, place: Scope, memory: UUID) -> Memory:
     """What stands at the end of the chain that a memory is part of."""
-    async with desk.store.transaction() as transaction:
-        found = seen_by(place, await find(transaction, place.space, memory))
-        later = await successors(transaction, place.space, memory)
+    async with deps.store.transaction() as transaction:
+        found = require_visible(place, await find_memory(transaction, place.space, memory))
+        later = await find_successors(transaction, place.space, memory)
     return later[-1] if later else found
 
 
-async def history(desk: Desk, place: Place, memory: UUID) -> History:
+async def load_history(deps: MemoryDeps, place: Scope, memory: UUID) -> History:
     """A memory, what it replaced and what that replaced, and every change of them."""
-    async with desk.store.transaction() as transaction:
-        found = seen_by(place, await find(transaction, place.space, memory))
+    async with deps.store.transaction() as transaction:
+        found = require_visible(place, await find_memory(transaction, place.space, memory))
         rows = await transaction.all(Q["chain_back"], space=place.space, memory=memory, depth=LONGEST_CHAIN)
-        chain = (found, *(memory_of(row) for row in rows))
+        chain = (found, *(memory_from_row(row) for row in rows))
         changes = await changes_of(transaction, place.space, [each.id for each in chain])
     return History(memories=chain, changes=tuple(changes))
 
@@ -235,7 +239,7 @@ MOST_SIGHTINGS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
+class MemorySighting:
     """One time that a memory was said."""
 
     id: UUID
@@ -253,7 +257,7 @@ class Sighting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rest:
+class TrustStep:
     """A step of the line on which the trust in a memory rests."""
 
     id: UUID
@@ -267,7 +271,7 @@ class Why:
     """On what a memory rests."""
 
     memory: Memory
-    said: tuple[Sighting, ...]
+    said: tuple[MemorySighting, ...]
     derives_from: tuple[Memory, ...]
     supports: tuple[Memory, ...]
     """What derives from it."""
@@ -276,7 +280,7 @@ class Why:
     judgements: tuple[Record, ...]
     outcomes: tuple[Any, ...]
     changes: tuple[Change, ...]
-    trust_line: tuple[Rest, ...]
+    trust_line: tuple[TrustStep, ...]
 
     @property
     def claim(self) -> str:
@@ -287,7 +291,7 @@ class Why:
         return self.memory.origin
 
     @property
-    def causes(self) -> tuple[Sighting, ...]:
+    def causes(self) -> tuple[MemorySighting, ...]:
         return tuple(sighting for sighting in self.said if sighting.counted)
 
     @property
@@ -305,12 +309,12 @@ class Why:
     def as_json(self) -> dict[str, Any]:
         return {
             "memory": self.memory.as_json(),
-            "said": [_said(sighting) for sighting in self.said],
+            "said": [_sighting_json(sighting) for sighting in self.said],
             "derives_from": [each.as_json() for each in self.derives_from],
             "supports": [each.as_json() for each in self.supports],
             "supersedes": [each.as_json() for each in self.supersedes],
             "superseded_by": self.superseded_by.as_json() if self.superseded_by else None,
-            "judgements": [_judged(record) for record in self.judgements],
+            "judgements": [_judgement_json(record) for record in self.judgements],
             "outcomes": list(self.outcomes),
             "changes": [change.as_json() for change in self.changes],
             "trust_line": [
@@ -320,16 +324,16 @@ class Why:
         }
 
 
-async def why(desk: Desk, place: Place, memory: UUID) -> Why:
+async def explain_belief(deps: MemoryDeps, place: Scope, memory: UUID) -> Why:
     """Everything on which a belief rests."""
-    async with desk.store.transaction() as transaction:
-        found = seen_by(place, await find(transaction, place.space, memory))
+    async with deps.store.transaction() as transaction:
+        found = require_visible(place, await find_memory(transaction, place.space, memory))
         links = await transaction.all(Q["links_of"], space=place.space, memory=memory)
-        line = await derivation(transaction, place.space, [memory], depth=DEPTH)
+        line = await find_ancestors(transaction, place.space, [memory], depth=DEPTH)
         ids = {each["from_id"] for each in links} | {each["to_id"] for each in links}
         ids |= {each.id for each in line} | ({found.superseded_by} if found.superseded_by else set())
-        near = await find_all(transaction, place.space, ids)
-        said = await sightings(transaction, place.space, found.id)
+        near = await find_memories(transaction, place.space, ids)
+        said = await list_sightings(transaction, place.space, found.id)
         changes = await changes_of(transaction, place.space, [memory])
     return Why(
         memory=found,
@@ -338,23 +342,23 @@ async def why(desk: Desk, place: Place, memory: UUID) -> Why:
         supports=_linked(links, near, found.id, Link.DERIVES_FROM, backwards=True),
         supersedes=_linked(links, near, found.id, Link.SUPERSEDES),
         superseded_by=near.get(found.superseded_by) if found.superseded_by else None,
-        judgements=tuple(await desk.panel.said_of(place.space, memory)),
-        outcomes=await desk.outcomes_of(place.space, found.id),
+        judgements=tuple(await deps.panel.said_of(place.space, memory)),
+        outcomes=await deps.outcomes_of(place.space, found.id),
         changes=tuple(changes),
         trust_line=(
-            Rest(id=found.id, depth=0, trust=found.trust, content=found.content),
-            *_rests(line, near),
+            TrustStep(id=found.id, depth=0, trust=found.trust, content=found.content),
+            *_build_trust_steps(line, near),
         ),
     )
 
 
-async def sightings(
+async def list_sightings(
     transaction: Transaction, space: SpaceId, memory: MemoryId, *, limit: int = MOST_SIGHTINGS
-) -> tuple[Sighting, ...]:
+) -> tuple[MemorySighting, ...]:
     """Each time that a memory was said."""
     rows = await transaction.all(Q["sightings_of"], space=space, memory=memory, limit=limit)
     return tuple(
-        Sighting(
+        MemorySighting(
             id=row["id"],
             agent=row["agent_id"],
             session=row["session_id"],
@@ -385,14 +389,12 @@ def _linked(
     return tuple(near[each] for each in ids if each in near)
 
 
-def _rests(line: list[Ancestor], near: Mapping[MemoryId, Memory]) -> tuple[Rest, ...]:
+def _build_trust_steps(line: list[Ancestor], near: Mapping[MemoryId, Memory]) -> tuple[TrustStep, ...]:
     known = {UUID(int=id_.int): memory.content for id_, memory in near.items()}
-    return tuple(
-        Rest(id=each.id, depth=each.depth, trust=each.trust, content=known.get(each.id)) for each in line
-    )
+    return tuple(TrustStep(id=each.id, depth=each.depth, trust=each.trust, content=known.get(each.id)) for each in line)
 
 
-def _said(sighting: Sighting) -> dict[str, Any]:
+def _sighting_json(sighting: MemorySighting) -> dict[str, Any]:
     return {
         "id": str(sighting.id),
         "agent": sighting.agent,
@@ -409,7 +411,7 @@ def _said(sighting: Sighting) -> dict[str, Any]:
     }
 
 
-def _judged(record: Record) -> dict[str, Any]:
+def _judgement_json(record: Record) -> dict[str, Any]:
     return {
         "id": str(record.id),
         "old": str(record.old_ref),

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from festinger.embedding.providers.none import NAME as NO_EMBEDDER
 from festinger.errors import BadInput
 from festinger.ids import SpaceId
-from festinger.memory.deps import Desk
-from festinger.memory.late_judgements import embed_missing, recheck
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.late_judgements import embed_missing_memories, recheck_memory
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.memory")
@@ -24,7 +24,7 @@ Report = Callable[[int, int], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class ReembedProgress:
     """How many of a space's memories have a vector of the present model and of their present words."""
 
     done: int
@@ -38,42 +38,42 @@ class Progress:
         return f"re-embedded {self.done:,} of {self.total:,}"
 
 
-async def progress(desk: Desk, space: SpaceId, *, model: str | None = None) -> Progress:
+async def measure_progress(deps: MemoryDeps, space: SpaceId, *, model: str | None = None) -> ReembedProgress:
     """How far it is: with the embedder of this process, or with `model` where none is open."""
-    embedder = desk.embedder()
+    embedder = deps.embedder()
     name = embedder.name if embedder is not None else model
     if name is None or name == NO_EMBEDDER:
-        return Progress(done=0, total=0)
-    row = await desk.store.one(Q["count_embedded"], space=space, model=name)
-    return Progress(done=row["done"], total=row["total"])
+        return ReembedProgress(done=0, total=0)
+    row = await deps.store.one(Q["count_embedded"], space=space, model=name)
+    return ReembedProgress(done=row["done"], total=row["total"])
 
 
-async def reembed(desk: Desk, space: SpaceId, *, report: Report) -> int:
+async def reembed(deps: MemoryDeps, space: SpaceId, *, report: Report) -> int:
     """Make every vector that is missing or of another model or text; how many."""
-    start = await progress(desk, space)
+    start = await measure_progress(deps, space)
 
     async def tell(done: int) -> None:
         await report(start.done + done, start.total)
 
-    made = await embed_missing(desk, space, report=tell) if start.left else 0
-    if made and not (await progress(desk, space)).left:
-        await _look_at_the_newer(desk, space)
-        await _tell(desk, space, made)
+    made = await embed_missing_memories(deps, space, report=tell) if start.left else 0
+    if made and not (await measure_progress(deps, space)).left:
+        await _recheck_newer(deps, space)
+        await _emit_finished(deps, space, made)
     return made
 
 
-async def _look_at_the_newer(desk: Desk, space: SpaceId) -> None:
+async def _recheck_newer(deps: MemoryDeps, space: SpaceId) -> None:
     """Hold what was learnt meanwhile against the others, which could not be compared with it then."""
-    embedder = desk.embedder()
+    embedder = deps.embedder()
     if embedder is not None:
-        for row in await desk.store.all(Q["learnt_meanwhile"], space=space, model=embedder.name):
-            await recheck(desk, space, row["id"])
+        for row in await deps.store.all(Q["learnt_meanwhile"], space=space, model=embedder.name):
+            await recheck_memory(deps, space, row["id"])
 
 
-async def _tell(desk: Desk, space: SpaceId, made: int) -> None:
-    embedder = desk.embedder()
-    async with desk.store.transaction() as transaction:
-        await desk.outbox.emit(
+async def _emit_finished(deps: MemoryDeps, space: SpaceId, made: int) -> None:
+    embedder = deps.embedder()
+    async with deps.store.transaction() as transaction:
+        await deps.outbox.emit(
             transaction,
             "reembedding_finished",
             space=space,
@@ -82,15 +82,15 @@ async def _tell(desk: Desk, space: SpaceId, made: int) -> None:
         )
 
 
-async def drop_vectors(desk: Desk, space: SpaceId, model: str) -> int:
+async def drop_vectors(deps: MemoryDeps, space: SpaceId, model: str) -> int:
     """Erase the vectors of a model that embeds no more; how many. Raises `BadInput` for the one that does."""
-    embedder = desk.embedder()
+    embedder = deps.embedder()
     if embedder is not None and embedder.name == model:
         raise BadInput(f"`{model}` is the model that embeds now.", hint="Choose another one first.")
-    return await desk.store.run(Q["drop_vectors"], space=space, model=model)
+    return await deps.store.run(Q["drop_vectors"], space=space, model=model)
 
 
-async def models_of(desk: Desk, space: SpaceId) -> dict[str, int]:
+async def count_by_model(deps: MemoryDeps, space: SpaceId) -> dict[str, int]:
     """How many memories have vectors of each model."""
-    rows = await desk.store.all(Q["vector_models"], space=space)
+    rows = await deps.store.all(Q["vector_models"], space=space)
     return {row["model"]: row["memories"] for row in rows}

@@ -12,30 +12,30 @@ from uuid import UUID
 
 from festinger.errors import UndoBlocked
 from festinger.ids import MemoryId, SpaceId
-from festinger.judge.model import Relation, by_person
+from festinger.judge.model import Relation, person_judgement
 from festinger.memory.changes import (
     STATE,
     Change,
     Link,
-    Op,
+    MemoryChangeOp,
     changes_of,
-    find_all,
     find_change,
-    lock,
+    find_memories,
+    has_same_columns,
     lock_change,
-    part,
-    restate,
-    same_columns,
+    lock_memories,
+    remove_links,
+    update_state,
 )
-from festinger.memory.confidence import Uncounted
-from festinger.memory.deps import Desk
+from festinger.memory.confidence import MemoryUncountedReason
+from festinger.memory.deps import MemoryDeps
 from festinger.memory.erasure.repair import undo_repair
-from festinger.memory.late_judgements import pair_between
+from festinger.memory.late_judgements import build_memory_pair
 from festinger.memory.model import Memory, Status, belief_columns
 from festinger.observability.metrics import MEMORY_UNDONE
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.world.write import hold
+from festinger.world.write import lock_world
 
 Q = queries_of("festinger.memory")
 
@@ -44,60 +44,59 @@ SPEAKER = "conversation"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Undone:
+class UndoResult:
     """The change that was taken back, and the memories as they are now."""
 
     change: Change
     memories: tuple[Memory, ...]
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "change": self.change.as_json(),
-            "memories": [memory.as_json() for memory in self.memories],
-        }
+        return {"change": self.change.as_json(), "memories": [memory.as_json() for memory in self.memories]}
 
 
-async def undo(desk: Desk, space: SpaceId, change: UUID, *, by: str) -> Undone:
+async def undo(deps: MemoryDeps, space: SpaceId, change: UUID, *, by: str) -> UndoResult:
     """Take a change back. Raises `NotFound`, and `UndoBlocked` with what stands on it."""
-    async with desk.store.transaction() as transaction:
-        return await undo_in(desk, transaction, space, change, by=by)
+    async with deps.store.transaction() as transaction:
+        return await undo_in_transaction(deps, transaction, space, change, by=by)
 
 
-async def undo_in(desk: Desk, transaction: Transaction, space: SpaceId, change: UUID, *, by: str) -> Undone:
+async def undo_in_transaction(
+    deps: MemoryDeps, transaction: Transaction, space: SpaceId, change: UUID, *, by: str
+) -> UndoResult:
     """The same within a transaction of the caller's."""
-    found, present = await _held(transaction, space, change)
+    found, present = await _lock_change_targets(transaction, space, change)
     if found.undone_at is not None:
-        return Undone(change=found, memories=tuple(present.values()))
+        return UndoResult(change=found, memories=tuple(present.values()))
     await _check_untouched(transaction, space, found, present.values())
-    if found.op is Op.REPAIR:
-        await undo_repair(desk, transaction, space, found)
+    if found.op is MemoryChangeOp.REPAIR:
+        await undo_repair(deps, transaction, space, found)
     else:
-        await _UNDOERS[found.op](desk, transaction, found, present, by)
-    await transaction.run(Q["mark_undone"], space=space, id=change, at=desk.clock(), by=by)
+        await _UNDOERS[found.op](deps, transaction, found, present, by)
+    await transaction.run(Q["mark_undone"], space=space, id=change, at=deps.clock(), by=by)
     MEMORY_UNDONE.inc()
-    now = await find_all(transaction, space, found.memory_ids)
-    return Undone(change=await find_change(transaction, space, change), memories=tuple(now.values()))
+    now = await find_memories(transaction, space, found.memory_ids)
+    return UndoResult(change=await find_change(transaction, space, change), memories=tuple(now.values()))
 
 
-async def _held(
+async def _lock_change_targets(
     transaction: Transaction, space: SpaceId, change: UUID
 ) -> tuple[Change, dict[MemoryId, Memory]]:
     """A change and what it touched, held by nobody else: the memories first, and before them the world, if the change
     reached into it."""
     asked = await find_change(transaction, space, change)
     if asked.undone_at is not None:
-        return asked, await find_all(transaction, space, asked.memory_ids)
+        return asked, await find_memories(transaction, space, asked.memory_ids)
     if asked.after.get("forgotten"):
         raise UndoBlocked("A memory that this was about is forgotten.", changes=[])
-    if asked.op is Op.REPAIR:
-        await hold(transaction, space)
-    present = await lock(transaction, space, asked.memory_ids)
+    if asked.op is MemoryChangeOp.REPAIR:
+        await lock_world(transaction, space)
+    present = await lock_memories(transaction, space, asked.memory_ids)
     return await lock_change(transaction, space, change), present
 
 
 async def _check_untouched(transaction: Transaction, space: SpaceId, change: Change, present: Any) -> None:
     """Refuse if a memory is no longer as the change left it, naming what was done since."""
-    moved = [memory for memory in present if not same_columns(_columns(memory), change.touched(memory.id))]
+    moved = [memory for memory in present if not has_same_columns(_columns(memory), change.touched(memory.id))]
     if not moved:
         return
     later = [
@@ -105,9 +104,7 @@ async def _check_untouched(transaction: Transaction, space: SpaceId, change: Cha
         for each in await changes_of(transaction, space, [memory.id for memory in moved])
         if each.undone_at is None and (each.at, each.id) > (change.at, change.id)
     ]
-    raise UndoBlocked(
-        "Something was done since that stands on this.", changes=[str(each.id) for each in later]
-    )
+    raise UndoBlocked("Something was done since that stands on this.", changes=[str(each.id) for each in later])
 
 
 def _columns(memory: Memory) -> dict[str, Any]:
@@ -117,7 +114,7 @@ def _columns(memory: Memory) -> dict[str, Any]:
 
 
 async def _undo_state(
-    desk: Desk, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
+    deps: MemoryDeps, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
 ) -> None:
     """Put every memory back into the state that it was in."""
     for memory in present.values():
@@ -126,9 +123,9 @@ async def _undo_state(
         if not state:
             continue
         columns = {name: getattr(memory, name) for name in STATE} | state
-        await transaction.one(Q["restate"], space=memory.space_id, id=memory.id, at=desk.clock(), **columns)
+        await transaction.one(Q["restate"], space=memory.space_id, id=memory.id, at=deps.clock(), **columns)
         if state.get("status") == Status.ACTIVE and memory.status is not Status.ACTIVE:
-            await desk.outbox.emit(
+            await deps.outbox.emit(
                 transaction,
                 "memory_restored",
                 space=memory.space_id,
@@ -138,33 +135,31 @@ async def _undo_state(
 
 
 async def _undo_supersede(
-    desk: Desk, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
+    deps: MemoryDeps, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
 ) -> None:
     """The old ones stand again. A statement that replaced them when it was learned is put away; of two memories that
     somebody had joined by hand both stand."""
     new, olds = _ids(change, "new")[0], _ids(change, "old")
-    await _undo_state(desk, transaction, change, present, by)
+    await _undo_state(deps, transaction, change, present, by)
     space = next(iter(present.values())).space_id
-    await part(transaction, space, new, Link.SUPERSEDES, to=olds, at=desk.clock())
-    everybody = await find_all(transaction, space, [new, *olds])
+    await remove_links(transaction, space, new, Link.SUPERSEDES, to=olds, at=deps.clock())
+    everybody = await find_memories(transaction, space, [new, *olds])
     was_learned = change.cause is not None or change.by == SPEAKER
     if was_learned and everybody[new].status is Status.ACTIVE:
-        await restate(transaction, everybody[new], at=desk.clock(), status=Status.ARCHIVED, pending=False)
+        await update_state(transaction, everybody[new], at=deps.clock(), status=Status.ARCHIVED, pending=False)
     for old in olds:
-        pair = pair_between(everybody[old], everybody[new])
-        said = by_person(by, Relation.UNRELATED, reasoning="The replacement was undone.")
-        await desk.panel.overrule(transaction, space, pair, said)
+        pair = build_memory_pair(everybody[old], everybody[new])
+        said = person_judgement(by, Relation.UNRELATED, reasoning="The replacement was undone.")
+        await deps.panel.overrule(transaction, space, pair, said)
 
 
 async def _undo_merge(
-    desk: Desk, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
+    deps: MemoryDeps, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
 ) -> None:
     into, twin = _ids(change, "into")[0], _ids(change, "from")[0]
-    stays, now, gained = present[into], desk.clock(), change.after["gained"]
-    await _undo_state(desk, transaction, change, present, by)
-    await transaction.run(
-        Q["move_sightings_back"], space=stays.space_id, into=into, twin=twin, change=change.id
-    )
+    stays, now, gained = present[into], deps.clock(), change.after["gained"]
+    await _undo_state(deps, transaction, change, present, by)
+    await transaction.run(Q["move_sightings_back"], space=stays.space_id, into=into, twin=twin, change=change.id)
     columns = belief_columns(stays.belief)
     columns |= {name: columns[name] - gained[name] for name in ("weight_alpha", "weight_beta")}
     causes, confirmations = -gained["cause_count"], -gained["confirmation_count"]
@@ -172,56 +167,54 @@ async def _undo_merge(
     await transaction.one(
         Q["add_confirmations"], space=stays.space_id, id=into, confirmations=confirmations, causes=0, at=now
     )
-    await part(transaction, stays.space_id, twin, Link.SAME_AS, to=[into], at=now)
-    pair = pair_between(stays, present[twin])
-    said = by_person(by, Relation.UNRELATED, reasoning="They are two: the merge was undone.")
-    await desk.panel.overrule(transaction, stays.space_id, pair, said)
+    await remove_links(transaction, stays.space_id, twin, Link.SAME_AS, to=[into], at=now)
+    pair = build_memory_pair(stays, present[twin])
+    said = person_judgement(by, Relation.UNRELATED, reasoning="They are two: the merge was undone.")
+    await deps.panel.overrule(transaction, stays.space_id, pair, said)
 
 
 async def _undo_edit(
-    desk: Desk, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
+    deps: MemoryDeps, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
 ) -> None:
     for memory in present.values():
         before = dict(change.before["memories"][str(memory.id)])
         if "content" not in before:
-            await _undo_state(desk, transaction, change, present, by)
+            await _undo_state(deps, transaction, change, present, by)
             continue
         marks = {name: bytes.fromhex(before.pop(name)) for name in ("fold", "gist")}
-        await transaction.one(
-            Q["reword"], space=memory.space_id, id=memory.id, at=desk.clock(), **before, **marks
-        )
+        await transaction.one(Q["reword"], space=memory.space_id, id=memory.id, at=deps.clock(), **before, **marks)
 
 
 async def _undo_confirm(
-    desk: Desk, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
+    deps: MemoryDeps, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
 ) -> None:
     for memory in present.values():
         before = dict(change.before["memories"][str(memory.id)])
         causes = before.pop("cause_count", memory.cause_count) - memory.cause_count
         columns = belief_columns(memory.belief) | before
         await transaction.one(
-            Q["revalue"], space=memory.space_id, id=memory.id, at=desk.clock(), causes=causes, **columns
+            Q["revalue"], space=memory.space_id, id=memory.id, at=deps.clock(), causes=causes, **columns
         )
         if sighting := change.after.get("sighting"):
             await transaction.run(
                 Q["uncount_sighting"],
                 space=memory.space_id,
                 id=UUID(sighting),
-                because=Uncounted.UNDONE.value,
+                because=MemoryUncountedReason.UNDONE.value,
             )
 
 
 _UNDOERS = {
-    Op.SUPERSEDE: _undo_supersede,
-    Op.MERGE: _undo_merge,
-    Op.EDIT: _undo_edit,
-    Op.CONFIRM: _undo_confirm,
-    Op.WEIGHT: _undo_confirm,
-    Op.ARCHIVE: _undo_state,
-    Op.RESTORE: _undo_state,
-    Op.QUARANTINE: _undo_state,
-    Op.RELEASE: _undo_state,
-    Op.SPLIT: _undo_state,
+    MemoryChangeOp.SUPERSEDE: _undo_supersede,
+    MemoryChangeOp.MERGE: _undo_merge,
+    MemoryChangeOp.EDIT: _undo_edit,
+    MemoryChangeOp.CONFIRM: _undo_confirm,
+    MemoryChangeOp.WEIGHT: _undo_confirm,
+    MemoryChangeOp.ARCHIVE: _undo_state,
+    MemoryChangeOp.RESTORE: _undo_state,
+    MemoryChangeOp.QUARANTINE: _undo_state,
+    MemoryChangeOp.RELEASE: _undo_state,
+    MemoryChangeOp.SPLIT: _undo_state,
 }
 
 
@@ -236,6 +229,6 @@ def _value(name: str, kept: Any) -> Any:
     return UUID(kept) if name == "superseded_by" else datetime.fromisoformat(kept)
 
 
-def restored(undone: Undone) -> tuple[Memory, ...]:
+def list_active(undone: UndoResult) -> tuple[Memory, ...]:
     """The memories that stand again."""
     return tuple(memory for memory in undone.memories if memory.status is Status.ACTIVE)

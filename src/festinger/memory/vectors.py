@@ -12,14 +12,14 @@ from typing import Any
 import structlog
 
 from festinger.embedding.embedder import Embedder, Vector
-from festinger.embedding.profiles import Profile, Purpose, Threshold
+from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, Threshold
 from festinger.embedding.providers.none import NAME as NO_EMBEDDER
 from festinger.errors import PartlyEmbedded, ProviderDown, ProviderRefused
-from festinger.judge.model import Bars
-from festinger.memory.deps import Desk
+from festinger.judge.model import SimilarityBars
+from festinger.memory.deps import MemoryDeps
 from festinger.memory.model import Kind
 from festinger.observability.metrics import DEGRADED
-from festinger.store.vectors import Probe, VectorModel, probe
+from festinger.store.vectors import QueryVector, VectorModel, build_query_vector
 
 log = structlog.get_logger(room="memory")
 
@@ -28,7 +28,7 @@ EMBEDDER = "embedder"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class MemoryEmbeddingInput:
     """A text that is to be embedded, and as which kind of memory."""
 
     text: str
@@ -38,46 +38,46 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Embedded:
+class StatementVectors:
     """A statement as vectors of one model."""
 
     model: VectorModel
-    store: Probe
-    compare: Probe
+    store: QueryVector
+    compare: QueryVector
     store_hash: bytes
     compare_hash: bytes
     is_bare: bool
     """Whether the model reads the words alike for searching and comparing, so that one vector serves both."""
-    bars: Bars
-    direction: Probe | None = None
+    bars: SimilarityBars
+    direction: QueryVector | None = None
     """Along which statements and their negations differ, if that was learnt for the model."""
 
 
-async def embed(desk: Desk, texts: Sequence[Words]) -> list[Embedded | None]:
+async def embed_texts(deps: MemoryDeps, texts: Sequence[MemoryEmbeddingInput]) -> list[StatementVectors | None]:
     """Vectors for each text, or none where there are none to be had. Not within a transaction."""
-    embedder = desk.embedder()
+    embedder = deps.embedder()
     if embedder is None or embedder.name == NO_EMBEDDER or not texts:
         return [None] * len(texts)
-    compare = await _vectors(embedder, [words.text for words in texts], Purpose.COMPARE)
+    compare = await _vectors(embedder, [words.text for words in texts], EmbeddingPurpose.COMPARE)
     if all(vector is None for vector in compare):
         return [None] * len(texts)
-    store = await _stored(embedder, texts, compare)
+    store = await _embed_for_storage(embedder, texts, compare)
     model = VectorModel(name=embedder.name, dims=embedder.dimensions)
     profile = embedder.profile
     return [
-        _embedded(words, model, profile, stored=stored, compared=compared)
+        _build_vectors(words, model, profile, stored=stored, compared=compared)
         for words, stored, compared in zip(texts, store, compare, strict=True)
     ]
 
 
-async def embed_one(desk: Desk, words: Words) -> Embedded | None:
-    return (await embed(desk, [words]))[0]
+async def embed_text(deps: MemoryDeps, words: MemoryEmbeddingInput) -> StatementVectors | None:
+    return (await embed_texts(deps, [words]))[0]
 
 
-def bars_of(profile: Profile) -> Bars:
+def similarity_bars(profile: EmbedderProfile) -> SimilarityBars:
     """The cosines from which something holds; none where vectors alone may not decide."""
     same, check = profile.threshold(Threshold.SAME), profile.threshold(Threshold.CHECK)
-    return Bars(
+    return SimilarityBars(
         same=same,
         # Where both were measured on pairs that lie far apart, `check` may lie above `same`: what is near enough to
         # be the same is near enough to be looked at.
@@ -86,17 +86,17 @@ def bars_of(profile: Profile) -> Bars:
     )
 
 
-def direction_of(profile: Profile, model: VectorModel) -> Probe | None:
+def negation_direction(profile: EmbedderProfile, model: VectorModel) -> QueryVector | None:
     """Along which statements and their negations differ; none where it was not learnt or is turned off."""
     is_on = len(profile.direction) == model.dims and profile.threshold(Threshold.OPPOSITION) is not None
-    return probe(model, profile.direction) if is_on else None
+    return build_query_vector(model, profile.direction) if is_on else None
 
 
 def text_hash(text: str) -> bytes:
     return sha256(text.encode()).digest()
 
 
-def vector_columns(vectors: Embedded | None) -> dict[str, Any]:
+def vector_columns(vectors: StatementVectors | None) -> dict[str, Any]:
     """What a statement that keeps the vectors of a memory asks for."""
     if vectors is None:
         nothing = dict.fromkeys(("store", "compare", "store_hash", "compare_hash"))
@@ -112,32 +112,32 @@ def vector_columns(vectors: Embedded | None) -> dict[str, Any]:
     }
 
 
-async def _stored(
-    embedder: Embedder, texts: Sequence[Words], compare: Sequence[Vector | None]
+async def _embed_for_storage(
+    embedder: Embedder, texts: Sequence[MemoryEmbeddingInput], compare: Sequence[Vector | None]
 ) -> list[Vector | None]:
     """The vectors for searching. Where a model would read the very same text, it is not asked again."""
     profile = embedder.profile
     store: list[Vector | None] = list(compare)
     by_kind: dict[Kind, list[int]] = {}
     for place, words in enumerate(texts):
-        if not is_read_alike(words, profile):
+        if not is_single_vector(words, profile):
             by_kind.setdefault(words.kind, []).append(place)
     for kind, places in by_kind.items():
         wanted = [texts[place].stored_as or texts[place].text for place in places]
-        found = await _vectors(embedder, wanted, Purpose.STORE, kind=kind)
+        found = await _vectors(embedder, wanted, EmbeddingPurpose.STORE, kind=kind)
         for place, vector in zip(places, found, strict=True):
             store[place] = vector
     return store
 
 
-def is_read_alike(words: Words, profile: Profile) -> bool:
+def is_single_vector(words: MemoryEmbeddingInput, profile: EmbedderProfile) -> bool:
     """Whether a model would read the very same text for searching and for comparing."""
-    written = profile.written(words.stored_as or words.text, Purpose.STORE, kind=words.kind)
-    return not profile.task_types and written == profile.written(words.text, Purpose.COMPARE)
+    written = profile.written(words.stored_as or words.text, EmbeddingPurpose.STORE, kind=words.kind)
+    return not profile.task_types and written == profile.written(words.text, EmbeddingPurpose.COMPARE)
 
 
 async def _vectors(
-    embedder: Embedder, texts: Sequence[str], purpose: Purpose, *, kind: str = ""
+    embedder: Embedder, texts: Sequence[str], purpose: EmbeddingPurpose, *, kind: str = ""
 ) -> list[Vector | None]:
     try:
         return list(await embedder.embed(texts, purpose, kind=kind))
@@ -149,18 +149,23 @@ async def _vectors(
         return [None] * len(texts)
 
 
-def _embedded(
-    words: Words, model: VectorModel, profile: Profile, *, stored: Vector | None, compared: Vector | None
-) -> Embedded | None:
+def _build_vectors(
+    words: MemoryEmbeddingInput,
+    model: VectorModel,
+    profile: EmbedderProfile,
+    *,
+    stored: Vector | None,
+    compared: Vector | None,
+) -> StatementVectors | None:
     if stored is None or compared is None:
         return None
-    return Embedded(
+    return StatementVectors(
         model=model,
-        store=probe(model, stored),
-        compare=probe(model, compared),
+        store=build_query_vector(model, stored),
+        compare=build_query_vector(model, compared),
         store_hash=text_hash(words.stored_as or words.text),
         compare_hash=text_hash(words.text),
-        is_bare=is_read_alike(words, profile),
-        bars=bars_of(profile),
-        direction=direction_of(profile, model),
+        is_bare=is_single_vector(words, profile),
+        bars=similarity_bars(profile),
+        direction=negation_direction(profile, model),
     )

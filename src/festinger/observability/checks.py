@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 
-class Severity(StrEnum):
+class CheckSeverity(StrEnum):
     OK = "ok"
     WARN = "warn"
     FAIL = "fail"
@@ -19,7 +19,7 @@ class Severity(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
     name: str
-    severity: Severity
+    severity: CheckSeverity
     message: str
     remedy: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
@@ -34,18 +34,18 @@ class Check:
         }
 
 
-def ok(name: str, message: str, **details: Any) -> Check:
-    return Check(name=name, severity=Severity.OK, message=message, details=details)
+def ok_check(name: str, message: str, **details: Any) -> Check:
+    return Check(name=name, severity=CheckSeverity.OK, message=message, details=details)
 
 
-def warn(name: str, message: str, remedy: str, **details: Any) -> Check:
-    return Check(name=name, severity=Severity.WARN, message=message, remedy=remedy, details=details)
+def warning_check(name: str, message: str, remedy: str, **details: Any) -> Check:
+    return Check(name=name, severity=CheckSeverity.WARN, message=message, remedy=remedy, details=details)
 
 
-def fail(name: str, message: str, remedy: str, **details: Any) -> Check:
-    return Check(name=name, severity=Severity.FAIL, message=message, remedy=remedy, details=details)
+def failed_check(name: str, message: str, remedy: str, **details: Any) -> Check:
+    return Check(name=name, severity=CheckSeverity.FAIL, message=message, remedy=remedy, details=details)
 
 
-def worst(checks: Iterable[Check]) -> Severity:
-    order = list(Severity)
-    return max((check.severity for check in checks), key=order.index, default=Severity.OK)
+def worst_severity(checks: Iterable[Check]) -> CheckSeverity:
+    order = list(CheckSeverity)
+    return max((check.severity for check in checks), key=order.index, default=CheckSeverity.OK)

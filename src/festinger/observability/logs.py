@@ -24,9 +24,7 @@ Redact = Callable[[str], str]
 CONTENT_FIELDS = frozenset({"text", "prompt", "reply", "content", "body", "message", "messages"})
 """Fields that hold words of people or models; left out unless `log.content` is on."""
 
-SECRET_FIELD = re.compile(
-    r"(?i)passw|passphrase|secret|authorization|cookie|api_?key|(?:^|_)token$|credential"
-)
+SECRET_FIELD = re.compile(r"(?i)passw|passphrase|secret|authorization|cookie|api_?key|(?:^|_)token$|credential")
 """Names of fields whose texts are secrets, whatever they look like."""
 
 DEPTH = 6
@@ -36,27 +34,27 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _CONTROL_IN_TRACES = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 
 
-def configure(*, level: str, style: str, content: bool, redact: Redact, clock: Clock = system_clock) -> None:
+def configure_logging(*, level: str, style: str, content: bool, redact: Redact, clock: Clock = system_clock) -> None:
     """Set the log up once, at the start of a command. `style` is `auto`, `json` or `console`."""
     as_json = style == "json" or (style == "auto" and not sys.stderr.isatty())
-    steps = _steps(Rules(redact=redact, content=content, one_line=not as_json), clock)
+    steps = _steps(LogRules(redact=redact, content=content, one_line=not as_json), clock)
     renderer = _renderer(as_json)
     number = getattr(logging, level.upper())
     structlog.configure(
         processors=[structlog.contextvars.merge_contextvars, *steps, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=lambda *_: Lines(sys.stderr),
+        logger_factory=lambda *_: LogWriter(sys.stderr),
         cache_logger_on_first_use=False,
     )
     _take_over_standard_library(steps, renderer, level=max(number, logging.WARNING))
 
 
-def leave_to_the_program(*, redact: Redact, clock: Clock = system_clock) -> None:
+def use_host_logging(*, redact: Redact, clock: Clock = system_clock) -> None:
     """For the library inside somebody's program: lines go to Python's own logging, under the name `festinger`,
     and that program decides what becomes of them. A program that has set structlog up is left alone."""
     if structlog.is_configured():
         return
-    steps = _steps(Rules(redact=redact, content=False, one_line=True), clock)
+    steps = _steps(LogRules(redact=redact, content=False, one_line=True), clock)
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -71,7 +69,7 @@ def leave_to_the_program(*, redact: Redact, clock: Clock = system_clock) -> None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class LogRules:
     """What may stand in a line."""
 
     redact: Redact
@@ -85,10 +83,7 @@ class Rules:
         if name in CONTENT_FIELDS and not self.content:
             return f"[{len(value) if isinstance(value, str) else len(str(value))} characters]"
         if isinstance(value, Mapping) and depth < DEPTH:
-            return {
-                self._text("", str(key)): self.allowed(str(key), inner, depth + 1)
-                for key, inner in value.items()
-            }
+            return {self._text("", str(key)): self.allowed(str(key), inner, depth + 1) for key, inner in value.items()}
         if isinstance(value, list | tuple | set | frozenset) and depth < DEPTH:
             return [self.allowed(name, inner, depth + 1) for inner in value]
         return self._text(name, value if isinstance(value, str) else str(value))
@@ -102,7 +97,7 @@ class Rules:
         return control.sub(lambda found: repr(found[0])[1:-1], plain) if self.one_line else plain
 
 
-class Lines:
+class LogWriter:
     """Writes lines. One that cannot be written is counted and dropped: a full disk or a closed pipe behind the
     log must not fail the work that is logged."""
 
@@ -123,20 +118,17 @@ class _Handler(logging.Handler):
     """Brings records of the standard library to the same lines."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        Lines(sys.stderr).msg(self.format(record))
+        LogWriter(sys.stderr).msg(self.format(record))
 
 
-def _steps(rules: Rules, clock: Clock) -> list[structlog.typing.Processor]:
+def _steps(rules: LogRules, clock: Clock) -> list[structlog.typing.Processor]:
     def at(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
         event["at"] = iso(clock())
         return event
 
     def allowed(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
         # What begins with an underscore is the formatter's own and never written.
-        return {
-            name: value if name.startswith("_") else rules.allowed(name, value)
-            for name, value in event.items()
-        }
+        return {name: value if name.startswith("_") else rules.allowed(name, value) for name, value in event.items()}
 
     return [structlog.processors.add_log_level, at, structlog.processors.format_exc_info, allowed]
 

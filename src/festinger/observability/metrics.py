@@ -18,7 +18,7 @@ TOKENS = (10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 2500.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
+class MetricInfo:
     """What can be said of a metric on a page."""
 
     name: str
@@ -32,12 +32,12 @@ class Metric:
         return self.name.removesuffix("_total") + "_total" if self.kind == "counter" else self.name
 
 
-LISTED: list[Metric] = []
+LISTED: list[MetricInfo] = []
 """Every metric, in the order of this file."""
 
 
 def _listed(kind: str, name: str, meaning: str, labels: tuple[str, ...]) -> None:
-    LISTED.append(Metric(name=name, kind=kind, meaning=meaning, labels=labels))
+    LISTED.append(MetricInfo(name=name, kind=kind, meaning=meaning, labels=labels))
 
 
 def _counter(name: str, meaning: str, *labels: str) -> Counter:
@@ -79,9 +79,7 @@ EMBEDDING_HALVED = _counter("festinger_embedding_halved_total", "Failed batches 
 EMBEDDING_FAILED = _counter("festinger_embedding_failed_total", "Texts left without a vector.", "kind")
 EMBEDDING_CLIPPED = _counter("festinger_embedding_clipped_total", "Texts longer than the model reads.")
 
-JUDGE_FAILURES = _counter(
-    "festinger_judge_failures_total", "Answers of judges that were none.", "judge", "why"
-)
+JUDGE_FAILURES = _counter("festinger_judge_failures_total", "Answers of judges that were none.", "judge", "why")
 
 LLM_CALLS = _counter("festinger_llm_calls_total", "Model calls.", "purpose", "result")
 LLM_TOKENS = _counter("festinger_llm_tokens_total", "Tokens of model calls.", "purpose", "direction")
@@ -100,22 +98,16 @@ PROXY_PREFIX_CHANGED = _counter(
     "festinger_proxy_prefix_changed_total", "Prompts whose forwarded beginning changed.", "reason"
 )
 
-PROXY_CAPTURE_DROPPED = _counter(
-    "festinger_proxy_capture_dropped_total", "Captured things lost; must stay 0."
-)
+PROXY_CAPTURE_DROPPED = _counter("festinger_proxy_capture_dropped_total", "Captured things lost; must stay 0.")
 PROXY_SPOOL_BYTES = _gauge("festinger_proxy_spool_bytes", "Captured things that wait for the store.")
 PROXY_SESSIONS = _gauge("festinger_proxy_sessions", "Sessions in memory.")
 PROXY_NOTES = _counter("festinger_proxy_notes_injected_total", "Notes put into requests.")
-PROXY_BLOCK_TOKENS = _histogram(
-    "festinger_proxy_block_tokens", "Tokens of a new block of notes.", buckets=TOKENS
-)
+PROXY_BLOCK_TOKENS = _histogram("festinger_proxy_block_tokens", "Tokens of a new block of notes.", buckets=TOKENS)
 
 WORLD_REFUSED = _counter("festinger_world_refused_total", "Statements of texts and models dropped.", "reason")
 WORLD_ZERO_HITS = _counter("festinger_world_zero_hits_total", "Salient names that nothing is known about.")
 
-MEMORY_LEARNT = _counter(
-    "festinger_memory_learnt_total", "Statements learnt, by what became of them.", "action"
-)
+MEMORY_LEARNT = _counter("festinger_memory_learnt_total", "Statements learnt, by what became of them.", "action")
 MEMORY_REFUSED = _counter("festinger_memory_refused_total", "Statements not learnt.", "reason")
 MEMORY_JUDGED = _counter("festinger_memory_judged_total", "Judgements of pairs.", "judge", "relation")
 MEMORY_PENDING = _gauge("festinger_memory_pending_count", "Memories of which a judgement is open.")
@@ -126,21 +118,15 @@ MEMORY_SUPERSEDED = _counter("festinger_memory_superseded_total", "Memories that
 MEMORY_EPISODES_UNSUMMARISED = _gauge(
     "festinger_memory_episodes_unsummarised_count", "Closed episodes that wait for their summary."
 )
-MEMORY_CENSOR_TRIGGERS = _counter(
-    "festinger_memory_censor_triggers_total", "Times that a censor struck.", "action"
-)
+MEMORY_CENSOR_TRIGGERS = _counter("festinger_memory_censor_triggers_total", "Times that a censor struck.", "action")
 CENSORS_FAILED = _counter(
     "festinger_memory_censors_failed_total", "Texts that passed because censors could not be asked."
 )
 MEMORY_UNDONE = _counter("festinger_memory_undone_total", "Changes that were taken back.")
 
 OUTCOMES = _counter("festinger_outcomes_total", "Outcomes recorded.", "outcome", "how")
-OUTCOMES_RATE = _gauge(
-    "festinger_outcomes_rate", "Share of what was surfaced that came to an outcome, in a week."
-)
-OUTCOMES_SKIPPED = _counter(
-    "festinger_outcomes_skipped_total", "Ids that no outcome could be given to.", "why"
-)
+OUTCOMES_RATE = _gauge("festinger_outcomes_rate", "Share of what was surfaced that came to an outcome, in a week.")
+OUTCOMES_SKIPPED = _counter("festinger_outcomes_skipped_total", "Ids that no outcome could be given to.", "why")
 OUTCOMES_UNREADABLE = _counter(
     "festinger_outcomes_unreadable_total", "Notes whose outcome cannot be read from what was said."
 )
@@ -150,9 +136,7 @@ SURFACINGS_PENDING = _gauge("festinger_surfacings_pending", "Memories surfaced t
 RECALL_SECONDS = _histogram("festinger_recall_seconds", "Time that a recall took.", "blend")
 RECALLS = _counter("festinger_recalls_total", "Recalls, by what came of them.", "door", "result")
 RECALL_ARM_SECONDS = _histogram("festinger_recall_arm_seconds", "Time that a way of searching took.", "arm")
-RECALL_DEGRADED = _counter(
-    "festinger_recall_degraded_total", "Recalls that went on without something.", "what"
-)
+RECALL_DEGRADED = _counter("festinger_recall_degraded_total", "Recalls that went on without something.", "what")
 RECALL_UNRECORDED = _counter("festinger_recall_unrecorded_total", "Recalls that could not be written down.")
 DORMANT = _gauge("festinger_dormant", "Memories that sleep.")
 
@@ -185,12 +169,10 @@ PROPOSALS_VALUE = _gauge(
     "festinger_proposals_producer_value", "What asking has paid, by who asked.", "producer", "category"
 )
 
-SETTINGS_REFUSED = _counter(
-    "festinger_settings_refused_total", "Edits of settings that were refused.", "source"
-)
+SETTINGS_REFUSED = _counter("festinger_settings_refused_total", "Edits of settings that were refused.", "source")
 CACHE_RELOADS = _counter("festinger_store_cache_reloads_total", "Caches reloaded, by why.", "room", "why")
 
 
-def exposition() -> bytes:
+def render_metrics() -> bytes:
     """All metrics in the Prometheus text format."""
     return generate_latest(REGISTRY)

@@ -7,7 +7,7 @@ them with what is written in `docs/reference`.
 from collections.abc import Iterator
 
 from festinger.errors import FestingerError
-from festinger.observability.metrics import LISTED, Metric
+from festinger.observability.metrics import LISTED, MetricInfo
 
 
 def metrics_page() -> str:
@@ -19,7 +19,7 @@ def metrics_page() -> str:
     )
 
 
-def _metric_row(metric: Metric) -> str:
+def _metric_row(metric: MetricInfo) -> str:
     labels = ", ".join(f"`{label}`" for label in metric.labels) or "–"
     return f"| `{metric.scraped_name}` | {metric.kind} | {labels} | {metric.meaning} |\n"
 
@@ -43,11 +43,5 @@ def every_error(root: type[FestingerError] = FestingerError) -> Iterator[type[Fe
 
 
 def _error_row(error: type[FestingerError]) -> str:
-    cells = [
-        f"`{error.class_name()}`",
-        str(error.http),
-        str(error.exit),
-        error.default_message(),
-        error.default_hint,
-    ]
+    cells = [f"`{error.class_name()}`", str(error.http), str(error.exit), error.default_message(), error.default_hint]
     return f"| {' | '.join(cells)} |\n"

@@ -15,7 +15,7 @@ FIELD = "request"
 
 
 @contextmanager
-def on_behalf_of(request: str | None) -> Iterator[None]:
+def bind_request(request: str | None) -> Iterator[None]:
     """Let everything inside carry this id; without one, what was carried before goes on."""
     if request is None:
         yield
@@ -24,7 +24,7 @@ def on_behalf_of(request: str | None) -> Iterator[None]:
         yield
 
 
-def present_request() -> str | None:
+def current_request_id() -> str | None:
     """The id of the request that is served now, if any."""
     carried: str | None = get_contextvars().get(FIELD)
     return carried

@@ -12,21 +12,21 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from festinger.events.event import Event, Happening
-from festinger.events.feed import history
+from festinger.events.event import Event, NewEvent
+from festinger.events.feed import event_history
 from festinger.ids import AgentId, MemoryId, Origin, SessionId, SpaceId, TraceId
-from festinger.memory.changes import find_all
-from festinger.memory.model import Memory, Place
+from festinger.memory.changes import find_memories
+from festinger.memory.model import Memory, Scope
 from festinger.observability.metrics import OUTCOMES_UNREADABLE
 from festinger.outcomes.corrections import CORRECT
-from festinger.outcomes.effects import edge_of, weight_of
-from festinger.outcomes.inference import Inference, Turn, TurnNote, read_turn
-from festinger.outcomes.model import Desk, How, Observed, Report, Reporter, memory_id
+from festinger.outcomes.effects import outcome_weight, parse_edge
+from festinger.outcomes.inference import TurnInferenceInput, TurnInferenceResult, TurnNote, infer_turn
+from festinger.outcomes.model import ObserveResult, OutcomeDeps, OutcomeReport, Reporter, ReportSource, parse_memory_id
 from festinger.outcomes.report import observe, observe_in
-from festinger.outcomes.surface import surface, surfaced_by
+from festinger.outcomes.surface import record_surfacings, require_surfacings
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
-from festinger.store.repositories.exchanges import Message, PastExchange, recent_exchanges, session_messages
+from festinger.store.repositories.exchanges import PastExchange, StoredMessage, recent_exchanges, session_messages
 
 Q = queries_of("festinger.outcomes")
 
@@ -41,7 +41,7 @@ REPORTER = "inference"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class CapturedTurn:
     """A turn of a session as it was captured."""
 
     exchanges: tuple[PastExchange, ...]
@@ -53,10 +53,10 @@ class Heard:
         return self.exchanges[0].id
 
 
-async def overhear(desk: Desk, transaction: Transaction, event: Event) -> None:
+async def infer_from_exchange(deps: OutcomeDeps, transaction: Transaction, event: Event) -> None:
     """Read what a captured exchange tells of the notes of its turn, and of the turn before."""
     session = SessionId(event.payload["session"])
-    if not desk.terms(event.space).infer:
+    if not deps.terms(event.space).infer:
         return
     exchanges = await recent_exchanges(transaction, event.space, session, limit=MOST_EXCHANGES)
     upto = [at for at, each in enumerate(exchanges) if each.request == event.trace]
@@ -64,83 +64,83 @@ async def overhear(desk: Desk, transaction: Transaction, event: Event) -> None:
     if not any(each.recollection for each in exchanges):
         return
     said = await session_messages(transaction, event.space, session)
-    turns = turns_of(exchanges, said)
-    place = Place(space=event.space, agent=event.agent or AgentId("default"), session=session)
-    reporter = Reporter(place=place, name=REPORTER, door="proxy", how=How.INFERRED, origin=Origin.MODEL)
+    turns = group_turns(exchanges, said)
+    place = Scope(space=event.space, agent=event.agent or AgentId("default"), session=session)
+    reporter = Reporter(place=place, name=REPORTER, door="proxy", how=ReportSource.INFERRED, origin=Origin.MODEL)
     if len(turns) > 1 and len(turns[-1].exchanges) == 1 and turns[-1].said:
-        ttl = timedelta(seconds=desk.terms(event.space).proposal_ttl_s)
+        ttl = timedelta(seconds=deps.terms(event.space).proposal_ttl_s)
         if turns[-1].exchanges[0].at - turns[-2].exchanges[-1].at <= ttl:
-            await _look(desk, transaction, reporter, turns[-2], said, next_message=turns[-1].said)
+            await _infer_turn(deps, transaction, reporter, turns[-2], said, next_message=turns[-1].said)
     if turns:
-        await _look(desk, transaction, reporter, turns[-1], said)
+        await _infer_turn(deps, transaction, reporter, turns[-1], said)
 
 
-def turns_of(exchanges: Sequence[PastExchange], said: Sequence[Message]) -> list[Heard]:
+def group_turns(exchanges: Sequence[PastExchange], said: Sequence[StoredMessage]) -> list[CapturedTurn]:
     """The exchanges of a session by turns: each begins where a person spoke."""
     spoken: dict[UUID, list[str]] = {}
     for message in said:
         if message.origin is Origin.PERSON and message.role == "user":
             spoken.setdefault(message.exchange, []).append(message.text)
-    turns: list[Heard] = []
+    turns: list[CapturedTurn] = []
     for each in exchanges:
         words = "\n".join(spoken.get(each.id, ()))
         if words or not turns:
-            turns.append(Heard(exchanges=(each,), said=words))
+            turns.append(CapturedTurn(exchanges=(each,), said=words))
         else:
-            turns[-1] = Heard(exchanges=(*turns[-1].exchanges, each), said=turns[-1].said)
+            turns[-1] = CapturedTurn(exchanges=(*turns[-1].exchanges, each), said=turns[-1].said)
     return turns
 
 
-async def _look(
-    desk: Desk,
+async def _infer_turn(
+    deps: OutcomeDeps,
     transaction: Transaction,
     reporter: Reporter,
-    turn: Heard,
-    said: Sequence[Message],
+    turn: CapturedTurn,
+    said: Sequence[StoredMessage],
     *,
     next_message: str = "",
 ) -> None:
-    shown = await _shown(transaction, reporter.place, turn)
+    shown = await _load_injected_notes(transaction, reporter.place, turn)
     if not shown:
         return
     ids = [note for notes in shown.values() for note in notes]
-    memories = [found for note in ids if (found := memory_id(note)) is not None]
-    known = await find_all(transaction, reporter.place.space, memories)
+    memories = [found for note in ids if (found := parse_memory_id(note)) is not None]
+    known = await find_memories(transaction, reporter.place.space, memories)
     if not next_message:
-        await _surface(desk, transaction, reporter, shown, known, turn)
-    read = read_turn(_turn(turn, ids, known, said, next_message=next_message))
+        await _record_injected(deps, transaction, reporter, shown, known, turn)
+    read = infer_turn(_build_turn(turn, ids, known, said, next_message=next_message))
     if not next_message:
         OUTCOMES_UNREADABLE.inc(len(read.unreadable))
-    await _tell(desk, transaction, reporter, read, turn=turn, shown=shown)
+    await _report_inferred(deps, transaction, reporter, read, turn=turn, shown=shown)
 
 
-async def _shown(transaction: Transaction, place: Place, turn: Heard) -> dict[UUID, list[str]]:
+async def _load_injected_notes(transaction: Transaction, place: Scope, turn: CapturedTurn) -> dict[UUID, list[str]]:
     """The ids of the notes that were put into a turn, by recollection."""
     shown: dict[UUID, list[str]] = {}
     for each in turn.exchanges:
         if each.recollection is None:
             continue
-        told = await history(transaction, space=place.space, trace=each.request, names=[INJECTED], limit=1)
+        told = await event_history(transaction, space=place.space, trace=each.request, names=[INJECTED], limit=1)
         shown |= {each.recollection: [note["id"] for event in told for note in event.payload["notes"]]}
     return {recollection: notes for recollection, notes in shown.items() if notes}
 
 
-async def _surface(
-    desk: Desk,
+async def _record_injected(
+    deps: OutcomeDeps,
     transaction: Transaction,
     reporter: Reporter,
     shown: Mapping[UUID, Sequence[str]],
     known: Mapping[MemoryId, Memory],
-    turn: Heard,
+    turn: CapturedTurn,
 ) -> None:
     """Note what was shown, the first time that its turn is read."""
     told = await transaction.all(Q["surfaced_by_any"], space=reporter.place.space, recalls=sorted(shown))
     before = {row["recall_id"] for row in told}
     for recollection, notes in shown.items():
-        ids = [found for note in notes if (found := memory_id(note)) in known]
+        ids = [found for note in notes if (found := parse_memory_id(note)) in known]
         if ids and recollection not in before:
-            await surface(
-                desk,
+            await record_surfacings(
+                deps,
                 transaction,
                 reporter,
                 [UUID(int=each.int) for each in ids if each is not None],
@@ -150,24 +150,22 @@ async def _surface(
             )
 
 
-def _turn(
-    turn: Heard,
+def _build_turn(
+    turn: CapturedTurn,
     ids: Sequence[str],
     known: Mapping[MemoryId, Memory],
-    said: Sequence[Message],
+    said: Sequence[StoredMessage],
     *,
     next_message: str,
-) -> Turn:
+) -> TurnInferenceInput:
     mine = {each.id for each in turn.exchanges}
     replies = {each.reply for each in turn.exchanges}
     first = turn.exchanges[0].at
-    request = [
-        each.text for each in said if each.id not in replies and (each.exchange in mine or each.at <= first)
-    ]
+    request = [each.text for each in said if each.id not in replies and (each.exchange in mine or each.at <= first)]
     reply = [each.text for each in said if each.id in replies]
     calls = [str(call.get("arguments", "")) for each in turn.exchanges for call in each.tool_calls]
-    return Turn(
-        notes=tuple(found for id_ in dict.fromkeys(ids) if (found := note_of(id_, known)) is not None),
+    return TurnInferenceInput(
+        notes=tuple(found for id_ in dict.fromkeys(ids) if (found := build_note(id_, known)) is not None),
         request="\n".join(request)[-MOST_REQUEST_CHARS:],
         reply="\n".join(reply),
         arguments=tuple(calls),
@@ -176,30 +174,30 @@ def _turn(
     )
 
 
-def note_of(id_: str, known: Mapping[MemoryId, Memory]) -> TurnNote | None:
+def build_note(id_: str, known: Mapping[MemoryId, Memory]) -> TurnNote | None:
     """A note as it is read: a memory, or an edge of the world."""
-    if (edge := edge_of(id_)) is not None:
+    if (edge := parse_edge(id_)) is not None:
         return TurnNote(id=id_, text=edge.sentence, subject=edge.concept.replace("_", " "), edge=edge)
-    found = memory_id(id_)
+    found = parse_memory_id(id_)
     memory = known.get(found) if found is not None else None
     return TurnNote(id=id_, text=memory.content, subject=memory.subject or "") if memory else None
 
 
-async def _tell(
-    desk: Desk,
+async def _report_inferred(
+    deps: OutcomeDeps,
     transaction: Transaction,
     reporter: Reporter,
-    read: Inference,
+    read: TurnInferenceResult,
     *,
-    turn: Heard,
+    turn: CapturedTurn,
     shown: Mapping[UUID, Sequence[str]],
 ) -> None:
     """Report what was read and is not known yet."""
-    before = await _known_outcomes(transaction, reporter.place.space, turn)
+    before = await _load_known_outcomes(transaction, reporter.place.space, turn)
     fresh = [each for each in read.outcomes if before.get(each.note) != each.outcome.value]
     if not fresh:
         return
-    report = Report(
+    report = OutcomeReport(
         memories=tuple(each.note for each in fresh),
         outcomes={each.note: each.outcome for each in fresh},
         turn=turn.id,
@@ -207,19 +205,19 @@ async def _tell(
         q={each.note: each.q for each in fresh},
         evidence={each.note: each.evidence for each in fresh},
     )
-    await observe_in(desk, transaction, reporter, report)
-    await _give_to_judges(desk, transaction, reporter.place, read)
-    terms, by_note = desk.terms(reporter.place.space), _recollections(shown)
+    await observe_in(deps, transaction, reporter, report)
+    await _enqueue_corrections(deps, transaction, reporter.place, read)
+    terms, by_note = deps.terms(reporter.place.space), _recollection_by_note(shown)
     requests = {each.recollection: each.request for each in turn.exchanges}
     told = [
-        Happening(
+        NewEvent(
             name=INFERRED,
             subject=f"session:{reporter.place.session}",
             payload={
                 "recollection": str(by_note[each.note]),
                 "note": each.note[:200],
                 "outcome": each.outcome.value,
-                "weight": weight_of(How.INFERRED, each.q, terms),
+                "weight": outcome_weight(ReportSource.INFERRED, each.q, terms),
                 "evidence": str(each.evidence.get("rule", ""))[:EVIDENCE_CHARS],
             },
             agent=reporter.place.agent,
@@ -228,41 +226,41 @@ async def _tell(
         )
         for each in fresh
     ]
-    await desk.outbox.emit_all(transaction, told, space=reporter.place.space)
+    await deps.outbox.emit_all(transaction, told, space=reporter.place.space)
 
 
-async def _give_to_judges(desk: Desk, transaction: Transaction, place: Place, read: Inference) -> None:
+async def _enqueue_corrections(
+    deps: OutcomeDeps, transaction: Transaction, place: Scope, read: TurnInferenceResult
+) -> None:
     """Have what a person said in the place of a memory learnt, and so judged beside it."""
     for each in read.outcomes:
-        if "said" in each.evidence and (memory := memory_id(each.note)) is not None:
-            await desk.memory.ask(
-                transaction, CORRECT, space=place.space, memory=str(memory), session=place.session
-            )
+        if "said" in each.evidence and (memory := parse_memory_id(each.note)) is not None:
+            await deps.memory.ask(transaction, CORRECT, space=place.space, memory=str(memory), session=place.session)
 
 
-def _recollections(shown: Mapping[UUID, Sequence[str]]) -> dict[str, UUID]:
+def _recollection_by_note(shown: Mapping[UUID, Sequence[str]]) -> dict[str, UUID]:
     return {note: recollection for recollection, notes in shown.items() for note in notes}
 
 
-async def _known_outcomes(transaction: Transaction, space: SpaceId, turn: Heard) -> dict[str, str]:
+async def _load_known_outcomes(transaction: Transaction, space: SpaceId, turn: CapturedTurn) -> dict[str, str]:
     """What was read of the notes of a turn before, and stands. Of edges only the events tell."""
     rows = await transaction.all(Q["inferred_of_turn"], space=space, turn=turn.id)
     known = {str(row["memory_id"]): row["outcome"] for row in rows}
     for each in turn.exchanges:
         if each.recollection is not None:
-            known = await inferred_of(transaction, space, each.request) | known
+            known = await inferred_edge_outcomes(transaction, space, each.request) | known
     return known
 
 
-async def inferred_of(store: Store | Transaction, space: SpaceId, request: str) -> dict[str, str]:
+async def inferred_edge_outcomes(store: Store | Transaction, space: SpaceId, request: str) -> dict[str, str]:
     """What was last read of each edge that a request was given."""
-    told = await history(store, space=space, trace=request, names=[INFERRED], limit=MOST_EXCHANGES)
+    told = await event_history(store, space=space, trace=request, names=[INFERRED], limit=MOST_EXCHANGES)
     found = {event.payload["note"]: event.payload["outcome"] for event in reversed(told)}
-    return {note: outcome for note, outcome in found.items() if memory_id(note) is None}
+    return {note: outcome for note, outcome in found.items() if parse_memory_id(note) is None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class ReplyInput:
     """What a program knows of a reply: its words, and what else it has."""
 
     text: str
@@ -272,14 +270,14 @@ class Reply:
     next_message: str | None = None
 
 
-async def observe_reply(desk: Desk, reporter: Reporter, recall: UUID, reply: Reply) -> Observed:
+async def observe_reply(deps: OutcomeDeps, reporter: Reporter, recall: UUID, reply: ReplyInput) -> ObserveResult:
     """Read what a reply tells of what a recall surfaced, and report it as inferred. Raises `NotFound`."""
-    async with desk.store.transaction() as transaction:
-        shown = await surfaced_by(transaction, reporter.place.space, recall)
-        known = await find_all(transaction, reporter.place.space, [each.memory_id for each in shown])
-    notes = [note_of(str(each.memory_id), known) for each in shown]
-    read = read_turn(
-        Turn(
+    async with deps.store.transaction() as transaction:
+        shown = await require_surfacings(transaction, reporter.place.space, recall)
+        known = await find_memories(transaction, reporter.place.space, [each.memory_id for each in shown])
+    notes = [build_note(str(each.memory_id), known) for each in shown]
+    read = infer_turn(
+        TurnInferenceInput(
             notes=tuple(note for note in notes if note is not None),
             request=reply.request,
             reply=reply.text,
@@ -289,7 +287,7 @@ async def observe_reply(desk: Desk, reporter: Reporter, recall: UUID, reply: Rep
         )
     )
     OUTCOMES_UNREADABLE.inc(len(read.unreadable))
-    report = Report(
+    report = OutcomeReport(
         memories=tuple(each.note for each in read.outcomes),
         outcomes={each.note: each.outcome for each in read.outcomes},
         recall=recall,
@@ -297,7 +295,7 @@ async def observe_reply(desk: Desk, reporter: Reporter, recall: UUID, reply: Rep
         q={each.note: each.q for each in read.outcomes},
         evidence={each.note: each.evidence for each in read.outcomes},
     )
-    observed = await observe(desk, reporter, report)
-    async with desk.store.transaction() as transaction:
-        await _give_to_judges(desk, transaction, reporter.place, read)
+    observed = await observe(deps, reporter, report)
+    async with deps.store.transaction() as transaction:
+        await _enqueue_corrections(deps, transaction, reporter.place, read)
     return observed

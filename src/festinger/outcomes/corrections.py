@@ -22,21 +22,21 @@ from pathlib import Path
 from uuid import UUID
 
 from festinger.ids import AgentId, MemoryId, Origin, SessionId, SpaceId
-from festinger.judge.model import PERSON, Current, Judgement, Opinion, Relation
+from festinger.judge.model import PERSON, Current, Judgement, PairJudgement, Relation
 from festinger.judge.rules.attributes import WORD, value_key
-from festinger.judge.rules.parse import read
-from festinger.memory.changes import find_all
-from festinger.memory.late_judgements import compared_with, follow, pair_between
+from festinger.judge.rules.parse import parse_statement
+from festinger.memory.changes import find_memories
+from festinger.memory.late_judgements import apply_judgements_in_transaction, build_comparison, build_memory_pair
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
-from festinger.memory.learn.statement import Given
-from festinger.memory.learn.write import hold_owners
-from festinger.memory.model import Memory, Place
-from festinger.outcomes.model import Desk, Report, Reporter, memory_id
+from festinger.memory.learn.statement import LearnRequest
+from festinger.memory.learn.write import lock_owners
+from festinger.memory.model import Memory, Scope
+from festinger.outcomes.model import OutcomeDeps, OutcomeReport, Reporter, parse_memory_id
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.normalize import fold
-from festinger.world.model import Outcome
+from festinger.world.model import NoteOutcome
 
 LISTS = Path(__file__).parent / "lists"
 
@@ -46,35 +46,33 @@ _BETWEEN = re.compile(r"[^\w']+")
 
 
 @cache
-def _pattern(name: str) -> re.Pattern[str]:
+def _load_pattern(name: str) -> re.Pattern[str]:
     lines = (LISTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
-    phrases = sorted(
-        (line.strip() for line in lines if line.strip() and line[0] != "#"), key=len, reverse=True
-    )
+    phrases = sorted((line.strip() for line in lines if line.strip() and line[0] != "#"), key=len, reverse=True)
     return re.compile(r"(?<![\w'])(?:" + "|".join(map(re.escape, phrases)) + r")(?![\w'])")
 
 
-def spelt_out(text: str) -> str:
+def normalize_phrase(text: str) -> str:
     """A text in small letters, its words one blank apart, with `not` written out."""
     plain = _NOT.sub(lambda found: f"{_PREFIXES.get(found[1], found[1])} not", fold(text))
     return _BETWEEN.sub(" ", plain.replace("cannot", "can not")).strip()
 
 
-def corrects(text: str) -> bool:
+def is_correction(text: str) -> bool:
     """Whether somebody says here that something is wrong."""
-    return _pattern("correction_cues").search(spelt_out(text)) is not None
+    return _load_pattern("correction_cues").search(normalize_phrase(text)) is not None
 
 
-def begins_correcting(text: str) -> str | None:
+def text_after_correction(text: str) -> str | None:
     """What follows a correction with which a text begins; none if it begins otherwise."""
-    plain = spelt_out(text)
-    found = _pattern("correction_cues").match(plain)
+    plain = normalize_phrase(text)
+    found = _load_pattern("correction_cues").match(plain)
     return plain[found.end() :].strip() if found else None
 
 
-def sets_aside(text: str) -> bool:
+def is_dismissal(text: str) -> bool:
     """Whether somebody says here that something known is not gone by."""
-    return _pattern("setting_aside_cues").search(spelt_out(text)) is not None
+    return _load_pattern("setting_aside_cues").search(normalize_phrase(text)) is not None
 
 
 Q = queries_of("festinger.outcomes")
@@ -86,21 +84,20 @@ SHORT = 4
 """Words of a correction that stands before what is said instead: `actually, …`."""
 
 _INSTEAD = re.compile(
-    r"\b(?:it|that|this|he|she|they)(?:\s+(?:is|are|was)|['’]s)(?:\s+now)?\s+(?P<value>[^.!?;,\n]+)",
-    re.IGNORECASE,
+    r"\b(?:it|that|this|he|she|they)(?:\s+(?:is|are|was)|['’]s)(?:\s+now)?\s+(?P<value>[^.!?;,\n]+)", re.IGNORECASE
 )
 
 
-def without_cue(sentence: str) -> str:
+def strip_correction_cue(sentence: str) -> str:
     """What is said after a correction that a sentence begins with."""
     head, comma, rest = sentence.partition(",")
-    is_cue = bool(comma and rest.strip()) and len(head.split()) <= SHORT and corrects(head)
+    is_cue = bool(comma and rest.strip()) and len(head.split()) <= SHORT and is_correction(head)
     return rest.strip() if is_cue else sentence.strip()
 
 
-def restated(note: str, message: str) -> str | None:
+def substitute_value(note: str, message: str) -> str | None:
     """The note with the value that a person names instead: `no, it is B`; none if it cannot be told where that goes."""
-    instead, slots = _INSTEAD.search(message), read(note).slots
+    instead, slots = _INSTEAD.search(message), parse_statement(note).slots
     if instead is None or not slots:
         return None
     words = list(WORD.finditer(note))
@@ -110,16 +107,16 @@ def restated(note: str, message: str) -> str | None:
     return None
 
 
-async def take_to_judges(desk: Desk, space: SpaceId, memory: UUID, *, session: SessionId) -> Learned | None:
+async def learn_correction(deps: OutcomeDeps, space: SpaceId, memory: UUID, *, session: SessionId) -> Learned | None:
     """Learn what a person said in the place of a memory; none if nothing is left to learn."""
-    row = await desk.store.maybe(Q["last_correction"], space=space, memory=memory, session=session)
+    row = await deps.store.maybe(Q["last_correction"], space=space, memory=memory, session=session)
     if row is None:
         return None
-    async with desk.store.transaction() as transaction:
-        note = (await find_all(transaction, space, [memory])).get(row["memory_id"])
+    async with deps.store.transaction() as transaction:
+        note = (await find_memories(transaction, space, [memory])).get(row["memory_id"])
     if note is None or not note.is_live:
         return None
-    given = Given(
+    given = LearnRequest(
         text=row["said"],
         subject=note.subject,
         kind=note.kind,
@@ -128,10 +125,10 @@ async def take_to_judges(desk: Desk, space: SpaceId, memory: UUID, *, session: S
         shared=note.agent_id is None,
         key=f"correction:{row['id']}",
     )
-    place = Place(space=space, agent=AgentId(row["agent_id"]), session=session)
-    learned = await learn(desk.memory, place, given)
+    place = Scope(space=space, agent=AgentId(row["agent_id"]), session=session)
+    learned = await learn(deps.memory, place, given)
     # The words stand with the new memory now, and go with it: nothing else may keep them.
-    await desk.store.run(Q["drop_correction"], space=space, id=row["id"])
+    await deps.store.run(Q["drop_correction"], space=space, id=row["id"])
     return learned
 
 
@@ -139,44 +136,46 @@ SURE = {True: 0.9, False: 0.6}
 """How sure a reporter is: a person, and anything else."""
 
 
-def pairs_of(report: Report) -> dict[MemoryId, MemoryId]:
+def superseded_pairs(report: OutcomeReport) -> dict[MemoryId, MemoryId]:
     """Contradicted memories with what is said to stand in their place."""
     found = {
-        memory_id(old): memory_id(new)
+        parse_memory_id(old): parse_memory_id(new)
         for old, new in report.superseded_by.items()
-        if report.outcome_of(old) is Outcome.CONTRADICTED and old in report.memories
+        if report.outcome_of(old) is NoteOutcome.CONTRADICTED and old in report.memories
     }
     return {old: new for old, new in found.items() if old is not None and new is not None and old != new}
 
 
-async def hold_successors(transaction: Transaction, reporter: Reporter, report: Report) -> None:
+async def lock_successors(transaction: Transaction, reporter: Reporter, report: OutcomeReport) -> None:
     """Wait for whoever writes new memories, before any row is locked: replacing takes the same locks."""
-    new = await find_all(transaction, reporter.place.space, set(pairs_of(report).values()))
-    await hold_owners(transaction, reporter.place.space, [memory.agent_id for memory in new.values()])
+    new = await find_memories(transaction, reporter.place.space, set(superseded_pairs(report).values()))
+    await lock_owners(transaction, reporter.place.space, [memory.agent_id for memory in new.values()])
 
 
-async def succeed(
-    desk: Desk,
+async def supersede_contradicted(
+    deps: OutcomeDeps,
     transaction: Transaction,
     reporter: Reporter,
-    report: Report,
+    report: OutcomeReport,
     *,
     held: Mapping[MemoryId, Memory],
 ) -> None:
     """Let what a reporter names stand in the place of what it contradicts, as far as it is trusted."""
-    for old, new in sorted(pairs_of(report).items()):
+    for old, new in sorted(superseded_pairs(report).items()):
         if old not in held:
             continue
-        found = await find_all(transaction, reporter.place.space, [UUID(int=old.int), UUID(int=new.int)])
+        found = await find_memories(transaction, reporter.place.space, [UUID(int=old.int), UUID(int=new.int)])
         newer = found.get(new)
         if newer is None or newer.agent_id not in (None, reporter.place.agent) or old not in found:
             continue
-        said = judgement_of(reporter)
-        opinion = Opinion(pair=pair_between(found[old], newer), judgement=said)
-        await follow(desk.memory, transaction, newer, [compared_with(found[old], opinion)], by=reporter.name)
+        said = build_judgement(reporter)
+        opinion = PairJudgement(pair=build_memory_pair(found[old], newer), judgement=said)
+        await apply_judgements_in_transaction(
+            deps.memory, transaction, newer, [build_comparison(found[old], opinion)], by=reporter.name
+        )
 
 
-def judgement_of(reporter: Reporter) -> Judgement:
+def build_judgement(reporter: Reporter) -> Judgement:
     """What it amounts to that a reporter names a successor."""
     is_person = reporter.origin is Origin.PERSON
     return Judgement(

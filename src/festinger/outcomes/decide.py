@@ -23,17 +23,31 @@ from uuid import UUID
 
 from festinger.ids import Cause, MemoryId
 from festinger.memory.model import Memory
-from festinger.outcomes.effects import Move, Prediction, State, move, moved, weight_of
-from festinger.outcomes.model import Desk, Effected, How, Report, Reporter, shares
-from festinger.outcomes.replay import replayed
+from festinger.outcomes.effects import (
+    OutcomeDelta,
+    OutcomeState,
+    Prediction,
+    apply_delta,
+    compute_delta,
+    outcome_weight,
+)
+from festinger.outcomes.model import (
+    MemoryEffectResult,
+    OutcomeDeps,
+    OutcomeReport,
+    Reporter,
+    ReportSource,
+    credit_shares,
+)
+from festinger.outcomes.replay import replay_states
 from festinger.outcomes.store import load_states, prediction_of
 from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.world.model import Outcome
+from festinger.world.model import NoteOutcome
 
 
-class Uncounted(StrEnum):
+class OutcomeExclusionReason(StrEnum):
     """Why an outcome moved nothing."""
 
     IMMUTABLE = "immutable"
@@ -41,23 +55,23 @@ class Uncounted(StrEnum):
     MAX_PER_CAUSE = "max_per_cause"
 
 
-def uncounted(
-    outcome: Outcome,
-    how: How,
+def find_exclusion_reason(
+    outcome: NoteOutcome,
+    how: ReportSource,
     *,
-    counted: Mapping[How, int],
+    counted: Mapping[ReportSource, int],
     most: int,
     immutable: bool = False,
     is_reviewer: bool = False,
-) -> Uncounted | None:
+) -> OutcomeExclusionReason | None:
     """Why an outcome does not count; none if it does. `counted` are those of the same memory and cause before."""
     if immutable:
-        return Uncounted.IMMUTABLE
-    if is_reviewer or outcome is Outcome.DEFERRED:
+        return OutcomeExclusionReason.IMMUTABLE
+    if is_reviewer or outcome is NoteOutcome.DEFERRED:
         return None
     if how.is_passive and counted.get(how, 0):
-        return Uncounted.ONCE_PER_CAUSE
-    return Uncounted.MAX_PER_CAUSE if sum(counted.values()) >= most else None
+        return OutcomeExclusionReason.ONCE_PER_CAUSE
+    return OutcomeExclusionReason.MAX_PER_CAUSE if sum(counted.values()) >= most else None
 
 
 Q = queries_of("festinger.outcomes")
@@ -69,7 +83,7 @@ Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Resolvable:
+class ResolvableSurfacing:
     """A surfacing that a report may resolve."""
 
     id: UUID
@@ -79,51 +93,51 @@ class Resolvable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class OutcomeContext:
     """What is known of one memory when a report about it is applied."""
 
     memory: Memory
-    stored: State
+    stored: OutcomeState
     """As the tables have it."""
-    state: State
+    state: OutcomeState
     """As it is to be moved: without what this report stands in the place of."""
     prediction: Prediction | None = None
-    surfacings: tuple[Resolvable, ...] = ()
+    surfacings: tuple[ResolvableSurfacing, ...] = ()
     staged: tuple[datetime, ...] = ()
     partitions: tuple[str, ...] = ()
-    counted: Mapping[How, int] = field(default_factory=dict)
+    counted: Mapping[ReportSource, int] = field(default_factory=dict)
     replaces: tuple[Mapping[str, Any], ...] = ()
     """Outcomes of the same turn that nobody told on purpose."""
     told: bool = False
     """Whether somebody told on purpose of the same turn."""
 
 
-async def gather(
-    desk: Desk,
+async def load_outcome_contexts(
+    deps: OutcomeDeps,
     transaction: Transaction,
     reporter: Reporter,
-    report: Report,
+    report: OutcomeReport,
     *,
     memories: Mapping[MemoryId, Memory],
     cause: Cause,
     now: datetime,
-) -> dict[MemoryId, Known]:
+) -> dict[MemoryId, OutcomeContext]:
     """What is known of each memory, all of them locked."""
-    space, terms, ids = reporter.place.space, desk.terms(reporter.place.space), list(memories)
-    surfacings = _chosen(await _resolvable(transaction, reporter, report, ids, now), report)
+    space, terms, ids = reporter.place.space, deps.terms(reporter.place.space), list(memories)
+    surfacings = _choose_surfacings(await _load_resolvable(transaction, reporter, report, ids, now), report)
     partitions = {id_: _partitions(reporter, report, surfacings.get(id_, ())) for id_ in ids}
-    earlier = await _earlier(transaction, reporter, report, ids, surfacings)
-    replaces = {id_: _replaced(rows, reporter) for id_, rows in earlier.items()}
+    earlier = await _load_earlier_outcomes(transaction, reporter, report, ids, surfacings)
+    replaces = {id_: _select_replaced(rows, reporter) for id_, rows in earlier.items()}
     gone = frozenset(row["id"] for rows in replaces.values() for row in rows)
     stored = await load_states(transaction, space, memories, terms=terms)
     moved = {id_: memories[id_] for id_, rows in replaces.items() if rows}
-    anew = await replayed(desk, transaction, space, moved, without=gone) if moved else {}
+    anew = await replay_states(deps, transaction, space, moved, without=gone) if moved else {}
     predictions = await transaction.all(Q["predictions_of"], space=space, memories=ids)
     by_memory = {row["memory_id"]: prediction_of(row) for row in predictions}
-    staged = await _staged(transaction, reporter, partitions, now)
-    counted = await _counted(transaction, reporter, ids, cause, without=gone)
+    staged = await _load_staged_reads(transaction, reporter, partitions, now)
+    counted = await _load_counted(transaction, reporter, ids, cause, without=gone)
     return {
-        id_: Known(
+        id_: OutcomeContext(
             memory=memory,
             stored=stored[id_],
             state=anew.get(id_, stored[id_]),
@@ -133,14 +147,14 @@ async def gather(
             partitions=partitions[id_],
             counted=counted.get(id_, {}),
             replaces=tuple(replaces.get(id_, ())),
-            told=any(row["how"] == How.EXPLICIT for row in earlier.get(id_, ())),
+            told=any(row["how"] == ReportSource.EXPLICIT for row in earlier.get(id_, ())),
         )
         for id_, memory in memories.items()
     }
 
 
-async def _resolvable(
-    transaction: Transaction, reporter: Reporter, report: Report, ids: list[MemoryId], now: datetime
+async def _load_resolvable(
+    transaction: Transaction, reporter: Reporter, report: OutcomeReport, ids: list[MemoryId], now: datetime
 ) -> Rows:
     return await transaction.all(
         Q["resolvable"],
@@ -152,9 +166,9 @@ async def _resolvable(
     )
 
 
-def _chosen(rows: Rows, report: Report) -> dict[MemoryId, list[Resolvable]]:
+def _choose_surfacings(rows: Rows, report: OutcomeReport) -> dict[MemoryId, list[ResolvableSurfacing]]:
     """Of each memory and partition the one that waits, else the latest that nobody told of on purpose."""
-    found: dict[MemoryId, dict[str, Resolvable]] = {}
+    found: dict[MemoryId, dict[str, ResolvableSurfacing]] = {}
     for row in rows:
         is_other = (report.turn or report.recall) and not (
             (report.turn is not None and row["turn_id"] == report.turn)
@@ -162,26 +176,26 @@ def _chosen(rows: Rows, report: Report) -> dict[MemoryId, list[Resolvable]]:
         )
         if is_other and not row["is_pending"]:
             continue
-        each = Resolvable(
+        each = ResolvableSurfacing(
             id=row["id"], partition=row["partition"], turn=row["turn_id"], recall=row["recall_id"]
         )
         found.setdefault(row["memory_id"], {}).setdefault(row["partition"], each)
     return {memory: list(by_partition.values()) for memory, by_partition in found.items()}
 
 
-def _partitions(reporter: Reporter, report: Report, found: Iterable[Resolvable]) -> tuple[str, ...]:
+def _partitions(reporter: Reporter, report: OutcomeReport, found: Iterable[ResolvableSurfacing]) -> tuple[str, ...]:
     """Where the reads lie that this report speaks of."""
     if report.partition is not None:
         return (report.partition,)
     return tuple(dict.fromkeys([reporter.partition, *(each.partition for each in found)]))
 
 
-async def _earlier(
+async def _load_earlier_outcomes(
     transaction: Transaction,
     reporter: Reporter,
-    report: Report,
+    report: OutcomeReport,
     ids: list[MemoryId],
-    surfacings: Mapping[MemoryId, list[Resolvable]],
+    surfacings: Mapping[MemoryId, list[ResolvableSurfacing]],
 ) -> dict[MemoryId, Rows]:
     """What was told before of the same turn."""
     turns = {report.turn} if report.turn else set()
@@ -192,11 +206,7 @@ async def _earlier(
     if not turns and not recalls:
         return {}
     rows = await transaction.all(
-        Q["outcomes_of_turn"],
-        space=reporter.place.space,
-        memories=ids,
-        turns=sorted(turns),
-        recalls=sorted(recalls),
+        Q["outcomes_of_turn"], space=reporter.place.space, memories=ids, turns=sorted(turns), recalls=sorted(recalls)
     )
     earlier: dict[MemoryId, Rows] = {}
     for row in rows:
@@ -204,21 +214,18 @@ async def _earlier(
     return earlier
 
 
-def _replaced(rows: Rows, reporter: Reporter) -> Rows:
+def _select_replaced(rows: Rows, reporter: Reporter) -> Rows:
     """Those that this report stands in the place of: what was inferred by what is told, or read a second time."""
     weaker = {
-        How.EXPLICIT: (How.SELF, How.INFERRED),
-        How.SELF: (How.INFERRED,),
-        How.INFERRED: (How.INFERRED,),
+        ReportSource.EXPLICIT: (ReportSource.SELF, ReportSource.INFERRED),
+        ReportSource.SELF: (ReportSource.INFERRED,),
+        ReportSource.INFERRED: (ReportSource.INFERRED,),
     }
     return [row for row in rows if row["how"] in weaker.get(reporter.how, ())]
 
 
-async def _staged(
-    transaction: Transaction,
-    reporter: Reporter,
-    partitions: Mapping[MemoryId, tuple[str, ...]],
-    now: datetime,
+async def _load_staged_reads(
+    transaction: Transaction, reporter: Reporter, partitions: Mapping[MemoryId, tuple[str, ...]], now: datetime
 ) -> dict[MemoryId, list[datetime]]:
     everywhere = sorted({each for found in partitions.values() for each in found})
     rows = await transaction.all(
@@ -231,14 +238,9 @@ async def _staged(
     return staged
 
 
-async def _counted(
-    transaction: Transaction,
-    reporter: Reporter,
-    ids: list[MemoryId],
-    cause: Cause,
-    *,
-    without: frozenset[UUID],
-) -> dict[MemoryId, dict[How, int]]:
+async def _load_counted(
+    transaction: Transaction, reporter: Reporter, ids: list[MemoryId], cause: Cause, *, without: frozenset[UUID]
+) -> dict[MemoryId, dict[ReportSource, int]]:
     rows = await transaction.all(
         Q["outcomes_of_cause"],
         space=reporter.place.space,
@@ -249,25 +251,25 @@ async def _counted(
         origin=cause.origin.value,
         **{"except": sorted(without)},
     )
-    counted: dict[MemoryId, dict[How, int]] = {}
+    counted: dict[MemoryId, dict[ReportSource, int]] = {}
     for row in rows:
-        counted.setdefault(row["memory_id"], {})[How(row["how"])] = row["counted"]
+        counted.setdefault(row["memory_id"], {})[ReportSource(row["how"])] = row["counted"]
     return counted
 
 
-CONFIRMING = (Outcome.ACTED, Outcome.USED)
+CONFIRMING = (NoteOutcome.ACTED, NoteOutcome.USED)
 """Outcomes that let staged reads count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
+class OutcomeDecision:
     """What a report does to one memory."""
 
-    known: Known
-    move: Move
-    after: State
+    known: OutcomeContext
+    move: OutcomeDelta
+    after: OutcomeState
     q: float
-    because: Uncounted | None = None
+    because: OutcomeExclusionReason | None = None
     accesses: tuple[datetime, ...] = ()
 
     @property
@@ -275,13 +277,13 @@ class Decided:
         return self.known.memory.id
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> NoteOutcome:
         return self.move.outcome
 
     @property
-    def effected(self) -> Effected:
+    def effected(self) -> MemoryEffectResult:
         before, after = self.known.stored.belief, self.after.belief
-        return Effected(
+        return MemoryEffectResult(
             outcome=self.outcome,
             confidence=(before.confidence, after.confidence),
             weight=(before.weight.center, after.weight.center),
@@ -290,32 +292,33 @@ class Decided:
         )
 
 
-def decide(
+def decide_outcomes(
     reporter: Reporter,
-    report: Report,
-    known: Mapping[MemoryId, Known],
+    report: OutcomeReport,
+    known: Mapping[MemoryId, OutcomeContext],
     *,
     terms: OutcomesSettings,
     at: datetime,
     beside: Collection[str] = (),
-) -> tuple[list[Decided], dict[str, float]]:
+) -> tuple[list[OutcomeDecision], dict[str, float]]:
     """What becomes of each memory, in the order of their ids, and who gets which share of the credit.
 
     `beside` are other notes of the same report, which have their share in it.
     """
-    why = {id_: _because(reporter, report, each, terms) for id_, each in known.items()}
+    why = {id_: _exclusion_reason_of(reporter, report, each, terms) for id_, each in known.items()}
     counting = [str(id_) for id_ in known if why[id_] is None]
-    acted = [id_ for id_ in (*counting, *beside) if report.outcome_of(id_) is Outcome.ACTED]
-    credit = shares(acted, report.credit)
+    acted = [id_ for id_ in (*counting, *beside) if report.outcome_of(id_) is NoteOutcome.ACTED]
+    credit = credit_shares(acted, report.credit)
     decided = [
-        _decided(reporter, report, known[id_], why[id_], credit=credit, terms=terms, at=at)
-        for id_ in sorted(known)
+        _decide_one(reporter, report, known[id_], why[id_], credit=credit, terms=terms, at=at) for id_ in sorted(known)
     ]
     return decided, credit
 
 
-def _because(reporter: Reporter, report: Report, known: Known, terms: OutcomesSettings) -> Uncounted | None:
-    return uncounted(
+def _exclusion_reason_of(
+    reporter: Reporter, report: OutcomeReport, known: OutcomeContext, terms: OutcomesSettings
+) -> OutcomeExclusionReason | None:
+    return find_exclusion_reason(
         report.outcome_of(str(known.memory.id)),
         reporter.how,
         counted=known.counted,
@@ -325,31 +328,31 @@ def _because(reporter: Reporter, report: Report, known: Known, terms: OutcomesSe
     )
 
 
-def _decided(
+def _decide_one(
     reporter: Reporter,
-    report: Report,
-    known: Known,
-    because: Uncounted | None,
+    report: OutcomeReport,
+    known: OutcomeContext,
+    because: OutcomeExclusionReason | None,
     *,
     credit: Mapping[str, float],
     terms: OutcomesSettings,
     at: datetime,
-) -> Decided:
+) -> OutcomeDecision:
     id_ = str(known.memory.id)
     outcome, q = report.outcome_of(id_), report.q.get(id_, 1.0)
     is_open = known.prediction is not None and not known.prediction.resolved
-    what = move(
+    what = compute_delta(
         outcome,
         terms,
         how=reporter.how,
-        w=weight_of(reporter.how, q, terms),
+        w=outcome_weight(reporter.how, q, terms),
         credit=credit.get(id_, 1.0),
         predicts=is_open and because is None,
     )
-    after = moved(known.state, what, at=at, terms=terms) if because is None else known.state
+    after = apply_delta(known.state, what, at=at, terms=terms) if because is None else known.state
     accesses = known.staged if outcome in CONFIRMING else ()
-    return Decided(known=known, move=what, after=after, q=q, because=because, accesses=accesses)
+    return OutcomeDecision(known=known, move=what, after=after, q=q, because=because, accesses=accesses)
 
 
-def effects_by_id(decided: Sequence[Decided]) -> dict[str, Effected]:
+def effects_by_id(decided: Sequence[OutcomeDecision]) -> dict[str, MemoryEffectResult]:
     return {str(each.id): each.effected for each in decided}

@@ -1,6 +1,6 @@
 """What does an outcome do to a memory?
 
-Two decisions. `move` says what an outcome amounts to under the settings in force; `moved` carries it out on a state.
+Two decisions. `compute_delta` says what an outcome amounts to under the settings in force; `apply_delta` carries it out on a state.
 They are apart because the first is written into the log and the second is done again whenever the log is replayed:
 so a memory can be computed anew, bit for bit, without an outcome that should not have been. Order as in the
 matrix: decay clock, cycles, pressure, confidence, prediction, discharge, weight. Reads, surfacings and rows are
@@ -31,25 +31,19 @@ from enum import StrEnum
 from typing import Any
 
 from festinger.ids import Cause, Origin
-from festinger.memory.confidence import Belief, reinforced, signalled, signalled_passively, weakened
-from festinger.outcomes.model import Desk, How, Report, Reporter
+from festinger.memory.confidence import Belief, apply_passive_signal, apply_signal, reinforce_weight, weaken_weight
+from festinger.outcomes.model import OutcomeDeps, OutcomeReport, Reporter, ReportSource
 from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Transaction
 from festinger.text.vocabulary import is_common
 from festinger.world.graph import World
-from festinger.world.learn import MOVING, observe_in
-from festinger.world.model import Outcome, is_same_name
-from festinger.world.recollection import Claim, Note, claims, read
-from festinger.world.write import begin
+from festinger.world.learn import MOVING, apply_outcome_in
+from festinger.world.model import NoteOutcome, is_same_name
+from festinger.world.recollection import Claim, RecollectionNote, find_claims, tokenize_text
+from festinger.world.write import begin_change
 
 DAY = 86_400.0
-PERIODS = {
-    "day": 86_400.0,
-    "week": 604_800.0,
-    "month": 2_592_000.0,
-    "quarter": 7_776_000.0,
-    "year": 31_536_000.0,
-}
+PERIODS = {"day": 86_400.0, "week": 604_800.0, "month": 2_592_000.0, "quarter": 7_776_000.0, "year": 31_536_000.0}
 
 SHORTEST_DAYS = 0.01
 """What was touched just now counts as touched so long ago: a power of nothing has no end."""
@@ -81,7 +75,7 @@ class Cycle:
     declared_at: datetime | None = None
 
 
-def decay(rhythm: Rhythm, *, now: datetime, confidence: float = 0.5, modulation: float = 0.5) -> float:
+def decay_score(rhythm: Rhythm, *, now: datetime, confidence: float = 0.5, modulation: float = 0.5) -> float:
     """What is left since it was last touched; a memory that is surely true fades slower."""
     days = max(_days(rhythm.last_touched, now), SHORTEST_DAYS)
     rate = rhythm.decay_rate
@@ -90,41 +84,35 @@ def decay(rhythm: Rhythm, *, now: datetime, confidence: float = 0.5, modulation:
     return float(fading * max(days, 1.0) ** -(slowed - rate))
 
 
-def swing(cycles: Sequence[Cycle], now: datetime) -> float:
+def cycle_score(cycles: Sequence[Cycle], now: datetime) -> float:
     """What its cycles add at a moment."""
     seconds = now.timestamp()
     return sum(
-        cycle.amplitude * math.cos(2.0 * math.pi * (seconds - cycle.phase_s) / cycle.period_s)
-        for cycle in cycles
+        cycle.amplitude * math.cos(2.0 * math.pi * (seconds - cycle.phase_s) / cycle.period_s) for cycle in cycles
     )
 
 
-def pressure(rhythm: Rhythm, now: datetime) -> float:
+def pressure_score(rhythm: Rhythm, now: datetime) -> float:
     """How much it presses by now."""
     if rhythm.pressure_resolved_at is None:
         return 0.0
     return rhythm.pressure_rate * max(_days(rhythm.pressure_resolved_at, now), 0.0)
 
 
-def strength(
-    rhythm: Rhythm,
-    cycles: Sequence[Cycle] = (),
-    *,
-    now: datetime,
-    confidence: float = 0.5,
-    modulation: float = 0.5,
+def compute_strength(
+    rhythm: Rhythm, cycles: Sequence[Cycle] = (), *, now: datetime, confidence: float = 0.5, modulation: float = 0.5
 ) -> float:
     """Everything together. A stored time that lies ahead counts as now."""
-    fading = decay(rhythm, now=now, confidence=confidence, modulation=modulation)
-    return fading + swing(cycles, now) + pressure(rhythm, now)
+    fading = decay_score(rhythm, now=now, confidence=confidence, modulation=modulation)
+    return fading + cycle_score(cycles, now) + pressure_score(rhythm, now)
 
 
-def scaled(cycles: Sequence[Cycle], factor: float) -> tuple[Cycle, ...]:
+def scale_cycles(cycles: Sequence[Cycle], factor: float) -> tuple[Cycle, ...]:
     """The cycles after an outcome, each within its bounds; what became too faint is over."""
-    return tuple(replace(cycle, amplitude=_bounded(cycle.amplitude * factor)) for cycle in cycles)
+    return tuple(replace(cycle, amplitude=_clamp_amplitude(cycle.amplitude * factor)) for cycle in cycles)
 
 
-def _bounded(amplitude: float) -> float:
+def _clamp_amplitude(amplitude: float) -> float:
     held = min(max(amplitude, 0.0), HIGHEST_AMPLITUDE)
     return 0.0 if held < FAINTEST_AMPLITUDE else held
 
@@ -140,7 +128,7 @@ DISCHARGED_AFTER = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class OutcomeState:
     """Everything of one memory that outcomes move, but for the times at which it was read."""
 
     belief: Belief = field(default_factory=Belief)
@@ -149,11 +137,11 @@ class State:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class OutcomeDelta:
     """What one outcome amounts to, in numbers that do not depend on settings any more."""
 
-    outcome: Outcome
-    how: How = How.EXPLICIT
+    outcome: NoteOutcome
+    how: ReportSource = ReportSource.EXPLICIT
     w: float = 1.0
     credit: float = 1.0
     signal: float | None = None
@@ -170,34 +158,34 @@ class Move:
         return not self.how.is_passive
 
 
-def weight_of(how: How, q: float, terms: OutcomesSettings) -> float:
+def outcome_weight(how: ReportSource, q: float, terms: OutcomesSettings) -> float:
     """What an outcome weighs, by how it became known."""
-    if how is How.SELF:
+    if how is ReportSource.SELF:
         return min(q, terms.self_weight)
-    return min(q, terms.inferred_weight) if how is How.INFERRED else 1.0
+    return min(q, terms.inferred_weight) if how is ReportSource.INFERRED else 1.0
 
 
-def move(
-    outcome: Outcome,
+def compute_delta(
+    outcome: NoteOutcome,
     terms: OutcomesSettings,
     *,
-    how: How = How.EXPLICIT,
+    how: ReportSource = ReportSource.EXPLICIT,
     w: float = 1.0,
     credit: float = 1.0,
     predicts: bool = False,
-) -> Move:
+) -> OutcomeDelta:
     """What an outcome amounts to; `predicts` says that a prediction of its memory is open."""
-    error = _error(outcome, terms) if predicts else None
+    error = _implied_error(outcome, terms) if predicts else None
     is_far_off = error is not None and error > terms.pl_confidence_error_threshold
-    return Move(
+    return OutcomeDelta(
         outcome=outcome,
         how=how,
         w=w,
         credit=credit,
-        signal=_signal(outcome, terms),
+        signal=_confidence_signal(outcome, terms),
         second_signal=terms.pl_confidence_low_signal if is_far_off and not how.is_passive else None,
-        alpha_gain=terms.weight_acted * credit * w if outcome is Outcome.ACTED else 0.0,
-        beta_gain=terms.weight_contradicted * w if outcome is Outcome.CONTRADICTED else 0.0,
+        alpha_gain=terms.weight_acted * credit * w if outcome is NoteOutcome.ACTED else 0.0,
+        beta_gain=terms.weight_contradicted * w if outcome is NoteOutcome.CONTRADICTED else 0.0,
         cycle_factor=_cycle_factor(outcome, terms) ** w,
         prediction_error=error,
         evidence_cap=terms.confidence_evidence_cap,
@@ -205,80 +193,74 @@ def move(
     )
 
 
-def _signal(outcome: Outcome, terms: OutcomesSettings) -> float | None:
+def _confidence_signal(outcome: NoteOutcome, terms: OutcomesSettings) -> float | None:
     signals = {
-        Outcome.ACTED: terms.acted_confidence_signal,
-        Outcome.CONTRADICTED: terms.contradicted_confidence_signal,
+        NoteOutcome.ACTED: terms.acted_confidence_signal,
+        NoteOutcome.CONTRADICTED: terms.contradicted_confidence_signal,
     }
     return signals.get(outcome)
 
 
-def _cycle_factor(outcome: Outcome, terms: OutcomesSettings) -> float:
+def _cycle_factor(outcome: NoteOutcome, terms: OutcomesSettings) -> float:
     factors = {
-        Outcome.ACTED: terms.acted_cycle_strengthen_factor,
-        Outcome.DISMISSED: terms.dismissed_cycle_weaken_factor,
-        Outcome.CONTRADICTED: terms.contradicted_cycle_weaken_factor,
+        NoteOutcome.ACTED: terms.acted_cycle_strengthen_factor,
+        NoteOutcome.DISMISSED: terms.dismissed_cycle_weaken_factor,
+        NoteOutcome.CONTRADICTED: terms.contradicted_cycle_weaken_factor,
     }
     return factors.get(outcome, 1.0)
 
 
-def _error(outcome: Outcome, terms: OutcomesSettings) -> float | None:
+def _implied_error(outcome: NoteOutcome, terms: OutcomesSettings) -> float | None:
     errors = {
-        Outcome.ACTED: terms.pl_auto_resolve_acted,
-        Outcome.USED: terms.pl_auto_resolve_used,
-        Outcome.DISMISSED: terms.pl_auto_resolve_dismissed,
-        Outcome.CONTRADICTED: terms.pl_auto_resolve_contradicted,
+        NoteOutcome.ACTED: terms.pl_auto_resolve_acted,
+        NoteOutcome.USED: terms.pl_auto_resolve_used,
+        NoteOutcome.DISMISSED: terms.pl_auto_resolve_dismissed,
+        NoteOutcome.CONTRADICTED: terms.pl_auto_resolve_contradicted,
     }
     return errors.get(outcome)
 
 
-def moved(state: State, what: Move, *, at: datetime, terms: OutcomesSettings) -> State:
+def apply_delta(state: OutcomeState, what: OutcomeDelta, *, at: datetime, terms: OutcomesSettings) -> OutcomeState:
     """The state after an outcome. What is held for good is moved by none."""
     if state.belief.immutable:
         return state
     rhythm = state.rhythm
-    if what.outcome is Outcome.ACTED:
+    if what.outcome is NoteOutcome.ACTED:
         rhythm = replace(rhythm, last_touched=at)
-        rhythm = relieved(rhythm, at)
+        rhythm = resolve_pressure(rhythm, at)
     # Multiplying by one would still cut what became too faint by another rule.
-    cycles = scaled(state.cycles, what.cycle_factor) if what.cycle_factor != 1.0 else state.cycles
-    belief = believed(state.belief, what)
-    if what.outcome is Outcome.CONTRADICTED and is_discharged(belief, terms):
-        rhythm = relieved(rhythm, at)
-    return State(belief=belief, rhythm=rhythm, cycles=cycles)
+    cycles = scale_cycles(state.cycles, what.cycle_factor) if what.cycle_factor != 1.0 else state.cycles
+    belief = update_belief(state.belief, what)
+    if what.outcome is NoteOutcome.CONTRADICTED and is_discharged(belief, terms):
+        rhythm = resolve_pressure(rhythm, at)
+    return OutcomeState(belief=belief, rhythm=rhythm, cycles=cycles)
 
 
-def believed(belief: Belief, what: Move) -> Belief:
+def update_belief(belief: Belief, what: OutcomeDelta) -> Belief:
     """Confidence and weight after an outcome, and how high they may be lifted from now on."""
-    if what.is_explicit and what.outcome is Outcome.ACTED:
+    if what.is_explicit and what.outcome is NoteOutcome.ACTED:
         belief = replace(belief, confidence_ceiling=None, weight_ceiling=None)
-    belief = _signalled(belief, what)
+    belief = _apply_signal(belief, what)
     if what.second_signal is not None:
-        belief = signalled(belief, what.second_signal, most=what.evidence_cap)
+        belief = apply_signal(belief, what.second_signal, most=what.evidence_cap)
     weight = belief.weight
     if what.alpha_gain:
-        weight = reinforced(
-            weight, what.alpha_gain, immutable=belief.immutable, ceiling=belief.weight_ceiling
-        )
+        weight = reinforce_weight(weight, what.alpha_gain, immutable=belief.immutable, ceiling=belief.weight_ceiling)
     if what.beta_gain:
-        weight = weakened(weight, what.beta_gain, immutable=belief.immutable)
+        weight = weaken_weight(weight, what.beta_gain, immutable=belief.immutable)
     belief = replace(belief, weight=weight)
-    if what.is_explicit and what.outcome is Outcome.CONTRADICTED:
+    if what.is_explicit and what.outcome is NoteOutcome.CONTRADICTED:
         belief = replace(belief, confidence_ceiling=belief.confidence, weight_ceiling=weight.center)
     return belief
 
 
-def _signalled(belief: Belief, what: Move) -> Belief:
+def _apply_signal(belief: Belief, what: OutcomeDelta) -> Belief:
     if what.signal is None:
         return belief
     if what.is_explicit:
-        return signalled(belief, what.signal, most=what.evidence_cap)
-    return signalled_passively(
-        belief,
-        what.signal,
-        strength=what.w * what.credit,
-        span=what.passive_span,
-        most=what.evidence_cap,
+        return apply_signal(belief, what.signal, most=what.evidence_cap)
+    return apply_passive_signal(
+        belief, what.signal, strength=what.w * what.credit, span=what.passive_span, most=what.evidence_cap
     )
 
 
@@ -293,7 +275,7 @@ def is_discharged(belief: Belief, terms: OutcomesSettings) -> bool:
     return is_effective and belief.confidence < DISCHARGED_BELOW and belief.contradictions >= DISCHARGED_AFTER
 
 
-def relieved(rhythm: Rhythm, at: datetime) -> Rhythm:
+def resolve_pressure(rhythm: Rhythm, at: datetime) -> Rhythm:
     """The rhythm after its pressure was resolved; what does not press stays as it is."""
     return replace(rhythm, pressure_resolved_at=at) if rhythm.pressure_rate > 0 else rhythm
 
@@ -311,8 +293,8 @@ class EdgeNote:
     parent: str
 
     @property
-    def note(self) -> Note:
-        return Note(concept=self.concept, dimension=self.dimension, parent=self.parent, version=0)
+    def note(self) -> RecollectionNote:
+        return RecollectionNote(concept=self.concept, dimension=self.dimension, parent=self.parent, version=0)
 
     @property
     def sentence(self) -> str:
@@ -328,48 +310,48 @@ class EdgeNote:
         )
 
 
-def edge_of(id_: str) -> EdgeNote | None:
+def parse_edge(id_: str) -> EdgeNote | None:
     """The edge that an id names; none if it names none."""
     found = _EDGE.fullmatch(id_)
     return EdgeNote(**found.groupdict()) if found else None
 
 
-def claimed(text: str) -> Sequence[Claim]:
+def extract_claims(text: str) -> Sequence[Claim]:
     """What a text claims of names, whatever the world knows of them."""
     nowhere = World()
-    found = read(text, Origin.MODEL, nowhere)
-    return claims(found, nowhere, is_common=lambda word: is_common(word, COMMON_ZIPF))
+    found = tokenize_text(text, Origin.MODEL, nowhere)
+    return find_claims(found, nowhere, is_common=lambda word: is_common(word, COMMON_ZIPF))
 
 
-def moving(report: Report, edges: Mapping[str, EdgeNote]) -> dict[str, EdgeNote]:
+def affected_edges(report: OutcomeReport, edges: Mapping[str, EdgeNote]) -> dict[str, EdgeNote]:
     """Those of some edges that the report moves."""
     return {id_: edge for id_, edge in edges.items() if report.outcome_of(id_) in MOVING}
 
 
 async def observe_edges(
-    desk: Desk,
+    deps: OutcomeDeps,
     transaction: Transaction,
     reporter: Reporter,
-    report: Report,
+    report: OutcomeReport,
     *,
     edges: Mapping[str, EdgeNote],
     cause: Cause,
     credit: Mapping[str, float],
 ) -> list[str]:
     """Hand outcomes of edges to the world; the ids of those that moved. `credit` is the share of each that helped."""
-    told = moving(report, edges)
+    told = affected_edges(report, edges)
     if not told:
         return []
-    terms = desk.terms(reporter.place.space)
-    change = await begin(desk.world, transaction, reporter.place.space, by="outcome", cause=cause)
+    terms = deps.terms(reporter.place.space)
+    change = await begin_change(deps.world, transaction, reporter.place.space, by="outcome", cause=cause)
     moved = []
     for id_ in sorted(told):
-        found = await observe_in(
+        found = await apply_outcome_in(
             change,
             told[id_].note,
             report.outcome_of(id_),
             cause=cause,
-            weight=weight_of(reporter.how, report.q.get(id_, 1.0), terms) * credit.get(id_, 1.0),
+            weight=outcome_weight(reporter.how, report.q.get(id_, 1.0), terms) * credit.get(id_, 1.0),
             is_explicit=not reporter.how.is_passive,
         )
         if found is not None:
@@ -378,7 +360,7 @@ async def observe_edges(
     return moved
 
 
-class Mode(StrEnum):
+class ResolutionMode(StrEnum):
     """How a prediction came to its end."""
 
     EXPLICIT = "explicit"
@@ -393,7 +375,7 @@ class Prediction:
     recorded_at: datetime
     actual: Mapping[str, Any] | None = None
     resolved: bool = False
-    resolution_mode: Mode | None = None
+    resolution_mode: ResolutionMode | None = None
     prediction_error: float | None = None
     resolved_at: datetime | None = None
 
@@ -403,10 +385,10 @@ def prediction_error(predicted: Mapping[str, Any], actual: Mapping[str, Any]) ->
     keys = sorted({*predicted, *actual})
     if not keys:
         return 0.0
-    return sum(_prediction_error(key, predicted, actual) for key in keys) / len(keys)
+    return sum(_key_error(key, predicted, actual) for key in keys) / len(keys)
 
 
-def _prediction_error(key: str, predicted: Mapping[str, Any], actual: Mapping[str, Any]) -> float:
+def _key_error(key: str, predicted: Mapping[str, Any], actual: Mapping[str, Any]) -> float:
     if key not in predicted or key not in actual:
         return 1.0
     expected, came = predicted[key], actual[key]

@@ -17,17 +17,23 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from festinger.judge.model import Judgement, Relation, Statement
+from festinger.judge.model import Judgement, JudgeStatement, Relation
 from festinger.judge.rules import decide
-from festinger.judge.rules.parse import read
+from festinger.judge.rules.parse import parse_statement
 from festinger.judge.rules.words import stem
-from festinger.outcomes.corrections import begins_correcting, corrects, restated, sets_aside, without_cue
-from festinger.outcomes.effects import EdgeNote, claimed
-from festinger.outcomes.model import shares_by_words
-from festinger.text.secrets import without_secrets
+from festinger.outcomes.corrections import (
+    is_correction,
+    is_dismissal,
+    strip_correction_cue,
+    substitute_value,
+    text_after_correction,
+)
+from festinger.outcomes.effects import EdgeNote, extract_claims
+from festinger.outcomes.model import credit_shares_by_words
+from festinger.text.secrets import remove_secrets
 from festinger.text.vocabulary import is_common
-from festinger.text.words import FUNCTION_WORDS, ends_sentence, sentences_in
-from festinger.world.model import Outcome
+from festinger.text.words import FUNCTION_WORDS, ends_sentence, split_into_sentences
+from festinger.world.model import NoteOutcome
 from festinger.world.recollection import Claim
 
 _WORD = re.compile(r"[^\W_]+(?:[.,:'’@/_-][^\W_]+)*")
@@ -45,7 +51,7 @@ _SHORTEST = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Word:
+class NoteWord:
     """A word of a note: how it is known again, and how much it tells."""
 
     key: str
@@ -55,48 +61,48 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spoken:
+class TextWords:
     """What a text holds, as words are looked up in it."""
 
     exact: frozenset[str]
     stems: frozenset[str]
 
     def __contains__(self, word: object) -> bool:
-        if not isinstance(word, Word):
+        if not isinstance(word, NoteWord):
             return False
         return word.key in (self.exact if word.is_exact else self.stems)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class NoteWordIndex:
     """Words of a note, ready to be looked up in many sentences."""
 
-    words: tuple[Word, ...]
+    words: tuple[NoteWord, ...]
     exact: frozenset[str]
     stems: frozenset[str]
 
-    def within(self, text: Spoken) -> tuple[Word, ...]:
+    def within(self, text: TextWords) -> tuple[NoteWord, ...]:
         """Those that a text holds. Most texts hold none, which two sets tell at once."""
         if self.exact.isdisjoint(text.exact) and self.stems.isdisjoint(text.stems):
             return ()
         return tuple(word for word in self.words if word in text)
 
 
-def listed(words: Iterable[Word]) -> Listed:
+def index_words(words: Iterable[NoteWord]) -> NoteWordIndex:
     every = tuple(words)
-    return Listed(
+    return NoteWordIndex(
         words=every,
         exact=frozenset(word.key for word in every if word.is_exact),
         stems=frozenset(word.key for word in every if not word.is_exact),
     )
 
 
-def spoken(text: str) -> Spoken:
-    found = {part for word in _WORD.findall(text) for part in _forms(word)}
-    return Spoken(exact=frozenset(found), stems=frozenset(map(stem, found)))
+def parse_text_words(text: str) -> TextWords:
+    found = {part for word in _WORD.findall(text) for part in _word_forms(word)}
+    return TextWords(exact=frozenset(found), stems=frozenset(map(stem, found)))
 
 
-def _forms(word: str) -> Iterable[str]:
+def _word_forms(word: str) -> Iterable[str]:
     """A word as it stands, without a possessive, and its parts."""
     plain = _POSSESSIVE.sub("", word).casefold()
     yield plain
@@ -105,45 +111,45 @@ def _forms(word: str) -> Iterable[str]:
 
 
 @lru_cache(maxsize=4096)
-def words_of(text: str) -> tuple[Word, ...]:
+def note_words(text: str) -> tuple[NoteWord, ...]:
     """The words of a note that carry its meaning, each once."""
-    found: dict[str, Word] = {}
+    found: dict[str, NoteWord] = {}
     before = end = 0
     last = ""
     for match in _WORD.finditer(text):
         starts = before == 0 or ends_sentence(text[end : match.start()], last, match[0])
         before, end, last = 1, match.end(), match[0]
-        for word in _read(match[0], starts=starts):
+        for word in _parse_word(match[0], starts=starts):
             found.setdefault(word.key, word)
     return tuple(found.values())
 
 
-def _read(written: str, *, starts: bool) -> Iterable[Word]:
+def _parse_word(written: str, *, starts: bool) -> Iterable[NoteWord]:
     plain = _POSSESSIVE.sub("", written)
     small = plain.casefold()
     if any(char.isdigit() for char in small):
-        yield Word(key=small, is_exact=True, is_common=False, worth=1.0)
+        yield NoteWord(key=small, is_exact=True, is_common=False, worth=1.0)
         return
     if small in _EMPTY or len(small) < _SHORTEST:
         return
     # At the start of a sentence any word has a capital; one that owns something is a name all the same.
     is_name = plain[0].isupper() and (plain != written or not (starts and is_common(small, COMMON)))
     if is_name:
-        yield Word(key=small, is_exact=True, is_common=False, worth=1.0)
+        yield NoteWord(key=small, is_exact=True, is_common=False, worth=1.0)
         return
-    yield Word(key=stem(small), is_exact=False, is_common=is_common(small, COMMON), worth=worth_of(small))
+    yield NoteWord(key=stem(small), is_exact=False, is_common=is_common(small, COMMON), worth=word_worth(small))
 
 
-def worth_of(word: str) -> float:
+def word_worth(word: str) -> float:
     return next((worth for zipf, worth in FREQUENT if is_common(word, zipf)), 1.0)
 
 
-def own_words(note: str, request: Spoken) -> tuple[Word, ...]:
+def own_words(note: str, request: TextWords) -> tuple[NoteWord, ...]:
     """The words of a note that the request does not hold."""
-    return tuple(word for word in words_of(note) if word not in request)
+    return tuple(word for word in note_words(note) if word not in request)
 
 
-def coverage(own: Iterable[Word], said: Mapping[str, Word]) -> float:
+def word_coverage(own: Iterable[NoteWord], said: Mapping[str, NoteWord]) -> float:
     """How much of what the own words tell was said."""
     every = list(own)
     whole = sum(word.worth for word in every)
@@ -179,7 +185,7 @@ class TurnNote:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class TurnInferenceInput:
     """What was said in a turn. The request is all of it that is not ours."""
 
     notes: tuple[TurnNote, ...]
@@ -193,71 +199,71 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inferred:
+class InferredOutcome:
     note: str
-    outcome: Outcome
+    outcome: NoteOutcome
     q: float
     evidence: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inference:
+class TurnInferenceResult:
     """What was read: outcomes, the shares of those that were acted on, and notes that cannot be read."""
 
-    outcomes: tuple[Inferred, ...] = ()
+    outcomes: tuple[InferredOutcome, ...] = ()
     credit: Mapping[str, float] = field(default_factory=dict, hash=False)
     unreadable: tuple[str, ...] = ()
 
 
-def infer(turn: Turn) -> list[Inferred]:
+def infer_outcomes(turn: TurnInferenceInput) -> list[InferredOutcome]:
     """What became of the notes of a turn; those without a trace are not among it."""
-    return list(read_turn(turn).outcomes)
+    return list(infer_turn(turn).outcomes)
 
 
-def read_turn(turn: Turn) -> Inference:
+def infer_turn(turn: TurnInferenceInput) -> TurnInferenceResult:
     """The same, with who gets the credit and which notes have no word of their own."""
-    heard = _heard(turn)
-    readings = [_reading(note, heard) for note in turn.notes]
+    heard = _parse_turn(turn)
+    readings = [_match_note(note, heard) for note in turn.notes]
     best = max((reading.covered for reading in readings), default=0.0)
     found = [
         inferred
         for reading in readings
-        if reading.own and (inferred := _first(reading, heard, is_best=reading.covered == best)) is not None
+        if reading.own and (inferred := _apply_rules(reading, heard, is_best=reading.covered == best)) is not None
     ]
-    acted = {each.note for each in found if each.outcome is Outcome.ACTED}
+    acted = {each.note for each in found if each.outcome is NoteOutcome.ACTED}
     said = {reading.note.id: reading.worth for reading in readings if reading.note.id in acted}
-    return Inference(
+    return TurnInferenceResult(
         outcomes=tuple(found),
-        credit=shares_by_words(said) if said else {},
+        credit=credit_shares_by_words(said) if said else {},
         unreadable=tuple(reading.note.id for reading in readings if not reading.own),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Heard:
-    turn: Turn
-    request: Spoken
-    sentences: tuple[tuple[str, Spoken], ...]
-    arguments: Spoken
-    reasoning: Spoken
-    next_sentences: tuple[tuple[str, Spoken], ...]
+class _TurnWords:
+    turn: TurnInferenceInput
+    request: TextWords
+    sentences: tuple[tuple[str, TextWords], ...]
+    arguments: TextWords
+    reasoning: TextWords
+    next_sentences: tuple[tuple[str, TextWords], ...]
     claims: Sequence[Claim] = ()
     """What the reply claims of names; read only where notes show edges."""
     next_claims: Sequence[Claim] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Reading:
+class _NoteMatch:
     """One note held against what was said."""
 
     note: TurnNote
-    words: tuple[Word, ...]
-    every: Listed
-    own: tuple[Word, ...]
-    said: Mapping[str, Word]
+    words: tuple[NoteWord, ...]
+    every: NoteWordIndex
+    own: tuple[NoteWord, ...]
+    said: Mapping[str, NoteWord]
     """Own words that stand in the reply."""
     covered: float
-    called: Mapping[str, Word]
+    called: Mapping[str, NoteWord]
     """Own words with which tools were called, but for those that come up by chance."""
 
     @property
@@ -265,39 +271,39 @@ class _Reading:
         return {key: word.worth for key, word in {**self.said, **self.called}.items()}
 
 
-def _heard(turn: Turn) -> _Heard:
+def _parse_turn(turn: TurnInferenceInput) -> _TurnWords:
     has_edges = any(note.edge is not None for note in turn.notes)
-    return _Heard(
+    return _TurnWords(
         turn=turn,
-        request=spoken(turn.request),
-        sentences=tuple((text, spoken(text)) for text in sentences_in(turn.reply)),
-        arguments=spoken("\n".join(turn.arguments)),
-        reasoning=spoken(turn.reasoning),
-        next_sentences=tuple((text, spoken(text)) for text in sentences_in(turn.next_message)),
-        claims=claimed(turn.reply) if has_edges else (),
-        next_claims=claimed(turn.next_message) if has_edges else (),
+        request=parse_text_words(turn.request),
+        sentences=tuple((text, parse_text_words(text)) for text in split_into_sentences(turn.reply)),
+        arguments=parse_text_words("\n".join(turn.arguments)),
+        reasoning=parse_text_words(turn.reasoning),
+        next_sentences=tuple((text, parse_text_words(text)) for text in split_into_sentences(turn.next_message)),
+        claims=extract_claims(turn.reply) if has_edges else (),
+        next_claims=extract_claims(turn.next_message) if has_edges else (),
     )
 
 
-def _reading(note: TurnNote, heard: _Heard) -> _Reading:
-    words = words_of(note.text)
+def _match_note(note: TurnNote, heard: _TurnWords) -> _NoteMatch:
+    words = note_words(note.text)
     own = own_words(note.text, heard.request)
-    every = listed(words)
-    said = _said(listed(own), every, (each for _, each in heard.sentences))
-    return _Reading(
+    every = index_words(words)
+    said = _find_said_words(index_words(own), every, (each for _, each in heard.sentences))
+    return _NoteMatch(
         note=note,
         words=words,
         every=every,
         own=own,
         said=said,
-        covered=coverage(own, said),
+        covered=word_coverage(own, said),
         called={word.key: word for word in own if not word.is_common and word in heard.arguments},
     )
 
 
-def _said(own: Listed, every: Listed, where: Iterable[Spoken]) -> dict[str, Word]:
+def _find_said_words(own: NoteWordIndex, every: NoteWordIndex, where: Iterable[TextWords]) -> dict[str, NoteWord]:
     """Own words that were said. A common one counts only beside a word that stands out and that the note holds too."""
-    found: dict[str, Word] = {}
+    found: dict[str, NoteWord] = {}
     for sentence in where:
         here = own.within(sentence)
         if not here:
@@ -307,140 +313,148 @@ def _said(own: Listed, every: Listed, where: Iterable[Spoken]) -> dict[str, Word
     return found
 
 
-Rule = Callable[[_Reading, _Heard, bool], Inferred | None]
+Rule = Callable[[_NoteMatch, _TurnWords, bool], InferredOutcome | None]
 
 
-def _first(reading: _Reading, heard: _Heard, *, is_best: bool) -> Inferred | None:
+def _apply_rules(reading: _NoteMatch, heard: _TurnWords, *, is_best: bool) -> InferredOutcome | None:
     for rule in _RULES:
         if (found := rule(reading, heard, is_best)) is not None:
             return found
     return None
 
 
-def _corrected(reading: _Reading, heard: _Heard, is_best: bool) -> Inferred | None:
+def _match_correction(reading: _NoteMatch, heard: _TurnWords, is_best: bool) -> InferredOutcome | None:
     """A person says next that it is wrong."""
-    if not corrects(heard.turn.next_message):
+    if not is_correction(heard.turn.next_message):
         return None
-    against = _against(reading, heard.next_sentences)
-    said = against[0] if against else _beside(reading, heard)
+    against = _find_contradiction(reading, heard.next_sentences)
+    said = against[0] if against else _sentence_near_correction(reading, heard)
     if said is not None:
-        return _by_person(reading, without_cue(said))
+        return _build_correction(reading, strip_correction_cue(said))
     if _is_denied(reading, heard.next_claims):
-        return _by_person(reading, None)
-    if is_best and _says_otherwise(reading, heard.turn.next_message):
-        return _by_person(reading, restated(reading.note.text, heard.turn.next_message))
+        return _build_correction(reading, None)
+    if is_best and _has_other_value(reading, heard.turn.next_message):
+        return _build_correction(reading, substitute_value(reading.note.text, heard.turn.next_message))
     return None
 
 
-def _by_person(reading: _Reading, said: str | None) -> Inferred:
+def _build_correction(reading: _NoteMatch, said: str | None) -> InferredOutcome:
     """A correction, with what was said in the place of the note if that can be told."""
-    told = {"said": without_secrets(said)} if said and not said.endswith("?") else {}
-    return _inferred(reading, Outcome.CONTRADICTED, BY_PERSON, rule="corrected by a person", **told)
+    told = {"said": remove_secrets(said)} if said and not said.endswith("?") else {}
+    return _build_outcome(reading, NoteOutcome.CONTRADICTED, BY_PERSON, rule="corrected by a person", **told)
 
 
-def _beside(reading: _Reading, heard: _Heard) -> str | None:
+def _sentence_near_correction(reading: _NoteMatch, heard: _TurnWords) -> str | None:
     """The sentence with half of the note's words in which, or next to which, a correction stands."""
-    cues = [corrects(text) for text, _ in heard.next_sentences]
+    cues = [is_correction(text) for text, _ in heard.next_sentences]
     return next(
         (
             text
             for at, (text, sentence) in enumerate(heard.next_sentences)
-            if any(cues[max(0, at - 1) : at + 2]) and _share(reading.words, sentence) >= HALF
+            if any(cues[max(0, at - 1) : at + 2]) and _word_share(reading.words, sentence) >= HALF
         ),
         None,
     )
 
 
-def _says_otherwise(reading: _Reading, message: str) -> bool:
+def _has_other_value(reading: _NoteMatch, message: str) -> bool:
     """Whether a person puts another value in the place of what the reply took from this note: `no, it is B`."""
-    rest = begins_correcting(message)
+    rest = text_after_correction(message)
     instead = _INSTEAD.match(rest) if rest else None
-    if instead is None or reading.covered < MOSTLY or not read(reading.note.text).slots:
+    if instead is None or reading.covered < MOSTLY or not parse_statement(reading.note.text).slots:
         return False
-    value = spoken(instead["value"])
+    value = parse_text_words(instead["value"])
     return not any(word in value for word in reading.own)
 
 
-def _denied(reading: _Reading, heard: _Heard, _is_best: bool) -> Inferred | None:
+def _match_denial(reading: _NoteMatch, heard: _TurnWords, _is_best: bool) -> InferredOutcome | None:
     """The reply itself says otherwise."""
-    against = _against(reading, heard.sentences)
+    against = _find_contradiction(reading, heard.sentences)
     sure = against[1].confidence if against else SURE
     if against is None and not _is_denied(reading, heard.claims):
         return None
-    return _inferred(reading, Outcome.CONTRADICTED, BY_REPLY * sure, rule="the reply says otherwise")
+    return _build_outcome(reading, NoteOutcome.CONTRADICTED, BY_REPLY * sure, rule="the reply says otherwise")
 
 
-def _is_denied(reading: _Reading, said: Sequence[Claim]) -> bool:
+def _is_denied(reading: _NoteMatch, said: Sequence[Claim]) -> bool:
     """Whether claims put something else in the place that an edge holds."""
     return reading.note.edge is not None and reading.note.edge.is_denied_by(said)
 
 
-def _cited(reading: _Reading, heard: _Heard, _is_best: bool) -> Inferred | None:
+def _match_citation(reading: _NoteMatch, heard: _TurnWords, _is_best: bool) -> InferredOutcome | None:
     marks = (reading.note.id, *reading.note.marks)
     if not any(mark and mark in heard.turn.reply for mark in marks):
         return None
-    return _inferred(reading, Outcome.ACTED, CITED, rule="cited")
+    return _build_outcome(reading, NoteOutcome.ACTED, CITED, rule="cited")
 
 
-def _called(reading: _Reading, _heard: _Heard, _is_best: bool) -> Inferred | None:
+def _match_tool_call(reading: _NoteMatch, _heard: _TurnWords, _is_best: bool) -> InferredOutcome | None:
     words = list(reading.called)
-    return _inferred(reading, Outcome.ACTED, IN_CALL, rule="in a tool call", words=words) if words else None
+    return _build_outcome(reading, NoteOutcome.ACTED, IN_CALL, rule="in a tool call", words=words) if words else None
 
 
-def _followed(reading: _Reading, _heard: _Heard, _is_best: bool) -> Inferred | None:
+def _match_coverage(reading: _NoteMatch, _heard: _TurnWords, _is_best: bool) -> InferredOutcome | None:
     if reading.covered < MOSTLY:
         return None
     q = ACTED + ACTED_MORE * reading.covered
-    return _inferred(reading, Outcome.ACTED, q, rule="most of it was said", words=list(reading.said))
+    return _build_outcome(reading, NoteOutcome.ACTED, q, rule="most of it was said", words=list(reading.said))
 
 
-def _set_aside(reading: _Reading, heard: _Heard, _is_best: bool) -> Inferred | None:
+def _match_dismissal(reading: _NoteMatch, heard: _TurnWords, _is_best: bool) -> InferredOutcome | None:
     for text, sentence in (*heard.sentences, *heard.next_sentences):
-        if sets_aside(text) and _names(reading, sentence):
-            return _inferred(reading, Outcome.DISMISSED, ASIDE, rule="set aside")
+        if is_dismissal(text) and _names_subject(reading, sentence):
+            return _build_outcome(reading, NoteOutcome.DISMISSED, ASIDE, rule="set aside")
     return None
 
 
-def _mentioned(reading: _Reading, heard: _Heard, _is_best: bool) -> Inferred | None:
+def _match_mention(reading: _NoteMatch, heard: _TurnWords, _is_best: bool) -> InferredOutcome | None:
     thought = {word.key: word for word in reading.own if word in heard.reasoning}
-    if not reading.said and coverage(reading.own, thought) < HALF:
+    if not reading.said and word_coverage(reading.own, thought) < HALF:
         return None
     words = list(reading.said or thought)
-    return _inferred(reading, Outcome.USED, USED, rule="a word of it was said", words=words)
+    return _build_outcome(reading, NoteOutcome.USED, USED, rule="a word of it was said", words=words)
 
 
-_RULES: tuple[Rule, ...] = (_corrected, _denied, _cited, _called, _followed, _set_aside, _mentioned)
+_RULES: tuple[Rule, ...] = (
+    _match_correction,
+    _match_denial,
+    _match_citation,
+    _match_tool_call,
+    _match_coverage,
+    _match_dismissal,
+    _match_mention,
+)
 
 
-def _against(reading: _Reading, where: Sequence[tuple[str, Spoken]]) -> tuple[str, Judgement] | None:
+def _find_contradiction(reading: _NoteMatch, where: Sequence[tuple[str, TextWords]]) -> tuple[str, Judgement] | None:
     """The first sentence that goes against the note, if the judge's rules are sure of any, and what they say."""
-    note = Statement(text=reading.note.text, subject=reading.note.subject or None, order=1)
+    note = JudgeStatement(text=reading.note.text, subject=reading.note.subject or None, order=1)
     for text, sentence in where:
         if text.endswith("?") or not _is_about(reading, sentence):
             continue
-        said = decide.judge(note, Statement(text=text, order=2))
+        said = decide.judge(note, JudgeStatement(text=text, order=2))
         if said.relation in AGAINST and said.confidence >= SURE:
             return text, said
     return None
 
 
-def _is_about(reading: _Reading, sentence: Spoken) -> bool:
+def _is_about(reading: _NoteMatch, sentence: TextWords) -> bool:
     """Whether a sentence may speak of the same thing: it shares words, and one that stands out among them."""
     shared = reading.every.within(sentence)
     return len(shared) >= SHARED and not all(word.is_common for word in shared)
 
 
-def _share(words: Sequence[Word], sentence: Spoken) -> float:
+def _word_share(words: Sequence[NoteWord], sentence: TextWords) -> float:
     return sum(word in sentence for word in words) / len(words) if words else 0.0
 
 
-def _names(reading: _Reading, sentence: Spoken) -> bool:
+def _names_subject(reading: _NoteMatch, sentence: TextWords) -> bool:
     """Whether a sentence names what the note is about."""
-    subject = words_of(reading.note.subject)
+    subject = note_words(reading.note.subject)
     if subject and all(word in sentence for word in subject):
         return True
     return any(word in sentence for word in reading.words if not word.is_common)
 
 
-def _inferred(reading: _Reading, outcome: Outcome, q: float, **evidence: Any) -> Inferred:
-    return Inferred(note=reading.note.id, outcome=outcome, q=q, evidence=evidence)
+def _build_outcome(reading: _NoteMatch, outcome: NoteOutcome, q: float, **evidence: Any) -> InferredOutcome:
+    return InferredOutcome(note=reading.note.id, outcome=outcome, q=q, evidence=evidence)

@@ -37,19 +37,18 @@ from festinger.clock import Clock
 from festinger.errors import BadInput, BadSetting, UnknownOutcome, UnknownSetting
 from festinger.events.outbox import Outbox
 from festinger.ids import DEFAULT_AGENT, Cause, MemoryId, NewId, Origin, SpaceId
-from festinger.memory.deps import Desk as MemoryDesk
-from festinger.memory.model import Place
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.model import Scope
 from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Store
-from festinger.world.model import Desk as WorldDesk
-from festinger.world.model import Outcome
+from festinger.world.model import NoteOutcome, WorldDeps
 
-NAMES = ", ".join(f"`{outcome}`" for outcome in Outcome)
+NAMES = ", ".join(f"`{outcome}`" for outcome in NoteOutcome)
 HINTS = {"echoed": "Say `used` if it was reasoned over, `dismissed` if the overlap was chance."}
 SHOWN = 40
 
 
-class How(StrEnum):
+class ReportSource(StrEnum):
     """In which way an outcome became known."""
 
     EXPLICIT = "explicit"
@@ -60,18 +59,18 @@ class How(StrEnum):
     @property
     def is_passive(self) -> bool:
         """Whether nobody told it on purpose from outside."""
-        return self in (How.SELF, How.INFERRED)
+        return self in (ReportSource.SELF, ReportSource.INFERRED)
 
 
-def checked_outcomes(given: Mapping[Any, Any]) -> dict[str, Outcome]:
+def validate_outcomes(given: Mapping[Any, Any]) -> dict[str, NoteOutcome]:
     """The outcomes by id; one label that is none refuses all of them."""
-    return {str(id_): _checked(str(id_), label) for id_, label in given.items()}
+    return {str(id_): _validate_outcome(str(id_), label) for id_, label in given.items()}
 
 
-def _checked(id_: str, label: Any) -> Outcome:
+def _validate_outcome(id_: str, label: Any) -> NoteOutcome:
     # Outcomes are strings too, so equal strings are known; any other case or spelling is not.
-    if isinstance(label, str) and label in tuple(Outcome):
-        return Outcome(label)
+    if isinstance(label, str) and label in tuple(NoteOutcome):
+        return NoteOutcome(label)
     shown = str(label)[:SHOWN]
     raise UnknownOutcome(
         f"`{shown}` (for `{id_[:SHOWN]}`) is no outcome; they are {NAMES}.",
@@ -84,7 +83,7 @@ def _checked(id_: str, label: Any) -> Outcome:
 Id = TypeVar("Id")
 
 
-def shares(acted: Collection[Id], credit: Mapping[Id, float] | None = None) -> dict[Id, float]:
+def credit_shares(acted: Collection[Id], credit: Mapping[Id, float] | None = None) -> dict[Id, float]:
     """The share of each memory that was acted on."""
     if credit is None:
         return {each: 1.0 / len(acted) for each in acted}
@@ -95,28 +94,26 @@ def shares(acted: Collection[Id], credit: Mapping[Id, float] | None = None) -> d
     return {each: credit.get(each, 0.0) / total if total else 0.0 for each in acted}
 
 
-def shares_by_words(own: Mapping[Id, Mapping[str, float]]) -> dict[Id, float]:
+def credit_shares_by_words(own: Mapping[Id, Mapping[str, float]]) -> dict[Id, float]:
     """The share of each note by its own words that were said, with their worth; what k notes share counts 1/k each."""
     holders: dict[str, int] = {}
     for words in own.values():
         for word in words:
             holders[word] = holders.get(word, 0) + 1
-    worth = {
-        id_: math.fsum(value / holders[word] for word, value in words.items()) for id_, words in own.items()
-    }
+    worth = {id_: math.fsum(value / holders[word] for word, value in words.items()) for id_, words in own.items()}
     total = math.fsum(worth.values())
-    return {id_: value / total for id_, value in worth.items()} if total else shares(list(own))
+    return {id_: value / total for id_, value in worth.items()} if total else credit_shares(list(own))
 
 
 LONGEST_KEY = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class OutcomeReport:
     """What became of what was brought to mind. Ids as text: of memories, or of notes that are edges."""
 
     memories: tuple[str, ...]
-    outcomes: Mapping[str, Outcome]
+    outcomes: Mapping[str, NoteOutcome]
     partition: str | None = None
     turn: UUID | None = None
     recall: UUID | None = None
@@ -127,9 +124,9 @@ class Report:
     """How sure whoever told was; 1 where nothing is said."""
     evidence: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    def outcome_of(self, id_: str) -> Outcome:
+    def outcome_of(self, id_: str) -> NoteOutcome:
         """What became of one; what is not spoken of was not dealt with."""
-        return self.outcomes.get(id_, Outcome.DEFERRED)
+        return self.outcomes.get(id_, NoteOutcome.DEFERRED)
 
     @property
     def body_hash(self) -> bytes:
@@ -144,13 +141,13 @@ class Report:
         return sha256(json.dumps(body).encode()).digest()
 
 
-def report_of(memories: Sequence[Any], outcomes: Mapping[Any, Any], **more: Any) -> Report:
+def build_outcome_report(memories: Sequence[Any], outcomes: Mapping[Any, Any], **more: Any) -> OutcomeReport:
     """A report, checked: every label, also of ids that are not among the memories, and every credit."""
-    checked = checked_outcomes(outcomes)
-    told = Report(memories=tuple(dict.fromkeys(map(id_of, memories))), outcomes=checked, **more)
+    checked = validate_outcomes(outcomes)
+    told = OutcomeReport(memories=tuple(dict.fromkeys(map(id_of, memories))), outcomes=checked, **more)
     if told.credit is not None:
         credit = {str(id_): share for id_, share in told.credit.items()}
-        shares(list(credit), credit)
+        credit_shares(list(credit), credit)
         told = replace(told, credit=credit)
     if told.key is not None and not 0 < len(told.key) <= LONGEST_KEY:
         raise BadInput(f"A key has 1 to {LONGEST_KEY} characters.")
@@ -163,10 +160,10 @@ def id_of(memory: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Effected:
+class MemoryEffectResult:
     """What a report did to one memory: confidence and center of its weight before and after, reads that count now."""
 
-    outcome: Outcome
+    outcome: NoteOutcome
     confidence: tuple[float, float]
     weight: tuple[float, float]
     access: int = 0
@@ -183,10 +180,10 @@ class Effected:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
+class ObserveResult:
     """What a report did; `skipped` says why of ids that nothing could be done with."""
 
-    effects: Mapping[str, Effected] = field(default_factory=dict)
+    effects: Mapping[str, MemoryEffectResult] = field(default_factory=dict)
     skipped: Mapping[str, str] = field(default_factory=dict)
     edges: tuple[str, ...] = ()
     """Notes that are edges, and that the world moved."""
@@ -201,20 +198,20 @@ class Observed:
         }
 
 
-def observed_of(kept: Mapping[str, Any]) -> Observed:
+def observed_from_json(kept: Mapping[str, Any]) -> ObserveResult:
     """What an earlier report did, as it was kept."""
-    return Observed(
-        effects={id_: _effected(each) for id_, each in kept["effects"].items()},
+    return ObserveResult(
+        effects={id_: _effected_from_json(each) for id_, each in kept["effects"].items()},
         skipped=kept["skipped"],
         edges=tuple(kept["edges"]),
         replayed=True,
     )
 
 
-def _effected(kept: Mapping[str, Any]) -> Effected:
+def _effected_from_json(kept: Mapping[str, Any]) -> MemoryEffectResult:
     confidence, weight = kept["confidence"], kept["weight"]
-    return Effected(
-        outcome=Outcome(kept["outcome"]),
+    return MemoryEffectResult(
+        outcome=NoteOutcome(kept["outcome"]),
         confidence=(confidence[0], confidence[1]),
         weight=(weight[0], weight[1]),
         access=kept["access"],
@@ -222,7 +219,7 @@ def _effected(kept: Mapping[str, Any]) -> Effected:
     )
 
 
-def memory_id(text: str) -> MemoryId | None:
+def parse_memory_id(text: str) -> MemoryId | None:
     """The memory that an id means; none if it is the id of something else."""
     try:
         return MemoryId(UUID(text))
@@ -235,30 +232,30 @@ DEFAULT_PARTITION = str(DEFAULT_AGENT)
 Step = Callable[[str], None]
 
 
-def pass_by(_step: str) -> None:
+def null_step(_step: str) -> None:
     """A batch goes through its steps; a test may stand at one of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class OutcomeDeps:
     store: Store
     outbox: Outbox
     clock: Clock
     new_id: NewId
     terms: Callable[[SpaceId], OutcomesSettings]
-    memory: MemoryDesk
-    world: WorldDesk
-    step: Step = pass_by
+    memory: MemoryDeps
+    world: WorldDeps
+    step: Step = null_step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reporter:
     """Who tells of outcomes, where, through which door and in which way."""
 
-    place: Place
+    place: Scope
     name: str
     door: str
-    how: How = How.EXPLICIT
+    how: ReportSource = ReportSource.EXPLICIT
     origin: Origin = Origin.PERSON
     is_reviewer: bool = False
     """Whether it is a person who reviews: a reviewer's word always counts."""
@@ -288,19 +285,19 @@ class Defaults:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(self.settings, _key(name))
+        return getattr(self.settings, _setting_key(name))
 
     def __setattr__(self, name: str, value: Any) -> None:
-        changed = {**self.settings.model_dump(), _key(name): value}
+        changed = {**self.settings.model_dump(), _setting_key(name): value}
         try:
             settings = OutcomesSettings(**changed)
         except ValidationError as error:
             fault = error.errors(include_url=False, include_input=False)[0]["msg"]
-            raise BadSetting(f"`outcomes.{_key(name)}` cannot be {value!r}: {fault}.") from error
+            raise BadSetting(f"`outcomes.{_setting_key(name)}` cannot be {value!r}: {fault}.") from error
         object.__setattr__(self, "settings", settings)
 
 
-def _key(name: str) -> str:
+def _setting_key(name: str) -> str:
     if name not in _KEYS:
         raise UnknownSetting(f"There is no constant `{name[:60]}`.")
     return _KEYS[name]

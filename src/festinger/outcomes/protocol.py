@@ -17,37 +17,37 @@ from uuid import UUID
 from festinger.ids import SpaceId
 from festinger.memory.model import Memory
 from festinger.observability.metrics import OUTCOMES_SKIPPED
-from festinger.outcomes.effects import State
+from festinger.outcomes.effects import OutcomeState
 from festinger.outcomes.model import (
     DEFAULT_PARTITION,
     Defaults,
-    Desk,
-    Observed,
+    ObserveResult,
+    OutcomeDeps,
     Reporter,
+    build_outcome_report,
     id_of,
-    memory_id,
-    report_of,
+    parse_memory_id,
 )
 from festinger.outcomes.report import observe
 from festinger.outcomes.store import (
     Declared,
-    Kept,
-    Strong,
+    MemoryPrediction,
+    RankedMemory,
     prediction_errors,
     record_prediction,
     resolve_prediction,
     set_rhythm,
     top_by_strength,
 )
-from festinger.outcomes.surface import Surfacing, expire, pending, surface
+from festinger.outcomes.surface import Surfacing, expire_surfacings, list_pending_surfacings, record_surfacings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.outcomes")
 
 
-async def stage(
-    desk: Desk,
+async def stage_reads(
+    deps: OutcomeDeps,
     transaction: Transaction,
     reporter: Reporter,
     memories: Sequence[UUID],
@@ -57,16 +57,16 @@ async def stage(
     """Note that memories were read; how many of them are there. Each that is listed twice was read twice."""
     if not memories:
         return 0
-    now, space = desk.clock(), reporter.place.space
+    now, space = deps.clock(), reporter.place.space
     rows = await transaction.all(
         Q["stage_reads"],
         space=space,
-        ids=[desk.new_id() for _ in memories],
+        ids=[deps.new_id() for _ in memories],
         memories=list(memories),
         agent=reporter.place.agent,
         partition=partition or reporter.partition,
         at=now,
-        expires=now + timedelta(seconds=desk.terms(space).staged_ttl_s),
+        expires=now + timedelta(seconds=deps.terms(space).staged_ttl_s),
     )
     known = {row["id"] for row in rows}
     missing = sum(memory not in known for memory in memories)
@@ -75,9 +75,9 @@ async def stage(
     return len(memories) - missing
 
 
-async def prune_reads(desk: Desk, space: SpaceId) -> int:
+async def prune_reads(deps: OutcomeDeps, space: SpaceId) -> int:
     """Let go of reads whose time is over: they count as discarded."""
-    return await desk.store.run(Q["prune_reads"], space=space, at=desk.clock())
+    return await deps.store.run(Q["prune_reads"], space=space, at=deps.clock())
 
 
 Named = Memory | UUID | str
@@ -87,21 +87,21 @@ Named = Memory | UUID | str
 class ObservationProtocol:
     """The hooks, bound to one handle: its space, agent and session. Made by `memory.observation`."""
 
-    def __init__(self, desk: Desk, reporter: Reporter, defaults: Defaults | None = None) -> None:
-        self.defaults = defaults or Defaults(desk.terms(reporter.place.space))
+    def __init__(self, deps: OutcomeDeps, reporter: Reporter, defaults: Defaults | None = None) -> None:
+        self.defaults = defaults or Defaults(deps.terms(reporter.place.space))
         self.reporter = reporter
-        self._desk = replace(desk, terms=lambda _space: self.defaults.settings)
+        self._deps = replace(deps, terms=lambda _space: self.defaults.settings)
 
     @property
     def proposals(self) -> "RecallProposal":
         """What was surfaced and waits for an outcome."""
-        return RecallProposal(desk=self._desk, reporter=self.reporter)
+        return RecallProposal(deps=self._deps, reporter=self.reporter)
 
     async def on_read(self, memory: Named, *, partition: str | None = None) -> None:
         """Note that a memory was read; it counts once it was used. An unknown id is passed over."""
-        if (wanted := memory_id(id_of(memory))) is not None:
-            async with self._desk.store.transaction() as transaction:
-                await stage(self._desk, transaction, self.reporter, [wanted], partition=partition)
+        if (wanted := parse_memory_id(id_of(memory))) is not None:
+            async with self._deps.store.transaction() as transaction:
+                await stage_reads(self._deps, transaction, self.reporter, [wanted], partition=partition)
 
     async def on_surfaced(
         self,
@@ -113,12 +113,12 @@ class ObservationProtocol:
         recall: UUID | None = None,
     ) -> list[Surfacing]:
         """Note that memories were put before a model, in their order; they themselves do not change."""
-        wanted = [found for each in memories if (found := memory_id(id_of(each))) is not None]
+        wanted = [found for each in memories if (found := parse_memory_id(id_of(each))) is not None]
         if not wanted:
             return []
-        async with self._desk.store.transaction() as transaction:
-            return await surface(
-                self._desk,
+        async with self._deps.store.transaction() as transaction:
+            return await record_surfacings(
+                self._deps,
                 transaction,
                 self.reporter,
                 wanted,
@@ -140,12 +140,12 @@ class ObservationProtocol:
         turn: UUID | None = None,
         recall: UUID | None = None,
         q: Mapping[str, float] | None = None,
-    ) -> Observed:
+    ) -> ObserveResult:
         """Say what became of memories, all of it or nothing; one that is not in the map was not dealt with.
 
         Raises `UnknownOutcome`, `BadInput`, `Replayed`.
         """
-        report = report_of(
+        report = build_outcome_report(
             memories,
             outcome_map,
             partition=partition,
@@ -156,7 +156,7 @@ class ObservationProtocol:
             superseded_by=superseded_by or {},
             q=q or {},
         )
-        return await observe(self._desk, self.reporter, report)
+        return await observe(self._deps, self.reporter, report)
 
     async def set_rhythm(
         self,
@@ -164,10 +164,10 @@ class ObservationProtocol:
         cycles: Sequence[Declared] = (),
         pressure_rate: float = 0.0,
         decay_rate: float | None = None,
-    ) -> State:
+    ) -> OutcomeState:
         """Say how the strength of a memory moves with time. Raises `NotFound`, `BadInput`."""
         return await set_rhythm(
-            self._desk,
+            self._deps,
             self.reporter.place,
             UUID(id_of(memory)),
             cycles=cycles,
@@ -175,21 +175,21 @@ class ObservationProtocol:
             decay_rate=decay_rate,
         )
 
-    async def top_by_strength(self, n: int) -> list[Strong]:
+    async def top_by_strength(self, n: int) -> list[RankedMemory]:
         """The strongest memories now."""
-        return await top_by_strength(self._desk, self.reporter.place, n)
+        return await top_by_strength(self._deps, self.reporter.place, n)
 
     async def record_prediction(self, memory: Named, predicted: Mapping[str, Any] | None) -> None:
         """Keep what a memory is expected to lead to. Raises `NotFound`, `ValueError` for nothing."""
-        await record_prediction(self._desk, self.reporter.place, UUID(id_of(memory)), predicted)
+        await record_prediction(self._deps, self.reporter.place, UUID(id_of(memory)), predicted)
 
     async def resolve_prediction(self, memory: Named, actual: Mapping[str, Any]) -> float | None:
         """Say what came; how far it was off, or none if nothing was open."""
-        return await resolve_prediction(self._desk, self.reporter, UUID(id_of(memory)), actual)
+        return await resolve_prediction(self._deps, self.reporter, UUID(id_of(memory)), actual)
 
-    async def prediction_errors(self, limit: int = 50) -> list[Kept]:
+    async def prediction_errors(self, limit: int = 50) -> list[MemoryPrediction]:
         """Predictions that came to their end, the most wrong first."""
-        return await prediction_errors(self._desk, self.reporter.place, limit)
+        return await prediction_errors(self._deps, self.reporter.place, limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,13 +198,13 @@ class RecallProposal:
 
     DEFAULT_TTL: ClassVar[int] = 3600
 
-    desk: Desk
+    deps: OutcomeDeps
     reporter: Reporter
 
     async def get_pending(self, partition: str = DEFAULT_PARTITION) -> list[Surfacing]:
         """What waits, oldest first."""
-        return await pending(self.desk, self.reporter.place.space, partition)
+        return await list_pending_surfacings(self.deps, self.reporter.place.space, partition)
 
     async def expire_stale(self, ttl: float = DEFAULT_TTL) -> list[Surfacing]:
         """End what has waited longer than so many seconds; those that ended."""
-        return await expire(self.desk, self.reporter.place.space, ttl=timedelta(seconds=ttl))
+        return await expire_surfacings(self.deps, self.reporter.place.space, ttl=timedelta(seconds=ttl))

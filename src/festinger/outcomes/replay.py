@@ -18,28 +18,35 @@ from typing import Any
 from uuid import UUID
 
 from festinger.ids import MemoryId, Origin, SpaceId
-from festinger.memory.changes import Change, Effect, Op, apply_effects, changes_of, hold_known
-from festinger.memory.confidence import FRESH, IMMUTABLE, START, Belief, Weight, corroborated, rounded
+from festinger.memory.changes import (
+    BeliefUpdate,
+    Change,
+    MemoryChangeOp,
+    apply_belief_updates,
+    changes_of,
+    lock_memories_in_order,
+)
+from festinger.memory.confidence import FRESH, IMMUTABLE, START, Belief, Weight, corroborate_belief, round_trust
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.model import Memory, belief_columns
-from festinger.outcomes.effects import Cycle, Move, State, moved
-from festinger.outcomes.model import Desk, How
-from festinger.outcomes.store import at_birth, keep_states, load_states
+from festinger.outcomes.effects import Cycle, OutcomeDelta, OutcomeState, apply_delta
+from festinger.outcomes.model import OutcomeDeps, ReportSource
+from festinger.outcomes.store import load_states, reset_to_declared, save_states
 from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.world.model import Outcome
+from festinger.world.model import NoteOutcome
 
 Columns = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class OutcomeEntry:
     """An outcome as the log has it."""
 
     id: UUID
     at: datetime
-    move: Move
+    move: OutcomeDelta
     confidence_before: float
     weight_before: Weight
     stands: bool
@@ -47,7 +54,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changed:
+class ChangeEntry:
     """Another change of what is held: the columns that it found and left; of a corroboration, whose word it was."""
 
     id: UUID
@@ -59,17 +66,17 @@ class Changed:
     stands: bool = True
 
 
-Entry = Told | Changed
+Entry = OutcomeEntry | ChangeEntry
 
 
-def told_of(row: Mapping[str, Any]) -> Told:
+def outcome_entry_of(row: Mapping[str, Any]) -> OutcomeEntry:
     """The entry that a row of the log holds."""
-    return Told(
+    return OutcomeEntry(
         id=row["id"],
         at=row["at"],
-        move=Move(
-            outcome=Outcome(row["outcome"]),
-            how=How(row["how"]),
+        move=OutcomeDelta(
+            outcome=NoteOutcome(row["outcome"]),
+            how=ReportSource(row["how"]),
             w=row["w"],
             credit=row["credit"],
             signal=row["signal"],
@@ -87,37 +94,39 @@ def told_of(row: Mapping[str, Any]) -> Told:
     )
 
 
-def in_order(entries: Sequence[Entry]) -> list[Entry]:
+def sort_entries(entries: Sequence[Entry]) -> list[Entry]:
     return sorted(entries, key=lambda entry: (entry.at, entry.id))
 
 
-def start_of(entries: Sequence[Entry], *, immutable: bool) -> Belief:
+def initial_belief(entries: Sequence[Entry], *, immutable: bool) -> Belief:
     """What was held of a memory before anything moved it: as the first entry found it, whatever became of that."""
     fresh = Belief(confidence=START, weight=IMMUTABLE if immutable else FRESH, immutable=immutable)
     if not entries:
         return fresh
-    first = in_order(entries)[0]
-    if isinstance(first, Told):
+    first = sort_entries(entries)[0]
+    if isinstance(first, OutcomeEntry):
         return replace(fresh, confidence=first.confidence_before, weight=first.weight_before)
-    return _with(fresh, first.before)
+    return _set_columns(fresh, first.before)
 
 
-def replay(start: State, entries: Sequence[Entry], *, terms: OutcomesSettings, cap: float) -> State:
+def replay_entries(
+    start: OutcomeState, entries: Sequence[Entry], *, terms: OutcomesSettings, cap: float
+) -> OutcomeState:
     """The state after all entries that stand. `cap` is the highest confidence of little trusted causes."""
     state = start
-    for entry in in_order(entries):
+    for entry in sort_entries(entries):
         if not entry.stands:
             continue
-        if isinstance(entry, Changed):
-            state = replace(state, belief=_changed(state.belief, entry, cap))
+        if isinstance(entry, ChangeEntry):
+            state = replace(state, belief=_apply_change(state.belief, entry, cap))
         else:
-            state = _told(state, entry, terms)
+            state = _apply_outcome(state, entry, terms)
     return state
 
 
-def _told(state: State, entry: Told, terms: OutcomesSettings) -> State:
-    after = moved(state, entry.move, at=entry.at, terms=terms)
-    cycles = tuple(_since(old, new, entry.at) for old, new in zip(state.cycles, after.cycles, strict=True))
+def _apply_outcome(state: OutcomeState, entry: OutcomeEntry, terms: OutcomesSettings) -> OutcomeState:
+    after = apply_delta(state, entry.move, at=entry.at, terms=terms)
+    cycles = tuple(_skip_later_cycle(old, new, entry.at) for old, new in zip(state.cycles, after.cycles, strict=True))
     declared = state.rhythm.pressure_declared_at
     if declared is not None and entry.at < declared:
         resolved = state.rhythm.pressure_resolved_at
@@ -125,23 +134,23 @@ def _told(state: State, entry: Told, terms: OutcomesSettings) -> State:
     return replace(after, cycles=cycles)
 
 
-def _since(old: Cycle, new: Cycle, at: datetime) -> Cycle:
+def _skip_later_cycle(old: Cycle, new: Cycle, at: datetime) -> Cycle:
     """A cycle that was declared later did not hear of this."""
     return old if old.declared_at is not None and at < old.declared_at else new
 
 
-def _changed(belief: Belief, entry: Changed, cap: float) -> Belief:
+def _apply_change(belief: Belief, entry: ChangeEntry, cap: float) -> Belief:
     """The belief after another change: what it left, if it finds what it found; else what it amounts to here."""
     held = belief_columns(belief)
     known = {name: value for name, value in entry.before.items() if name in held}
     if all(held[name] == value for name, value in known.items()):
-        return _with(belief, entry.after)
+        return _set_columns(belief, entry.after)
     if entry.trust is not None and entry.origin is not None:
-        return corroborated(belief, trust=entry.trust, origin=entry.origin, cap=cap)
-    return _with(belief, {name: _shifted(name, held, entry) for name in known})
+        return corroborate_belief(belief, trust=entry.trust, origin=entry.origin, cap=cap)
+    return _set_columns(belief, {name: _shift_column(name, held, entry) for name in known})
 
 
-def _shifted(name: str, held: Columns, entry: Changed) -> Any:
+def _shift_column(name: str, held: Columns, entry: ChangeEntry) -> Any:
     before, after, now = entry.before[name], entry.after.get(name, entry.before[name]), held[name]
     if before is None or after is None or now is None:
         return after
@@ -149,7 +158,7 @@ def _shifted(name: str, held: Columns, entry: Changed) -> Any:
     return min(max(moved_to, 0.0), 1.0) if name == "confidence" else moved_to
 
 
-def _with(belief: Belief, columns: Columns) -> Belief:
+def _set_columns(belief: Belief, columns: Columns) -> Belief:
     """The belief with some of its columns set."""
     held = belief_columns(belief)
     held |= {name: value for name, value in columns.items() if name in held}
@@ -164,7 +173,7 @@ FIRST = UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mismatch:
+class OutcomeMismatch:
     """A memory of which the store holds something else than its logs say."""
 
     memory: MemoryId
@@ -173,45 +182,40 @@ class Mismatch:
     replayed: Any
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "memory": str(self.memory),
-            "column": self.column,
-            "stored": self.stored,
-            "replayed": self.replayed,
-        }
+        return {"memory": str(self.memory), "column": self.column, "stored": self.stored, "replayed": self.replayed}
 
 
-async def replayed(
-    desk: Desk,
+async def replay_states(
+    deps: OutcomeDeps,
     transaction: Transaction,
     space: SpaceId,
     memories: Mapping[MemoryId, Memory],
     *,
     without: frozenset[UUID] = frozenset(),
-) -> dict[MemoryId, State]:
+) -> dict[MemoryId, OutcomeState]:
     """The state of each memory as its logs give it, leaving out some outcomes."""
-    terms = desk.terms(space)
-    cap = desk.memory.terms(space).memory.untrusted_confidence_cap
+    terms = deps.terms(space)
+    cap = deps.memory.terms(space).memory.untrusted_confidence_cap
     stored = await load_states(transaction, space, memories, terms=terms)
-    logs = await _logs(transaction, space, list(memories))
+    logs = await _load_logs(transaction, space, list(memories))
     found = {}
     for id_, memory in memories.items():
         entries = [replace(each, stands=each.stands and each.id not in without) for each in logs[id_]]
-        start = at_birth(stored[id_])
+        start = reset_to_declared(stored[id_])
         touched = replace(start.rhythm, last_touched=memory.created_at)
-        belief = start_of(entries, immutable=memory.immutable)
-        found[id_] = replay(replace(start, belief=belief, rhythm=touched), entries, terms=terms, cap=cap)
+        belief = initial_belief(entries, immutable=memory.immutable)
+        found[id_] = replay_entries(replace(start, belief=belief, rhythm=touched), entries, terms=terms, cap=cap)
     return found
 
 
-async def _logs(
+async def _load_logs(
     transaction: Transaction, space: SpaceId, memories: Sequence[MemoryId]
 ) -> dict[MemoryId, list[Entry]]:
     logs: dict[MemoryId, list[Entry]] = {memory: [] for memory in memories}
     for row in await transaction.all(Q["log_of"], space=space, memories=list(memories)):
-        logs[row["memory_id"]].append(told_of(row))
+        logs[row["memory_id"]].append(outcome_entry_of(row))
     changes = await changes_of(transaction, space, memories)
-    words = await _words(transaction, space, changes)
+    words = await _load_sources(transaction, space, changes)
     for change in changes:
         for memory in change.memory_ids:
             if memory in logs:
@@ -219,12 +223,12 @@ async def _logs(
     return logs
 
 
-async def _words(
+async def _load_sources(
     transaction: Transaction, space: SpaceId, changes: Sequence[Change]
 ) -> dict[str, tuple[float, Origin]]:
     ids = [UUID(change.after["sighting"]) for change in changes if change.after.get("sighting")]
     rows = await transaction.all(Q["sightings"], space=space, ids=ids) if ids else []
-    return {str(row["id"]): (rounded(row["trust"]), Origin(row["origin"])) for row in rows}
+    return {str(row["id"]): (round_trust(row["trust"]), Origin(row["origin"])) for row in rows}
 
 
 MOVED = frozenset({"weight_alpha", "confidence", "confidence_ceiling", "weight_ceiling"})
@@ -233,8 +237,8 @@ MOVED = frozenset({"weight_alpha", "confidence", "confidence_ceiling", "weight_c
 
 def _entries(change: Change, memory: MemoryId, words: Mapping[str, tuple[float, Origin]]) -> list[Entry]:
     """What a change did to what is held of a memory; nothing if it was only about its state."""
-    if change.op is Op.MERGE:
-        return _merged(change, memory)
+    if change.op is MemoryChangeOp.MERGE:
+        return _merge_entries(change, memory)
     before = dict(change.before.get("memories", {}).get(str(memory), {}))
     after = dict(change.touched(memory))
     if MOVED.isdisjoint(after):
@@ -242,54 +246,46 @@ def _entries(change: Change, memory: MemoryId, words: Mapping[str, tuple[float, 
     trust, origin = words.get(str(change.after.get("sighting")), (None, None))
     stands = change.undone_at is None
     return [
-        Changed(
-            id=change.id,
-            at=change.at,
-            before=before,
-            after=after,
-            trust=trust,
-            origin=origin,
-            stands=stands,
-        )
+        ChangeEntry(id=change.id, at=change.at, before=before, after=after, trust=trust, origin=origin, stands=stands)
     ]
 
 
-def _merged(change: Change, memory: MemoryId) -> list[Entry]:
+def _merge_entries(change: Change, memory: MemoryId) -> list[Entry]:
     """What a merge gave the memory that stayed, and took again when it was undone."""
     weights = change.after.get("weights")
     if weights is None or change.after["into"] != str(memory):
         return []
-    entries: list[Entry] = [
-        Changed(id=change.id, at=change.at, before=weights["before"], after=weights["after"])
-    ]
+    entries: list[Entry] = [ChangeEntry(id=change.id, at=change.at, before=weights["before"], after=weights["after"])]
     if change.undone_at is not None:
         gained = {name: change.after["gained"][name] for name in weights["before"]}
         nothing = dict.fromkeys(gained, 0.0)
-        entries.append(Changed(id=change.id, at=change.undone_at, before=gained, after=nothing))
+        entries.append(ChangeEntry(id=change.id, at=change.undone_at, before=gained, after=nothing))
     return entries
 
 
-async def recompute(
-    desk: Desk, transaction: Transaction, space: SpaceId, memories: Mapping[MemoryId, Memory], *, at: datetime
-) -> dict[MemoryId, State]:
+async def recompute_states(
+    deps: OutcomeDeps, transaction: Transaction, space: SpaceId, memories: Mapping[MemoryId, Memory], *, at: datetime
+) -> dict[MemoryId, OutcomeState]:
     """Keep what the logs of locked memories give."""
-    before = await load_states(transaction, space, memories, terms=desk.terms(space))
-    after = await replayed(desk, transaction, space, memories)
-    effects = [Effect(memory=id_, belief=state.belief) for id_, state in after.items()]
-    await apply_effects(transaction, space, effects, at=at)
-    await keep_states(transaction, space, [(id_, before[id_], after[id_]) for id_ in after])
+    before = await load_states(transaction, space, memories, terms=deps.terms(space))
+    after = await replay_states(deps, transaction, space, memories)
+    effects = [BeliefUpdate(memory=id_, belief=state.belief) for id_, state in after.items()]
+    await apply_belief_updates(transaction, space, effects, at=at)
+    await save_states(transaction, space, [(id_, before[id_], after[id_]) for id_ in after])
     return after
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Withdrawn:
+class OutcomeWithdrawalResult:
     """Outcomes that count no more, and the memories that were computed anew."""
 
     outcomes: tuple[UUID, ...]
     memories: tuple[MemoryId, ...]
 
 
-async def take_back(desk: Desk, transaction: Transaction, space: SpaceId, selector: Selector) -> Withdrawn:
+async def withdraw_outcomes(
+    deps: OutcomeDeps, transaction: Transaction, space: SpaceId, selector: Selector
+) -> OutcomeWithdrawalResult:
     """Let what a session, an agent or an origin reported count no more.
 
     Where memories were told anew without what was taken back, their outcomes are put on top again.
@@ -298,37 +294,39 @@ async def take_back(desk: Desk, transaction: Transaction, space: SpaceId, select
     rows: Sequence[Mapping[str, Any]] = ()
     if selector.session or selector.agent or selector.origin:
         rows = await transaction.all(Q["take_back_outcomes"], space=space, **selector.place_and_time)
-    held = await hold_known(transaction, space, {row["memory_id"] for row in (*retold, *rows)})
-    await recompute(desk, transaction, space, held, at=desk.clock())
-    return Withdrawn(outcomes=tuple(row["id"] for row in rows), memories=tuple(sorted(held)))
+    held = await lock_memories_in_order(transaction, space, {row["memory_id"] for row in (*retold, *rows)})
+    await recompute_states(deps, transaction, space, held, at=deps.clock())
+    return OutcomeWithdrawalResult(outcomes=tuple(row["id"] for row in rows), memories=tuple(sorted(held)))
 
 
-async def give_back(desk: Desk, transaction: Transaction, space: SpaceId, outcomes: Sequence[UUID]) -> None:
+async def reinstate_outcomes(
+    deps: OutcomeDeps, transaction: Transaction, space: SpaceId, outcomes: Sequence[UUID]
+) -> None:
     """Let outcomes count again that were taken back."""
     rows = await transaction.all(Q["give_back_outcomes"], space=space, ids=list(outcomes))
-    held = await hold_known(transaction, space, {row["memory_id"] for row in rows})
-    await recompute(desk, transaction, space, held, at=desk.clock())
+    held = await lock_memories_in_order(transaction, space, {row["memory_id"] for row in rows})
+    await recompute_states(deps, transaction, space, held, at=deps.clock())
 
 
-async def verify(desk: Desk, space: SpaceId) -> tuple[int, list[Mismatch]]:
+async def verify_logs(deps: OutcomeDeps, space: SpaceId) -> tuple[int, list[OutcomeMismatch]]:
     """Compare every memory that has outcomes with its logs: how many were looked at, and what differs."""
-    wrong: list[Mismatch] = []
+    wrong: list[OutcomeMismatch] = []
     seen, after = 0, FIRST
     while True:
-        async with desk.store.transaction() as transaction:
+        async with deps.store.transaction() as transaction:
             rows = await transaction.all(Q["memories_with_outcomes"], space=space, after=after, limit=PAGE)
             if not rows:
                 return seen, wrong
-            held = await hold_known(transaction, space, [row["memory_id"] for row in rows])
-            found = await replayed(desk, transaction, space, held)
+            held = await lock_memories_in_order(transaction, space, [row["memory_id"] for row in rows])
+            found = await replay_states(deps, transaction, space, held)
         seen, after = seen + len(held), rows[-1]["memory_id"]
-        wrong += [each for id_, memory in held.items() for each in _differences(memory, found[id_])]
+        wrong += [each for id_, memory in held.items() for each in _find_mismatches(memory, found[id_])]
 
 
-def _differences(memory: Memory, state: State) -> list[Mismatch]:
+def _find_mismatches(memory: Memory, state: OutcomeState) -> list[OutcomeMismatch]:
     stored, computed = belief_columns(memory.belief), belief_columns(state.belief)
     return [
-        Mismatch(memory=memory.id, column=name, stored=stored[name], replayed=computed[name])
+        OutcomeMismatch(memory=memory.id, column=name, stored=stored[name], replayed=computed[name])
         for name in stored
         if stored[name] != computed[name]
     ]

@@ -22,32 +22,47 @@ from typing import Any
 from uuid import UUID
 
 from festinger.errors import Replayed, StoreDown
-from festinger.events.event import Happening
+from festinger.events.event import NewEvent
 from festinger.ids import Cause, MemoryId, SpaceId
-from festinger.memory.changes import Effect, apply_effects, hold_known
+from festinger.memory.changes import BeliefUpdate, apply_belief_updates, lock_memories_in_order
 from festinger.memory.model import Memory
 from festinger.observability.metrics import OUTCOMES, OUTCOMES_SKIPPED
-from festinger.outcomes.corrections import hold_successors, succeed
-from festinger.outcomes.decide import Decided, decide, effects_by_id, gather
-from festinger.outcomes.effects import EdgeNote, Mode, edge_of, is_discharged, moving, observe_edges
-from festinger.outcomes.model import Desk, Observed, Report, Reporter, memory_id, observed_of, report_of
-from festinger.outcomes.store import keep_states
-from festinger.outcomes.surface import surfaced_by
+from festinger.outcomes.corrections import lock_successors, supersede_contradicted
+from festinger.outcomes.decide import OutcomeDecision, decide_outcomes, effects_by_id, load_outcome_contexts
+from festinger.outcomes.effects import (
+    EdgeNote,
+    ResolutionMode,
+    affected_edges,
+    is_discharged,
+    observe_edges,
+    parse_edge,
+)
+from festinger.outcomes.model import (
+    ObserveResult,
+    OutcomeDeps,
+    OutcomeReport,
+    Reporter,
+    build_outcome_report,
+    observed_from_json,
+    parse_memory_id,
+)
+from festinger.outcomes.store import save_states
+from festinger.outcomes.surface import require_surfacings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.world.model import Outcome
-from festinger.world.write import hold
+from festinger.world.model import NoteOutcome
+from festinger.world.write import lock_world
 
 Q = queries_of("festinger.outcomes")
 
 
-async def keep(
-    desk: Desk,
+async def save_report(
+    deps: OutcomeDeps,
     transaction: Transaction,
     reporter: Reporter,
-    report: Report,
+    report: OutcomeReport,
     *,
-    decided: Sequence[Decided],
+    decided: Sequence[OutcomeDecision],
     cause: Cause,
     batch: UUID,
     at: datetime,
@@ -56,30 +71,37 @@ async def keep(
     if not decided:
         return
     space = reporter.place.space
-    ids = [desk.new_id() for _ in decided]
+    ids = [deps.new_id() for _ in decided]
     rows = [
-        _row(reporter, report, each, id_=id_, cause=cause, batch=batch, at=at)
+        _outcome_row(reporter, report, each, id_=id_, cause=cause, batch=batch, at=at)
         for each, id_ in zip(decided, ids, strict=True)
     ]
     await transaction.run_many(Q["write_outcome"], rows)
-    desk.step("logged")
-    await _replace(transaction, reporter, decided, ids)
-    effects = [Effect(memory=each.id, belief=each.after.belief, accesses=each.accesses) for each in decided]
-    await apply_effects(transaction, space, effects, at=at, keep=desk.terms(space).access_log)
-    desk.step("moved")
-    await keep_states(transaction, space, [(each.id, each.known.stored, each.after) for each in decided])
-    await _let_reads_go(transaction, reporter, decided)
-    desk.step("reads")
-    await _resolve(transaction, reporter, decided, at)
+    deps.step("logged")
+    await _mark_replaced(transaction, reporter, decided, ids)
+    effects = [BeliefUpdate(memory=each.id, belief=each.after.belief, accesses=each.accesses) for each in decided]
+    await apply_belief_updates(transaction, space, effects, at=at, keep=deps.terms(space).access_log)
+    deps.step("moved")
+    await save_states(transaction, space, [(each.id, each.known.stored, each.after) for each in decided])
+    await _unstage_reads(transaction, reporter, decided)
+    deps.step("reads")
+    await _resolve_surfacings(transaction, reporter, decided, at)
     await _resolve_predictions(transaction, reporter, decided, at)
-    desk.step("resolved")
-    told = [each for one in decided for each in happenings(desk, reporter, one, cause)]
-    await desk.outbox.emit_all(transaction, told, space=space)
-    desk.step("told")
+    deps.step("resolved")
+    told = [each for one in decided for each in report_events(deps, reporter, one, cause)]
+    await deps.outbox.emit_all(transaction, told, space=space)
+    deps.step("told")
 
 
-def _row(
-    reporter: Reporter, report: Report, each: Decided, *, id_: UUID, cause: Cause, batch: UUID, at: datetime
+def _outcome_row(
+    reporter: Reporter,
+    report: OutcomeReport,
+    each: OutcomeDecision,
+    *,
+    id_: UUID,
+    cause: Cause,
+    batch: UUID,
+    at: datetime,
 ) -> dict[str, Any]:
     what, before, after = each.move, each.known.state.belief, each.after.belief
     surfaced = each.known.surfacings[0] if each.known.surfacings else None
@@ -120,8 +142,8 @@ def _row(
     }
 
 
-async def _replace(
-    transaction: Transaction, reporter: Reporter, decided: Sequence[Decided], ids: Sequence[UUID]
+async def _mark_replaced(
+    transaction: Transaction, reporter: Reporter, decided: Sequence[OutcomeDecision], ids: Sequence[UUID]
 ) -> None:
     pairs = [(row["id"], id_) for each, id_ in zip(decided, ids, strict=True) for row in each.known.replaces]
     if pairs:
@@ -133,7 +155,7 @@ async def _replace(
         )
 
 
-async def _let_reads_go(transaction: Transaction, reporter: Reporter, decided: Sequence[Decided]) -> None:
+async def _unstage_reads(transaction: Transaction, reporter: Reporter, decided: Sequence[OutcomeDecision]) -> None:
     """Reads that count now are kept by their memory, the others by nobody."""
     places = [(each.id, partition) for each in decided for partition in each.known.partitions]
     await transaction.run(
@@ -144,8 +166,8 @@ async def _let_reads_go(transaction: Transaction, reporter: Reporter, decided: S
     )
 
 
-async def _resolve(
-    transaction: Transaction, reporter: Reporter, decided: Sequence[Decided], at: datetime
+async def _resolve_surfacings(
+    transaction: Transaction, reporter: Reporter, decided: Sequence[OutcomeDecision], at: datetime
 ) -> None:
     resolved = [(found.id, each.outcome.value) for each in decided for found in each.known.surfacings]
     if resolved:
@@ -160,13 +182,13 @@ async def _resolve(
 
 
 async def _resolve_predictions(
-    transaction: Transaction, reporter: Reporter, decided: Sequence[Decided], at: datetime
+    transaction: Transaction, reporter: Reporter, decided: Sequence[OutcomeDecision], at: datetime
 ) -> None:
     rows = [
         {
             "space": reporter.place.space,
             "memory": each.id,
-            "mode": Mode.OBSERVED.value,
+            "mode": ResolutionMode.OBSERVED.value,
             "error": each.move.prediction_error,
             "actual": None,
             "at": at,
@@ -178,12 +200,12 @@ async def _resolve_predictions(
         await transaction.run_many(Q["resolve_prediction"], rows)
 
 
-def happenings(desk: Desk, reporter: Reporter, each: Decided, cause: Cause) -> Iterator[Happening]:
+def report_events(deps: OutcomeDeps, reporter: Reporter, each: OutcomeDecision, cause: Cause) -> Iterator[NewEvent]:
     """What is told of one memory."""
     memory, before, after = str(each.id), each.known.stored.belief, each.after.belief
 
-    def happening(name: str, **payload: Any) -> Happening:
-        return Happening(
+    def happening(name: str, **payload: Any) -> NewEvent:
+        return NewEvent(
             name=name,
             subject=f"memory:{memory}",
             payload={"memory": memory, **payload},
@@ -194,12 +216,7 @@ def happenings(desk: Desk, reporter: Reporter, each: Decided, cause: Cause) -> I
     yield happening(
         "outcome_recorded",
         outcome=each.outcome.value,
-        cause={
-            "agent": cause.agent,
-            "session": cause.session[:120],
-            "day": str(cause.day),
-            "origin": cause.origin,
-        },
+        cause={"agent": cause.agent, "session": cause.session[:120], "day": str(cause.day), "origin": cause.origin},
         how=each.move.how.value,
         q=each.q,
         confidence=after.confidence,
@@ -208,8 +225,8 @@ def happenings(desk: Desk, reporter: Reporter, each: Decided, cause: Cause) -> I
     for row in each.known.replaces:
         yield happening("outcome_replaced", **{"from": row["outcome"], "to": each.outcome.value})
     if each.move.prediction_error is not None:
-        yield happening("prediction_resolved", error=each.move.prediction_error, mode=Mode.OBSERVED.value)
-    if _is_discharged(desk, reporter, each):
+        yield happening("prediction_resolved", error=each.move.prediction_error, mode=ResolutionMode.OBSERVED.value)
+    if _is_discharged(deps, reporter, each):
         yield happening("pressure_discharged", by=reporter.name[:120])
     if after.confidence_ceiling is not None and after.confidence_ceiling != before.confidence_ceiling:
         yield happening("ceiling_set", confidence=after.confidence_ceiling, center=after.weight_ceiling)
@@ -217,10 +234,10 @@ def happenings(desk: Desk, reporter: Reporter, each: Decided, cause: Cause) -> I
         yield happening("ceiling_cleared", by=reporter.name[:120])
 
 
-def _is_discharged(desk: Desk, reporter: Reporter, each: Decided) -> bool:
+def _is_discharged(deps: OutcomeDeps, reporter: Reporter, each: OutcomeDecision) -> bool:
     presses = each.after.rhythm.pressure_rate > 0 and each.because is None
-    was_contradicted = each.outcome is Outcome.CONTRADICTED
-    return presses and was_contradicted and is_discharged(each.after.belief, desk.terms(reporter.place.space))
+    was_contradicted = each.outcome is NoteOutcome.CONTRADICTED
+    return presses and was_contradicted and is_discharged(each.after.belief, deps.terms(reporter.place.space))
 
 
 TRIES = 4
@@ -233,7 +250,7 @@ TOLD_ALREADY = "told_explicitly"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class ReportTargets:
     """What the ids of a report name."""
 
     memories: Mapping[str, MemoryId]
@@ -241,86 +258,80 @@ class Named:
     skipped: Mapping[str, str]
 
 
-async def observe(desk: Desk, reporter: Reporter, report: Report) -> Observed:
+async def observe(deps: OutcomeDeps, reporter: Reporter, report: OutcomeReport) -> ObserveResult:
     """Apply a report, all of it or nothing."""
     for left in range(TRIES - 1, -1, -1):
         try:
-            async with desk.store.transaction() as transaction:
-                observed = await observe_in(desk, transaction, reporter, report)
+            async with deps.store.transaction() as transaction:
+                observed = await observe_in(deps, transaction, reporter, report)
         except StoreDown as error:
             if error.details.get("kind") != "busy" or not left:
                 raise
             continue
         if observed.edges:
-            await desk.world.follow(reporter.place.space)
+            await deps.world.follow(reporter.place.space)
         return observed
     raise AssertionError("the last try returns or raises")
 
 
-async def observe_in(desk: Desk, transaction: Transaction, reporter: Reporter, report: Report) -> Observed:
+async def observe_in(
+    deps: OutcomeDeps, transaction: Transaction, reporter: Reporter, report: OutcomeReport
+) -> ObserveResult:
     """The same within a transaction of the caller's, who tries again."""
-    key = _key(reporter, report)
-    if key is not None and (done := await _done(desk, transaction, reporter, report, key)) is not None:
+    key = _idempotency_key(reporter, report)
+    if key is not None and (done := await _find_earlier_result(deps, transaction, reporter, report, key)) is not None:
         return done
-    named = named_by(report)
-    if moving(report, named.edges):
+    named = resolve_targets(report)
+    if affected_edges(report, named.edges):
         # Before any memory is held: who decides or repairs takes both in this order.
-        await hold(transaction, reporter.place.space)
-    await hold_successors(transaction, reporter, report)
-    held = await hold_known(transaction, reporter.place.space, named.memories.values())
-    desk.step("held")
+        await lock_world(transaction, reporter.place.space)
+    await lock_successors(transaction, reporter, report)
+    held = await lock_memories_in_order(transaction, reporter.place.space, named.memories.values())
+    deps.step("held")
     # The time is taken once all rows are locked: the log is in the order in which rows changed.
-    now, batch = desk.clock(), desk.new_id()
+    now, batch = deps.clock(), deps.new_id()
     cause = reporter.cause(now)
-    skipped = {**named.skipped, **_unreached(reporter, named, held)}
+    skipped = {**named.skipped, **_unreachable_ids(reporter, named, held)}
     reached = {id_: memory for id_, memory in held.items() if str(id_) not in skipped}
-    known = await gather(desk, transaction, reporter, report, memories=reached, cause=cause, now=now)
-    desk.step("gathered")
+    known = await load_outcome_contexts(deps, transaction, reporter, report, memories=reached, cause=cause, now=now)
+    deps.step("gathered")
     if reporter.how.is_passive:
         skipped |= {str(id_): TOLD_ALREADY for id_, each in known.items() if each.told}
         known = {id_: each for id_, each in known.items() if not each.told}
-    terms = desk.terms(reporter.place.space)
+    terms = deps.terms(reporter.place.space)
     # What was told outright of an edge counts whole; what was only read is shared with the memories beside it.
     beside = named.edges if reporter.how.is_passive else ()
-    decided, credit = decide(reporter, report, known, terms=terms, at=now, beside=beside)
-    await keep(desk, transaction, reporter, report, decided=decided, cause=cause, batch=batch, at=now)
-    await succeed(desk, transaction, reporter, report, held=reached)
-    moved = await observe_edges(
-        desk, transaction, reporter, report, edges=named.edges, cause=cause, credit=credit
-    )
-    observed = Observed(effects=effects_by_id(decided), skipped=skipped, edges=tuple(moved))
+    decided, credit = decide_outcomes(reporter, report, known, terms=terms, at=now, beside=beside)
+    await save_report(deps, transaction, reporter, report, decided=decided, cause=cause, batch=batch, at=now)
+    await supersede_contradicted(deps, transaction, reporter, report, held=reached)
+    moved = await observe_edges(deps, transaction, reporter, report, edges=named.edges, cause=cause, credit=credit)
+    observed = ObserveResult(effects=effects_by_id(decided), skipped=skipped, edges=tuple(moved))
     if key is not None:
-        await _remember(desk, transaction, reporter, report, key, observed, batch)
+        await _save_result(deps, transaction, reporter, report, key, observed, batch)
     for each in decided:
         OUTCOMES.labels(each.outcome, reporter.how).inc()
     for why in skipped.values():
         OUTCOMES_SKIPPED.labels(why).inc()
-    desk.step("done")
+    deps.step("done")
     return observed
 
 
-def named_by(report: Report) -> Named:
+def resolve_targets(report: OutcomeReport) -> ReportTargets:
     """The memories and the edges that a report names; what is neither is skipped."""
-    memories = {id_: found for id_ in report.memories if (found := memory_id(id_)) is not None}
-    edges = {
-        id_: edge for id_ in report.memories if id_ not in memories and (edge := edge_of(id_)) is not None
-    }
+    memories = {id_: found for id_ in report.memories if (found := parse_memory_id(id_)) is not None}
+    edges = {id_: edge for id_ in report.memories if id_ not in memories and (edge := parse_edge(id_)) is not None}
     neither = {id_: UNKNOWN for id_ in report.memories if id_ not in memories and id_ not in edges}
-    return Named(memories=memories, edges=edges, skipped=neither)
+    return ReportTargets(memories=memories, edges=edges, skipped=neither)
 
 
-def _unreached(reporter: Reporter, named: Named, held: Mapping[MemoryId, Memory]) -> dict[str, str]:
+def _unreachable_ids(reporter: Reporter, named: ReportTargets, held: Mapping[MemoryId, Memory]) -> dict[str, str]:
     """Ids of memories that are not there, or that are another agent's own."""
     unreached = {id_: UNKNOWN for id_, memory in named.memories.items() if memory not in held}
-    foreign = {
-        str(id_): FOREIGN
-        for id_, memory in held.items()
-        if memory.agent_id not in (None, reporter.place.agent)
-    }
+    foreign = {str(id_): FOREIGN for id_, memory in held.items() if memory.agent_id not in (None, reporter.place.agent)}
     return unreached | foreign
 
 
-def _key(reporter: Reporter, report: Report) -> str | None:
+def _idempotency_key(reporter: Reporter, report: OutcomeReport) -> str | None:
     """Under which key a report is known again; doors that know the turn need not give one."""
     if report.key is not None:
         return f"{reporter.place.agent}/{report.key}"
@@ -329,27 +340,27 @@ def _key(reporter: Reporter, report: Report) -> str | None:
     return None
 
 
-async def _done(
-    desk: Desk, transaction: Transaction, reporter: Reporter, report: Report, key: str
-) -> Observed | None:
+async def _find_earlier_result(
+    deps: OutcomeDeps, transaction: Transaction, reporter: Reporter, report: OutcomeReport, key: str
+) -> ObserveResult | None:
     """What an earlier report with this key did."""
     space = reporter.place.space
     await transaction.run(Q["lock_batch"], space=space, key=key)
-    row = await transaction.maybe(Q["find_batch"], space=space, key=key, since=desk.clock() - KEPT_FOR)
+    row = await transaction.maybe(Q["find_batch"], space=space, key=key, since=deps.clock() - KEPT_FOR)
     if row is None:
         return None
     if bytes(row["body_hash"]) != report.body_hash:
         raise Replayed(f"The key `{(report.key or key)[:40]}` was used for another report.")
-    return observed_of(row["result"])
+    return observed_from_json(row["result"])
 
 
-async def _remember(
-    desk: Desk,
+async def _save_result(
+    deps: OutcomeDeps,
     transaction: Transaction,
     reporter: Reporter,
-    report: Report,
+    report: OutcomeReport,
     key: str,
-    observed: Observed,
+    observed: ObserveResult,
     batch: UUID,
 ) -> None:
     await transaction.run(
@@ -359,23 +370,23 @@ async def _remember(
         key=key,
         body_hash=report.body_hash,
         result=json.dumps(observed.as_json()),
-        at=desk.clock(),
+        at=deps.clock(),
     )
 
 
-async def prune_batches(desk: Desk, space: SpaceId) -> int:
+async def prune_batches(deps: OutcomeDeps, space: SpaceId) -> int:
     """Let go of keys that are too old to mean anything."""
-    return await desk.store.run(Q["prune_batches"], space=space, before=desk.clock() - KEPT_FOR)
+    return await deps.store.run(Q["prune_batches"], space=space, before=deps.clock() - KEPT_FOR)
 
 
 async def observe_recall(
-    desk: Desk, reporter: Reporter, outcomes: Mapping[Any, Any], *, recall: UUID | None = None, **more: Any
-) -> Observed:
+    deps: OutcomeDeps, reporter: Reporter, outcomes: Mapping[Any, Any], *, recall: UUID | None = None, **more: Any
+) -> ObserveResult:
     """Apply outcomes; of a recall, what it surfaced and is not named is deferred. Raises `NotFound`."""
-    report = report_of(list(outcomes), outcomes, recall=recall, **more)
+    report = build_outcome_report(list(outcomes), outcomes, recall=recall, **more)
     if recall is None:
-        return await observe(desk, reporter, report)
-    async with desk.store.transaction() as transaction:
-        shown = await surfaced_by(transaction, reporter.place.space, recall)
+        return await observe(deps, reporter, report)
+    async with deps.store.transaction() as transaction:
+        shown = await require_surfacings(transaction, reporter.place.space, recall)
     memories = [*(str(each.memory_id) for each in shown), *report.memories]
-    return await observe(desk, reporter, report_of(memories, outcomes, recall=recall, **more))
+    return await observe(deps, reporter, build_outcome_report(memories, outcomes, recall=recall, **more))

@@ -17,13 +17,13 @@ from uuid import UUID
 
 from festinger.clock import iso
 from festinger.ids import Cause, MemoryId, Origin, SpaceId
-from festinger.observability.checks import Check, ok, warn
+from festinger.observability.checks import Check, ok_check, warning_check
 from festinger.observability.metrics import OUTCOMES_RATE, OUTCOMES_UNREADABLE, SURFACINGS_PENDING
-from festinger.outcomes.model import Desk, How
+from festinger.outcomes.model import OutcomeDeps, ReportSource
 from festinger.settings.outcomes import GOOD, OutcomesSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.world.model import Outcome
+from festinger.world.model import NoteOutcome
 
 Q = queries_of("festinger.outcomes")
 
@@ -35,35 +35,34 @@ BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 Rows = Sequence[Mapping[str, Any]]
 
 
-async def tally(desk: Desk, space: SpaceId) -> dict[str, Any]:
+async def outcome_stats(deps: OutcomeDeps, space: SpaceId) -> dict[str, Any]:
     """The numbers of a space."""
-    now = desk.clock()
-    row = await desk.store.one(Q["count_pending"], space=space)
+    now = deps.clock()
+    row = await deps.store.one(Q["count_pending"], space=space)
     spans = {
-        name: await _span(desk, space, now - length if length else BEGINNING)
-        for name, length in SPANS.items()
+        name: await _span_stats(deps, space, now - length if length else BEGINNING) for name, length in SPANS.items()
     }
-    return {**spans, "pending": row["pending"], "unreadable": unreadable()}
+    return {**spans, "pending": row["pending"], "unreadable": count_unreadable()}
 
 
-async def _span(desk: Desk, space: SpaceId, since: datetime) -> dict[str, Any]:
-    async with desk.store.transaction() as transaction:
+async def _span_stats(deps: OutcomeDeps, space: SpaceId, since: datetime) -> dict[str, Any]:
+    async with deps.store.transaction() as transaction:
         surfaced = await transaction.all(Q["tally_surfacings"], space=space, since=since)
         told = await transaction.all(Q["tally_outcomes"], space=space, since=since)
-    return numbers(surfaced, told)
+    return summarize_counts(surfaced, told)
 
 
-def numbers(surfaced: Rows, told: Rows) -> dict[str, Any]:
+def summarize_counts(surfaced: Rows, told: Rows) -> dict[str, Any]:
     """What the counts say; a rate of none where nothing was resolved."""
     resolved = sum(row["resolved"] for row in surfaced)
     total = sum(row["told"] for row in told)
-    against = sum(row["told"] for row in told if row["outcome"] == Outcome.CONTRADICTED)
+    against = sum(row["told"] for row in told if row["outcome"] == NoteOutcome.CONTRADICTED)
     moved = sum(row["moved"] or 0.0 for row in told)
     return {
         "resolved": resolved,
-        "rate": rate(surfaced),
-        **{f"by_{name}": _by(surfaced, f"{name}_id" if name == "agent" else name) for name in GROUPS},
-        "outcomes": {each.value: _count(told, outcome=each.value) for each in Outcome},
+        "rate": outcome_rate(surfaced),
+        **{f"by_{name}": _rate_by(surfaced, f"{name}_id" if name == "agent" else name) for name in GROUPS},
+        "outcomes": {each.value: _count(told, outcome=each.value) for each in NoteOutcome},
         "shares": {each.value: _share(_count(told, how=each.value), total) for each in KNOWN},
         "contradicted_per_100": 100 * against / resolved if resolved else None,
         "mean_confidence_change": moved / total if total else None,
@@ -71,18 +70,18 @@ def numbers(surfaced: Rows, told: Rows) -> dict[str, Any]:
 
 
 GROUPS = ("agent", "door", "reason")
-KNOWN = (How.EXPLICIT, How.SELF, How.INFERRED)
+KNOWN = (ReportSource.EXPLICIT, ReportSource.SELF, ReportSource.INFERRED)
 
 
-def rate(surfaced: Rows) -> float | None:
+def outcome_rate(surfaced: Rows) -> float | None:
     """Surfacings with an outcome that did not just expire, by all that were resolved or expired."""
     resolved = sum(row["resolved"] for row in surfaced)
     return sum(row["answered"] for row in surfaced) / resolved if resolved else None
 
 
-def _by(surfaced: Rows, column: str) -> dict[str, float | None]:
+def _rate_by(surfaced: Rows, column: str) -> dict[str, float | None]:
     return {
-        name: rate([row for row in surfaced if row[column] == name])
+        name: outcome_rate([row for row in surfaced if row[column] == name])
         for name in sorted({row[column] for row in surfaced})
     }
 
@@ -95,18 +94,18 @@ def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def unreadable() -> int:
+def count_unreadable() -> int:
     """Notes that this process could not read an outcome of."""
     return int(sum(each.value for kept in OUTCOMES_UNREADABLE.collect() for each in kept.samples[:1]))
 
 
-async def measure(desk: Desk, spaces: Iterable[SpaceId]) -> None:
+async def update_gauges(deps: OutcomeDeps, spaces: Iterable[SpaceId]) -> None:
     """Move the gauges to what is now."""
-    since, rows, waiting = desk.clock() - WEEK, [], 0
+    since, rows, waiting = deps.clock() - WEEK, [], 0
     for space in spaces:
-        rows += await desk.store.all(Q["tally_surfacings"], space=space, since=since)
-        waiting += (await desk.store.one(Q["count_pending"], space=space))["pending"]
-    OUTCOMES_RATE.set(rate(rows) or 0.0)
+        rows += await deps.store.all(Q["tally_surfacings"], space=space, since=since)
+        waiting += (await deps.store.one(Q["count_pending"], space=space))["pending"]
+    OUTCOMES_RATE.set(outcome_rate(rows) or 0.0)
     SURFACINGS_PENDING.set(waiting)
 
 
@@ -118,18 +117,18 @@ OFTEN = 10
 Document = dict[str, Any]
 
 
-async def page(
-    desk: Desk,
+async def list_recorded_outcomes(
+    deps: OutcomeDeps,
     space: SpaceId,
     *,
     memory: UUID | None = None,
-    how: How | None = None,
+    how: ReportSource | None = None,
     after: UUID | None = None,
     limit: int = 50,
 ) -> list[Document]:
     """Outcomes, newest first."""
-    last = await desk.store.maybe(Q["find_outcome"], space=space, id=after) if after else None
-    rows = await desk.store.all(
+    last = await deps.store.maybe(Q["find_outcome"], space=space, id=after) if after else None
+    rows = await deps.store.all(
         Q["outcomes"],
         space=space,
         memory=memory,
@@ -138,12 +137,12 @@ async def page(
         after=after if last else None,
         limit=limit,
     )
-    return [document_of(row) for row in rows]
+    return [outcome_to_json(row) for row in rows]
 
 
-async def outcomes_of(desk: Desk, space: SpaceId, memory: MemoryId) -> tuple[Document, ...]:
+async def outcomes_of(deps: OutcomeDeps, space: SpaceId, memory: MemoryId) -> tuple[Document, ...]:
     """What was done with a memory, newest first, for whoever asks why it is believed."""
-    return tuple(await page(desk, space, memory=memory, limit=MOST_TOLD))
+    return tuple(await list_recorded_outcomes(deps, space, memory=memory, limit=MOST_TOLD))
 
 
 async def contradicting_causes(
@@ -157,7 +156,7 @@ async def contradicting_causes(
     ]
 
 
-def document_of(row: Mapping[str, Any]) -> Document:
+def outcome_to_json(row: Mapping[str, Any]) -> Document:
     """An outcome as every door shows it: with cause, how it is known, and what it did."""
     return {
         "id": str(row["id"]),
@@ -186,45 +185,45 @@ def document_of(row: Mapping[str, Any]) -> Document:
     }
 
 
-async def lists(desk: Desk, space: SpaceId, *, limit: int = 10) -> dict[str, list[Document]]:
+async def top_memories(deps: OutcomeDeps, space: SpaceId, *, limit: int = 10) -> dict[str, list[Document]]:
     """Which memories helped most, which misled most, and which were often shown and never used."""
     return {
-        "helpful": await _often(desk, space, Outcome.ACTED, limit),
-        "misleading": await _often(desk, space, Outcome.CONTRADICTED, limit),
+        "helpful": await _most_frequent(deps, space, NoteOutcome.ACTED, limit),
+        "misleading": await _most_frequent(deps, space, NoteOutcome.CONTRADICTED, limit),
         "idle": [
             {"memory": str(row["memory_id"]), "times": row["times"]}
-            for row in await desk.store.all(Q["idle_surfaced"], space=space, times=OFTEN, limit=limit)
+            for row in await deps.store.all(Q["idle_surfaced"], space=space, times=OFTEN, limit=limit)
         ],
     }
 
 
-async def _often(desk: Desk, space: SpaceId, outcome: Outcome, limit: int) -> list[Document]:
-    rows = await desk.store.all(Q["most_often"], space=space, outcome=outcome.value, limit=limit)
+async def _most_frequent(deps: OutcomeDeps, space: SpaceId, outcome: NoteOutcome, limit: int) -> list[Document]:
+    rows = await deps.store.all(Q["most_often"], space=space, outcome=outcome.value, limit=limit)
     return [{"memory": str(row["memory_id"]), "times": row["times"]} for row in rows]
 
 
 MANY = 100
 """Surfaced more often than this without an outcome in a week, a loop is open."""
 LOW_RATE = 0.2
-NEGATIVE = (Outcome.DISMISSED, Outcome.CONTRADICTED)
+NEGATIVE = (NoteOutcome.DISMISSED, NoteOutcome.CONTRADICTED)
 
 
-async def check_outcomes(desk: Desk, spaces: Sequence[SpaceId], terms: OutcomesSettings) -> list[Check]:
+async def check_outcomes(deps: OutcomeDeps, spaces: Sequence[SpaceId], terms: OutcomesSettings) -> list[Check]:
     """Whether outcomes come back in every space, and whether the constants lie where they were tried out."""
-    checks = [check for space in spaces for check in await _check_space(desk, space)]
-    found = checks or [ok("outcomes.loop", "What is brought to mind comes to outcomes.")]
+    checks = [check for space in spaces for check in await _check_space(deps, space)]
+    found = checks or [ok_check("outcomes.loop", "What is brought to mind comes to outcomes.")]
     return [*found, *check_constants(terms)]
 
 
-async def _check_space(desk: Desk, space: SpaceId) -> list[Check]:
-    since = desk.clock() - WEEK
-    async with desk.store.transaction() as transaction:
+async def _check_space(deps: OutcomeDeps, space: SpaceId) -> list[Check]:
+    since = deps.clock() - WEEK
+    async with deps.store.transaction() as transaction:
         doors = await transaction.all(Q["tally_surfaced"], space=space, since=since)
         resolved = await transaction.all(Q["tally_surfacings"], space=space, since=since)
         told = await transaction.all(Q["tally_outcomes"], space=space, since=since)
     counts = {
-        Outcome(outcome): sum(row["told"] for row in told if row["outcome"] == outcome)
-        for outcome in {row["outcome"] for row in told if row["how"] != How.EXPIRED}
+        NoteOutcome(outcome): sum(row["told"] for row in told if row["outcome"] == outcome)
+        for outcome in {row["outcome"] for row in told if row["how"] != ReportSource.EXPIRED}
     }
     surfaced = sum(row["surfaced"] for row in doors)
     silent = [row["door"] or "unknown" for row in doors if row["answered_at"] is None]
@@ -233,14 +232,14 @@ async def _check_space(desk: Desk, space: SpaceId) -> list[Check]:
     checks = []
     if counts and all(outcome in NEGATIVE for outcome in counts):
         checks.append(_only_negative(space))
-    if (found := rate(resolved)) is not None and found < LOW_RATE and surfaced > MANY:
+    if (found := outcome_rate(resolved)) is not None and found < LOW_RATE and surfaced > MANY:
         checks.append(_mostly_unused(space, found))
     return checks
 
 
 def _open_loop(space: SpaceId, surfaced: int, silent: Sequence[str]) -> Check:
     doors = ", ".join(f"`{door}`" for door in silent) or "no door"
-    return warn(
+    return warning_check(
         "outcomes.loop",
         f"In `{space}` {surfaced:,} memories were surfaced in a week and nothing is known of any; silent: {doors}.",
         "Let the application report with `observe`, or turn `outcomes.infer` on.",
@@ -250,7 +249,7 @@ def _open_loop(space: SpaceId, surfaced: int, silent: Sequence[str]) -> Check:
 
 
 def _only_negative(space: SpaceId) -> Check:
-    return warn(
+    return warning_check(
         "outcomes.loop",
         f"In `{space}` every outcome of the last week was negative: such a loop only sinks what is known.",
         "Report `acted` and `used` too.",
@@ -259,7 +258,7 @@ def _only_negative(space: SpaceId) -> Check:
 
 
 def _mostly_unused(space: SpaceId, found: float) -> Check:
-    return warn(
+    return warning_check(
         "outcomes.rate",
         f"In `{space}` only {found:.0%} of what is brought to mind comes to an outcome.",
         "Most of it is not used: raise the bar of recall, or report what is.",
@@ -276,7 +275,7 @@ def check_constants(terms: OutcomesSettings) -> list[Check]:
         if not low <= getattr(terms, name) <= high
     }
     return [
-        warn(
+        warning_check(
             "outcomes.constants",
             f"`outcomes.{name}` is {value:g}; it was tried out from {low:g} to {high:g}.",
             "Set it back, or watch what happens.",

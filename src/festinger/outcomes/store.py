@@ -25,20 +25,20 @@ import structlog
 
 from festinger.errors import BadInput
 from festinger.ids import MemoryId, SpaceId
-from festinger.memory.changes import Effect, find_all, lock_one, weigh
-from festinger.memory.confidence import signalled
-from festinger.memory.model import Memory, Place
+from festinger.memory.changes import BeliefUpdate, adjust_belief, find_memories, lock_memory
+from festinger.memory.confidence import apply_signal
+from festinger.memory.model import Memory, Scope
 from festinger.outcomes.effects import (
     PERIODS,
     Cycle,
-    Mode,
+    OutcomeState,
     Prediction,
+    ResolutionMode,
     Rhythm,
-    State,
+    compute_strength,
     prediction_error,
-    strength,
 )
-from festinger.outcomes.model import Desk, Reporter
+from festinger.outcomes.model import OutcomeDeps, Reporter
 from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -48,7 +48,7 @@ Q = queries_of("festinger.outcomes")
 
 async def load_states(
     transaction: Transaction, space: SpaceId, memories: Mapping[MemoryId, Memory], *, terms: OutcomesSettings
-) -> dict[MemoryId, State]:
+) -> dict[MemoryId, OutcomeState]:
     """What outcomes move of each memory, as it is now."""
     wanted = list(memories)
     rows = await transaction.all(Q["rhythms_of"], space=space, memories=wanted)
@@ -57,10 +57,8 @@ async def load_states(
     for row in await transaction.all(Q["cycles_of"], space=space, memories=wanted):
         cycles.setdefault(row["memory_id"], []).append(cycle_of(row))
     return {
-        id_: State(
-            belief=memory.belief,
-            rhythm=rhythm_of(rhythms.get(id_), memory, terms),
-            cycles=tuple(cycles.get(id_, ())),
+        id_: OutcomeState(
+            belief=memory.belief, rhythm=rhythm_of(rhythms.get(id_), memory, terms), cycles=tuple(cycles.get(id_, ()))
         )
         for id_, memory in memories.items()
     }
@@ -96,14 +94,14 @@ def prediction_of(row: Mapping[str, Any]) -> Prediction:
         actual=row["actual"],
         recorded_at=row["recorded_at"],
         resolved=row["resolved"],
-        resolution_mode=Mode(row["resolution_mode"]) if row["resolution_mode"] else None,
+        resolution_mode=ResolutionMode(row["resolution_mode"]) if row["resolution_mode"] else None,
         prediction_error=row["prediction_error"],
         resolved_at=row["resolved_at"],
     )
 
 
-async def keep_states(
-    transaction: Transaction, space: SpaceId, changes: Iterable[tuple[MemoryId, State, State]]
+async def save_states(
+    transaction: Transaction, space: SpaceId, changes: Iterable[tuple[MemoryId, OutcomeState, OutcomeState]]
 ) -> None:
     """Write the rhythms and cycles that differ before and after."""
     rhythms, cycles = [], []
@@ -126,7 +124,7 @@ async def keep_states(
         await transaction.run_many(Q["keep_cycle"], cycles)
 
 
-def at_birth(state: State) -> State:
+def reset_to_declared(state: OutcomeState) -> OutcomeState:
     """The rhythm and cycles of a state as they were before any outcome moved them; the belief is left."""
     cycles = tuple(replace(each, amplitude=each.declared_amplitude) for each in state.cycles)
     resolved = state.rhythm.pressure_declared_at
@@ -142,33 +140,28 @@ Declared = tuple[float | str, float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Strong:
+class RankedMemory:
     memory: Memory
     strength: float
 
 
 async def set_rhythm(
-    desk: Desk,
-    place: Place,
+    deps: OutcomeDeps,
+    place: Scope,
     memory: UUID,
     *,
     cycles: Sequence[Declared] = (),
     pressure_rate: float = 0.0,
     decay_rate: float | None = None,
-) -> State:
+) -> OutcomeState:
     """Say how the strength of a memory moves with time. Raises `NotFound`, `BadInput`."""
-    declared = [_checked(each) for each in cycles]
+    declared = [_validate_cycle(each) for each in cycles]
     _check_rates(declared, pressure_rate, decay_rate)
-    async with desk.store.transaction() as transaction:
-        held = await lock_one(transaction, place.space, memory)
-        at = desk.clock()
+    async with deps.store.transaction() as transaction:
+        held = await lock_memory(transaction, place.space, memory)
+        at = deps.clock()
         await transaction.run(
-            Q["declare_rhythm"],
-            space=place.space,
-            memory=memory,
-            decay=decay_rate,
-            pressure=pressure_rate,
-            at=at,
+            Q["declare_rhythm"], space=place.space, memory=memory, decay=decay_rate, pressure=pressure_rate, at=at
         )
         for n, (period, amplitude, phase) in enumerate(declared):
             edited = await transaction.maybe(
@@ -184,17 +177,15 @@ async def set_rhythm(
             if edited is not None:
                 log.info("cycle declared anew", memory=str(memory), n=n, period_s=period, amplitude=amplitude)
         await transaction.run(Q["drop_cycles"], space=place.space, memory=memory, n=len(declared))
-        states = await load_states(transaction, place.space, {held.id: held}, terms=desk.terms(place.space))
+        states = await load_states(transaction, place.space, {held.id: held}, terms=deps.terms(place.space))
     return states[held.id]
 
 
-def _checked(declared: Declared) -> tuple[float, float, float]:
+def _validate_cycle(declared: Declared) -> tuple[float, float, float]:
     period, amplitude, phase = declared
     if isinstance(period, str):
         if period not in PERIODS:
-            raise BadInput(
-                f"`{period[:40]}` is no period.", hint=f"They are {', '.join(PERIODS)}, or seconds."
-            )
+            raise BadInput(f"`{period[:40]}` is no period.", hint=f"They are {', '.join(PERIODS)}, or seconds.")
         period = PERIODS[period]
     return float(period), float(amplitude), float(phase)
 
@@ -211,9 +202,9 @@ def _check_rates(
         raise BadInput("Rates are 0 or more.")
 
 
-def strength_of(memory: Memory, state: State, *, now: datetime, terms: OutcomesSettings) -> float:
+def memory_strength(memory: Memory, state: OutcomeState, *, now: datetime, terms: OutcomesSettings) -> float:
     """How strong a memory is at a moment."""
-    return strength(
+    return compute_strength(
         state.rhythm,
         state.cycles,
         now=now,
@@ -222,54 +213,52 @@ def strength_of(memory: Memory, state: State, *, now: datetime, terms: OutcomesS
     )
 
 
-async def top_by_strength(desk: Desk, place: Place, n: int) -> list[Strong]:
+async def top_by_strength(deps: OutcomeDeps, place: Scope, n: int) -> list[RankedMemory]:
     """The strongest memories that an agent sees, ties by id. Nothing is written because somebody asked."""
-    async with desk.store.transaction() as transaction:
-        terms = desk.terms(place.space)
+    async with deps.store.transaction() as transaction:
+        terms = deps.terms(place.space)
         rows = await transaction.all(
             Q["strong_candidates"],
             space=place.space,
             agent=place.agent,
-            now=desk.clock(),
+            now=deps.clock(),
             rate=terms.decay_rate,
             modulation=terms.decay_confidence_modulation_strength,
             limit=n,
         )
-        found = await find_all(transaction, place.space, [row["id"] for row in rows])
+        found = await find_memories(transaction, place.space, [row["id"] for row in rows])
         return sorted(
-            await _measured(desk, transaction, place.space, found),
+            await _measure_strengths(deps, transaction, place.space, found),
             key=lambda each: (-each.strength, each.memory.id),
         )[:n]
 
 
-async def _measured(
-    desk: Desk, transaction: Transaction, space: SpaceId, found: dict[MemoryId, Memory]
-) -> list[Strong]:
-    terms, now = desk.terms(space), desk.clock()
+async def _measure_strengths(
+    deps: OutcomeDeps, transaction: Transaction, space: SpaceId, found: dict[MemoryId, Memory]
+) -> list[RankedMemory]:
+    terms, now = deps.terms(space), deps.clock()
     states = await load_states(transaction, space, found, terms=terms)
     return [
-        Strong(memory=memory, strength=strength_of(memory, states[id_], now=now, terms=terms))
+        RankedMemory(memory=memory, strength=memory_strength(memory, states[id_], now=now, terms=terms))
         for id_, memory in found.items()
     ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class MemoryPrediction:
     """A prediction with whose it is."""
 
     memory: MemoryId
     prediction: Prediction
 
 
-async def record_prediction(
-    desk: Desk, place: Place, memory: UUID, predicted: Mapping[str, Any] | None
-) -> None:
+async def record_prediction(deps: OutcomeDeps, place: Scope, memory: UUID, predicted: Mapping[str, Any] | None) -> None:
     """Keep what a memory is expected to lead to, in place of what was expected before. Raises `NotFound`."""
     if predicted is None:
         raise ValueError("a prediction says what is expected; it cannot be nothing")
-    async with desk.store.transaction() as transaction:
-        await lock_one(transaction, place.space, memory)
-        open_one = await _open(transaction, place, memory)
+    async with deps.store.transaction() as transaction:
+        await lock_memory(transaction, place.space, memory)
+        open_one = await _lock_open_prediction(transaction, place, memory)
         if open_one is not None:
             log.info("open prediction overwritten", memory=str(memory))
         await transaction.run(
@@ -277,60 +266,58 @@ async def record_prediction(
             space=place.space,
             memory=memory,
             predicted=json.dumps(dict(predicted)),
-            at=desk.clock(),
+            at=deps.clock(),
         )
 
 
 async def resolve_prediction(
-    desk: Desk, reporter: Reporter, memory: UUID, actual: Mapping[str, Any]
+    deps: OutcomeDeps, reporter: Reporter, memory: UUID, actual: Mapping[str, Any]
 ) -> float | None:
     """Say what came; how far the prediction was off. None if none is open."""
     place = reporter.place
-    async with desk.store.transaction() as transaction:
-        held = await lock_one(transaction, place.space, memory)
-        prediction = await _open(transaction, place, memory)
+    async with deps.store.transaction() as transaction:
+        held = await lock_memory(transaction, place.space, memory)
+        prediction = await _lock_open_prediction(transaction, place, memory)
         if prediction is None:
             return None
-        error, terms = prediction_error(prediction.predicted, actual), desk.terms(place.space)
+        error, terms = prediction_error(prediction.predicted, actual), deps.terms(place.space)
         await transaction.run(
             Q["resolve_prediction"],
             space=place.space,
             memory=memory,
-            mode=Mode.EXPLICIT.value,
+            mode=ResolutionMode.EXPLICIT.value,
             error=error,
             actual=json.dumps(dict(actual)),
-            at=desk.clock(),
+            at=deps.clock(),
         )
         if error > terms.pl_confidence_error_threshold and not held.immutable:
-            belief = signalled(
-                held.belief, terms.pl_confidence_low_signal, most=terms.confidence_evidence_cap
-            )
-            effect = Effect(memory=held.id, belief=belief)
+            belief = apply_signal(held.belief, terms.pl_confidence_low_signal, most=terms.confidence_evidence_cap)
+            effect = BeliefUpdate(memory=held.id, belief=belief)
             reason = "a prediction was far off"
-            await weigh(desk.memory, transaction, place.space, effect, by=reporter.name, reason=reason)
-        await desk.outbox.emit(
+            await adjust_belief(deps.memory, transaction, place.space, effect, by=reporter.name, reason=reason)
+        await deps.outbox.emit(
             transaction,
             "prediction_resolved",
             space=place.space,
             subject=f"memory:{memory}",
-            payload={"memory": str(memory), "error": error, "mode": Mode.EXPLICIT.value},
+            payload={"memory": str(memory), "error": error, "mode": ResolutionMode.EXPLICIT.value},
             agent=place.agent,
             session=place.session or None,
         )
     return error
 
 
-async def find_prediction(desk: Desk, place: Place, memory: UUID) -> Prediction | None:
-    rows = await desk.store.all(Q["predictions_of"], space=place.space, memories=[memory])
+async def find_prediction(deps: OutcomeDeps, place: Scope, memory: UUID) -> Prediction | None:
+    rows = await deps.store.all(Q["predictions_of"], space=place.space, memories=[memory])
     return prediction_of(rows[0]) if rows else None
 
 
-async def prediction_errors(desk: Desk, place: Place, limit: int = 50) -> list[Kept]:
+async def prediction_errors(deps: OutcomeDeps, place: Scope, limit: int = 50) -> list[MemoryPrediction]:
     """Predictions that came to their end, the most wrong first."""
-    rows = await desk.store.all(Q["prediction_errors"], space=place.space, limit=limit)
-    return [Kept(memory=row["memory_id"], prediction=prediction_of(row)) for row in rows]
+    rows = await deps.store.all(Q["prediction_errors"], space=place.space, limit=limit)
+    return [MemoryPrediction(memory=row["memory_id"], prediction=prediction_of(row)) for row in rows]
 
 
-async def _open(transaction: Transaction, place: Place, memory: UUID) -> Prediction | None:
+async def _lock_open_prediction(transaction: Transaction, place: Scope, memory: UUID) -> Prediction | None:
     row = await transaction.maybe(Q["lock_prediction"], space=place.space, memory=memory)
     return prediction_of(row) if row is not None and not row["resolved"] else None

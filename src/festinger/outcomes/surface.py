@@ -17,14 +17,14 @@ from uuid import UUID
 
 from festinger.clock import iso
 from festinger.errors import BadInput, NotFound
-from festinger.events.event import Happening
+from festinger.events.event import NewEvent
 from festinger.ids import AgentId, MemoryId, SessionId, SpaceId
-from festinger.memory.model import Place
+from festinger.memory.model import Scope
 from festinger.observability.metrics import OUTCOMES, OUTCOMES_SKIPPED
-from festinger.outcomes.model import Desk, How, Reporter
+from festinger.outcomes.model import OutcomeDeps, Reporter, ReportSource
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
-from festinger.world.model import Outcome
+from festinger.world.model import NoteOutcome
 
 Q = queries_of("festinger.outcomes")
 
@@ -51,8 +51,8 @@ class Surfacing:
     times: int
     first_surfaced_at: datetime
     surfaced_at: datetime
-    outcome: Outcome | None
-    how: How | None
+    outcome: NoteOutcome | None
+    how: ReportSource | None
     resolved_at: datetime | None
 
     def as_json(self) -> dict[str, Any]:
@@ -78,13 +78,13 @@ class Surfacing:
 
 def surfacing_of(row: Mapping[str, Any]) -> Surfacing:
     values = {name: value for name, value in row.items() if name != "space_id"}
-    values["outcome"] = Outcome(row["outcome"]) if row["outcome"] else None
-    values["how"] = How(row["how"]) if row["how"] else None
+    values["outcome"] = NoteOutcome(row["outcome"]) if row["outcome"] else None
+    values["how"] = ReportSource(row["how"]) if row["how"] else None
     return Surfacing(**values)
 
 
-async def surface(
-    desk: Desk,
+async def record_surfacings(
+    deps: OutcomeDeps,
     transaction: Transaction,
     reporter: Reporter,
     memories: Sequence[UUID],
@@ -104,7 +104,7 @@ async def surface(
     rows = await transaction.all(
         Q["surface"],
         space=reporter.place.space,
-        ids=[desk.new_id() for _ in wanted],
+        ids=[deps.new_id() for _ in wanted],
         memories=wanted,
         positions=list(range(len(wanted))),
         partition=where,
@@ -114,24 +114,22 @@ async def surface(
         recall=recall,
         door=reporter.door,
         reason=reason,
-        at=desk.clock(),
+        at=deps.clock(),
     )
     found = sorted(map(surfacing_of, rows), key=lambda each: each.position)
     if len(found) < len(wanted):
         OUTCOMES_SKIPPED.labels("unknown").inc(len(wanted) - len(found))
-    await desk.outbox.emit_all(
-        transaction,
-        _surfaced(reporter, found, where, reason=reason, recall=recall),
-        space=reporter.place.space,
+    await deps.outbox.emit_all(
+        transaction, _surfaced_events(reporter, found, where, reason=reason, recall=recall), space=reporter.place.space
     )
     return found
 
 
-def _surfaced(
+def _surfaced_events(
     reporter: Reporter, found: Sequence[Surfacing], partition: str, *, reason: str, recall: UUID | None
-) -> list[Happening]:
+) -> list[NewEvent]:
     return [
-        Happening(
+        NewEvent(
             name="memory_surfaced",
             subject=f"surfaced:{partition}",
             payload={
@@ -147,18 +145,20 @@ def _surfaced(
     ]
 
 
-async def pending(desk: Desk, space: SpaceId, partition: str, *, limit: int = MOST_LISTED) -> list[Surfacing]:
+async def list_pending_surfacings(
+    deps: OutcomeDeps, space: SpaceId, partition: str, *, limit: int = MOST_LISTED
+) -> list[Surfacing]:
     """What waits for an outcome, oldest first."""
-    rows = await desk.store.all(Q["pending_surfacings"], space=space, partition=partition, limit=limit)
+    rows = await deps.store.all(Q["pending_surfacings"], space=space, partition=partition, limit=limit)
     return [surfacing_of(row) for row in rows]
 
 
 async def list_surfacings(
-    desk: Desk, space: SpaceId, *, partition: str | None = None, after: UUID | None = None, limit: int = 50
+    deps: OutcomeDeps, space: SpaceId, *, partition: str | None = None, after: UUID | None = None, limit: int = 50
 ) -> list[Surfacing]:
     """What was put before models, newest first."""
-    last = await desk.store.maybe(Q["find_surfacing"], space=space, id=after) if after else None
-    rows = await desk.store.all(
+    last = await deps.store.maybe(Q["find_surfacing"], space=space, id=after) if after else None
+    rows = await deps.store.all(
         Q["surfacings"],
         space=space,
         partition=partition,
@@ -169,35 +169,33 @@ async def list_surfacings(
     return [surfacing_of(row) for row in rows]
 
 
-async def surfaced_by(transaction: Transaction, space: SpaceId, recall: UUID) -> list[Surfacing]:
+async def require_surfacings(transaction: Transaction, space: SpaceId, recall: UUID) -> list[Surfacing]:
     """What a recall put before a model. One that is not known is `NotFound`."""
-    found = await surfaced_in(transaction, space, recall)
+    found = await surfacings_of_recall(transaction, space, recall)
     if not found:
         raise NotFound(f"There is no recall `{recall}` that surfaced anything.")
     return found
 
 
-async def surfaced_in(store: Store | Transaction, space: SpaceId, recall: UUID) -> list[Surfacing]:
+async def surfacings_of_recall(store: Store | Transaction, space: SpaceId, recall: UUID) -> list[Surfacing]:
     """What a recall, or the block of a request, put before a model; nothing if it is not known."""
     rows = await store.all(Q["surfaced_by"], space=space, recall=recall)
     return [surfacing_of(row) for row in rows]
 
 
-async def surfaced_lately(desk: Desk, place: Place, turns: int) -> frozenset[MemoryId]:
+async def recently_surfaced(deps: OutcomeDeps, place: Scope, turns: int) -> frozenset[MemoryId]:
     """What the last turns of a session put before a model. Turns that brought nothing are not among them."""
     if not place.session:
         return frozenset()
-    rows = await desk.store.all(
-        Q["surfaced_in_session"], space=place.space, session=place.session, turns=turns
-    )
+    rows = await deps.store.all(Q["surfaced_in_session"], space=place.space, session=place.session, turns=turns)
     return frozenset(row["memory_id"] for row in rows)
 
 
-async def expire(desk: Desk, space: SpaceId, *, ttl: timedelta | None = None) -> list[Surfacing]:
+async def expire_surfacings(deps: OutcomeDeps, space: SpaceId, *, ttl: timedelta | None = None) -> list[Surfacing]:
     """End what nobody told of in time, at most a thousand at once, and let its reads go."""
-    after = timedelta(seconds=desk.terms(space).proposal_ttl_s) if ttl is None else ttl
-    async with desk.store.transaction() as transaction:
-        now = desk.clock()
+    after = timedelta(seconds=deps.terms(space).proposal_ttl_s) if ttl is None else ttl
+    async with deps.store.transaction() as transaction:
+        now = deps.clock()
         rows = await transaction.all(
             Q["expire_surfacings"], space=space, before=now - after, at=now, limit=MOST_EXPIRED
         )
@@ -210,13 +208,13 @@ async def expire(desk: Desk, space: SpaceId, *, ttl: timedelta | None = None) ->
             memories=[each.memory_id for each in found],
             partitions=[each.partition for each in found],
         )
-        await desk.outbox.emit_all(transaction, [_expired(each) for each in found], space=space)
-    OUTCOMES.labels(Outcome.DEFERRED, How.EXPIRED).inc(len(found))
+        await deps.outbox.emit_all(transaction, [_expired_event(each) for each in found], space=space)
+    OUTCOMES.labels(NoteOutcome.DEFERRED, ReportSource.EXPIRED).inc(len(found))
     return found
 
 
-def _expired(each: Surfacing) -> Happening:
-    return Happening(
+def _expired_event(each: Surfacing) -> NewEvent:
+    return NewEvent(
         name="surfacing_expired",
         subject=f"memory:{each.memory_id}",
         payload={"memory": str(each.memory_id), "partition": each.partition},

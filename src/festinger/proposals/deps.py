@@ -18,7 +18,7 @@ from festinger.clock import Clock
 from festinger.embedding.embedder import Embedder
 from festinger.events.outbox import Outbox
 from festinger.ids import NewId, SpaceId
-from festinger.judge.model import Judgement, Pair, unsure
+from festinger.judge.model import Judgement, StatementPair, unsure_judgement
 from festinger.llm.model import Model
 from festinger.proposals.model import Proposal
 from festinger.proposals.verdicts.effects import Effects
@@ -38,50 +38,50 @@ MutedUntil = Callable[[Transaction, SpaceId, Key], Awaitable[datetime | None]]
 """Until when new proposals of a producer and category are kept back; none if they are not."""
 
 
-class Judges(Protocol):
-    async def with_model_all(self, space: SpaceId, pairs: Sequence[Pair]) -> list[Judgement]:
+class ProposalJudge(Protocol):
+    async def with_model_all(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
         """What the whole cascade says of pairs, an LLM included; not within a transaction."""
         ...
 
 
-class NoJudges:
+class NullProposalJudge:
     """For a wiring without judges: nobody is sure of anything."""
 
-    async def with_model_all(self, space: SpaceId, pairs: Sequence[Pair]) -> list[Judgement]:
-        return [unsure("nobody", "there is no judge") for _ in pairs]
+    async def with_model_all(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
+        return [unsure_judgement("nobody", "there is no judge") for _ in pairs]
 
 
-NO_JUDGES = NoJudges()
+NO_JUDGES = NullProposalJudge()
 
 
-async def ask_nobody(_transaction: Transaction, _job: str, **_ids: Any) -> None:
+async def null_ask(_transaction: Transaction, _job: str, **_ids: Any) -> None:
     """For a wiring without background work."""
 
 
-async def no_values(_transaction: Transaction, _space: SpaceId) -> Mapping[Key, float]:
+async def null_values(_transaction: Transaction, _space: SpaceId) -> Mapping[Key, float]:
     return {}
 
 
-async def nobody_is_muted(_transaction: Transaction, _space: SpaceId, _key: Key) -> datetime | None:
+async def null_muted_until(_transaction: Transaction, _space: SpaceId, _key: Key) -> datetime | None:
     return None
 
 
-def no_embedder() -> Embedder | None:
+def null_embedder() -> Embedder | None:
     return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class ProposalDeps:
     store: Store
     outbox: Outbox
     clock: Clock
     new_id: NewId
     terms: Callable[[SpaceId], ProposalsSettings]
-    ask: Ask = ask_nobody
-    values: Values = no_values
-    muted_until: MutedUntil = nobody_is_muted
-    judges: Judges = NO_JUDGES
-    embedder: Callable[[], Embedder | None] = no_embedder
+    ask: Ask = null_ask
+    values: Values = null_values
+    muted_until: MutedUntil = null_muted_until
+    judges: ProposalJudge = NO_JUDGES
+    embedder: Callable[[], Embedder | None] = null_embedder
 
 
 Thinker = Callable[[SpaceId], Awaitable[Model | None]]
@@ -93,22 +93,20 @@ Related = Callable[[Transaction, SpaceId, Proposal], Awaitable[Mapping[str, Any]
 Entropy = Callable[[int], bytes]
 
 
-async def no_thinker(_space: SpaceId) -> Model | None:
+async def null_thinker(_space: SpaceId) -> Model | None:
     """For a house without a model."""
     return None
 
 
-async def nothing_related(
-    _transaction: Transaction, _space: SpaceId, _proposal: Proposal
-) -> Mapping[str, Any]:
+async def null_related(_transaction: Transaction, _space: SpaceId, _proposal: Proposal) -> Mapping[str, Any]:
     """For a wiring without memories."""
     return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Office:
-    desk: Desk
+class ReviewDeps:
+    deps: ProposalDeps
     effects: Effects = field(hash=False)
     entropy: Entropy
-    thinker: Thinker = no_thinker
-    related: Related = nothing_related
+    thinker: Thinker = null_thinker
+    related: Related = null_related

@@ -20,25 +20,25 @@ from uuid import UUID
 from festinger.clock import iso
 from festinger.ids import MemoryId, SpaceId
 from festinger.memory.erasure.selector import Selector
-from festinger.proposals.deps import Desk
-from festinger.proposals.gate import bars_for, read
-from festinger.proposals.inbox import seen_of
-from festinger.proposals.model import Proposal, State, family_of, held, root_of, save
+from festinger.proposals.deps import ProposalDeps
+from festinger.proposals.gate import check_ripeness, thresholds_for
+from festinger.proposals.inbox import build_gate_input
+from festinger.proposals.model import Proposal, ProposalState, load_family, lock_proposal, lock_root, save_state
 from festinger.proposals.pairs import PROMOTE
-from festinger.proposals.sightings.model import PERSON, Uncounted
-from festinger.proposals.sightings.recount import freed, limits_for, recount
+from festinger.proposals.sightings.model import PERSON, SightingExclusionReason
+from festinger.proposals.sightings.recount import reassign_votes, recount, vote_limits_for
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.proposals")
 
 
-def aims_at_forgotten(proposal: Proposal) -> bool:
+def is_target_forgotten(proposal: Proposal) -> bool:
     """Whether what it would change is gone; it can only be closed."""
     return bool(proposal.target.get("forgotten"))
 
 
-async def forget(desk: Desk, transaction: Transaction, space: SpaceId, ids: Sequence[UUID]) -> int:
+async def forget(deps: ProposalDeps, transaction: Transaction, space: SpaceId, ids: Sequence[UUID]) -> int:
     """Erase what proposals know of memories, episodes or turns; how many sightings lost their words."""
     named = [str(id_) for id_ in ids]
     emptied = await transaction.all(Q["forget_sightings"], space=space, ids=named)
@@ -46,20 +46,20 @@ async def forget(desk: Desk, transaction: Transaction, space: SpaceId, ids: Sequ
     touched |= {row["id"] for row in await transaction.all(Q["forget_payloads"], space=space, ids=named)}
     for proposal in sorted(touched):
         await transaction.run(Q["forget_words"], space=space, id=proposal)
-        await transaction.run(Q["close_wordless"], space=space, id=proposal, at=desk.clock())
+        await transaction.run(Q["close_wordless"], space=space, id=proposal, at=deps.clock())
         await transaction.run(Q["forget_vectors"], space=space, id=proposal)
         await transaction.run(Q["forget_tasks"], space=space, id=proposal)
     return len(emptied)
 
 
-PUT_BACK = frozenset({State.PROMOTED, State.DEFERRED})
+PUT_BACK = frozenset({ProposalState.PROMOTED, ProposalState.DEFERRED})
 """Before a person, undecided, and with nobody at work on it."""
 
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Withdrawn:
+class SightingWithdrawalResult:
     """What counts no more, and what followed from that."""
 
     sightings: Mapping[UUID, str | None]
@@ -78,60 +78,58 @@ class Withdrawn:
         }
 
 
-async def take_back(
-    desk: Desk,
-    transaction: Transaction,
-    space: SpaceId,
-    selector: Selector,
-    *,
-    bad: Collection[MemoryId] = (),
-) -> Withdrawn:
+async def withdraw_sightings(
+    deps: ProposalDeps, transaction: Transaction, space: SpaceId, selector: Selector, *, bad: Collection[MemoryId] = ()
+) -> SightingWithdrawalResult:
     """Let what came from somewhere count no more, and what cites memories that are bad."""
     rows = await transaction.all(
         Q["take_back_sightings"],
         space=space,
         **selector.place_and_time,
         bad=[str(each) for each in bad],
-        flood=Uncounted.FLOOD,
-        because=Uncounted.REPAIRED,
+        flood=SightingExclusionReason.FLOOD,
+        because=SightingExclusionReason.REPAIRED,
     )
     lifted: list[UUID] = []
     waiting: dict[UUID, Mapping[str, Any]] = {}
-    for root, mine in (await _by_root(transaction, space, rows)).items():
-        lifted += await _lift(desk, transaction, root, mine)
-        counted = await recount(desk, transaction, space, root, said=-sum(row["times"] for row in mine))
-        if await _is_unripe(desk, transaction, counted):
-            moments = {"promoted_at": _text(root.promoted_at), "deferred_until": _text(root.deferred_until)}
+    for root, mine in (await _group_by_root(transaction, space, rows)).items():
+        lifted += await _free_votes(deps, transaction, root, mine)
+        counted = await recount(deps, transaction, space, root, said=-sum(row["times"] for row in mine))
+        if await _is_unripe(deps, transaction, counted):
+            moments = {
+                "promoted_at": _format_time(root.promoted_at),
+                "deferred_until": _format_time(root.deferred_until),
+            }
             waiting[root.id] = {"state": root.state.value, **moments}
-            await save(
-                transaction, replace(counted, state=State.WAITING, promoted_at=None, deferred_until=None)
+            await save_state(
+                transaction, replace(counted, state=ProposalState.WAITING, promoted_at=None, deferred_until=None)
             )
     if lifted:
-        await desk.ask(transaction, PROMOTE)
-    return Withdrawn(
+        await deps.ask(transaction, PROMOTE)
+    return SightingWithdrawalResult(
         sightings={row["id"]: row["was_because"] for row in rows}, lifted=tuple(lifted), waiting=waiting
     )
 
 
-async def give_back(desk: Desk, transaction: Transaction, space: SpaceId, kept: Mapping[str, Any]) -> None:
+async def reinstate_sightings(
+    deps: ProposalDeps, transaction: Transaction, space: SpaceId, kept: Mapping[str, Any]
+) -> None:
     """Let all count again that was taken back, as if it had never been."""
     because: Mapping[str, str | None] = kept.get("sightings", {})
     lifted: Sequence[str] = kept.get("lifted", ())
-    marks = [*because.items(), *((id_, Uncounted.FLOOD.value) for id_ in lifted)]
+    marks = [*because.items(), *((id_, SightingExclusionReason.FLOOD.value) for id_ in lifted)]
     rows = await transaction.all(
         Q["mark_sightings"], space=space, ids=[id_ for id_, _ in marks], because=[why for _, why in marks]
     )
     said = [row for row in rows if str(row["id"]) in because]
-    for root, mine in (await _by_root(transaction, space, rows)).items():
+    for root, mine in (await _group_by_root(transaction, space, rows)).items():
         times = sum(row["times"] for row in mine if row in said)
-        await recount(desk, transaction, space, root, said=times)
+        await recount(deps, transaction, space, root, said=times)
     for id_, was in kept.get("waiting", {}).items():
         await transaction.run(Q["stand_before_person"], space=space, id=UUID(id_), **was)
 
 
-async def _by_root(
-    transaction: Transaction, space: SpaceId, rows: Iterable[Row]
-) -> dict[Proposal, list[Row]]:
+async def _group_by_root(transaction: Transaction, space: SpaceId, rows: Iterable[Row]) -> dict[Proposal, list[Row]]:
     """Sightings by the proposal that stands for theirs, each held."""
     mine: dict[UUID, list[Row]] = {}
     for row in rows:
@@ -140,16 +138,16 @@ async def _by_root(
     roots: dict[UUID, Proposal] = {}
     found: dict[UUID, list[Row]] = {}
     for id_ in sorted(mine):
-        root = await root_of(transaction, space, await held(transaction, space, id_))
+        root = await lock_root(transaction, space, await lock_proposal(transaction, space, id_))
         roots[root.id] = root
         found.setdefault(root.id, []).extend(mine[id_])
     return {roots[id_]: those for id_, those in found.items()}
 
 
-async def _lift(desk: Desk, transaction: Transaction, root: Proposal, taken: Iterable[Row]) -> list[UUID]:
+async def _free_votes(deps: ProposalDeps, transaction: Transaction, root: Proposal, taken: Iterable[Row]) -> list[UUID]:
     """Give the votes of a day to sessions that had none because of what was taken; the sightings that count now."""
-    space, limits = root.space_id, limits_for(desk.terms(root.space_id), root.scope)
-    family = await family_of(transaction, space, root.id)
+    space, limits = root.space_id, vote_limits_for(deps.terms(root.space_id), root.scope)
+    family = await load_family(transaction, space, root.id)
     lifted: list[UUID] = []
     for agent, day, origin in sorted({(row["agent_id"], row["day"], row["origin"]) for row in taken}):
         rows = await transaction.all(
@@ -159,28 +157,26 @@ async def _lift(desk: Desk, transaction: Transaction, root: Proposal, taken: Ite
             agent=agent,
             day=day,
             origin=origin,
-            flood=Uncounted.FLOOD,
+            flood=SightingExclusionReason.FLOOD,
         )
         counted = {row["session_id"] for row in rows if row["counted"]}
         waiting = [(row["session_id"], row["id"]) for row in rows if not row["counted"]]
-        lifted += freed(waiting, counted, limits)
+        lifted += reassign_votes(waiting, counted, limits)
     await transaction.all(Q["mark_sightings"], space=space, ids=lifted, because=[None] * len(lifted))
     return lifted
 
 
-async def _is_unripe(desk: Desk, transaction: Transaction, proposal: Proposal) -> bool:
+async def _is_unripe(deps: ProposalDeps, transaction: Transaction, proposal: Proposal) -> bool:
     """Whether it is before a person who did not ask for it, and should not be."""
     if proposal.state not in PUT_BACK:
         return False
-    bars = bars_for(desk.terms(proposal.space_id), proposal.scope)
-    if read(seen_of(proposal), bars, now=desk.clock()).is_ripe:
+    bars = thresholds_for(deps.terms(proposal.space_id), proposal.scope)
+    if check_ripeness(build_gate_input(proposal), bars, now=deps.clock()).is_ripe:
         return False
-    family = await family_of(transaction, proposal.space_id, proposal.id)
-    by_person = await transaction.value(
-        Q["is_sighted_by"], space=proposal.space_id, family=family, producer=PERSON
-    )
+    family = await load_family(transaction, proposal.space_id, proposal.id)
+    by_person = await transaction.value(Q["is_sighted_by"], space=proposal.space_id, family=family, producer=PERSON)
     return not by_person
 
 
-def _text(at: datetime | None) -> str | None:
+def _format_time(at: datetime | None) -> str | None:
     return iso(at) if at else None

@@ -27,7 +27,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from festinger.proposals.deps import Key
-from festinger.proposals.model import Held, Priority, Proposal, ProposalId, State, held_at
+from festinger.proposals.model import HoldReason, Proposal, ProposalId, ProposalPriority, ProposalState, active_hold
 from festinger.settings.proposals import ProposalsSettings
 
 DAY = timedelta(days=1)
@@ -42,7 +42,7 @@ class Ripeness(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bars:
+class GateThresholds:
     causes: int = 2
     age: timedelta = timedelta(days=7)
     days: int = 2
@@ -54,7 +54,7 @@ class Bars:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class GateInput:
     """What the gate looks at. `evaluated_at` is until when its age was read before."""
 
     causes: int
@@ -64,7 +64,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class RipenessResult:
     ripeness: Ripeness
     age_days: int
     missing: str = ""
@@ -75,26 +75,26 @@ class Reading:
         return self.ripeness is Ripeness.RIPE
 
 
-def read(seen: Seen, bars: Bars, *, now: datetime) -> Reading:
+def check_ripeness(seen: GateInput, bars: GateThresholds, *, now: datetime) -> RipenessResult:
     """Whether it is ripe, and if not, what is missing; the count is looked at before the age."""
-    age = age_of(seen, now)
+    age = compute_age(seen, now)
     whole_days = age // DAY
     if seen.causes < bars.causes:
-        return Reading(
-            ripeness=Ripeness.TOO_FEW, age_days=whole_days, missing=_more(bars.causes - seen.causes, "cause")
+        return RipenessResult(
+            ripeness=Ripeness.TOO_FEW, age_days=whole_days, missing=_format_missing(bars.causes - seen.causes, "cause")
         )
     if age < bars.age:
-        return Reading(
-            ripeness=Ripeness.TOO_NEW, age_days=whole_days, missing=_more(bars.age // DAY - whole_days, "day")
+        return RipenessResult(
+            ripeness=Ripeness.TOO_NEW, age_days=whole_days, missing=_format_missing(bars.age // DAY - whole_days, "day")
         )
     if seen.days < bars.days_needed:
-        return Reading(
+        return RipenessResult(
             ripeness=Ripeness.TOO_FEW, age_days=whole_days, missing=f"{seen.days} of {bars.days_needed} days"
         )
-    return Reading(ripeness=Ripeness.RIPE, age_days=whole_days)
+    return RipenessResult(ripeness=Ripeness.RIPE, age_days=whole_days)
 
 
-def age_of(seen: Seen, now: datetime) -> timedelta:
+def compute_age(seen: GateInput, now: datetime) -> timedelta:
     """How long ago it was first seen. A clock that went back makes nothing younger than it was found to be."""
     if seen.first_seen is None:
         return timedelta(0)
@@ -102,21 +102,21 @@ def age_of(seen: Seen, now: datetime) -> timedelta:
     return max(latest - seen.first_seen, timedelta(0))
 
 
-def bars_for(settings: ProposalsSettings, scope: str) -> Bars:
+def thresholds_for(settings: ProposalsSettings, scope: str) -> GateThresholds:
     """The bars that stand before proposals of a scope."""
     own = settings.bars_of_scope(scope)
     causes = settings.min_seen_count if own.min_seen_count is None else own.min_seen_count
     age = settings.min_age_days if own.min_age_days is None else own.min_age_days
-    return Bars(causes=causes, age=timedelta(days=age), days=settings.min_days_seen)
+    return GateThresholds(causes=causes, age=timedelta(days=age), days=settings.min_days_seen)
 
 
-def priority_of(seen_count: int) -> Priority:
+def priority_of(seen_count: int) -> ProposalPriority:
     if seen_count >= HIGH:
-        return Priority.HIGH
-    return Priority.NORMAL if seen_count >= NORMAL else Priority.LOW
+        return ProposalPriority.HIGH
+    return ProposalPriority.NORMAL if seen_count >= NORMAL else ProposalPriority.LOW
 
 
-def _more(count: int, noun: str) -> str:
+def _format_missing(count: int, noun: str) -> str:
     return f"{count} more {noun}{'' if count == 1 else 's'}"
 
 
@@ -124,7 +124,7 @@ SWAY = 0.5
 """How far the worth of a producer moves the rank of what it proposes."""
 
 
-def rank(seen_count: int, value: float = 0.0) -> float:
+def compute_rank(seen_count: int, value: float = 0.0) -> float:
     return seen_count * (1 + max(-SWAY, min(SWAY, value)))
 
 
@@ -132,7 +132,7 @@ WARN_SHARE = 0.9
 """How full an inbox may be before it warns."""
 
 
-class Standing(StrEnum):
+class InboxStatus(StrEnum):
     """Where an undecided proposal lies."""
 
     OPEN = "open"
@@ -142,7 +142,7 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fullness:
+class InboxCapacity:
     """How many proposals wait, and how many may."""
 
     open: int
@@ -165,17 +165,17 @@ class Fullness:
         return None
 
 
-def standing(proposal: Proposal, *, now: datetime, quiet_days: int) -> Standing:
-    if proposal.state not in (State.PROMOTED, State.DEEPENING, State.DEFERRED):
-        return Standing.ELSEWHERE
-    if proposal.state is State.DEFERRED and proposal.deferred_until and now < proposal.deferred_until:
-        return Standing.PUT_OFF
+def inbox_status(proposal: Proposal, *, now: datetime, quiet_days: int) -> InboxStatus:
+    if proposal.state not in (ProposalState.PROMOTED, ProposalState.DEEPENING, ProposalState.DEFERRED):
+        return InboxStatus.ELSEWHERE
+    if proposal.state is ProposalState.DEFERRED and proposal.deferred_until and now < proposal.deferred_until:
+        return InboxStatus.PUT_OFF
     moved = [at for at in (proposal.last_seen, proposal.promoted_at, proposal.deferred_until) if at]
-    is_quiet = not moved or max(moved) <= quiet_since(now, quiet_days)
-    return Standing.QUIET if is_quiet else Standing.OPEN
+    is_quiet = not moved or max(moved) <= quiet_cutoff(now, quiet_days)
+    return InboxStatus.QUIET if is_quiet else InboxStatus.OPEN
 
 
-def quiet_since(now: datetime, quiet_days: int) -> datetime:
+def quiet_cutoff(now: datetime, quiet_days: int) -> datetime:
     """What nobody saw since then is quiet."""
     return now - timedelta(days=quiet_days)
 
@@ -183,7 +183,7 @@ def quiet_since(now: datetime, quiet_days: int) -> datetime:
 LAST = datetime.max.replace(tzinfo=UTC)
 
 
-class Fate(StrEnum):
+class GateDecision(StrEnum):
     PROMOTED = "promoted"
     OVER_CAP = "over cap"
     TOO_NEW = "too new"
@@ -192,28 +192,28 @@ class Fate(StrEnum):
     EXCLUDED = "excluded"
 
 
-ORDER = {fate: place for place, fate in enumerate(Fate)}
+ORDER = {fate: place for place, fate in enumerate(GateDecision)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class PromotionCandidate:
     """A proposal that waits."""
 
     id: ProposalId
     category: str
     scope: str
     producer: str
-    held: Held | None
+    held: HoldReason | None
     held_until: datetime | None = None
-    seen: Seen
+    seen: GateInput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
+class GateResult:
     """A candidate with what was found of it."""
 
-    candidate: Candidate
-    fate: Fate
+    candidate: PromotionCandidate
+    fate: GateDecision
     age_days: int
     missing: str
     rank: float
@@ -224,50 +224,52 @@ class Read:
         return -self.rank, self.candidate.seen.first_seen or LAST, str(self.candidate.id)
 
 
-def select(
-    candidates: Iterable[Candidate],
+def evaluate_candidates(
+    candidates: Iterable[PromotionCandidate],
     settings: ProposalsSettings,
     *,
     values: Mapping[Key, float],
-    inbox: Fullness,
+    inbox: InboxCapacity,
     now: datetime,
-) -> list[Read]:
+) -> list[GateResult]:
     """What becomes of each, those that are promoted first."""
-    found = [_read(each, settings, values=values, now=now) for each in candidates]
-    ripe = sorted((each for each in found if each.fate is Fate.PROMOTED), key=lambda each: each.place)
+    found = [_evaluate_candidate(each, settings, values=values, now=now) for each in candidates]
+    ripe = sorted((each for each in found if each.fate is GateDecision.PROMOTED), key=lambda each: each.place)
     others = sorted(
-        (each for each in found if each.fate is not Fate.PROMOTED),
+        (each for each in found if each.fate is not GateDecision.PROMOTED),
         key=lambda each: (ORDER[each.fate], *each.place),
     )
-    taken = _capped(ripe, settings, room=inbox.room)
+    taken = _apply_caps(ripe, settings, room=inbox.room)
     return sorted(taken, key=lambda each: (ORDER[each.fate], *each.place)) + others
 
 
-def _read(
-    candidate: Candidate, settings: ProposalsSettings, *, values: Mapping[Key, float], now: datetime
-) -> Read:
-    reading = read(candidate.seen, bars_for(settings, candidate.scope), now=now)
-    return Read(
+def _evaluate_candidate(
+    candidate: PromotionCandidate, settings: ProposalsSettings, *, values: Mapping[Key, float], now: datetime
+) -> GateResult:
+    reading = check_ripeness(candidate.seen, thresholds_for(settings, candidate.scope), now=now)
+    return GateResult(
         candidate=candidate,
-        fate=_fate(candidate, settings, reading.ripeness, now=now),
+        fate=_decide_candidate(candidate, settings, reading.ripeness, now=now),
         age_days=reading.age_days,
         missing=reading.missing,
-        rank=rank(candidate.seen.causes, values.get((candidate.producer, candidate.category), 0.0)),
+        rank=compute_rank(candidate.seen.causes, values.get((candidate.producer, candidate.category), 0.0)),
     )
 
 
-def _fate(candidate: Candidate, settings: ProposalsSettings, ripeness: Ripeness, *, now: datetime) -> Fate:
+def _decide_candidate(
+    candidate: PromotionCandidate, settings: ProposalsSettings, ripeness: Ripeness, *, now: datetime
+) -> GateDecision:
     if candidate.category in settings.excluded_categories:
-        return Fate.EXCLUDED
-    if held_at(candidate.held, candidate.held_until, now) is not None:
-        return Fate.HELD
+        return GateDecision.EXCLUDED
+    if active_hold(candidate.held, candidate.held_until, now) is not None:
+        return GateDecision.HELD
     # What only trials have seen has no first sighting that counts.
     if candidate.seen.first_seen is None:
-        return Fate.EXCLUDED
-    return Fate.PROMOTED if ripeness is Ripeness.RIPE else Fate(ripeness.value)
+        return GateDecision.EXCLUDED
+    return GateDecision.PROMOTED if ripeness is Ripeness.RIPE else GateDecision(ripeness.value)
 
 
-def _capped(ripe: Sequence[Read], settings: ProposalsSettings, *, room: int) -> list[Read]:
+def _apply_caps(ripe: Sequence[GateResult], settings: ProposalsSettings, *, room: int) -> list[GateResult]:
     """Scopes with a cap of their own are held to that one, all others together to that of the run."""
     taken: Counter[str | None] = Counter()
     fates = []
@@ -277,14 +279,14 @@ def _capped(ripe: Sequence[Read], settings: ProposalsSettings, *, room: int) -> 
         cap = settings.promote_max_per_run if own is None else own
         is_taken = taken[purse] < cap and taken.total() < room
         taken[purse] += is_taken
-        fates.append(each if is_taken else _over_cap(each))
+        fates.append(each if is_taken else _mark_over_cap(each))
     return fates
 
 
-def _over_cap(each: Read) -> Read:
-    return Read(
+def _mark_over_cap(each: GateResult) -> GateResult:
+    return GateResult(
         candidate=each.candidate,
-        fate=Fate.OVER_CAP,
+        fate=GateDecision.OVER_CAP,
         age_days=each.age_days,
         missing="room in this run",
         rank=each.rank,

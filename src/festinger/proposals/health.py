@@ -22,22 +22,22 @@ from festinger.observability.metrics import (
     PROPOSALS_RATE,
     PROPOSALS_VALUE,
 )
-from festinger.proposals.deps import Desk
-from festinger.proposals.inbox import funnel
-from festinger.proposals.model import Held, Proposal, State, held_at, proposal_of
-from festinger.proposals.producers import rate
-from festinger.proposals.promotion import fullness
-from festinger.proposals.sightings.similarity import pass_state
+from festinger.proposals.deps import ProposalDeps
+from festinger.proposals.inbox import count_by_state
+from festinger.proposals.model import HoldReason, Proposal, ProposalState, active_hold, proposal_of
+from festinger.proposals.producers import load_promotion_rate
+from festinger.proposals.promotion import load_inbox_capacity
+from festinger.proposals.sightings.similarity import comparison_state
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.proposals")
 
 
-async def tally(desk: Desk, space: SpaceId) -> dict[str, Any]:
+async def proposal_stats(deps: ProposalDeps, space: SpaceId) -> dict[str, Any]:
     """The funnel of a space: every state, the room in the inbox, the rate, and the last run."""
-    async with desk.store.transaction() as transaction:
-        inbox = await fullness(desk, transaction, space, now=desk.clock())
-        states = await funnel(desk, transaction, space)
+    async with deps.store.transaction() as transaction:
+        inbox = await load_inbox_capacity(deps, transaction, space, now=deps.clock())
+        states = await count_by_state(deps, transaction, space)
         last = await transaction.maybe(Q["last_run"], space=space)
     return {
         **{name: number for name, number in states.items() if number},
@@ -45,38 +45,38 @@ async def tally(desk: Desk, space: SpaceId) -> dict[str, Any]:
         "limit": inbox.limit,
         "paused": inbox.paused_because,
         "warning": inbox.warning,
-        "rate": (await rate(desk, space)).as_json(),
-        "second pass": pass_state(desk, space),
+        "rate": (await load_promotion_rate(deps, space)).as_json(),
+        "second pass": comparison_state(deps, space),
         "last run": last["at"].isoformat() if last else None,
     }
 
 
-async def fullest(desk: Desk, spaces: Iterable[SpaceId]) -> dict[SpaceId, str]:
+async def inbox_warnings(deps: ProposalDeps, spaces: Iterable[SpaceId]) -> dict[SpaceId, str]:
     """What is said of each inbox that is full, or nearly so."""
     said: dict[SpaceId, str] = {}
     for space in spaces:
-        async with desk.store.transaction() as transaction:
-            inbox = await fullness(desk, transaction, space, now=desk.clock())
+        async with deps.store.transaction() as transaction:
+            inbox = await load_inbox_capacity(deps, transaction, space, now=deps.clock())
         if warning := inbox.paused_because or inbox.warning:
             said[space] = warning
     return said
 
 
-async def measure(desk: Desk, spaces: Iterable[SpaceId]) -> None:
+async def update_gauges(deps: ProposalDeps, spaces: Iterable[SpaceId]) -> None:
     """Move the gauges to what is now, over all spaces."""
-    held = dict.fromkeys(Held, 0)
+    held = dict.fromkeys(HoldReason, 0)
     waiting = paused = promoted = considered = 0
     for space in spaces:
-        async with desk.store.transaction() as transaction:
-            inbox = await fullness(desk, transaction, space, now=desk.clock())
-            rows = await transaction.all(Q["count_held"], space=space, now=desk.clock())
-            values = await desk.values(transaction, space)
-        found = await rate(desk, space)
+        async with deps.store.transaction() as transaction:
+            inbox = await load_inbox_capacity(deps, transaction, space, now=deps.clock())
+            rows = await transaction.all(Q["count_held"], space=space, now=deps.clock())
+            values = await deps.values(transaction, space)
+        found = await load_promotion_rate(deps, space)
         waiting += inbox.open
         paused += inbox.paused_because is not None
         promoted, considered = promoted + found.promoted, considered + found.considered
         for row in rows:
-            held[Held(row["held"])] += row["proposals"]
+            held[HoldReason(row["held"])] += row["proposals"]
         for (producer, category), value in values.items():
             PROPOSALS_VALUE.labels(producer, category).set(value)
     PROPOSALS_OPEN.set(waiting)
@@ -95,31 +95,26 @@ LOOKED_AT = 200
 LABEL = "Past observation, not a directive: "
 
 
-async def observed(desk: Desk, space: SpaceId, *, exclude: Collection[UUID] = ()) -> list[Proposal]:
+async def load_observations(deps: ProposalDeps, space: SpaceId, *, exclude: Collection[UUID] = ()) -> list[Proposal]:
     """What an agent reads now, but for what it was shown already; nothing where that is off."""
-    if not desk.terms(space).surface:
+    if not deps.terms(space).surface:
         return []
-    now = desk.clock()
-    rows = await desk.store.all(
-        Q["observations"],
-        space=space,
-        least=LEAST_SEEN,
-        since=now - OLDEST,
-        exclude=list(exclude),
-        limit=LOOKED_AT,
+    now = deps.clock()
+    rows = await deps.store.all(
+        Q["observations"], space=space, least=LEAST_SEEN, since=now - OLDEST, exclude=list(exclude), limit=LOOKED_AT
     )
-    return observations(map(proposal_of, rows), now=now)
+    return select_observations(map(proposal_of, rows), now=now)
 
 
-async def still_observed(desk: Desk, space: SpaceId, ids: Collection[UUID]) -> list[Proposal]:
+async def reload_observations(deps: ProposalDeps, space: SpaceId, ids: Collection[UUID]) -> list[Proposal]:
     """Those of some proposals that may stay where an agent reads them: none, once that is switched off."""
-    if not ids or not desk.terms(space).surface:
+    if not ids or not deps.terms(space).surface:
         return []
-    rows = await desk.store.all(Q["worded_proposals"], space=space, ids=list(ids))
+    rows = await deps.store.all(Q["worded_proposals"], space=space, ids=list(ids))
     return [proposal_of(row) for row in rows]
 
 
-def observations(found: Iterable[Proposal], *, now: datetime) -> list[Proposal]:
+def select_observations(found: Iterable[Proposal], *, now: datetime) -> list[Proposal]:
     """The few that are told, by how many causes saw them, then the latest seen first."""
     fit = [each for each in found if is_observation(each, now=now)]
     return sorted(fit, key=_prominence, reverse=True)[:MOST]
@@ -128,8 +123,8 @@ def observations(found: Iterable[Proposal], *, now: datetime) -> list[Proposal]:
 def is_observation(proposal: Proposal, *, now: datetime) -> bool:
     """Whether it recurred, is fresh, and nobody keeps it back or has decided it."""
     return (
-        proposal.state in (State.WAITING, State.PROMOTED)
-        and held_at(proposal.held, proposal.suppressed_until, now) is None
+        proposal.state in (ProposalState.WAITING, ProposalState.PROMOTED)
+        and active_hold(proposal.held, proposal.suppressed_until, now) is None
         and proposal.seen_count >= LEAST_SEEN
         and proposal.first_seen is not None
         and now - proposal.first_seen <= OLDEST
@@ -137,7 +132,7 @@ def is_observation(proposal: Proposal, *, now: datetime) -> bool:
     )
 
 
-def told(proposal: Proposal) -> str:
+def format_observation(proposal: Proposal) -> str:
     """As an agent reads it."""
     return LABEL + proposal.what
 

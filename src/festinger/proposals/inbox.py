@@ -29,22 +29,30 @@ from uuid import UUID
 from festinger.clock import iso
 from festinger.errors import NotFound
 from festinger.ids import Origin, SpaceId, pick, prefix
-from festinger.proposals.deps import Desk
-from festinger.proposals.gate import Reading, Seen, Standing, bars_for, quiet_since, read, standing
+from festinger.proposals.deps import ProposalDeps
+from festinger.proposals.gate import (
+    GateInput,
+    InboxStatus,
+    RipenessResult,
+    check_ripeness,
+    inbox_status,
+    quiet_cutoff,
+    thresholds_for,
+)
 from festinger.proposals.model import (
-    Effect,
-    Priority,
+    AppliedEffect,
     Proposal,
     ProposalId,
-    State,
+    ProposalPriority,
+    ProposalState,
     Verdict,
     effect_of,
-    family_of,
+    load_family,
     proposal_of,
     verdict_of,
 )
-from festinger.proposals.sightings.fingerprint import with_hidden_shown
-from festinger.proposals.sightings.model import Sighting, sighting_of
+from festinger.proposals.sightings.fingerprint import escape_hidden_chars
+from festinger.proposals.sightings.model import ProposalSighting, sighting_of
 from festinger.proposals.sightings.recount import UNTRUSTED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -56,14 +64,14 @@ UNTRUSTED_ONLY = "all sightings come from untrusted text"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ProposalQuery:
     """Which proposals are asked for; what is not said does not matter. A cursor goes on after a page."""
 
-    states: Collection[State] | None = None
+    states: Collection[ProposalState] | None = None
     scope: str | None = None
     category: str | None = None
     held: bool | None = None
-    standing: Standing | None = None
+    standing: InboxStatus | None = None
     after: tuple[datetime, UUID] | None = None
     limit: int = 50
 
@@ -78,13 +86,13 @@ class Wording:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
+class ProposalCard:
     """A proposal with everything that a person should see before deciding."""
 
     proposal: Proposal
-    reading: Reading
-    standing: Standing
-    sightings: tuple[Sighting, ...]
+    reading: RipenessResult
+    standing: InboxStatus
+    sightings: tuple[ProposalSighting, ...]
     wordings: tuple[Wording, ...]
     pairs: tuple[Mapping[str, Any], ...]
     is_untrusted: bool
@@ -98,42 +106,40 @@ class Card:
     def as_json(self) -> dict[str, Any]:
         """As every door shows it, with hidden characters made visible."""
         shown: dict[str, Any] = {
-            **glance(self.proposal, self.reading, self.standing),
+            **summarize_proposal(self.proposal, self.reading, self.standing),
             "notes": [UNTRUSTED_ONLY] if self.is_untrusted else [],
-            "wordings": [
-                {"text": each.text, "times": each.times, "since": iso(each.since)} for each in self.wordings
-            ],
+            "wordings": [{"text": each.text, "times": each.times, "since": iso(each.since)} for each in self.wordings],
             "seen": [each.as_json() for each in self.sightings],
             "pairs": [dict(each) for each in self.pairs],
         }
-        return {name: visible(value) for name, value in shown.items()}
+        return {name: escape_hidden_in_json(value) for name, value in shown.items()}
 
 
-def glance(proposal: Proposal, reading: Reading, standing: Standing) -> dict[str, Any]:
+def summarize_proposal(proposal: Proposal, reading: RipenessResult, standing: InboxStatus) -> dict[str, Any]:
     """A proposal as it stands in a list, with hidden characters made visible."""
     gate = {"ripeness": reading.ripeness, "age_days": reading.age_days, "missing": reading.missing}
-    shown: dict[str, Any] = visible(proposal.as_json())
+    shown: dict[str, Any] = escape_hidden_in_json(proposal.as_json())
     return {**shown, "gate": gate, "standing": standing}
 
 
-async def glances(desk: Desk, space: SpaceId, wanted: Wanted) -> list[dict[str, Any]]:
+async def list_proposal_summaries(deps: ProposalDeps, space: SpaceId, wanted: ProposalQuery) -> list[dict[str, Any]]:
     """Proposals that fit as a list shows them, the latest seen first."""
-    now, terms = desk.clock(), desk.terms(space)
+    now, terms = deps.clock(), deps.terms(space)
     return [
-        glance(
+        summarize_proposal(
             each,
-            read(seen_of(each), bars_for(terms, each.scope), now=now),
-            standing(each, now=now, quiet_days=terms.quiet_days),
+            check_ripeness(build_gate_input(each), thresholds_for(terms, each.scope), now=now),
+            inbox_status(each, now=now, quiet_days=terms.quiet_days),
         )
-        for each in await page(desk, space, wanted)
+        for each in await list_proposals(deps, space, wanted)
     ]
 
 
-async def page(desk: Desk, space: SpaceId, wanted: Wanted) -> list[Proposal]:
+async def list_proposals(deps: ProposalDeps, space: SpaceId, wanted: ProposalQuery) -> list[Proposal]:
     """Proposals that fit, the latest seen first."""
     before, after = wanted.after or (None, None)
-    now = desk.clock()
-    rows = await desk.store.all(
+    now = deps.clock()
+    rows = await deps.store.all(
         Q["list_proposals"],
         space=space,
         states=None if wanted.states is None else [str(state) for state in wanted.states],
@@ -142,7 +148,7 @@ async def page(desk: Desk, space: SpaceId, wanted: Wanted) -> list[Proposal]:
         held=wanted.held,
         standing=wanted.standing,
         now=now,
-        quiet_since=quiet_since(now, desk.terms(space).quiet_days),
+        quiet_since=quiet_cutoff(now, deps.terms(space).quiet_days),
         before=before,
         after=after,
         limit=min(wanted.limit, MOST),
@@ -150,35 +156,33 @@ async def page(desk: Desk, space: SpaceId, wanted: Wanted) -> list[Proposal]:
     return [proposal_of(row) for row in rows]
 
 
-async def card(desk: Desk, space: SpaceId, id_: UUID) -> Card:
+async def load_card(deps: ProposalDeps, space: SpaceId, id_: UUID) -> ProposalCard:
     """One proposal in full."""
-    async with desk.store.transaction() as transaction:
+    async with deps.store.transaction() as transaction:
         row = await transaction.maybe(Q["find_proposal"], space=space, id=id_)
         if row is None:
             raise NotFound(f"There is no proposal `{id_}`.")
         proposal = proposal_of(row)
-        family = await family_of(transaction, space, proposal.id)
+        family = await load_family(transaction, space, proposal.id)
         sightings = await transaction.all(Q["sightings_of"], space=space, family=family, limit=MOST)
         wordings = await transaction.all(Q["wordings_of"], space=space, family=family, limit=MOST)
         pairs = await transaction.all(Q["pairs_of"], space=space, proposal=proposal.id)
         origins = await transaction.all(Q["origins_of"], space=space, family=family)
-    now, terms = desk.clock(), desk.terms(space)
-    return Card(
+    now, terms = deps.clock(), deps.terms(space)
+    return ProposalCard(
         proposal=proposal,
-        reading=read(seen_of(proposal), bars_for(terms, proposal.scope), now=now),
-        standing=standing(proposal, now=now, quiet_days=terms.quiet_days),
+        reading=check_ripeness(build_gate_input(proposal), thresholds_for(terms, proposal.scope), now=now),
+        standing=inbox_status(proposal, now=now, quiet_days=terms.quiet_days),
         sightings=tuple(map(sighting_of, sightings)),
-        wordings=tuple(
-            Wording(text=each["text"], times=each["times"], since=each["first_at"]) for each in wordings
-        ),
-        pairs=tuple(map(_pair, pairs)),
+        wordings=tuple(Wording(text=each["text"], times=each["times"], since=each["first_at"]) for each in wordings),
+        pairs=tuple(map(_pair_to_json, pairs)),
         is_untrusted=bool(origins) and {Origin(each["origin"]) for each in origins} <= UNTRUSTED,
     )
 
 
-def seen_of(proposal: Proposal) -> Seen:
+def build_gate_input(proposal: Proposal) -> GateInput:
     """What the gate looks at."""
-    return Seen(
+    return GateInput(
         causes=proposal.seen_count,
         days=proposal.days_seen,
         first_seen=proposal.first_seen,
@@ -186,33 +190,33 @@ def seen_of(proposal: Proposal) -> Seen:
     )
 
 
-async def find(desk: Desk, space: SpaceId, text: str) -> ProposalId:
+async def resolve_proposal_id(deps: ProposalDeps, space: SpaceId, text: str) -> ProposalId:
     """The proposal that a person means by an id or its beginning."""
     begins = prefix(text)
-    rows = await desk.store.all(Q["proposals_by_prefix"], space=space, prefix=begins)
+    rows = await deps.store.all(Q["proposals_by_prefix"], space=space, prefix=begins)
     return ProposalId(pick(begins, [row["id"] for row in rows]))
 
 
-async def funnel(desk: Desk, transaction: Transaction, space: SpaceId) -> dict[str, int]:
+async def count_by_state(deps: ProposalDeps, transaction: Transaction, space: SpaceId) -> dict[str, int]:
     """How many proposals there are in each state, and how many of those that wait are held."""
     rows = await transaction.all(Q["funnel"], space=space)
-    found = {str(state): 0 for state in State} | {"held": 0}
+    found = {str(state): 0 for state in ProposalState} | {"held": 0}
     for row in rows:
         found[row["state"]] += row["proposals"]
-        found["held"] += row["proposals"] if row["held"] and row["state"] == State.WAITING else 0
+        found["held"] += row["proposals"] if row["held"] and row["state"] == ProposalState.WAITING else 0
     return found
 
 
-def visible(value: Any) -> Any:
+def escape_hidden_in_json(value: Any) -> Any:
     """A value of JSON with every hidden character shown by its number."""
     if isinstance(value, str):
-        return with_hidden_shown(value)
+        return escape_hidden_chars(value)
     if isinstance(value, Mapping):
-        return {name: visible(item) for name, item in value.items()}
-    return [visible(item) for item in value] if isinstance(value, list | tuple) else value
+        return {name: escape_hidden_in_json(item) for name, item in value.items()}
+    return [escape_hidden_in_json(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _pair(row: Mapping[str, Any]) -> dict[str, Any]:
+def _pair_to_json(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "id": str(row["id"]),
         "other": str(row["other"]),
@@ -228,7 +232,7 @@ SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class PendingItem:
     """One thing that waits: in which words it is shown, and why it waits."""
 
     id: str
@@ -239,46 +243,46 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class PendingGroup:
     """Things of one kind that wait."""
 
     kind: str
     count: int
-    items: tuple[Item, ...] = ()
+    items: tuple[PendingItem, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "count": self.count, "items": [asdict(each) for each in self.items]}
 
 
-Source = Callable[[SpaceId, int], Awaitable[Waiting]]
+Source = Callable[[SpaceId, int], Awaitable[PendingGroup]]
 """What waits in one room, with at most so many items."""
 
 Sources = Sequence[Source]
 
 
-async def everything_waiting(sources: Sources, space: SpaceId, *, limit: int = SHOWN) -> list[Waiting]:
+async def list_pending_groups(sources: Sources, space: SpaceId, *, limit: int = SHOWN) -> list[PendingGroup]:
     """What waits in every room that has something, in the order in which the rooms were given."""
     found = [await source(space, limit) for source in sources]
     return [each for each in found if each.count]
 
 
-def in_all(open_proposals: int, elsewhere: Sequence[Waiting]) -> int:
+def total_pending(open_proposals: int, elsewhere: Sequence[PendingGroup]) -> int:
     """The one number that every page shows."""
     return open_proposals + sum(each.count for each in elsewhere)
 
 
-def counts(elsewhere: Sequence[Waiting]) -> Mapping[str, int]:
+def pending_counts(elsewhere: Sequence[PendingGroup]) -> Mapping[str, int]:
     return {each.kind: each.count for each in elsewhere}
 
 
 DIGEST = "send_inbox_digest"
 TOP = 5
-STATES = (State.PROMOTED, State.DEEPENING, State.DEFERRED)
-_FIRST = {Priority.HIGH: 0, Priority.NORMAL: 1, Priority.LOW: 2}
+STATES = (ProposalState.PROMOTED, ProposalState.DEEPENING, ProposalState.DEFERRED)
+_FIRST = {ProposalPriority.HIGH: 0, ProposalPriority.NORMAL: 1, ProposalPriority.LOW: 2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Digest:
+class InboxDigest:
     open: int
     oldest: datetime | None
     top: tuple[Proposal, ...]
@@ -292,24 +296,22 @@ class Digest:
         return {"open": self.open, "oldest": iso(self.oldest) if self.oldest else None, "top": top}
 
 
-def digest_of(waiting: Sequence[Proposal]) -> Digest:
+def build_digest(waiting: Sequence[Proposal]) -> InboxDigest:
     """The numbers of what waits."""
     since = [each.promoted_at for each in waiting if each.promoted_at]
     ranked = sorted(waiting, key=lambda each: (_FIRST[each.priority], -each.seen_count, str(each.id)))
-    return Digest(open=len(waiting), oldest=min(since, default=None), top=tuple(ranked[:TOP]))
+    return InboxDigest(open=len(waiting), oldest=min(since, default=None), top=tuple(ranked[:TOP]))
 
 
-async def remind(desk: Desk, space: SpaceId) -> Digest:
+async def send_digest(deps: ProposalDeps, space: SpaceId) -> InboxDigest:
     """Tell what waits in a space; nothing is told where nothing waits."""
-    now, quiet = desk.clock(), desk.terms(space).quiet_days
-    found = await page(desk, space, Wanted(states=STATES, limit=MOST))
-    waiting = [each for each in found if standing(each, now=now, quiet_days=quiet) is Standing.OPEN]
-    digest = digest_of(waiting)
+    now, quiet = deps.clock(), deps.terms(space).quiet_days
+    found = await list_proposals(deps, space, ProposalQuery(states=STATES, limit=MOST))
+    waiting = [each for each in found if inbox_status(each, now=now, quiet_days=quiet) is InboxStatus.OPEN]
+    digest = build_digest(waiting)
     if waiting:
-        async with desk.store.transaction() as transaction:
-            await desk.outbox.emit(
-                transaction, "inbox_digest", space=space, subject="inbox", payload=digest.as_json()
-            )
+        async with deps.store.transaction() as transaction:
+            await deps.outbox.emit(transaction, "inbox_digest", space=space, subject="inbox", payload=digest.as_json())
     return digest
 
 
@@ -318,23 +320,23 @@ MOST_DECISIONS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decisions:
+class DecisionHistory:
     """What people said of one proposal and what came of it, the newest first."""
 
     verdicts: tuple[Verdict, ...]
-    effects: tuple[Effect, ...]
+    effects: tuple[AppliedEffect, ...]
 
     def as_json(self) -> dict[str, Any]:
         """As every door shows it, with hidden characters made visible."""
         return {
-            "verdicts": [visible(each.as_json()) for each in self.verdicts],
-            "effects": [visible(each.as_json()) for each in self.effects],
+            "verdicts": [escape_hidden_in_json(each.as_json()) for each in self.verdicts],
+            "effects": [escape_hidden_in_json(each.as_json()) for each in self.effects],
         }
 
 
-async def decisions(desk: Desk, space: SpaceId, proposal: UUID) -> Decisions:
+async def load_decisions(deps: ProposalDeps, space: SpaceId, proposal: UUID) -> DecisionHistory:
     """All that was decided of a proposal."""
-    async with desk.store.transaction() as transaction:
+    async with deps.store.transaction() as transaction:
         said = await transaction.all(Q["verdicts_of"], space=space, proposal=proposal, limit=MOST_DECISIONS)
         done = await transaction.all(Q["effects_of"], space=space, proposal=proposal, limit=MOST_DECISIONS)
-    return Decisions(verdicts=tuple(map(verdict_of, said)), effects=tuple(map(effect_of, done)))
+    return DecisionHistory(verdicts=tuple(map(verdict_of, said)), effects=tuple(map(effect_of, done)))

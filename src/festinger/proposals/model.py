@@ -5,8 +5,8 @@ of the table as the rooms see it. How it was counted is `counting`'s matter, whe
 
 What does somebody say of a proposal, and who is that?
 
-Values only. `Said` is what a channel hands in: the verdict, and whom the channel found out to be speaking. A `Verdict`
-is the row that is kept of it, whether it is acted on or not; `Decided` is what came of it. Nothing here decides.
+Values only. `VerdictInput` is what a channel hands in: the verdict, and whom the channel found out to be speaking. A `Verdict`
+is the row that is kept of it, whether it is acted on or not; `DecideResult` is what came of it. Nothing here decides.
 
 Which proposals stand together, because a person said that they are one?
 
@@ -30,14 +30,14 @@ from uuid import UUID
 from festinger.clock import iso
 from festinger.errors import BadInput, FestingerError, NotFound
 from festinger.ids import SessionId, SpaceId
-from festinger.proposals.sightings.fingerprint import Profile
+from festinger.proposals.sightings.fingerprint import FingerprintProfile
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
 ProposalId = NewType("ProposalId", UUID)
 
 
-class State(StrEnum):
+class ProposalState(StrEnum):
     WAITING = "waiting"
     PROMOTED = "promoted"
     APPROVED = "approved"
@@ -49,21 +49,21 @@ class State(StrEnum):
     DUPLICATE = "duplicate"
 
 
-UNDECIDED = frozenset({State.WAITING, State.PROMOTED, State.DEEPENING, State.DEFERRED})
+UNDECIDED = frozenset({ProposalState.WAITING, ProposalState.PROMOTED, ProposalState.DEEPENING, ProposalState.DEFERRED})
 """Nobody has said yes or no."""
 
-DECIDED_FOR = frozenset({State.APPROVED, State.APPLIED, State.UNDONE})
+DECIDED_FOR = frozenset({ProposalState.APPROVED, ProposalState.APPLIED, ProposalState.UNDONE})
 """Somebody said yes; a further sighting shows that it did not help, and asks nobody again."""
 
 
-class Held(StrEnum):
+class HoldReason(StrEnum):
     """Why a proposal is kept from being promoted."""
 
     LIKE_REJECTED = "like_rejected"
     PRODUCER_MUTED = "producer_muted"
 
 
-class Type(StrEnum):
+class ProposalType(StrEnum):
     """What an approval would do."""
 
     MEMORY_CHANGE = "memory_change"
@@ -76,7 +76,7 @@ class Type(StrEnum):
     ADVICE = "advice"
 
 
-class Priority(StrEnum):
+class ProposalPriority(StrEnum):
     LOW = "low"
     NORMAL = "normal"
     HIGH = "high"
@@ -89,18 +89,18 @@ class Proposal:
     space_id: SpaceId
     id: ProposalId
     fingerprint: str
-    profile: Profile
+    profile: FingerprintProfile
     normalised: str
     category: str
     scope: str
-    type: Type
+    type: ProposalType
     what: str
     why: str
     how: str
     payload: Mapping[str, Any] = field(hash=False)
     target: Mapping[str, Any] = field(hash=False)
-    state: State
-    held: Held | None
+    state: ProposalState
+    held: HoldReason | None
     seen_count: int
     days_seen: int
     sightings: int
@@ -109,7 +109,7 @@ class Proposal:
     counted_since: datetime | None
     evaluated_at: datetime | None
     promoted_at: datetime | None
-    priority: Priority
+    priority: ProposalPriority
     producer: str
     suppressed_until: datetime | None
     deferred_until: datetime | None
@@ -121,18 +121,18 @@ class Proposal:
     created_at: datetime
     version: int
 
-    def held_now(self, now: datetime) -> Held | None:
+    def held_now(self, now: datetime) -> HoldReason | None:
         """Why it is kept back at this moment; what keeps it back may have an end."""
-        return held_at(self.held, self.suppressed_until, now)
+        return active_hold(self.held, self.suppressed_until, now)
 
     def is_suppressed(self, now: datetime) -> bool:
         """Whether somebody said no, and that still holds."""
         is_silent = self.suppressed_until is not None and now <= self.suppressed_until
-        return self.state is State.REJECTED and is_silent
+        return self.state is ProposalState.REJECTED and is_silent
 
     def as_json(self) -> dict[str, Any]:
         """As every door shows it."""
-        return {each.name: shown(getattr(self, each.name)) for each in fields(self)}
+        return {each.name: to_json_value(getattr(self, each.name)) for each in fields(self)}
 
 
 _NAMES = tuple(each.name for each in fields(Proposal))
@@ -142,28 +142,28 @@ def proposal_of(row: Mapping[str, Any]) -> Proposal:
     """The proposal that a row holds."""
     values = {name: row[name] for name in _NAMES}
     values |= {
-        "profile": Profile(row["profile"]),
-        "type": Type(row["type"]),
-        "state": State(row["state"]),
-        "held": Held(row["held"]) if row["held"] else None,
-        "priority": Priority(row["priority"]),
+        "profile": FingerprintProfile(row["profile"]),
+        "type": ProposalType(row["type"]),
+        "state": ProposalState(row["state"]),
+        "held": HoldReason(row["held"]) if row["held"] else None,
+        "priority": ProposalPriority(row["priority"]),
     }
     return Proposal(**values)
 
 
-def held_at(held: Held | None, until: datetime | None, now: datetime) -> Held | None:
+def active_hold(held: HoldReason | None, until: datetime | None, now: datetime) -> HoldReason | None:
     """The reason for which something is kept back, as long as that lasts."""
     return None if until is not None and now > until else held
 
 
-def shown(value: Any) -> Any:
+def to_json_value(value: Any) -> Any:
     """A value of a row in the form in which doors give it."""
     if isinstance(value, datetime):
         return iso(value)
     return str(value) if isinstance(value, UUID) else value
 
 
-class Kind(StrEnum):
+class VerdictKind(StrEnum):
     """What can be said; of several that wait for one proposal the first in this order counts."""
 
     REJECT = "reject"
@@ -175,10 +175,10 @@ class Kind(StrEnum):
     REOPEN = "reopen"
 
 
-ORDER = {kind: place for place, kind in enumerate(Kind)}
+ORDER = {kind: place for place, kind in enumerate(VerdictKind)}
 
 
-class Channel(StrEnum):
+class ReviewChannel(StrEnum):
     CONSOLE = "console"
     CLI = "cli"
     API = "api"
@@ -187,7 +187,7 @@ class Channel(StrEnum):
     LIBRARY = "library"
 
 
-class Proof(StrEnum):
+class IdentityProof(StrEnum):
     """How a channel knows who speaks."""
 
     LOGIN = "login"
@@ -205,7 +205,7 @@ class Author:
     """Whoever speaks, as far as the channel could tell. Nothing of it is read from what they say."""
 
     name: str
-    proof: Proof = Proof.NONE
+    proof: IdentityProof = IdentityProof.NONE
     id: str = ""
     """The login, the id of the key, the user id; the name where that is all there is."""
     code: str = field(default="", repr=False)
@@ -217,13 +217,13 @@ class Author:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class VerdictInput:
     """A verdict as it comes in. The same `channel` and `ref` again is the same verdict, and counts once."""
 
     proposal: UUID
-    kind: Kind
+    kind: VerdictKind
     author: Author
-    channel: Channel
+    channel: ReviewChannel
     ref: str
     note: str = ""
     of: UUID | None = None
@@ -245,7 +245,7 @@ class Said:
     @property
     def fields(self) -> dict[str, Any]:
         """What is kept beside the kind and the note."""
-        given = {"of": shown(self.of), "until": iso(self.until) if self.until else None, "word": self.word}
+        given = {"of": to_json_value(self.of), "until": iso(self.until) if self.until else None, "word": self.word}
         given |= {"edits": dict(self.edits), "version": self.version, "session": self.session}
         given |= {"digest": self.digest, "seen": sorted(map(str, self.seen))}
         return {name: value for name, value in given.items() if value not in (None, "", {}, [])}
@@ -257,7 +257,7 @@ class Verdict:
 
     id: UUID
     proposal_id: ProposalId
-    kind: Kind
+    kind: VerdictKind
     author: str
     verified: bool
     channel: str
@@ -286,7 +286,7 @@ class Verdict:
 
     def as_json(self) -> dict[str, Any]:
         """As every door shows it."""
-        return {each.name: shown(getattr(self, each.name)) for each in fields(self)}
+        return {each.name: to_json_value(getattr(self, each.name)) for each in fields(self)}
 
 
 _VERDICT_FIELDS = tuple(each.name for each in fields(Verdict))
@@ -294,10 +294,10 @@ _VERDICT_FIELDS = tuple(each.name for each in fields(Verdict))
 
 def verdict_of(row: Mapping[str, Any]) -> Verdict:
     """The verdict that a row holds."""
-    return Verdict(**{name: row[name] for name in _VERDICT_FIELDS} | {"kind": Kind(row["kind"])})
+    return Verdict(**{name: row[name] for name in _VERDICT_FIELDS} | {"kind": VerdictKind(row["kind"])})
 
 
-class Result(StrEnum):
+class VerdictResult(StrEnum):
     """What came of a verdict."""
 
     APPLIED = "applied"
@@ -317,12 +317,12 @@ class Result(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Effect:
+class AppliedEffect:
     """What an approval did, and whether that was taken back."""
 
     id: UUID
     proposal_id: ProposalId
-    type: Type
+    type: ProposalType
     before: Mapping[str, Any] = field(hash=False)
     after: Mapping[str, Any] = field(hash=False)
     changes: tuple[str, ...]
@@ -333,27 +333,27 @@ class Effect:
 
     def as_json(self) -> dict[str, Any]:
         """As every door shows it."""
-        plain = {each.name: shown(getattr(self, each.name)) for each in fields(self)}
+        plain = {each.name: to_json_value(getattr(self, each.name)) for each in fields(self)}
         return plain | {"changes": list(self.changes)}
 
 
-_EFFECT = tuple(each.name for each in fields(Effect))
+_EFFECT = tuple(each.name for each in fields(AppliedEffect))
 
 
-def effect_of(row: Mapping[str, Any]) -> Effect:
+def effect_of(row: Mapping[str, Any]) -> AppliedEffect:
     """The effect that a row holds."""
     values = {name: row[name] for name in _EFFECT}
-    return Effect(**values | {"type": Type(row["type"]), "changes": tuple(row["changes"])})
+    return AppliedEffect(**values | {"type": ProposalType(row["type"]), "changes": tuple(row["changes"])})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
+class DecideResult:
     """What came of a verdict."""
 
     proposal: Proposal
     verdict: Verdict
     result: str
-    effect: Effect | None = None
+    effect: AppliedEffect | None = None
     again: bool = False
     """Whether the same verdict had come before, so that nothing was done now."""
 
@@ -368,12 +368,12 @@ class Decided:
         }
 
 
-def kind_of(text: str) -> Kind:
+def parse_verdict_kind(text: str) -> VerdictKind:
     """The verdict that is meant, in any case and with a space, `-` or `_` between its words."""
     try:
-        return Kind("_".join(text.casefold().replace("-", " ").replace("_", " ").split()))
+        return VerdictKind("_".join(text.casefold().replace("-", " ").replace("_", " ").split()))
     except ValueError as error:
-        known = ", ".join(f"`{each}`" for each in Kind)
+        known = ", ".join(f"`{each}`" for each in VerdictKind)
         raise BadInput(f"`{text[:40]}` is no verdict.", hint=f"Say {known}.") from error
 
 
@@ -383,7 +383,7 @@ MOST_STEPS = 5
 """How far duplicates lead on; whoever comes further goes round in a ring."""
 
 
-async def held(transaction: Transaction, space: SpaceId, id_: UUID) -> Proposal:
+async def lock_proposal(transaction: Transaction, space: SpaceId, id_: UUID) -> Proposal:
     """One proposal, which nobody else may change until the transaction ends."""
     row = await transaction.maybe(Q["hold_proposal"], space=space, id=id_)
     if row is None:
@@ -391,24 +391,24 @@ async def held(transaction: Transaction, space: SpaceId, id_: UUID) -> Proposal:
     return proposal_of(row)
 
 
-async def root_of(transaction: Transaction, space: SpaceId, found: Proposal) -> Proposal:
+async def lock_root(transaction: Transaction, space: SpaceId, found: Proposal) -> Proposal:
     """The proposal that stands for this one, which the caller holds; held too: itself, unless it is a duplicate."""
     root = found
     for _ in range(MOST_STEPS):
         if root.duplicate_of is None:
             return root
-        root = await held(transaction, space, root.duplicate_of)
+        root = await lock_proposal(transaction, space, root.duplicate_of)
     if root.duplicate_of is None:
         return root
     raise FestingerError(f"The duplicates of proposal `{found.id}` lead nowhere.")
 
 
-async def family_of(transaction: Transaction, space: SpaceId, id_: ProposalId) -> list[UUID]:
+async def load_family(transaction: Transaction, space: SpaceId, id_: ProposalId) -> list[UUID]:
     """A proposal and all its duplicates."""
     return [row["id"] for row in await transaction.all(Q["family"], space=space, id=id_)]
 
 
-async def save(transaction: Transaction, proposal: Proposal) -> Proposal:
+async def save_state(transaction: Transaction, proposal: Proposal) -> Proposal:
     """Write where a proposal, which the caller holds, stands from now on; its version rises."""
     row = await transaction.one(
         Q["move_proposal"],
@@ -427,7 +427,7 @@ async def save(transaction: Transaction, proposal: Proposal) -> Proposal:
     return proposal_of(row)
 
 
-async def reword(transaction: Transaction, proposal: Proposal) -> Proposal:
+async def save_wording(transaction: Transaction, proposal: Proposal) -> Proposal:
     """Write what a proposal, which the caller holds, says and would do from now on; its version rises."""
     row = await transaction.one(
         Q["reword_proposal"],

@@ -15,11 +15,11 @@ from uuid import UUID
 
 from festinger.errors import AlreadyDecided, BadInput, NotFound
 from festinger.ids import SpaceId
-from festinger.proposals.deps import Desk, Key
-from festinger.proposals.model import Author, Proposal, State, held, proposal_of, root_of
-from festinger.proposals.producers import Worth, worths
+from festinger.proposals.deps import Key, ProposalDeps
+from festinger.proposals.model import Author, Proposal, ProposalState, lock_proposal, lock_root, proposal_of
+from festinger.proposals.producers import ProducerValue, load_producer_values
 from festinger.proposals.sightings.recount import recount
-from festinger.proposals.verdicts.reviewers import need_verified
+from festinger.proposals.verdicts.reviewers import require_reviewer
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -31,83 +31,81 @@ PROMOTE = "promote_proposals"
 MOST = 200
 
 
-async def suggested(desk: Desk, space: SpaceId, *, limit: int = 50) -> list[dict[str, Any]]:
+async def list_suggested_pairs(deps: ProposalDeps, space: SpaceId, *, limit: int = 50) -> list[dict[str, Any]]:
     """Pairs that wait for a person, the newest first."""
-    return list(await desk.store.all(Q["suggested_pairs"], space=space, limit=min(limit, MOST)))
+    return list(await deps.store.all(Q["suggested_pairs"], space=space, limit=min(limit, MOST)))
 
 
-async def opposites(transaction: Transaction, space: SpaceId, proposal: UUID) -> dict[UUID, str]:
+async def load_opposites(transaction: Transaction, space: SpaceId, proposal: UUID) -> dict[UUID, str]:
     """What asks for the opposite of a proposal, and in which words, as far as nobody said that it does not."""
     rows = await transaction.all(Q["opposites_of"], space=space, proposal=proposal)
     return {row["id"]: row["what"] for row in rows}
 
 
-async def accept(desk: Desk, space: SpaceId, pair: UUID, *, by: str) -> Proposal:
+async def accept_pair(deps: ProposalDeps, space: SpaceId, pair: UUID, *, by: str) -> Proposal:
     """Join two proposals of the same meaning; the one that stands for both."""
-    async with desk.store.transaction() as transaction:
-        row = await _open(transaction, space, pair)
+    async with deps.store.transaction() as transaction:
+        row = await _lock_open_pair(transaction, space, pair)
         if row["relation"] != "same":
             raise BadInput("These two ask for opposite things.", hint="Decide each of them by itself.")
         one, other = [
-            await root_of(transaction, space, await held(transaction, space, row[id_]))
+            await lock_root(transaction, space, await lock_proposal(transaction, space, row[id_]))
             for id_ in ("a_id", "b_id")
         ]
         if one.id == other.id:
             raise AlreadyDecided("These two are one already.")
         older, younger = sorted((one, other), key=lambda each: (each.first_seen or each.created_at, each.id))
         await transaction.run(Q["join_proposal"], space=space, id=younger.id, of=older.id)
-        if younger.state is State.PROMOTED and older.state is State.WAITING:
-            lifted = await transaction.one(Q["promote_proposal"], space=space, id=older.id, at=desk.clock())
+        if younger.state is ProposalState.PROMOTED and older.state is ProposalState.WAITING:
+            lifted = await transaction.one(Q["promote_proposal"], space=space, id=older.id, at=deps.clock())
             older = proposal_of(lifted)
-        joined = await recount(desk, transaction, space, older, said=younger.sightings)
+        joined = await recount(deps, transaction, space, older, said=younger.sightings)
         before = {"joined": str(younger.id), "into": str(older.id), "was": younger.state, "stood": one.state}
-        await _decide(
-            desk, transaction, space, pair, state="accepted", by=by, note={**row["judgement"], **before}
+        await _save_pair_decision(
+            deps, transaction, space, pair, state="accepted", by=by, note={**row["judgement"], **before}
         )
-        await desk.ask(transaction, PROMOTE)
+        await deps.ask(transaction, PROMOTE)
     return joined
 
 
-async def split(desk: Desk, space: SpaceId, pair: UUID, *, by: str) -> tuple[Proposal, Proposal]:
+async def split_pair(deps: ProposalDeps, space: SpaceId, pair: UUID, *, by: str) -> tuple[Proposal, Proposal]:
     """Part what was joined; each keeps its own sightings."""
-    async with desk.store.transaction() as transaction:
+    async with deps.store.transaction() as transaction:
         row = await transaction.maybe(Q["hold_pair"], space=space, id=pair)
         if row is None or row["state"] != "accepted":
             raise NotFound(f"There is no joined pair `{pair}`.")
-        parted = await held(transaction, space, UUID(row["judgement"]["joined"]))
-        root = await held(transaction, space, UUID(row["judgement"]["into"]))
-        again = await transaction.one(
-            Q["part_proposal"], space=space, id=parted.id, state=row["judgement"]["was"]
-        )
-        alone = await recount(desk, transaction, space, proposal_of(again))
-        left = await recount(desk, transaction, space, root, said=-alone.sightings)
-        await _decide(desk, transaction, space, pair, state="declined", by=by, note=row["judgement"])
+        parted = await lock_proposal(transaction, space, UUID(row["judgement"]["joined"]))
+        root = await lock_proposal(transaction, space, UUID(row["judgement"]["into"]))
+        again = await transaction.one(Q["part_proposal"], space=space, id=parted.id, state=row["judgement"]["was"])
+        alone = await recount(deps, transaction, space, proposal_of(again))
+        left = await recount(deps, transaction, space, root, said=-alone.sightings)
+        await _save_pair_decision(deps, transaction, space, pair, state="declined", by=by, note=row["judgement"])
     return left, alone
 
 
-async def decline(desk: Desk, space: SpaceId, pair: UUID, *, by: str) -> None:
+async def decline_pair(deps: ProposalDeps, space: SpaceId, pair: UUID, *, by: str) -> None:
     """Say that two proposals are not one; what was held because of it is let go."""
-    async with desk.store.transaction() as transaction:
-        row = await _open(transaction, space, pair)
-        await _decide(desk, transaction, space, pair, state="declined", by=by, note=row["judgement"])
+    async with deps.store.transaction() as transaction:
+        row = await _lock_open_pair(transaction, space, pair)
+        await _save_pair_decision(deps, transaction, space, pair, state="declined", by=by, note=row["judgement"])
         if held_one := row["judgement"].get("holds"):
-            await release_in(desk, transaction, space, UUID(held_one))
+            await release_in(deps, transaction, space, UUID(held_one))
 
 
-async def release_held(desk: Desk, space: SpaceId, id_: UUID) -> Proposal:
+async def release_held(deps: ProposalDeps, space: SpaceId, id_: UUID) -> Proposal:
     """Let a proposal go that is held; its sightings count."""
-    async with desk.store.transaction() as transaction:
-        return await release_in(desk, transaction, space, id_)
+    async with deps.store.transaction() as transaction:
+        return await release_in(deps, transaction, space, id_)
 
 
-async def release_in(desk: Desk, transaction: Transaction, space: SpaceId, id_: UUID) -> Proposal:
+async def release_in(deps: ProposalDeps, transaction: Transaction, space: SpaceId, id_: UUID) -> Proposal:
     row = await transaction.maybe(Q["release_proposal"], space=space, id=id_)
     if row is None:
         raise NotFound(f"No proposal `{id_}` is held.")
-    return await recount(desk, transaction, space, proposal_of(row))
+    return await recount(deps, transaction, space, proposal_of(row))
 
 
-async def _open(transaction: Transaction, space: SpaceId, pair: UUID) -> dict[str, Any]:
+async def _lock_open_pair(transaction: Transaction, space: SpaceId, pair: UUID) -> dict[str, Any]:
     row = await transaction.maybe(Q["hold_pair"], space=space, id=pair)
     if row is None or row["relation"] is None:
         raise NotFound(f"There is no suggested pair `{pair}`.")
@@ -116,49 +114,42 @@ async def _open(transaction: Transaction, space: SpaceId, pair: UUID) -> dict[st
     return dict(row)
 
 
-async def _decide(
-    desk: Desk, transaction: Transaction, space: SpaceId, pair: UUID, *, state: str, by: str, note: Any
+async def _save_pair_decision(
+    deps: ProposalDeps, transaction: Transaction, space: SpaceId, pair: UUID, *, state: str, by: str, note: Any
 ) -> None:
     await transaction.run(
-        Q["decide_pair"],
-        space=space,
-        id=pair,
-        state=state,
-        by=by,
-        at=desk.clock(),
-        judgement=json.dumps(note),
+        Q["decide_pair"], space=space, id=pair, state=state, by=by, at=deps.clock(), judgement=json.dumps(note)
     )
 
 
 LONGEST_PRODUCER, LONGEST_CATEGORY = 80, 40
 
 
-async def release(desk: Desk, space: SpaceId, proposal: UUID, *, author: Author) -> Proposal:
+async def release_by_reviewer(deps: ProposalDeps, space: SpaceId, proposal: UUID, *, author: Author) -> Proposal:
     """Let a proposal that is held go its way. Raises `NotFound`, `NotAuthorised`."""
-    await need_verified(desk, space, author)
-    return await release_held(desk, space, proposal)
+    await require_reviewer(deps, space, author)
+    return await release_held(deps, space, proposal)
 
 
-async def lift(desk: Desk, space: SpaceId, key: Key, *, author: Author) -> int:
+async def unmute_producer(deps: ProposalDeps, space: SpaceId, key: Key, *, author: Author) -> int:
     """Let a muted producer speak again; how many of its proposals that releases.
 
     What was decided before is no reason to mute it any more; its value stays what it is.
     """
-    reviewer = await need_verified(desk, space, author)
+    reviewer = await require_reviewer(deps, space, author)
     producer, category = key
     if not (1 <= len(producer) <= LONGEST_PRODUCER and 1 <= len(category) <= LONGEST_CATEGORY):
         raise BadInput("Which producer and which category are meant is missing, or too long.")
     names = {"space": space, "producer": producer, "category": category}
-    async with desk.store.transaction() as transaction:
-        await transaction.run(Q["lift_producer"], **names, at=desk.clock(), by=reviewer.name)
+    async with deps.store.transaction() as transaction:
+        await transaction.run(Q["lift_producer"], **names, at=deps.clock(), by=reviewer.name)
         return await transaction.run(Q["release_producer"], **names)
 
 
-async def muted(desk: Desk, space: SpaceId) -> list[Worth]:
+async def list_muted_producers(deps: ProposalDeps, space: SpaceId) -> list[ProducerValue]:
     """Who is muted now, the least worth first."""
-    async with desk.store.transaction() as transaction:
-        found = await worths(desk, transaction, space)
+    async with deps.store.transaction() as transaction:
+        found = await load_producer_values(deps, transaction, space)
     return sorted(
-        (each for each in found.values() if each.muted_until is not None),
-        key=lambda each: (each.value, each.key),
+        (each for each in found.values() if each.muted_until is not None), key=lambda each: (each.value, each.key)
     )

@@ -18,11 +18,11 @@ from typing import Any
 
 from festinger.clock import iso
 from festinger.ids import SpaceId
-from festinger.proposals.deps import Desk, Key
-from festinger.proposals.gate import bars_for
-from festinger.proposals.model import Proposal, State
+from festinger.proposals.deps import Key, ProposalDeps
+from festinger.proposals.gate import thresholds_for
+from festinger.proposals.model import Proposal, ProposalState
 from festinger.proposals.sightings.model import PERSON
-from festinger.proposals.sightings.recount import subject_of
+from festinger.proposals.sightings.recount import event_subject
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -40,15 +40,15 @@ SETTLED_AFTER = timedelta(days=14)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class ProducerDecision:
     """What became of one proposal, as far as its worth is concerned."""
 
     key: Key
-    state: State
+    state: ProposalState
     decided_at: datetime
     is_silenced: bool = True
     """Whether a person's no silences it; what was closed because its target was forgotten is not silenced."""
-    of_state: State | None = None
+    of_state: ProposalState | None = None
     """The state of what it is a duplicate of."""
     seen_after: int = 0
     bar: int = 2
@@ -56,7 +56,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Worth:
+class ProducerValue:
     """What the proposals of one producer and category were worth."""
 
     key: Key
@@ -76,52 +76,52 @@ class Worth:
         }
 
 
-def is_still_seen(*, seen_after: int, decided_at: datetime | None, bar: int, now: datetime) -> bool:
+def is_still_recurring(*, seen_after: int, decided_at: datetime | None, bar: int, now: datetime) -> bool:
     """Whether what was approved keeps being asked for, so that it did not help."""
     return decided_at is not None and now - decided_at >= SETTLED_AFTER and seen_after >= bar
 
 
-def weight(decision: Decision, now: datetime) -> float | None:
+def decision_weight(decision: ProducerDecision, now: datetime) -> float | None:
     """What one decision weighs; none if it says nothing."""
     match decision.state:
-        case State.APPLIED:
-            seen = is_still_seen(
+        case ProposalState.APPLIED:
+            seen = is_still_recurring(
                 seen_after=decision.seen_after, decided_at=decision.decided_at, bar=decision.bar, now=now
             )
             return NOISE if seen else SHIPPED
-        case State.REJECTED:
+        case ProposalState.REJECTED:
             return REJECTED if decision.is_silenced else NOISE
-        case State.UNDONE:
+        case ProposalState.UNDONE:
             return NOISE
-        case State.DUPLICATE:
-            return NOISE if decision.of_state is State.REJECTED else None
+        case ProposalState.DUPLICATE:
+            return NOISE if decision.of_state is ProposalState.REJECTED else None
     return None
 
 
-def worth(
+def compute_producer_value(
     key: Key,
-    decisions: Iterable[Decision],
+    decisions: Iterable[ProducerDecision],
     terms: ProposalsSettings,
     *,
     now: datetime,
     lifted_at: datetime | None = None,
-) -> Worth:
+) -> ProducerValue:
     """What decisions add up to. What a person lifted is not muted for what was decided before."""
     since = now - timedelta(days=terms.value_window_days)
     counted = [
         (each, found)
         for each in decisions
-        if each.decided_at >= since and (found := weight(each, now)) is not None
+        if each.decided_at >= since and (found := decision_weight(each, now)) is not None
     ]
     value = sum(found for _, found in counted) / (len(counted) + DOUBT)
     fresh = [(each, found) for each, found in counted if lifted_at is None or each.decided_at > lifted_at]
-    return Worth(
-        key=key, value=value, decided=len(counted), muted_until=_muted_until(key, fresh, terms, now=now)
+    return ProducerValue(
+        key=key, value=value, decided=len(counted), muted_until=_compute_muted_until(key, fresh, terms, now=now)
     )
 
 
-def _muted_until(
-    key: Key, counted: Sequence[tuple[Decision, float]], terms: ProposalsSettings, *, now: datetime
+def _compute_muted_until(
+    key: Key, counted: Sequence[tuple[ProducerDecision, float]], terms: ProposalsSettings, *, now: datetime
 ) -> datetime | None:
     """Until when a producer is muted: a while from the last decision that spoke against it. A person never is."""
     if key[0] == PERSON or len(counted) < terms.value_min_decided:
@@ -134,11 +134,11 @@ def _muted_until(
     return until if now <= until else None
 
 
-async def worths(
-    desk: Desk, transaction: Transaction, space: SpaceId, *, key: Key | None = None
-) -> dict[Key, Worth]:
+async def load_producer_values(
+    deps: ProposalDeps, transaction: Transaction, space: SpaceId, *, key: Key | None = None
+) -> dict[Key, ProducerValue]:
     """What asking has paid, for each producer and category that was decided of in the window."""
-    terms, now = desk.terms(space), desk.clock()
+    terms, now = deps.terms(space), deps.clock()
     only: dict[str, Any] = {"producer": key[0] if key else None, "category": key[1] if key else None}
     since = now - timedelta(days=terms.value_window_days)
     rows = await transaction.all(Q["decisions_since"], space=space, since=since, **only)
@@ -148,40 +148,42 @@ async def worths(
         (row["producer"], row["category"]): row["at"]
         for row in await transaction.all(Q["lifted_producers"], space=space)
     }
-    grouped: defaultdict[Key, list[Decision]] = defaultdict(list)
+    grouped: defaultdict[Key, list[ProducerDecision]] = defaultdict(list)
     for row in rows:
         decision = _decision(row, terms)
         grouped[decision.key].append(decision)
     return {
-        each: worth(each, decisions, terms, now=now, lifted_at=lifts.get(each))
+        each: compute_producer_value(each, decisions, terms, now=now, lifted_at=lifts.get(each))
         for each, decisions in grouped.items()
     }
 
 
-async def values(desk: Desk, transaction: Transaction, space: SpaceId) -> Mapping[Key, float]:
+async def load_value_scores(deps: ProposalDeps, transaction: Transaction, space: SpaceId) -> Mapping[Key, float]:
     """The value of each, as the gate ranks by it."""
-    return {key: each.value for key, each in (await worths(desk, transaction, space)).items()}
+    return {key: each.value for key, each in (await load_producer_values(deps, transaction, space)).items()}
 
 
-async def muted_until(desk: Desk, transaction: Transaction, space: SpaceId, key: Key) -> datetime | None:
+async def load_muted_until(deps: ProposalDeps, transaction: Transaction, space: SpaceId, key: Key) -> datetime | None:
     """Until when new proposals of a producer and category are kept back."""
-    found = (await worths(desk, transaction, space, key=key)).get(key)
+    found = (await load_producer_values(deps, transaction, space, key=key)).get(key)
     return found.muted_until if found else None
 
 
-async def tell_if_muted(desk: Desk, transaction: Transaction, *, before: Proposal, after: Proposal) -> None:
+async def emit_producer_muted(
+    deps: ProposalDeps, transaction: Transaction, *, before: Proposal, after: Proposal
+) -> None:
     """Tell of a producer whom this decision mutes."""
     if before.state is after.state:
         return
     key, space = (after.producer, after.category), after.space_id
-    found = (await worths(desk, transaction, space, key=key)).get(key)
-    if found is None or found.muted_until is None or not _is_news(desk, found, space):
+    found = (await load_producer_values(deps, transaction, space, key=key)).get(key)
+    if found is None or found.muted_until is None or not _is_new_mute(deps, found, space):
         return
-    await desk.outbox.emit(
+    await deps.outbox.emit(
         transaction,
         "producer_muted",
         space=space,
-        subject=subject_of(after.id),
+        subject=event_subject(after.id),
         payload={
             "producer": after.producer,
             "category": after.category,
@@ -191,20 +193,20 @@ async def tell_if_muted(desk: Desk, transaction: Transaction, *, before: Proposa
     )
 
 
-def _is_news(desk: Desk, found: Worth, space: SpaceId) -> bool:
+def _is_new_mute(deps: ProposalDeps, found: ProducerValue, space: SpaceId) -> bool:
     """Whether the muting begins, or lasts longer, by what was decided just now."""
-    return found.muted_until == desk.clock() + timedelta(days=desk.terms(space).value_mute_days)
+    return found.muted_until == deps.clock() + timedelta(days=deps.terms(space).value_mute_days)
 
 
-def _decision(row: Mapping[str, Any], terms: ProposalsSettings) -> Decision:
-    return Decision(
+def _decision(row: Mapping[str, Any], terms: ProposalsSettings) -> ProducerDecision:
+    return ProducerDecision(
         key=(row["producer"], row["category"]),
-        state=State(row["state"]),
+        state=ProposalState(row["state"]),
         decided_at=row["decided_at"],
         is_silenced=row["is_silenced"],
-        of_state=State(row["of_state"]) if row["of_state"] else None,
+        of_state=ProposalState(row["of_state"]) if row["of_state"] else None,
         seen_after=row["seen_after"],
-        bar=bars_for(terms, row["scope"]).causes,
+        bar=thresholds_for(terms, row["scope"]).causes,
     )
 
 
@@ -220,7 +222,7 @@ KNOBS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rate:
+class PromotionRate:
     promoted: int
     considered: int
     window_days: int
@@ -241,7 +243,7 @@ class Rate:
         }
 
 
-def reading(promoted: int, considered: int, settings: ProposalsSettings) -> str:
+def interpret_rate(promoted: int, considered: int, settings: ProposalsSettings) -> str:
     """What the rate says."""
     if considered < settings.rate_min_considered:
         return TOO_LITTLE
@@ -251,14 +253,14 @@ def reading(promoted: int, considered: int, settings: ProposalsSettings) -> str:
     return TIGHT if share < settings.rate_low else HEALTHY
 
 
-async def rate(desk: Desk, space: SpaceId) -> Rate:
+async def load_promotion_rate(deps: ProposalDeps, space: SpaceId) -> PromotionRate:
     """The rate of a space over its window."""
-    terms = desk.terms(space)
-    since = desk.clock() - timedelta(days=terms.rate_window_days)
-    row = await desk.store.one(Q["rate"], space=space, since=since)
-    return Rate(
+    terms = deps.terms(space)
+    since = deps.clock() - timedelta(days=terms.rate_window_days)
+    row = await deps.store.one(Q["rate"], space=space, since=since)
+    return PromotionRate(
         promoted=row["promoted"],
         considered=row["considered"],
         window_days=terms.rate_window_days,
-        reading=reading(row["promoted"], row["considered"], terms),
+        reading=interpret_rate(row["promoted"], row["considered"], terms),
     )

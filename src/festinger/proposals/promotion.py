@@ -22,11 +22,19 @@ import structlog
 from festinger.clock import iso
 from festinger.ids import SpaceId
 from festinger.observability.metrics import PROPOSALS_PROMOTED
-from festinger.proposals.deps import Desk, Key
-from festinger.proposals.gate import Candidate, Fate, Fullness, Read, Seen, quiet_since, select
-from festinger.proposals.model import Held, Proposal, ProposalId, family_of, proposal_of
+from festinger.proposals.deps import Key, ProposalDeps
+from festinger.proposals.gate import (
+    GateDecision,
+    GateInput,
+    GateResult,
+    InboxCapacity,
+    PromotionCandidate,
+    evaluate_candidates,
+    quiet_cutoff,
+)
+from festinger.proposals.model import HoldReason, Proposal, ProposalId, load_family, proposal_of
 from festinger.proposals.sightings.intake import COMPARE
-from festinger.proposals.sightings.recount import limits_for, recount, subject_of, votes_since
+from festinger.proposals.sightings.recount import count_votes_since, event_subject, recount, vote_limits_for
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -38,7 +46,7 @@ MOST_READINGS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Promoted:
+class PromotionReport:
     """One run: how many proposals there were of each fate, and what the gate read of the first of them."""
 
     id: UUID
@@ -81,37 +89,37 @@ class Promoted:
         }
 
 
-def run_of(
-    reads: Sequence[Read],
+def build_promotion_report(
+    reads: Sequence[GateResult],
     settings: ProposalsSettings,
     *,
     id_: UUID,
     at: datetime,
-    inbox: Fullness,
+    inbox: InboxCapacity,
     dry_run: bool,
     texts: Mapping[UUID, str],
-) -> Promoted:
+) -> PromotionReport:
     """The run that found this."""
-    number = {fate: sum(each.fate is fate for each in reads) for fate in Fate}
-    return Promoted(
+    number = {fate: sum(each.fate is fate for each in reads) for fate in GateDecision}
+    return PromotionReport(
         id=id_,
         at=at,
         dry_run=dry_run,
         considered=len(reads),
-        promoted=number[Fate.PROMOTED],
-        too_few=number[Fate.TOO_FEW],
-        too_new=number[Fate.TOO_NEW],
-        held=number[Fate.HELD],
-        over_cap=number[Fate.OVER_CAP],
-        excluded=number[Fate.EXCLUDED],
+        promoted=number[GateDecision.PROMOTED],
+        too_few=number[GateDecision.TOO_FEW],
+        too_new=number[GateDecision.TOO_NEW],
+        held=number[GateDecision.HELD],
+        over_cap=number[GateDecision.OVER_CAP],
+        excluded=number[GateDecision.EXCLUDED],
         paused_because=inbox.paused_because,
         warning=inbox.warning,
-        bars=_bars(settings),
-        readings=tuple(_reading(each, texts) for each in reads[:MOST_READINGS]),
+        bars=_thresholds_to_json(settings),
+        readings=tuple(_result_to_json(each, texts) for each in reads[:MOST_READINGS]),
     )
 
 
-async def keep_run(desk: Desk, transaction: Transaction, space: SpaceId, run: Promoted) -> None:
+async def save_run(deps: ProposalDeps, transaction: Transaction, space: SpaceId, run: PromotionReport) -> None:
     """Write a run down; one that was no trial is told of."""
     await transaction.run(
         Q["write_run"],
@@ -127,7 +135,7 @@ async def keep_run(desk: Desk, transaction: Transaction, space: SpaceId, run: Pr
     )
     if not run.dry_run:
         told = {name: run.counts[name] for name in ("considered", "promoted", "too_few", "too_new")}
-        await desk.outbox.emit(
+        await deps.outbox.emit(
             transaction,
             "promotion_run_finished",
             space=space,
@@ -136,7 +144,7 @@ async def keep_run(desk: Desk, transaction: Transaction, space: SpaceId, run: Pr
         )
 
 
-def _bars(settings: ProposalsSettings) -> dict[str, Any]:
+def _thresholds_to_json(settings: ProposalsSettings) -> dict[str, Any]:
     return {
         "min_seen_count": settings.min_seen_count,
         "min_age_days": settings.min_age_days,
@@ -145,7 +153,7 @@ def _bars(settings: ProposalsSettings) -> dict[str, Any]:
     }
 
 
-def _reading(each: Read, texts: Mapping[UUID, str]) -> dict[str, Any]:
+def _result_to_json(each: GateResult, texts: Mapping[UUID, str]) -> dict[str, Any]:
     return {
         "proposal": str(each.candidate.id),
         "what": texts.get(each.candidate.id, ""),
@@ -160,98 +168,92 @@ def _reading(each: Read, texts: Mapping[UUID, str]) -> dict[str, Any]:
 log = structlog.get_logger(room="proposals")
 
 
-async def promote(desk: Desk, space: SpaceId, *, dry_run: bool = False) -> Promoted:
+async def promote(deps: ProposalDeps, space: SpaceId, *, dry_run: bool = False) -> PromotionReport:
     """One run of the gate. A dry run finds the same and changes nothing."""
-    async with desk.store.transaction(patient=True) as transaction:
+    async with deps.store.transaction(patient=True) as transaction:
         await transaction.run(Q["lock_gate"], space=space)
-        now = desk.clock()
-        inbox = await fullness(desk, transaction, space, now=now)
-        reads = await _selected(desk, transaction, space, inbox=inbox, now=now)
+        now = deps.clock()
+        inbox = await load_inbox_capacity(deps, transaction, space, now=now)
+        reads = await _evaluate_waiting(deps, transaction, space, inbox=inbox, now=now)
         if not dry_run:
-            await _carry_out(desk, transaction, space, reads, now=now)
-        texts = await _texts(transaction, space, reads)
-        run = run_of(
-            reads,
-            desk.terms(space),
-            id_=desk.new_id(),
-            at=now,
-            inbox=inbox,
-            dry_run=dry_run,
-            texts=texts,
+            await _promote_selected(deps, transaction, space, reads, now=now)
+        texts = await _load_texts(transaction, space, reads)
+        run = build_promotion_report(
+            reads, deps.terms(space), id_=deps.new_id(), at=now, inbox=inbox, dry_run=dry_run, texts=texts
         )
-        await keep_run(desk, transaction, space, run)
-        if not dry_run and desk.terms(space).suggest_merges:
-            await desk.ask(transaction, COMPARE, space=space)
+        await save_run(deps, transaction, space, run)
+        if not dry_run and deps.terms(space).suggest_merges:
+            await deps.ask(transaction, COMPARE, space=space)
     if run.paused_because or run.warning:
         log.warning("inbox", space=space, why=run.paused_because or run.warning)
     return run
 
 
-async def fullness(desk: Desk, transaction: Transaction, space: SpaceId, *, now: datetime) -> Fullness:
+async def load_inbox_capacity(
+    deps: ProposalDeps, transaction: Transaction, space: SpaceId, *, now: datetime
+) -> InboxCapacity:
     """How full the inbox is."""
-    terms = desk.terms(space)
+    terms = deps.terms(space)
     waiting = await transaction.value(
-        Q["count_open"], space=space, now=now, quiet_since=quiet_since(now, terms.quiet_days)
+        Q["count_open"], space=space, now=now, quiet_since=quiet_cutoff(now, terms.quiet_days)
     )
-    return Fullness(open=waiting, limit=terms.inbox_limit)
+    return InboxCapacity(open=waiting, limit=terms.inbox_limit)
 
 
-async def _selected(
-    desk: Desk, transaction: Transaction, space: SpaceId, *, inbox: Fullness, now: datetime
-) -> list[Read]:
+async def _evaluate_waiting(
+    deps: ProposalDeps, transaction: Transaction, space: SpaceId, *, inbox: InboxCapacity, now: datetime
+) -> list[GateResult]:
     """What becomes of each; votes of those that would be promoted are counted by the bars of today."""
     rows = await transaction.all(Q["waiting_proposals"], space=space)
     candidates = {row["id"]: _candidate(row) for row in rows}
-    values: Mapping[Key, float] = await desk.values(transaction, space)
+    values: Mapping[Key, float] = await deps.values(transaction, space)
     counted: set[ProposalId] = set()
     while True:
-        reads = select(candidates.values(), desk.terms(space), values=values, inbox=inbox, now=now)
+        reads = evaluate_candidates(candidates.values(), deps.terms(space), values=values, inbox=inbox, now=now)
         unsure = [
-            each.candidate
-            for each in reads
-            if each.fate is Fate.PROMOTED and each.candidate.id not in counted
+            each.candidate for each in reads if each.fate is GateDecision.PROMOTED and each.candidate.id not in counted
         ]
         if not unsure:
             return reads
         for each in unsure:
-            candidates[each.id] = await _counted_anew(desk, transaction, space, each)
+            candidates[each.id] = await _recount_candidate(deps, transaction, space, each)
             counted.add(each.id)
 
 
-async def _counted_anew(
-    desk: Desk, transaction: Transaction, space: SpaceId, candidate: Candidate
-) -> Candidate:
+async def _recount_candidate(
+    deps: ProposalDeps, transaction: Transaction, space: SpaceId, candidate: PromotionCandidate
+) -> PromotionCandidate:
     row = await transaction.one(Q["hold_proposal"], space=space, id=candidate.id)
-    found = await votes_since(
+    found = await count_votes_since(
         transaction,
         space,
-        await family_of(transaction, space, candidate.id),
+        await load_family(transaction, space, candidate.id),
         since=row["counted_since"],
-        limits=limits_for(desk.terms(space), candidate.scope),
+        limits=vote_limits_for(deps.terms(space), candidate.scope),
     )
     seen = replace(candidate.seen, causes=found.seen_count, days=found.days_seen, first_seen=found.first_seen)
     return replace(candidate, seen=seen)
 
 
-async def _carry_out(
-    desk: Desk, transaction: Transaction, space: SpaceId, reads: Sequence[Read], *, now: datetime
+async def _promote_selected(
+    deps: ProposalDeps, transaction: Transaction, space: SpaceId, reads: Sequence[GateResult], *, now: datetime
 ) -> None:
-    with_age = [each.candidate.id for each in reads if each.fate in (Fate.TOO_NEW, Fate.OVER_CAP)]
+    with_age = [each.candidate.id for each in reads if each.fate in (GateDecision.TOO_NEW, GateDecision.OVER_CAP)]
     await transaction.run(Q["note_ages"], space=space, ids=with_age, at=now)
     for each in reads:
-        if each.fate is Fate.PROMOTED:
+        if each.fate is GateDecision.PROMOTED:
             row = await transaction.one(Q["promote_proposal"], space=space, id=each.candidate.id, at=now)
-            counted = await recount(desk, transaction, space, proposal_of(row))
-            await tell_promoted(desk, transaction, counted, age_days=each.age_days)
+            counted = await recount(deps, transaction, space, proposal_of(row))
+            await emit_promoted(deps, transaction, counted, age_days=each.age_days)
             PROPOSALS_PROMOTED.inc()
 
 
-async def tell_promoted(desk: Desk, transaction: Transaction, proposal: Proposal, *, age_days: int) -> None:
-    await desk.outbox.emit(
+async def emit_promoted(deps: ProposalDeps, transaction: Transaction, proposal: Proposal, *, age_days: int) -> None:
+    await deps.outbox.emit(
         transaction,
         "proposal_promoted",
         space=proposal.space_id,
-        subject=subject_of(proposal.id),
+        subject=event_subject(proposal.id),
         payload={
             "proposal": str(proposal.id),
             "fingerprint": proposal.fingerprint,
@@ -262,21 +264,21 @@ async def tell_promoted(desk: Desk, transaction: Transaction, proposal: Proposal
     )
 
 
-async def _texts(transaction: Transaction, space: SpaceId, reads: Sequence[Read]) -> dict[UUID, str]:
+async def _load_texts(transaction: Transaction, space: SpaceId, reads: Sequence[GateResult]) -> dict[UUID, str]:
     ids = [each.candidate.id for each in reads[:MOST_READINGS]]
     rows = await transaction.all(Q["named_proposals"], space=space, ids=ids)
     return {row["id"]: row["what"] for row in rows}
 
 
-def _candidate(row: Mapping[str, Any]) -> Candidate:
-    return Candidate(
+def _candidate(row: Mapping[str, Any]) -> PromotionCandidate:
+    return PromotionCandidate(
         id=row["id"],
         category=row["category"],
         scope=row["scope"],
         producer=row["producer"],
-        held=Held(row["held"]) if row["held"] else None,
+        held=HoldReason(row["held"]) if row["held"] else None,
         held_until=row["suppressed_until"],
-        seen=Seen(
+        seen=GateInput(
             causes=row["seen_count"],
             days=row["days_seen"],
             first_seen=row["first_seen"],

@@ -16,22 +16,22 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from festinger.errors import BadInput, ProposalRefused, Replayed
 from festinger.events.event import Event
-from festinger.events.feed import history
+from festinger.events.feed import event_history
 from festinger.ids import Origin, SpaceId, cause
-from festinger.llm.model import Answer, Message, Model, Shape
-from festinger.llm.prompts import prompt_of
-from festinger.memory.deps import Desk as MemoryDesk
-from festinger.memory.episodes.episode import SPOKEN, Episode, State, Turn, shown
-from festinger.memory.episodes.store import find_in, turns_left
+from festinger.llm.model import AnswerSchema, Model, ModelAnswer, PromptMessage
+from festinger.llm.prompts import load_prompt
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.episodes.episode import SPOKEN, Episode, EpisodeState, EpisodeTurn, format_prompt_transcript
+from festinger.memory.episodes.store import find_episode, list_usable_turns
 from festinger.memory.learn.pipeline import learn
-from festinger.memory.learn.statement import Given
+from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Kind
 from festinger.observability.metrics import PROPOSALS_DROPPED
-from festinger.proposals.deps import Desk
-from festinger.proposals.detectors.detector import scope_of
-from festinger.proposals.model import Proposal, ProposalId, Type
-from festinger.proposals.sightings.fingerprint import Profile, normalise, words_of
-from festinger.proposals.sightings.intake import emit, standing
+from festinger.proposals.deps import ProposalDeps
+from festinger.proposals.detectors.detector import slugify_scope
+from festinger.proposals.model import Proposal, ProposalId, ProposalType
+from festinger.proposals.sightings.fingerprint import FingerprintProfile, normalise, normalised_words
+from festinger.proposals.sightings.intake import list_active_proposals, submit_suggestion
 from festinger.proposals.sightings.model import LONGEST_REASON, LONGEST_WHAT, REFLECTION, Suggestion
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Transaction
@@ -51,14 +51,14 @@ USUAL_SCOPES = ("tools", "chat", "memory", "world", "prompt")
 Writer = Callable[[SpaceId], Awaitable[Model | None]]
 
 
-def _few_words(text: str) -> str:
+def _validate_word_count(text: str) -> str:
     plain = " ".join(text.split())
     if not 1 <= len(plain.split()) <= MOST_WORDS:
         raise ValueError(f"must have 1 to {MOST_WORDS} words")
     return plain
 
 
-class Change(BaseModel):
+class ProposedChange(BaseModel):
     """A change that a model finds worth making."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
@@ -67,42 +67,42 @@ class Change(BaseModel):
     existing_id: str | None = None
     category: str = Field(max_length=40)
     scope: str = Field(max_length=80)
-    type: Type = Type.ADVICE
-    what: Annotated[str, Field(max_length=LONGEST_WHAT), AfterValidator(_few_words)]
+    type: ProposalType = ProposalType.ADVICE
+    what: Annotated[str, Field(max_length=LONGEST_WHAT), AfterValidator(_validate_word_count)]
     why: str = Field(max_length=LONGEST_REASON)
     how: str = Field(max_length=LONGEST_REASON)
     evidence: list[int] = Field(max_length=50)
     confidence: float = Field(ge=0, le=1)
 
 
-class Reflection(Shape):
+class Reflection(AnswerSchema):
     """What a model thinks of an episode."""
 
-    changes: list[Change] = Field(max_length=20)
+    changes: list[ProposedChange] = Field(max_length=20)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mirror:
+class ReflectionDeps:
     """What reflecting needs: the desks of both rooms, and the model that writes."""
 
-    desk: Desk
-    memory: MemoryDesk
+    deps: ProposalDeps
+    memory: MemoryDeps
     writer: Writer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reflected:
+class ReflectionResult:
     id: UUID
     proposals: tuple[ProposalId, ...] = ()
     dropped: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
+class EpisodeSegment:
     """A part of an episode that is looked at by itself."""
 
     episode: Episode
-    turns: tuple[Turn, ...]
+    turns: tuple[EpisodeTurn, ...]
     number: int
 
     @property
@@ -111,76 +111,80 @@ class Stretch:
         return uuid5(self.episode.id, f"reflection {self.number}")
 
 
-async def ask_for_reflection(desk: Desk, transaction: Transaction, event: Event) -> None:
+async def enqueue_reflection(deps: ProposalDeps, transaction: Transaction, event: Event) -> None:
     """Have an episode that has ended looked back at. A subscriber of `episode_closed`."""
-    terms = desk.terms(event.space)
+    terms = deps.terms(event.space)
     if terms.reflect and terms.max_per_episode:
-        await desk.ask(transaction, REFLECT, space=event.space, episode=event.payload["episode"])
+        await deps.ask(transaction, REFLECT, space=event.space, episode=event.payload["episode"])
 
 
-async def reflect(mirror: Mirror, space: SpaceId, episode: UUID) -> list[Reflected]:
+async def reflect(mirror: ReflectionDeps, space: SpaceId, episode: UUID) -> list[ReflectionResult]:
     """Look back at an episode, each stretch once. Raises `NotFound`, and what a model that does not answer raises."""
     model = await mirror.writer(space)
     if model is None:
         return []
-    async with mirror.desk.store.transaction() as transaction:
-        found = await find_in(transaction, space, episode)
-        turns = await turns_left(transaction, space, episode)
-        told = await history(transaction, space=space, subject=_subject(episode), names=[CREATED])
-    if found.state is State.OPEN:
+    async with mirror.deps.store.transaction() as transaction:
+        found = await find_episode(transaction, space, episode)
+        turns = await list_usable_turns(transaction, space, episode)
+        told = await event_history(transaction, space=space, subject=_subject(episode), names=[CREATED])
+    if found.state is EpisodeState.OPEN:
         return []
     known = {each.payload["reflection"] for each in told}
-    due = [each for each in stretches(found, turns) if str(each.id) not in known]
-    return [await _reflect(mirror, model, each) for each in due]
+    due = [each for each in episode_segments(found, turns) if str(each.id) not in known]
+    return [await _reflect_on_segment(mirror, model, each) for each in due]
 
 
-def stretches(episode: Episode, turns: Sequence[Turn]) -> Iterator[Stretch]:
+def episode_segments(episode: Episode, turns: Sequence[EpisodeTurn]) -> Iterator[EpisodeSegment]:
     """The parts of an episode that are long enough to look back at."""
     for number, start in enumerate(range(0, len(turns), STRETCH)):
         part = tuple(turns[start : start + STRETCH])
         if sum(turn.role in SPOKEN for turn in part) >= FEWEST_TURNS:
-            yield Stretch(episode=episode, turns=part, number=number)
+            yield EpisodeSegment(episode=episode, turns=part, number=number)
 
 
-async def _reflect(mirror: Mirror, model: Model, stretch: Stretch) -> Reflected:
-    desk, space = mirror.desk, stretch.episode.space_id
-    terms = desk.terms(space)
-    stands = await standing(desk, space, limit=MOST_STANDING)
-    asked = question(stretch.turns, stands, terms)
+async def _reflect_on_segment(mirror: ReflectionDeps, model: Model, stretch: EpisodeSegment) -> ReflectionResult:
+    deps, space = mirror.deps, stretch.episode.space_id
+    terms = deps.terms(space)
+    stands = await list_active_proposals(deps, space, limit=MOST_STANDING)
+    asked = build_reflection_prompt(stretch.turns, stands, terms)
     answer = await model.answer([asked], Reflection)
-    chosen = list(worthy(answer.value.changes, stretch.turns, terms=terms))
-    await _remember(mirror, stretch, answer)
+    chosen = list(filter_changes(answer.value.changes, stretch.turns, terms=terms))
+    await _save_reflection(mirror, stretch, answer)
     known = {str(each.id): each.id for each in stands}
     sighted = []
     for place, change in enumerate(chosen):
-        said = suggestion(change, stretch, place=place)
+        said = change_to_suggestion(change, stretch, place=place)
         try:
-            done = await emit(desk, space, said, existing=known.get((change.existing_id or "").strip()))
+            done = await submit_suggestion(deps, space, said, existing=known.get((change.existing_id or "").strip()))
         except (BadInput, ProposalRefused):
             PROPOSALS_DROPPED.labels("unfit").inc()
             continue
         sighted += [done.proposal] if done.proposal else []
-    return await _tell(desk, stretch, tuple(dict.fromkeys(sighted)), wanted=len(answer.value.changes))
+    return await _emit_created(deps, stretch, tuple(dict.fromkeys(sighted)), wanted=len(answer.value.changes))
 
 
-def question(turns: Sequence[Turn], stands: Sequence[Proposal], terms: ProposalsSettings) -> Message:
+def build_reflection_prompt(
+    turns: Sequence[EpisodeTurn], stands: Sequence[Proposal], terms: ProposalsSettings
+) -> PromptMessage:
     """What the model is asked: the turns, the scopes and what stands, all of it quoted."""
     scopes = dict.fromkeys([*(each.scope for each in stands), *USUAL_SCOPES])
-    return prompt_of("festinger.proposals", "reflect").message(
-        transcript=shown(turns),
-        standing="\n".join(map(_stands, stands)) or "(none)",
+    return load_prompt("festinger.proposals", "reflect").message(
+        transcript=format_prompt_transcript(turns),
+        standing="\n".join(map(_format_proposal, stands)) or "(none)",
         scopes=", ".join(scopes),
         categories=", ".join(terms.categories),
         most=str(terms.max_per_episode),
     )
 
 
-def worthy(changes: Sequence[Change], turns: Sequence[Turn], *, terms: ProposalsSettings) -> Iterator[Change]:
+def filter_changes(
+    changes: Sequence[ProposedChange], turns: Sequence[EpisodeTurn], *, terms: ProposalsSettings
+) -> Iterator[ProposedChange]:
     """The changes that are proposed, as many as there may be; each that is not is counted with its reason."""
     numbers = {turn.seq for turn in turns}
     taken = 0
     for change in changes:
-        reason = _unworthy(change, numbers, categories=terms.categories)
+        reason = _rejection_reason(change, numbers, categories=terms.categories)
         if not reason and taken >= terms.max_per_episode:
             reason = "too many"
         if reason:
@@ -190,7 +194,7 @@ def worthy(changes: Sequence[Change], turns: Sequence[Turn], *, terms: Proposals
         yield change
 
 
-def _unworthy(change: Change, numbers: Collection[int], *, categories: Collection[str]) -> str:
+def _rejection_reason(change: ProposedChange, numbers: Collection[int], *, categories: Collection[str]) -> str:
     """Why a change is not proposed; empty if it is."""
     if not set(change.evidence) & set(numbers):
         return "no evidence"
@@ -198,26 +202,26 @@ def _unworthy(change: Change, numbers: Collection[int], *, categories: Collectio
         return "not sure"
     if change.category not in categories:
         return "no category"
-    return "restates the prompt" if restates(change.what) else ""
+    return "restates the prompt" if restates_prompt(change.what) else ""
 
 
-def restates(what: str) -> bool:
+def restates_prompt(what: str) -> bool:
     """Whether words say nothing that the question did not say."""
-    template = prompt_of("festinger.proposals", "reflect").text
-    asked = words_of(normalise(template, Profile.COMPAT_COURSE))
-    return words_of(normalise(what, Profile.COMPAT_COURSE)) <= asked
+    template = load_prompt("festinger.proposals", "reflect").text
+    asked = normalised_words(normalise(template, FingerprintProfile.COMPAT_COURSE))
+    return normalised_words(normalise(what, FingerprintProfile.COMPAT_COURSE)) <= asked
 
 
-def suggestion(change: Change, stretch: Stretch, *, place: int) -> Suggestion:
+def change_to_suggestion(change: ProposedChange, stretch: EpisodeSegment, *, place: int) -> Suggestion:
     """The same as every producer says it: for the session of the episode, as trusted as the turns that it cites."""
     episode = stretch.episode
     cited = [turn for turn in stretch.turns if turn.seq in change.evidence]
     at = max(turn.at for turn in cited)
     # The answer has no payload, so anything but advice could not be carried out as it is.
-    wanted = {} if change.type is Type.ADVICE else {"wanted": change.type.value}
+    wanted = {} if change.type is ProposalType.ADVICE else {"wanted": change.type.value}
     return Suggestion(
         category=change.category,
-        scope=scope_of(change.scope, otherwise="chat"),
+        scope=slugify_scope(change.scope, otherwise="chat"),
         what=change.what,
         why=change.why,
         how=change.how,
@@ -232,14 +236,14 @@ def suggestion(change: Change, stretch: Stretch, *, place: int) -> Suggestion:
     )
 
 
-async def _remember(mirror: Mirror, stretch: Stretch, answer: Answer[Reflection]) -> None:
+async def _save_reflection(mirror: ReflectionDeps, stretch: EpisodeSegment, answer: ModelAnswer[Reflection]) -> None:
     """Keep the reflection itself as a memory. One that was begun before and not finished stays as it was."""
     said = answer.value
     lines = [said.reasoning, *(f"{each.what}: {each.why}" for each in said.changes)]
     text = "\n".join(line.strip() for line in lines if line.strip())
     if not text:
         return
-    given = Given(
+    given = LearnRequest(
         text=text,
         kind=Kind.REFLECTION,
         origin=Origin.MODEL,
@@ -255,11 +259,13 @@ async def _remember(mirror: Mirror, stretch: Stretch, answer: Answer[Reflection]
         return
 
 
-async def _tell(desk: Desk, stretch: Stretch, proposals: tuple[ProposalId, ...], *, wanted: int) -> Reflected:
+async def _emit_created(
+    deps: ProposalDeps, stretch: EpisodeSegment, proposals: tuple[ProposalId, ...], *, wanted: int
+) -> ReflectionResult:
     """Say that the stretch was looked at; by this it is known and not looked at again."""
     episode = stretch.episode
-    async with desk.store.transaction() as transaction:
-        await desk.outbox.emit(
+    async with deps.store.transaction() as transaction:
+        await deps.outbox.emit(
             transaction,
             CREATED,
             space=episode.space_id,
@@ -272,13 +278,13 @@ async def _tell(desk: Desk, stretch: Stretch, proposals: tuple[ProposalId, ...],
                 "proposals": [str(each) for each in proposals],
             },
         )
-    return Reflected(id=stretch.id, proposals=proposals, dropped=wanted - len(proposals))
+    return ReflectionResult(id=stretch.id, proposals=proposals, dropped=wanted - len(proposals))
 
 
 def _subject(episode: UUID) -> str:
     return f"episode:{episode}"
 
 
-def _stands(proposal: Proposal) -> str:
+def _format_proposal(proposal: Proposal) -> str:
     what = json.dumps(proposal.what)
     return f"{proposal.id} ({proposal.state.value}; {proposal.category}, {proposal.scope}): {what}"

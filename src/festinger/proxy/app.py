@@ -26,30 +26,53 @@ from festinger.clock import Stopwatch
 from festinger.errors import FestingerError, Unwired
 from festinger.ids import NewId
 from festinger.observability import metrics
-from festinger.proxy.auth import FindKey, Guard, InFlight, Knock, KnownSpace, Visit, without_ours
-from festinger.proxy.errors import Answer, going_on, refusal, refusal_of, unreachable_page
+from festinger.proxy.auth import (
+    AccessGuard,
+    AuthorizedRequest,
+    FindKey,
+    InFlightLimiter,
+    KnownSpace,
+    UnauthenticatedRequest,
+    replace_api_key,
+)
+from festinger.proxy.errors import ErrorResponse, build_error_response, fail_open, to_error_response, unreachable_page
 from festinger.proxy.headers import (
     NO_WISHES,
-    LoopTold,
+    LoopStatus,
+    MemoryMode,
     MemoryResult,
-    MemoryTold,
-    MemoryWish,
+    MemoryStatus,
     RawHeaders,
-    SessionTold,
-    coming_down,
-    first,
-    going_up,
-    readable,
-    sized,
-    told,
-    told_without_memory,
+    SessionStatus,
+    disable_compression,
+    filter_request_headers,
+    filter_response_headers,
+    first_header,
+    set_content_length,
+    status_headers,
+    status_without_memory,
 )
-from festinger.proxy.hooks import Attend, Attended, Body, OwnReply, Pass, Passed, unnoticed
-from festinger.proxy.routes import Protocol, Treatment
-from festinger.proxy.transport.body import WHOLE_BYTES, ClientLeft, Receive, body_of
-from festinger.proxy.transport.connection import EXTENSION, Reply
-from festinger.proxy.transport.streams import Cut, Listen, nobody, tapped
-from festinger.proxy.transport.upstream import Asking, Upstream, UpstreamFailed, base_for, chunks, key_for
+from festinger.proxy.hooks import (
+    Body,
+    FinishedRequest,
+    LocalResponse,
+    Pass,
+    PipelineHandler,
+    PipelineResult,
+    ignore_finished_request,
+)
+from festinger.proxy.routes import ApiProtocol, RouteTreatment
+from festinger.proxy.transport.body import WHOLE_BYTES, ClientDisconnectedError, Receive, read_body
+from festinger.proxy.transport.connection import EXTENSION, ResponseControl
+from festinger.proxy.transport.streams import Listen, StreamCut, no_listener, open_tap
+from festinger.proxy.transport.upstream import (
+    UpstreamClient,
+    UpstreamRequest,
+    UpstreamUnreachableError,
+    find_upstream_base,
+    find_upstream_key,
+    iter_chunks,
+)
 from festinger.settings.tree import Settings
 
 if TYPE_CHECKING:
@@ -62,13 +85,13 @@ BODILESS = (204, 304)
 OK = 200
 REFUSED = (400, 422)
 """How an upstream says that it does not take a request as it is."""
-READ = (Treatment.EDITED, Treatment.WATCHED)
+READ = (RouteTreatment.EDITED, RouteTreatment.WATCHED)
 
 log = structlog.get_logger(room="proxy")
 
 
 @dataclass(slots=True, kw_only=True)
-class Call:
+class IncomingRequest:
     """A request under way."""
 
     method: str
@@ -76,16 +99,16 @@ class Call:
     headers: RawHeaders
     receive: Receive
     send: Send
-    reply: Reply
+    reply: ResponseControl
     settings: Settings
     began: float
     window: str = "upload"
     """Where it is now, for the count of clients that left."""
     status: int | None = None
     """The status that the client was sent; none until then."""
-    memory: MemoryTold | None = None
-    session: SessionTold | None = None
-    loop: LoopTold | None = None
+    memory: MemoryStatus | None = None
+    session: SessionStatus | None = None
+    loop: LoopStatus | None = None
     learned: "LearnStatus | None" = None
     """What became of what a person asked to have remembered."""
     is_plain: bool = False
@@ -97,45 +120,45 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
+class ProxyDeps:
     """What forwarding needs."""
 
-    upstream: Upstream
+    upstream: UpstreamClient
     stopwatch: Stopwatch
     ready: Callable[[], bool]
     listen: Listen
-    attend: Attend | None = None
+    attend: PipelineHandler | None = None
     """Brings to mind; without it every request passes untouched."""
 
 
-async def forward(call: Call, visit: Visit, means: Means) -> None:
-    """Read, forward, stream. Raises `UpstreamFailed` and, for the body of the request, `TooLarge`."""
+async def forward(call: IncomingRequest, visit: AuthorizedRequest, means: ProxyDeps) -> None:
+    """Read, forward, stream. Raises `UpstreamUnreachableError` and, for the body of the request, `TooLarge`."""
     proxy = call.settings.proxy
     limit = proxy.body_max_bytes if visit.route.limited else None
     is_read = means.attend is not None and visit.route.treatment in READ
     whole = proxy.edit_max_bytes if is_read else WHOLE_BYTES
-    body = await body_of(call.receive, call.headers, limit=limit, complete=call.reply.listen, whole=whole)
-    attended = await _attended(call, visit, means, body)
+    body = await read_body(call.receive, call.headers, limit=limit, complete=call.reply.listen, whole=whole)
+    attended = await _run_pipeline(call, visit, means, body)
     call.window, call.before = "waiting", means.stopwatch() - call.began
     if attended.own is not None:
-        await _say_own(call, visit, attended.own)
+        await _send_local_response(call, visit, attended.own)
         return
-    answer = await _asked(call, visit, means, attended)
+    answer = await _send_upstream(call, visit, means, attended)
     heard = means.stopwatch()
     heard_by = (attended.listener if answer.status == OK else None) or means.listen(visit)
-    with closing(answer), tapped(heard_by, answer.raw_headers) as tap:
-        headers = coming_down(answer.raw_headers)
+    with closing(answer), open_tap(heard_by, answer.raw_headers) as tap:
+        headers = filter_response_headers(answer.raw_headers)
         call.window, call.after = "answer", means.stopwatch() - heard
         framed = not _ends_with_connection(call, headers)
         if attended.learning is not None and attended.learning.is_asked:
             call.learned = await attended.learning.status()
-        await _start(call, visit, answer, headers, framed=framed)
+        await _start_response(call, visit, answer, headers, framed=framed)
         more = True
-        async for chunk in chunks(answer):
+        async for chunk in iter_chunks(answer):
             if tap is not None and (cut := tap.feed(chunk)) is not None:
                 answer.close()
                 await tap.settle()
-                await _end_here(call, chunk, cut, framed=framed)
+                await _send_cut(call, chunk, cut, framed=framed)
                 return
             # The last piece takes the end of the answer along, so that both leave in one packet.
             more = not (framed and answer.content.at_eof())
@@ -145,38 +168,42 @@ async def forward(call: Call, visit: Visit, means: Means) -> None:
         if more:
             if tap is not None:
                 await tap.settle()
-            await _finish(call, framed=framed)
+            await _finish_response(call, framed=framed)
 
 
-async def _attended(call: Call, visit: Visit, means: Means, body: Body) -> Attended:
+async def _run_pipeline(
+    call: IncomingRequest, visit: AuthorizedRequest, means: ProxyDeps, body: Body
+) -> PipelineResult:
     """The request as it goes on, and who listens to the answer; as it came, if memory fails."""
-    call.memory = told_without_memory(visit.route.treatment, visit.wishes, ready=means.ready())
+    call.memory = status_without_memory(visit.route.treatment, visit.wishes, ready=means.ready())
     wishes = visit.wishes
-    is_wanted = wishes.memory is not MemoryWish.OFF or wishes.watch_loops
-    untouched = Attended(body=body, told=call.memory)
+    is_wanted = wishes.memory is not MemoryMode.OFF or wishes.watch_loops
+    untouched = PipelineResult(body=body, told=call.memory)
     if means.attend is None or visit.route.treatment not in READ or not is_wanted:
         return untouched
     if not isinstance(body, bytes):
         return untouched
-    with going_on("memory") as attempt:
+    with fail_open("memory") as attempt:
         attended = await means.attend(visit, call.headers, body, settings=call.settings.proxy)
         call.memory, call.session, call.loop = attended.told, attended.session, attended.loop
         call.is_plain = attended.body is not body
         return attended
-    call.memory = MemoryTold(result=MemoryResult.FAILED, reason=attempt.failed)
+    call.memory = MemoryStatus(result=MemoryResult.FAILED, reason=attempt.failed)
     log.warning("memory failed for a request", request=visit.request_id, error=attempt.failed)
     return untouched
 
 
-async def _asked(call: Call, visit: Visit, means: Means, attended: Attended) -> aiohttp.ClientResponse:
+async def _send_upstream(
+    call: IncomingRequest, visit: AuthorizedRequest, means: ProxyDeps, attended: PipelineResult
+) -> aiohttp.ClientResponse:
     """The upstream's answer: to the changed request, or if it refuses that one, to the original."""
     status = None
     try:
-        answer = await means.upstream.ask(_asking(call, visit, attended.body))
+        answer = await means.upstream.ask(_build_upstream_request(call, visit, attended.body))
         if attended.instead is not None and answer.status in REFUSED:
             answer.close()
             call.loop = attended.regard.refused() if attended.regard else None
-            answer = await means.upstream.ask(_asking(call, visit, attended.instead))
+            answer = await means.upstream.ask(_build_upstream_request(call, visit, attended.instead))
         status = answer.status
     finally:
         if attended.regard is not None:
@@ -184,22 +211,22 @@ async def _asked(call: Call, visit: Visit, means: Means, attended: Attended) -> 
     return answer
 
 
-def _asking(call: Call, visit: Visit, body: Body) -> Asking:
+def _build_upstream_request(call: IncomingRequest, visit: AuthorizedRequest, body: Body) -> UpstreamRequest:
     proxy = call.settings.proxy
-    base = base_for(visit.route.protocol, proxy)
-    headers = going_up(call.headers)
+    base = find_upstream_base(visit.route.protocol, proxy)
+    headers = filter_request_headers(call.headers)
     if visit.route.treatment in READ:
-        headers = readable(headers, is_plain=call.is_plain)
+        headers = disable_compression(headers, is_plain=call.is_plain)
     if isinstance(body, bytes):
-        headers = sized(headers, len(body))
+        headers = set_content_length(headers, len(body))
     if visit.key is not None:
-        headers = without_ours(headers, protocol=visit.route.protocol, upstream_key=key_for(base, proxy))
-    return Asking(method=call.method, base=base, target=visit.target, headers=headers, body=body)
+        headers = replace_api_key(headers, protocol=visit.route.protocol, upstream_key=find_upstream_key(base, proxy))
+    return UpstreamRequest(method=call.method, base=base, target=visit.target, headers=headers, body=body)
 
 
-async def _start(
-    call: Call,
-    visit: Visit,
+async def _start_response(
+    call: IncomingRequest,
+    visit: AuthorizedRequest,
     answer: aiohttp.ClientResponse,
     headers: list[tuple[bytes, bytes]],
     *,
@@ -208,17 +235,17 @@ async def _start(
     status = call.reply.speak(answer.status, (answer.reason or "").encode("utf-8", "surrogateescape"))
     if not framed:
         call.reply.without_length()
-    headers = headers + _told(call, visit)
+    headers = headers + _build_status_headers(call, visit)
     call.status = answer.status
     await call.send({"type": "http.response.start", "status": status, "headers": headers})
     if answer.status in BODILESS:
         call.reply.without_body()
 
 
-def _told(call: Call, visit: Visit) -> list[tuple[bytes, bytes]]:
+def _build_status_headers(call: IncomingRequest, visit: AuthorizedRequest) -> list[tuple[bytes, bytes]]:
     if not call.settings.proxy.headers:
         return []
-    return told(
+    return status_headers(
         request_id=visit.request_id,
         memory=call.memory,
         wishes=visit.wishes,
@@ -229,20 +256,20 @@ def _told(call: Call, visit: Visit) -> list[tuple[bytes, bytes]]:
     )
 
 
-async def _say_own(call: Call, visit: Visit, own: OwnReply) -> None:
+async def _send_local_response(call: IncomingRequest, visit: AuthorizedRequest, own: LocalResponse) -> None:
     """Answer in the place of the upstream."""
     call.window, call.status = "answer", own.status
-    headers = [*own.headers, *_told(call, visit)]
+    headers = [*own.headers, *_build_status_headers(call, visit)]
     framed = not _ends_with_connection(call, headers)
     if not framed:
         call.reply.without_length()
     await call.send({"type": "http.response.start", "status": own.status, "headers": headers})
     for chunk in own.chunks:
         await call.send({"type": "http.response.body", "body": chunk, "more_body": True})
-    await _finish(call, framed=framed)
+    await _finish_response(call, framed=framed)
 
 
-async def _end_here(call: Call, chunk: bytes, cut: Cut, *, framed: bool) -> None:
+async def _send_cut(call: IncomingRequest, chunk: bytes, cut: StreamCut, *, framed: bool) -> None:
     """The end of an answer that is cut within this chunk."""
     last = chunk[: cut.whole] + cut.ending
     await call.send({"type": "http.response.body", "body": last, "more_body": not framed})
@@ -250,23 +277,23 @@ async def _end_here(call: Call, chunk: bytes, cut: Cut, *, framed: bool) -> None
         call.reply.cut()
 
 
-async def _finish(call: Call, *, framed: bool) -> None:
+async def _finish_response(call: IncomingRequest, *, framed: bool) -> None:
     if framed:
         await call.send({"type": "http.response.body", "body": b"", "more_body": False})
     else:
         call.reply.cut()
 
 
-def _ends_with_connection(call: Call, headers: RawHeaders) -> bool:
+def _ends_with_connection(call: IncomingRequest, headers: RawHeaders) -> bool:
     """Whether the client can know neither a length nor chunks."""
-    return call.version == "1.0" and first(headers, b"content-length") is None
+    return call.version == "1.0" and first_header(headers, b"content-length") is None
 
 
 Scope = MutableMapping[str, Any]
 ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 VISIT = "festinger.visit"
-"""Where our own pages find the `Visit` in the scope."""
+"""Where our own pages find the `AuthorizedRequest` in the scope."""
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
 
@@ -277,7 +304,7 @@ class Proxy:
         *,
         settings: Callable[[], Settings],
         own: ASGIApp,
-        upstream: Upstream,
+        upstream: UpstreamClient,
         find_key: FindKey,
         known_space: KnownSpace,
         ready: Callable[[], bool],
@@ -286,28 +313,24 @@ class Proxy:
         machine_names: Collection[str],
         exposed: bool = False,
         insecure: bool = False,
-        listen: Listen = nobody,
-        attend: Attend | None = None,
-        passed: Pass = unnoticed,
+        listen: Listen = no_listener,
+        attend: PipelineHandler | None = None,
+        passed: Pass = ignore_finished_request,
     ) -> None:
         self._settings = settings
         self._own = own
         self._new_id = new_id
-        self._means = Means(upstream=upstream, stopwatch=stopwatch, ready=ready, listen=listen, attend=attend)
-        self._in_flight = InFlight()
+        self._means = ProxyDeps(upstream=upstream, stopwatch=stopwatch, ready=ready, listen=listen, attend=attend)
+        self._in_flight = InFlightLimiter()
         self._passed = passed
-        self._guard = Guard(
-            find_key=find_key,
-            known_space=known_space,
-            machine_names=machine_names,
-            exposed=exposed,
-            insecure=insecure,
+        self._guard = AccessGuard(
+            find_key=find_key, known_space=known_space, machine_names=machine_names, exposed=exposed, insecure=insecure
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             raise Unwired("The door answers HTTP only; serve it with `festinger.proxy.transport.server`.")
-        call = Call(
+        call = IncomingRequest(
             method=scope["method"],
             version=scope["http_version"],
             headers=scope["headers"],
@@ -320,10 +343,10 @@ class Proxy:
         task = cast("asyncio.Task[None]", asyncio.current_task())
         call.reply.when_gone(task.cancel)
         try:
-            with going_on("proxy door") as attempt:
+            with fail_open("proxy door") as attempt:
                 await self._answer(scope, call)
             if attempt.failed:
-                await _give_up(call)
+                await _send_internal_error(call)
         except asyncio.CancelledError:
             # The client left, or the server stops: the request ends here, and with it this task.
             call.reply.cut()
@@ -332,9 +355,9 @@ class Proxy:
         finally:
             call.reply.when_gone(None)
 
-    async def _answer(self, scope: Scope, call: Call) -> None:
+    async def _answer(self, scope: Scope, call: IncomingRequest) -> None:
         request_id = self._request_id(call.headers)
-        knock = Knock(
+        knock = UnauthenticatedRequest(
             request_id=request_id,
             target=call.reply.target,
             headers=call.headers,
@@ -342,13 +365,13 @@ class Proxy:
             here=scope["server"][0] if scope.get("server") else "",
         )
         visit = await self._guard.admit(knock, call.settings)
-        if isinstance(visit, Answer):
-            await _say(call, visit, request_id=request_id)
+        if isinstance(visit, ErrorResponse):
+            await _send_error_response(call, visit, request_id=request_id)
             _count(call, "refused")
-        elif visit.route.treatment is Treatment.OWN:
+        elif visit.route.treatment is RouteTreatment.OWN:
             # A client that leaves our pages does not undo what it asked for.
             call.reply.when_gone(None)
-            await self._own(_own_scope(scope, visit), call.receive, _noting(call))
+            await self._own(_own_scope(scope, visit), call.receive, _track_status(call))
         else:
             try:
                 await self._forward(call, visit)
@@ -356,32 +379,32 @@ class Proxy:
                 self._tell_of(call, visit)
             _count(call, visit.route.label)
 
-    async def _forward(self, call: Call, visit: Visit) -> None:
+    async def _forward(self, call: IncomingRequest, visit: AuthorizedRequest) -> None:
         protocol, request_id = visit.route.protocol, visit.request_id
         try:
             with self._in_flight.one_more(visit.key):
                 await forward(call, visit, self._means)
-        except UpstreamFailed as error:
+        except UpstreamUnreachableError as error:
             metrics.PROXY_UPSTREAM_ERRORS.labels(error.kind).inc()
             log.warning("upstream failed", request=request_id, upstream=error.base, kind=error.kind)
             if call.status is not None:
                 call.reply.cut()  # the client has seen the same bytes as we did, and now sees the same end
             else:
-                await _say(call, _unreachable(call, visit, error), request_id=request_id)
-        except ClientLeft:
+                await _send_error_response(call, _build_unreachable_response(call, visit, error), request_id=request_id)
+        except ClientDisconnectedError:
             call.reply.cut()
         except FestingerError as error:
-            await _say(
-                call, refusal_of(error, protocol=protocol, request_id=request_id), request_id=request_id
+            await _send_error_response(
+                call, to_error_response(error, protocol=protocol, request_id=request_id), request_id=request_id
             )
 
-    def _tell_of(self, call: Call, visit: Visit) -> None:
+    def _tell_of(self, call: IncomingRequest, visit: AuthorizedRequest) -> None:
         """Have it written down, however it ended."""
-        if visit.route.treatment not in (Treatment.EDITED, Treatment.WATCHED):
+        if visit.route.treatment not in (RouteTreatment.EDITED, RouteTreatment.WATCHED):
             return
-        with going_on("request log"):
+        with fail_open("request log"):
             self._passed(
-                Passed(
+                FinishedRequest(
                     visit=visit,
                     status=call.status,
                     memory=call.memory.result if call.memory else "",
@@ -393,17 +416,19 @@ class Proxy:
             )
 
     def _request_id(self, headers: RawHeaders) -> str:
-        given = first(headers, b"x-request-id")
+        given = first_header(headers, b"x-request-id")
         if given is not None and _REQUEST_ID.fullmatch(given) is not None:
             return given.decode("ascii")
         return str(self._new_id())
 
 
-def _unreachable(call: Call, visit: Visit, error: UpstreamFailed) -> Answer:
-    accepts = first(call.headers, b"accept") or b""
+def _build_unreachable_response(
+    call: IncomingRequest, visit: AuthorizedRequest, error: UpstreamUnreachableError
+) -> ErrorResponse:
+    accepts = first_header(call.headers, b"accept") or b""
     if call.method == "GET" and visit.path == "/" and b"text/html" in accepts:
         return unreachable_page(error.status, upstream=error.base, message=error.message)
-    return refusal(
+    return build_error_response(
         error.status,
         error.message,
         code="upstream_unreachable",
@@ -412,7 +437,7 @@ def _unreachable(call: Call, visit: Visit, error: UpstreamFailed) -> Answer:
     )
 
 
-def _noting(call: Call) -> Send:
+def _track_status(call: IncomingRequest) -> Send:
     """Sends, and notes whether an answer has begun."""
 
     async def send(message: MutableMapping[str, Any]) -> None:
@@ -423,18 +448,20 @@ def _noting(call: Call) -> Send:
     return send
 
 
-async def _give_up(call: Call) -> None:
+async def _send_internal_error(call: IncomingRequest) -> None:
     if call.status is not None:
         call.reply.cut()
         return
     fault = FestingerError()
-    await _say(call, refusal_of(fault, protocol=Protocol.NATIVE, request_id=""), request_id="")
+    await _send_error_response(
+        call, to_error_response(fault, protocol=ApiProtocol.NATIVE, request_id=""), request_id=""
+    )
 
 
-async def _say(call: Call, answer: Answer, *, request_id: str) -> None:
+async def _send_error_response(call: IncomingRequest, answer: ErrorResponse, *, request_id: str) -> None:
     headers = [*answer.headers, (b"content-length", b"%d" % len(answer.body))]
     if call.settings.proxy.headers:
-        headers += told(request_id=request_id, memory=call.memory, wishes=NO_WISHES, overhead=None)
+        headers += status_headers(request_id=request_id, memory=call.memory, wishes=NO_WISHES, overhead=None)
     call.status = answer.status
     await call.send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await call.send({"type": "http.response.body", "body": answer.body, "more_body": False})
@@ -445,21 +472,21 @@ _BEFORE = metrics.PROXY_OVERHEAD.labels("before")
 _AFTER = metrics.PROXY_OVERHEAD.labels("after")
 
 
-def _count(call: Call, route: str) -> None:
-    _counter_of(metrics.PROXY_REQUESTS, route, call.status).inc()
+def _count(call: IncomingRequest, route: str) -> None:
+    _labeled_counter(metrics.PROXY_REQUESTS, route, call.status).inc()
     if call.memory is not None:
-        _counter_of(metrics.PROXY_MEMORY, call.memory.result, call.memory.reason).inc()
+        _labeled_counter(metrics.PROXY_MEMORY, call.memory.result, call.memory.reason).inc()
         _BEFORE.observe(call.before)
         _AFTER.observe(call.after)
 
 
 @cache
-def _counter_of(counter: Counter, *labels: object) -> Counter:
+def _labeled_counter(counter: Counter, *labels: object) -> Counter:
     """The counter of these labels, found once: their sets are closed, and finding it costs more than counting."""
     return counter.labels(*labels)
 
 
-def _own_scope(scope: Scope, visit: Visit) -> Scope:
+def _own_scope(scope: Scope, visit: AuthorizedRequest) -> Scope:
     """The scope of our own pages: without the prefix of space and agent, with the visit in its state."""
     path = visit.target.partition(b"?")[0]
     state = {**scope.get("state", {}), VISIT: visit}

@@ -31,22 +31,22 @@ import structlog
 
 from festinger.errors import FestingerError, NotAuthenticated, NotAuthorised, NotFound, TooMany
 from festinger.ids import DEFAULT_AGENT, EVERY_SPACE, MAIN_SPACE, AgentId, SpaceId
-from festinger.proxy.errors import Answer, refusal, refusal_of
-from festinger.proxy.headers import RawHeaders, Wishes, first, values_of, wishes_in
+from festinger.proxy.errors import ErrorResponse, build_error_response, to_error_response
+from festinger.proxy.headers import RawHeaders, RequestOptions, first_header, header_values, parse_request_options
 from festinger.proxy.routes import (
-    Place,
-    Protocol,
-    Route,
-    Treatment,
-    decoded,
-    doubt_about,
-    path_and_query,
-    place_in,
-    protocol_of,
-    route_of,
+    ApiProtocol,
+    ProxyRoute,
+    RouteTreatment,
+    ScopedTarget,
+    decode_path,
+    find_route,
+    find_target_fault,
+    parse_target,
+    protocol_for_path,
+    split_target,
 )
 from festinger.settings.tree import Settings
-from festinger.store.repositories.auth import PREFIX, ApiKey, Role
+from festinger.store.repositories.auth import PREFIX, AccessRole, ApiKey
 from festinger.text.addresses import is_loopback
 
 LOCAL_NAME_ENDINGS = (".localhost", ".local", ".internal")
@@ -71,7 +71,7 @@ def is_allowed_host(
 
     `here` is the address of ours that the connection came in on.
     """
-    return len(values) == 1 and _is_ours(values[0], tuple(names), tuple(listed), here)
+    return len(values) == 1 and _is_own_host(values[0], tuple(names), tuple(listed), here)
 
 
 def is_allowed_origin(values: Sequence[bytes], *, host: bytes, listed: Collection[str]) -> bool:
@@ -90,11 +90,11 @@ def is_allowed_origin(values: Sequence[bytes], *, host: bytes, listed: Collectio
 def _is_listed_origin(scheme: str, authority: str, *, host: bytes) -> bool:
     if scheme in ORIGIN_SCHEMES or scheme.startswith("vscode-"):
         return True
-    parts = _parts(authority) if scheme in DEFAULT_PORTS else None
+    parts = _parse_authority(authority) if scheme in DEFAULT_PORTS else None
     if parts is None:
         return False
     return parts[0] in ORIGIN_HOSTS or _with_port(parts, scheme) == _with_port(
-        _parts(host.decode("latin-1")), scheme
+        _parse_authority(host.decode("latin-1")), scheme
     )
 
 
@@ -102,7 +102,7 @@ def _with_port(parts: tuple[str, int | None] | None, scheme: str) -> tuple[str, 
     return None if parts is None else (parts[0], parts[1] or DEFAULT_PORTS[scheme])
 
 
-def _parts(authority: str) -> tuple[str, int | None] | None:
+def _parse_authority(authority: str) -> tuple[str, int | None] | None:
     """The lower-case name and the port, or nothing if it is not written as name and port."""
     found = _AUTHORITY.fullmatch(authority)
     if found is None or (found["port"] and int(found["port"]) > 65_535):
@@ -112,8 +112,8 @@ def _parts(authority: str) -> tuple[str, int | None] | None:
 
 # A client sends the same Host over and over; judging it anew each time would cost more than the rest of the guard.
 @lru_cache(maxsize=1024)
-def _is_ours(host: bytes, names: tuple[str, ...], listed: tuple[str, ...], here: str) -> bool:
-    parts = _parts(host.decode("latin-1"))
+def _is_own_host(host: bytes, names: tuple[str, ...], listed: tuple[str, ...], here: str) -> bool:
+    parts = _parse_authority(host.decode("latin-1"))
     if parts is None:
         return False
     # One trailing dot makes a name absolute; it is the same name.
@@ -122,13 +122,13 @@ def _is_ours(host: bytes, names: tuple[str, ...], listed: tuple[str, ...], here:
         return True
     if name.endswith(LOCAL_NAME_ENDINGS) and "" not in name.split("."):
         return True
-    address = _address(name)
+    address = _parse_ip(name)
     if address is None:
         return False
     return address.is_loopback or address.is_private or address.is_unspecified or str(address) == here
 
 
-def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def _parse_ip(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
         if name.startswith("["):
             address = ipaddress.IPv6Address(name[1:-1])
@@ -149,35 +149,35 @@ _BEARER = b"bearer "
 _KEY_HEADERS = (b"x-festinger-key", b"authorization", b"x-api-key")
 
 
-def _bare(name: bytes, value: bytes) -> bytes:
+def _strip_bearer(name: bytes, value: bytes) -> bytes:
     if name == b"authorization":
         return value[len(_BEARER) :].strip() if value[: len(_BEARER)].lower() == _BEARER else b""
     return value.strip()
 
 
-def secret_in(headers: RawHeaders) -> str | None:
+def extract_api_key(headers: RawHeaders) -> str | None:
     """The key of ours that a request carries, in the order in which the headers are trusted."""
     found = {
         name: bare
         for name, value in headers
-        if name in _KEY_HEADERS and (bare := _bare(name, value)).startswith(_PREFIX)
+        if name in _KEY_HEADERS and (bare := _strip_bearer(name, value)).startswith(_PREFIX)
     }
     return next((found[name].decode("latin-1") for name in _KEY_HEADERS if name in found), None)
 
 
-def without_ours(
-    headers: list[tuple[bytes, bytes]], *, protocol: Protocol, upstream_key: str | None
+def replace_api_key(
+    headers: list[tuple[bytes, bytes]], *, protocol: ApiProtocol, upstream_key: str | None
 ) -> list[tuple[bytes, bytes]]:
     """The headers with every key of ours taken out and the upstream's put in once."""
-    others = [pair for pair in headers if not _bare(*pair).startswith(_PREFIX) or pair[0] not in _KEY_HEADERS]
+    others = [pair for pair in headers if not _strip_bearer(*pair).startswith(_PREFIX) or pair[0] not in _KEY_HEADERS]
     if upstream_key is None or any(name in _KEY_HEADERS for name, _ in others):
         return others
-    if protocol is Protocol.ANTHROPIC:
+    if protocol is ApiProtocol.ANTHROPIC:
         return [*others, (b"x-api-key", upstream_key.encode())]
     return [*others, (b"authorization", b"Bearer " + upstream_key.encode())]
 
 
-class InFlight:
+class InFlightLimiter:
     """How many requests each key has open now."""
 
     def __init__(self, limit: int = IN_FLIGHT) -> None:
@@ -210,7 +210,7 @@ _UNSPEAKABLE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Knock:
+class UnauthenticatedRequest:
     """A request as it stands before the door: all that may be judged without its body."""
 
     request_id: str
@@ -223,22 +223,22 @@ class Knock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Visit:
+class AuthorizedRequest:
     """A request that may come in."""
 
     request_id: str
-    route: Route
+    route: ProxyRoute
     target: bytes
     path: str
     space: SpaceId
     agent: AgentId
     key: ApiKey | None
     local: bool
-    wishes: Wishes
+    wishes: RequestOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guard:
+class AccessGuard:
     find_key: FindKey
     known_space: KnownSpace
     machine_names: Collection[str]
@@ -247,43 +247,45 @@ class Guard:
     insecure: bool = False
     """Whether a person accepted that anybody who reaches it may use it."""
 
-    async def admit(self, knock: Knock, settings: Settings) -> Visit | Answer:
+    async def admit(self, knock: UnauthenticatedRequest, settings: Settings) -> AuthorizedRequest | ErrorResponse:
         """The visit, or the answer that turns it away."""
         if refused := self._refused_unread(knock, settings):
             return refused
-        place = place_in(knock.target)
-        path = decoded(path_and_query((place or Place(target=knock.target)).target)[0])
+        place = parse_target(knock.target)
+        path = decode_path(split_target((place or ScopedTarget(target=knock.target)).target)[0])
         try:
             return await self._visit(knock, place, path, settings)
         except FestingerError as error:
             log.info("request refused", request=knock.request_id, error=error.name)
-            return refusal_of(error, protocol=protocol_of(path), request_id=knock.request_id)
+            return to_error_response(error, protocol=protocol_for_path(path), request_id=knock.request_id)
 
-    def _refused_unread(self, knock: Knock, settings: Settings) -> Answer | None:
-        server, given = settings.server, values_of(knock.headers, b"host")
+    def _refused_unread(self, knock: UnauthenticatedRequest, settings: Settings) -> ErrorResponse | None:
+        server, given = settings.server, header_values(knock.headers, b"host")
         if not is_allowed_host(given, names=self.machine_names, listed=server.hosts, here=knock.here):
-            return Answer(status=403)
-        origins = values_of(knock.headers, b"origin")
+            return ErrorResponse(status=403)
+        origins = header_values(knock.headers, b"origin")
         if not is_allowed_origin(origins, host=given[0], listed=server.origins):
-            return Answer(status=403)
-        if doubt := doubt_about(knock.target) or _doubt_about_headers(knock.headers):
-            return refusal(
-                400, doubt, code="bad_request", protocol=Protocol.NATIVE, request_id=knock.request_id
+            return ErrorResponse(status=403)
+        if doubt := find_target_fault(knock.target) or _find_header_fault(knock.headers):
+            return build_error_response(
+                400, doubt, code="bad_request", protocol=ApiProtocol.NATIVE, request_id=knock.request_id
             )
         return None
 
-    async def _visit(self, knock: Knock, place: Place | None, path: str, settings: Settings) -> Visit:
-        route, local, wishes = route_of(path), is_here(knock.caller), wishes_in(knock.headers)
+    async def _visit(
+        self, knock: UnauthenticatedRequest, place: ScopedTarget | None, path: str, settings: Settings
+    ) -> AuthorizedRequest:
+        route, local, wishes = (find_route(path), is_local_caller(knock.caller), parse_request_options(knock.headers))
         key = await self._key(knock.headers)
         if key is None and self._needs_key(route, local, settings):
             raise NotAuthenticated
         if place is None:
             raise NotFound("The address begins with `/@` but does not go on as `/@space/agent/…`.")
         space = self._space(place.space or wishes.space, key)
-        if self.exposed and route.treatment is Treatment.MANAGED:
+        if self.exposed and route.treatment is RouteTreatment.MANAGED:
             _check_management(key, settings)
         agent = place.agent or wishes.agent or (key and key.agent) or DEFAULT_AGENT
-        return Visit(
+        return AuthorizedRequest(
             request_id=knock.request_id,
             route=route,
             target=place.target,
@@ -296,7 +298,7 @@ class Guard:
         )
 
     async def _key(self, headers: RawHeaders) -> ApiKey | None:
-        secret = secret_in(headers)
+        secret = extract_api_key(headers)
         if secret is None:
             return None
         try:
@@ -308,8 +310,8 @@ class Guard:
             raise NotAuthenticated("This key is not known, or was revoked.")
         return key
 
-    def _needs_key(self, route: Route, local: bool, settings: Settings) -> bool:
-        if route.treatment is Treatment.OWN or self.insecure:
+    def _needs_key(self, route: ProxyRoute, local: bool, settings: Settings) -> bool:
+        if route.treatment is RouteTreatment.OWN or self.insecure:
             return False  # our own pages decide for themselves what needs a key
         return not local or settings.auth.loopback == "strict"
 
@@ -326,7 +328,7 @@ class Guard:
 
 
 def _check_management(key: ApiKey | None, settings: Settings) -> None:
-    if not settings.proxy.allow_management and (key is None or key.role is not Role.ADMIN):
+    if not settings.proxy.allow_management and (key is None or key.role is not AccessRole.ADMIN):
         raise NotAuthorised(
             "Managing models is not allowed from here.",
             hint="Set `proxy.allow_management`, or use a key of role `admin`.",
@@ -334,13 +336,13 @@ def _check_management(key: ApiKey | None, settings: Settings) -> None:
         )
 
 
-def _doubt_about_headers(headers: RawHeaders) -> str | None:
+def _find_header_fault(headers: RawHeaders) -> str | None:
     for _, value in headers:
         if _UNSPEAKABLE.search(value) is not None:
             return "A header holds control characters."
         if not value.isascii() and not _is_utf8(value):
             return "A header is not UTF-8."
-    upgrade = first(headers, b"upgrade")
+    upgrade = first_header(headers, b"upgrade")
     if upgrade is not None and upgrade.strip().lower() == b"websocket":
         return "WebSockets are not spoken here."
     return None
@@ -355,6 +357,6 @@ def _is_utf8(value: bytes) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def is_here(caller: str | None) -> bool:
+def is_local_caller(caller: str | None) -> bool:
     """Whether a caller is on this machine; one without address came through a socket file of it."""
     return caller is None or is_loopback(caller)

@@ -5,7 +5,7 @@ for the start page while the upstream is away gets a page that says what to do.
 
 What happens when something of ours breaks while a conversation goes on?
 
-It goes on. Every part that a request can do without runs inside `going_on`: whatever it raises is logged and
+It goes on. Every part that a request can do without runs inside `fail_open`: whatever it raises is logged and
 counted, and the request continues as if the part were not there. This is the one place of the door that
 catches everything.
 """
@@ -23,7 +23,7 @@ import structlog
 
 from festinger.errors import FestingerError, TooMany
 from festinger.observability import metrics
-from festinger.proxy.routes import Protocol
+from festinger.proxy.routes import ApiProtocol
 
 JSON = (b"content-type", b"application/json")
 HTML = (b"content-type", b"text/html; charset=utf-8")
@@ -52,7 +52,7 @@ _ANTHROPIC_TYPES: dict[int, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ErrorResponse:
     """A whole answer of our own."""
 
     status: int
@@ -60,23 +60,23 @@ class Answer:
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
-def refusal(
+def build_error_response(
     status: int,
     message: str,
     *,
     code: str,
-    protocol: Protocol,
+    protocol: ApiProtocol,
     request_id: str,
     more: tuple[tuple[bytes, bytes], ...] = (),
-) -> Answer:
+) -> ErrorResponse:
     """An error in the protocol's own shape."""
     body = orjson.dumps(_SHAPES[protocol](status, message, code, request_id))
-    return Answer(status=status, body=body, headers=(JSON, NOSNIFF, *more))
+    return ErrorResponse(status=status, body=body, headers=(JSON, NOSNIFF, *more))
 
 
-def refusal_of(error: FestingerError, *, protocol: Protocol, request_id: str) -> Answer:
+def to_error_response(error: FestingerError, *, protocol: ApiProtocol, request_id: str) -> ErrorResponse:
     more = ((b"retry-after", b"1"),) if isinstance(error, TooMany) else ()
-    return refusal(
+    return build_error_response(
         error.http,
         f"{error.message} {error.hint}",
         code=error.details.get("code", error.name),
@@ -86,43 +86,47 @@ def refusal_of(error: FestingerError, *, protocol: Protocol, request_id: str) ->
     )
 
 
-def _native(status: int, message: str, code: str, request_id: str) -> dict[str, Any]:
+def _native_error(status: int, message: str, code: str, request_id: str) -> dict[str, Any]:
     return {"error": message}
 
 
-def _openai(status: int, message: str, code: str, request_id: str) -> dict[str, Any]:
+def _openai_error(status: int, message: str, code: str, request_id: str) -> dict[str, Any]:
     kind = _OPENAI_TYPES.get(status, "api_error")
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}
 
 
-def _anthropic(status: int, message: str, code: str, request_id: str) -> dict[str, Any]:
+def _anthropic_error(status: int, message: str, code: str, request_id: str) -> dict[str, Any]:
     kind = _ANTHROPIC_TYPES.get(status, "api_error")
     return {"type": "error", "error": {"type": kind, "message": message}, "request_id": request_id}
 
 
-_SHAPES = {Protocol.NATIVE: _native, Protocol.OPENAI: _openai, Protocol.ANTHROPIC: _anthropic}
+_SHAPES = {
+    ApiProtocol.NATIVE: _native_error,
+    ApiProtocol.OPENAI: _openai_error,
+    ApiProtocol.ANTHROPIC: _anthropic_error,
+}
 
 
-def unreachable_page(status: int, *, upstream: str, message: str) -> Answer:
+def unreachable_page(status: int, *, upstream: str, message: str) -> ErrorResponse:
     """What a person sees who opens the start page in a browser while the upstream is away."""
     template = Template(files("festinger.proxy").joinpath("unreachable.html").read_text(encoding="utf-8"))
     page = template.substitute(upstream=html.escape(upstream), message=html.escape(message))
-    return Answer(status=status, body=page.encode(), headers=(HTML, NOSNIFF, PAGE_POLICY))
+    return ErrorResponse(status=status, body=page.encode(), headers=(HTML, NOSNIFF, PAGE_POLICY))
 
 
 log = structlog.get_logger()
 
 
 @dataclass(slots=True)
-class Attempt:
+class FailOpenAttempt:
     failed: str = ""
     """The class of the error, if there was one."""
 
 
 @contextmanager
-def going_on(part: str) -> Iterator[Attempt]:
+def fail_open(part: str) -> Iterator[FailOpenAttempt]:
     """Runs a part that may fail. `part` is one of a closed set: it becomes a label."""
-    attempt = Attempt()
+    attempt = FailOpenAttempt()
     try:
         yield attempt
     except Exception as error:  # memory never breaks the conversation: there is nobody above to tell

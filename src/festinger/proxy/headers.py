@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import quote
 
-from festinger.proxy.routes import Treatment
+from festinger.proxy.routes import RouteTreatment
 
 RawHeaders = Sequence[tuple[bytes, bytes]]
 """Names in lower case, as ASGI gives them."""
@@ -44,9 +44,9 @@ STREAMS = (b"text/event-stream", b"application/x-ndjson")
 NOT_BUFFERED = (b"x-accel-buffering", b"no")
 
 
-def going_up(headers: RawHeaders) -> list[tuple[bytes, bytes]]:
+def filter_request_headers(headers: RawHeaders) -> list[tuple[bytes, bytes]]:
     """What the upstream is sent of a request's headers; Host is its own."""
-    named = _named_by_connection(headers)
+    named = _connection_tokens(headers)
     return [
         (name, value)
         for name, value in headers
@@ -54,13 +54,13 @@ def going_up(headers: RawHeaders) -> list[tuple[bytes, bytes]]:
     ]
 
 
-def sized(headers: list[tuple[bytes, bytes]], length: int) -> list[tuple[bytes, bytes]]:
+def set_content_length(headers: list[tuple[bytes, bytes]], length: int) -> list[tuple[bytes, bytes]]:
     """The headers with the length that the body has now, in its place; a body without one goes without."""
     written = b"%d" % length
     return [(name, written if name == b"content-length" else value) for name, value in headers]
 
 
-def readable(headers: list[tuple[bytes, bytes]], *, is_plain: bool) -> list[tuple[bytes, bytes]]:
+def disable_compression(headers: list[tuple[bytes, bytes]], *, is_plain: bool) -> list[tuple[bytes, bytes]]:
     """The headers of a request whose answer is to be read here: it is asked for uncompressed.
 
     `is_plain` says that the request itself goes on uncompressed, however it came.
@@ -72,10 +72,10 @@ def readable(headers: list[tuple[bytes, bytes]], *, is_plain: bool) -> list[tupl
     ]
 
 
-def coming_down(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+def filter_response_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """What the client is sent of an answer's headers."""
     lowered = [(name.lower(), value) for name, value in headers]
-    named = _named_by_connection(lowered)
+    named = _connection_tokens(lowered)
     chunked = any(name == b"transfer-encoding" for name, _ in lowered)
     kept = [
         (name, value)
@@ -86,34 +86,29 @@ def coming_down(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, byt
         and not (chunked and name == b"content-length")
         and not name.startswith(OUR_PREFIX)
     ]
-    if _streams(kept) and all(name != NOT_BUFFERED[0] for name, _ in kept):
+    if _is_stream(kept) and all(name != NOT_BUFFERED[0] for name, _ in kept):
         kept.append(NOT_BUFFERED)
     return kept
 
 
-def values_of(headers: RawHeaders, name: bytes) -> list[bytes]:
+def header_values(headers: RawHeaders, name: bytes) -> list[bytes]:
     return [value for given, value in headers if given == name]
 
 
-def first(headers: RawHeaders, name: bytes) -> bytes | None:
+def first_header(headers: RawHeaders, name: bytes) -> bytes | None:
     return next((value for given, value in headers if given == name), None)
 
 
-def _named_by_connection(headers: RawHeaders) -> set[bytes]:
-    return {
-        token.strip().lower()
-        for name, value in headers
-        if name == b"connection"
-        for token in value.split(b",")
-    }
+def _connection_tokens(headers: RawHeaders) -> set[bytes]:
+    return {token.strip().lower() for name, value in headers if name == b"connection" for token in value.split(b",")}
 
 
-def _streams(headers: RawHeaders) -> bool:
-    kind = first(headers, b"content-type")
+def _is_stream(headers: RawHeaders) -> bool:
+    kind = first_header(headers, b"content-type")
     return kind is not None and kind.lower().startswith(STREAMS)
 
 
-class MemoryWish(StrEnum):
+class MemoryMode(StrEnum):
     """What a client asks of memory for one request."""
 
     ON = "on"
@@ -123,28 +118,26 @@ class MemoryWish(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class RequestOptions:
     """What the `X-Festinger-…` headers of a request ask for; a value that means nothing is only noted."""
 
-    memory: MemoryWish = MemoryWish.ON
+    memory: MemoryMode = MemoryMode.ON
     watch_loops: bool = True
     space: str | None = None
     agent: str | None = None
     ignored: tuple[str, ...] = ()
 
 
-NO_WISHES = Wishes()
-_WISHES = {wish.value: wish for wish in MemoryWish}
+NO_WISHES = RequestOptions()
+_WISHES = {wish.value: wish for wish in MemoryMode}
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,63}")
 
 
-def wishes_in(headers: RawHeaders) -> Wishes:
+def parse_request_options(headers: RawHeaders) -> RequestOptions:
     ours = [(name, value) for name, value in headers if name.startswith(OUR_PREFIX)]
     if not ours:
         return NO_WISHES
-    given = {
-        name[len(OUR_PREFIX) :].decode("latin-1"): value.decode("latin-1").strip() for name, value in ours
-    }
+    given = {name[len(OUR_PREFIX) :].decode("latin-1"): value.decode("latin-1").strip() for name, value in ours}
     ignored = []
     memory = _WISHES.get(given.get("memory", "on").lower())
     if memory is None:
@@ -154,19 +147,14 @@ def wishes_in(headers: RawHeaders) -> Wishes:
         ignored.append("loop")
     names = {}
     for header in ("space", "agent"):
-        if header in given and not is_name(given[header]):
+        if header in given and not is_valid_name(given[header]):
             ignored.append(header)
         else:
             names[header] = given.get(header)
-    return Wishes(
-        memory=memory or MemoryWish.ON,
-        watch_loops=loop != "off",
-        ignored=tuple(ignored),
-        **names,
-    )
+    return RequestOptions(memory=memory or MemoryMode.ON, watch_loops=loop != "off", ignored=tuple(ignored), **names)
 
 
-def is_name(text: str) -> bool:
+def is_valid_name(text: str) -> bool:
     """Whether a space or an agent could be called so."""
     return _NAME.fullmatch(text) is not None
 
@@ -181,7 +169,7 @@ class MemoryResult(StrEnum):
     OFF = "off"
 
 
-class Reason(StrEnum):
+class MemoryReason(StrEnum):
     NONE = ""
     ROUTE = "route"
     """This route is never written into."""
@@ -202,9 +190,9 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryTold:
+class MemoryStatus:
     result: MemoryResult
-    reason: str = Reason.NONE
+    reason: str = MemoryReason.NONE
     """One of a closed set, or the class of the error that stood in the way; it becomes a label."""
     notes: int = 0
     tokens: int = 0
@@ -219,7 +207,7 @@ class MemoryTold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionTold:
+class SessionStatus:
     id: str
     how: StrEnum
     """How it was recognised."""
@@ -233,7 +221,7 @@ _PLAIN = "!#$&'()*+,/:=?@[]~ "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoopTold:
+class LoopStatus:
     """How far a loop has come, and what was done about it."""
 
     level: int = 0
@@ -245,31 +233,31 @@ class LoopTold:
 
     def __str__(self) -> str:
         if self.off:
-            return f"off; reason={Reason.ASKED}"
+            return f"off; reason={MemoryReason.ASKED}"
         what = f"; rule={self.rule}; count={self.count}" if self.rule else ""
         did = f"; did={','.join(self.did)}" if self.did else ""
         return f"level={self.level}{what}{did}"
 
 
-def told_without_memory(treatment: Treatment, wishes: Wishes, *, ready: bool) -> MemoryTold:
+def status_without_memory(treatment: RouteTreatment, wishes: RequestOptions, *, ready: bool) -> MemoryStatus:
     """Why nothing was remembered for a request that is passed through."""
-    if treatment is not Treatment.EDITED:
-        return MemoryTold(result=MemoryResult.OFF, reason=Reason.ROUTE)
-    if wishes.memory is MemoryWish.OFF:
-        return MemoryTold(result=MemoryResult.OFF, reason=Reason.ASKED)
+    if treatment is not RouteTreatment.EDITED:
+        return MemoryStatus(result=MemoryResult.OFF, reason=MemoryReason.ROUTE)
+    if wishes.memory is MemoryMode.OFF:
+        return MemoryStatus(result=MemoryResult.OFF, reason=MemoryReason.ASKED)
     if not ready:
-        return MemoryTold(result=MemoryResult.NOT_READY, reason=Reason.STORE)
-    return MemoryTold(result=MemoryResult.OFF, reason=Reason.ABSENT)
+        return MemoryStatus(result=MemoryResult.NOT_READY, reason=MemoryReason.STORE)
+    return MemoryStatus(result=MemoryResult.OFF, reason=MemoryReason.ABSENT)
 
 
-def told(
+def status_headers(
     *,
     request_id: str,
-    memory: MemoryTold | None,
-    wishes: Wishes,
+    memory: MemoryStatus | None,
+    wishes: RequestOptions,
     overhead: float | None,
-    session: SessionTold | None = None,
-    loop: LoopTold | None = None,
+    session: SessionStatus | None = None,
+    loop: LoopStatus | None = None,
     learned: object = None,
 ) -> list[tuple[bytes, bytes]]:
     """The headers that say so. `overhead` is in seconds."""

@@ -11,12 +11,17 @@ from datetime import datetime, timedelta
 
 from prometheus_client import Counter, Gauge
 
-from festinger.observability.checks import Check, fail, ok, warn
+from festinger.observability.checks import Check, failed_check, ok_check, warning_check
 from festinger.observability.metrics import PROXY_BREAKERS_OPEN, PROXY_PREFIX_CHANGED
-from festinger.proxy.capture.queue import QUEUE, Writer
-from festinger.proxy.headers import MemoryResult, Reason
-from festinger.proxy.routes import Protocol
-from festinger.proxy.transport.upstream import Asking, Upstream, UpstreamFailed, base_for
+from festinger.proxy.capture.queue import QUEUE, CaptureWriter
+from festinger.proxy.headers import MemoryReason, MemoryResult
+from festinger.proxy.routes import ApiProtocol
+from festinger.proxy.transport.upstream import (
+    UpstreamClient,
+    UpstreamRequest,
+    UpstreamUnreachableError,
+    find_upstream_base,
+)
 from festinger.settings.tree import ProxySettings
 from festinger.store.pool import Store
 from festinger.store.repositories.request_log import count_requests
@@ -37,17 +42,17 @@ _WAIT = (
     "`proxy.memory_deadline_ms` say how long a request waits."
 )
 CAUSES: dict[str, tuple[str, str]] = {
-    Reason.RECALL: ("memory took longer than a request waits", _WAIT),
-    Reason.WORDS: ("finding by meaning took longer than a request waits", _WAIT),
-    Reason.BUSY: (
+    MemoryReason.RECALL: ("memory took longer than a request waits", _WAIT),
+    MemoryReason.WORDS: ("finding by meaning took longer than a request waits", _WAIT),
+    MemoryReason.BUSY: (
         "more requests asked memory at once than it could answer",
         "Let fewer agents ask at the same time, or run Festinger on a faster machine.",
     ),
-    Reason.STORE: (
+    MemoryReason.STORE: (
         "the store was not open",
         "It opens within seconds of a start; `store.server` says what is wrong if it stays closed.",
     ),
-    Reason.FAULT: (
+    MemoryReason.FAULT: (
         "something inside Festinger broke",
         "The log of `festinger serve` has the details; please report them.",
     ),
@@ -60,62 +65,62 @@ BEHIND_BYTES = 16 * MEGABYTE
 
 
 async def check_upstreams(
-    upstream: Upstream, settings: ProxySettings, *, patience: float = PATIENCE_SECONDS
+    upstream: UpstreamClient, settings: ProxySettings, *, patience: float = PATIENCE_SECONDS
 ) -> list[Check]:
     """One check for each upstream that is configured."""
-    bases = dict.fromkeys(base_for(protocol, settings) for protocol in Protocol)
-    return list(await asyncio.gather(*(_check(upstream, base, patience) for base in bases)))
+    bases = dict.fromkeys(find_upstream_base(protocol, settings) for protocol in ApiProtocol)
+    return list(await asyncio.gather(*(_check_upstream(upstream, base, patience) for base in bases)))
 
 
-async def _check(upstream: Upstream, base: str, patience: float) -> Check:
-    asking = Asking(method="GET", base=base, target=b"/", headers=(), body=None)
+async def _check_upstream(upstream: UpstreamClient, base: str, patience: float) -> Check:
+    asking = UpstreamRequest(method="GET", base=base, target=b"/", headers=(), body=None)
     try:
         async with asyncio.timeout(patience):
             answer = await upstream.ask(asking)
-    except UpstreamFailed as error:
-        return warn(NAME, error.message, error.hint, upstream=base, kind=error.kind)
+    except UpstreamUnreachableError as error:
+        return warning_check(NAME, error.message, error.hint, upstream=base, kind=error.kind)
     except TimeoutError:
-        return warn(
+        return warning_check(
             NAME, f"The upstream `{base}` does not answer.", "Look at its log.", upstream=base, kind="silent"
         )
     answer.close()
-    return ok(NAME, f"The upstream `{base}` answers.", upstream=base, status=answer.status)
+    return ok_check(NAME, f"The upstream `{base}` answers.", upstream=base, status=answer.status)
 
 
-def check_capture(writer: Writer) -> list[Check]:
+def check_capture(writer: CaptureWriter) -> list[Check]:
     """Whether what passes through is kept."""
-    return [_queue(writer), _spool(writer)]
+    return [_check_queue(writer), _check_spool(writer)]
 
 
-def _queue(writer: Writer) -> Check:
+def _check_queue(writer: CaptureWriter) -> Check:
     dropped = sum(writer.tally.dropped.values())
     if dropped:
-        return fail(
+        return failed_check(
             "proxy.capture",
             f"{dropped} captured things were dropped since the start.",
             "Look at `store.server` and at the disk; raise `proxy.spool_max_mb` if the store is away for long.",
             dropped=dict(writer.tally.dropped),
         )
     if writer.disk_fault:
-        return fail(
+        return failed_check(
             "proxy.capture",
             f"Captured exchanges cannot be written to disk ({writer.disk_fault}); {writer.waiting} wait in memory.",
             "Free space in the home, or mend its disk; what waits in memory is lost if the server is killed.",
             waiting=writer.waiting,
         )
     if writer.waiting > QUEUE // 2:
-        return warn(
+        return warning_check(
             "proxy.capture",
             f"{writer.waiting} exchanges wait to be written.",
             "The disk is slower than the requests.",
             waiting=writer.waiting,
         )
-    return ok("proxy.capture", "What passes through is kept.", waiting=writer.waiting)
+    return ok_check("proxy.capture", "What passes through is kept.", waiting=writer.waiting)
 
 
-def _spool(writer: Writer) -> Check:
+def _check_spool(writer: CaptureWriter) -> Check:
     if aside := writer.set_aside:
-        return warn(
+        return warning_check(
             "proxy.spool",
             f"Records of {aside} bytes could not be read or written and were set aside.",
             "They lie in `spool/spool.bad` of the home; look at them, then remove the file.",
@@ -124,29 +129,29 @@ def _spool(writer: Writer) -> Check:
     waiting = writer.spooled
     # Every exchange passes through the spool; only one that stays there is worth a look.
     if waiting > BEHIND_BYTES or (waiting and not writer.has_store):
-        return warn(
+        return warning_check(
             "proxy.spool",
             f"{waiting / MEGABYTE:.1f} MB of what was said wait for the store.",
             "They are written by themselves when it is back; look at `store.server` if this stays.",
             waiting_bytes=waiting,
         )
-    return ok("proxy.spool", "The store keeps up with what is said.", waiting_bytes=waiting)
+    return ok_check("proxy.spool", "The store keeps up with what is said.", waiting_bytes=waiting)
 
 
-def check_steadiness() -> list[Check]:
+def check_stability() -> list[Check]:
     """Whether prompts keep their beginnings, and whether loops had to be stopped."""
-    moved, stopped = total_of(PROXY_PREFIX_CHANGED), total_of(PROXY_BREAKERS_OPEN)
-    prefix = ok("proxy.prefix", "Prompts keep their beginnings.", changed=moved)
+    moved, stopped = metric_total(PROXY_PREFIX_CHANGED), metric_total(PROXY_BREAKERS_OPEN)
+    prefix = ok_check("proxy.prefix", "Prompts keep their beginnings.", changed=moved)
     if moved:
-        prefix = warn(
+        prefix = warning_check(
             "proxy.prefix",
             f"{moved} prompts lost their beginning since the start; the model had to read those anew.",
             "`festinger_proxy_prefix_changed_total` says why; `proxy.injection_position: turn` keeps them.",
             changed=moved,
         )
-    breakers = ok("proxy.breakers", "No session is stopped.", open=stopped)
+    breakers = ok_check("proxy.breakers", "No session is stopped.", open=stopped)
     if stopped:
-        breakers = warn(
+        breakers = warning_check(
             "proxy.breakers",
             f"{stopped} sessions go round in circles and are stopped.",
             "Look at `/admin/loops`; a message of a person lets a session go on.",
@@ -155,13 +160,13 @@ def check_steadiness() -> list[Check]:
     return [prefix, breakers]
 
 
-def total_of(metric: Counter | Gauge) -> int:
+def metric_total(metric: Counter | Gauge) -> int:
     """What a metric comes to, whatever its labels."""
     samples = [sample for family in metric.collect() for sample in family.samples]
     return int(sum(sample.value for sample in samples if not sample.name.endswith("_created")))
 
 
-async def check_served(store: Store, *, now: datetime) -> Check:
+async def check_memory_coverage(store: Store, *, now: datetime) -> Check:
     """How many requests of the last hour went without memory, and what stood in the way most often."""
     counts = await count_requests(store, since=now - HOUR)
     total = sum(number for (result, _), number in counts.items() if result != MemoryResult.OFF)
@@ -171,24 +176,19 @@ async def check_served(store: Store, *, now: datetime) -> Check:
     told = {"requests": total, "without": missed.total(), "reasons": reasons}
     if total < FEW or share <= MUCH:
         message = f"{total} requests in the last hour, {missed.total()} of them without memory."
-        return ok(SERVED, message, **told)
+        return ok_check(SERVED, message, **told)
     [((result, reason), _)] = missed.most_common(1)
-    cause, remedy = cause_of(result, reason)
-    message = (
-        f"{share:.0%} of the {total} requests of the last hour went without memory, mostly because {cause}."
-    )
-    return fail(SERVED, message, remedy, **told)
+    cause, remedy = explain_missing_memory(result, reason)
+    message = f"{share:.0%} of the {total} requests of the last hour went without memory, mostly because {cause}."
+    return failed_check(SERVED, message, remedy, **told)
 
 
-def cause_of(result: str, reason: str) -> tuple[str, str]:
+def explain_missing_memory(result: str, reason: str) -> tuple[str, str]:
     """Why memory was missing, in plain words, and what to do about it."""
     if reason in CAUSES:
         return CAUSES[reason]
     if result == MemoryResult.NOT_READY:
-        return CAUSES[Reason.STORE]
+        return CAUSES[MemoryReason.STORE]
     if result == MemoryResult.LATE:
-        return CAUSES[Reason.RECALL]
-    return (
-        f"memory failed ({reason or 'no reason was given'})",
-        "The log of `festinger serve` has the details.",
-    )
+        return CAUSES[MemoryReason.RECALL]
+    return (f"memory failed ({reason or 'no reason was given'})", "The log of `festinger serve` has the details.")

@@ -17,22 +17,22 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from festinger.events.event import Happening
+from festinger.events.event import NewEvent
 from festinger.ids import SpaceId
-from festinger.proxy.auth import Visit
-from festinger.proxy.headers import LoopTold, MemoryTold, RawHeaders, SessionTold
-from festinger.proxy.transport.streams import Listener
+from festinger.proxy.auth import AuthorizedRequest
+from festinger.proxy.headers import LoopStatus, MemoryStatus, RawHeaders, SessionStatus
+from festinger.proxy.transport.streams import ReplyListener
 from festinger.settings.tree import ProxySettings
 
 if TYPE_CHECKING:
-    from festinger.proxy.statements import Learning
+    from festinger.proxy.statements import LearnTask
 
 
 Body = bytes | AsyncIterator[bytes] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnReply:
+class LocalResponse:
     """An answer of ours in the place of the upstream's."""
 
     status: int
@@ -41,10 +41,10 @@ class OwnReply:
     """As they are sent, one after the other."""
 
 
-class Regard(Protocol):
+class UpstreamObserver(Protocol):
     """Wants to know what became of a request."""
 
-    def refused(self) -> LoopTold | None:
+    def refused(self) -> LoopStatus | None:
         """The upstream did not take it as it was changed. What is told of it now that it goes without."""
 
     def came(self, status: int | None) -> None:
@@ -52,32 +52,32 @@ class Regard(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attended:
+class PipelineResult:
     """A request as it goes on, what is told of it, and who listens to its answer."""
 
     body: Body
-    told: MemoryTold | None
-    listener: Listener | None = None
-    session: SessionTold | None = None
-    loop: LoopTold | None = None
-    own: OwnReply | None = None
+    told: MemoryStatus | None
+    listener: ReplyListener | None = None
+    session: SessionStatus | None = None
+    loop: LoopStatus | None = None
+    own: LocalResponse | None = None
     """Where this is said, nothing goes on."""
     instead: bytes | None = None
     """What is sent once more if the upstream refuses `body`."""
-    regard: Regard | None = None
-    learning: "Learning | None" = None
+    regard: UpstreamObserver | None = None
+    learning: "LearnTask | None" = None
     """What is being learned from the request."""
 
 
-class Attend(Protocol):
+class PipelineHandler(Protocol):
     async def __call__(
-        self, visit: Visit, headers: RawHeaders, body: bytes, *, settings: ProxySettings
-    ) -> Attended: ...
+        self, visit: AuthorizedRequest, headers: RawHeaders, body: bytes, *, settings: ProxySettings
+    ) -> PipelineResult: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passed:
-    visit: Visit
+class FinishedRequest:
+    visit: AuthorizedRequest
     status: int | None
     """What the client was sent; none if it left before."""
     memory: str
@@ -89,17 +89,17 @@ class Passed:
     loop: str = ""
 
 
-Pass = Callable[[Passed], None]
+Pass = Callable[[FinishedRequest], None]
 """Hears of a request that is over; must not wait."""
 
 
-def unnoticed(_request: Passed) -> None:
+def ignore_finished_request(_request: FinishedRequest) -> None:
     """Nobody writes it down."""
 
 
-Recount = Callable[[SpaceId, Sequence[Happening]], None]
+Recount = Callable[[SpaceId, Sequence[NewEvent]], None]
 """Has these told; must not wait."""
 
 
-def untold(_space: SpaceId, _happenings: Sequence[Happening]) -> None:
+def discard_events(_space: SpaceId, _happenings: Sequence[NewEvent]) -> None:
     """Nobody is there to be told."""

@@ -13,69 +13,82 @@ from uuid import UUID
 
 from festinger.clock import Clock, Stopwatch, system_stopwatch
 from festinger.ids import SessionId
-from festinger.proxy.auth import Visit
-from festinger.proxy.context.block import mark_of
-from festinger.proxy.headers import MemoryWish, RawHeaders, first
-from festinger.proxy.protocols.messages import Kind, Memo, Request, Untouched, cleaning, kind_of
-from festinger.proxy.protocols.parse import read
-from festinger.proxy.sessions.match import How, is_side, named_in, quotes_a_reply, recognise
-from festinger.proxy.sessions.registry import Sessions
-from festinger.proxy.sessions.session import START, Caller, Chain, Session, chain_of
-from festinger.proxy.transport.body import decoded
+from festinger.proxy.auth import AuthorizedRequest
+from festinger.proxy.context.block import build_mark
+from festinger.proxy.headers import MemoryMode, RawHeaders, first_header
+from festinger.proxy.protocols.messages import (
+    ChatRequest,
+    RequestKind,
+    SkipReason,
+    TurnCache,
+    build_cleaning_rules,
+    request_kind,
+)
+from festinger.proxy.protocols.parse import parse_request
+from festinger.proxy.sessions.match import (
+    SessionMatchKind,
+    is_side_request,
+    match_session,
+    parse_session_hints,
+    quotes_a_reply,
+)
+from festinger.proxy.sessions.registry import SessionRegistry
+from festinger.proxy.sessions.session import START, HashChain, ProxyCaller, ProxySession, build_chain
+from festinger.proxy.transport.body import decode_body
 from festinger.settings.tree import ProxySettings
-from festinger.text.blocks import Mark
-from festinger.world.recall import Place, Said
+from festinger.text.blocks import BlockMarker
+from festinger.world.recall import SourceText, WorldScope
 
 CLOUD_ENDINGS = (":cloud", "-cloud")
 
 _GIVEN = (
-    ("raw", Untouched.RAW),
-    ("suffix", Untouched.SUFFIX),
-    ("template", Untouched.TEMPLATE),
-    ("context", Untouched.CONTEXT),
-    ("_debug_render_only", Untouched.DEBUG),
+    ("raw", SkipReason.RAW),
+    ("suffix", SkipReason.SUFFIX),
+    ("template", SkipReason.TEMPLATE),
+    ("context", SkipReason.CONTEXT),
+    ("_debug_render_only", SkipReason.DEBUG),
 )
 """Fields with which a client writes the prompt itself, so that nothing may be added to it."""
 
 
-def why_never(
-    request: Request,
+def find_skip_reason(
+    request: ChatRequest,
     *,
     cloud_allowed: bool = False,
     opted_out: bool = False,
     side: bool = False,
     breaker_open: bool = False,
-) -> Untouched | None:
+) -> SkipReason | None:
     """The first reason against a block in this request, if there is one."""
-    if request.kind is Kind.TEXT:
-        return Untouched.ROUTE
+    if request.kind is RequestKind.TEXT:
+        return SkipReason.ROUTE
     if opted_out:
-        return Untouched.ASKED
+        return SkipReason.ASKED
     if not any(turn.text or turn.others for turn in request.turns) and not _has_conversation(request):
-        return Untouched.EMPTY
-    if request.kind.is_native and (given := _given(request)) is not None:
+        return SkipReason.EMPTY
+    if request.kind.is_native and (given := _find_raw_prompt_reason(request)) is not None:
         return given
     if side:
-        return Untouched.SIDE
+        return SkipReason.SIDE
     if breaker_open:
-        return Untouched.BREAKER
+        return SkipReason.BREAKER
     if request.model.endswith(CLOUD_ENDINGS) and not cloud_allowed:
-        return Untouched.CLOUD
-    return Untouched.NO_USER if request.newest_user is None else None
+        return SkipReason.CLOUD
+    return SkipReason.NO_USER if request.newest_user is None else None
 
 
-def _has_conversation(request: Request) -> bool:
+def _has_conversation(request: ChatRequest) -> bool:
     return bool(request.tree.get("messages") or request.tree.get("prompt") or request.tree.get("input"))
 
 
-def _given(request: Request) -> Untouched | None:
+def _find_raw_prompt_reason(request: ChatRequest) -> SkipReason | None:
     return next((why for key, why in _GIVEN if request.tree.get(key)), None)
 
 
 NewId = Callable[[], UUID]
 
-READS = (MemoryWish.ON, MemoryWish.READ)
-WRITES = (MemoryWish.ON, MemoryWish.WRITE)
+READS = (MemoryMode.ON, MemoryMode.READ)
+WRITES = (MemoryMode.ON, MemoryMode.WRITE)
 ASKED_CHARS = 65_536
 """Text that memory is asked about at most; what it reads of it, it decides itself."""
 QUOTABLE = 8
@@ -83,22 +96,22 @@ QUOTABLE = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Understood:
+class ParsedRequest:
     """A request that was understood."""
 
-    visit: Visit
-    kind: Kind
-    request: Request
-    chain: Chain
-    session: Session
-    how: How
-    mark: Mark
-    place: Place
+    visit: AuthorizedRequest
+    kind: RequestKind
+    request: ChatRequest
+    chain: HashChain
+    session: ProxySession
+    how: SessionMatchKind
+    mark: BlockMarker
+    place: WorldScope
     began: float
     """When its reading began, by the stopwatch."""
     came: bytes
     """The body as it came; `request.body` is what it says where it was compressed."""
-    never: Untouched | None
+    never: SkipReason | None
     """Why no note may be put in, if none may."""
 
     @property
@@ -106,7 +119,7 @@ class Understood:
         return self.visit.wishes.memory in WRITES
 
     @property
-    def new(self) -> tuple[Said, ...]:
+    def new(self) -> tuple[SourceText, ...]:
         """What this session has not said before, the oldest first."""
         known = {*self.session.links, *(reply.content for reply in self.session.replies)}
         indexes = (
@@ -116,9 +129,9 @@ class Understood:
         return tuple(said for at in indexes for said in self._said(at))
 
     @property
-    def unasked(self) -> tuple[Said, ...]:
+    def unasked(self) -> tuple[SourceText, ...]:
         """What memory was not asked about yet, the newest first, as much as it is asked at once."""
-        found: list[Said] = []
+        found: list[SourceText] = []
         chars = 0
         for at in self._since_asked():
             for said in reversed([*self._said(at)]):
@@ -141,54 +154,54 @@ class Understood:
             if contents[at] not in replies:
                 yield at
 
-    def _said(self, at: int) -> Iterable[Said]:
+    def _said(self, at: int) -> Iterable[SourceText]:
         """What was said in a turn, each stretch with an id of its own."""
         turn, link = self.request.turns[at], self.chain.links[at].hex()
         for number, saying in enumerate(() if turn.transient else turn.sayings):
             message = f"{self.session.id}:{link}:{number}"
-            yield Said(text=saying.text, origin=saying.origin, message=message)
+            yield SourceText(text=saying.text, origin=saying.origin, message=message)
 
 
-class Understanding:
+class RequestParser:
     """Reads requests and knows the sessions of this door."""
 
     def __init__(
-        self, sessions: Sessions, *, clock: Clock, new_id: NewId, stopwatch: Stopwatch = system_stopwatch
+        self, sessions: SessionRegistry, *, clock: Clock, new_id: NewId, stopwatch: Stopwatch = system_stopwatch
     ) -> None:
         self._sessions = sessions
         self._clock = clock
         self._new_id = new_id
         self._stopwatch = stopwatch
         self._markers: tuple[str, ...] = ()
-        self._memo = Memo()
+        self._memo = TurnCache()
 
     def understand(
-        self, visit: Visit, headers: RawHeaders, body: bytes, *, settings: ProxySettings
-    ) -> Understood | Untouched:
-        began, kind, caller = self._stopwatch(), kind_of(visit.route), _caller(visit)
+        self, visit: AuthorizedRequest, headers: RawHeaders, body: bytes, *, settings: ProxySettings
+    ) -> ParsedRequest | SkipReason:
+        began, kind, caller = self._stopwatch(), request_kind(visit.route), _build_caller(visit)
         if kind is None:
-            return Untouched.ROUTE
-        plain = decoded(body, first(headers, b"content-encoding") or b"")
+            return SkipReason.ROUTE
+        plain = decode_body(body, first_header(headers, b"content-encoding") or b"")
         if plain is None:
-            return Untouched.ENCODED
-        mark = mark_of(settings.label, lambda text: self._sessions.is_ours(caller, text))
-        rules = cleaning(mark, settings.volatile_markers, memo=self._memo_of(settings.volatile_markers))
-        request = read(plain, kind, rules=rules, limit=settings.edit_max_bytes)
-        if isinstance(request, Untouched):
+            return SkipReason.ENCODED
+        mark = build_mark(settings.label, lambda text: self._sessions.is_ours(caller, text))
+        rules = build_cleaning_rules(mark, settings.volatile_markers, memo=self._memo_of(settings.volatile_markers))
+        request = parse_request(plain, kind, rules=rules, limit=settings.edit_max_bytes)
+        if isinstance(request, SkipReason):
             return request
-        side = is_side(request, settings.side_patterns)
+        side = is_side_request(request, settings.side_patterns)
         wish = visit.wishes.memory
-        never = why_never(
+        never = find_skip_reason(
             request, cloud_allowed=settings.inject_cloud_models, opted_out=wish not in READS, side=side
         )
         is_wanted = never is None or wish in WRITES or visit.wishes.watch_loops
         if side or not is_wanted or not request.turns:
-            return never or Untouched.EMPTY
-        chain = chain_of(request.turns)
+            return never or SkipReason.EMPTY
+        chain = build_chain(request.turns)
         session, how = self._session(request, chain, headers, caller=caller)
-        if how is How.NEW and self._quotes(request, caller):
-            return Untouched.SIDE
-        return Understood(
+        if how is SessionMatchKind.NEW and self._quotes(request, caller):
+            return SkipReason.SIDE
+        return ParsedRequest(
             visit=visit,
             kind=kind,
             request=request,
@@ -196,28 +209,28 @@ class Understanding:
             session=session,
             how=how,
             mark=mark,
-            place=Place(space=visit.space, agent=visit.agent, session=session.id),
+            place=WorldScope(space=visit.space, agent=visit.agent, session=session.id),
             began=began,
             came=body,
             never=never,
         )
 
-    def _memo_of(self, markers: tuple[str, ...]) -> Memo:
+    def _memo_of(self, markers: tuple[str, ...]) -> TurnCache:
         """What was read before by the present rules."""
         if markers != self._markers:
-            self._markers, self._memo = markers, Memo()
+            self._markers, self._memo = markers, TurnCache()
         return self._memo
 
     def _session(
-        self, request: Request, chain: Chain, headers: RawHeaders, *, caller: Caller
-    ) -> tuple[Session, How]:
-        now, named, how = self._clock(), named_in(headers, request.tree), How.HEADER
+        self, request: ChatRequest, chain: HashChain, headers: RawHeaders, *, caller: ProxyCaller
+    ) -> tuple[ProxySession, SessionMatchKind]:
+        now, named, how = self._clock(), parse_session_hints(headers, request.tree), SessionMatchKind.HEADER
         name = SessionId(named.session) if named.session else None
         if name is None and named.continues:
             name = self._sessions.of_response(caller, named.continues)
         parent = SessionId(named.parent) if named.parent else None
         if name is None:
-            found = recognise(
+            found = match_session(
                 chain,
                 request.turns,
                 live=self._sessions.alike(caller, chain.head, now=now),
@@ -227,14 +240,14 @@ class Understanding:
             name, parent, how = found.session, parent or found.parent, found.how
         name = name or SessionId(str(self._new_id()))
         known = self._sessions.find(caller, name, now=now)
-        fresh = Session(caller=caller, id=name, at=now, head=chain.head, parent=parent, asked=START)
+        fresh = ProxySession(caller=caller, id=name, at=now, head=chain.head, parent=parent, asked=START)
         return known or fresh, how
 
-    def _quotes(self, request: Request, caller: Caller) -> bool:
+    def _quotes(self, request: ChatRequest, caller: ProxyCaller) -> bool:
         now = self._clock()
         return quotes_a_reply(request, self._sessions.newest(caller, now=now, limit=QUOTABLE), now=now)
 
 
-def _caller(visit: Visit) -> Caller:
+def _build_caller(visit: AuthorizedRequest) -> ProxyCaller:
     who = str(visit.key.id) if visit.key else "local"
-    return Caller(space=visit.space, name=f"{who}/{visit.agent}")
+    return ProxyCaller(space=visit.space, name=f"{who}/{visit.agent}")

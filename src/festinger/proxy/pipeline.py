@@ -22,67 +22,73 @@ from datetime import timedelta
 from typing import Protocol
 
 from festinger.clock import Clock
-from festinger.events.event import Happening
+from festinger.events.event import NewEvent
 from festinger.ids import SpaceId
 from festinger.observability.metrics import PROXY_SESSIONS
-from festinger.proxy.auth import Visit
-from festinger.proxy.capture.exchange import Exchange, Listening
-from festinger.proxy.context.build import Noting
-from festinger.proxy.context.edit import FindModelfile, none_known
-from festinger.proxy.context.fetch import InTime, Mind
-from festinger.proxy.context.place import Noted
-from festinger.proxy.headers import LoopTold, MemoryResult, MemoryTold, RawHeaders, Reason, SessionTold
-from festinger.proxy.hooks import Attended, Passed, Recount, untold
-from festinger.proxy.loops.guard import LoopGuard, Sighting
-from festinger.proxy.loops.keys import Message, Role
-from festinger.proxy.parsed_request import NewId, Understanding, Understood
-from festinger.proxy.protocols.messages import Untouched
-from festinger.proxy.sessions.persistence import joined
-from festinger.proxy.sessions.registry import Sessions
-from festinger.proxy.sessions.session import Reply, Session, advanced, content_of_reply, latest
+from festinger.proxy.auth import AuthorizedRequest
+from festinger.proxy.capture.exchange import ExchangeListener, ProxyExchange
+from festinger.proxy.context.build import ContextBuilder
+from festinger.proxy.context.edit import FindModelfile, find_no_modelfile
+from festinger.proxy.context.fetch import ContextFetcher, WorldReader
+from festinger.proxy.context.place import InjectionResult
+from festinger.proxy.headers import LoopStatus, MemoryReason, MemoryResult, MemoryStatus, RawHeaders, SessionStatus
+from festinger.proxy.hooks import FinishedRequest, PipelineResult, Recount, discard_events
+from festinger.proxy.loops.guard import GuardedRequest, LoopGuard
+from festinger.proxy.loops.keys import ChatMessage, ChatRole
+from festinger.proxy.parsed_request import NewId, ParsedRequest, RequestParser
+from festinger.proxy.protocols.messages import SkipReason
+from festinger.proxy.sessions.persistence import merge_sessions
+from festinger.proxy.sessions.registry import SessionRegistry
+from festinger.proxy.sessions.session import (
+    ProxySession,
+    SessionReply,
+    advance_session,
+    reply_content_hash,
+    trim_replies,
+)
 from festinger.proxy.statements import NullLearner, TurnLearner
-from festinger.proxy.transport.streams import Ended, Frame, Stored
+from festinger.proxy.transport.streams import Stored, StreamEndReason, StreamFrame
 from festinger.settings.tree import ProxySettings
-from festinger.text.blocks import without_blocks
+from festinger.text.blocks import strip_blocks
 
 
-class Chronicle(Protocol):
-    async def recall(self, understood: Understood, *, settings: ProxySettings) -> Sequence[Session]:
+class ExchangeRecorder(Protocol):
+    async def recall(self, understood: ParsedRequest, *, settings: ProxySettings) -> Sequence[ProxySession]:
         """Sessions that the store knows better than this process; none if it does not."""
 
-    def keep(self, understood: Understood, note: Noted, session: Session) -> None:
+    def keep(self, understood: ParsedRequest, note: InjectionResult, session: ProxySession) -> None:
         """A request goes on, with these notes, and leaves its session so."""
 
-    def take(self, exchange: Exchange) -> Stored | None:
+    def take(self, exchange: ProxyExchange) -> Stored | None:
         """Capture an exchange that is over; done once it is on disk. None if it is not captured."""
 
-    def happened(self, space: SpaceId, happenings: Sequence[Happening]) -> None:
+    def happened(self, space: SpaceId, happenings: Sequence[NewEvent]) -> None:
         """Something happened that belongs to no exchange."""
 
-    def passed(self, request: Passed) -> None:
+    def passed(self, request: FinishedRequest) -> None:
         """A request is over, however it ended."""
 
 
-class NoChronicle:
+class NullRecorder:
     """Writes nothing down."""
 
-    async def recall(self, understood: Understood, *, settings: ProxySettings) -> Sequence[Session]:
+    async def recall(self, understood: ParsedRequest, *, settings: ProxySettings) -> Sequence[ProxySession]:
         return ()
 
-    def keep(self, understood: Understood, note: Noted, session: Session) -> None:
+    def keep(self, understood: ParsedRequest, note: InjectionResult, session: ProxySession) -> None:
         pass
 
-    def take(self, exchange: Exchange) -> Stored | None:
+    def take(self, exchange: ProxyExchange) -> Stored | None:
         return None
 
-    def happened(self, space: SpaceId, happenings: Sequence[Happening]) -> None:
+    def happened(self, space: SpaceId, happenings: Sequence[NewEvent]) -> None:
         pass
 
-    def passed(self, request: Passed) -> None:
+    def passed(self, request: FinishedRequest) -> None:
         pass
 
 
-class Turnstile:
+class AdmissionQueue:
     def __init__(self) -> None:
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._is_taken = False
@@ -108,42 +114,40 @@ class Turnstile:
         self._is_taken = False
 
 
-class Attendant:
+class RequestPipeline:
     """Keeps the sessions of this door and attends to their requests."""
 
     def __init__(
         self,
-        mind: Mind,
+        mind: WorldReader,
         *,
         clock: Clock,
         new_id: NewId,
         settings: ProxySettings,
-        noting: Noting | None = None,
-        recount: Recount = untold,
-        modelfile: FindModelfile = none_known,
-        chronicle: Chronicle | None = None,
+        noting: ContextBuilder | None = None,
+        recount: Recount = discard_events,
+        modelfile: FindModelfile = find_no_modelfile,
+        chronicle: ExchangeRecorder | None = None,
         learner: TurnLearner | None = None,
     ) -> None:
         self._clock = clock
         self._recount = recount
-        self._chronicle = chronicle or NoChronicle()
+        self._chronicle = chronicle or NullRecorder()
         self._learner = learner or NullLearner()
-        self.guard = LoopGuard(
-            clock=clock, new_id=new_id, settings=settings, recount=recount, modelfile=modelfile
-        )
-        self._noting = noting or Noting(InTime(mind), new_id=new_id)
-        self._sessions = Sessions(most=settings.sessions_max, idle=timedelta(seconds=settings.session_idle))
-        self._understanding = Understanding(self._sessions, clock=clock, new_id=new_id)
-        self._turnstile = Turnstile()
+        self.guard = LoopGuard(clock=clock, new_id=new_id, settings=settings, recount=recount, modelfile=modelfile)
+        self._noting = noting or ContextBuilder(ContextFetcher(mind), new_id=new_id)
+        self._sessions = SessionRegistry(most=settings.sessions_max, idle=timedelta(seconds=settings.session_idle))
+        self._understanding = RequestParser(self._sessions, clock=clock, new_id=new_id)
+        self._turnstile = AdmissionQueue()
 
     async def attend(
-        self, visit: Visit, headers: RawHeaders, body: bytes, *, settings: ProxySettings
-    ) -> Attended:
+        self, visit: AuthorizedRequest, headers: RawHeaders, body: bytes, *, settings: ProxySettings
+    ) -> PipelineResult:
         """The request with what it brings to mind; the original bytes where nothing is to be added."""
         await self._turnstile.passed()
         understood = await self._understood(visit, headers, body, settings=settings)
-        if isinstance(understood, Untouched):
-            return Attended(body=body, told=MemoryTold(result=MemoryResult.OFF, reason=understood))
+        if isinstance(understood, SkipReason):
+            return PipelineResult(body=body, told=MemoryStatus(result=MemoryResult.OFF, reason=understood))
         sighting = self.guard.look(understood, headers, settings=settings)
         if sighting is not None and sighting.is_stopped:
             return self._stopped(understood, sighting)
@@ -154,14 +158,14 @@ class Attendant:
         plain = body if note.body is understood.request.body else note.body
         goes_on = sighting.mitigate(note.body) if sighting else note.body
         is_changed = goes_on is not note.body
-        return Attended(
+        return PipelineResult(
             body=goes_on if is_changed else plain,
             told=note.told,
-            listener=Listening(
+            listener=ExchangeListener(
                 understood, self._take, told=note.told, fresh=note.fresh, watcher=sighting, anchor=note.anchor
             ),
-            session=_session_told(understood),
-            loop=sighting.told if sighting else _unwatched(understood),
+            session=_build_session_status(understood),
+            loop=sighting.told if sighting else _unwatched_status(understood),
             instead=plain if is_changed else None,
             regard=sighting,
             learning=learning,
@@ -169,90 +173,88 @@ class Attendant:
 
     def take_early(
         self,
-        visit: Visit,
+        visit: AuthorizedRequest,
         headers: RawHeaders,
         body: bytes,
         *,
-        frames: Iterable[Frame],
-        ended: Ended,
+        frames: Iterable[StreamFrame],
+        ended: StreamEndReason,
         settings: ProxySettings,
     ) -> Stored | None:
         """Capture a request that passed untouched before memory was loaded, with the frames of its response."""
         understood = self._understanding.understand(visit, headers, body, settings=settings)
-        if isinstance(understood, Untouched):
+        if isinstance(understood, SkipReason):
             return None
-        told = MemoryTold(result=MemoryResult.NOT_READY, reason=Reason.STORE)
-        self._keep(understood, Noted(body=body, told=told, session=understood.session))
-        listening = Listening(understood, self._take, told=told)
+        told = MemoryStatus(result=MemoryResult.NOT_READY, reason=MemoryReason.STORE)
+        self._keep(understood, InjectionResult(body=body, told=told, session=understood.session))
+        listening = ExchangeListener(understood, self._take, told=told)
         for frame in frames:
             listening.hear(frame)
         return listening.ended(ended, unreadable=0)
 
     async def _understood(
-        self, visit: Visit, headers: RawHeaders, body: bytes, *, settings: ProxySettings
-    ) -> Understood | Untouched:
+        self, visit: AuthorizedRequest, headers: RawHeaders, body: bytes, *, settings: ProxySettings
+    ) -> ParsedRequest | SkipReason:
         """The request in its session, as the store knows it where another process has served it too."""
         understood = self._understanding.understand(visit, headers, body, settings=settings)
-        if isinstance(understood, Untouched):
+        if isinstance(understood, SkipReason):
             return understood
         recalled = await self._chronicle.recall(understood, settings=settings)
         if not recalled:
             return understood
         for session in recalled:
             known = self._sessions.find(session.caller, session.id, now=self._clock())
-            self._sessions.keep(joined(known, session))
+            self._sessions.keep(merge_sessions(known, session))
         again = self._understanding.understand(visit, headers, body, settings=settings)
-        return again if isinstance(again, Untouched) else replace(again, began=understood.began)
+        return again if isinstance(again, SkipReason) else replace(again, began=understood.began)
 
-    def _stopped(self, understood: Understood, sighting: Sighting) -> Attended:
+    def _stopped(self, understood: ParsedRequest, sighting: GuardedRequest) -> PipelineResult:
         """The breaker is open: the request goes nowhere, and what is said in the model's place is remembered."""
         own, said = sighting.stop()
         if said:
             self._keep_reply(understood, said)
-        return Attended(
+        return PipelineResult(
             body=None,
-            told=MemoryTold(result=MemoryResult.OFF, reason=Untouched.BREAKER),
-            session=_session_told(understood),
+            told=MemoryStatus(result=MemoryResult.OFF, reason=SkipReason.BREAKER),
+            session=_build_session_status(understood),
             loop=sighting.told,
             own=own,
         )
 
-    def _keep(self, understood: Understood, note: Noted) -> None:
+    def _keep(self, understood: ParsedRequest, note: InjectionResult) -> None:
         now, turns = self._clock(), understood.request.turns
         beside = self._sessions.find(note.session.caller, note.session.id, now=now)
-        kept = self._sessions.keep(
-            advanced(note.session, beside, turns=turns, chain=understood.chain, at=now)
-        )
+        kept = self._sessions.keep(advance_session(note.session, beside, turns=turns, chain=understood.chain, at=now))
         PROXY_SESSIONS.set(len(self._sessions))
         self._chronicle.keep(understood, note, kept)
 
-    def _take(self, exchange: Exchange) -> Stored | None:
+    def _take(self, exchange: ProxyExchange) -> Stored | None:
         """The answer is over: keep what it said for the session, and have both sides learnt."""
         understood = exchange.understood
         if (stored := self._chronicle.take(exchange)) is None:
             self._recount(understood.visit.space, exchange.happenings)
-        if exchange.ended is Ended.ERROR:
+        if exchange.ended is StreamEndReason.ERROR:
             return stored
-        self._keep_reply(understood, without_blocks(exchange.heard.text, understood.mark))
+        self._keep_reply(understood, strip_blocks(exchange.heard.text, understood.mark))
         if exchange.heard.id:
-            self._sessions.remember_response(
-                understood.session.caller, exchange.heard.id, understood.session.id
-            )
+            self._sessions.remember_response(understood.session.caller, exchange.heard.id, understood.session.id)
         return stored
 
-    def _keep_reply(self, understood: Understood, text: str) -> Reply:
+    def _keep_reply(self, understood: ParsedRequest, text: str) -> SessionReply:
         """The session knows its reply again where it comes back in a history."""
         now = self._clock()
-        reply = Reply(text=text, content=content_of_reply(Message(role=Role.ASSISTANT, text=text)), at=now)
+        reply = SessionReply(
+            text=text, content=reply_content_hash(ChatMessage(role=ChatRole.ASSISTANT, text=text)), at=now
+        )
         session = understood.session
         kept = self._sessions.find(session.caller, session.id, now=now) or session
-        self._sessions.keep(replace(kept, at=now, replies=latest((*kept.replies, reply))))
+        self._sessions.keep(replace(kept, at=now, replies=trim_replies((*kept.replies, reply))))
         return reply
 
 
-def _session_told(understood: Understood) -> SessionTold:
-    return SessionTold(id=understood.session.id, how=understood.how)
+def _build_session_status(understood: ParsedRequest) -> SessionStatus:
+    return SessionStatus(id=understood.session.id, how=understood.how)
 
 
-def _unwatched(understood: Understood) -> LoopTold | None:
-    return None if understood.visit.wishes.watch_loops else LoopTold(off=True)
+def _unwatched_status(understood: ParsedRequest) -> LoopStatus | None:
+    return None if understood.visit.wishes.watch_loops else LoopStatus(off=True)

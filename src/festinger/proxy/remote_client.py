@@ -14,14 +14,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import orjson
 
-from festinger.errors import (
-    BadInput,
-    FestingerError,
-    NotAuthenticated,
-    NotAuthorised,
-    NotFound,
-    ServerAway,
-)
+from festinger.errors import BadInput, FestingerError, NotAuthenticated, NotAuthorised, NotFound, ServerAway
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 60.0
@@ -34,7 +27,7 @@ AT_THE_DOOR: dict[int, type[FestingerError]] = {401: NotAuthenticated, 403: NotA
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remote:
+class RemoteServer:
     """A server, and as whom it is asked."""
 
     base: str
@@ -58,15 +51,10 @@ class Remote:
         sent = None if body is None else orjson.dumps(body)
         try:
             async with self.client.request(
-                method,
-                self.base + path,
-                params=asked,
-                data=sent,
-                headers=self._headers(),
-                allow_redirects=False,
+                method, self.base + path, params=asked, data=sent, headers=self._headers(), allow_redirects=False
             ) as answer:
                 raw = await answer.content.read(MAX_ANSWER)
-                return _document(raw, status=answer.status, base=self.base)
+                return _parse_document(raw, status=answer.status, base=self.base)
         except (aiohttp.ClientError, TimeoutError) as error:
             raise ServerAway(f"Nothing answers at {self.base}: {type(error).__name__}.") from error
 
@@ -86,9 +74,9 @@ class Remote:
                 allow_redirects=False,
             ) as answer:
                 if answer.status >= 400:
-                    _document(await answer.content.read(MAX_ANSWER), status=answer.status, base=self.base)
-                async for line in _lines(answer.content):
-                    yield _document(line, status=answer.status, base=self.base)
+                    _parse_document(await answer.content.read(MAX_ANSWER), status=answer.status, base=self.base)
+                async for line in _iter_lines(answer.content):
+                    yield _parse_document(line, status=answer.status, base=self.base)
         except (aiohttp.ClientError, TimeoutError) as error:
             raise ServerAway(f"Nothing answers at {self.base}: {type(error).__name__}.") from error
 
@@ -99,24 +87,22 @@ class Remote:
 
 
 @asynccontextmanager
-async def remote(
+async def open_remote(
     address: str, *, space: str = MAIN, key: str | None = None, session: str = ""
-) -> AsyncIterator[Remote]:
+) -> AsyncIterator[RemoteServer]:
     """A server at an address, for as long as the block runs."""
-    base = checked_address(address)
+    base = normalize_address(address)
     patience = aiohttp.ClientTimeout(total=ANSWER_SECONDS, connect=CONNECT_SECONDS)
     # No proxy of the environment: a key for this server is not shown to anybody on the way.
     async with aiohttp.ClientSession(timeout=patience, trust_env=False) as client:
-        yield Remote(base=base, client=client, space=space, key=key, session=session)
+        yield RemoteServer(base=base, client=client, space=space, key=key, session=session)
 
 
-def checked_address(address: str) -> str:
+def normalize_address(address: str) -> str:
     """The address of a server without a slash at its end; `BadInput` if it is none."""
     try:
         parts = urlsplit(address.strip())
-        is_one = (
-            parts.scheme in ("http", "https") and bool(parts.hostname) and not (parts.query or parts.fragment)
-        )
+        is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and not (parts.query or parts.fragment)
         _ = parts.port
     except ValueError:
         is_one = False
@@ -128,7 +114,7 @@ def checked_address(address: str) -> str:
     return parts.geturl().rstrip("/")
 
 
-async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
+async def _iter_lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
     """Lines of any length."""
     rest = b""
     async for chunk in content.iter_any():
@@ -140,7 +126,7 @@ async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
         yield rest
 
 
-def _document(raw: bytes, *, status: int, base: str) -> Any:
+def _parse_document(raw: bytes, *, status: int, base: str) -> Any:
     try:
         document = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
@@ -152,13 +138,13 @@ def _document(raw: bytes, *, status: int, base: str) -> Any:
         raise AT_THE_DOOR[status](said)
     if not isinstance(said, Mapping) or "name" not in said:
         raise ServerAway(f"What answers at {base} is no Festinger (status {status}).")
-    raise error_named(said)
+    raise parse_remote_error(said)
 
 
-def error_named(said: Mapping[str, Any]) -> FestingerError:
+def parse_remote_error(said: Mapping[str, Any]) -> FestingerError:
     """The error that an answer names, as the class of this tree; a name of a newer server is a plain fault."""
     kinds: dict[str, type[FestingerError]] = {}
-    for each in _tree(FestingerError):
+    for each in _error_classes(FestingerError):
         # Of two under one name the plainer one, which stands above.
         kinds.setdefault(each.class_name(), each)
     kind = kinds.get(str(said["name"]), FestingerError)
@@ -169,7 +155,7 @@ def error_named(said: Mapping[str, Any]) -> FestingerError:
     return error
 
 
-def _tree(kind: type[FestingerError]) -> Iterator[type[FestingerError]]:
+def _error_classes(kind: type[FestingerError]) -> Iterator[type[FestingerError]]:
     yield kind
     for below in kind.__subclasses__():
-        yield from _tree(below)
+        yield from _error_classes(below)

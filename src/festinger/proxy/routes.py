@@ -17,7 +17,7 @@ from enum import StrEnum
 from urllib.parse import unquote_to_bytes
 
 
-class Protocol(StrEnum):
+class ApiProtocol(StrEnum):
     """Whose words the client speaks; errors of ours are said in the same."""
 
     NATIVE = "native"
@@ -25,7 +25,7 @@ class Protocol(StrEnum):
     ANTHROPIC = "anthropic"
 
 
-class Treatment(StrEnum):
+class RouteTreatment(StrEnum):
     EDITED = "edited"
     WATCHED = "watched"
     """Read, but never written into."""
@@ -43,43 +43,43 @@ class Framing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
+class ProxyRoute:
     label: str
     """One of a closed set, for metrics; never the path that somebody sent."""
-    protocol: Protocol
-    treatment: Treatment
+    protocol: ApiProtocol
+    treatment: RouteTreatment
     framing: Framing = Framing.NONE
     limited: bool = False
     """Whether its body is JSON and so has a largest size; others stream, whatever their length."""
 
 
-def _route(
-    label: str, treatment: Treatment, *, framing: Framing = Framing.NONE, limited: bool = True
-) -> Route:
-    return Route(
-        label=label, protocol=protocol_of(label), treatment=treatment, framing=framing, limited=limited
+def _build_route(
+    label: str, treatment: RouteTreatment, *, framing: Framing = Framing.NONE, limited: bool = True
+) -> ProxyRoute:
+    return ProxyRoute(
+        label=label, protocol=protocol_for_path(label), treatment=treatment, framing=framing, limited=limited
     )
 
 
-def protocol_of(path: str) -> Protocol:
+def protocol_for_path(path: str) -> ApiProtocol:
     if path == "/v1/messages" or path.startswith("/v1/messages/"):
-        return Protocol.ANTHROPIC
+        return ApiProtocol.ANTHROPIC
     if path.startswith("/v1/"):
-        return Protocol.OPENAI
-    return Protocol.NATIVE
+        return ApiProtocol.OPENAI
+    return ApiProtocol.NATIVE
 
 
 _EXACT = {
     route.label: route
     for route in (
-        _route("/api/chat", Treatment.EDITED, framing=Framing.NDJSON),
-        _route("/api/generate", Treatment.EDITED, framing=Framing.NDJSON),
-        _route("/v1/chat/completions", Treatment.EDITED, framing=Framing.SSE),
-        _route("/v1/messages", Treatment.EDITED, framing=Framing.SSE),
-        _route("/v1/responses", Treatment.EDITED, framing=Framing.SSE),
-        _route("/v1/completions", Treatment.WATCHED, framing=Framing.SSE),
+        _build_route("/api/chat", RouteTreatment.EDITED, framing=Framing.NDJSON),
+        _build_route("/api/generate", RouteTreatment.EDITED, framing=Framing.NDJSON),
+        _build_route("/v1/chat/completions", RouteTreatment.EDITED, framing=Framing.SSE),
+        _build_route("/v1/messages", RouteTreatment.EDITED, framing=Framing.SSE),
+        _build_route("/v1/responses", RouteTreatment.EDITED, framing=Framing.SSE),
+        _build_route("/v1/completions", RouteTreatment.WATCHED, framing=Framing.SSE),
         *(
-            _route(path, Treatment.PASSED)
+            _build_route(path, RouteTreatment.PASSED)
             for path in (
                 "/",
                 "/api/version",
@@ -96,38 +96,31 @@ _EXACT = {
             )
         ),
         *(
-            _route(path, Treatment.MANAGED)
-            for path in (
-                "/api/pull",
-                "/api/push",
-                "/api/create",
-                "/api/copy",
-                "/api/delete",
-                "/api/signout",
-            )
+            _build_route(path, RouteTreatment.MANAGED)
+            for path in ("/api/pull", "/api/push", "/api/create", "/api/copy", "/api/delete", "/api/signout")
         ),
     )
 }
 
 _BY_PREFIX = (
-    ("/api/blobs/", _route("/api/blobs/", Treatment.MANAGED, limited=False)),
-    ("/api/user/keys/", _route("/api/user/keys/", Treatment.MANAGED)),
-    ("/api/experimental/web_", _route("/api/experimental/web_", Treatment.MANAGED)),
-    ("/v1/models/", _route("/v1/models/", Treatment.PASSED)),
-    ("/v1/audio/", _route("/v1/audio/", Treatment.PASSED, limited=False)),
+    ("/api/blobs/", _build_route("/api/blobs/", RouteTreatment.MANAGED, limited=False)),
+    ("/api/user/keys/", _build_route("/api/user/keys/", RouteTreatment.MANAGED)),
+    ("/api/experimental/web_", _build_route("/api/experimental/web_", RouteTreatment.MANAGED)),
+    ("/v1/models/", _build_route("/v1/models/", RouteTreatment.PASSED)),
+    ("/v1/audio/", _build_route("/v1/audio/", RouteTreatment.PASSED, limited=False)),
 )
 
 _OTHER = {
-    protocol: Route(label=f"other {protocol}", protocol=protocol, treatment=Treatment.PASSED)
-    for protocol in Protocol
+    protocol: ProxyRoute(label=f"other {protocol}", protocol=protocol, treatment=RouteTreatment.PASSED)
+    for protocol in ApiProtocol
 }
 
-_OWN = Route(label="own", protocol=Protocol.NATIVE, treatment=Treatment.OWN, limited=False)
+_OWN = ProxyRoute(label="own", protocol=ApiProtocol.NATIVE, treatment=RouteTreatment.OWN, limited=False)
 _OWN_EXACT = frozenset({"/iknowthat", "/reload"})
 _OWN_PREFIXES = ("/admin", "/conflicts", "/resolve/")
 
 
-def route_of(path: str) -> Route:
+def find_route(path: str) -> ProxyRoute:
     """The route of a decoded path, without its `/@space/agent` prefix."""
     if (known := _EXACT.get(path)) is not None:
         return known
@@ -136,14 +129,14 @@ def route_of(path: str) -> Route:
     for prefix, route in _BY_PREFIX:
         if path.startswith(prefix):
             return route
-    return _OTHER[protocol_of(path)]
+    return _OTHER[protocol_for_path(path)]
 
 
 _PLACE = re.compile(rb"/@([A-Za-z0-9._-]{1,63})/([A-Za-z0-9._-]{1,63})(?=[/?]|\Z)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ScopedTarget:
     """The space and agent that a URL names, and the target that is left without them."""
 
     target: bytes
@@ -151,18 +144,16 @@ class Place:
     agent: str | None = None
 
 
-def place_in(target: bytes) -> Place | None:
+def parse_target(target: bytes) -> ScopedTarget | None:
     """Cut `/@space/agent` off a request target; nothing if there is a prefix that cannot be read."""
     if not target.startswith(b"/@"):
-        return Place(target=target)
+        return ScopedTarget(target=target)
     named = _PLACE.match(target)
     if named is None:
         return None
     rest = target[named.end() :]
-    return Place(
-        target=rest if rest.startswith(b"/") else b"/" + rest,
-        space=named[1].decode(),
-        agent=named[2].decode(),
+    return ScopedTarget(
+        target=rest if rest.startswith(b"/") else b"/" + rest, space=named[1].decode(), agent=named[2].decode()
     )
 
 
@@ -177,23 +168,23 @@ _DOUBTFUL = re.compile(
 _ALLOWED = re.compile(rb"[\x21-\x7e]*")
 
 
-def path_and_query(target: bytes) -> tuple[bytes, bytes]:
+def split_target(target: bytes) -> tuple[bytes, bytes]:
     """The path, and the query with its question mark."""
     path, mark, query = target.partition(b"?")
     return path, mark + query
 
 
-def doubt_about(target: bytes) -> str | None:
+def find_target_fault(target: bytes) -> str | None:
     """Why a target cannot be forwarded, if it cannot."""
     if not target.startswith(b"/"):
         return "The request target must be a path."
     if _ALLOWED.fullmatch(target) is None or b"#" in target:
         return "The request target holds characters that no target may hold."
-    if _DOUBTFUL.search(path_and_query(target)[0]) is not None:
+    if _DOUBTFUL.search(split_target(target)[0]) is not None:
         return "The path holds `..`, `//` or an encoded slash or line break."
     return None
 
 
-def decoded(path: bytes) -> str:
+def decode_path(path: bytes) -> str:
     """The path as a server reads it."""
     return unquote_to_bytes(path).decode("utf-8", "replace") if b"%" in path else path.decode("ascii")

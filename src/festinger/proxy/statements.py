@@ -22,16 +22,16 @@ from festinger.ids import AgentId, Origin, SessionId, SpaceId
 from festinger.memory.extract.statements import asks_to_remember
 from festinger.memory.extract.turns import PersonTurn, learn_turn
 from festinger.memory.learn.result import Learned
-from festinger.memory.model import Place
-from festinger.proxy.capture.exchange import made_id, session_name
-from festinger.proxy.errors import going_on
-from festinger.proxy.parsed_request import Understood
-from festinger.proxy.routes import Protocol as Wire
-from festinger.proxy.transport.upstream import base_for
+from festinger.memory.model import Scope
+from festinger.proxy.capture.exchange import derive_part_id, session_name
+from festinger.proxy.errors import fail_open
+from festinger.proxy.parsed_request import ParsedRequest
+from festinger.proxy.routes import ApiProtocol
+from festinger.proxy.transport.upstream import find_upstream_base
 from festinger.runtime.app import App
-from festinger.runtime.lifecycle import Background
+from festinger.runtime.lifecycle import BackgroundTasks
 from festinger.settings.tree import ProxySettings
-from festinger.world.recall import Said
+from festinger.world.recall import SourceText
 
 WAIT_SECONDS = 1.0
 """How long an answer that is about to begin waits for what a person asked to be remembered."""
@@ -55,7 +55,7 @@ class LearnStatus:
         return f"{len(kept)}; actions={','.join(self.actions)}" if self.actions else "0"
 
 
-class Learning:
+class LearnTask:
     """The learning of one request, under way."""
 
     def __init__(self, task: asyncio.Task[LearnStatus], *, is_asked: bool) -> None:
@@ -70,12 +70,12 @@ class Learning:
 
 
 class TurnLearner(Protocol):
-    def start(self, understood: Understood, *, settings: ProxySettings) -> Learning | None:
+    def start(self, understood: ParsedRequest, *, settings: ProxySettings) -> LearnTask | None:
         """Begin to learn from the new turns of a request; `None` if there is nothing to learn from."""
 
 
 class NullLearner:
-    def start(self, understood: Understood, *, settings: ProxySettings) -> Learning | None:
+    def start(self, understood: ParsedRequest, *, settings: ProxySettings) -> LearnTask | None:
         return None
 
 
@@ -84,18 +84,18 @@ log = structlog.get_logger(room="proxy")
 PART = "learning"
 MOST_TURNS = 8
 """Turns of one request that are read; of a longer history that is new here the job reads the rest."""
-PROVIDERS = {Wire.NATIVE: "ollama", Wire.OPENAI: "openai"}
+PROVIDERS = {ApiProtocol.NATIVE: "ollama", ApiProtocol.OPENAI: "openai"}
 
 
 class StoredLearner:
     """Learns into the open store."""
 
-    def __init__(self, app: Callable[[], App | None], *, beside: Background) -> None:
+    def __init__(self, app: Callable[[], App | None], *, beside: BackgroundTasks) -> None:
         self._app = app
         self._beside = beside
         self._open: dict[tuple[SpaceId, AgentId], set[asyncio.Task[LearnStatus]]] = {}
 
-    def start(self, understood: Understood, *, settings: ProxySettings) -> Learning | None:
+    def start(self, understood: ParsedRequest, *, settings: ProxySettings) -> LearnTask | None:
         app = self._app()
         if app is None or not understood.is_learnt or settings.capture != "on":
             return None
@@ -103,21 +103,21 @@ class StoredLearner:
         said = [each for each in understood.new if each.origin is Origin.PERSON][-MOST_TURNS:]
         if not said:
             return None
-        place = _place(understood)
+        place = _build_scope(understood)
         turns = [PersonTurn(id=message_id(each), text=each.text) for each in said]
         is_asked = any(asks_to_remember(each.text) for each in said)
         task = self._beside.start(_learn(app, place, turns))
         key = (place.space, place.agent)
         self._open.setdefault(key, set()).add(task)
         task.add_done_callback(partial(self._done, key))
-        return Learning(task, is_asked=is_asked)
+        return LearnTask(task, is_asked=is_asked)
 
-    def _note_model(self, app: App, understood: Understood, settings: ProxySettings) -> None:
+    def _note_model(self, app: App, understood: ParsedRequest, settings: ProxySettings) -> None:
         """Remember which model this client uses: where settings say `auto`, it reads and judges for us too."""
         protocol = understood.kind.protocol
         if protocol in PROVIDERS:
-            base = base_for(protocol, settings)
-            address = base if protocol is Wire.NATIVE else f"{base}/v1"
+            base = find_upstream_base(protocol, settings)
+            address = base if protocol is ApiProtocol.NATIVE else f"{base}/v1"
             app.own_model.note(provider=PROVIDERS[protocol], model=understood.request.model, address=address)
 
     def is_learning(self, space: SpaceId) -> bool:
@@ -134,13 +134,13 @@ class StoredLearner:
             del self._open[key]
 
 
-async def _learn(app: App, place: Place, turns: Sequence[PersonTurn]) -> LearnStatus:
+async def _learn(app: App, place: Scope, turns: Sequence[PersonTurn]) -> LearnStatus:
     learned: list[Learned] = []
-    with going_on(PART) as attempt:
+    with fail_open(PART) as attempt:
         try:
             for turn in turns:
                 if app.memory.note_turn(place.space, turn.id):
-                    learned += await learn_turn(app.memory.desk, place, turn)
+                    learned += await learn_turn(app.memory.deps, place, turn)
         except FestingerError as error:
             app.memory.forget_turn(place.space, turn.id)
             log.warning("turn not learned at once", error=error.message)
@@ -148,12 +148,12 @@ async def _learn(app: App, place: Place, turns: Sequence[PersonTurn]) -> LearnSt
     return LearnStatus(actions=tuple(each.action.value for each in learned), failed=attempt.failed)
 
 
-def message_id(said: Said) -> UUID:
+def message_id(said: SourceText) -> UUID:
     """The id under which a message is captured."""
     session, link, number = (said.message or "::").rsplit(":", 2)
-    return made_id(session_name(SessionId(session)), link, number)
+    return derive_part_id(session_name(SessionId(session)), link, number)
 
 
-def _place(understood: Understood) -> Place:
+def _build_scope(understood: ParsedRequest) -> Scope:
     where = understood.place
-    return Place(space=where.space, agent=where.agent, session=session_name(where.session))
+    return Scope(space=where.space, agent=where.agent, session=session_name(where.session))

@@ -20,17 +20,17 @@ from uuid import UUID
 import numpy as np
 
 from festinger.clock import iso
-from festinger.embedding.profiles import Purpose
+from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import NotFound, PartlyEmbedded, ProviderDown, ProviderRefused, Refused
 from festinger.events.event import Event
 from festinger.ids import AgentId, SpaceId
-from festinger.retrieval.agent_weights import COMPONENTS, NO_SHIFT, cold_start, five, stepped
-from festinger.retrieval.deps import Desk
-from festinger.retrieval.search import usable
+from festinger.retrieval.agent_weights import COMPONENTS, NO_SHIFT, cold_start_alphas, step_shifts, to_five
+from festinger.retrieval.deps import RetrievalDeps
+from festinger.retrieval.search import usable_embedder
 from festinger.settings.retrieval import Five
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.store.vectors import halfvec
+from festinger.store.vectors import to_halfvec
 
 Q = queries_of("festinger.retrieval")
 
@@ -53,26 +53,24 @@ async def note_outcome(transaction: Transaction, event: Event) -> int:
     )
 
 
-async def embed_questions(desk: Desk, space: SpaceId) -> int:
+async def embed_questions(deps: RetrievalDeps, space: SpaceId) -> int:
     """Give vectors of the present embedder to questions that have none; how many. Stops where it cannot be had."""
-    embedder, made = usable(desk.embedder()), 0
+    embedder, made = usable_embedder(deps.embedder()), 0
     while embedder is not None:
-        rows = await desk.store.all(
-            Q["unembedded_cues"], space=space, model=embedder.name, limit=EMBEDDED_AT_ONCE
-        )
+        rows = await deps.store.all(Q["unembedded_cues"], space=space, model=embedder.name, limit=EMBEDDED_AT_ONCE)
         if not rows:
             break
         try:
-            vectors = list(await embedder.embed([row["cue"] for row in rows], Purpose.QUERY))
+            vectors = list(await embedder.embed([row["cue"] for row in rows], EmbeddingPurpose.QUERY))
         except (PartlyEmbedded, ProviderDown, ProviderRefused):
             break
         for row, vector in zip(rows, vectors, strict=True):
-            await desk.store.run(
+            await deps.store.run(
                 Q["put_cue_vector"],
                 space=space,
                 cue_hash=row["cue_hash"],
                 model=embedder.name,
-                vector=halfvec(np.asarray(vector)),
+                vector=to_halfvec(np.asarray(vector)),
             )
         made += len(rows)
     return made
@@ -83,7 +81,7 @@ STEP = 0.10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taught:
+class BlendUpdate:
     """What one night taught an agent."""
 
     id: UUID
@@ -106,42 +104,42 @@ class Taught:
         }
 
 
-def lessons(base: Five, shifts: Five, told: Iterable[tuple[str, str, float]]) -> Five:
+def apply_outcomes(base: Five, shifts: Five, told: Iterable[tuple[str, str, float]]) -> Five:
     """The shifts after some outcomes, each with the component that led to it and what it weighs."""
     for outcome, component, weight in told:
         amount = STEP * REWARDS[outcome] * weight
-        shifts = stepped(base, shifts, component=COMPONENTS.index(component), amount=amount)
+        shifts = step_shifts(base, shifts, component=COMPONENTS.index(component), amount=amount)
     return shifts
 
 
-async def learn_blends(desk: Desk, space: SpaceId) -> list[Taught]:
+async def learn_blends(deps: RetrievalDeps, space: SpaceId) -> list[BlendUpdate]:
     """Teach every agent of a space what outcomes said since the last time."""
-    async with desk.store.transaction() as transaction:
+    async with deps.store.transaction() as transaction:
         rows = await transaction.all(Q["outcomes_of_minds"], space=space, outcomes=list(REWARDS))
         agents = dict.fromkeys(AgentId(row["agent_id"]) for row in rows)
         return [
-            await _teach(desk, transaction, space, agent, [row for row in rows if row["agent_id"] == agent])
+            await _learn_blend(deps, transaction, space, agent, [row for row in rows if row["agent_id"] == agent])
             for agent in agents
         ]
 
 
-async def _teach(
-    desk: Desk, transaction: Transaction, space: SpaceId, agent: AgentId, rows: Sequence[Mapping[str, Any]]
-) -> Taught:
-    settings = desk.terms(space).retrieval
+async def _learn_blend(
+    deps: RetrievalDeps, transaction: Transaction, space: SpaceId, agent: AgentId, rows: Sequence[Mapping[str, Any]]
+) -> BlendUpdate:
+    settings = deps.terms(space).retrieval
     known = await transaction.one(
         Q["lock_blend"], space=space, agent=agent, none=list(NO_SHIFT), limit=settings.mature_from
     )
-    base, before = cold_start(known["remembered"], settings), five(known["shifts"])
-    after = lessons(base, before, ((row["outcome"], row["led"], row["w"]) for row in rows))
-    taught = Taught(
-        id=desk.new_id(), agent=agent, before=before, after=after, outcomes=len(rows), at=rows[-1]["at"]
+    base, before = cold_start_alphas(known["remembered"], settings), to_five(known["shifts"])
+    after = apply_outcomes(base, before, ((row["outcome"], row["led"], row["w"]) for row in rows))
+    taught = BlendUpdate(
+        id=deps.new_id(), agent=agent, before=before, after=after, outcomes=len(rows), at=rows[-1]["at"]
     )
-    await _keep(desk, transaction, space, taught)
+    await _save_update(deps, transaction, space, taught)
     return taught
 
 
-async def _keep(desk: Desk, transaction: Transaction, space: SpaceId, taught: Taught) -> None:
+async def _save_update(deps: RetrievalDeps, transaction: Transaction, space: SpaceId, taught: BlendUpdate) -> None:
     await transaction.run(
         Q["keep_blend"],
         space=space,
@@ -152,13 +150,13 @@ async def _keep(desk: Desk, transaction: Transaction, space: SpaceId, taught: Ta
         outcomes=taught.outcomes,
         at=taught.at,
     )
-    await _tell(desk, transaction, space, taught, before=taught.before, after=taught.after)
+    await _emit_blend_changed(deps, transaction, space, taught, before=taught.before, after=taught.after)
 
 
-async def _tell(
-    desk: Desk, transaction: Transaction, space: SpaceId, taught: Taught, *, before: Five, after: Five
+async def _emit_blend_changed(
+    deps: RetrievalDeps, transaction: Transaction, space: SpaceId, taught: BlendUpdate, *, before: Five, after: Five
 ) -> None:
-    await desk.outbox.emit(
+    await deps.outbox.emit(
         transaction,
         "blend_changed",
         space=space,
@@ -173,39 +171,34 @@ async def _tell(
     )
 
 
-async def blends_of(desk: Desk, space: SpaceId, agent: AgentId) -> list[Taught]:
+async def list_blend_updates(deps: RetrievalDeps, space: SpaceId, agent: AgentId) -> list[BlendUpdate]:
     """What an agent was taught, newest first."""
-    rows = await desk.store.all(Q["blend_history"], space=space, agent=agent)
-    return [_taught_of(row) for row in rows]
+    rows = await deps.store.all(Q["blend_history"], space=space, agent=agent)
+    return [_update_from_row(row) for row in rows]
 
 
-async def undo_blend(desk: Desk, space: SpaceId, history: UUID) -> Taught:
+async def undo_blend(deps: RetrievalDeps, space: SpaceId, history: UUID) -> BlendUpdate:
     """Take back what one night taught, if nothing was taught since. Raises `NotFound`, `Refused`."""
-    async with desk.store.transaction() as transaction:
+    async with deps.store.transaction() as transaction:
         row = await transaction.maybe(Q["lock_lesson"], space=space, id=history)
         if row is None:
             raise NotFound(f"There is no change of a blend `{history}`.")
         if row["undone_at"] is not None or row["later"]:
             raise Refused("Something was taught since, or this was taken back already.")
-        taught = _taught_of(row)
+        taught = _update_from_row(row)
         await transaction.run(
-            Q["undo_blend"],
-            space=space,
-            id=history,
-            agent=taught.agent,
-            shifts=list(taught.before),
-            at=desk.clock(),
+            Q["undo_blend"], space=space, id=history, agent=taught.agent, shifts=list(taught.before), at=deps.clock()
         )
-        await _tell(desk, transaction, space, taught, before=taught.after, after=taught.before)
+        await _emit_blend_changed(deps, transaction, space, taught, before=taught.after, after=taught.before)
     return taught
 
 
-def _taught_of(row: Mapping[str, Any]) -> Taught:
-    return Taught(
+def _update_from_row(row: Mapping[str, Any]) -> BlendUpdate:
+    return BlendUpdate(
         id=row["id"],
         agent=AgentId(row["agent_id"]),
-        before=five(row["before"]),
-        after=five(row["after"]),
+        before=to_five(row["before"]),
+        after=to_five(row["after"]),
         outcomes=row["outcomes"],
         at=row["at"],
         undone_at=row["undone_at"],

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from festinger.retrieval.candidate import Vector
-from festinger.retrieval.rank import Hit
+from festinger.retrieval.rank import RecallHit
 from festinger.settings.retrieval import Five, RetrievalSettings
 
 COMPONENTS = ("semantic", "coactivation", "noise", "emotional", "recency")
@@ -38,7 +38,7 @@ class Feeling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mix:
+class BlendWeights:
     """What an agent's mind goes by in one recall."""
 
     alphas: Five
@@ -54,28 +54,28 @@ class Relevance:
     score: float
 
 
-def cold_start(memories: int, settings: RetrievalSettings) -> Five:
+def cold_start_alphas(memories: int, settings: RetrievalSettings) -> Five:
     """The parameters of an agent with so many memories, before outcomes taught it anything."""
     span = max(1, settings.mature_from - settings.cold_until)
     share = min(1.0, max(0.0, (memories - settings.cold_until) / span))
     cold, mature = settings.alpha_cold, settings.alpha_mature
-    return five([low + share * (high - low) for low, high in zip(cold, mature, strict=True)])
+    return to_five([low + share * (high - low) for low, high in zip(cold, mature, strict=True)])
 
 
-def taught(base: Five, shifts: Sequence[float]) -> Five:
+def apply_shifts(base: Five, shifts: Sequence[float]) -> Five:
     """The parameters with what outcomes taught, within their bounds and with the sum that they had."""
-    return balanced([one + other for one, other in zip(base, shifts, strict=True)], total=sum(base))
+    return rescale_alphas([one + other for one, other in zip(base, shifts, strict=True)], total=sum(base))
 
 
-def stepped(base: Five, shifts: Five, *, component: int, amount: float) -> Five:
+def step_shifts(base: Five, shifts: Five, *, component: int, amount: float) -> Five:
     """The shifts after one more lesson."""
-    moved = list(taught(base, shifts))
+    moved = list(apply_shifts(base, shifts))
     moved[component] += amount
-    after = balanced(moved, total=sum(base))
-    return five([new - old for new, old in zip(after, base, strict=True)])
+    after = rescale_alphas(moved, total=sum(base))
+    return to_five([new - old for new, old in zip(after, base, strict=True)])
 
 
-def balanced(alphas: Sequence[float], *, total: float) -> Five:
+def rescale_alphas(alphas: Sequence[float], *, total: float) -> Five:
     """Parameters scaled alike until they have a sum, each kept within its bounds.
 
     What stands at a bound takes no part in the scaling, so the factor is found by halving.
@@ -83,28 +83,25 @@ def balanced(alphas: Sequence[float], *, total: float) -> Five:
     floor = [max(1e-9, alpha) for alpha in alphas]
 
     def scaled(factor: float) -> list[float]:
-        return [
-            min(high, max(low, alpha * factor))
-            for alpha, low, high in zip(floor, LOWEST, HIGHEST, strict=True)
-        ]
+        return [min(high, max(low, alpha * factor)) for alpha, low, high in zip(floor, LOWEST, HIGHEST, strict=True)]
 
     if abs(sum(scaled(1.0)) - total) < 1e-12:
-        return five(scaled(1.0))
+        return to_five(scaled(1.0))
     low, high = 0.0, max(HIGHEST) / min(floor)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if sum(scaled(middle)) < total else (low, middle)
-    return five(scaled(high))
+    return to_five(scaled(high))
 
 
-def drawn(alphas: Five, chance: random.Random) -> Mix:
+def draw_weights(alphas: Five, chance: random.Random) -> BlendWeights:
     """One draw of what each component is worth, from Dirichlet(alphas)."""
     gammas = [chance.gammavariate(alpha, 1.0) for alpha in alphas]
     total = sum(gammas)
-    return Mix(alphas=alphas, weights=five([gamma / total for gamma in gammas]))
+    return BlendWeights(alphas=alphas, weights=to_five([gamma / total for gamma in gammas]))
 
 
-def emotional(vector: Vector | None, feeling: Feeling | None) -> float:
+def emotional_alignment(vector: Vector | None, feeling: Feeling | None) -> float:
     """How much a memory lies in the direction in which the gut moved."""
     if vector is None or feeling is None:
         return UNFELT
@@ -113,45 +110,47 @@ def emotional(vector: Vector | None, feeling: Feeling | None) -> float:
     return UNFELT if not size else 0.5 + 0.5 * float(away @ feeling.delta) / size
 
 
-def relevance(hit: Hit, mix: Mix, *, feeling: Feeling | None, chance: random.Random) -> Relevance:
+def score_relevance(hit: RecallHit, mix: BlendWeights, *, feeling: Feeling | None, chance: random.Random) -> Relevance:
     """What a hit is worth to the mind now."""
     each, prior = hit.candidate, hit.prior
-    feels = emotional(each.vector, feeling)
+    feels = emotional_alignment(each.vector, feeling)
     components = (hit.match, min(1.0, hit.company), chance.random(), feels, prior.recency)
     observed = each.effective.observe(chance) if each.is_memory else UNHEARD_CENTER
     blended = sum(weight * part for weight, part in zip(mix.weights, components, strict=True))
     return Relevance(components=components, observed=observed, score=observed * blended * prior.belief)
 
 
-def weighed_by(hits: Sequence[Hit], mix: Mix, *, feeling: Feeling | None, chance: random.Random) -> list[Hit]:
+def rescore_hits(
+    hits: Sequence[RecallHit], mix: BlendWeights, *, feeling: Feeling | None, chance: random.Random
+) -> list[RecallHit]:
     """The same hits with the scores that the mind gives them.
 
     Chance is drawn in the order of ids: the same seed gives the same scores however the hits came.
     """
     scored = []
     for hit in sorted(hits, key=lambda each: each.candidate.ref):
-        found = relevance(hit, mix, feeling=feeling, chance=chance)
-        scored.append(replace(hit, score=found.score, blend=told(found, mix)))
+        found = score_relevance(hit, mix, feeling=feeling, chance=chance)
+        scored.append(replace(hit, score=found.score, blend=blend_json(found, mix)))
     return scored
 
 
-def told(found: Relevance, mix: Mix) -> dict[str, Any]:
+def blend_json(found: Relevance, mix: BlendWeights) -> dict[str, Any]:
     """The draw and what each component gave, as it is written down."""
     shares = [weight * part for weight, part in zip(mix.weights, found.components, strict=True)]
     return {
-        "alphas": _named(mix.alphas),
-        "weights": _named(mix.weights),
-        "components": _named(found.components),
-        "shares": _named(five(shares)),
+        "alphas": _by_component(mix.alphas),
+        "weights": _by_component(mix.weights),
+        "components": _by_component(found.components),
+        "shares": _by_component(to_five(shares)),
         "observed": round(found.observed, DIGITS),
         "led": COMPONENTS[shares.index(max(shares))],
     }
 
 
-def _named(numbers: Five) -> dict[str, float]:
+def _by_component(numbers: Five) -> dict[str, float]:
     return {name: round(number, DIGITS) for name, number in zip(COMPONENTS, numbers, strict=True)}
 
 
-def five(numbers: Sequence[float]) -> Five:
+def to_five(numbers: Sequence[float]) -> Five:
     one, two, three, four, last = numbers
     return one, two, three, four, last

@@ -7,7 +7,7 @@ Which memories come to mind together?
 
 What one recall gave is paired, each with those right behind it, and the best of it with the best of the recall that
 came before it in the same session. A pair counts once per cause, so that a loop has one vote. How strongly two belong
-together fades when it is read; no job ages it. Where one leads on to is `spreading`'s matter.
+together fades when it is read; no job ages it. Where one leads on to is `spreading_activation`'s matter.
 
 How active is a memory, by what it went through and what is before the mind?
 
@@ -23,8 +23,8 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from festinger.ids import Cause, Origin
-from festinger.memory.model import NO_SESSION, Place
-from festinger.retrieval.deps import Desk
+from festinger.memory.model import NO_SESSION, Scope
+from festinger.retrieval.deps import RetrievalDeps
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -38,39 +38,41 @@ Links = Mapping[UUID, Sequence[tuple[UUID, float]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reached:
+class AssociationPath:
     """How strongly a memory was reached, and over which others, the one in mind first."""
 
     score: float
     way: tuple[UUID, ...]
 
 
-def spread(seeds: Mapping[UUID, float], links: Links, *, hops: int = 1, top: int = 3) -> dict[UUID, Reached]:
+def find_associations(
+    seeds: Mapping[UUID, float], links: Links, *, hops: int = 1, top: int = 3
+) -> dict[UUID, AssociationPath]:
     """What is reached from what is in mind, with the steps that may lie between; never what was in mind already."""
-    found: dict[UUID, Reached] = {}
-    here = {seed: Reached(score=score, way=()) for seed, score in seeds.items()}
+    found: dict[UUID, AssociationPath] = {}
+    here = {seed: AssociationPath(score=score, way=()) for seed, score in seeds.items()}
     for damping in DAMPING[: hops + 1]:
         here = _one_step(here, links, top=top)
         for memory, reached in here.items():
-            damped = Reached(score=damping * reached.score, way=reached.way)
+            damped = AssociationPath(score=damping * reached.score, way=reached.way)
             if memory not in seeds and (memory not in found or damped.score > found[memory].score):
                 found[memory] = damped
     return found
 
 
-def _one_step(here: Mapping[UUID, Reached], links: Links, *, top: int) -> dict[UUID, Reached]:
+def _one_step(here: Mapping[UUID, AssociationPath], links: Links, *, top: int) -> dict[UUID, AssociationPath]:
     """The best way to each memory that is one step further, undamped."""
-    there: dict[UUID, Reached] = {}
+    there: dict[UUID, AssociationPath] = {}
     for memory in sorted(here):
         strongest = sorted(links.get(memory, ()), key=lambda link: (-link[1], link[0]))[:top]
         for partner, strength in strongest:
             score = here[memory].score * strength
             if partner not in there or score > there[partner].score:
-                there[partner] = Reached(score=score, way=(*here[memory].way, memory))
+                there[partner] = AssociationPath(score=score, way=(*here[memory].way, memory))
     return there
 
 
-def best_reached(found: Mapping[UUID, Reached], *, most: int = MOST_FOUND) -> set[UUID]:
+def top_associations(found: Mapping[UUID, AssociationPath], *, most: int = MOST_FOUND) -> set[UUID]:
     """The memories that were reached most strongly."""
     return set(sorted(found, key=lambda memory: (-found[memory].score, memory))[:most])
 
@@ -87,21 +89,19 @@ Pair = tuple[UUID, UUID]
 """Two memories, the smaller id first."""
 
 
-def together(memories: Sequence[UUID]) -> list[Pair]:
+def pairs_within_recall(memories: Sequence[UUID]) -> list[Pair]:
     """The pairs of what one recall gave, in its order."""
-    return _pairs(
-        (one, other)
-        for place, one in enumerate(memories)
-        for other in memories[place + 1 : place + 1 + BEHIND]
+    return _unique_pairs(
+        (one, other) for place, one in enumerate(memories) for other in memories[place + 1 : place + 1 + BEHIND]
     )
 
 
-def one_after_the_other(memories: Sequence[UUID], before: Sequence[UUID]) -> list[Pair]:
+def pairs_across_recalls(memories: Sequence[UUID], before: Sequence[UUID]) -> list[Pair]:
     """The pairs of two recalls of which one followed the other."""
-    return _pairs((one, other) for one in memories[:BEST] for other in before[:BEST])
+    return _unique_pairs((one, other) for one in memories[:BEST] for other in before[:BEST])
 
 
-def _pairs(found: Iterable[Pair]) -> list[Pair]:
+def _unique_pairs(found: Iterable[Pair]) -> list[Pair]:
     return sorted({(min(pair), max(pair)) for pair in found if pair[0] != pair[1]})
 
 
@@ -110,14 +110,14 @@ def cause_key(cause: Cause) -> str:
     return f"{cause.agent}|{cause.session}|{cause.day.isoformat()}|{cause.origin.value}"
 
 
-async def keep_company(
-    desk: Desk, transaction: Transaction, place: Place, memories: Sequence[UUID], *, recall: UUID
+async def record_co_access(
+    deps: RetrievalDeps, transaction: Transaction, place: Scope, memories: Sequence[UUID], *, recall: UUID
 ) -> int:
     """Note which memories a recall brought to mind together, and after which others; how many pairs counted."""
-    now = desk.clock()
-    before = await _before(transaction, place, recall=recall, now=now)
-    beside = together(memories)
-    after = [pair for pair in one_after_the_other(memories, before) if pair not in set(beside)]
+    now = deps.clock()
+    before = await _previous_recall_hits(transaction, place, recall=recall, now=now)
+    beside = pairs_within_recall(memories)
+    after = [pair for pair in pairs_across_recalls(memories, before) if pair not in set(beside)]
     pairs = beside + after
     if not pairs:
         return 0
@@ -131,11 +131,11 @@ async def keep_company(
         cause=cause_key(place.cause(Origin.SYSTEM, now)),
     )
     if any(row["is_new"] for row in rows):
-        await _let_the_weakest_go(desk, transaction, place, memories, now=now)
+        await _prune_weak_links(deps, transaction, place, memories, now=now)
     return len(rows)
 
 
-async def _before(transaction: Transaction, place: Place, *, recall: UUID, now: datetime) -> list[UUID]:
+async def _previous_recall_hits(transaction: Transaction, place: Scope, *, recall: UUID, now: datetime) -> list[UUID]:
     """The best of the recall before this one in the session, if that was a moment ago."""
     if place.session == NO_SESSION:
         return []
@@ -151,10 +151,10 @@ async def _before(transaction: Transaction, place: Place, *, recall: UUID, now: 
     return [row["ref"] for row in rows]
 
 
-async def _let_the_weakest_go(
-    desk: Desk, transaction: Transaction, place: Place, memories: Sequence[UUID], *, now: datetime
+async def _prune_weak_links(
+    deps: RetrievalDeps, transaction: Transaction, place: Scope, memories: Sequence[UUID], *, now: datetime
 ) -> None:
-    settings = desk.terms(place.space).retrieval
+    settings = deps.terms(place.space).retrieval
     await transaction.run(
         Q["let_the_weakest_go"],
         space=place.space,
@@ -179,7 +179,7 @@ LEAST_CHANCE, MOST_CHANCE = 0.001, 0.999
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Marks:
+class MismatchFeatures:
     """What two memories, or a memory and what is looked for, may differ in; unknown costs nothing."""
 
     kind: str | None = None
@@ -194,16 +194,16 @@ def base_level(ages: Sequence[float], *, decay: float = DECAY) -> float:
     return math.log(sum(max(LEAST_AGE, age) ** -decay for age in ages))
 
 
-def spreading(context: float | None, values: Sequence[tuple[float, float]] = ()) -> float:
+def spreading_activation(context: float | None, values: Sequence[tuple[float, float]] = ()) -> float:
     """S: from the cosine to the context and those to values and goals, each with its weight."""
     total = sum(weight for _, weight in values)
     if not total:
-        return NOTHING_KNOWN if context is None else _within(context)
+        return NOTHING_KNOWN if context is None else _clamp(context)
     mattering = sum(cosine * weight for cosine, weight in values) / total
-    return _within(CONTEXT_SHARE * (context or 0.0) + VALUES_SHARE * mattering)
+    return _clamp(CONTEXT_SHARE * (context or 0.0) + VALUES_SHARE * mattering)
 
 
-def mismatch(one: Marks, other: Marks, *, penalty: float = MISMATCH) -> float:
+def mismatch_penalty(one: MismatchFeatures, other: MismatchFeatures, *, penalty: float = MISMATCH) -> float:
     """P: what does not fit; a field that either side lacks costs nothing."""
     cost = 0.0
     if one.kind and other.kind and one.kind != other.kind:
@@ -216,16 +216,16 @@ def mismatch(one: Marks, other: Marks, *, penalty: float = MISMATCH) -> float:
     return penalty * cost
 
 
-def noise(chance: float, *, scale: float = NOISE) -> float:
+def logistic_noise(chance: float, *, scale: float = NOISE) -> float:
     """The part of chance, from a draw between 0 and 1."""
     drawn = min(MOST_CHANCE, max(LEAST_CHANCE, chance))
     return scale * math.log(drawn / (1.0 - drawn))
 
 
-def activation(base: float, spread: float, penalty: float, chance: float) -> float:
+def total_activation(base: float, spread: float, penalty: float, chance: float) -> float:
     """A: all four together."""
     return base + spread + penalty + chance
 
 
-def _within(value: float) -> float:
+def _clamp(value: float) -> float:
     return min(1.0, max(0.0, value))

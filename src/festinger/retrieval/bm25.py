@@ -25,7 +25,7 @@ MOST_PAIRED = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statistics:
+class TermStatistics:
     """How many texts there are, how long they are together, and in how many of them each word of a cue stands."""
 
     docs: int = 0
@@ -47,7 +47,7 @@ class Statistics:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class TermMatches:
     """The words of a cue that a text holds, each as often as it counts, and how long the text is."""
 
     counts: Mapping[str, float]
@@ -61,31 +61,28 @@ class Held:
         return {term for term, count in self.counts.items() if count} - self.beside
 
 
-NOTHING_HELD = Held(counts={}, length=0)
+NOTHING_HELD = TermMatches(counts={}, length=0)
 
 
-def held(
+def build_term_matches(
     terms: Sequence[str] | None,
     own: Sequence[int] | None,
     beside: Sequence[int] | None,
     *,
     length: int,
     context_weight: float,
-) -> Held:
+) -> TermMatches:
     """What a row says of its words: how often each stands in the text, and how often only beside it."""
     if not terms or not own:
-        return Held(counts={}, length=length)
+        return TermMatches(counts={}, length=length)
     if not beside:
-        return Held(counts=dict(zip(terms, own, strict=True)), length=length)
-    counts = {
-        term: inside + context_weight * outside
-        for term, inside, outside in zip(terms, own, beside, strict=True)
-    }
+        return TermMatches(counts=dict(zip(terms, own, strict=True)), length=length)
+    counts = {term: inside + context_weight * outside for term, inside, outside in zip(terms, own, beside, strict=True)}
     only_around = frozenset(term for term, inside in zip(terms, own, strict=True) if not inside)
-    return Held(counts=counts, length=length, beside=only_around)
+    return TermMatches(counts=counts, length=length, beside=only_around)
 
 
-def bm25(text: Held, statistics: Statistics, *, k1: float, b: float) -> float:
+def bm25_score(text: TermMatches, statistics: TermStatistics, *, k1: float, b: float) -> float:
     if not text.counts:
         return 0.0
     length = 1.0 - b + b * text.length / statistics.average
@@ -96,7 +93,7 @@ def bm25(text: Held, statistics: Statistics, *, k1: float, b: float) -> float:
     )
 
 
-def coverage(text: Held, statistics: Statistics, terms: Sequence[str]) -> float:
+def term_coverage(text: TermMatches, statistics: TermStatistics, terms: Sequence[str]) -> float:
     """Which share of what the words of a cue say stands in a text itself: what stands beside it speaks for its neighbour."""
     if not text.counts:
         return 0.0
@@ -107,17 +104,17 @@ def coverage(text: Held, statistics: Statistics, terms: Sequence[str]) -> float:
     return sum(statistics.idf(term) for term in terms if term in inside) / all_of_it
 
 
-def rarest(terms: Sequence[str], statistics: Statistics, *, most: int = MOST_TERMS) -> list[str]:
+def rarest_terms(terms: Sequence[str], statistics: TermStatistics, *, most: int = MOST_TERMS) -> list[str]:
     return sorted(terms, key=lambda term: (statistics.df.get(term, 0), term))[:most]
 
 
-def pool_query(terms: Sequence[str], statistics: Statistics, *, pool: int) -> str:
+def pool_query(terms: Sequence[str], statistics: TermStatistics, *, pool: int) -> str:
     """Which texts are looked at closely, as a query of the index of words; empty for none.
 
     Those that hold one of the rarest words, until about `pool` of them are found; of the words that are then too many
     to search by alone, those texts that hold two. If no word is rare, those that hold all.
     """
-    ranked = rarest(terms, statistics)
+    ranked = rarest_terms(terms, statistics)
     if not ranked:
         return ""
     room = float(pool)
@@ -129,23 +126,23 @@ def pool_query(terms: Sequence[str], statistics: Statistics, *, pool: int) -> st
             break
         alone.append(term)
         room -= expected
-    pairs = _pairs(ranked[len(alone) :][:MOST_PAIRED], statistics, room=max(room, pool / 2))
-    parts = [*map(quoted, alone), *pairs]
-    return " | ".join(parts) if parts else " & ".join(map(quoted, ranked))
+    pairs = _pair_queries(ranked[len(alone) :][:MOST_PAIRED], statistics, room=max(room, pool / 2))
+    parts = [*map(quote_term, alone), *pairs]
+    return " | ".join(parts) if parts else " & ".join(map(quote_term, ranked))
 
 
-def quoted(term: str) -> str:
+def quote_term(term: str) -> str:
     """A word as a query takes it, whatever characters it has."""
     escaped = term.replace("\\", "\\\\").replace("'", "''")
     return f"'{escaped}'"
 
 
-def _pairs(terms: Sequence[str], statistics: Statistics, *, room: float) -> list[str]:
+def _pair_queries(terms: Sequence[str], statistics: TermStatistics, *, room: float) -> list[str]:
     found: list[tuple[float, str]] = []
     for place, one in enumerate(terms):
         for other in terms[place + 1 :]:
             expected = statistics.df.get(one, 1) * statistics.df.get(other, 1) / max(1, statistics.docs)
-            found.append((expected, f"({quoted(one)} & {quoted(other)})"))
+            found.append((expected, f"({quote_term(one)} & {quote_term(other)})"))
     kept = []
     for expected, query in sorted(found):
         room -= expected
@@ -158,7 +155,7 @@ def _pairs(terms: Sequence[str], statistics: Statistics, *, room: float) -> list
 Ref = TypeVar("Ref", bound=Hashable)
 
 
-def scaled(scores: Sequence[float | None], *, guests: int = 0) -> list[float]:
+def scale_scores(scores: Sequence[float | None], *, guests: int = 0) -> list[float]:
     """Scores stretched from 0 for the lowest to 1 for the highest; all alike are 1, what is unknown is 0.
 
     The last `guests` of them take the scale of the others, so that their coming moves nobody.
@@ -172,32 +169,28 @@ def scaled(scores: Sequence[float | None], *, guests: int = 0) -> list[float]:
     return [0.0 if score is None else min(1.0, max(0.0, (score - low) / (high - low))) for score in scores]
 
 
-def blended(
-    meaning: Sequence[float | None] | None,
-    words: Sequence[float] | None,
-    *,
-    words_share: float,
-    guests: int = 0,
+def blend_scores(
+    meaning: Sequence[float | None] | None, words: Sequence[float] | None, *, words_share: float, guests: int = 0
 ) -> list[float]:
     """One match from both; from one where the other was not searched by."""
     if meaning is None:
-        return scaled(words or (), guests=guests)
+        return scale_scores(words or (), guests=guests)
     if words is None:
-        return scaled(meaning, guests=guests)
+        return scale_scores(meaning, guests=guests)
     return [
         (1.0 - words_share) * by_meaning + words_share * by_words
         for by_meaning, by_words in zip(
-            scaled(meaning, guests=guests), scaled(words, guests=guests), strict=True
+            scale_scores(meaning, guests=guests), scale_scores(words, guests=guests), strict=True
         )
     ]
 
 
-def rrf(places: Iterable[int], *, arms: int, k: int) -> float:
+def rrf_score(places: Iterable[int], *, arms: int, k: int) -> float:
     """What places in some of so many arms are worth together: 1 for the first place in all of them."""
     return sum(1.0 / (k + place) for place in places) * (k + 1) / max(1, arms)
 
 
-def ranks(scores: Mapping[Ref, float]) -> dict[Ref, int]:
+def rank_positions(scores: Mapping[Ref, float]) -> dict[Ref, int]:
     """The place of each, the best first; equal ones in the order in which they are given."""
     ordered = sorted(scores, key=lambda ref: -scores[ref])
     return {ref: place for place, ref in enumerate(ordered, 1)}

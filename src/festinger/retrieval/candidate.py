@@ -20,8 +20,8 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from festinger.memory.confidence import Weight, effective, idle_days
-from festinger.retrieval.bm25 import Held, held
+from festinger.memory.confidence import Weight, decay_weight, idle_days
+from festinger.retrieval.bm25 import TermMatches, build_term_matches
 from festinger.settings.retrieval import RetrievalSettings
 
 DAY_SECONDS = 86_400.0
@@ -34,7 +34,7 @@ TRUSTED = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lesson:
+class CueOutcome:
     """What became of a memory for some question, and how like the present one that was."""
 
     reward: float
@@ -63,11 +63,11 @@ class Prior:
         return min(1.0, 0.5 + self.confidence)
 
 
-def recency(age_seconds: float, *, half_life_days: float) -> float:
+def recency_score(age_seconds: float, *, half_life_days: float) -> float:
     return math.exp(-LN_2 * max(0.0, age_seconds) / (half_life_days * DAY_SECONDS))
 
 
-def weighted(match: float, prior: Prior, *, prior_share: float) -> float:
+def apply_prior(match: float, prior: Prior, *, prior_share: float) -> float:
     fresh = RECENCY_SHARE * prior.recency + CENTER_SHARE * prior.center
     bonus = prior.person + prior.speaker + prior.time + prior.helped + prior.substance
     return ((1.0 - prior_share) * match + prior_share * fresh + bonus) * prior.belief
@@ -81,12 +81,12 @@ def person_bonus(origin: str, trust: float, *, settings: RetrievalSettings, asks
     return settings.person_bonus if is_persons else 0.0
 
 
-def telling(lessons: Sequence[Lesson], *, bar: float | None) -> list[Lesson]:
+def matching_outcomes(lessons: Sequence[CueOutcome], *, bar: float | None) -> list[CueOutcome]:
     """Those of questions that are the present one: in the same words or, from `bar` on, in the same sense."""
     return [each for each in lessons if each.likeness >= (1.0 if bar is None else bar)]
 
 
-def helped(lessons: Sequence[Lesson], *, most: float) -> float:
+def outcome_bonus(lessons: Sequence[CueOutcome], *, most: float) -> float:
     """What is added for a memory that helped with such a question, or taken if it misled; never more than `most`."""
     if not lessons:
         return 0.0
@@ -105,7 +105,7 @@ Vector = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Candidate:
+class RecallCandidate:
     type: str
     ref: UUID
     kind: str
@@ -135,7 +135,7 @@ class Candidate:
     speaker: str | None
     disputed: bool
     derives_from: frozenset[UUID]
-    held: Held
+    held: TermMatches
     vector: Vector | None
     cosine: float | None = None
     """How near it is: of a turn the mean of its first and its best part, so that many parts are no advantage."""
@@ -143,7 +143,7 @@ class Candidate:
     """How near its nearest part is."""
     partners: tuple[tuple[UUID, float], ...] = ()
     """What it leads on to, and how strongly; known of those that were looked at for it."""
-    lessons: tuple[Lesson, ...] = ()
+    lessons: tuple[CueOutcome, ...] = ()
     ages: tuple[float, ...] = ()
     """Seconds since each time that it was read and used."""
     disputes: frozenset[UUID] = frozenset()
@@ -170,31 +170,26 @@ class Candidate:
         return self.is_memory and len(self.derives_from) > MOST_REPEATED
 
 
-def candidates_of(
+def candidates_from_rows(
     rows: Sequence[Mapping[str, Any]], *, probe: Vector | None, now: datetime, context_weight: float
-) -> list[Candidate]:
+) -> list[RecallCandidate]:
     """What the search fetched, each with how near it is to a cue."""
-    vectors = numbers([row["vector"] for row in rows])
+    vectors = decode_vectors([row["vector"] for row in rows])
     return [
-        _candidate_of(row, vector=vector, probe=probe, now=now, context_weight=context_weight)
+        _candidate_from_row(row, vector=vector, probe=probe, now=now, context_weight=context_weight)
         for row, vector in zip(rows, vectors, strict=True)
     ]
 
 
-def _candidate_of(
-    row: Mapping[str, Any],
-    *,
-    vector: Vector | None,
-    probe: Vector | None,
-    now: datetime,
-    context_weight: float,
-) -> Candidate:
+def _candidate_from_row(
+    row: Mapping[str, Any], *, vector: Vector | None, probe: Vector | None, now: datetime, context_weight: float
+) -> RecallCandidate:
     # Each by itself: one product for all may round equal vectors unequally, and equal scores go by time.
     first = float(vector @ probe) if vector is not None and probe is not None else None
     best = first if row["best"] is None else max(float(row["best"]), first or -1.0)
     weight = Weight(alpha=row["weight_alpha"], beta=row["weight_beta"])
     slot = (row["subject_key"], row["attribute_key"]) if row["attribute_key"] else None
-    return Candidate(
+    return RecallCandidate(
         type=row["type"],
         ref=row["ref"],
         kind=row["kind"],
@@ -205,7 +200,7 @@ def _candidate_of(
         trust=float(row["trust"]),
         confidence=float(row["confidence"]),
         weight=weight,
-        effective=_faded(row, weight, now=now),
+        effective=_fade_weight(row, weight, now=now),
         immutable=row["immutable"],
         status=row["status"],
         event_time=row["event_time"],
@@ -223,39 +218,39 @@ def _candidate_of(
         disputed=row["disputed"],
         disputes=frozenset(row["disputes"] or ()),
         derives_from=frozenset(each for each in row["derives_from"] if each),
-        held=held(
+        held=build_term_matches(
             row["terms"], row["own"], row["beside"], length=row["len"] or 0, context_weight=context_weight
         ),
         vector=vector,
         cosine=None if first is None else (first + (best if best is not None else first)) / 2,
         best=best,
         partners=tuple(zip(row["partners"] or (), row["strengths"] or (), strict=True)),
-        lessons=_lessons(row),
+        lessons=_outcomes_from_row(row),
         ages=tuple(row["ages"] or ()),
         causes=row["causes"],
     )
 
 
-def _faded(row: Mapping[str, Any], weight: Weight, *, now: datetime) -> Weight:
+def _fade_weight(row: Mapping[str, Any], weight: Weight, *, now: datetime) -> Weight:
     """What is left of a weight by now. What was said has none that could fade."""
     if row["type"] == TURN:
         return weight
     touched = (row["learned_at"], row["last_accessed"], row["last_confirmed"])
     idle = idle_days(touched, now=now)
-    return effective(weight, idle_days=idle, reads=row["access_count"], immutable=row["immutable"])
+    return decay_weight(weight, idle_days=idle, reads=row["access_count"], immutable=row["immutable"])
 
 
-def _lessons(row: Mapping[str, Any]) -> tuple[Lesson, ...]:
+def _outcomes_from_row(row: Mapping[str, Any]) -> tuple[CueOutcome, ...]:
     if row["rewards"] is None:
         return ()
     told = zip(*(row[name] or () for name in ("rewards", "weights", "likenesses", "cues")), strict=True)
     return tuple(
-        Lesson(reward=reward, weight=weight, likeness=float(likeness), cue=bytes(cue).hex()[:12])
+        CueOutcome(reward=reward, weight=weight, likeness=float(likeness), cue=bytes(cue).hex()[:12])
         for reward, weight, likeness, cue in told
     )
 
 
-def numbers(packed: Sequence[bytes | None]) -> list[Vector | None]:
+def decode_vectors(packed: Sequence[bytes | None]) -> list[Vector | None]:
     """Vectors of one model as the database sends them, read at once."""
     known = [each[VECTOR_HEADER:] for each in packed if each is not None]
     matrix = np.frombuffer(b"".join(known), dtype=">f2").astype(np.float32).reshape(max(1, len(known)), -1)

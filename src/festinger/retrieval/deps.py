@@ -14,50 +14,48 @@ from festinger.embedding.embedder import Embedder
 from festinger.embedding.reranker import Reranker
 from festinger.events.outbox import Outbox
 from festinger.ids import AgentId, NewId, SpaceId
-from festinger.memory.deps import Desk as MemoryDesk
-from festinger.memory.model import Place
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.model import Scope
 from festinger.retrieval.agent_weights import Feeling
-from festinger.retrieval.result import Beside, nothing_beside
+from festinger.retrieval.result import Beside, null_extras
 from festinger.settings.outcomes import OutcomesSettings
 from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.pool import Store, Transaction
 from festinger.store.vectors import READ_WHOLE_BELOW
 
-OnRead = Callable[[Transaction, Place, Sequence[UUID]], Awaitable[object]]
+OnRead = Callable[[Transaction, Scope, Sequence[UUID]], Awaitable[object]]
 """Notes that memories were read, within the transaction that writes the recall down."""
 
-OnSurfaced = Callable[[Transaction, Place, Sequence[UUID], UUID], Awaitable[object]]
+OnSurfaced = Callable[[Transaction, Scope, Sequence[UUID], UUID], Awaitable[object]]
 """Notes that a recall put memories before somebody, so that an outcome can be told of them."""
 
-FeelingOf = Callable[[Place], Feeling | None]
+FeelingOf = Callable[[Scope], Feeling | None]
 """What the gut of an agent feels now."""
 
 Later = Callable[[Coroutine[Any, Any, Any]], None]
 """Runs something after the answer."""
 
 
-async def nobody_notes(_transaction: Transaction, _place: Place, _memories: Sequence[UUID]) -> None:
+async def null_on_read(_transaction: Transaction, _place: Scope, _memories: Sequence[UUID]) -> None:
     """For a wiring without outcomes."""
 
 
-async def nobody_waits(
-    _transaction: Transaction, _place: Place, _memories: Sequence[UUID], _recall: UUID
-) -> None:
+async def null_on_surfaced(_transaction: Transaction, _place: Scope, _memories: Sequence[UUID], _recall: UUID) -> None:
     """For a wiring without outcomes."""
 
 
-def nobody_feels(_place: Place) -> Feeling | None:
+def null_feeling(_place: Scope) -> Feeling | None:
     """For a mind without a gut."""
     return None
 
 
-def never(work: Coroutine[Any, Any, Any]) -> None:
+def discard_work(work: Coroutine[Any, Any, Any]) -> None:
     """For a wiring that keeps no records."""
     work.close()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class RetrievalConfig:
     """The settings that are in force for a space now."""
 
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
@@ -69,7 +67,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Size:
+class CorpusSize:
     """How much there is to search for an agent in a space, when somebody last looked."""
 
     memories: int
@@ -86,21 +84,21 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class RetrievalDeps:
     store: Store
     outbox: Outbox
     clock: Clock
     stopwatch: Stopwatch
     new_id: NewId
-    terms: Callable[[SpaceId], Terms]
+    terms: Callable[[SpaceId], RetrievalConfig]
     embedder: Callable[[], Embedder | None]
-    memory: MemoryDesk
+    memory: MemoryDeps
     reranker: Callable[[], Reranker | None] = lambda: None
-    later: Later = never
-    on_read: OnRead = nobody_notes
-    on_surfaced: OnSurfaced = nobody_waits
-    feeling: FeelingOf = nobody_feels
-    beside: Beside = nothing_beside
+    later: Later = discard_work
+    on_read: OnRead = null_on_read
+    on_surfaced: OnSurfaced = null_on_surfaced
+    feeling: FeelingOf = null_feeling
+    beside: Beside = null_extras
     few: int = READ_WHOLE_BELOW
     """Vectors up to which all that may be seen are read; more are searched by their index."""
-    sizes: dict[tuple[SpaceId, AgentId, str], Size] = field(default_factory=dict)
+    sizes: dict[tuple[SpaceId, AgentId, str], CorpusSize] = field(default_factory=dict)

@@ -23,55 +23,57 @@ import structlog
 from festinger.clock import iso
 from festinger.errors import FestingerError, NotFound
 from festinger.ids import SpaceId
-from festinger.memory.model import Place
+from festinger.memory.model import Scope
 from festinger.observability.metrics import RECALL_UNRECORDED
-from festinger.retrieval.association import activation, base_level, keep_company, spreading
-from festinger.retrieval.candidate import Candidate
-from festinger.retrieval.deps import Desk
-from festinger.retrieval.query import Wish, cue_hash
-from festinger.retrieval.rank import Hit
-from festinger.retrieval.reinforcement import nudge
-from festinger.retrieval.result import Recalled
-from festinger.retrieval.score import Bar
+from festinger.retrieval.association import base_level, record_co_access, spreading_activation, total_activation
+from festinger.retrieval.candidate import RecallCandidate
+from festinger.retrieval.deps import RetrievalDeps
+from festinger.retrieval.query import RecallQuery, cue_hash
+from festinger.retrieval.rank import RecallHit
+from festinger.retrieval.reinforcement import reinforce_hits
+from festinger.retrieval.result import RecallResult
+from festinger.retrieval.score import EvidenceThreshold
 from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.queries import queries_of
 
 DIGITS = 6
 
 
-def why(hit: Hit, *, bar: Bar, now: datetime, settings: RetrievalSettings) -> dict[str, Any]:
+def explain_hit(
+    hit: RecallHit, *, bar: EvidenceThreshold, now: datetime, settings: RetrievalSettings
+) -> dict[str, Any]:
     each, prior = hit.candidate, hit.prior
     terms = sorted(term for term, count in each.held.counts.items() if count)
     told: dict[str, Any] = {
         "arms": dict(hit.places),
-        "cosine": _short(each.cosine),
-        "bm25": _short(hit.bm25),
+        "cosine": _rounded(each.cosine),
+        "bm25": _rounded(hit.bm25),
         "terms": terms,
         "called": list(hit.called),
-        "rrf": _short(hit.rrf),
-        "match": _short(hit.match),
-        "recency": _short(prior.recency),
+        "rrf": _rounded(hit.rrf),
+        "match": _rounded(hit.match),
+        "recency": _rounded(prior.recency),
         "weight": {
             "alpha": each.weight.alpha,
             "beta": each.weight.beta,
-            "center": _short(each.weight.center),
-            "effective": _short(each.effective.center),
+            "center": _rounded(each.weight.center),
+            "effective": _rounded(each.effective.center),
         },
         "person": prior.person,
         "speaker": prior.speaker,
-        "substance": _short(prior.substance),
+        "substance": _rounded(prior.substance),
         "time": prior.time,
-        "helped": _short(prior.helped),
+        "helped": _rounded(prior.helped),
         "helped_by": sorted({lesson.cue for lesson in hit.lessons}),
-        "confidence_factor": _short(prior.belief),
-        "rerank": _short(hit.reranked),
+        "confidence_factor": _rounded(prior.belief),
+        "rerank": _rounded(hit.reranked),
         "blend": hit.blend,
-        "evidence": _short(hit.evidence),
+        "evidence": _rounded(hit.evidence),
         "threshold": bar.threshold,
-        "coverage": _short(hit.coverage),
+        "coverage": _rounded(hit.coverage),
         "hops": list(hit.hops),
-        "company": _short(hit.company),
-        "activation": activity(each, now=now, settings=settings),
+        "company": _rounded(hit.company),
+        "activation": activation_json(each, now=now, settings=settings),
         "newer_first": hit.moved,
         "origin": each.origin,
         "source": each.source,
@@ -81,24 +83,24 @@ def why(hit: Hit, *, bar: Bar, now: datetime, settings: RetrievalSettings) -> di
         "version": each.version,
     }
     known = {name: value for name, value in told.items() if value is not None}
-    return {**known, "sentence": sentence(hit, terms, bar=bar)}
+    return {**known, "sentence": explanation_sentence(hit, terms, bar=bar)}
 
 
-def activity(each: Candidate, *, now: datetime, settings: RetrievalSettings) -> dict[str, float | None]:
+def activation_json(each: RecallCandidate, *, now: datetime, settings: RetrievalSettings) -> dict[str, float | None]:
     """How active it is at a moment, without chance. It is told, and orders nothing.
 
     What it tells of is the first time that it was met; reads that were used are the others.
     """
     met = [(now - each.happened).total_seconds(), *(age for age in each.ages if age >= 0)]
-    base, near = base_level(met, decay=settings.actr_decay), spreading(each.cosine)
+    base, near = base_level(met, decay=settings.actr_decay), spreading_activation(each.cosine)
     return {
-        "base": _short(base),
-        "spreading": _short(near),
-        "total": _short(activation(base, near, 0.0, 0.0)),
+        "base": _rounded(base),
+        "spreading": _rounded(near),
+        "total": _rounded(total_activation(base, near, 0.0, 0.0)),
     }
 
 
-def sentence(hit: Hit, terms: list[str], *, bar: Bar) -> str:
+def explanation_sentence(hit: RecallHit, terms: list[str], *, bar: EvidenceThreshold) -> str:
     each = hit.candidate
     by = []
     if terms:
@@ -117,7 +119,7 @@ def sentence(hit: Hit, terms: list[str], *, bar: Bar) -> str:
     return f"{what} by a {each.origin} on {each.happened.date().isoformat()}; it {reasons}; the evidence is {enough}."
 
 
-def _short(number: float | None) -> float | None:
+def _rounded(number: float | None) -> float | None:
     return None if number is None else round(number, DIGITS)
 
 
@@ -131,19 +133,19 @@ MOST_PRUNED = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class RecallTrace:
     """What a recall gives, and what is written down of it."""
 
-    recalled: Recalled
-    hits: tuple[Hit, ...]
+    recalled: RecallResult
+    hits: tuple[RecallHit, ...]
     shown: Mapping[int, str]
-    bar: Bar
+    bar: EvidenceThreshold
     now: datetime
     settings: RetrievalSettings
 
     def why(self, place: int) -> dict[str, Any]:
         """Why one of its hits came."""
-        return why(self.hits[place], bar=self.bar, now=self.now, settings=self.settings)
+        return explain_hit(self.hits[place], bar=self.bar, now=self.now, settings=self.settings)
 
     @property
     def searched_for(self) -> list[UUID]:
@@ -152,26 +154,33 @@ class Answer:
         return [hit.candidate.ref for hit in shown if hit.candidate.is_memory and hit.places]
 
 
-async def keep(
-    desk: Desk, place: Place, wish: Wish, answer: Answer, *, door: str, embedder: str, shows: bool = True
+async def record_recall(
+    deps: RetrievalDeps,
+    place: Scope,
+    wish: RecallQuery,
+    answer: RecallTrace,
+    *,
+    door: str,
+    embedder: str,
+    shows: bool = True,
 ) -> None:
     """Write a recall down. What fails here is counted and nothing more: the answer has been given."""
     try:
-        async with desk.store.transaction() as transaction:
+        async with deps.store.transaction() as transaction:
             await transaction.run(
-                Q["keep_recall"], **_row(desk, place, wish, answer, door=door, embedder=embedder)
+                Q["keep_recall"], **_recall_row(deps, place, wish, answer, door=door, embedder=embedder)
             )
             memories = [item.id for item in answer.recalled.items if item.type == "memory"]
-            await desk.on_read(transaction, place, memories)
-            await keep_company(desk, transaction, place, answer.searched_for, recall=answer.recalled.id)
-            if desk.terms(place.space).retrieval.mutation_of(place.agent) == "strengthen":
-                await nudge(
-                    desk, transaction, place, answer.hits, shown=answer.shown, recall=answer.recalled.id
+            await deps.on_read(transaction, place, memories)
+            await record_co_access(deps, transaction, place, answer.searched_for, recall=answer.recalled.id)
+            if deps.terms(place.space).retrieval.mutation_of(place.agent) == "strengthen":
+                await reinforce_hits(
+                    deps, transaction, place, answer.hits, shown=answer.shown, recall=answer.recalled.id
                 )
             if shows:
-                await desk.on_surfaced(transaction, place, memories, answer.recalled.id)
+                await deps.on_surfaced(transaction, place, memories, answer.recalled.id)
             recalled = answer.recalled
-            await desk.outbox.emit(
+            await deps.outbox.emit(
                 transaction,
                 "recall_made",
                 space=place.space,
@@ -192,7 +201,7 @@ async def keep(
         log.warning("recall not recorded", why=error.message)
 
 
-def written(hits: Sequence[Hit], shown: Mapping[int, str]) -> Sequence[Hit]:
+def hits_to_record(hits: Sequence[RecallHit], shown: Mapping[int, str]) -> Sequence[RecallHit]:
     """Of all hits those that are written down: up to the last that is shown, and the next ten."""
     return hits[: max([*shown, -1]) + 1 + NEXT]
 
@@ -201,23 +210,25 @@ def settings_hash(settings: RetrievalSettings) -> str:
     return sha256(settings.model_dump_json().encode()).hexdigest()[:16]
 
 
-def _row(desk: Desk, place: Place, wish: Wish, answer: Answer, *, door: str, embedder: str) -> dict[str, Any]:
+def _recall_row(
+    deps: RetrievalDeps, place: Scope, wish: RecallQuery, answer: RecallTrace, *, door: str, embedder: str
+) -> dict[str, Any]:
     recalled = answer.recalled
-    hits = written(answer.hits, answer.shown)
+    hits = hits_to_record(answer.hits, answer.shown)
     return {
         "space": place.space,
         "id": recalled.id,
-        "at": desk.clock(),
+        "at": deps.clock(),
         "agent": place.agent,
         "session": place.session,
         "turn": None,
         "door": door,
-        "cue": desk.memory.terms(place.space).redact(wish.cue).text,
+        "cue": deps.memory.terms(place.space).redact(wish.cue).text,
         "cue_hash": cue_hash(wish.cue),
         "filters": orjson.dumps(wish.as_json()).decode(),
         "blend": wish.blend.value,
         "seed": wish.seed,
-        "settings_hash": settings_hash(desk.terms(place.space).retrieval),
+        "settings_hash": settings_hash(deps.terms(place.space).retrieval),
         "embedder": embedder,
         "as_of": wish.as_of,
         "abstained": recalled.abstained,
@@ -231,11 +242,11 @@ def _row(desk: Desk, place: Place, wish: Wish, answer: Answer, *, door: str, emb
         "evidences": [hit.evidence for hit in hits],
         "whys": [orjson.dumps(answer.why(place)).decode() for place in range(len(hits))],
         "shown": [place in answer.shown for place in range(len(hits))],
-        "dropped": [_dropped(place, hit, wish, answer) for place, hit in enumerate(hits)],
+        "dropped": [_drop_reason(place, hit, wish, answer) for place, hit in enumerate(hits)],
     }
 
 
-def _dropped(place: int, hit: Hit, wish: Wish, answer: Answer) -> str | None:
+def _drop_reason(place: int, hit: RecallHit, wish: RecallQuery, answer: RecallTrace) -> str | None:
     if place in answer.shown:
         return None
     if answer.recalled.abstained or (wish.strict and hit.evidence < answer.bar.threshold):
@@ -243,8 +254,8 @@ def _dropped(place: int, hit: Hit, wish: Wish, answer: Answer) -> str | None:
     return "limit" if len(answer.shown) >= wish.limit else "tokens"
 
 
-async def recalls(
-    desk: Desk,
+async def load_recalls(
+    deps: RetrievalDeps,
     space: SpaceId,
     *,
     session: str | None = None,
@@ -254,31 +265,23 @@ async def recalls(
     limit: int = 50,
 ) -> list[dict[str, Any]]:
     """What was recalled, newest first."""
-    rows = await desk.store.all(
-        Q["recalls"],
-        space=space,
-        session=session,
-        memory=memory,
-        abstained=abstained,
-        after=after,
-        limit=limit,
+    rows = await deps.store.all(
+        Q["recalls"], space=space, session=session, memory=memory, abstained=abstained, after=after, limit=limit
     )
     return [{**recall_json(row), "hits": row["hits"]} for row in rows]
 
 
-async def find_recall(desk: Desk, space: SpaceId, recall: UUID) -> dict[str, Any]:
+async def find_recall(deps: RetrievalDeps, space: SpaceId, recall: UUID) -> dict[str, Any]:
     """One recall with everything that was written down of it. Raises `NotFound`."""
-    row = await desk.store.maybe(Q["find_recall"], space=space, id=recall)
+    row = await deps.store.maybe(Q["find_recall"], space=space, id=recall)
     if row is None:
         raise NotFound(f"There is no recall `{recall}`.")
-    hits = await desk.store.all(Q["hits_of"], space=space, id=recall)
+    hits = await deps.store.all(Q["hits_of"], space=space, id=recall)
     return {**recall_json(row), "hits": [hit_json(hit) for hit in hits]}
 
 
 def recall_json(row: Mapping[str, Any]) -> dict[str, Any]:
-    shown = {
-        name: row[name] for name in ("cue", "door", "filters", "blend", "seed", "settings_hash", "embedder")
-    }
+    shown = {name: row[name] for name in ("cue", "door", "filters", "blend", "seed", "settings_hash", "embedder")}
     return {
         "id": str(row["id"]),
         "at": iso(row["at"]),
@@ -297,11 +300,11 @@ def hit_json(row: Mapping[str, Any]) -> dict[str, Any]:
     return {"id": str(row["ref"]), **{name: row[name] for name in names}}
 
 
-async def prune_recalls(desk: Desk, space: SpaceId) -> int:
+async def prune_recalls(deps: RetrievalDeps, space: SpaceId) -> int:
     """End recalls that were kept long enough; how many."""
-    before = desk.clock() - timedelta(days=desk.terms(space).retrieval.keep_recalls_days)
+    before = deps.clock() - timedelta(days=deps.terms(space).retrieval.keep_recalls_days)
     ended = 0
-    while gone := await desk.store.run(Q["prune_recalls"], space=space, before=before, limit=MOST_PRUNED):
+    while gone := await deps.store.run(Q["prune_recalls"], space=space, before=before, limit=MOST_PRUNED):
         ended += gone
     return ended
 

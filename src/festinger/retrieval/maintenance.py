@@ -17,38 +17,40 @@ from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from festinger.ids import SpaceId
-from festinger.memory.changes import find_all
+from festinger.memory.changes import find_memories
 from festinger.memory.confidence import LOST_A_DAY, LOST_WHEN_STALE, STALE_AFTER_DAYS, STALE_BELOW_READS
-from festinger.memory.model import Place
-from festinger.observability.checks import Check, ok, warn
+from festinger.memory.model import Scope
+from festinger.observability.checks import Check, ok_check, warning_check
 from festinger.observability.metrics import DORMANT
-from festinger.outcomes.store import Strong, load_states, strength_of
+from festinger.outcomes.store import RankedMemory, load_states, memory_strength
 from festinger.retrieval.candidate import MEMORY, TURN
-from festinger.retrieval.deps import Desk
-from festinger.retrieval.index.terms import count_now
-from festinger.retrieval.index.turns import unindex_cut
-from festinger.retrieval.query import Wish
+from festinger.retrieval.deps import RetrievalDeps
+from festinger.retrieval.index.terms import update_word_counts
+from festinger.retrieval.index.turns import unindex_redacted_turns
+from festinger.retrieval.query import RecallQuery
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.retrieval")
 
-ANYTHING = Wish(cue="")
+ANYTHING = RecallQuery(cue="")
 """No filter at all."""
 MOST_MEASURED = 10_000
 
 
-async def due(desk: Desk, place: Place, *, limit: int = 5, wish: Wish = ANYTHING) -> list[Strong]:
+async def list_due_memories(
+    deps: RetrievalDeps, place: Scope, *, limit: int = 5, wish: RecallQuery = ANYTHING
+) -> list[RankedMemory]:
     """Memories that are due, strongest first; of a wish only its filters count. Raises `StoreDown`."""
-    terms, now = desk.terms(place.space).outcomes, desk.clock()
-    async with desk.store.transaction() as transaction:
+    terms, now = deps.terms(place.space).outcomes, deps.clock()
+    async with deps.store.transaction() as transaction:
         rows = await transaction.all(
             Q["may_be_due"], space=place.space, agent=place.agent, limit=MOST_MEASURED, **wish.parameters()
         )
-        found = await find_all(transaction, place.space, [row["id"] for row in rows])
+        found = await find_memories(transaction, place.space, [row["id"] for row in rows])
         states = await load_states(transaction, place.space, found, terms=terms)
     measured = [
-        Strong(memory=memory, strength=strength_of(memory, states[id_], now=now, terms=terms))
+        RankedMemory(memory=memory, strength=memory_strength(memory, states[id_], now=now, terms=terms))
         for id_, memory in found.items()
     ]
     strong = [each for each in measured if each.strength >= terms.surfacing_threshold]
@@ -58,29 +60,27 @@ async def due(desk: Desk, place: Place, *, limit: int = 5, wish: Wish = ANYTHING
 _ERASING = ("forget_recalls", "forget_hits", "forget_parts")
 
 
-async def forget(transaction: Transaction, space: SpaceId, memories: Sequence[UUID]) -> None:
+async def erase_recall_data(transaction: Transaction, space: SpaceId, memories: Sequence[UUID]) -> None:
     """Erase what recalling knows of memories. Told twice, it finds nothing the second time."""
-    turns = await unindex_cut(transaction, space)
+    turns = await unindex_redacted_turns(transaction, space)
     for name in _ERASING:
         await transaction.run(Q[name], space=space, refs=[*memories, *turns])
-    await _recount(
-        transaction, space, [*((MEMORY, ref) for ref in memories), *((TURN, ref) for ref in turns)]
-    )
+    await _update_counts(transaction, space, [*((MEMORY, ref) for ref in memories), *((TURN, ref) for ref in turns)])
 
 
-async def forget_old_turns(desk: Desk, space: SpaceId) -> int:
+async def forget_old_turns(deps: RetrievalDeps, space: SpaceId) -> int:
     """Erase the words of turns that are not kept any longer; how many turns."""
-    async with desk.store.transaction() as transaction:
+    async with deps.store.transaction() as transaction:
         rows = await transaction.all(Q["unindex_old_turns"], space=space)
         turns = [row["turn_id"] for row in rows]
         await transaction.run(Q["forget_parts"], space=space, refs=turns)
-        await _recount(transaction, space, [(TURN, ref) for ref in turns])
+        await _update_counts(transaction, space, [(TURN, ref) for ref in turns])
     return len(turns)
 
 
-async def _recount(transaction: Transaction, space: SpaceId, texts: Sequence[tuple[str, UUID]]) -> None:
+async def _update_counts(transaction: Transaction, space: SpaceId, texts: Sequence[tuple[str, UUID]]) -> None:
     """Let texts that are gone count no longer, and let go of the words that only they held."""
-    await count_now(transaction, space, texts)
+    await update_word_counts(transaction, space, texts)
     await transaction.run(Q["drop_words"], space=space)
 
 
@@ -88,34 +88,34 @@ SAMPLE = 50
 """Words of each space that are counted anew."""
 
 
-async def check_words(desk: Desk, spaces: Sequence[SpaceId]) -> Check:
+async def check_word_counts(deps: RetrievalDeps, spaces: Sequence[SpaceId]) -> Check:
     """Count a sample of words anew. Where texts wait to be counted nothing can be said yet."""
-    counts = [await desk.store.one(Q["counts_differ"], space=space, limit=SAMPLE) for space in spaces]
+    counts = [await deps.store.one(Q["counts_differ"], space=space, limit=SAMPLE) for space in spaces]
     waiting = sum(row["waiting"] for row in counts)
     wrong = sum(row["wrong"] for row in counts if not row["waiting"])
     if wrong:
-        return warn(
+        return warning_check(
             "retrieval.words",
             f"{wrong} of {sum(row['looked'] for row in counts)} words are counted wrongly.",
             "Run `festinger reembed --words`.",
             wrong=wrong,
         )
     later = f"; {waiting:,} texts wait to be counted" if waiting else ""
-    return ok("retrieval.words", f"The counts of words agree with the texts{later}.")
+    return ok_check("retrieval.words", f"The counts of words agree with the texts{later}.")
 
 
-async def measure(desk: Desk, spaces: Iterable[SpaceId]) -> None:
+async def measure_dormant(deps: RetrievalDeps, spaces: Iterable[SpaceId]) -> None:
     """Move the gauge to how many memories sleep now."""
-    DORMANT.set(sum([await sleeping(desk, space) for space in spaces]))
+    DORMANT.set(sum([await count_dormant(deps, space) for space in spaces]))
 
 
-async def sleeping(desk: Desk, space: SpaceId) -> int:
+async def count_dormant(deps: RetrievalDeps, space: SpaceId) -> int:
     """How many memories of a space come to mind only by a strong cue."""
-    settings = desk.terms(space).retrieval
-    row = await desk.store.one(
+    settings = deps.terms(space).retrieval
+    row = await deps.store.one(
         Q["count_dormant"],
         space=space,
-        at=desk.clock(),
+        at=deps.clock(),
         kinds=list(settings.dormant_kinds),
         below=settings.dormant_below,
         lost_a_day=LOST_A_DAY,

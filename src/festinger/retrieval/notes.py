@@ -19,15 +19,15 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from festinger.memory.learn.supersede import LONGEST_CHAIN
-from festinger.memory.model import Place
-from festinger.retrieval.deps import Desk
+from festinger.memory.model import Scope
+from festinger.retrieval.deps import RetrievalDeps
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.retrieval")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class CurrentMemory:
     """A memory as it stands, in the place of one that was asked for."""
 
     id: UUID
@@ -37,21 +37,19 @@ class Standing:
     disputed: bool
 
 
-async def standings(desk: Desk, place: Place, memories: Collection[UUID]) -> dict[UUID, Standing]:
+async def load_current_memories(
+    deps: RetrievalDeps, place: Scope, memories: Collection[UUID]
+) -> dict[UUID, CurrentMemory]:
     """What stands in the place of each of these; what is missing is gone. Raises `StoreDown`."""
-    async with desk.store.transaction(hot=True) as transaction:
+    async with deps.store.transaction(hot=True) as transaction:
         rows = await transaction.all(
-            Q["standings"],
-            space=place.space,
-            agent=place.agent,
-            memories=sorted(memories),
-            depth=LONGEST_CHAIN,
+            Q["standings"], space=place.space, agent=place.agent, memories=sorted(memories), depth=LONGEST_CHAIN
         )
-    return {row["asked"]: standing_of(row) for row in rows}
+    return {row["asked"]: current_memory_from_row(row) for row in rows}
 
 
-def standing_of(row: Mapping[str, Any]) -> Standing:
-    return Standing(
+def current_memory_from_row(row: Mapping[str, Any]) -> CurrentMemory:
+    return CurrentMemory(
         id=row["id"],
         text=row["content"],
         compressed=row["compressed"],
@@ -93,12 +91,12 @@ def pair_text(note: str, message: str) -> str:
     return f"{note[:NOTE_CHARS]} [SEP] {message[-MESSAGE_CHARS:]}"
 
 
-def weighed(logit: float, cosine: float | None) -> float:
+def combine_logits(logit: float, cosine: float | None) -> float:
     """The model's word and the nearness of vectors, which make different mistakes, as one logit."""
     return READER * logit + NEARNESS * (cosine or 0.0) + OFFSET
 
 
-def choose(scores: Sequence[float], message: str, *, most: int) -> list[int]:
+def select_notes(scores: Sequence[float], message: str, *, most: int) -> list[int]:
     """The places of the notes that are shown, the best first."""
     ranked = sorted(range(len(scores)), key=lambda place: -scores[place])
     first = FIRST_IF_PERSONAL if _PERSONAL.search(message) else FIRST
@@ -108,10 +106,8 @@ def choose(scores: Sequence[float], message: str, *, most: int) -> list[int]:
     return [ranked[0], *(place for place in ranked[1:most] if scores[place] >= least)]
 
 
-async def standing_notes(desk: Desk, place: Place) -> list[Standing]:
+async def load_standing_notes(deps: RetrievalDeps, place: Scope) -> list[CurrentMemory]:
     """Preferences and rules that hold whatever is talked about. Raises `StoreDown`."""
-    async with desk.store.transaction(hot=True) as transaction:
-        rows = await transaction.all(
-            Q["standing_notes"], space=place.space, agent=place.agent, limit=STANDING
-        )
-    return [standing_of(row) for row in rows]
+    async with deps.store.transaction(hot=True) as transaction:
+        rows = await transaction.all(Q["standing_notes"], space=place.space, agent=place.agent, limit=STANDING)
+    return [current_memory_from_row(row) for row in rows]

@@ -26,8 +26,8 @@ from festinger.clock import aware, iso
 from festinger.errors import BadInput
 from festinger.ids import Origin
 from festinger.memory.learn.statement import subject_key
-from festinger.memory.model import Status, kind_of
-from festinger.text.time_spans import Span, span_in
+from festinger.memory.model import Status, parse_kind
+from festinger.text.time_spans import TimeSpan, find_time_span
 
 TURN = "turn"
 """The kind of what was said; it can be searched for and not learnt."""
@@ -46,7 +46,7 @@ class Include(StrEnum):
     DORMANT = "dormant"
 
 
-class Blend(StrEnum):
+class BlendMode(StrEnum):
     """How scores are made: always alike, or as the mind of an agent blends today."""
 
     STEADY = "steady"
@@ -54,8 +54,8 @@ class Blend(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """A cue and what is wanted for it. Made by `wished`, which refuses what nobody can mean."""
+class RecallQuery:
+    """A cue and what is wanted for it. Made by `parse_recall_query`, which refuses what nobody can mean."""
 
     cue: str
     limit: int = 5
@@ -71,7 +71,7 @@ class Wish:
     exclude: tuple[UUID, ...] = ()
     tokens: int | None = None
     strict: bool = False
-    blend: Blend = Blend.STEADY
+    blend: BlendMode = BlendMode.STEADY
     explain: bool = False
     hurried: bool = False
     """Whether the caller has a deadline that leaves no time for a closer reader."""
@@ -110,10 +110,7 @@ class Wish:
     @property
     def statuses(self) -> list[str]:
         """In which states memories come. For a moment in the past: in whatever state they are by now."""
-        wanted = {
-            Status.ACTIVE,
-            *(Status(each.value) for each in self.include if each is not Include.DORMANT),
-        }
+        wanted = {Status.ACTIVE, *(Status(each.value) for each in self.include if each is not Include.DORMANT)}
         if self.as_of is not None:
             wanted |= {Status.SUPERSEDED, Status.ARCHIVED, Status.HELD, Status.MERGED}
         if self.valid_at is not None:
@@ -157,7 +154,7 @@ class Wish:
         return shown | {name: iso(at) if at else None for name, at in moments.items()}
 
 
-def wished(
+def parse_recall_query(
     cue: str,
     *,
     now: datetime,
@@ -174,7 +171,7 @@ def wished(
     exclude: Sequence[UUID] = (),
     tokens: int | None = None,
     strict: bool = False,
-    blend: str = Blend.STEADY,
+    blend: str = BlendMode.STEADY,
     explain: bool = False,
     hurried: bool = False,
     by_words: bool = False,
@@ -182,31 +179,31 @@ def wished(
     seed: int | None = None,
     active: Sequence[UUID] = (),
     hops: int = 1,
-) -> Wish:
+) -> RecallQuery:
     """The wish, or `BadInput` naming what is wrong with it."""
     if not cue.strip():
         raise BadInput("`cue` is blank.", hint="Say what should come to mind.")
     _check_numbers(limit=limit, hops=hops, tokens=tokens)
     moments = {
-        name: _moment(name, at)
+        name: _parse_moment(name, at)
         for name, at in (("as_of", as_of), ("valid_at", valid_at), ("since", since), ("until", until))
     }
     if moments["as_of"] and moments["as_of"] > now:
         raise BadInput("`as_of` lies in the future.", hint="Give a moment in the past.")
     if moments["since"] and moments["until"] and moments["since"] > moments["until"]:
         raise BadInput("`since` lies after `until`.")
-    return Wish(
+    return RecallQuery(
         cue=cue[-LONGEST_CUE:],
         limit=limit,
-        kinds=_kinds(kinds),
+        kinds=_parse_kinds(kinds),
         subject=subject_key(subject),
         tags=tuple(tags),
-        origins=_origins(origins),
-        include=tuple(_chosen("include", each, Include) for each in include),
+        origins=_parse_origins(origins),
+        include=tuple(_parse_choice("include", each, Include) for each in include),
         exclude=tuple(exclude),
         tokens=tokens,
         strict=strict,
-        blend=_chosen("blend", blend, Blend),
+        blend=_parse_choice("blend", blend, BlendMode),
         explain=explain,
         hurried=hurried,
         by_words=by_words,
@@ -228,7 +225,7 @@ def _check_numbers(*, limit: int, hops: int, tokens: int | None) -> None:
         raise BadInput(f"`tokens` must be 0 or more, not {tokens}.")
 
 
-def _moment(name: str, at: datetime | None) -> datetime | None:
+def _parse_moment(name: str, at: datetime | None) -> datetime | None:
     if at is None:
         return None
     try:
@@ -237,20 +234,20 @@ def _moment(name: str, at: datetime | None) -> datetime | None:
         raise BadInput(f"`{name}`: {error.message}", hint=error.hint) from error
 
 
-def _kinds(kinds: Sequence[str] | None) -> tuple[str, ...] | None:
+def _parse_kinds(kinds: Sequence[str] | None) -> tuple[str, ...] | None:
     if kinds is None:
         return None
     try:
-        return tuple(TURN if kind.strip().lower() == TURN else kind_of(kind).value for kind in kinds)
+        return tuple(TURN if kind.strip().lower() == TURN else parse_kind(kind).value for kind in kinds)
     except BadInput as error:
         raise BadInput(f"`kinds`: {error.message}", hint=error.hint) from error
 
 
-def _origins(origins: Sequence[str] | None) -> tuple[Origin, ...] | None:
-    return None if origins is None else tuple(_chosen("origins", each, Origin) for each in origins)
+def _parse_origins(origins: Sequence[str] | None) -> tuple[Origin, ...] | None:
+    return None if origins is None else tuple(_parse_choice("origins", each, Origin) for each in origins)
 
 
-def _chosen(name: str, given: str, choices: type[Choice]) -> Choice:
+def _parse_choice(name: str, given: str, choices: type[Choice]) -> Choice:
     try:
         return choices(given)
     except ValueError as error:
@@ -272,21 +269,21 @@ _TIMES = frozenset(
 LISTS = Path(__file__).parent / "lists"
 
 
-def phrases(name: str) -> re.Pattern[str]:
+def compile_phrases(name: str) -> re.Pattern[str]:
     """The phrases of one list as a pattern that finds any of them as whole words."""
     lines = (LISTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
     wanted = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, wanted))})\b", re.IGNORECASE)
 
 
-_OWN_WORDS = phrases("own_words")
-_PAST = phrases("past")
-_SUMMARY = phrases("summary")
-_ORDER = phrases("order")
+_OWN_WORDS = compile_phrases("own_words")
+_PAST = compile_phrases("past")
+_SUMMARY = compile_phrases("summary")
+_ORDER = compile_phrases("order")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cue:
+class ParsedCue:
     text: str
     """Without what must not stand in a hit."""
     phrases: tuple[str, ...] = ()
@@ -299,7 +296,7 @@ class Cue:
     asks_past: bool = False
     asks_summary: bool = False
     asks_order: bool = False
-    span: Span | None = None
+    span: TimeSpan | None = None
     goes_on: bool = False
     """Whether the time that it names has not ended: this year, today."""
 
@@ -316,9 +313,7 @@ class Cue:
 
 def is_time_word(term: str) -> bool:
     """Whether a stem names a day, a month or a number, as a date is made of."""
-    return term.isdigit() or any(
-        name.startswith(term) for name in _TIMES if name and len(term) >= SHORTEST_TIME
-    )
+    return term.isdigit() or any(name.startswith(term) for name in _TIMES if name and len(term) >= SHORTEST_TIME)
 
 
 SHORTEST_TIME = 3
@@ -329,17 +324,17 @@ def cue_hash(cue: str) -> bytes:
     return sha256(" ".join(cue.casefold().split()).encode()).digest()
 
 
-def read_cue(text: str, *, now: datetime) -> Cue:
+def parse_cue(text: str, *, now: datetime) -> ParsedCue:
     without = tuple(_WITHOUT.findall(text))
     plain = _WITHOUT.sub(" ", text).strip() if without else text
-    span = span_in(plain, now=now)
+    span = find_time_span(plain, now=now)
     words = {word.lower() for word in _WORD.findall(plain)}
-    return Cue(
+    return ParsedCue(
         text=plain or text,
         phrases=tuple(_QUOTED.findall(plain)),
         without=without if plain else (),
         names=frozenset(words | {word.removesuffix("'s").removesuffix("’s") for word in words}),
-        proper=_proper(plain),
+        proper=_proper_names(plain),
         asks_model=_OWN_WORDS.search(plain) is not None,
         asks_past=_PAST.search(plain) is not None,
         asks_summary=_SUMMARY.search(plain) is not None,
@@ -349,7 +344,7 @@ def read_cue(text: str, *, now: datetime) -> Cue:
     )
 
 
-def _proper(text: str) -> frozenset[str]:
+def _proper_names(text: str) -> frozenset[str]:
     words = _INSIDE.findall(text)
     capital = {word.lower() for word in words if word[0].isupper() and word != "I"}
     # Where most are capital it is a headline, or somebody shouts.

@@ -19,7 +19,7 @@ from uuid import UUID
 
 import numpy as np
 
-from festinger.retrieval.candidate import Candidate, Lesson, Prior
+from festinger.retrieval.candidate import CueOutcome, Prior, RecallCandidate
 
 MOSTLY = 0.7
 """Share of what either holds of a cue that both must hold, by what the words say. Chosen on the developers' half: from
@@ -28,7 +28,7 @@ MOSTLY = 0.7
 _AMOUNT = re.compile(r"\d(?:[\d,.:]*\d)?")
 
 
-def restates(one: Candidate, other: Candidate, *, worth: Callable[[str], float]) -> bool:
+def is_restatement(one: RecallCandidate, other: RecallCandidate, *, worth: Callable[[str], float]) -> bool:
     """Whether both tell of the same with different numbers; `worth` is how much a word of the cue says."""
     mine, yours = one.held.inside, other.held.inside
     shared = sum(map(worth, sorted(mine & yours)))
@@ -38,7 +38,7 @@ def restates(one: Candidate, other: Candidate, *, worth: Callable[[str], float])
     return bool(said and said_again) and said != said_again
 
 
-def _amounts(each: Candidate) -> set[str]:
+def _amounts(each: RecallCandidate) -> set[str]:
     return set(_AMOUNT.findall(each.content))
 
 
@@ -54,8 +54,8 @@ TWINS_AMONG = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Hit:
-    candidate: Candidate
+class RecallHit:
+    candidate: RecallCandidate
     score: float
     match: float
     rrf: float
@@ -72,7 +72,7 @@ class Hit:
     moved: bool = False
     """Whether it stands where it does because it is newer or older than its neighbour."""
     is_dormant: bool = False
-    lessons: tuple[Lesson, ...] = ()
+    lessons: tuple[CueOutcome, ...] = ()
     """What became of it for such a cue before."""
     company: float = 0.0
     """How strongly what is in mind leads to it."""
@@ -81,19 +81,19 @@ class Hit:
     blend: dict[str, Any] = field(default_factory=dict)
 
 
-def in_order(hits: Sequence[Hit]) -> list[Hit]:
+def sort_hits(hits: Sequence[RecallHit]) -> list[RecallHit]:
     return sorted(hits, key=lambda hit: (-hit.score, -hit.candidate.happened.timestamp(), hit.candidate.ref))
 
 
-def likeness(one: Candidate, other: Candidate) -> float | None:
+def vector_similarity(one: RecallCandidate, other: RecallCandidate) -> float | None:
     if one.vector is None or other.vector is None:
         return None
     return float(one.vector @ other.vector)
 
 
-def newer_first(
-    hits: Sequence[Hit], *, window: float, bar: float | None, worth: Callable[[str], float]
-) -> list[Hit]:
+def prefer_newer(
+    hits: Sequence[RecallHit], *, window: float, bar: float | None, worth: Callable[[str], float]
+) -> list[RecallHit]:
     """Hits of one speaker about one thing, and about as good, share their places newest first.
 
     Of two that are disputed the newer always comes first. `window` is how far below the better one's score the other may lie, `bar` how near memories must be in meaning
@@ -109,11 +109,11 @@ def newer_first(
             for other in range(place + 1, len(best))
             if other not in taken
             and (
-                are_disputed(hit.candidate, best[other].candidate)
+                has_open_dispute(hit.candidate, best[other].candidate)
                 or (
                     best[other].score >= (1.0 - window) * hit.score
                     and (best[other].candidate.is_memory or other < TURNS_LOOKED_AT)
-                    and _tell_of_the_same(hit.candidate, best[other].candidate, bar=bar, worth=worth)
+                    and _is_same_topic(hit.candidate, best[other].candidate, bar=bar, worth=worth)
                 )
             )
         ]
@@ -124,13 +124,13 @@ def newer_first(
     return best + rest
 
 
-def are_disputed(one: Candidate, other: Candidate) -> bool:
+def has_open_dispute(one: RecallCandidate, other: RecallCandidate) -> bool:
     """Whether it is undecided which of the two holds."""
     return other.ref in one.disputes or one.ref in other.disputes
 
 
-def _tell_of_the_same(
-    one: Candidate, other: Candidate, *, bar: float | None, worth: Callable[[str], float]
+def _is_same_topic(
+    one: RecallCandidate, other: RecallCandidate, *, bar: float | None, worth: Callable[[str], float]
 ) -> bool:
     if (one.origin, one.owner) != (other.origin, other.owner):
         return False
@@ -142,20 +142,20 @@ def _tell_of_the_same(
     if one.type != other.type or one.speaker != other.speaker:
         return False
     if not one.is_memory:
-        return restates(one, other, worth=worth)
-    near = likeness(one, other)
+        return is_restatement(one, other, worth=worth)
+    near = vector_similarity(one, other)
     return near is not None and bar is not None and near >= bar
 
 
-def prefer_trusted(hits: Sequence[Hit], *, window: float, bar: float | None) -> list[Hit]:
+def prefer_trusted(hits: Sequence[RecallHit], *, window: float, bar: float | None) -> list[RecallHit]:
     """Put what somebody well trusted said before what a page or a tool says of the same, where both match about as well.
 
-    `window` and `bar` are those of `newer_first`.
+    `window` and `bar` are those of `prefer_newer`.
     """
     best, rest = list(hits[:FIRST_LOOKED_AT]), list(hits[FIRST_LOOKED_AT:])
     for place, hit in enumerate(best):
         before = next(
-            (at for at, other in enumerate(best[:place]) if _gives_way(other, hit, window=window, bar=bar)),
+            (at for at, other in enumerate(best[:place]) if _yields_to_trusted(other, hit, window=window, bar=bar)),
             None,
         )
         if before is not None:
@@ -163,21 +163,21 @@ def prefer_trusted(hits: Sequence[Hit], *, window: float, bar: float | None) -> 
     return best + rest
 
 
-def _gives_way(upper: Hit, lower: Hit, *, window: float, bar: float | None) -> bool:
+def _yields_to_trusted(upper: RecallHit, lower: RecallHit, *, window: float, bar: float | None) -> bool:
     one, other = upper.candidate, lower.candidate
     if not (one.is_memory and other.is_memory) or other.trust - one.trust < TRUSTED_MORE:
         return False
     if lower.score < (1.0 - window) * upper.score:
         return False
-    near = likeness(one, other)
+    near = vector_similarity(one, other)
     is_near = near is not None and bar is not None and near >= bar
-    return is_near or are_disputed(one, other) or (one.slot is not None and one.slot == other.slot)
+    return is_near or has_open_dispute(one, other) or (one.slot is not None and one.slot == other.slot)
 
 
-def without_twins(hits: Sequence[Hit], *, bar: float | None) -> list[Hit]:
+def fold_duplicates(hits: Sequence[RecallHit], *, bar: float | None) -> list[RecallHit]:
     """Hits that say nothing that a better one does not say, folded into that one. Looks at the best ones only."""
     near, rest = list(hits[:TWINS_AMONG]), list(hits[TWINS_AMONG:])
-    alike = _alike([hit.candidate for hit in near], bar=bar)
+    alike = _find_duplicates([hit.candidate for hit in near], bar=bar)
     also: dict[int, list[UUID]] = {}
     for place, hit in enumerate(near):
         twin = next((at for at in alike[place] if at in also), None) if alike[place] else None
@@ -190,7 +190,7 @@ def without_twins(hits: Sequence[Hit], *, bar: float | None) -> list[Hit]:
     ] + rest
 
 
-def _alike(candidates: Sequence[Candidate], *, bar: float | None) -> list[list[int]]:
+def _find_duplicates(candidates: Sequence[RecallCandidate], *, bar: float | None) -> list[list[int]]:
     """Of each the places of those before it that say the same, by their words or by their vectors."""
     sizes = [each.vector.size for each in candidates if each.vector is not None]
     blank = np.zeros(max(sizes, default=1), dtype=np.float32)
@@ -208,7 +208,7 @@ def _alike(candidates: Sequence[Candidate], *, bar: float | None) -> list[list[i
     return found
 
 
-def in_exact_words(hits: Sequence[Hit]) -> list[Hit]:
+def prefer_verbatim(hits: Sequence[RecallHit]) -> list[RecallHit]:
     """A summary and the best of the turns that it sums up are one hit: at the better place, in the words of the turn.
 
     Whoever asks wants what was said, and the gist where nothing of that was found. A summary is near to every question
@@ -233,7 +233,7 @@ def in_exact_words(hits: Sequence[Hit]) -> list[Hit]:
     return [told[place] for place in sorted(told)]
 
 
-def without_sources(hits: Sequence[Hit]) -> list[Hit]:
+def drop_sources(hits: Sequence[RecallHit]) -> list[RecallHit]:
     """Without the turns that a better hit was learnt from, word by word: they would say it a second time."""
     told: set[UUID] = set()
     kept = []

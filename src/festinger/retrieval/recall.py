@@ -28,26 +28,41 @@ from uuid import UUID
 from festinger.clock import iso
 from festinger.errors import FestingerError, StoreDown
 from festinger.ids import AgentId, SessionId, SpaceId
-from festinger.memory.model import Place
+from festinger.memory.model import Scope
 from festinger.observability.metrics import RECALL_DEGRADED, RECALL_SECONDS, RECALLS
-from festinger.retrieval.agent_weights import NO_SHIFT, cold_start, drawn, taught, weighed_by
-from festinger.retrieval.bm25 import scaled
+from festinger.retrieval.agent_weights import NO_SHIFT, apply_shifts, cold_start_alphas, draw_weights, rescore_hits
+from festinger.retrieval.bm25 import scale_scores
 from festinger.retrieval.candidate import TURN
-from festinger.retrieval.deps import Desk
-from festinger.retrieval.log import Answer, find_recall, keep, settings_hash, shown_hits
-from festinger.retrieval.query import Blend, Include, Wish, read_cue, wished
+from festinger.retrieval.deps import RetrievalDeps
+from festinger.retrieval.log import RecallTrace, find_recall, record_recall, settings_hash, shown_hits
+from festinger.retrieval.query import BlendMode, Include, RecallQuery, parse_cue, parse_recall_query
 from festinger.retrieval.rank import (
-    Hit,
-    in_exact_words,
-    in_order,
-    newer_first,
+    RecallHit,
+    drop_sources,
+    fold_duplicates,
+    prefer_newer,
     prefer_trusted,
-    without_sources,
-    without_twins,
+    prefer_verbatim,
+    sort_hits,
 )
-from festinger.retrieval.result import Item, Recalled, packed, with_beside
-from festinger.retrieval.score import Asked, Bar, Thresholds, discount_echoes, is_open, scored, thresholds_of
-from festinger.retrieval.search import EMBEDDER, Searched, embed_cue, missing_vectors, search, usable
+from festinger.retrieval.result import RecallItem, RecallResult, append_extras, pack_hits
+from festinger.retrieval.score import (
+    EvidenceThreshold,
+    ScoringContext,
+    Thresholds,
+    discount_echoes,
+    has_enough_evidence,
+    score_candidates,
+    thresholds_from_profile,
+)
+from festinger.retrieval.search import (
+    EMBEDDER,
+    SearchResult,
+    describe_missing_vectors,
+    embed_cue,
+    search,
+    usable_embedder,
+)
 from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.queries import queries_of
 
@@ -59,37 +74,37 @@ rises from .40 to .48 at 570 ms of CPU, with 300 characters of the turn alone to
 _WORD = re.compile(r"\w+")
 
 
-async def reranked(
-    desk: Desk, place: Place, wish: Wish, hits: list[Hit], *, settings: RetrievalSettings
-) -> tuple[list[Hit], tuple[str, ...]]:
+async def rerank_hits(
+    deps: RetrievalDeps, place: Scope, wish: RecallQuery, hits: list[RecallHit], *, settings: RetrievalSettings
+) -> tuple[list[RecallHit], tuple[str, ...]]:
     """The hits in their order, and what was gone without."""
-    reranker, terms = desk.reranker(), desk.terms(place.space)
+    reranker, terms = deps.reranker(), deps.terms(place.space)
     if not hits or wish.hurried:
         return hits, ()
     if reranker is None:
         return hits, (RERANKER,) if terms.reranks else ()
     read, rest = hits[: settings.rerank_top], hits[settings.rerank_top :]
-    texts = [passage(hit.candidate.content, wish.cue) for hit in read]
+    texts = [best_passage(hit.candidate.content, wish.cue) for hit in read]
     try:
         async with asyncio.timeout(terms.rerank_timeout_ms / 1000):
             scores = await reranker.score(wish.cue, texts)
     except (FestingerError, TimeoutError):
         return hits, (RERANKER,)
-    return [*reordered(read, scores, share=settings.rerank_share), *rest], ()
+    return [*blend_rerank_scores(read, scores, share=settings.rerank_share), *rest], ()
 
 
-def reordered(hits: Sequence[Hit], scores: Sequence[float], *, share: float) -> list[Hit]:
+def blend_rerank_scores(hits: Sequence[RecallHit], scores: Sequence[float], *, share: float) -> list[RecallHit]:
     """Both orders blended, each stretched over these hits."""
     final = [
         replace(hit, score=share * by_reader + (1.0 - share) * by_us, reranked=raw)
         for hit, by_reader, by_us, raw in zip(
-            hits, scaled(scores), scaled([hit.score for hit in hits]), scores, strict=True
+            hits, scale_scores(scores), scale_scores([hit.score for hit in hits]), scores, strict=True
         )
     ]
-    return in_order(final)
+    return sort_hits(final)
 
 
-def passage(text: str, cue: str) -> str:
+def best_passage(text: str, cue: str) -> str:
     """The piece of a text that shares most words with a cue; the first of equals, and a short text whole."""
     asked = set(_WORD.findall(cue.casefold()))
     pieces = [text[at : at + PASSAGE] for at in range(0, len(text), PASSAGE)]
@@ -103,47 +118,51 @@ SEEDS = 2**62
 
 
 async def recall(
-    desk: Desk, place: Place, wish: Wish, *, door: str = ANYWHERE, counts: bool = True, shows: bool = True
-) -> Recalled:
+    deps: RetrievalDeps,
+    place: Scope,
+    wish: RecallQuery,
+    *,
+    door: str = ANYWHERE,
+    counts: bool = True,
+    shows: bool = True,
+) -> RecallResult:
     """The few memories worth showing, or none. Raises `StoreDown`.
 
     `counts`: whether it is written down and what it gave counts as read; comparing and replaying count nothing.
     `shows`: whether all that it gives is put before a model; a door that may leave some out tells by itself what was.
     """
-    began = desk.stopwatch()
-    wish = _seeded(desk, wish)
-    settings = desk.terms(place.space).retrieval
-    cue = read_cue(wish.cue, now=wish.as_of or desk.clock())
-    embedder = usable(desk.embedder())
-    thresholds = thresholds_of(embedder.profile if embedder else None)
+    began = deps.stopwatch()
+    wish = _with_seed(deps, wish)
+    settings = deps.terms(place.space).retrieval
+    cue = parse_cue(wish.cue, now=wish.as_of or deps.clock())
+    embedder = usable_embedder(deps.embedder())
+    thresholds = thresholds_from_profile(embedder.profile if embedder else None)
     probe = None if wish.by_words else await embed_cue(embedder, cue)
     try:
-        searched = await search(desk, place, wish, cue=cue, probe=probe, settings=settings)
+        searched = await search(deps, place, wish, cue=cue, probe=probe, settings=settings)
     except StoreDown:
         RECALLS.labels(door, "failed").inc()
         raise
     if searched.probe is None:
         thresholds = Thresholds()
-    hits = _weighed(desk, place, wish, searched, settings=settings, thresholds=thresholds)
-    ordered = _arranged(hits, searched.read.asked, settings=settings, thresholds=thresholds)
-    ordered, late = await reranked(desk, place, wish, ordered, settings=settings)
-    gated, below = _gated(ordered, wish, bar=thresholds.bar, settings=settings)
-    shown = packed(
-        [(hit.candidate.content, hit.candidate.compressed) for hit in gated],
-        tokens=wish.tokens,
-        limit=wish.limit,
+    hits = _score_hits(deps, place, wish, searched, settings=settings, thresholds=thresholds)
+    ordered = _arrange_hits(hits, searched.read.asked, settings=settings, thresholds=thresholds)
+    ordered, late = await rerank_hits(deps, place, wish, ordered, settings=settings)
+    gated, below = _apply_gate(ordered, wish, bar=thresholds.bar, settings=settings)
+    shown = pack_hits(
+        [(hit.candidate.content, hit.candidate.compressed) for hit in gated], tokens=wish.tokens, limit=wish.limit
     )
     degraded = (
         *wish.degraded,
         *((EMBEDDER,) if probe is None else ()),
         *searched.without,
-        *missing_vectors(searched.size),
+        *describe_missing_vectors(searched.size),
         *late,
         *((TOKENS,) if gated and not shown else ()),
     )
-    answer = Answer(
-        recalled=Recalled(
-            id=desk.new_id(), items=(), abstained=not gated, below_threshold=below, degraded=degraded
+    answer = RecallTrace(
+        recalled=RecallResult(
+            id=deps.new_id(), items=(), abstained=not gated, below_threshold=below, degraded=degraded
         ),
         hits=tuple(gated or ordered),
         shown=dict(shown) if gated else {},
@@ -151,35 +170,35 @@ async def recall(
         now=searched.read.asked.now,
         settings=settings,
     )
-    answer = _answered(answer, wish, took=desk.stopwatch() - began)
-    _measure(answer.recalled, wish, door)
+    answer = _fill_items(answer, wish, took=deps.stopwatch() - began)
+    _record_metrics(answer.recalled, wish, door)
     if counts:
         model = probe.model.name if probe else ""
-        desk.later(keep(desk, place, wish, answer, door=door, embedder=model, shows=shows))
+        deps.later(record_recall(deps, place, wish, answer, door=door, embedder=model, shows=shows))
     if counts and shows:
-        return with_beside(answer.recalled, await desk.beside(place, wish), wish)
+        return append_extras(answer.recalled, await deps.beside(place, wish), wish)
     return answer.recalled
 
 
-def _seeded(desk: Desk, wish: Wish) -> Wish:
+def _with_seed(deps: RetrievalDeps, wish: RecallQuery) -> RecallQuery:
     """With what chance begins with, so that it can be asked again."""
     if wish.seed is not None:
         return wish
-    return replace(wish, seed=desk.new_id().int % SEEDS if wish.blend is Blend.MIND else 0)
+    return replace(wish, seed=deps.new_id().int % SEEDS if wish.blend is BlendMode.MIND else 0)
 
 
-def _weighed(
-    desk: Desk,
-    place: Place,
-    wish: Wish,
-    searched: Searched,
+def _score_hits(
+    deps: RetrievalDeps,
+    place: Scope,
+    wish: RecallQuery,
+    searched: SearchResult,
     *,
     settings: RetrievalSettings,
     thresholds: Thresholds,
-) -> list[Hit]:
+) -> list[RecallHit]:
     """Every candidate with its score; where the mind of the agent is asked, with what that gives it."""
     read = searched.read
-    hits = scored(
+    hits = score_candidates(
         discount_echoes(searched.candidates, read.asked.cue.text),
         read.asked,
         found=searched.found.arms,
@@ -187,54 +206,51 @@ def _weighed(
         thresholds=thresholds,
         reached=searched.reached,
     )
-    if wish.blend is not Blend.MIND:
+    if wish.blend is not BlendMode.MIND:
         return hits
     chance = random.Random(wish.seed)  # noqa: S311 - no secret; a recall must be repeatable
-    alphas = taught(cold_start(read.remembered, settings), read.shifts or NO_SHIFT)
-    return weighed_by(hits, drawn(alphas, chance), feeling=desk.feeling(place), chance=chance)
+    alphas = apply_shifts(cold_start_alphas(read.remembered, settings), read.shifts or NO_SHIFT)
+    return rescore_hits(hits, draw_weights(alphas, chance), feeling=deps.feeling(place), chance=chance)
 
 
-def _arranged(
-    hits: Sequence[Hit], asked: Asked, *, settings: RetrievalSettings, thresholds: Thresholds
-) -> list[Hit]:
+def _arrange_hits(
+    hits: Sequence[RecallHit], asked: ScoringContext, *, settings: RetrievalSettings, thresholds: Thresholds
+) -> list[RecallHit]:
     """By score, the newer of what tells of the same first, twins, summaries and second tellings folded."""
-    ordered = in_order(hits)
+    ordered = sort_hits(hits)
     if settings.newer_first and asked.cue.wants_newest:
-        ordered = newer_first(
-            ordered,
-            window=settings.newer_first_window,
-            bar=thresholds.cluster,
-            worth=asked.statistics[TURN].idf,
+        ordered = prefer_newer(
+            ordered, window=settings.newer_first_window, bar=thresholds.cluster, worth=asked.statistics[TURN].idf
         )
     ordered = prefer_trusted(ordered, window=settings.newer_first_window, bar=thresholds.cluster)
-    return without_sources(in_exact_words(without_twins(ordered, bar=thresholds.same)))
+    return drop_sources(prefer_verbatim(fold_duplicates(ordered, bar=thresholds.same)))
 
 
-def _gated(
-    hits: Sequence[Hit], wish: Wish, *, bar: Bar, settings: RetrievalSettings
-) -> tuple[list[Hit], int]:
+def _apply_gate(
+    hits: Sequence[RecallHit], wish: RecallQuery, *, bar: EvidenceThreshold, settings: RetrievalSettings
+) -> tuple[list[RecallHit], int]:
     """What may be told, and how many were found that may not. What sleeps comes only if nothing else does."""
     awake = [hit for hit in hits if not hit.is_dormant or Include.DORMANT in wish.include]
     if wish.ungated or not settings.abstain:
         return awake, 0
     for among in (awake, list(hits)):
-        if is_open(bar, [hit.evidence for hit in among]):
+        if has_enough_evidence(bar, [hit.evidence for hit in among]):
             strong = [hit for hit in among if hit.evidence >= bar.threshold]
             return (strong, len(among) - len(strong)) if wish.strict else (among, 0)
     return [], len(hits)
 
 
-def _answered(answer: Answer, wish: Wish, *, took: float) -> Answer:
+def _fill_items(answer: RecallTrace, wish: RecallQuery, *, took: float) -> RecallTrace:
     items = tuple(
-        _item(answer.hits[place], text, bar=answer.bar, told=answer.why(place) if wish.explain else None)
+        _build_item(answer.hits[place], text, bar=answer.bar, told=answer.why(place) if wish.explain else None)
         for place, text in answer.shown.items()
     )
     return replace(answer, recalled=replace(answer.recalled, items=items, took=took))
 
 
-def _item(hit: Hit, text: str, *, bar: Bar, told: Mapping[str, object] | None) -> Item:
+def _build_item(hit: RecallHit, text: str, *, bar: EvidenceThreshold, told: Mapping[str, object] | None) -> RecallItem:
     each = hit.candidate
-    return Item(
+    return RecallItem(
         id=each.ref,
         type=each.type,
         kind=each.kind,
@@ -258,7 +274,7 @@ def _item(hit: Hit, text: str, *, bar: Bar, told: Mapping[str, object] | None) -
     )
 
 
-def _measure(recalled: Recalled, wish: Wish, door: str) -> None:
+def _record_metrics(recalled: RecallResult, wish: RecallQuery, door: str) -> None:
     RECALL_SECONDS.labels(wish.blend.value).observe(recalled.took)
     RECALLS.labels(door, "abstained" if recalled.abstained else "items").inc()
     for what in recalled.degraded:
@@ -270,22 +286,22 @@ Q = queries_of("festinger.retrieval")
 MOMENTS = ("as_of", "valid_at", "since", "until")
 
 
-async def replay(desk: Desk, space: SpaceId, recall_id: UUID) -> dict[str, Any]:
+async def rerun_recall(deps: RetrievalDeps, space: SpaceId, recall_id: UUID) -> dict[str, Any]:
     """`then`, `now` and what `changed` between them. Raises `NotFound`."""
-    kept = await find_recall(desk, space, recall_id)
-    place = Place(space=space, agent=AgentId(kept["agent"]), session=SessionId(kept["session"]))
+    kept = await find_recall(deps, space, recall_id)
+    place = Scope(space=space, agent=AgentId(kept["agent"]), session=SessionId(kept["session"]))
     asked = dict(kept["filters"])
     asked |= {name: datetime.fromisoformat(asked[name]) if asked[name] else None for name in MOMENTS}
     asked["exclude"] = [UUID(each) for each in asked["exclude"]]
-    wish = wished(
-        kept["cue"], now=desk.clock(), blend=kept["blend"], seed=kept["seed"], explain=True, **asked
+    wish = parse_recall_query(
+        kept["cue"], now=deps.clock(), blend=kept["blend"], seed=kept["seed"], explain=True, **asked
     )
-    now = await recall(desk, place, wish, counts=False)
+    now = await recall(deps, place, wish, counts=False)
     then = shown_hits(kept["hits"])
     was = {hit["id"]: hit["position"] for hit in then}
     is_now = {str(item.id): position for position, item in enumerate(now.items, 1)}
     moved = [ref for ref in {**was, **is_now} if was.get(ref) != is_now.get(ref)]
-    states = await _states(desk, space, moved)
+    states = await _load_states(deps, space, moved)
     return {
         "then": {"items": then, "abstained": kept["abstained"], "below_threshold": kept["below_threshold"]},
         "now": now.as_json(),
@@ -294,8 +310,8 @@ async def replay(desk: Desk, space: SpaceId, recall_id: UUID) -> dict[str, Any]:
                 "ref": ref,
                 "was": was.get(ref),
                 "is": is_now.get(ref),
-                "because": because(
-                    states.get(ref), kept, since=kept["at"], elsewhere=_elsewhere(desk, space, kept)
+                "because": change_reason(
+                    states.get(ref), kept, since=kept["at"], elsewhere=_global_difference(deps, space, kept)
                 ),
             }
             for ref in moved
@@ -303,17 +319,17 @@ async def replay(desk: Desk, space: SpaceId, recall_id: UUID) -> dict[str, Any]:
     }
 
 
-def _elsewhere(desk: Desk, space: SpaceId, kept: Mapping[str, Any]) -> str | None:
+def _global_difference(deps: RetrievalDeps, space: SpaceId, kept: Mapping[str, Any]) -> str | None:
     """What differs for all hits alike."""
-    embedder = usable(desk.embedder())
+    embedder = usable_embedder(deps.embedder())
     if kept["embedder"] != (embedder.name if embedder else ""):
         return "other embedder"
-    if kept["settings_hash"] != settings_hash(desk.terms(space).retrieval):
+    if kept["settings_hash"] != settings_hash(deps.terms(space).retrieval):
         return "other settings"
     return None
 
 
-def because(
+def change_reason(
     state: Mapping[str, Any] | None, kept: Mapping[str, Any], *, since: str, elsewhere: str | None
 ) -> str:
     """The plainest reason why a hit came, went or moved."""
@@ -328,8 +344,8 @@ def because(
     return elsewhere or ("other memories" if kept["hits"] else "other settings")
 
 
-async def _states(desk: Desk, space: SpaceId, refs: list[str]) -> dict[str, Mapping[str, Any]]:
+async def _load_states(deps: RetrievalDeps, space: SpaceId, refs: list[str]) -> dict[str, Mapping[str, Any]]:
     if not refs:
         return {}
-    rows = await desk.store.all(Q["states_of"], space=space, refs=[UUID(ref) for ref in refs])
+    rows = await deps.store.all(Q["states_of"], space=space, refs=[UUID(ref) for ref in refs])
     return {str(row["ref"]): row for row in rows}

@@ -10,12 +10,19 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from festinger.ids import MemoryId, Origin
-from festinger.memory.changes import Effect, Note, Op, apply_effects, hold_known, write_change
-from festinger.memory.confidence import Weight, reinforced, weakened
-from festinger.memory.model import Memory, Place
+from festinger.memory.changes import (
+    BeliefUpdate,
+    ChangeDraft,
+    MemoryChangeOp,
+    apply_belief_updates,
+    lock_memories_in_order,
+    write_change,
+)
+from festinger.memory.confidence import Weight, reinforce_weight, weaken_weight
+from festinger.memory.model import Memory, Scope
 from festinger.retrieval.association import cause_key
-from festinger.retrieval.deps import Desk
-from festinger.retrieval.rank import Hit
+from festinger.retrieval.deps import RetrievalDeps
+from festinger.retrieval.rank import RecallHit
 from festinger.retrieval.score import is_dormant
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -34,7 +41,7 @@ REASON = "retrieval"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Nudged:
+class ReinforcementTarget:
     """A memory that a recall may move."""
 
     id: UUID
@@ -46,23 +53,23 @@ class Nudged:
     immutable: bool = False
 
     def raised(self, share: float) -> Weight:
-        highest = min(
-            self.weight.center + SPAN - self.moved, self.ceiling if self.ceiling is not None else 1.0
-        )
+        highest = min(self.weight.center + SPAN - self.moved, self.ceiling if self.ceiling is not None else 1.0)
         if highest <= self.weight.center:
             return self.weight
-        return reinforced(self.weight, share * self.amount, immutable=self.immutable, ceiling=highest)
+        return reinforce_weight(self.weight, share * self.amount, immutable=self.immutable, ceiling=highest)
 
     def lowered(self, share: float) -> Weight:
         lowest = max(1e-6, self.weight.center - SPAN - self.moved)
         if lowest >= self.weight.center:
             return self.weight
-        after = weakened(self.weight, share * self.amount, immutable=self.immutable)
+        after = weaken_weight(self.weight, share * self.amount, immutable=self.immutable)
         at_most = self.weight.alpha * (1.0 - lowest) / lowest
         return after if after.beta <= at_most else replace(after, beta=max(self.weight.beta, at_most))
 
 
-def nudged(best: Sequence[Nudged], missed: Sequence[Nudged]) -> dict[UUID, Weight]:
+def reinforced_weights(
+    best: Sequence[ReinforcementTarget], missed: Sequence[ReinforcementTarget]
+) -> dict[UUID, Weight]:
     """The weights after a recall; the side that would move more is scaled down until both cancel out."""
 
     def rise(share: float) -> float:
@@ -87,11 +94,11 @@ def _share(moved: Callable[[float], float], wanted: float) -> float:
     return high
 
 
-async def nudge(
-    desk: Desk,
+async def reinforce_hits(
+    deps: RetrievalDeps,
     transaction: Transaction,
-    place: Place,
-    hits: Sequence[Hit],
+    place: Scope,
+    hits: Sequence[RecallHit],
     *,
     shown: Collection[int],
     recall: UUID,
@@ -103,35 +110,31 @@ async def nudge(
     found = [hit for hit in hits[:LAST] if hit.candidate.is_memory]
     if len(found) <= BEST or not shown:
         return
-    now = desk.clock()
+    now = deps.clock()
     cause = place.cause(Origin.SYSTEM, now)
-    held = await hold_known(transaction, place.space, [hit.candidate.ref for hit in found])
+    held = await lock_memories_in_order(transaction, place.space, [hit.candidate.ref for hit in found])
     rows = await transaction.all(
-        Q["moved_by_recalls"],
-        space=place.space,
-        memories=list(held),
-        reason=REASON,
-        cause=cause_key(cause),
+        Q["moved_by_recalls"], space=place.space, memories=list(held), reason=REASON, cause=cause_key(cause)
     )
     moved = {row["id"]: row for row in rows}
     given = {hits[at].candidate.ref for at in shown}
     first = [hit for hit in found[:BEST] if hit.candidate.ref in given]
-    settings = desk.terms(place.space).retrieval
+    settings = deps.terms(place.space).retrieval
     best = _open_to(first, held, moved, lambda hit: WOKEN if is_dormant(hit.candidate, settings) else RAISED)
     missed = _open_to(found[BEST:], held, moved, lambda _hit: LOWERED)
     after = {
         MemoryId(id_): weight
-        for id_, weight in nudged(best, missed).items()
+        for id_, weight in reinforced_weights(best, missed).items()
         if weight != held[MemoryId(id_)].weight
     }
     if not after:
         return
     effects = [
-        Effect(memory=id_, belief=replace(held[id_].belief, weight=weight)) for id_, weight in after.items()
+        BeliefUpdate(memory=id_, belief=replace(held[id_].belief, weight=weight)) for id_, weight in after.items()
     ]
-    await apply_effects(transaction, place.space, effects, at=now)
-    note = Note(
-        op=Op.WEIGHT,
+    await apply_belief_updates(transaction, place.space, effects, at=now)
+    note = ChangeDraft(
+        op=MemoryChangeOp.WEIGHT,
         before={id_: _columns(held[id_].weight) for id_ in after},
         after={id_: _columns(weight) for id_, weight in after.items()},
         by="recall",
@@ -139,19 +142,19 @@ async def nudge(
         cause=cause,
         more={"recall": str(recall), "counted_as": cause_key(cause)},
     )
-    await write_change(desk.memory, transaction, place.space, note)
-    await _tell(desk, transaction, place, after, held, recall=recall)
+    await write_change(deps.memory, transaction, place.space, note)
+    await _tell(deps, transaction, place, after, held, recall=recall)
 
 
 def _open_to(
-    hits: Iterable[Hit],
+    hits: Iterable[RecallHit],
     held: Mapping[MemoryId, Memory],
     moved: Mapping[UUID, Mapping[str, object]],
-    amount: Callable[[Hit], float],
-) -> list[Nudged]:
+    amount: Callable[[RecallHit], float],
+) -> list[ReinforcementTarget]:
     """Those that this cause has not moved yet."""
     return [
-        Nudged(
+        ReinforcementTarget(
             id=memory.id,
             weight=memory.weight,
             amount=amount(hit),
@@ -169,16 +172,16 @@ def _columns(weight: Weight) -> dict[str, float]:
 
 
 async def _tell(
-    desk: Desk,
+    deps: RetrievalDeps,
     transaction: Transaction,
-    place: Place,
+    place: Scope,
     after: Mapping[MemoryId, Weight],
     held: Mapping[MemoryId, Memory],
     *,
     recall: UUID,
 ) -> None:
     raised = sum(weight.center > held[id_].weight.center for id_, weight in after.items())
-    await desk.outbox.emit(
+    await deps.outbox.emit(
         transaction,
         "weights_nudged",
         space=place.space,

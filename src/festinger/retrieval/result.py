@@ -20,13 +20,13 @@ from typing import Any
 from uuid import UUID
 
 from festinger.clock import iso
-from festinger.memory.model import Place
-from festinger.retrieval.query import Wish
+from festinger.memory.model import Scope
+from festinger.retrieval.query import RecallQuery
 from festinger.text.budget import count_tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class RecallItem:
     """Something that came to mind."""
 
     id: UUID
@@ -54,15 +54,15 @@ class Item:
 
     def as_json(self) -> dict[str, Any]:
         told = (each.name for each in fields(self) if each.name not in ("version", "cosine"))
-        return {name: _shown(getattr(self, name)) for name in told}
+        return {name: _to_json(getattr(self, name)) for name in told}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recalled:
+class RecallResult:
     """What came to mind for a cue. Nothing: `abstained`, with how many were found and not good enough."""
 
     id: UUID
-    items: tuple[Item, ...]
+    items: tuple[RecallItem, ...]
     abstained: bool
     below_threshold: int
     degraded: tuple[str, ...] = ()
@@ -87,19 +87,19 @@ class Recalled:
         }
 
 
-def _shown(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     if isinstance(value, datetime):
         return iso(value)
     if isinstance(value, UUID):
         return str(value)
-    return list(map(_shown, value)) if isinstance(value, tuple) else value
+    return list(map(_to_json, value)) if isinstance(value, tuple) else value
 
 
 Texts = tuple[str, str | None]
 """What a hit says, and the same in short, if there is a short form."""
 
 
-def packed(hits: Sequence[Texts], *, tokens: int | None, limit: int) -> list[tuple[int, str]]:
+def pack_hits(hits: Sequence[Texts], *, tokens: int | None, limit: int) -> list[tuple[int, str]]:
     """Which of the hits are shown, and as which text."""
     shown: list[tuple[int, str]] = []
     left = tokens
@@ -117,22 +117,22 @@ def packed(hits: Sequence[Texts], *, tokens: int | None, limit: int) -> list[tup
     return shown
 
 
-Beside = Callable[[Place, Wish], Awaitable[Sequence[Item]]]
+Beside = Callable[[Scope, RecallQuery], Awaitable[Sequence[RecallItem]]]
 """What other rooms give to read for a wish, the most fitting first."""
 
 
-async def nothing_beside(_place: Place, _wish: Wish) -> Sequence[Item]:
+async def null_extras(_place: Scope, _wish: RecallQuery) -> Sequence[RecallItem]:
     """For a wiring in which only memories are read."""
     return ()
 
 
-def with_beside(recalled: Recalled, beside: Sequence[Item], wish: Wish) -> Recalled:
+def append_extras(recalled: RecallResult, beside: Sequence[RecallItem], wish: RecallQuery) -> RecallResult:
     """The answer with as much of it as there is room for."""
     left = wish.limit - len(recalled.items)
     if not beside or left <= 0:
         return recalled
     said = sum(count_tokens(item.text) for item in recalled.items)
     tokens = None if wish.tokens is None else max(0, wish.tokens - said)
-    fitting = packed([(item.text, None) for item in beside], tokens=tokens, limit=left)
+    fitting = pack_hits([(item.text, None) for item in beside], tokens=tokens, limit=left)
     items = tuple(replace(beside[place], text=text) for place, text in fitting)
     return replace(recalled, items=(*recalled.items, *items), abstained=recalled.abstained and not items)

@@ -41,23 +41,31 @@ from datetime import datetime
 from statistics import median
 from uuid import UUID
 
-from festinger.embedding.profiles import Profile, Threshold
-from festinger.retrieval.association import Reached
-from festinger.retrieval.bm25 import Held, Statistics, blended, bm25, coverage, ranks, rrf
+from festinger.embedding.profiles import EmbedderProfile, Threshold
+from festinger.retrieval.association import AssociationPath
+from festinger.retrieval.bm25 import (
+    TermMatches,
+    TermStatistics,
+    blend_scores,
+    bm25_score,
+    rank_positions,
+    rrf_score,
+    term_coverage,
+)
 from festinger.retrieval.candidate import (
     MEMORY,
     TIME_BONUS,
-    Candidate,
-    Lesson,
+    CueOutcome,
     Prior,
-    helped,
+    RecallCandidate,
+    apply_prior,
+    matching_outcomes,
+    outcome_bonus,
     person_bonus,
-    recency,
-    telling,
-    weighted,
+    recency_score,
 )
-from festinger.retrieval.query import Cue, is_time_word
-from festinger.retrieval.rank import Hit
+from festinger.retrieval.query import ParsedCue, is_time_word
+from festinger.retrieval.rank import RecallHit
 from festinger.settings.retrieval import RetrievalSettings
 from festinger.text.hygiene import is_question
 
@@ -69,26 +77,26 @@ MOST_BEARERS = 5
 _WORD = re.compile(r"[^\W_]+")
 
 
-def names_of(tags: Iterable[str]) -> list[str]:
-    return [tag for tag in tags if LABEL not in tag and len(spoken(tag)) >= SHORTEST]
+def tag_names(tags: Iterable[str]) -> list[str]:
+    return [tag for tag in tags if LABEL not in tag and len(normalize_words(tag)) >= SHORTEST]
 
 
-def spoken(text: str) -> str:
+def normalize_words(text: str) -> str:
     """The words of a text in small letters, and nothing between them."""
     return " ".join(_WORD.findall(text.casefold()))
 
 
-def called_by(tags: Sequence[str], said: str) -> tuple[str, ...]:
-    """The names that stand whole in what was said, which is given as `spoken`."""
+def names_in_text(tags: Sequence[str], said: str) -> tuple[str, ...]:
+    """The names that stand whole in what was said, which is given as `normalize_words`."""
     if not tags:
         return ()
-    return tuple(name for name in names_of(tags) if f" {spoken(name)} " in f" {said} ")
+    return tuple(name for name in tag_names(tags) if f" {normalize_words(name)} " in f" {said} ")
 
 
-def callings(many: Sequence[Sequence[str]], text: str) -> list[tuple[str, ...]]:
+def find_called_names(many: Sequence[Sequence[str]], text: str) -> list[tuple[str, ...]]:
     """Of each of many memories, by their tags, the names by which a text calls it and few others."""
-    said = spoken(text)
-    called = [called_by(tags, said) for tags in many]
+    said = normalize_words(text)
+    called = [names_in_text(tags, said) for tags in many]
     bearers = Counter(name for names in called for name in names)
     return [tuple(name for name in names if bearers[name] <= MOST_BEARERS) for names in called]
 
@@ -109,15 +117,15 @@ LOOKED_AT = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
+class EvidenceThreshold:
     """What evidence must reach; without a reference cosine words alone decide."""
 
     threshold: float = WORDS_ALONE
     reference: float | None = None
 
 
-def evidence(
-    bar: Bar,
+def evidence_score(
+    bar: EvidenceThreshold,
     *,
     cosine: float | None,
     coverage: float,
@@ -133,7 +141,7 @@ def evidence(
     return (OF_STRANGERS if of_strangers else 1.0) * found
 
 
-def is_open(bar: Bar, found: Sequence[float]) -> bool:
+def has_enough_evidence(bar: EvidenceThreshold, found: Sequence[float]) -> bool:
     """Whether one of the best hits, which are given in their order, is good enough."""
     return any(each >= bar.threshold for each in found[:LOOKED_AT])
 
@@ -142,12 +150,12 @@ CUT = 3
 """Letters that a stem loses of its word at most; the last one of it may be another."""
 
 
-def asks_of_strangers(
+def has_only_unknown_names(
     names: Iterable[str],
     terms: Sequence[str],
     *,
-    statistics: Iterable[Statistics],
-    candidates: Sequence[Candidate],
+    statistics: Iterable[TermStatistics],
+    candidates: Sequence[RecallCandidate],
 ) -> bool:
     """Whether none of the names of a cue was ever said, as far as counts and the candidates tell; its words are stems."""
     named = {term for term in terms for name in names if is_stem(term, name)}
@@ -173,22 +181,22 @@ FOR_ASKING = 0.1
 _ASKS = re.compile(r"\?[\s\"'”’)\]]*\Z")
 
 
-def breadth(text: str) -> float:
+def text_breadth(text: str) -> float:
     """How much longer a text is than one that is about one thing, in e-folds."""
     return math.log(max(len(text) / LONG, 1.0))
 
 
-def substance(each: Candidate) -> float:
+def substance_penalty(each: RecallCandidate) -> float:
     """What speaks against a turn because it tells little: 0 or less."""
     if each.is_memory:
         return 0.0
-    beyond = math.log(max(SHORT / max(1, len(each.content)), 1.0)) + breadth(each.content)
+    beyond = math.log(max(SHORT / max(1, len(each.content)), 1.0)) + text_breadth(each.content)
     leaves_it = each.speaker is not None and _ASKS.search(each.content) is not None
     return -FOR_LENGTH * beyond - (FOR_ASKING if leaves_it else 0.0)
 
 
 VECTOR_ARM, WORDS_ARM, TIME_ARM = "vector", "words", "time"
-NOTHING_REACHED: Mapping[UUID, Reached] = {}
+NOTHING_REACHED: Mapping[UUID, AssociationPath] = {}
 STRONG_COVERAGE = 0.6
 """Share of a cue's words that wakes a dormant memory; so much counts at least what a cue calls by name."""
 
@@ -197,20 +205,20 @@ STRONG_COVERAGE = 0.6
 class Thresholds:
     """What the embedder's profile says; nothing where vectors alone may not decide."""
 
-    bar: Bar = field(default_factory=Bar)
+    bar: EvidenceThreshold = field(default_factory=EvidenceThreshold)
     same: float | None = None
     cluster: float | None = None
     check: float | None = None
     dormant: float | None = None
 
 
-def thresholds_of(profile: Profile | None) -> Thresholds:
+def thresholds_from_profile(profile: EmbedderProfile | None) -> Thresholds:
     if profile is None:
         return Thresholds()
     reference, abstain = profile.threshold(Threshold.ABSTAIN_REF), profile.threshold(Threshold.ABSTAIN)
     is_measured = reference is not None and abstain is not None
     return Thresholds(
-        bar=Bar(threshold=abstain or 0.0, reference=reference) if is_measured else Bar(),
+        bar=EvidenceThreshold(threshold=abstain or 0.0, reference=reference) if is_measured else EvidenceThreshold(),
         same=profile.threshold(Threshold.SAME),
         cluster=profile.threshold(Threshold.CLUSTER),
         check=profile.threshold(Threshold.CHECK),
@@ -219,77 +227,79 @@ def thresholds_of(profile: Profile | None) -> Thresholds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ScoringContext:
     """The cue as it is searched: its words and what they are worth in each source, and whether it has a vector."""
 
-    cue: Cue
+    cue: ParsedCue
     terms: tuple[str, ...]
-    statistics: Mapping[str, Statistics]
+    statistics: Mapping[str, TermStatistics]
     has_vector: bool
     now: datetime
 
 
-def words_scores(candidates: Sequence[Candidate], asked: Asked, settings: RetrievalSettings) -> list[float]:
+def bm25_scores(
+    candidates: Sequence[RecallCandidate], asked: ScoringContext, settings: RetrievalSettings
+) -> list[float]:
     return [
-        bm25(each.held, asked.statistics[each.type], k1=settings.bm25_k1, b=settings.bm25_b)
+        bm25_score(each.held, asked.statistics[each.type], k1=settings.bm25_k1, b=settings.bm25_b)
         for each in candidates
     ]
 
 
-def scored(
-    candidates: Sequence[Candidate],
-    asked: Asked,
+def score_candidates(
+    candidates: Sequence[RecallCandidate],
+    asked: ScoringContext,
     *,
     found: Mapping[str, Sequence[UUID]],
     settings: RetrievalSettings,
     thresholds: Thresholds,
-    reached: Mapping[UUID, Reached] = NOTHING_REACHED,
-) -> list[Hit]:
+    reached: Mapping[UUID, AssociationPath] = NOTHING_REACHED,
+) -> list[RecallHit]:
     """Every candidate with its score, in no order."""
-    candidates, guests = with_guests_last(candidates, found)
-    by_words = words_scores(candidates, asked, settings)
+    candidates, guests = move_associated_last(candidates, found)
+    by_words = bm25_scores(candidates, asked, settings)
     by_meaning = [each.cosine for each in candidates]
     places = arm_ranks(candidates, by_words, found)
     arms = sum(map(bool, found.values()))
-    fused = [rrf(stood.values(), arms=arms, k=settings.rrf_k) for stood in places]
+    fused = [rrf_score(stood.values(), arms=arms, k=settings.rrf_k) for stood in places]
     match = fused
     if settings.fusion == "scores":
-        match = blended(
+        match = blend_scores(
             by_meaning if asked.has_vector else None,
             by_words if asked.terms else None,
             words_share=settings.words_share,
             guests=guests,
         )
-    of_strangers = asks_of_strangers(
+    of_strangers = has_only_unknown_names(
         asked.cue.proper, asked.terms, statistics=asked.statistics.values(), candidates=candidates
     )
-    called = callings([each.tags for each in candidates], asked.cue.text)
+    called = find_called_names([each.tags for each in candidates], asked.cue.text)
     hits = []
     for place, each in enumerate(candidates):
-        lessons = telling(each.lessons, bar=thresholds.check)
-        prior = prior_of(each, asked, settings=settings, lessons=lessons)
+        lessons = matching_outcomes(each.lessons, bar=thresholds.check)
+        prior = build_prior(each, asked, settings=settings, lessons=lessons)
         way = reached.get(each.ref)
-        covered = coverage_of(each, asked)
+        covered = cue_coverage(each, asked)
         hits.append(
-            Hit(
+            RecallHit(
                 candidate=each,
-                score=weighted(match[place], prior, prior_share=settings.prior_share),
+                score=apply_prior(match[place], prior, prior_share=settings.prior_share),
                 match=match[place],
                 rrf=fused[place],
                 bm25=by_words[place],
                 coverage=covered,
-                evidence=evidence(
+                evidence=evidence_score(
                     thresholds.bar,
                     cosine=each.best,
                     coverage=max(covered, STRONG_COVERAGE) if called[place] else covered,
-                    breadth=breadth(each.content),
+                    breadth=text_breadth(each.content),
                     of_strangers=of_strangers,
                     of_a_part=asked.cue.asks_overview,
                 ),
                 called=called[place],
                 prior=prior,
                 places=places[place],
-                is_dormant=is_dormant(each, settings) and not wakes(each, covered, thresholds),
+                is_dormant=is_dormant(each, settings) and not can_wake(each, covered, thresholds),
                 lessons=tuple(lessons),
                 company=way.score if way else 0.0,
                 hops=tuple(map(str, way.way)) if way else (),
@@ -298,18 +308,18 @@ def scored(
     return hits
 
 
-def coverage_of(each: Candidate, asked: Asked) -> float:
+def cue_coverage(each: RecallCandidate, asked: ScoringContext) -> float:
     """Which share of what a cue says a candidate holds. What lies in the time that the cue names says that by when it
     happened, and not by its words."""
     terms = asked.terms
-    if is_inside(each, asked.cue):
+    if is_in_cue_span(each, asked.cue):
         terms = tuple(term for term in terms if not is_time_word(term)) or terms
-    return coverage(each.held, asked.statistics[each.type], terms)
+    return term_coverage(each.held, asked.statistics[each.type], terms)
 
 
-def with_guests_last(
-    candidates: Sequence[Candidate], found: Mapping[str, Sequence[UUID]]
-) -> tuple[list[Candidate], int]:
+def move_associated_last(
+    candidates: Sequence[RecallCandidate], found: Mapping[str, Sequence[UUID]]
+) -> tuple[list[RecallCandidate], int]:
     """The candidates with those at the end that no way of searching found, and how many those are."""
     searched_for = {ref for refs in found.values() for ref in refs}
     guests = [each for each in candidates if each.ref not in searched_for]
@@ -317,7 +327,7 @@ def with_guests_last(
 
 
 def arm_ranks(
-    candidates: Sequence[Candidate], by_words: Sequence[float], found: Mapping[str, Sequence[UUID]]
+    candidates: Sequence[RecallCandidate], by_words: Sequence[float], found: Mapping[str, Sequence[UUID]]
 ) -> list[dict[str, int]]:
     """Of each candidate its place in each arm that found it."""
     at = {each.ref: number for number, each in enumerate(candidates)}
@@ -326,44 +336,40 @@ def arm_ranks(
     for arm, refs in found.items():
         scores = by_words if arm == WORDS_ARM else by_meaning
         stood = (at[ref] for ref in refs if ref in at)
-        for number, rank in ranks({number: scores[number] for number in stood}).items():
+        for number, rank in rank_positions({number: scores[number] for number in stood}).items():
             places[number][arm] = rank
     return places
 
 
-def is_inside(each: Candidate, cue: Cue) -> bool:
+def is_in_cue_span(each: RecallCandidate, cue: ParsedCue) -> bool:
     """Whether it happened in the time that a cue names."""
     return cue.span is not None and cue.span.start <= each.happened < cue.span.end
 
 
-def prior_of(
-    each: Candidate, asked: Asked, *, settings: RetrievalSettings, lessons: Sequence[Lesson] = ()
+def build_prior(
+    each: RecallCandidate, asked: ScoringContext, *, settings: RetrievalSettings, lessons: Sequence[CueOutcome] = ()
 ) -> Prior:
     touched = each.last_accessed or each.said_at
     cue = asked.cue
     return Prior(
-        recency=recency(
-            (asked.now - touched).total_seconds(), half_life_days=settings.recency_half_life_days
-        ),
+        recency=recency_score((asked.now - touched).total_seconds(), half_life_days=settings.recency_half_life_days),
         center=each.effective.center,
-        person=person_bonus(
-            each.origin, each.trust, settings=settings, asks_model=cue.asks_model or cue.asks_summary
-        ),
+        person=person_bonus(each.origin, each.trust, settings=settings, asks_model=cue.asks_model or cue.asks_summary),
         speaker=settings.speaker_bonus if each.type != MEMORY and each.speaker in cue.names else 0.0,
-        time=TIME_BONUS * cue.span.certainty if cue.span is not None and is_inside(each, cue) else 0.0,
-        helped=helped(lessons, most=settings.helped_max),
-        substance=substance(each) if settings.substance and not cue.asks_summary else 0.0,
+        time=TIME_BONUS * cue.span.certainty if cue.span is not None and is_in_cue_span(each, cue) else 0.0,
+        helped=outcome_bonus(lessons, most=settings.helped_max),
+        substance=substance_penalty(each) if settings.substance and not cue.asks_summary else 0.0,
         confidence=each.confidence,
     )
 
 
-def is_dormant(each: Candidate, settings: RetrievalSettings) -> bool:
+def is_dormant(each: RecallCandidate, settings: RetrievalSettings) -> bool:
     """Whether it sleeps: faded, of a kind that may, and no person's word."""
     may = each.kind in settings.dormant_kinds and each.origin != "person" and not each.immutable
     return may and each.is_memory and each.effective.center < settings.dormant_below
 
 
-def wakes(each: Candidate, covered: float, thresholds: Thresholds) -> bool:
+def can_wake(each: RecallCandidate, covered: float, thresholds: Thresholds) -> bool:
     """Whether a cue is strong enough to wake it."""
     is_near = thresholds.dormant is not None and each.best is not None and each.best >= thresholds.dormant
     return is_near or covered >= STRONG_COVERAGE
@@ -375,13 +381,13 @@ LEAST_WORDS = 4
 _ECHO_WORD = re.compile(r"\w+")
 
 
-def discount_echoes(candidates: Sequence[Candidate], cue: str) -> list[Candidate]:
+def discount_echoes(candidates: Sequence[RecallCandidate], cue: str) -> list[RecallCandidate]:
     """The candidates, those that repeat the question without what they have from that alone."""
     asked = _ECHO_WORD.findall(cue.casefold())
     if len(asked) < LEAST_WORDS or not is_question(cue):
         return list(candidates)
     said = f" {' '.join(asked)} "
-    rests = {each.ref: _rest(each.content, said) for each in candidates}
+    rests = {each.ref: _text_beyond_cue(each.content, said) for each in candidates}
     plain = [each.cosine for each in candidates if rests[each.ref] is None and each.cosine is not None]
     usual = median(plain) if plain else None
     kept = []
@@ -390,26 +396,26 @@ def discount_echoes(candidates: Sequence[Candidate], cue: str) -> list[Candidate
         if rest is None:
             kept.append(each)
         elif rest:
-            kept.append(_discounted(each, asked, usual))
+            kept.append(_discount_echo(each, asked, usual))
     return kept
 
 
-def _rest(content: str, said: str) -> str | None:
+def _text_beyond_cue(content: str, said: str) -> str | None:
     """What a text says beside the question; none if it does not repeat it."""
     text = f" {' '.join(_ECHO_WORD.findall(content.casefold()))} "
     return text.replace(said, " ").strip() if said in text else None
 
 
-def _discounted(each: Candidate, asked: Sequence[str], usual: float | None) -> Candidate:
+def _discount_echo(each: RecallCandidate, asked: Sequence[str], usual: float | None) -> RecallCandidate:
     times = Counter({term: sum(is_stem(term, word) for word in asked) for term in each.held.counts})
     counts = {term: max(0.0, count - times[term]) for term, count in each.held.counts.items()}
     return replace(
         each,
-        held=Held(counts=counts, length=each.held.length, beside=each.held.beside),
-        cosine=_least(each.cosine, usual),
-        best=_least(each.best, usual),
+        held=TermMatches(counts=counts, length=each.held.length, beside=each.held.beside),
+        cosine=_lower_cosine(each.cosine, usual),
+        best=_lower_cosine(each.best, usual),
     )
 
 
-def _least(cosine: float | None, usual: float | None) -> float | None:
+def _lower_cosine(cosine: float | None, usual: float | None) -> float | None:
     return None if cosine is None or usual is None else min(cosine, usual)

@@ -19,23 +19,23 @@ from uuid import UUID
 import numpy as np
 
 from festinger.embedding.embedder import Embedder
-from festinger.embedding.profiles import Purpose
+from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.embedding.providers.none import NAME as NO_EMBEDDER
 from festinger.errors import ProviderDown, ProviderRefused, StoreDown
-from festinger.memory.model import Place
-from festinger.memory.query import believed
+from festinger.memory.model import Scope
+from festinger.memory.query import find_believed_ids
 from festinger.observability.metrics import RECALL_ARM_SECONDS
-from festinger.retrieval.association import Reached, best_reached, spread
-from festinger.retrieval.bm25 import Statistics, pool_query, quoted, rarest, rrf
-from festinger.retrieval.candidate import MEMORY, TURN, Candidate, Vector, candidates_of
-from festinger.retrieval.deps import Desk, Size
-from festinger.retrieval.query import Blend, Cue, Wish, cue_hash
-from festinger.retrieval.score import TIME_ARM, VECTOR_ARM, WORDS_ARM, Asked
+from festinger.retrieval.association import AssociationPath, find_associations, top_associations
+from festinger.retrieval.bm25 import TermStatistics, pool_query, quote_term, rarest_terms, rrf_score
+from festinger.retrieval.candidate import MEMORY, TURN, RecallCandidate, Vector, candidates_from_rows
+from festinger.retrieval.deps import CorpusSize, RetrievalDeps
+from festinger.retrieval.query import BlendMode, ParsedCue, RecallQuery, cue_hash
+from festinger.retrieval.score import TIME_ARM, VECTOR_ARM, WORDS_ARM, ScoringContext
 from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.connection import DAMAGED, HELD, TOO_SLOW
-from festinger.store.pool import Plan, Transaction
+from festinger.store.pool import PlanMode, Transaction
 from festinger.store.queries import queries_of
-from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, for_model, halfvec
+from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, bind_model, to_halfvec
 
 Q = queries_of("festinger.retrieval")
 
@@ -63,7 +63,7 @@ COUNTED_FOR = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Probe:
+class CueVector:
     """A cue as a vector of one model."""
 
     model: VectorModel
@@ -71,7 +71,7 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ArmHits:
     """What each way of searching gave, best first or in no order."""
 
     arms: Mapping[str, Sequence[UUID]]
@@ -81,10 +81,10 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CueRead:
+class CueLookup:
     """What the database says of a cue."""
 
-    asked: Asked
+    asked: ScoringContext
     must: str | None
     open_episode: UUID | None
     has_pieces: bool = True
@@ -95,34 +95,34 @@ class CueRead:
     """What outcomes taught its mind."""
 
 
-def usable(embedder: Embedder | None) -> Embedder | None:
+def usable_embedder(embedder: Embedder | None) -> Embedder | None:
     """The embedder, if its cosines mean something to us."""
     if embedder is None or embedder.name == NO_EMBEDDER or not embedder.profile.calibrated:
         return None
     return embedder
 
 
-async def embed_cue(embedder: Embedder | None, cue: Cue) -> Probe | None:
+async def embed_cue(embedder: Embedder | None, cue: ParsedCue) -> CueVector | None:
     """The cue as a vector; none where nobody can make one. Not within a transaction."""
     if embedder is None:
         return None
     try:
-        [vector] = await embedder.embed([cue.text], Purpose.QUERY)
+        [vector] = await embedder.embed([cue.text], EmbeddingPurpose.QUERY)
     except (ProviderDown, ProviderRefused):
         return None
     model = VectorModel(name=embedder.name, dims=embedder.dimensions)
-    return Probe(model=model, vector=np.asarray(vector, dtype=np.float32))
+    return CueVector(model=model, vector=np.asarray(vector, dtype=np.float32))
 
 
-async def read_words(
-    desk: Desk,
+async def look_up_cue(
+    deps: RetrievalDeps,
     transaction: Transaction,
-    place: Place,
-    cue: Cue,
+    place: Scope,
+    cue: ParsedCue,
     *,
-    probe: Probe | None,
+    probe: CueVector | None,
     by_mind: bool = False,
-) -> CueRead:
+) -> CueLookup:
     rows = await transaction.all(
         Q["read_cue"],
         space=place.space,
@@ -132,29 +132,29 @@ async def read_words(
         phrases=list(cue.phrases),
         without=list(cue.without),
         by_mind=by_mind,
-        mature=desk.terms(place.space).retrieval.mature_from,
+        mature=deps.terms(place.space).retrieval.mature_from,
         # The search hangs on how rare the words are; to say so here saves asking once more.
-        then=Plan.ANEW,
+        then=PlanMode.ANEW,
         looked_at=str(LOOKED_AT),
     )
     terms = [row for row in rows if row["term"] is not None]
     first = rows[0]
     statistics = {
-        source: Statistics(
+        source: TermStatistics(
             docs=first[f"{source}_docs"] or 0,
             total_len=first[f"{source}_len"] or 0,
             df={row["term"]: row[f"{source}_df"] for row in terms},
         )
         for source in (MEMORY, TURN)
     }
-    asked = Asked(
+    asked = ScoringContext(
         cue=cue,
         terms=tuple(row["term"] for row in terms),
         statistics=statistics,
         has_vector=probe is not None,
-        now=desk.clock(),
+        now=deps.clock(),
     )
-    return CueRead(
+    return CueLookup(
         asked=asked,
         must=first["must"],
         open_episode=first["open_episode"],
@@ -164,26 +164,26 @@ async def read_words(
     )
 
 
-async def find(
+async def search_arms(
     transaction: Transaction,
-    place: Place,
-    wish: Wish,
+    place: Scope,
+    wish: RecallQuery,
     *,
-    read: CueRead,
-    probe: Probe | None,
-    size: Size | None,
+    read: CueLookup,
+    probe: CueVector | None,
+    size: CorpusSize | None,
     settings: RetrievalSettings,
     few: int = READ_WHOLE_BELOW,
-) -> Found:
+) -> ArmHits:
     """The best of each way of searching. Up to `few` vectors are read whole, more by their index."""
-    chosen = parts_searched(wish, read, size if probe else None, few=few)
-    given = _search(place, wish, read=read, probe=probe, settings=settings)
-    query = for_model(Q["candidates"], probe.model if probe else NO_MODEL)
-    with RECALL_ARM_SECONDS.labels(ways(read, probe)).time():
+    chosen = choose_query_parts(wish, read, size if probe else None, few=few)
+    given = _search_parameters(place, wish, read=read, probe=probe, settings=settings)
+    query = bind_model(Q["candidates"], probe.model if probe else NO_MODEL)
+    with RECALL_ARM_SECONDS.labels(arm_label(read, probe)).time():
         rows = await transaction.all(query.only(chosen), **given, few=few)
-        if gave_up(rows, chosen, near=given["near"]):
+        if is_incomplete_search(rows, chosen, near=given["near"]):
             chosen = chosen - MAY_GIVE_UP | {"memories_whole"}
-            await transaction.plan(Plan.ANEW)
+            await transaction.plan(PlanMode.ANEW)
             rows = await transaction.all(query.only(chosen), **given, few=few)
     rows = [row for row in rows if row["ref"] is not None]
     types = {row["ref"]: row["type"] for row in rows}
@@ -192,26 +192,24 @@ async def find(
         arms.setdefault(VECTOR_ARM if row["arm"] == INDEXED else row["arm"], []).append(row["ref"])
     named, called = arms.pop(NAMED, []), arms.pop(CALLED, [])
     arms[WORDS_ARM] = list(dict.fromkeys([*arms.get(WORDS_ARM, ()), *named, *called]))
-    if wish.blend is Blend.MIND:
-        arms = _prefiltered(arms, rows, settings)
-    return Found(arms={arm: refs for arm, refs in arms.items() if refs}, types=types, named=frozenset(named))
+    if wish.blend is BlendMode.MIND:
+        arms = _prefilter_arms(arms, rows, settings)
+    return ArmHits(arms={arm: refs for arm, refs in arms.items() if refs}, types=types, named=frozenset(named))
 
 
-def _prefiltered(
+def _prefilter_arms(
     arms: Mapping[str, Sequence[UUID]], rows: Sequence[Mapping[str, Any]], settings: RetrievalSettings
 ) -> dict[str, list[UUID]]:
     """All that a mind looks at, memories and turns together: what is nearest, and what shares the most words."""
     most = {VECTOR_ARM: settings.prefilter, WORDS_ARM: settings.arm_size}
-    scores = {
-        (VECTOR_ARM if row["arm"] == INDEXED else row["arm"], row["ref"]): row["score"] or 0.0 for row in rows
-    }
+    scores = {(VECTOR_ARM if row["arm"] == INDEXED else row["arm"], row["ref"]): row["score"] or 0.0 for row in rows}
     return {
         arm: sorted(arms.get(arm, ()), key=lambda ref: (-scores.get((arm, ref), 0.0), ref))[:number]
         for arm, number in most.items()
     }
 
 
-def gave_up(rows: Sequence[Mapping[str, Any]], chosen: frozenset[str], *, near: int) -> bool:
+def is_incomplete_search(rows: Sequence[Mapping[str, Any]], chosen: frozenset[str], *, near: int) -> bool:
     """Whether a search by meaning ended before it met enough memories that may be seen.
 
     It looks at so many at most, whoever's they are: those of one among many may lie behind.
@@ -222,17 +220,13 @@ def gave_up(rows: Sequence[Mapping[str, Any]], chosen: frozenset[str], *, near: 
     return VECTOR_ARM not in found and found.count(INDEXED) < near
 
 
-def ways(read: CueRead, probe: Probe | None) -> str:
+def arm_label(read: CueLookup, probe: CueVector | None) -> str:
     """Which ways of searching a cue goes; they are gone in one statement and have one time together."""
-    gone = {
-        VECTOR_ARM: probe is not None,
-        WORDS_ARM: bool(read.asked.terms),
-        TIME_ARM: read.asked.cue.span is not None,
-    }
+    gone = {VECTOR_ARM: probe is not None, WORDS_ARM: bool(read.asked.terms), TIME_ARM: read.asked.cue.span is not None}
     return "+".join(arm for arm, is_gone in gone.items() if is_gone) or "none"
 
 
-def parts_searched(wish: Wish, read: CueRead, size: Size | None, *, few: int) -> frozenset[str]:
+def choose_query_parts(wish: RecallQuery, read: CueLookup, size: CorpusSize | None, *, few: int) -> frozenset[str]:
     """Which parts of `candidates` a cue needs; without a size it is not searched by meaning."""
     is_narrowed = wish.narrows or read.must is not None
 
@@ -240,7 +234,7 @@ def parts_searched(wish: Wish, read: CueRead, size: Size | None, *, few: int) ->
         return "whole" if number <= few else "counted" if is_narrowed else "indexed"
 
     of_memories = by_meaning(size.seen) if size else ""
-    if size and of_memories == "whole" and not is_narrowed and is_mostly_seen(size):
+    if size and of_memories == "whole" and not is_narrowed and is_mostly_visible(size):
         of_memories = "ranked"
     chosen = {
         f"memories_{of_memories}": wish.with_memories and size is not None,
@@ -256,37 +250,30 @@ def parts_searched(wish: Wish, read: CueRead, size: Size | None, *, few: int) ->
     return frozenset(part for part, is_needed in chosen.items() if is_needed)
 
 
-def is_mostly_seen(size: Size) -> bool:
+def is_mostly_visible(size: CorpusSize) -> bool:
     """Whether most of many vectors are of memories that the agent sees, so that the nearest need not be sought long."""
     return size.seen >= RANKED_FROM and 2 * size.seen > size.vectors
 
 
-def _search(
-    place: Place,
-    wish: Wish,
-    *,
-    read: CueRead,
-    probe: Probe | None,
-    settings: RetrievalSettings,
+def _search_parameters(
+    place: Scope, wish: RecallQuery, *, read: CueLookup, probe: CueVector | None, settings: RetrievalSettings
 ) -> dict[str, Any]:
     terms, statistics, span = read.asked.terms, read.asked.statistics, read.asked.cue.span
-    chosen = rarest(terms, statistics[MEMORY]) if len(terms) > 1 else list(terms)
-    pools = {
-        source: pool_query(terms, statistics[source], pool=settings.words_pool) for source in (MEMORY, TURN)
-    }
+    chosen = rarest_terms(terms, statistics[MEMORY]) if len(terms) > 1 else list(terms)
+    pools = {source: pool_query(terms, statistics[source], pool=settings.words_pool) for source in (MEMORY, TURN)}
     return {
         **wish.parameters(),
         "space": place.space,
         "agent": place.agent,
         "open_episode": read.open_episode,
         "must": read.must,
-        "then": Plan.KEPT,
-        "probe": halfvec(probe.vector) if probe else None,
+        "then": PlanMode.KEPT,
+        "probe": to_halfvec(probe.vector) if probe else None,
         "memory_pool": pools[MEMORY],
         "turn_pool": pools[TURN],
         "terms": list(terms),
-        "called": " | ".join(map(quoted, chosen)),
-        "queries": [quoted(term) for term in chosen],
+        "called": " | ".join(map(quote_term, chosen)),
+        "queries": [quote_term(term) for term in chosen],
         "memory_idf": [statistics[MEMORY].idf(term) for term in chosen],
         "turn_idf": [statistics[TURN].idf(term) for term in chosen],
         "memory_idfs": [statistics[MEMORY].idf(term) for term in terms],
@@ -298,37 +285,37 @@ def _search(
         "beside": settings.context_weight,
         "close": CLOSE,
         "arm": settings.arm_size,
-        "near": settings.prefilter if wish.blend is Blend.MIND else settings.arm_size,
+        "near": settings.prefilter if wish.blend is BlendMode.MIND else settings.arm_size,
         "from": span.start if span else None,
         "to": span.end if span else None,
     }
 
 
-async def fetch(
-    desk: Desk,
+async def fetch_candidates(
+    deps: RetrievalDeps,
     transaction: Transaction,
-    place: Place,
-    wish: Wish,
+    place: Scope,
+    wish: RecallQuery,
     *,
-    read: CueRead,
-    found: Found,
-    probe: Probe | None,
+    read: CueLookup,
+    found: ArmHits,
+    probe: CueVector | None,
     settings: RetrievalSettings,
     seeds: Sequence[UUID] = (),
-) -> list[Candidate]:
+) -> list[RecallCandidate]:
     """Everything that is known of what was found, and of what the seeds among it lead on to."""
     refs = dict.fromkeys(ref for each in found.arms.values() for ref in each)
     turns = [ref for ref in refs if found.types[ref] == TURN]
     needed = {"turns": bool(turns), "named": bool(found.named)}
     rows = await transaction.all(
-        for_model(FETCH, probe.model if probe else NO_MODEL).only(
+        bind_model(FETCH, probe.model if probe else NO_MODEL).only(
             frozenset(part for part, is_needed in needed.items() if is_needed)
         ),
         space=place.space,
         memories=[ref for ref in refs if found.types[ref] == MEMORY],
         turns=turns,
         terms=list(read.asked.terms),
-        probe=halfvec(probe.vector) if probe else None,
+        probe=to_halfvec(probe.vector) if probe else None,
         must=read.must,
         at=read.asked.now,
         cue_hash=cue_hash(wish.cue),
@@ -342,32 +329,31 @@ async def fetch(
         agent=place.agent,
         **wish.parameters(),
     )
-    kept = await _standing(desk, transaction, place, wish, rows)
-    return candidates_of(
-        kept,
-        probe=probe.vector if probe else None,
-        now=read.asked.now,
-        context_weight=settings.context_weight,
+    kept = await _filter_believed_rows(deps, transaction, place, wish, rows)
+    return candidates_from_rows(
+        kept, probe=probe.vector if probe else None, now=read.asked.now, context_weight=settings.context_weight
     )
 
 
-async def _standing(
-    desk: Desk, transaction: Transaction, place: Place, wish: Wish, rows: Sequence[dict[str, Any]]
+async def _filter_believed_rows(
+    deps: RetrievalDeps, transaction: Transaction, place: Scope, wish: RecallQuery, rows: Sequence[dict[str, Any]]
 ) -> Sequence[dict[str, Any]]:
     """Only what was believed, or held, at the moments that are asked for."""
     if wish.as_of is None and wish.valid_at is None:
         return rows
     ids = [row["ref"] for row in rows if row["type"] == MEMORY]
-    stood = await believed(
-        desk.memory, transaction, place.space, ids, as_of=wish.as_of, valid_at=wish.valid_at
+    stood = await find_believed_ids(
+        deps.memory, transaction, place.space, ids, as_of=wish.as_of, valid_at=wish.valid_at
     )
     return [row for row in rows if row["type"] != MEMORY or row["ref"] in stood]
 
 
-async def size_of(desk: Desk, transaction: Transaction, place: Place, model: VectorModel) -> Size:
+async def load_corpus_size(
+    deps: RetrievalDeps, transaction: Transaction, place: Scope, model: VectorModel
+) -> CorpusSize:
     """How much there is to search; looked at now and then."""
-    key, now = (place.space, place.agent, model.name), desk.stopwatch()
-    known = desk.sizes.get(key)
+    key, now = (place.space, place.agent, model.name), deps.stopwatch()
+    known = deps.sizes.get(key)
     if known is not None and now - known.at < COUNTED_FOR:
         return known
     row = await transaction.one(
@@ -375,13 +361,13 @@ async def size_of(desk: Desk, transaction: Transaction, place: Place, model: Vec
         space=place.space,
         agent=place.agent,
         model=model.name,
-        limit=max(MOST_COUNTED, desk.few + 1),
+        limit=max(MOST_COUNTED, deps.few + 1),
     )
-    desk.sizes[key] = Size(**row, at=now)
-    return desk.sizes[key]
+    deps.sizes[key] = CorpusSize(**row, at=now)
+    return deps.sizes[key]
 
 
-def missing_vectors(size: Size | None) -> list[str]:
+def describe_missing_vectors(size: CorpusSize | None) -> list[str]:
     """What is said where memories or turns cannot be found by meaning."""
     if size is None:
         return []
@@ -402,29 +388,33 @@ WITHOUT: tuple[tuple[str, ...], ...] = ((), (VECTOR_ARM,), (WORDS_ARM, TIME_ARM)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Searched:
-    candidates: list[Candidate]
-    read: CueRead
-    found: Found
-    reached: Mapping[UUID, Reached]
-    size: Size | None
-    probe: Probe | None
+class SearchResult:
+    candidates: list[RecallCandidate]
+    read: CueLookup
+    found: ArmHits
+    reached: Mapping[UUID, AssociationPath]
+    size: CorpusSize | None
+    probe: CueVector | None
     without: tuple[str, ...] = ()
     """Ways of searching that failed."""
 
 
 async def search(
-    desk: Desk, place: Place, wish: Wish, *, cue: Cue, probe: Probe | None, settings: RetrievalSettings
-) -> Searched:
+    deps: RetrievalDeps,
+    place: Scope,
+    wish: RecallQuery,
+    *,
+    cue: ParsedCue,
+    probe: CueVector | None,
+    settings: RetrievalSettings,
+) -> SearchResult:
     """What might answer a cue, by every way that works. Raises `StoreDown`."""
     trouble: StoreDown | None = None
     for without in WITHOUT:
         if without == (WORDS_ARM, TIME_ARM) and probe is None:
             break
         try:
-            return await _search_arm(
-                desk, place, wish, cue=cue, probe=probe, settings=settings, without=without
-            )
+            return await _search_without(deps, place, wish, cue=cue, probe=probe, settings=settings, without=without)
         except StoreDown as error:
             if error.details.get("kind") not in PARTIAL:
                 raise
@@ -433,67 +423,59 @@ async def search(
     raise trouble
 
 
-async def _search_arm(
-    desk: Desk,
-    place: Place,
-    wish: Wish,
+async def _search_without(
+    deps: RetrievalDeps,
+    place: Scope,
+    wish: RecallQuery,
     *,
-    cue: Cue,
-    probe: Probe | None,
+    cue: ParsedCue,
+    probe: CueVector | None,
     settings: RetrievalSettings,
     without: tuple[str, ...],
-) -> Searched:
+) -> SearchResult:
     probe = None if VECTOR_ARM in without else probe
-    async with desk.store.transaction(hot=True, plan=Plan.KEPT) as transaction:
-        size = await size_of(desk, transaction, place, probe.model) if probe else None
-        read = await read_words(desk, transaction, place, cue, probe=probe, by_mind=wish.blend is Blend.MIND)
+    async with deps.store.transaction(hot=True, plan=PlanMode.KEPT) as transaction:
+        size = await load_corpus_size(deps, transaction, place, probe.model) if probe else None
+        read = await look_up_cue(deps, transaction, place, cue, probe=probe, by_mind=wish.blend is BlendMode.MIND)
         if wish.as_of is not None:
             read = replace(read, asked=replace(read.asked, now=wish.as_of))
         if WORDS_ARM in without:
             read = replace(read, asked=replace(read.asked, terms=(), cue=replace(cue, span=None)))
-        found = await find(
-            transaction, place, wish, read=read, probe=probe, size=size, settings=settings, few=desk.few
+        found = await search_arms(
+            transaction, place, wish, read=read, probe=probe, size=size, settings=settings, few=deps.few
         )
-        seeds = seeds_of(found, wish, k=settings.rrf_k)
-        candidates = await fetch(
-            desk,
-            transaction,
-            place,
-            wish,
-            read=read,
-            found=found,
-            probe=probe,
-            settings=settings,
-            seeds=list(seeds),
+        seeds = select_seeds(found, wish, k=settings.rrf_k)
+        candidates = await fetch_candidates(
+            deps, transaction, place, wish, read=read, found=found, probe=probe, settings=settings, seeds=list(seeds)
         )
-    reached = spread(
+    reached = find_associations(
         seeds,
         {each.ref: each.partners for each in candidates if each.partners},
         hops=wish.hops,
         top=settings.partners_top,
     )
-    kept = _within_reach(candidates, found, reached, wish)
-    return Searched(
+    kept = _drop_weak_associations(candidates, found, reached, wish)
+    return SearchResult(
         candidates=kept, read=read, found=found, reached=reached, size=size, probe=probe, without=without
     )
 
 
-def seeds_of(found: Found, wish: Wish, *, k: int) -> dict[UUID, float]:
+def select_seeds(found: ArmHits, wish: RecallQuery, *, k: int) -> dict[UUID, float]:
     """What is in mind: what the caller says is, and the best memories that were found, by their places."""
     places: dict[UUID, list[int]] = {}
     for refs in found.arms.values():
         for place, ref in enumerate((ref for ref in refs if found.types[ref] == MEMORY), 1):
             places.setdefault(ref, []).append(place)
-    scores = {ref: rrf(stood, arms=len(found.arms), k=k) for ref, stood in places.items()}
+    scores = {ref: rrf_score(stood, arms=len(found.arms), k=k) for ref, stood in places.items()}
     best = sorted(scores, key=lambda ref: (-scores[ref], ref))[:MOST_SEEDS]
     return {**{ref: scores[ref] for ref in best}, **dict.fromkeys(wish.active, 1.0)}
 
 
-def _within_reach(
-    candidates: list[Candidate], found: Found, reached: Mapping[UUID, Reached], wish: Wish
-) -> list[Candidate]:
+def _drop_weak_associations(
+    candidates: list[RecallCandidate], found: ArmHits, reached: Mapping[UUID, AssociationPath], wish: RecallQuery
+) -> list[RecallCandidate]:
     """Without what was walked over on the way and is not worth coming by it."""
     searched_for = {ref for refs in found.arms.values() for ref in refs}
     only_reached = {ref: way for ref, way in reached.items() if ref not in searched_for}
-    kept = set(only_reached) if wish.blend is Blend.MIND else best_reached(only_reached)
+    kept = set(only_reached) if wish.blend is BlendMode.MIND else top_associations(only_reached)
     return [each for each in candidates if each.ref in searched_for or each.ref in kept]

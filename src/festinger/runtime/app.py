@@ -20,11 +20,11 @@ from festinger.events.outbox import Outbox
 from festinger.jobs import load
 from festinger.jobs.engine import job_migrations
 from festinger.jobs.queue import Jobs
-from festinger.jobs.worker import working
+from festinger.jobs.worker import run_workers
 from festinger.llm.endpoint import Endpoint
-from festinger.llm.ledger import Caller
-from festinger.llm.model import Model, Purpose
-from festinger.llm.router import Outside, Switchboard
+from festinger.llm.ledger import ModelCaller
+from festinger.llm.model import Model, ModelPurpose
+from festinger.llm.router import ModelRouter, ModelRouterDeps
 from festinger.memory import health as memory_health
 from festinger.memory.extract.classifier import ClauseEncoder
 from festinger.outcomes import stats as outcomes_tally
@@ -32,56 +32,56 @@ from festinger.proposals import health as proposals_health
 from festinger.retrieval import maintenance as retrieval_health
 from festinger.retrieval.notes import NoteReader
 from festinger.runtime.auth import ROOM as SPACES_ROOM
-from festinger.runtime.auth import Directory, Keyring, Logins
-from festinger.runtime.environment import Tools, home_of, master_key_of
-from festinger.runtime.erasure import register_forgetting
-from festinger.runtime.jobs import Deliveries, register_housekeeping
-from festinger.runtime.lifecycle import END_SECONDS, Afterwards, Background, begin_life, end_life
-from festinger.runtime.memory import MemoryRoom, build_memory, keep_conversing, register_memory
+from festinger.runtime.auth import Keyring, LoginService, SpaceDirectory
+from festinger.runtime.environment import SystemServices, home_of, master_key_of
+from festinger.runtime.erasure import register_erasure
+from festinger.runtime.jobs import JobBackedOutbox, register_housekeeping
+from festinger.runtime.lifecycle import END_SECONDS, BackgroundTasks, DeferredWrites, record_start, record_stop
+from festinger.runtime.memory import MemoryService, build_memory, close_sessions_at_exit, register_memory
 from festinger.runtime.proposals import (
-    DecidingRoom,
-    InboxRoom,
-    build_deciding,
+    DecisionService,
+    InboxService,
+    build_decisions,
     build_inbox,
-    register_deciding,
+    register_decisions,
     register_detectors,
     register_inbox,
-    register_reflecting,
+    register_reflection,
 )
-from festinger.runtime.providers import OwnModel, notice_other_model, open_providers
+from festinger.runtime.providers import LastClientModel, check_embedder_change, open_providers
 from festinger.runtime.retrieval import (
-    OutcomesRoom,
-    RecallRoom,
+    OutcomesService,
+    RecallService,
     build_outcomes,
     build_recall,
     register_outcomes,
     register_recall,
 )
-from festinger.runtime.review.files import Folder
+from festinger.runtime.review.files import InboxFolderWatcher
 from festinger.runtime.review.webhook import register_webhook
-from festinger.runtime.world import WorldRoom, build_world, keep_world, register_world
+from festinger.runtime.world import WorldService, build_world, register_world, start_world_sync
 from festinger.settings.keys import value_at
 from festinger.settings.live import LiveSettings
 from festinger.settings.master_key import MasterKey
-from festinger.settings.sources import Row
+from festinger.settings.sources import ConfigTableRow
 from festinger.settings.vault import Vault
-from festinger.store.cache_invalidation import Change, Listener
+from festinger.store.cache_invalidation import CacheChange, CacheListener
 from festinger.store.embedded.server import embedded_server
 from festinger.store.migration import Migration, migrate, own_migrations
 from festinger.store.paths import config_directory
-from festinger.store.pool import Store, in_transaction, open_store
+from festinger.store.pool import Store, is_in_transaction, open_store
 from festinger.store.repositories.auth import ROOM as KEYS_ROOM
-from festinger.store.repositories.models import StoredLedger, model_endpoint
+from festinger.store.repositories.models import StoredCallLedger, model_endpoint
 from festinger.store.repositories.spaces import ROOM as SETTINGS_ROOM
 from festinger.store.repositories.spaces import config_rows
-from festinger.store.secrets import settled
-from festinger.text.secrets import without_secrets
+from festinger.store.secrets import recover_master_key
+from festinger.text.secrets import remove_secrets
 
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
+class StartOptions:
     """Which parts a command needs; the others are left closed."""
 
     migrate: bool | None = None
@@ -96,7 +96,7 @@ class App:
 
     door: str
     settings: LiveSettings
-    tools: Tools
+    tools: SystemServices
     home: Path
     url: str = field(repr=False)
     master: MasterKey = field(repr=False)
@@ -104,25 +104,25 @@ class App:
     store: Store
     outbox: Outbox
     jobs: Jobs
-    listener: Listener
+    listener: CacheListener
     keyring: Keyring
-    directory: Directory
-    switchboard: Switchboard
-    world: WorldRoom = field(init=False)
-    memory: MemoryRoom = field(init=False)
-    outcomes: OutcomesRoom = field(init=False)
-    recall: RecallRoom = field(init=False)
-    inbox: InboxRoom = field(init=False)
-    deciding: DecidingRoom = field(init=False)
-    logins: Logins = field(init=False)
+    directory: SpaceDirectory
+    switchboard: ModelRouter
+    world: WorldService = field(init=False)
+    memory: MemoryService = field(init=False)
+    outcomes: OutcomesService = field(init=False)
+    recall: RecallService = field(init=False)
+    inbox: InboxService = field(init=False)
+    deciding: DecisionService = field(init=False)
+    logins: LoginService = field(init=False)
     applied: tuple[str, ...] = ()
     """Migrations that this start brought."""
-    background: Background = field(default_factory=Background)
-    afterwards: Afterwards = field(default_factory=Afterwards)
+    background: BackgroundTasks = field(default_factory=BackgroundTasks)
+    afterwards: DeferredWrites = field(default_factory=DeferredWrites)
     embedder: Embedder | None = None
     reranker: Reranker | None = None
     clause_encoder: ClauseEncoder | None = None
-    own_model: OwnModel = field(default_factory=OwnModel)
+    own_model: LastClientModel = field(default_factory=LastClientModel)
     """The model that clients use, where settings say `auto`."""
     note_reader: NoteReader | None = None
     degraded: tuple[str, ...] = ()
@@ -130,7 +130,7 @@ class App:
     reading: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
     """Held while the config table is read: what was read first must not be taken into force last."""
 
-    async def model(self, purpose: Purpose, caller: Caller) -> Model | None:
+    async def model(self, purpose: ModelPurpose, caller: ModelCaller) -> Model | None:
         """The model that answers this caller for this purpose; none if none is configured."""
 
         async def resolve(row: UUID) -> Endpoint:
@@ -142,7 +142,7 @@ class App:
     async def reread_settings(self) -> None:
         """Take into force what the config table holds now."""
         async with self.reading:
-            self.settings.apply_rows(await table_rows(self.store))
+            self.settings.apply_rows(await load_config_rows(self.store))
 
     async def reread(self) -> None:
         """Bring what this process keeps of settings, spaces and keys up to date, whatever it was told."""
@@ -153,29 +153,29 @@ class App:
     async def measure(self) -> None:
         """Move the gauges to what is now."""
         self.store.measure()
-        await load.measure(self.store)
-        await health.measure(self.store, now=self.tools.clock(), subscribers=self.outbox.everybody())
-        await memory_health.measure(self.memory.desk, self.directory.ids())
-        await outcomes_tally.measure(self.outcomes.desk, self.directory.ids())
-        await proposals_health.measure(self.inbox.desk, self.directory.ids())
-        await retrieval_health.measure(self.recall.desk, self.directory.ids())
+        await load.update_queue_gauges(self.store)
+        await health.update_lag_gauges(self.store, now=self.tools.clock(), subscribers=self.outbox.everybody())
+        await memory_health.update_gauges(self.memory.deps, self.directory.ids())
+        await outcomes_tally.update_gauges(self.outcomes.deps, self.directory.ids())
+        await proposals_health.update_gauges(self.inbox.deps, self.directory.ids())
+        await retrieval_health.measure_dormant(self.recall.deps, self.directory.ids())
 
 
 @asynccontextmanager
 async def open_app(
-    settings: LiveSettings, *, door: str, progress: Progress, start: Start, tools: Tools | None = None
+    settings: LiveSettings, *, door: str, progress: Progress, start: StartOptions, tools: SystemServices | None = None
 ) -> AsyncIterator[App]:
     """Open what `start` asks for, hold it, and close it in reverse."""
-    tools = tools or Tools.of_this_machine()
+    tools = tools or SystemServices.of_this_machine()
     async with AsyncExitStack() as stack:
         home = home_of(settings)
         key = master_key_of(settings, tools)
         url = await stack.enter_async_context(open_database(settings, progress=progress))
         applied = await _migrated(url, settings, start=start, progress=progress)
         store = await stack.enter_async_context(open_store(url, settings.now.store, door=door))
-        settings.start_with(await table_rows(store))
-        key = await settled(store, key)
-        deliveries = Deliveries(store, tools, setting=_reader(settings), redact=without_secrets)
+        settings.start_with(await load_config_rows(store))
+        key = await recover_master_key(store, key)
+        deliveries = JobBackedOutbox(store, tools, setting=_reader(settings), redact=remove_secrets)
         app = App(
             door=door,
             settings=settings,
@@ -187,53 +187,51 @@ async def open_app(
             store=store,
             outbox=deliveries.outbox,
             jobs=deliveries.jobs,
-            listener=Listener(store),
+            listener=CacheListener(store),
             keyring=Keyring(store, clock=tools.clock),
-            directory=Directory(store),
+            directory=SpaceDirectory(store),
             switchboard=_switchboard(store, settings, tools),
             applied=tuple(applied),
         )
         stack.push_async_callback(app.switchboard.close)
-        _build_rooms(app)
+        _build_services(app)
         stack.push_async_callback(app.afterwards.finish)
-        run = await begin_life(app, [migration.name for migration in every_migration()])
-        stack.push_async_callback(end_life, app, run)
+        run = await record_start(app, [migration.name for migration in all_migrations()])
+        stack.push_async_callback(record_stop, app, run)
         await _keep_true(stack, app)
-        await keep_world(stack, app, app.world)
-        keep_conversing(stack, app, app.memory)
+        await start_world_sync(stack, app, app.world)
+        close_sessions_at_exit(stack, app, app.memory)
         if start.providers:
             await open_providers(stack, app)
         if start.workers:
-            await notice_other_model(app)
-            crew = working(
-                app.jobs,
-                roaming=settings.now.jobs.workers,
-                shutdown_seconds=settings.now.server.shutdown_seconds,
+            await check_embedder_change(app)
+            crew = run_workers(
+                app.jobs, roaming=settings.now.jobs.workers, shutdown_seconds=settings.now.server.shutdown_seconds
             )
             await stack.enter_async_context(crew)
-            app.background.start(Folder(app).watch())
+            app.background.start(InboxFolderWatcher(app).watch())
         yield app
 
 
-def _build_rooms(app: App) -> None:
+def _build_services(app: App) -> None:
     """Each room on those below it, and then its jobs and subscribers."""
-    app.logins = Logins(app)
+    app.logins = LoginService(app)
     app.world = build_world(app)
     app.memory = build_memory(app)
     app.outcomes = build_outcomes(app)
     app.recall = build_recall(app)
     app.inbox = build_inbox(app)
-    app.deciding = build_deciding(app, app.inbox.desk)
+    app.deciding = build_decisions(app, app.inbox.deps)
     register_housekeeping(app)
     register_world(app, app.world)
     register_memory(app, app.memory)
-    register_forgetting(app)
+    register_erasure(app)
     register_outcomes(app, app.outcomes)
     register_recall(app, app.recall)
     register_inbox(app, app.inbox)
-    register_deciding(app, app.deciding)
-    register_detectors(app, app.inbox.desk)
-    register_reflecting(app, app.inbox.desk)
+    register_decisions(app, app.deciding)
+    register_detectors(app, app.inbox.deps)
+    register_reflection(app, app.inbox.deps)
     register_webhook(app)
 
 
@@ -248,37 +246,37 @@ async def open_database(settings: LiveSettings, *, progress: Progress) -> AsyncI
         yield url
 
 
-def every_migration() -> list[Migration]:
+def all_migrations() -> list[Migration]:
     return [*own_migrations(), *job_migrations()]
 
 
-async def _migrated(url: str, settings: LiveSettings, *, start: Start, progress: Progress) -> list[str]:
+async def _migrated(url: str, settings: LiveSettings, *, start: StartOptions, progress: Progress) -> list[str]:
     allowed = settings.now.store.migrate == "auto" if start.migrate is None else start.migrate
-    applied = await migrate(url, every_migration(), allowed=allowed)
+    applied = await migrate(url, all_migrations(), allowed=allowed)
     if applied:
         progress(f"Brought the database to its present shape ({len(applied)} steps).")
     return applied
 
 
-async def table_rows(store: Store) -> list[Row]:
+async def load_config_rows(store: Store) -> list[ConfigTableRow]:
     """What the config table holds now."""
-    return [Row(space=row.space, key=row.key, value=row.value) for row in await config_rows(store)]
+    return [ConfigTableRow(space=row.space, key=row.key, value=row.value) for row in await config_rows(store)]
 
 
 def _reader(settings: LiveSettings) -> Callable[[str], object]:
     return lambda name: value_at(settings.now, name)
 
 
-def _switchboard(store: Store, settings: LiveSettings, tools: Tools) -> Switchboard:
-    return Switchboard(
-        Outside(
-            ledger=StoredLedger(store),
+def _switchboard(store: Store, settings: LiveSettings, tools: SystemServices) -> ModelRouter:
+    return ModelRouter(
+        ModelRouterDeps(
+            ledger=StoredCallLedger(store),
             clock=tools.clock,
             stopwatch=tools.stopwatch,
             new_id=tools.new_id,
             environment=settings.deployment.environment,
             offline=settings.now.offline,
-            holds_transaction=in_transaction,
+            holds_transaction=is_in_transaction,
         )
     )
 
@@ -286,7 +284,7 @@ def _switchboard(store: Store, settings: LiveSettings, tools: Tools) -> Switchbo
 async def _keep_true(stack: AsyncExitStack, app: App) -> None:
     """Follow the changes of other processes and of the settings file."""
 
-    async def reload_settings(_change: Change) -> None:
+    async def reload_settings(_change: CacheChange) -> None:
         await app.reread_settings()
 
     app.listener.on_change(SETTINGS_ROOM, reload_settings)

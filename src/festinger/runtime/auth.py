@@ -27,27 +27,27 @@ from uuid import UUID
 from festinger.clock import Clock, system_clock
 from festinger.errors import NotAuthenticated, NotAuthorised, NotFound, StoreDown, TooMany
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, SpaceId
-from festinger.store.cache_invalidation import BoundedCache, Change
+from festinger.store.cache_invalidation import BoundedCache, CacheChange
 from festinger.store.pool import Store
 from festinger.store.repositories.auth import (
     USE_NOTED_EVERY,
+    AccessRole,
     ApiKey,
-    Role,
-    Session,
+    LoginSession,
+    create_login_link,
     end_session,
     find_key,
     find_session,
     has_sessions,
-    hash_of,
-    is_ours,
-    make_link,
+    hash_secret,
+    is_api_key,
     new_cookie,
-    new_link,
-    note_use,
-    open_link,
+    new_login_link,
     open_session,
+    record_key_use,
+    redeem_login_link,
 )
-from festinger.store.repositories.spaces import spaces
+from festinger.store.repositories.spaces import load_spaces
 
 if TYPE_CHECKING:
     from festinger.runtime.app import App
@@ -70,9 +70,7 @@ class Keyring:
     def __init__(self, store: Store, *, clock: Clock = system_clock) -> None:
         self._store = store
         self._clock = clock
-        self._known: BoundedCache[bytes, ApiKey] = BoundedCache(
-            "keys", limit=RING_BYTES, weigh=lambda _: KEY_BYTES
-        )
+        self._known: BoundedCache[bytes, ApiKey] = BoundedCache("keys", limit=RING_BYTES, weigh=lambda _: KEY_BYTES)
         self._emptied = 0
         self._lookups = asyncio.Semaphore(LOOKUPS)
         self._used: dict[UUID, ApiKey] = {}
@@ -80,9 +78,9 @@ class Keyring:
 
     async def find(self, secret: str) -> ApiKey | None:
         """The live key that has this secret. `StoreDown` if it is not known and cannot be looked up."""
-        if not is_ours(secret):
+        if not is_api_key(secret):
             return None
-        found = await self._found(secret, hash_of(secret))
+        found = await self._found(secret, hash_secret(secret))
         if found is not None:
             self._used[found.id] = found
         return found
@@ -94,7 +92,7 @@ class Keyring:
         for key in due:
             del self._used[key.id]
             try:
-                await note_use(self._store, key, at=now)
+                await record_key_use(self._store, key, at=now)
             except StoreDown:
                 self._used.setdefault(key.id, key)
                 raise
@@ -110,7 +108,7 @@ class Keyring:
             except StoreDown:
                 continue
 
-    async def forget(self, _change: Change | None = None) -> None:
+    async def forget(self, _change: CacheChange | None = None) -> None:
         """Let go of everything: some key was made or revoked."""
         self._emptied += 1
         for digest in list(self._known):
@@ -142,7 +140,7 @@ MOST_ADDRESSES = 1_000
 
 
 @dataclass(slots=True, kw_only=True)
-class Tries:
+class LoginThrottle:
     """Who guessed wrong lately, and how often in a row."""
 
     wrong: OrderedDict[str, tuple[int, datetime]] = field(default_factory=OrderedDict)
@@ -164,28 +162,28 @@ class Tries:
         return count + 1
 
 
-class Logins:
+class LoginService:
     """Coming in to the console of one app."""
 
     def __init__(self, app: "App") -> None:
         self._app = app
-        self._tries = Tries()
+        self._tries = LoginThrottle()
 
     async def invite(self, name: str, *, space: SpaceId = EVERY_SPACE) -> str:
         """A one-time link for a person, who will be able to decide."""
-        link, now = new_link(self._app.tools.entropy), self._app.tools.clock()
+        link, now = new_login_link(self._app.tools.entropy), self._app.tools.clock()
         until = now + timedelta(minutes=self._app.settings.now.auth.login_link_minutes)
-        guest = Session(
-            space=space, id=self._app.tools.new_id(), name=name[:100], role=Role.REVIEWER, seen_at=now
+        guest = LoginSession(
+            space=space, id=self._app.tools.new_id(), name=name[:100], role=AccessRole.REVIEWER, seen_at=now
         )
-        await make_link(self._app.store, guest, link=link, until=until)
+        await create_login_link(self._app.store, guest, link=link, until=until)
         return link
 
     async def is_first(self) -> bool:
         """Whether nobody ever logged in."""
         return not await has_sessions(self._app.store)
 
-    async def enter(self, secret: str, *, address: str) -> tuple[Session, str]:
+    async def enter(self, secret: str, *, address: str) -> tuple[LoginSession, str]:
         """The session of whoever shows this link or key, and its cookie."""
         now = self._app.tools.clock()
         self._tries.check(address, now)
@@ -197,19 +195,19 @@ class Logins:
         self._tries.wrong.pop(address, None)
         return session, cookie
 
-    async def find(self, cookie: str) -> Session | None:
+    async def find(self, cookie: str) -> LoginSession | None:
         """The live session of a cookie."""
         idle = timedelta(hours=self._app.settings.now.auth.session_hours)
         return await find_session(self._app.store, cookie, now=self._app.tools.clock(), idle=idle)
 
-    async def leave(self, session: Session) -> None:
+    async def leave(self, session: LoginSession) -> None:
         await end_session(self._app.store, session, at=self._app.tools.clock())
 
-    async def _entered(self, secret: str, *, cookie: str, address: str, now: datetime) -> Session | None:
-        key = await self._app.keyring.find(secret) if is_ours(secret) else None
+    async def _entered(self, secret: str, *, cookie: str, address: str, now: datetime) -> LoginSession | None:
+        key = await self._app.keyring.find(secret) if is_api_key(secret) else None
         async with self._app.store.transaction() as transaction:
             if key is None:
-                session = await open_link(transaction, secret, cookie=cookie, at=now)
+                session = await redeem_login_link(transaction, secret, cookie=cookie, at=now)
             else:
                 session = self._person(key, now)
                 await open_session(transaction, session, cookie=cookie, key=key.id)
@@ -223,12 +221,10 @@ class Logins:
                 )
         return session
 
-    def _person(self, key: ApiKey, now: datetime) -> Session:
-        if key.role is Role.PROXY:
+    def _person(self, key: ApiKey, now: datetime) -> LoginSession:
+        if key.role is AccessRole.PROXY:
             raise NotAuthorised("A key of role `proxy` only talks to models; it opens no console.")
-        return Session(
-            space=key.space, id=self._app.tools.new_id(), name=key.name, role=key.role, seen_at=now
-        )
+        return LoginSession(space=key.space, id=self._app.tools.new_id(), name=key.name, role=key.role, seen_at=now)
 
     async def _refuse(self, address: str, now: datetime) -> None:
         count = self._tries.note(address, now)
@@ -254,7 +250,7 @@ ROOM = "spaces"
 """The name under which changes of the list are counted."""
 
 
-class Directory:
+class SpaceDirectory:
     """The spaces by name and by id."""
 
     def __init__(self, store: Store) -> None:
@@ -275,6 +271,6 @@ class Directory:
         """Every space."""
         return sorted(set(self._ids.values()))
 
-    async def reload(self, _change: Change | None = None) -> None:
-        found = await spaces(self._store)
+    async def reload(self, _change: CacheChange | None = None) -> None:
+        found = await load_spaces(self._store)
         self._ids = {space.id: space.id for space in found} | {space.name: space.id for space in found}

@@ -28,12 +28,12 @@ import structlog
 from festinger.clock import Clock, Stopwatch, system_clock, system_stopwatch
 from festinger.ids import NewId, id_maker
 from festinger.settings.live import LiveSettings
-from festinger.settings.master_key import Entropy, MasterKey, master_key, system_entropy
+from festinger.settings.master_key import Entropy, MasterKey, load_master_key, system_entropy
 from festinger.store.paths import Layout, default_home, make_folder, open_private
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tools:
+class SystemServices:
     clock: Clock = system_clock
     stopwatch: Stopwatch = system_stopwatch
     chance: random.Random = field(default_factory=random.SystemRandom)
@@ -41,7 +41,7 @@ class Tools:
     new_id: NewId
 
     @classmethod
-    def of_this_machine(cls) -> "Tools":
+    def of_this_machine(cls) -> "SystemServices":
         return cls(new_id=id_maker(system_clock, random.SystemRandom()))
 
 
@@ -50,9 +50,9 @@ def home_of(settings: LiveSettings) -> Path:
     return Path(own).expanduser() if own else default_home(euid=os.geteuid(), person=Path.home())
 
 
-def master_key_of(settings: LiveSettings, tools: Tools) -> MasterKey:
+def master_key_of(settings: LiveSettings, tools: SystemServices) -> MasterKey:
     """The master key of this deployment, made at the first start."""
-    return master_key(
+    return load_master_key(
         settings.deployment.environment,
         Path(settings.now.secrets.key_file),
         data=Layout(home=home_of(settings)).data,
@@ -72,13 +72,13 @@ class LocalServer:
     key: str = field(repr=False)
 
 
-def store_mark(settings: "LiveSettings") -> str:
+def store_fingerprint(settings: "LiveSettings") -> str:
     """The mark of the store that these settings name."""
     url = settings.now.database_url
     return hashlib.sha256(url.get_secret_value().encode() if url else b"").hexdigest()
 
 
-def base_of(host: str, port: int) -> str:
+def local_base_url(host: str, port: int) -> str:
     """The address under which a person on this machine reaches a server that listens on `host`."""
     if host in ("0.0.0.0", "::", ""):  # noqa: S104 - a bind address that is compared, not bound
         host = "127.0.0.1"
@@ -97,7 +97,7 @@ def find_server(home: Path, *, store: str) -> LocalServer | None:
 
 
 @contextmanager
-def announced(home: Path, server: LocalServer | None) -> Iterator[None]:
+def announce_server(home: Path, server: LocalServer | None) -> Iterator[None]:
     """Let commands find the server while the block runs. Without the file they open the store themselves."""
     path = Layout(home=home).server
     if server is not None:

@@ -14,42 +14,42 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from festinger.ids import SpaceId
-from festinger.jobs.model import Queue, Run
-from festinger.llm.ledger import Caller
-from festinger.llm.model import Model, Purpose
+from festinger.jobs.model import JobRun, Queue
+from festinger.llm.ledger import ModelCaller
+from festinger.llm.model import Model, ModelPurpose
 from festinger.memory.deps import GiveBack, IsForgotten
 from festinger.memory.erasure.erase import (
     FORGET_SAID,
     REMAKE,
     VACUUM,
-    Eraser,
+    ErasureDeps,
+    ErasureReport,
     LetGoCited,
-    Plan,
+    build_forgotten_check,
     forget,
-    is_forgotten_by,
-    remake,
+    reword_from_sources,
 )
-from festinger.memory.erasure.repair import Mode, Repaired, TakeBack, repair
+from festinger.memory.erasure.repair import RepairMode, RepairReport, TakeBack, repair
 from festinger.memory.erasure.selector import Selector
-from festinger.memory.health import shrink
+from festinger.memory.health import archive_excess
 from festinger.memory.learn.refusals import prune_refusals
 from festinger.memory.reembed import REEMBED, reembed
 from festinger.outcomes.surface import forget as forget_outcomes
 from festinger.proposals.erase import forget as forget_proposals
-from festinger.retrieval.maintenance import forget as forget_recalls
-from festinger.store.erasure import Ledger, open_ledger, vacuum
+from festinger.retrieval.maintenance import erase_recall_data as forget_recalls
+from festinger.store.erasure import ErasureLedger, open_erasure_ledger, vacuum
 from festinger.store.paths import Layout
 from festinger.store.pool import Transaction
-from festinger.store.repositories.request_log import cut_files
-from festinger.text.blocks import Cut
+from festinger.store.repositories.request_log import erase_words_in_files
+from festinger.text.blocks import ErasurePattern
 from festinger.world.erase import forget_message
-from festinger.world.model import Follow, follow_nothing
+from festinger.world.model import Follow, null_follow
 
 if TYPE_CHECKING:
     from festinger.runtime.app import App
-    from festinger.runtime.proposals import InboxRoom
-    from festinger.runtime.retrieval import OutcomesRoom
-    from festinger.runtime.world import WorldRoom
+    from festinger.runtime.proposals import InboxService
+    from festinger.runtime.retrieval import OutcomesService
+    from festinger.runtime.world import WorldService
 
 TIDY = "tidy_memory"
 NIGHTLY = "33 3 * * *"
@@ -57,18 +57,18 @@ EMBEDDING_LIMIT = timedelta(hours=6)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forgetting:
+class ErasureService:
     """Forgetting and repair, as the doors ask for them."""
 
-    eraser: Eraser
+    eraser: ErasureDeps
     others: Mapping[str, TakeBack] = field(default_factory=dict)
     """What every other room takes back of the same source, by its name."""
-    follow: Follow = follow_nothing
+    follow: Follow = null_follow
     """Brings this process up to date with what a repair did to the world."""
 
     async def forget(
         self, space: SpaceId, selector: Selector, *, reason: str, by: str, dry_run: bool = False
-    ) -> Plan:
+    ) -> ErasureReport:
         return await forget(self.eraser, space, selector, reason=reason, by=by, dry_run=dry_run)
 
     async def repair(
@@ -77,91 +77,89 @@ class Forgetting:
         selector: Selector,
         *,
         by: str,
-        mode: Mode = Mode.QUARANTINE,
+        mode: RepairMode = RepairMode.QUARANTINE,
         dry_run: bool = False,
-    ) -> Repaired:
-        done = await repair(
-            self.eraser, space, selector, by=by, mode=mode, dry_run=dry_run, others=self.others
-        )
+    ) -> RepairReport:
+        done = await repair(self.eraser, space, selector, by=by, mode=mode, dry_run=dry_run, others=self.others)
         await self.follow(space)
         return done
 
 
-def ledger_of(app: "App") -> Ledger:
-    return open_ledger(Layout(home=app.home).forgotten)
+def ledger_of(app: "App") -> ErasureLedger:
+    return open_erasure_ledger(Layout(home=app.home).forgotten)
 
 
-def ban_of(app: "App") -> IsForgotten:
+def build_erasure_check(app: "App") -> IsForgotten:
     """The port by which learning asks what was forgotten."""
-    return is_forgotten_by(ledger_of(app))
+    return build_forgotten_check(ledger_of(app))
 
 
-def rooms_of(app: "App") -> dict[str, "WorldRoom | OutcomesRoom | InboxRoom"]:
+def repairable_services(app: "App") -> dict[str, "WorldService | OutcomesService | InboxService"]:
     """The open rooms that take back what a source brought them, and give it back; proposals cite what was computed."""
     named = {name: getattr(app, name, None) for name in ("world", "outcomes", "inbox")}
     return {name: room for name, room in named.items() if room is not None}
 
 
-def giving_back(app: "App") -> GiveBack:
+def build_reinstate(app: "App") -> GiveBack:
     """The port by which a repair that is undone gives back what the other rooms had taken."""
 
     async def give_back(transaction: Transaction, space: SpaceId, kept: Mapping[str, Any]) -> None:
-        rooms = rooms_of(app)
+        rooms = repairable_services(app)
         for name, taken in kept.items():
             await rooms[name].give_back(transaction, space, taken)
 
     return give_back
 
 
-def forgetting_of(app: "App") -> Forgetting:
-    others = {name: room.take_back for name, room in rooms_of(app).items()}
+def build_erasure(app: "App") -> ErasureService:
+    others = {name: room.take_back for name, room in repairable_services(app).items()}
     folder = Layout(home=app.home).spool
 
-    async def outside(cuts: Sequence[Cut]) -> int:
-        return await asyncio.to_thread(cut_files, folder, cuts)
+    async def outside(cuts: Sequence[ErasurePattern]) -> int:
+        return await asyncio.to_thread(erase_words_in_files, folder, cuts)
 
-    eraser = Eraser(
-        desk=app.memory.desk,
+    eraser = ErasureDeps(
+        deps=app.memory.deps,
         ledger=ledger_of(app),
         rooms=(forget_recalls, forget_outcomes),
         citing=_citing(app),
         outside=outside,
     )
-    return Forgetting(eraser=eraser, others=others, follow=app.world.desk.follow)
+    return ErasureService(eraser=eraser, others=others, follow=app.world.deps.follow)
 
 
 def _citing(app: "App") -> dict[str, LetGoCited]:
     """The open rooms that cite memories, turns and episodes."""
     inbox = getattr(app, "inbox", None)
-    return {"proposal_sighting": partial(forget_proposals, inbox.desk)} if inbox is not None else {}
+    return {"proposal_sighting": partial(forget_proposals, inbox.deps)} if inbox is not None else {}
 
 
-def register_forgetting(app: "App") -> None:
+def register_erasure(app: "App") -> None:
     """Make known what finishes a forgetting, and what keeps the memory clean."""
-    desk = app.memory.desk
+    deps = app.memory.deps
 
-    async def forget_said(_run: Run, *, space: str, message: str) -> None:
-        await forget_message(app.world.desk, SpaceId(space), message, by="job:forget")
+    async def forget_said(_run: JobRun, *, space: str, message: str) -> None:
+        await forget_message(app.world.deps, SpaceId(space), message, by="job:forget")
 
-    async def make_again(_run: Run, *, space: str, memory: str) -> bool:
-        return await remake(desk, SpaceId(space), UUID(memory), model_for=writer)
+    async def make_again(_run: JobRun, *, space: str, memory: str) -> bool:
+        return await reword_from_sources(deps, SpaceId(space), UUID(memory), model_for=writer)
 
     async def writer(space: SpaceId) -> Model | None:
-        return await app.model(Purpose.WRITE, Caller(space=space))
+        return await app.model(ModelPurpose.WRITE, ModelCaller(space=space))
 
-    async def give_room_back(_run: Run, **_ids: Any) -> None:
+    async def give_room_back(_run: JobRun, **_ids: Any) -> None:
         await vacuum(app.store)
 
-    async def embed_again(run: Run, *, space: str) -> int:
+    async def embed_again(run: JobRun, *, space: str) -> int:
         async def report(done: int, total: int) -> None:
             await run.report(done, total, note="memories re-embedded")
 
-        return await reembed(desk, SpaceId(space), report=report)
+        return await reembed(deps, SpaceId(space), report=report)
 
-    async def tidy(_run: Run) -> None:
+    async def tidy(_run: JobRun) -> None:
         for space in app.directory.ids():
-            await prune_refusals(desk, space)
-            await shrink(desk, space)
+            await prune_refusals(deps, space)
+            await archive_excess(deps, space)
 
     app.jobs.register(FORGET_SAID, forget_said)
     app.jobs.register(REMAKE, make_again, queue=Queue.JUDGE)

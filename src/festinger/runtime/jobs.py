@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 from festinger.events.erase import prune_events
 from festinger.events.event import Delivery
-from festinger.events.outbox import Outbox, abandon, bury, deliver
+from festinger.events.outbox import Outbox, deliver_event, drop_delivery, mark_delivery_dead
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.jobs.attempt import Redact, Setting
 from festinger.jobs.dead_letters import prune_jobs
-from festinger.jobs.model import End, Ending, Priority, Queue, Run
-from festinger.jobs.queue import Asked, Jobs
-from festinger.runtime.environment import Tools
-from festinger.store.backup.backup import automatic_backup, read
+from festinger.jobs.model import JobEnd, JobEnding, JobPriority, JobRun, Queue
+from festinger.jobs.queue import JobRequest, Jobs
+from festinger.runtime.environment import SystemServices
+from festinger.store.backup.backup import automatic_backup, read_manifest
 from festinger.store.paths import Layout
 from festinger.store.pool import Store, Transaction
 from festinger.store.repositories.exchanges import prune_sessions
@@ -48,26 +48,26 @@ QUIET = timedelta(days=30)
 def register_housekeeping(app: "App") -> None:
     """Make the house's own jobs known."""
 
-    async def old_events(run: Run) -> int:
+    async def old_events(run: JobRun) -> int:
         async def report(done: int) -> None:
             await run.report(done, note="old events removed")
 
         return await prune_events(app.store, app.settings.now.events, now=app.tools.clock(), report=report)
 
-    async def old_jobs(run: Run) -> int:
-        return await prune_jobs(app.jobs.desk, run)
+    async def old_jobs(run: JobRun) -> int:
+        return await prune_jobs(app.jobs.deps, run)
 
-    async def old_requests(run: Run) -> int:
+    async def old_requests(run: JobRun) -> int:
         now, days = app.tools.clock(), app.settings.now.proxy.request_log_days
         removed = await prune_requests(app.store, before=now - timedelta(days=days))
         await run.report(removed, note="old lines of the request log removed")
         return removed + await prune_sessions(app.store, before=now - QUIET)
 
-    async def backup(_run: Run) -> None:
+    async def backup(_run: JobRun) -> None:
         keep = app.settings.now.store.backup_keep
         folder = Layout(home=app.home).backups
         made = await automatic_backup(app.url, folder, keep=keep, clock=app.tools.clock)
-        await tell_of_backup(app, made)
+        await emit_backup_made(app, made)
 
     app.jobs.register(PRUNE_EVENTS, old_events, queue=Queue.SLEEP, schedule=QUIET_HOUR)
     app.jobs.register(PRUNE_JOBS, old_jobs, queue=Queue.SLEEP, schedule=QUIET_HOUR)
@@ -75,8 +75,8 @@ def register_housekeeping(app: "App") -> None:
     app.jobs.register(BACKUP, backup, queue=Queue.SLEEP, schedule="store.backup_schedule")
 
 
-async def tell_of_backup(app: "App", file: Path) -> None:
-    manifest = read(file)
+async def emit_backup_made(app: "App", file: Path) -> None:
+    manifest = read_manifest(file)
     async with app.store.transaction() as transaction:
         await app.outbox.emit(
             transaction,
@@ -90,10 +90,10 @@ async def tell_of_backup(app: "App", file: Path) -> None:
 DELIVER = "deliver_event"
 
 
-class Deliveries:
+class JobBackedOutbox:
     """An outbox whose deliveries are jobs, and jobs whose deaths are events."""
 
-    def __init__(self, store: Store, tools: Tools, *, setting: Setting, redact: Redact) -> None:
+    def __init__(self, store: Store, tools: SystemServices, *, setting: Setting, redact: Redact) -> None:
         self._store = store
         self._clock = tools.clock
         self.outbox = Outbox(clock=tools.clock, new_id=tools.new_id, deliver=self._ask)
@@ -110,33 +110,29 @@ class Deliveries:
 
     async def _ask(self, transaction: Transaction, deliveries: Sequence[Delivery]) -> None:
         asked = [
-            Asked(
+            JobRequest(
                 queue=delivery.queue,
                 lock=delivery.lock,
-                priority=Priority.NEW_STATEMENT if delivery.is_first else Priority.USUAL,
-                ids={
-                    "space": delivery.space,
-                    "event": str(delivery.event),
-                    "subscriber": delivery.subscriber,
-                },
+                priority=JobPriority.NEW_STATEMENT if delivery.is_first else JobPriority.USUAL,
+                ids={"space": delivery.space, "event": str(delivery.event), "subscriber": delivery.subscriber},
             )
             for delivery in deliveries
         ]
         await self.jobs.defer_all(transaction, DELIVER, asked)
 
-    async def _deliver(self, _run: Run, *, space: str, event: str, subscriber: str) -> None:
-        await deliver(self._store, self.outbox, space=space, event=event, subscriber=subscriber)
+    async def _deliver(self, _run: JobRun, *, space: str, event: str, subscriber: str) -> None:
+        await deliver_event(self._store, self.outbox, space=space, event=event, subscriber=subscriber)
 
-    async def _ended(self, transaction: Transaction, ending: Ending) -> None:
+    async def _ended(self, transaction: Transaction, ending: JobEnding) -> None:
         if ending.name != DELIVER:
             await self._tell_of(transaction, ending)
-        elif ending.end is End.DEAD:
-            await bury(transaction, self.outbox, **ending.ids, error=ending.text)
+        elif ending.end is JobEnd.DEAD:
+            await mark_delivery_dead(transaction, self.outbox, **ending.ids, error=ending.text)
         else:
-            await abandon(transaction, **ending.ids, note=ending.text, now=self._clock())
+            await drop_delivery(transaction, **ending.ids, note=ending.text, now=self._clock())
 
-    async def _tell_of(self, transaction: Transaction, ending: Ending) -> None:
-        if ending.end is End.DEAD:
+    async def _tell_of(self, transaction: Transaction, ending: JobEnding) -> None:
+        if ending.end is JobEnd.DEAD:
             await self.outbox.emit(
                 transaction,
                 "job_dead",

@@ -25,9 +25,9 @@ import structlog
 from festinger import __version__
 from festinger.errors import FestingerError, StoreDown
 from festinger.ids import MAIN_SPACE
-from festinger.store.connection import end_all
+from festinger.store.connection import cancel_tasks
 from festinger.store.pool import Transaction
-from festinger.store.repositories.spaces import Run, begin, end
+from festinger.store.repositories.spaces import ProcessRun, begin_run, end_run
 
 if TYPE_CHECKING:
     from festinger.runtime.app import App
@@ -39,9 +39,9 @@ END_SECONDS = 2.0
 """How long a process that stops waits for a store that does not answer."""
 
 
-async def begin_life(app: "App", migrations: Sequence[str]) -> Run:
+async def record_start(app: "App", migrations: Sequence[str]) -> ProcessRun:
     """Write that this process lives, and tell of those that died; `migrations` are the names of all there are."""
-    run = Run(
+    run = ProcessRun(
         id=app.tools.new_id(),
         door=app.door,
         version=__version__,
@@ -51,35 +51,31 @@ async def begin_life(app: "App", migrations: Sequence[str]) -> Run:
         pins=app.settings.pinned,
     )
     async with app.store.transaction() as transaction:
-        for crashed in await begin(transaction, run):
+        for crashed in await begin_run(transaction, run):
             await _tell_of_crash(app, transaction, crashed)
         if app.applied:
-            await _tell_of_shape(app, transaction, before=shape_before(app.applied, migrations))
+            await _tell_of_shape(app, transaction, before=schema_before(app.applied, migrations))
     return run
 
 
-async def end_life(app: "App", run: Run) -> None:
+async def record_stop(app: "App", run: ProcessRun) -> None:
     """Write that this process ends well. With the store away that cannot be written, and the end goes on."""
     try:
         async with asyncio.timeout(END_SECONDS):
-            await end(app.store, run.id, at=app.tools.clock())
+            await end_run(app.store, run.id, at=app.tools.clock())
     except (StoreDown, TimeoutError) as error:
         log.warning("end of this process not written down", run=str(run.id), error=type(error).__name__)
 
 
-def shape_before(applied: Sequence[str], migrations: Sequence[str]) -> str | None:
+def schema_before(applied: Sequence[str], migrations: Sequence[str]) -> str | None:
     """The migration that the database had reached before these were applied; none if it was empty."""
     first = migrations.index(applied[0])
     return migrations[first - 1] if first else None
 
 
-async def _tell_of_crash(app: "App", transaction: Transaction, crashed: Run) -> None:
+async def _tell_of_crash(app: "App", transaction: Transaction, crashed: ProcessRun) -> None:
     await app.outbox.emit(
-        transaction,
-        "process_crashed",
-        space=MAIN_SPACE,
-        subject=f"run:{crashed.id}",
-        payload={"run": str(crashed.id)},
+        transaction, "process_crashed", space=MAIN_SPACE, subject=f"run:{crashed.id}", payload={"run": str(crashed.id)}
     )
 
 
@@ -99,7 +95,7 @@ AGAIN_SECONDS = 1.0
 """What a task is given to end its own tasks before it is told again."""
 
 
-class Background:
+class BackgroundTasks:
     """The tasks of one app."""
 
     def __init__(self) -> None:
@@ -114,7 +110,7 @@ class Background:
 
     async def stop(self) -> None:
         """Cancel what still runs and wait until it is gone."""
-        await end_all(self._tasks, again_after=AGAIN_SECONDS)
+        await cancel_tasks(self._tasks, again_after=AGAIN_SECONDS)
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
@@ -129,7 +125,7 @@ LAST_WORDS_SECONDS = 2.0
 """What is still being written when the house closes gets as long."""
 
 
-class Afterwards:
+class DeferredWrites:
     """The notes of one app that are being written."""
 
     def __init__(self) -> None:

@@ -24,54 +24,59 @@ from festinger.embedding.embedder import Embedder
 from festinger.errors import NotFound, StoreDown
 from festinger.events.event import Event
 from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId, Origin, SessionId, SpaceId
-from festinger.jobs.model import Queue, Run
-from festinger.judge.cascade import Terms as JudgeTerms
-from festinger.judge.cascade import retry
-from festinger.judge.model import Judgement, Pair, Waiting
-from festinger.judge.records import Desk as JudgeDesk
-from festinger.llm.ledger import Caller
-from festinger.llm.model import Model, Purpose
-from festinger.memory.censors.check import ROOM, Watch
+from festinger.jobs.model import JobRun, Queue
+from festinger.judge.cascade import CascadeConfig, retry_waiting_pairs
+from festinger.judge.model import Judgement, StatementPair, WaitingPair
+from festinger.judge.records import JudgeDeps
+from festinger.llm.ledger import ModelCaller
+from festinger.llm.model import Model, ModelPurpose
+from festinger.memory.censors.check import ROOM, CensorCache
 from festinger.memory.censors.escalation import escalate_censor, is_warning
-from festinger.memory.conflicts import settle, unsettle
-from festinger.memory.deps import Desk, Judges, Terms
+from festinger.memory.conflicts import apply_verdict, undo_verdict
+from festinger.memory.deps import EffectiveMemorySettings, MemoryCascade, MemoryDeps
 from festinger.memory.edit import RECHECK
-from festinger.memory.episodes.episode import ClosedBy, State
-from festinger.memory.episodes.lessons import ask_for_summary, sum_up, summarise, take_up, tie_decision
+from festinger.memory.episodes.episode import ClosedBy, EpisodeState
+from festinger.memory.episodes.lessons import (
+    link_decision,
+    request_summary,
+    requeue_unfinished_episodes,
+    summarise,
+    summarise_by_extract,
+)
 from festinger.memory.episodes.repair import SUMMARISE
 from festinger.memory.episodes.store import (
     SUM_UP,
-    close,
-    close_stale,
+    append_exchange,
+    close_episode,
+    close_stale_episodes,
     cut_old_turns,
-    keep_exchange,
-    kept_since,
-    page,
+    page_episodes,
+    retention_cutoff,
 )
 from festinger.memory.extract.model_reader import read_turn
 from festinger.memory.extract.turns import PersonTurn, learn_turn
 from festinger.memory.late_judgements import (
     JUDGE,
-    embed_missing,
+    apply_pair_judgement,
+    embed_missing_memories,
     judge_pairs,
     load_pair,
-    recheck,
-    settle_pair,
+    recheck_memory,
 )
 from festinger.memory.learn.candidates import INDEX
 from festinger.memory.learn.decision import Action
 from festinger.memory.learn.intake import prune_keys
 from festinger.memory.learn.store import EMBED
-from festinger.memory.model import Place
+from festinger.memory.model import Scope
 from festinger.retrieval.maintenance import forget_old_turns
-from festinger.runtime.erasure import ban_of, giving_back
+from festinger.runtime.erasure import build_erasure_check, build_reinstate
 from festinger.runtime.lifecycle import END_SECONDS
 from festinger.store.pool import Transaction
-from festinger.store.repositories.exchanges import cut_messages, messages
+from festinger.store.repositories.exchanges import clear_old_messages, load_messages
 from festinger.store.vectors import VectorModel, ensure_index
-from festinger.text.blocks import Mark, without_blocks
+from festinger.text.blocks import BlockMarker, strip_blocks
 from festinger.world.conflicts import Conflict
-from festinger.world.decisions import Verdict
+from festinger.world.decisions import ConflictVerdict
 
 if TYPE_CHECKING:
     from festinger.runtime.app import App
@@ -92,46 +97,46 @@ MOST_SESSIONS = 1_000
 WRITING_LIMIT = timedelta(minutes=10)
 
 
-def register_conversing(app: "App", room: "MemoryRoom") -> None:
+def register_episodes(app: "App", room: "MemoryService") -> None:
     """Make the jobs and subscribers of episodes and censors known."""
     _register_episodes(app, room)
     _register_turns(app, room)
     _register_censors(app, room)
 
 
-def _register_episodes(app: "App", room: "MemoryRoom") -> None:
-    desk = room.desk
+def _register_episodes(app: "App", room: "MemoryService") -> None:
+    deps = room.deps
 
     async def keep(transaction: Transaction, event: Event) -> None:
-        await keep_exchange(desk, transaction, event)
-        remember_session(room, event.space, event.session or "")
+        await append_exchange(deps, transaction, event)
+        track_session(room, event.space, event.session or "")
 
     async def ask(transaction: Transaction, event: Event) -> None:
-        await ask_for_summary(desk, transaction, event)
+        await request_summary(deps, transaction, event)
 
     async def tie(transaction: Transaction, event: Event) -> None:
         conflict = UUID(event.payload["conflict"])
-        await tie_decision(desk, transaction, event, target="conflict", id_=conflict)
+        await link_decision(deps, transaction, event, target="conflict", id_=conflict)
 
-    async def by_model(_run: Run, *, space: str, episode: str) -> None:
+    async def by_model(_run: JobRun, *, space: str, episode: str) -> None:
         with suppress(NotFound):  # forgotten meanwhile
-            await summarise(desk, SpaceId(space), UUID(episode))
+            await summarise(deps, SpaceId(space), UUID(episode))
 
-    async def by_words(_run: Run, *, space: str, episode: str) -> None:
+    async def by_words(_run: JobRun, *, space: str, episode: str) -> None:
         with suppress(NotFound):
-            await sum_up(desk, SpaceId(space), UUID(episode))
+            await summarise_by_extract(deps, SpaceId(space), UUID(episode))
 
-    async def close_idle(_run: Run) -> None:
+    async def close_idle(_run: JobRun) -> None:
         for space in app.directory.ids():
-            await close_stale(desk, space)
-            await take_up(desk, space)
+            await close_stale_episodes(deps, space)
+            await requeue_unfinished_episodes(deps, space)
 
-    async def cut(_run: Run) -> None:
+    async def cut(_run: JobRun) -> None:
         for space in app.directory.ids():
-            if before := kept_since(desk, space):
-                await cut_old_turns(desk, space)
-                await forget_old_turns(app.recall.desk, space)
-                await cut_messages(app.store, space, before=before)
+            if before := retention_cutoff(deps, space):
+                await cut_old_turns(deps, space)
+                await forget_old_turns(app.recall.deps, space)
+                await clear_old_messages(app.store, space, before=before)
 
     app.outbox.subscribe("exchange_captured", KEEP, keep, is_first=True)
     app.outbox.subscribe("episode_closed", SUMMARISE, ask)
@@ -143,40 +148,36 @@ def _register_episodes(app: "App", room: "MemoryRoom") -> None:
     app.jobs.register(CUT, cut, queue=Queue.SLEEP, schedule=EPISODES_NIGHTLY)
 
 
-def _register_turns(app: "App", room: "MemoryRoom") -> None:
+def _register_turns(app: "App", room: "MemoryService") -> None:
     """What persons state in captured turns is learned, unless the proxy did that when it was said."""
-    desk = room.desk
+    deps = room.deps
 
     async def learn_later(transaction: Transaction, event: Event) -> None:
         turns = [each["id"] for each in event.payload["messages"] if each["origin"] == Origin.PERSON]
         unread = [turn for turn in turns if (event.space, UUID(turn)) not in room.turns]
-        where = {
-            "space": event.space,
-            "agent": event.agent or DEFAULT_AGENT,
-            "session": event.payload["session"],
-        }
-        has_model = await desk.writer(event.space) is not None
+        where = {"space": event.space, "agent": event.agent or DEFAULT_AGENT, "session": event.payload["session"]}
+        has_model = await deps.writer(event.space) is not None
         for turn in turns:
             if turn in unread:
-                await desk.ask(transaction, LEARN_TURN, **where, turn=turn)
+                await deps.ask(transaction, LEARN_TURN, **where, turn=turn)
             if has_model:
-                await desk.ask(transaction, READ_TURN, **where, turn=turn)
+                await deps.ask(transaction, READ_TURN, **where, turn=turn)
 
     async def said(space: SpaceId, turn: str) -> PersonTurn | None:
         async with app.store.transaction() as transaction:
-            message = (await messages(transaction, space, [UUID(turn)])).get(UUID(turn))
+            message = (await load_messages(transaction, space, [UUID(turn)])).get(UUID(turn))
         return None if message is None else PersonTurn(id=message.id, text=message.text)
 
-    async def learn_now(_run: Run, *, space: str, agent: str, session: str, turn: str) -> None:
-        place = Place(space=SpaceId(space), agent=AgentId(agent), session=SessionId(session))
+    async def learn_now(_run: JobRun, *, space: str, agent: str, session: str, turn: str) -> None:
+        place = Scope(space=SpaceId(space), agent=AgentId(agent), session=SessionId(session))
         found = await said(place.space, turn)
         if found is not None and room.note_turn(place.space, found.id):
-            await learn_turn(desk, place, found)
+            await learn_turn(deps, place, found)
 
-    async def read_again(_run: Run, *, space: str, agent: str, session: str, turn: str) -> None:
-        place = Place(space=SpaceId(space), agent=AgentId(agent), session=SessionId(session))
+    async def read_again(_run: JobRun, *, space: str, agent: str, session: str, turn: str) -> None:
+        place = Scope(space=SpaceId(space), agent=AgentId(agent), session=SessionId(session))
         if (found := await said(place.space, turn)) is not None:
-            await read_turn(desk, place, found)
+            await read_turn(deps, place, found)
 
     app.outbox.subscribe("exchange_captured", LEARN_TURN, learn_later, is_first=True)
     app.jobs.register(LEARN_TURN, learn_now, queue=Queue.LEARN)
@@ -184,15 +185,15 @@ def _register_turns(app: "App", room: "MemoryRoom") -> None:
     app.jobs.register(READ_TURN, read_again, queue=Queue.JUDGE, limit=WRITING_LIMIT)
 
 
-def _register_censors(app: "App", room: "MemoryRoom") -> None:
+def _register_censors(app: "App", room: "MemoryService") -> None:
     async def escalate(transaction: Transaction, event: Event) -> None:
-        await escalate_censor(room.desk, transaction, event)
+        await escalate_censor(room.deps, transaction, event)
 
     app.outbox.subscribe("censor_triggered", ESCALATE, escalate, wants=is_warning)
     app.listener.on_change(ROOM, room.watch.changed)
 
 
-def remember_session(room: "MemoryRoom", space: SpaceId, session: str) -> None:
+def track_session(room: "MemoryService", space: SpaceId, session: str) -> None:
     """Note whose episode this process keeps. Of too many the oldest are left to silence."""
     room.sessions.pop((space, session), None)
     room.sessions[space, session] = None
@@ -205,12 +206,12 @@ def has_session(event: Event) -> bool:
     return bool(event.session)
 
 
-def keep_conversing(stack: AsyncExitStack, app: "App", room: "MemoryRoom") -> None:
+def close_sessions_at_exit(stack: AsyncExitStack, app: "App", room: "MemoryService") -> None:
     """Close what this process kept of conversations when it ends."""
     stack.push_async_callback(_close_all, app, room)
 
 
-async def _close_all(app: "App", room: "MemoryRoom") -> None:
+async def _close_all(app: "App", room: "MemoryService") -> None:
     """Close the episodes of this process. With the store away silence closes them later."""
     with suppress(StoreDown, TimeoutError):
         async with asyncio.timeout(END_SECONDS):
@@ -218,10 +219,10 @@ async def _close_all(app: "App", room: "MemoryRoom") -> None:
                 await close_session(room, SpaceId(space), session)
 
 
-async def close_session(room: "MemoryRoom", space: SpaceId, session: str) -> None:
+async def close_session(room: "MemoryService", space: SpaceId, session: str) -> None:
     """Close the open episodes of a session because the process ends."""
-    for episode in await page(room.desk, space, session=session, state=State.OPEN):
-        await close(room.desk, space, episode.id, by=ClosedBy.SHUTDOWN)
+    for episode in await page_episodes(room.deps, space, session=session, state=EpisodeState.OPEN):
+        await close_episode(room.deps, space, episode.id, by=ClosedBy.SHUTDOWN)
 
 
 EMBED_EVERYWHERE = "embed_everywhere"
@@ -240,12 +241,12 @@ JUDGING_LIMIT = timedelta(minutes=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryRoom:
+class MemoryService:
     """The memory of every space, as this process opens it."""
 
-    desk: Desk
-    judges: Judges
-    watch: Watch
+    deps: MemoryDeps
+    judges: MemoryCascade
+    watch: CensorCache
     """The censors in force."""
     sessions: dict[tuple[SpaceId, str], None] = field(default_factory=dict)
     """Sessions whose episodes this process keeps, the latest last."""
@@ -266,28 +267,28 @@ class MemoryRoom:
         self.turns.pop((space, turn), None)
 
     async def settle(
-        self, transaction: Transaction, space: SpaceId, conflict: Conflict, verdict: Verdict
+        self, transaction: Transaction, space: SpaceId, conflict: Conflict, verdict: ConflictVerdict
     ) -> dict[str, Any]:
         """Carry out a verdict on two memories, within the transaction that closes their conflict."""
-        return await settle(self.desk, transaction, space, conflict=conflict, verdict=verdict)
+        return await apply_verdict(self.deps, transaction, space, conflict=conflict, verdict=verdict)
 
     async def unsettle(self, transaction: Transaction, space: SpaceId, conflict: Conflict, by: str) -> None:
         """Take back what a verdict on two memories did."""
-        await unsettle(self.desk, transaction, space, conflict=conflict, by=by)
+        await undo_verdict(self.deps, transaction, space, conflict=conflict, by=by)
 
 
-def seat_judges(app: "App") -> Judges:
+def build_judges(app: "App") -> MemoryCascade:
     """The judges of this house: rules, and the model that a space chose."""
 
     async def model_for(space: SpaceId) -> Model | None:
-        return await app.model(Purpose.JUDGE, Caller(space=space))
+        return await app.model(ModelPurpose.JUDGE, ModelCaller(space=space))
 
-    def judge_terms(space: SpaceId) -> JudgeTerms:
+    def judge_terms(space: SpaceId) -> CascadeConfig:
         chosen = app.settings.for_space(space).judge
-        return JudgeTerms(accept=chosen.accept, calls_per_hour=chosen.calls_per_hour)
+        return CascadeConfig(accept=chosen.accept, calls_per_hour=chosen.calls_per_hour)
 
-    return Judges(
-        JudgeDesk(
+    return MemoryCascade(
+        JudgeDeps(
             store=app.store,
             outbox=app.outbox,
             clock=app.tools.clock,
@@ -300,12 +301,12 @@ def seat_judges(app: "App") -> Judges:
     )
 
 
-def build_memory(app: "App") -> MemoryRoom:
+def build_memory(app: "App") -> MemoryService:
     """The room, with everything that it takes from the house."""
 
-    def terms(space: SpaceId) -> Terms:
+    def terms(space: SpaceId) -> EffectiveMemorySettings:
         chosen = app.settings.for_space(space)
-        return Terms(
+        return EffectiveMemorySettings(
             memory=chosen.memory,
             accept=chosen.judge.accept,
             initial_confidence=chosen.outcomes.initial_confidence,
@@ -313,7 +314,7 @@ def build_memory(app: "App") -> MemoryRoom:
         )
 
     async def writer(space: SpaceId) -> Model | None:
-        return await app.model(Purpose.WRITE, Caller(space=space))
+        return await app.model(ModelPurpose.WRITE, ModelCaller(space=space))
 
     def embedder() -> Embedder | None:
         return app.embedder
@@ -323,22 +324,22 @@ def build_memory(app: "App") -> MemoryRoom:
         await app.jobs.defer(transaction, job, lock=name, queueing_lock=name, at=at, **ids)
 
     def without_ours(text: str) -> str:
-        return without_blocks(text, Mark(label=app.settings.now.proxy.label))
+        return strip_blocks(text, BlockMarker(label=app.settings.now.proxy.label))
 
-    async def surfaced(place: Place, turns: int) -> Collection[MemoryId]:
+    async def surfaced(place: Scope, turns: int) -> Collection[MemoryId]:
         return await app.outcomes.surfaced(place, turns)
 
     async def outcomes_of(space: SpaceId, memory: MemoryId) -> tuple[Any, ...]:
         return await app.outcomes.outcomes_of(space, memory)
 
-    def on_read(place: Place, memories: Sequence[UUID]) -> None:
+    def on_read(place: Scope, memories: Sequence[UUID]) -> None:
         app.afterwards.write(app.outcomes.note_reads(place, memories))
 
     def stored(space: SpaceId) -> None:
         app.recall.holdings.stored(space)
 
-    judges = seat_judges(app)
-    desk = Desk(
+    judges = build_judges(app)
+    deps = MemoryDeps(
         store=app.store,
         outbox=app.outbox,
         clock=app.tools.clock,
@@ -347,47 +348,47 @@ def build_memory(app: "App") -> MemoryRoom:
         terms=terms,
         embedder=embedder,
         panel=judges,
-        world=app.world.desk,
+        world=app.world.deps,
         surfaced=surfaced,
         outcomes_of=outcomes_of,
-        give_back=giving_back(app),
+        give_back=build_reinstate(app),
         on_read=on_read,
         ask=ask,
         without_blocks=without_ours,
         stored=stored,
         writer=writer,
         encoder=lambda: app.clause_encoder,
-        is_forgotten=ban_of(app),
+        is_forgotten=build_erasure_check(app),
     )
-    return MemoryRoom(desk=desk, judges=judges, watch=Watch(desk=desk))
+    return MemoryService(deps=deps, judges=judges, watch=CensorCache(deps=deps))
 
 
-def register_memory(app: "App", room: MemoryRoom) -> None:
+def register_memory(app: "App", room: MemoryService) -> None:
     """Make the room's jobs and its subscriber known."""
-    desk = room.desk
+    deps = room.deps
 
-    async def judge(_run: Run, *, space: str, memory: str) -> None:
-        await judge_pairs(desk, SpaceId(space), UUID(memory))
+    async def judge(_run: JobRun, *, space: str, memory: str) -> None:
+        await judge_pairs(deps, SpaceId(space), UUID(memory))
 
-    async def look_again(_run: Run, *, space: str, memory: str) -> None:
-        await recheck(desk, SpaceId(space), UUID(memory))
+    async def look_again(_run: JobRun, *, space: str, memory: str) -> None:
+        await recheck_memory(deps, SpaceId(space), UUID(memory))
 
-    async def embed_space(run: Run, *, space: str) -> int:
+    async def embed_space(run: JobRun, *, space: str) -> int:
         async def report(done: int) -> None:
             await run.report(done, note="memories embedded")
 
-        return await embed_missing(desk, SpaceId(space), report=report)
+        return await embed_missing_memories(deps, SpaceId(space), report=report)
 
-    async def embed_everywhere(run: Run) -> None:
+    async def embed_everywhere(run: JobRun) -> None:
         for space in app.directory.ids():
             await embed_space(run, space=space)
 
-    async def index(_run: Run, *, model: str, dims: int) -> None:
+    async def index(_run: JobRun, *, model: str, dims: int) -> None:
         await ensure_index(app.store, TABLE, VectorModel(name=model, dims=dims), purpose=SEARCHED)
 
-    async def tend(_run: Run) -> None:
+    async def tend(_run: JobRun) -> None:
         for space in app.directory.ids():
-            await prune_keys(desk, space)
+            await prune_keys(deps, space)
 
     app.jobs.register(JUDGE, judge, queue=Queue.JUDGE, limit=JUDGING_LIMIT)
     app.jobs.register(RECHECK, look_again)
@@ -396,24 +397,24 @@ def register_memory(app: "App", room: MemoryRoom) -> None:
     app.jobs.register(INDEX, index, queue=Queue.INDEX, limit=timedelta(hours=6))
     app.jobs.register(TEND, tend, queue=Queue.SLEEP, schedule=MEMORY_NIGHTLY)
     _register_waiting(app, room)
-    register_conversing(app, room)
+    register_episodes(app, room)
 
 
-def _register_waiting(app: "App", room: MemoryRoom) -> None:
+def _register_waiting(app: "App", room: MemoryService) -> None:
     """What waits for a judge: asked at once in a job, and again when its time comes."""
 
     async def ask_judges(transaction: Transaction, event: Event) -> None:
-        await room.desk.ask(transaction, JUDGE, space=event.space, memory=event.payload["memory"])
+        await room.deps.ask(transaction, JUDGE, space=event.space, memory=event.payload["memory"])
 
-    async def try_again(_run: Run) -> None:
+    async def try_again(_run: JobRun) -> None:
         for space in app.directory.ids():
-            await retry(room.judges, space, load=load, settle=settled)
+            await retry_waiting_pairs(room.judges, space, load=load, settle=settled)
 
-    async def load(space: SpaceId, waiting: Waiting) -> Pair | None:
-        return await load_pair(room.desk, space, waiting)
+    async def load(space: SpaceId, waiting: WaitingPair) -> StatementPair | None:
+        return await load_pair(room.deps, space, waiting)
 
-    async def settled(space: SpaceId, pair: Pair, judgement: Judgement) -> object:
-        return await settle_pair(room.desk, space, pair, judgement)
+    async def settled(space: SpaceId, pair: StatementPair, judgement: Judgement) -> object:
+        return await apply_pair_judgement(room.deps, space, pair, judgement)
 
     app.outbox.subscribe("fact_learned", JUDGE, ask_judges, wants=is_pending)
     app.jobs.register(RETRY, try_again, queue=Queue.JUDGE, schedule=EACH_MINUTE, limit=JUDGING_LIMIT)

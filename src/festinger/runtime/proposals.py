@@ -36,58 +36,79 @@ from uuid import UUID
 from festinger.embedding.embedder import Embedder
 from festinger.errors import BadInput, NotFound
 from festinger.events.event import Event
-from festinger.events.outbox import Wants, everything
+from festinger.events.outbox import Wants, wants_all
 from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, SessionId, SpaceId, cause, read_id
-from festinger.jobs.model import Queue, Run
-from festinger.llm.ledger import Caller
-from festinger.llm.model import Model, Purpose
-from festinger.memory.censors.censor import Force, is_mostly_wrong
+from festinger.jobs.model import JobRun, Queue
+from festinger.llm.ledger import ModelCaller
+from festinger.llm.model import Model, ModelPurpose
+from festinger.memory.censors.censor import CensorAction, is_mostly_wrong
 from festinger.memory.censors.edit import lock_censor
 from festinger.memory.censors.escalation import AUTO, is_warning
-from festinger.memory.changes import find_all
-from festinger.memory.episodes.lessons import tie_decision
-from festinger.memory.erasure.repair import TakenBack
+from festinger.memory.changes import find_memories
+from festinger.memory.episodes.lessons import link_decision
+from festinger.memory.erasure.repair import SourceWithdrawalResult
 from festinger.memory.erasure.selector import Selector
 from festinger.proposals import inbox, pairs
-from festinger.proposals.deps import Desk, Key, Office
+from festinger.proposals.deps import Key, ProposalDeps, ReviewDeps
 from festinger.proposals.detectors import patterns, tool_failure
-from festinger.proposals.detectors.detector import Detector, Firing, suggestion
-from festinger.proposals.erase import give_back, take_back
-from festinger.proposals.health import observed, still_observed
+from festinger.proposals.detectors.detector import DetectorFinding, DetectorName, finding_to_suggestion
+from festinger.proposals.erase import reinstate_sightings, withdraw_sightings
+from festinger.proposals.health import load_observations, reload_observations
 from festinger.proposals.inbox import (
     DIGEST,
     SHOWN,
-    Card,
+    PendingGroup,
+    ProposalCard,
+    ProposalQuery,
     Sources,
-    Waiting,
-    Wanted,
-    everything_waiting,
-    remind,
+    list_pending_groups,
+    send_digest,
 )
-from festinger.proposals.model import Author, Channel, Decided, Kind, Proposal, ProposalId, Said, Type
+from festinger.proposals.model import (
+    Author,
+    DecideResult,
+    Proposal,
+    ProposalId,
+    ProposalType,
+    ReviewChannel,
+    VerdictInput,
+    VerdictKind,
+)
 from festinger.proposals.pairs import PROMOTE
-from festinger.proposals.producers import Rate, Worth, muted_until, rate, values
-from festinger.proposals.promotion import Promoted, promote
-from festinger.proposals.reflection import REFLECT, Mirror, ask_for_reflection, reflect
-from festinger.proposals.sightings.intake import COMPARE, sight, sight_in
-from festinger.proposals.sightings.model import Sighted, Suggestion, detector
+from festinger.proposals.producers import (
+    ProducerValue,
+    PromotionRate,
+    load_muted_until,
+    load_promotion_rate,
+    load_value_scores,
+)
+from festinger.proposals.promotion import PromotionReport, promote
+from festinger.proposals.reflection import REFLECT, ReflectionDeps, enqueue_reflection, reflect
+from festinger.proposals.sightings.intake import COMPARE, record_sighting, record_sighting_in
+from festinger.proposals.sightings.model import SightingResult, Suggestion, detector_producer
 from festinger.proposals.sightings.similarity import (
     REFINGERPRINT,
-    Comparison,
+    FingerprintComparison,
+    compare_fingerprints,
     compare_meanings,
-    compare_proposals,
     refingerprint,
 )
 from festinger.proposals.verdicts import reviewers
-from festinger.proposals.verdicts.apply import Undone, undo
-from festinger.proposals.verdicts.decide import Each, decide, decide_many, take_up, verdict_told
-from festinger.proposals.verdicts.effects import Look as ProposalLook
-from festinger.proposals.verdicts.propose import Proposed, propose, rebuild, what_it_would_do
+from festinger.proposals.verdicts.apply import UndoApprovalResult, undo_approval
+from festinger.proposals.verdicts.decide import (
+    BatchVerdictResult,
+    decide,
+    decide_many,
+    resume_pending_verdicts,
+    verdict_from_event,
+)
+from festinger.proposals.verdicts.effects import EffectPreview
+from festinger.proposals.verdicts.propose import ProposeResult, preview_effect, propose, rebuild_proposal
 from festinger.proposals.verdicts.reevaluation import REEVALUATE, reevaluate
-from festinger.proposals.verdicts.tasks import Task, TaskState, close_task, tasks
-from festinger.runtime.effects.registry import effects_of
+from festinger.proposals.verdicts.tasks import Task, TaskState, close_task, list_tasks
+from festinger.runtime.effects.registry import build_effects
 from festinger.runtime.memory import has_session
-from festinger.runtime.review.queue import sources_of
+from festinger.runtime.review.queue import build_waiting_sources
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Transaction
 
@@ -95,17 +116,17 @@ if TYPE_CHECKING:
     from festinger.runtime.app import App
 
 
-MISFIRES = detector("censor_misfires")
+MISFIRES = detector_producer("censor_misfires")
 
 
-async def propose_demotion(desk: Desk, transaction: Transaction, event: Event) -> None:
+async def propose_demotion(deps: ProposalDeps, transaction: Transaction, event: Event) -> None:
     """Propose that a censor which stops things, wrongly more often than not, only warns. A subscriber of
     `censor_false_positive`."""
     try:
         censor = await lock_censor(transaction, event.space, UUID(event.payload["censor"]))
     except NotFound:
         return
-    if not censor.active or censor.action is not Force.BLOCK or not is_mostly_wrong(censor):
+    if not censor.active or censor.action is not CensorAction.BLOCK or not is_mostly_wrong(censor):
         return
     session = SessionId(event.session or f"censor:{censor.id}")
     said = Suggestion(
@@ -117,12 +138,12 @@ async def propose_demotion(desk: Desk, transaction: Transaction, event: Event) -
         source=str(event.id),
         cause=cause(agent=event.agent or DEFAULT_AGENT, session=session, origin=Origin.JOB, at=event.at),
         at=event.at,
-        type=Type.CENSOR_ESCALATION,
-        payload={"censor_id": str(censor.id), "from": Force.BLOCK.value, "to": Force.WARN.value},
+        type=ProposalType.CENSOR_ESCALATION,
+        payload={"censor_id": str(censor.id), "from": CensorAction.BLOCK.value, "to": CensorAction.WARN.value},
         target={f"censor:{censor.id}": censor.version},
         evidence={"triggers": [event.payload["trigger"]]},
     )
-    await sight_in(desk, transaction, event.space, said)
+    await record_sighting_in(deps, transaction, event.space, said)
 
 
 TAKE_UP = "take_up_verdicts"
@@ -132,104 +153,98 @@ EACH_MINUTE = "* * * * *"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DecidingRoom:
+class DecisionService:
     """What people decide, as this process opens it. What each may raise is told where it is done."""
 
-    office: Office
+    office: ReviewDeps
     sources: Sources
 
-    async def decide(self, space: SpaceId, said: Said) -> Decided:
+    async def decide(self, space: SpaceId, said: VerdictInput) -> DecideResult:
         return await decide(self.office, space, said)
 
-    async def decide_many(self, space: SpaceId, many: Sequence[Said]) -> list[Each]:
+    async def decide_many(self, space: SpaceId, many: Sequence[VerdictInput]) -> list[BatchVerdictResult]:
         return await decide_many(self.office, space, many)
 
-    async def undo(self, space: SpaceId, proposal: UUID, *, author: Author) -> Undone:
-        return await undo(self.office, space, proposal, author=author)
+    async def undo(self, space: SpaceId, proposal: UUID, *, author: Author) -> UndoApprovalResult:
+        return await undo_approval(self.office, space, proposal, author=author)
 
     async def propose(
-        self,
-        space: SpaceId,
-        suggestion: Suggestion,
-        *,
-        author: Author,
-        channel: Channel,
-        approve: bool = False,
-    ) -> Proposed:
+        self, space: SpaceId, suggestion: Suggestion, *, author: Author, channel: ReviewChannel, approve: bool = False
+    ) -> ProposeResult:
         return await propose(self.office, space, suggestion, author=author, channel=channel, approve=approve)
 
     async def rebuild(self, space: SpaceId, proposal: UUID, *, by: str) -> Proposal:
-        return await rebuild(self.office, space, proposal, by=by)
+        return await rebuild_proposal(self.office, space, proposal, by=by)
 
-    async def would_do(self, space: SpaceId, proposal: Proposal) -> ProposalLook:
+    async def would_do(self, space: SpaceId, proposal: Proposal) -> EffectPreview:
         """What an approval would find and do now."""
-        return await what_it_would_do(self.office, space, proposal)
+        return await preview_effect(self.office, space, proposal)
 
     async def release(self, space: SpaceId, proposal: UUID, *, author: Author) -> Proposal:
-        return await pairs.release(self.office.desk, space, proposal, author=author)
+        return await pairs.release_by_reviewer(self.office.deps, space, proposal, author=author)
 
     async def lift(self, space: SpaceId, key: Key, *, author: Author) -> int:
-        return await pairs.lift(self.office.desk, space, key, author=author)
+        return await pairs.unmute_producer(self.office.deps, space, key, author=author)
 
-    async def muted(self, space: SpaceId) -> list[Worth]:
-        return await pairs.muted(self.office.desk, space)
+    async def muted(self, space: SpaceId) -> list[ProducerValue]:
+        return await pairs.list_muted_producers(self.office.deps, space)
 
     async def tasks(self, space: SpaceId, *, state: TaskState | None = TaskState.OPEN) -> list[Task]:
-        return await tasks(self.office.desk, space, state=state)
+        return await list_tasks(self.office.deps, space, state=state)
 
     async def close_task(
         self, space: SpaceId, task: UUID, *, author: Author, state: TaskState = TaskState.DONE
     ) -> Task:
-        return await close_task(self.office.desk, space, task, author=author, state=state)
+        return await close_task(self.office.deps, space, task, author=author, state=state)
 
     async def new_codes(self, space: SpaceId, name: str) -> list[str]:
-        return await reviewers.new_codes(self.office, space, name)
+        return await reviewers.issue_codes(self.office, space, name)
 
-    async def waiting(self, space: SpaceId, *, limit: int = SHOWN) -> list[Waiting]:
+    async def waiting(self, space: SpaceId, *, limit: int = SHOWN) -> list[PendingGroup]:
         """What else waits for a person, in every other room."""
-        return await everything_waiting(self.sources, space, limit=limit)
+        return await list_pending_groups(self.sources, space, limit=limit)
 
 
-def with_worth(desk: Desk) -> Desk:
+def add_producer_values(deps: ProposalDeps) -> ProposalDeps:
     """A desk that knows how far asking has paid."""
-    return replace(desk, values=partial(values, desk), muted_until=partial(muted_until, desk))
+    return replace(deps, values=partial(load_value_scores, deps), muted_until=partial(load_muted_until, deps))
 
 
-def build_deciding(app: "App", desk: Desk) -> DecidingRoom:
+def build_decisions(app: "App", deps: ProposalDeps) -> DecisionService:
     """The room, with everything that it takes from the house."""
 
     async def thinker(space: SpaceId) -> Model | None:
-        return await app.model(Purpose.SYSTEM2, Caller(space=space))
+        return await app.model(ModelPurpose.SYSTEM2, ModelCaller(space=space))
 
-    office = Office(
-        desk=desk,
-        effects=effects_of(app, desk),
+    office = ReviewDeps(
+        deps=deps,
+        effects=build_effects(app, deps),
         entropy=app.tools.entropy,
         thinker=thinker,
-        related=memories_near,
+        related=find_related_memories,
     )
-    return DecidingRoom(office=office, sources=sources_of(app, desk))
+    return DecisionService(office=office, sources=build_waiting_sources(app, deps))
 
 
-def register_deciding(app: "App", room: DecidingRoom) -> None:
+def register_decisions(app: "App", room: DecisionService) -> None:
     """Make the room's jobs known."""
 
-    async def think(_run: Run, *, space: str, proposal: str, kind: str) -> None:
-        await reevaluate(room.office, SpaceId(space), UUID(proposal), kind=Kind(kind))
+    async def think(_run: JobRun, *, space: str, proposal: str, kind: str) -> None:
+        await reevaluate(room.office, SpaceId(space), UUID(proposal), kind=VerdictKind(kind))
 
-    async def take_up_everywhere(run: Run) -> None:
+    async def take_up_everywhere(run: JobRun) -> None:
         taken = 0
         for space in app.directory.ids():
-            taken += await take_up(room.office, space)
+            taken += await resume_pending_verdicts(room.office, space)
             await run.report(taken, note="verdicts taken up")
 
     async def tie(transaction: Transaction, event: Event) -> None:
-        verdict = await verdict_told(transaction, event.space, event.payload)
+        verdict = await verdict_from_event(transaction, event.space, event.payload)
         if verdict is not None:
-            await tie_decision(app.memory.desk, transaction, event, target="verdict", id_=verdict.id)
+            await link_decision(app.memory.deps, transaction, event, target="verdict", id_=verdict.id)
 
     async def ask_to_weaken(transaction: Transaction, event: Event) -> None:
-        await propose_demotion(room.office.desk, transaction, event)
+        await propose_demotion(room.office.deps, transaction, event)
 
     app.outbox.subscribe("proposal_decided", TIE, tie, wants=has_session)
     app.outbox.subscribe("censor_false_positive", WEAKEN, ask_to_weaken)
@@ -237,14 +252,13 @@ def register_deciding(app: "App", room: DecidingRoom) -> None:
     app.jobs.register(TAKE_UP, take_up_everywhere, schedule=EACH_MINUTE)
 
 
-async def memories_near(transaction: Transaction, space: SpaceId, proposal: Proposal) -> Mapping[str, Any]:
+async def find_related_memories(transaction: Transaction, space: SpaceId, proposal: Proposal) -> Mapping[str, Any]:
     """The memories and conflicts that a payload names, as they are."""
     payload = proposal.payload
     named = [*payload.get("ids", ()), *payload.get("memory_ids", ()), payload.get("memory_id")]
-    found = await find_all(transaction, space, _ids(named))
+    found = await find_memories(transaction, space, _ids(named))
     memories = [
-        {"id": str(id_), "content": memory.content, "status": memory.status.value}
-        for id_, memory in found.items()
+        {"id": str(id_), "content": memory.content, "status": memory.status.value} for id_, memory in found.items()
     ]
     return {"memories": memories, "conflicts": [str(each) for each in _ids([payload.get("conflict_id")])]}
 
@@ -264,62 +278,62 @@ COMPARING_LIMIT = timedelta(minutes=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InboxRoom:
+class InboxService:
     """What a person is asked, as this process opens it."""
 
-    desk: Desk
+    deps: ProposalDeps
 
-    async def sight(self, space: SpaceId, suggestion: Suggestion) -> Sighted:
-        return await sight(self.desk, space, suggestion)
+    async def sight(self, space: SpaceId, suggestion: Suggestion) -> SightingResult:
+        return await record_sighting(self.deps, space, suggestion)
 
-    async def sight_in(self, transaction: Transaction, space: SpaceId, suggestion: Suggestion) -> Sighted:
+    async def sight_in(self, transaction: Transaction, space: SpaceId, suggestion: Suggestion) -> SightingResult:
         """The same within a transaction of the caller's; what is refused is told and not raised."""
-        return await sight_in(self.desk, transaction, space, suggestion)
+        return await record_sighting_in(self.deps, transaction, space, suggestion)
 
-    async def promote(self, space: SpaceId, *, dry_run: bool = False) -> Promoted:
-        return await promote(self.desk, space, dry_run=dry_run)
+    async def promote(self, space: SpaceId, *, dry_run: bool = False) -> PromotionReport:
+        return await promote(self.deps, space, dry_run=dry_run)
 
-    async def page(self, space: SpaceId, wanted: Wanted) -> list[Proposal]:
-        return await inbox.page(self.desk, space, wanted)
+    async def page(self, space: SpaceId, wanted: ProposalQuery) -> list[Proposal]:
+        return await inbox.list_proposals(self.deps, space, wanted)
 
-    async def card(self, space: SpaceId, id_: UUID) -> Card:
-        return await inbox.card(self.desk, space, id_)
+    async def card(self, space: SpaceId, id_: UUID) -> ProposalCard:
+        return await inbox.load_card(self.deps, space, id_)
 
     async def find(self, space: SpaceId, text: str) -> ProposalId:
         """The proposal that a person means by an id or its beginning."""
-        return await inbox.find(self.desk, space, text)
+        return await inbox.resolve_proposal_id(self.deps, space, text)
 
-    async def explain(self, space: SpaceId, a: UUID, b: UUID) -> Comparison:
+    async def explain(self, space: SpaceId, a: UUID, b: UUID) -> FingerprintComparison:
         """Why two proposals are not one."""
         one, other = await self.card(space, a), await self.card(space, b)
-        return compare_proposals(one.proposal, other.proposal)
+        return compare_fingerprints(one.proposal, other.proposal)
 
     async def pairs(self, space: SpaceId, *, limit: int = 50) -> list[dict[str, Any]]:
-        return await pairs.suggested(self.desk, space, limit=limit)
+        return await pairs.list_suggested_pairs(self.deps, space, limit=limit)
 
     async def observed(self, space: SpaceId, *, exclude: Collection[UUID] = ()) -> list[Proposal]:
         """What an agent may read as past observations; nothing where that is off."""
-        return await observed(self.desk, space, exclude=exclude)
+        return await load_observations(self.deps, space, exclude=exclude)
 
     async def still_observed(self, space: SpaceId, ids: Collection[UUID]) -> list[Proposal]:
-        return await still_observed(self.desk, space, ids)
+        return await reload_observations(self.deps, space, ids)
 
     async def take_back(
         self, transaction: Transaction, space: SpaceId, selector: Selector, bad: Collection[MemoryId]
-    ) -> TakenBack:
+    ) -> SourceWithdrawalResult:
         """Let what a source said for proposals count no more, within the transaction that repairs."""
-        done = await take_back(self.desk, transaction, space, selector, bad=bad)
-        return TakenBack(rows=len(done.sightings), kept=done.as_json(), cited=tuple(done.sightings))
+        done = await withdraw_sightings(self.deps, transaction, space, selector, bad=bad)
+        return SourceWithdrawalResult(rows=len(done.sightings), kept=done.as_json(), cited=tuple(done.sightings))
 
     async def give_back(self, transaction: Transaction, space: SpaceId, kept: Mapping[str, Any]) -> None:
         """Let it count again, within the transaction that undoes the repair."""
-        await give_back(self.desk, transaction, space, kept)
+        await reinstate_sightings(self.deps, transaction, space, kept)
 
-    async def rate(self, space: SpaceId) -> Rate:
-        return await rate(self.desk, space)
+    async def rate(self, space: SpaceId) -> PromotionRate:
+        return await load_promotion_rate(self.deps, space)
 
 
-def build_inbox(app: "App") -> InboxRoom:
+def build_inbox(app: "App") -> InboxService:
     """The room, with everything that it takes from the house."""
 
     def terms(space: SpaceId) -> ProposalsSettings:
@@ -333,12 +347,12 @@ def build_inbox(app: "App") -> InboxRoom:
         await app.jobs.defer(transaction, job, lock=name, queueing_lock=name, **ids)
 
     async def worth(transaction: Transaction, space: SpaceId) -> Mapping[Key, float]:
-        return await values(desk, transaction, space)
+        return await load_value_scores(deps, transaction, space)
 
     async def muted(transaction: Transaction, space: SpaceId, key: Key) -> datetime | None:
-        return await muted_until(desk, transaction, space, key)
+        return await load_muted_until(deps, transaction, space, key)
 
-    desk = Desk(
+    deps = ProposalDeps(
         store=app.store,
         outbox=app.outbox,
         clock=app.tools.clock,
@@ -350,33 +364,33 @@ def build_inbox(app: "App") -> InboxRoom:
         judges=app.memory.judges,
         embedder=embedder,
     )
-    return InboxRoom(desk=with_worth(desk))
+    return InboxService(deps=add_producer_values(deps))
 
 
-def register_inbox(app: "App", room: InboxRoom) -> None:
+def register_inbox(app: "App", room: InboxService) -> None:
     """Make the room's jobs and its subscriber known."""
-    desk = room.desk
+    deps = room.deps
 
-    async def promote_everywhere(run: Run) -> int:
+    async def promote_everywhere(run: JobRun) -> int:
         promoted = 0
         for space in app.directory.ids():
-            promoted += (await promote(desk, space)).promoted
+            promoted += (await promote(deps, space)).promoted
             await run.report(promoted, note="proposals promoted")
         return promoted
 
-    async def compare_space(_run: Run, *, space: str) -> int:
-        return (await compare_meanings(desk, SpaceId(space))).suggested
+    async def compare_space(_run: JobRun, *, space: str) -> int:
+        return (await compare_meanings(deps, SpaceId(space))).suggested
 
-    async def fingerprint_anew(_run: Run, *, space: str) -> int:
-        return await refingerprint(desk, SpaceId(space))
+    async def fingerprint_anew(_run: JobRun, *, space: str) -> int:
+        return await refingerprint(deps, SpaceId(space))
 
     async def profile_changed(transaction: Transaction, event: Event) -> None:
         if event.payload["key"] == "proposals.profile":
             for space in app.directory.ids():
-                await desk.ask(transaction, REFINGERPRINT, space=space)
+                await deps.ask(transaction, REFINGERPRINT, space=space)
 
-    async def remind_everywhere(_run: Run) -> int:
-        return sum([(await remind(desk, space)).open for space in app.directory.ids()])
+    async def remind_everywhere(_run: JobRun) -> int:
+        return sum([(await send_digest(deps, space)).open for space in app.directory.ids()])
 
     app.jobs.register(PROMOTE, promote_everywhere, queue=Queue.SLEEP, schedule="proposals.promote_schedule")
     app.jobs.register(COMPARE, compare_space, queue=Queue.JUDGE, limit=COMPARING_LIMIT)
@@ -385,7 +399,7 @@ def register_inbox(app: "App", room: InboxRoom) -> None:
     app.outbox.subscribe("setting_changed", REFINGERPRINT, profile_changed)
 
 
-Look = Callable[[Desk, Transaction, Event], Awaitable[list[Firing]]]
+Look = Callable[[ProposalDeps, Transaction, Event], Awaitable[list[DetectorFinding]]]
 
 DETECT = "detect_{}"
 """How the subscriber of a detector is called."""
@@ -393,87 +407,89 @@ UNKNOWN_NAMES = "detect_unknown_names"
 EACH_HOUR = "23 * * * *"
 
 
-def register_detectors(app: "App", desk: Desk) -> None:
+def register_detectors(app: "App", deps: ProposalDeps) -> None:
     """Let each detector hear of what it looks at."""
 
     def asks_a_person(event: Event) -> bool:
         return is_warning(event) and app.settings.for_space(event.space).memory.censor_escalation != AUTO
 
-    listen = _listener(app, desk)
-    listen("episode_closed", Detector.TOOL_FAILURE, tool_failure.look)
-    listen("loop_detected", Detector.LOOP, patterns.find_loops)
-    listen("censor_triggered", Detector.CENSOR_HITS, patterns.find_censor_hits, asks_a_person)
-    listen("conflict_opened", Detector.CONFLICT_CHURN, patterns.find_conflict_churn, patterns.is_of_the_world)
-    listen("outcome_recorded", Detector.MISLEADING, patterns.find_misleading, patterns.is_contradicted)
-    listen("concept_wanted", Detector.ZERO_HIT, _unknown)
+    listen = _listener(app, deps)
+    listen("episode_closed", DetectorName.TOOL_FAILURE, tool_failure.find_tool_failures)
+    listen("loop_detected", DetectorName.LOOP, patterns.find_loops)
+    listen("censor_triggered", DetectorName.CENSOR_HITS, patterns.find_censor_hits, asks_a_person)
+    listen("conflict_opened", DetectorName.CONFLICT_CHURN, patterns.find_conflict_churn, patterns.is_edge_conflict)
+    listen("outcome_recorded", DetectorName.MISLEADING, patterns.find_misleading, patterns.is_contradicted)
+    listen("concept_wanted", DetectorName.ZERO_HIT, _unknown)
 
-    async def unknown_names(run: Run) -> int:
+    async def unknown_names(run: JobRun) -> int:
         found = 0
         for space in app.directory.ids():
-            async with desk.store.transaction() as transaction:
-                found += await say(desk, transaction, space, await _looked_at(desk, transaction, space))
+            async with deps.store.transaction() as transaction:
+                found += await record_findings(deps, transaction, space, await _looked_at(deps, transaction, space))
             await run.report(found, note="unknown names sighted")
         return found
 
     app.jobs.register(UNKNOWN_NAMES, unknown_names, queue=Queue.SLEEP, schedule=EACH_HOUR, low_value=True)
 
 
-def _listener(app: "App", desk: Desk) -> Callable[..., None]:
-    def listen(event: str, name: Detector, look: Look, wants: Wants = everything) -> None:
+def _listener(app: "App", deps: ProposalDeps) -> Callable[..., None]:
+    def listen(event: str, name: DetectorName, look: Look, wants: Wants = wants_all) -> None:
         async def hear(transaction: Transaction, told: Event) -> None:
-            if not is_on(desk, told.space, name):
+            if not is_detector_enabled(deps, told.space, name):
                 return
             try:
-                found = await look(desk, transaction, told)
+                found = await look(deps, transaction, told)
             except NotFound:  # forgotten meanwhile
                 return
-            await say(desk, transaction, told.space, found)
+            await record_findings(deps, transaction, told.space, found)
 
         app.outbox.subscribe(event, DETECT.format(name), hear, queue=Queue.SLEEP, wants=wants)
 
     return listen
 
 
-def is_on(desk: Desk, space: SpaceId, name: Detector) -> bool:
+def is_detector_enabled(deps: ProposalDeps, space: SpaceId, name: DetectorName) -> bool:
     """Whether a detector looks at a space."""
-    return bool(getattr(desk.terms(space).detectors, name.value).enabled)
+    return bool(getattr(deps.terms(space).detectors, name.value).enabled)
 
 
-async def say(desk: Desk, transaction: Transaction, space: SpaceId, found: Sequence[Firing]) -> int:
+async def record_findings(
+    deps: ProposalDeps, transaction: Transaction, space: SpaceId, found: Sequence[DetectorFinding]
+) -> int:
     """Sight what a detector found; how many findings there were."""
     for each in found:
-        await sight_in(desk, transaction, space, suggestion(each))
+        await record_sighting_in(deps, transaction, space, finding_to_suggestion(each))
     return len(found)
 
 
-async def _unknown(desk: Desk, transaction: Transaction, event: Event) -> list[Firing]:
-    return await patterns.find_unknown_names(desk, transaction, event.space)
+async def _unknown(deps: ProposalDeps, transaction: Transaction, event: Event) -> list[DetectorFinding]:
+    return await patterns.find_unknown_names(deps, transaction, event.space)
 
 
-async def _looked_at(desk: Desk, transaction: Transaction, space: SpaceId) -> list[Firing]:
-    if not is_on(desk, space, Detector.ZERO_HIT):
+async def _looked_at(deps: ProposalDeps, transaction: Transaction, space: SpaceId) -> list[DetectorFinding]:
+    if not is_detector_enabled(deps, space, DetectorName.ZERO_HIT):
         return []
-    return await patterns.find_unknown_names(desk, transaction, space)
+    return await patterns.find_unknown_names(deps, transaction, space)
 
 
 REFLECTING_LIMIT = timedelta(minutes=10)
 
 
-def register_reflecting(app: "App", desk: Desk) -> None:
+def register_reflection(app: "App", deps: ProposalDeps) -> None:
     """Make the job and its subscriber known."""
 
     async def writer(space: SpaceId) -> Model | None:
-        return await app.model(Purpose.WRITE, Caller(space=space))
+        return await app.model(ModelPurpose.WRITE, ModelCaller(space=space))
 
-    mirror = Mirror(desk=desk, memory=app.memory.desk, writer=writer)
+    mirror = ReflectionDeps(deps=deps, memory=app.memory.deps, writer=writer)
 
-    async def look_back(_run: Run, *, space: str, episode: str) -> int:
+    async def look_back(_run: JobRun, *, space: str, episode: str) -> int:
         with suppress(NotFound):  # forgotten meanwhile
             return len(await reflect(mirror, SpaceId(space), UUID(episode)))
         return 0
 
     async def ask(transaction: Transaction, event: Event) -> None:
-        await ask_for_reflection(desk, transaction, event)
+        await enqueue_reflection(deps, transaction, event)
 
     app.outbox.subscribe("episode_closed", REFLECT, ask)
     app.jobs.register(REFLECT, look_back, queue=Queue.JUDGE, limit=REFLECTING_LIMIT, low_value=True)

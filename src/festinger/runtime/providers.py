@@ -24,24 +24,24 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from festinger.embedding.embedder import Supplies
+from festinger.embedding.embedder import EmbedderOptions
 from festinger.embedding.profiles import FILE as MEASURED_PROFILES
 from festinger.embedding.profiles import installed_profiles
 from festinger.embedding.providers.none import NAME as NO_EMBEDDER
-from festinger.embedding.registry import has_meaning, open_or_go_without
+from festinger.embedding.registry import is_semantic, open_embedder_or_null
 from festinger.embedding.reranker import Reranker, open_reranker
 from festinger.errors import CannotStart, Unavailable
 from festinger.ids import SpaceId
-from festinger.judge.pair_model import OnnxPairs
+from festinger.judge.pair_model import OnnxPairModel
 from festinger.judge.pair_reader import PairReader
 from festinger.judge.pair_reader import adapter_path as relation_adapter
 from festinger.llm.endpoint import AUTO
 from festinger.memory.extract.classifier import adapter_path as statement_adapter
-from festinger.memory.reembed import REEMBED, Progress, models_of, progress
+from festinger.memory.reembed import REEMBED, ReembedProgress, count_by_model, measure_progress
 from festinger.observability.metrics import DEGRADED
 from festinger.retrieval.notes import adapter_path as note_adapter
 from festinger.settings.tree import LlmSettings
-from festinger.text.addresses import is_nearby
+from festinger.text.addresses import is_private_url
 
 if TYPE_CHECKING:
     from festinger.embedding.adapter import AdaptedClassifier
@@ -54,13 +54,13 @@ log = structlog.get_logger(room="app")
 
 async def open_providers(stack: AsyncExitStack, app: "App") -> None:
     """Open all that is chosen, to be closed with `stack`."""
-    supplies = supplies_of(app)
+    supplies = build_supplies(app)
     chosen = app.settings.now.embedding.model
-    app.embedder = await open_or_go_without(chosen, supplies)
+    app.embedder = await open_embedder_or_null(chosen, supplies)
     stack.push_async_callback(app.embedder.close)
     if app.embedder.name == NO_EMBEDDER and chosen != NO_EMBEDDER:
         app.degraded += ("embedder",)
-    if has_meaning(app.embedder.name):
+    if is_semantic(app.embedder.name):
         app.clause_encoder = await _open_reader(stack, app, statement_adapter())
         app.note_reader = await _open_reader(stack, app, note_adapter())
         if (reader := await _open_reader(stack, app, relation_adapter())) is not None:
@@ -70,7 +70,7 @@ async def open_providers(stack: AsyncExitStack, app: "App") -> None:
         stack.push_async_callback(app.reranker.close)
     if (classifier := await _judge_or_none(app, supplies)) is not None:
         stack.push_async_callback(classifier.close)
-        app.memory.judges.seat(OnnxPairs(classifier))
+        app.memory.judges.seat(OnnxPairModel(classifier))
 
 
 async def _open_reader(stack: AsyncExitStack, app: "App", adapter: Path) -> "AdaptedClassifier | None":
@@ -89,7 +89,7 @@ async def _open_reader(stack: AsyncExitStack, app: "App", adapter: Path) -> "Ada
     return reader
 
 
-async def _reranker_or_none(app: "App", supplies: Supplies) -> Reranker | None:
+async def _reranker_or_none(app: "App", supplies: EmbedderOptions) -> Reranker | None:
     chosen = app.settings.now.rerank.model
     try:
         return await open_reranker(chosen, supplies)
@@ -100,7 +100,7 @@ async def _reranker_or_none(app: "App", supplies: Supplies) -> Reranker | None:
         return None
 
 
-async def _judge_or_none(app: "App", supplies: Supplies) -> "PairClassifier | None":
+async def _judge_or_none(app: "App", supplies: EmbedderOptions) -> "PairClassifier | None":
     chosen = app.settings.now.judge.model
     if not chosen:
         return None
@@ -116,10 +116,10 @@ async def _judge_or_none(app: "App", supplies: Supplies) -> "PairClassifier | No
         return None
 
 
-def supplies_of(app: "App") -> Supplies:
+def build_supplies(app: "App") -> EmbedderOptions:
     """What the settings and the home give an embedder."""
     chosen = app.settings.now.embedding
-    return Supplies(
+    return EmbedderOptions(
         offline=app.settings.now.offline,
         base_url=chosen.base_url,
         api_key=chosen.api_key.get_secret_value() if chosen.api_key else None,
@@ -134,10 +134,10 @@ SAME_START = timedelta(minutes=10)
 """Processes that start together count the same; one of them tells."""
 
 
-async def notice_other_model(app: "App") -> None:
+async def check_embedder_change(app: "App") -> None:
     """Count what waits for the present embedder, and have it made."""
     for space in app.directory.ids():
-        found = await progress(app.memory.desk, space)
+        found = await measure_progress(app.memory.deps, space)
         if found.left:
             log.warning(
                 "memories wait to be embedded again; until then they are found by words",
@@ -146,12 +146,12 @@ async def notice_other_model(app: "App") -> None:
                 total=found.total,
             )
             await _tell(app, space, found)
-            await ask_to_reembed(app, space)
+            await request_reembedding(app, space)
 
 
-async def ask_to_reembed(app: "App", space: SpaceId) -> int:
+async def request_reembedding(app: "App", space: SpaceId) -> int:
     """Have the vectors of another model made again, in a job; how many memories wait for that."""
-    left = (await progress(app.memory.desk, space)).left
+    left = (await measure_progress(app.memory.deps, space)).left
     if left:
         name = f"{REEMBED}:{space}"
         async with app.store.transaction() as transaction:
@@ -159,11 +159,9 @@ async def ask_to_reembed(app: "App", space: SpaceId) -> int:
     return left
 
 
-async def _tell(app: "App", space: SpaceId, found: Progress) -> None:
+async def _tell(app: "App", space: SpaceId, found: ReembedProgress) -> None:
     present = app.embedder.name if app.embedder else ""
-    others = {
-        name: count for name, count in (await models_of(app.memory.desk, space)).items() if name != present
-    }
+    others = {name: count for name, count in (await count_by_model(app.memory.deps, space)).items() if name != present}
     former = max(others, key=lambda name: (others[name], name), default=None)
     async with app.store.transaction() as transaction:
         await app.outbox.emit_unless_told(
@@ -182,7 +180,7 @@ HOSTED = (":cloud", "-cloud")
 
 
 @dataclass(slots=True)
-class OwnModel:
+class LastClientModel:
     """The last model that a client used, as far as it may be used by us."""
 
     setting: str = ""
@@ -190,7 +188,7 @@ class OwnModel:
 
     def note(self, *, provider: str, model: str, address: str) -> None:
         """A client uses this model at this address."""
-        if model and is_nearby(address) and not model.endswith(HOSTED):
+        if model and is_private_url(address) and not model.endswith(HOSTED):
             self.setting = f"{provider}:{model}@{address}"
 
     def applied(self, settings: LlmSettings, purpose: str) -> LlmSettings:

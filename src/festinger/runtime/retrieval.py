@@ -29,29 +29,28 @@ from festinger.embedding.reranker import Reranker
 from festinger.errors import FestingerError
 from festinger.events.event import Event
 from festinger.ids import MemoryId, Origin, SessionId, SpaceId
-from festinger.jobs.model import Queue, Run
-from festinger.memory.erasure.repair import TakenBack
+from festinger.jobs.model import JobRun, Queue
+from festinger.memory.erasure.repair import SourceWithdrawalResult
 from festinger.memory.erasure.selector import Selector
-from festinger.memory.model import Kind, Place
+from festinger.memory.model import Kind, Scope
 from festinger.observability.metrics import OUTCOMES_FAULTS, OUTCOMES_SKIPPED
-from festinger.outcomes.capture import CAPTURED, overhear
-from festinger.outcomes.corrections import CORRECT, take_to_judges
-from festinger.outcomes.model import Desk as OutcomeDesk
-from festinger.outcomes.model import Reporter
-from festinger.outcomes.protocol import ObservationProtocol, prune_reads, stage
-from festinger.outcomes.replay import give_back, take_back
+from festinger.outcomes.capture import CAPTURED, infer_from_exchange
+from festinger.outcomes.corrections import CORRECT, learn_correction
+from festinger.outcomes.model import OutcomeDeps, Reporter
+from festinger.outcomes.protocol import ObservationProtocol, prune_reads, stage_reads
+from festinger.outcomes.replay import reinstate_outcomes, withdraw_outcomes
 from festinger.outcomes.report import prune_batches
 from festinger.outcomes.stats import outcomes_of
-from festinger.outcomes.surface import MOST_EXPIRED, expire, surface, surfaced_lately
-from festinger.proposals.verdicts.tasks import Task, fitting
+from festinger.outcomes.surface import MOST_EXPIRED, expire_surfacings, recently_surfaced, record_surfacings
+from festinger.proposals.verdicts.tasks import Task, match_tasks
 from festinger.retrieval.agent_blend import HEARD as OUTCOME
 from festinger.retrieval.agent_blend import embed_questions, learn_blends, note_outcome
-from festinger.retrieval.deps import Desk, Terms
-from festinger.retrieval.index.terms import Holdings, count_words, recount
+from festinger.retrieval.deps import RetrievalConfig, RetrievalDeps
+from festinger.retrieval.index.terms import NonEmptySpaces, count_words, recount_words
 from festinger.retrieval.index.turns import index_turns
 from festinger.retrieval.log import prune_recalls
-from festinger.retrieval.query import Wish
-from festinger.retrieval.result import Item
+from festinger.retrieval.query import RecallQuery
+from festinger.retrieval.result import RecallItem
 from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Transaction
 from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, ensure_index
@@ -66,25 +65,25 @@ EVEN = 0.5
 """How sure a task is, and how deeply held: nobody has said."""
 
 
-async def tasks_beside(app: "App", place: Place, wish: Wish) -> Sequence[Item]:
+async def recall_open_tasks(app: "App", place: Scope, wish: RecallQuery) -> Sequence[RecallItem]:
     """The open tasks that a wish asks about; none where agents may not read them."""
     if not app.settings.for_space(place.space).proposals.tasks_visible_to_agent or not _may_be_meant(wish):
         return ()
-    found = fitting(await app.deciding.tasks(place.space), wish.cue)
+    found = match_tasks(await app.deciding.tasks(place.space), wish.cue)
     trust = app.settings.for_space(place.space).memory.trusts[Origin.MODEL]
     return [_item(task, share, trust=trust) for task, share in found if task.id not in wish.exclude]
 
 
-def _may_be_meant(wish: Wish) -> bool:
+def _may_be_meant(wish: RecallQuery) -> bool:
     """Whether a wish leaves room for what has neither a subject nor a time in which it held."""
     of_memories = (wish.since, wish.until, wish.subject, wish.origins, wish.as_of, wish.valid_at)
     is_kind = wish.kinds is None or Kind.INSIGHT in wish.kinds
     return is_kind and not wish.tags and all(each is None for each in of_memories)
 
 
-def _item(task: Task, share: float, *, trust: float) -> Item:
+def _item(task: Task, share: float, *, trust: float) -> RecallItem:
     """A task as it is read. A person approved it; the words are still those of whoever proposed it."""
-    return Item(
+    return RecallItem(
         id=task.id,
         type=TASK,
         kind=Kind.INSIGHT,
@@ -116,20 +115,20 @@ TURN_TABLE = "turn_index"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecallRoom:
+class RecallService:
     """Bringing to mind, as this process opens it."""
 
-    desk: Desk
-    holdings: Holdings
+    deps: RetrievalDeps
+    holdings: NonEmptySpaces
 
 
-def build_recall(app: "App") -> RecallRoom:
+def build_recall(app: "App") -> RecallService:
     """The room, with everything that it takes from the house."""
 
-    def terms(space: SpaceId) -> Terms:
+    def terms(space: SpaceId) -> RetrievalConfig:
         chosen = app.settings.for_space(space)
         trusts = {Origin(name): number for name, number in chosen.memory.trusts.items()}
-        return Terms(
+        return RetrievalConfig(
             retrieval=chosen.retrieval,
             outcomes=chosen.outcomes,
             rerank_timeout_ms=chosen.rerank.timeout_ms,
@@ -143,15 +142,13 @@ def build_recall(app: "App") -> RecallRoom:
     def reranker() -> Reranker | None:
         return app.reranker
 
-    async def on_surfaced(
-        transaction: Transaction, place: Place, memories: Sequence[UUID], recall: UUID
-    ) -> None:
+    async def on_surfaced(transaction: Transaction, place: Scope, memories: Sequence[UUID], recall: UUID) -> None:
         await app.outcomes.on_surfaced(transaction, place, memories, recall=recall, reason="recall")
 
-    async def beside(place: Place, wish: Wish) -> Sequence[Item]:
-        return await tasks_beside(app, place, wish)
+    async def beside(place: Scope, wish: RecallQuery) -> Sequence[RecallItem]:
+        return await recall_open_tasks(app, place, wish)
 
-    desk = Desk(
+    deps = RetrievalDeps(
         store=app.store,
         outbox=app.outbox,
         clock=app.tools.clock,
@@ -160,37 +157,37 @@ def build_recall(app: "App") -> RecallRoom:
         terms=terms,
         embedder=embedder,
         reranker=reranker,
-        memory=app.memory.desk,
+        memory=app.memory.deps,
         on_read=app.outcomes.on_read,
         later=app.afterwards.write,
         on_surfaced=on_surfaced,
         beside=beside,
     )
-    return RecallRoom(desk=desk, holdings=Holdings(app.tools.stopwatch))
+    return RecallService(deps=deps, holdings=NonEmptySpaces(app.tools.stopwatch))
 
 
-def register_recall(app: "App", room: RecallRoom) -> None:
+def register_recall(app: "App", room: RecallService) -> None:
     """Make the room's jobs and its subscribers known."""
-    desk = room.desk
+    deps = room.deps
 
-    async def count(_run: Run) -> None:
+    async def count(_run: JobRun) -> None:
         for space in app.directory.ids():
-            await count_words(desk, space)
+            await count_words(deps, space)
 
-    async def count_anew(_run: Run, *, space: str) -> int:
-        return await recount(desk, SpaceId(space))
+    async def count_anew(_run: JobRun, *, space: str) -> int:
+        return await recount_words(deps, SpaceId(space))
 
-    async def index(_run: Run) -> None:
+    async def index(_run: JobRun) -> None:
         for space in app.directory.ids():
-            await index_turns(desk, space, between=app.jobs.courtesy.turn)
-            await embed_questions(desk, space)
-            await count_words(desk, space)
+            await index_turns(deps, space, between=app.jobs.courtesy.turn)
+            await embed_questions(deps, space)
+            await count_words(deps, space)
         await _index_vectors(app, room)
 
-    async def tend(_run: Run) -> None:
+    async def tend(_run: JobRun) -> None:
         for space in app.directory.ids():
-            await learn_blends(desk, space)
-            await prune_recalls(desk, space)
+            await learn_blends(deps, space)
+            await prune_recalls(deps, space)
 
     async def learn(transaction: Transaction, event: Event) -> None:
         await note_outcome(transaction, event)
@@ -202,10 +199,10 @@ def register_recall(app: "App", room: RecallRoom) -> None:
     app.outbox.subscribe(OUTCOME, LEARN_QUESTIONS, learn)
 
 
-async def _index_vectors(app: "App", room: RecallRoom) -> None:
+async def _index_vectors(app: "App", room: RecallService) -> None:
     """Have the index of the present model in place once a space has so many parts that it is searched by it."""
     embedder = app.embedder
-    sizes = [size for (*_, name), size in room.desk.sizes.items() if embedder and name == embedder.name]
+    sizes = [size for (*_, name), size in room.deps.sizes.items() if embedder and name == embedder.name]
     if embedder is not None and any(size.parts >= READ_WHOLE_BELOW // 2 for size in sizes):
         model = VectorModel(name=embedder.name, dims=embedder.dimensions)
         await ensure_index(app.store, TURN_TABLE, model, column="embedding")
@@ -220,96 +217,96 @@ OUTCOMES_NIGHTLY = "47 3 * * *"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OutcomesRoom:
+class OutcomesService:
     """What becomes of memories, as this process opens it."""
 
-    desk: OutcomeDesk
+    deps: OutcomeDeps
 
-    async def surfaced(self, place: Place, turns: int) -> frozenset[MemoryId]:
+    async def surfaced(self, place: Scope, turns: int) -> frozenset[MemoryId]:
         """What the last turns of a session were shown."""
-        return await surfaced_lately(self.desk, place, turns)
+        return await recently_surfaced(self.deps, place, turns)
 
     async def outcomes_of(self, space: SpaceId, memory: MemoryId) -> tuple[Any, ...]:
-        return await outcomes_of(self.desk, space, memory)
+        return await outcomes_of(self.deps, space, memory)
 
-    async def on_read(self, transaction: Transaction, place: Place, memories: Sequence[UUID]) -> int:
+    async def on_read(self, transaction: Transaction, place: Scope, memories: Sequence[UUID]) -> int:
         """Note that memories were read, within the transaction of whoever brought them."""
-        return await stage(self.desk, transaction, self._reporter(place), memories)
+        return await stage_reads(self.deps, transaction, self._reporter(place), memories)
 
-    async def note_reads(self, place: Place, memories: Sequence[UUID]) -> None:
+    async def note_reads(self, place: Scope, memories: Sequence[UUID]) -> None:
         """Note in a transaction of its own that memories were read. What fails here fails nobody's reading."""
         try:
-            async with self.desk.store.transaction() as transaction:
+            async with self.deps.store.transaction() as transaction:
                 await self.on_read(transaction, place, memories)
         except FestingerError as error:
             OUTCOMES_SKIPPED.labels("unwritten").inc(len(memories))
             log.warning("reads not noted", memories=len(memories), why=error.message)
 
     async def on_surfaced(
-        self, transaction: Transaction, place: Place, memories: Sequence[UUID], *, recall: UUID, reason: str
+        self, transaction: Transaction, place: Scope, memories: Sequence[UUID], *, recall: UUID, reason: str
     ) -> None:
         """Note that a recall put memories before a model, within the transaction of whoever did."""
-        await surface(self.desk, transaction, self._reporter(place), memories, reason=reason, recall=recall)
+        await record_surfacings(self.deps, transaction, self._reporter(place), memories, reason=reason, recall=recall)
 
     async def take_back(
         self, transaction: Transaction, space: SpaceId, selector: Selector, _bad: Collection[MemoryId]
-    ) -> TakenBack:
+    ) -> SourceWithdrawalResult:
         """Take back what a source reported, within the transaction that repairs."""
-        done = await take_back(self.desk, transaction, space, selector)
+        done = await withdraw_outcomes(self.deps, transaction, space, selector)
         kept = {"outcomes": [str(each) for each in done.outcomes]}
-        return TakenBack(rows=len(done.memories), kept=kept)
+        return SourceWithdrawalResult(rows=len(done.memories), kept=kept)
 
     async def give_back(self, transaction: Transaction, space: SpaceId, kept: Mapping[str, Any]) -> None:
         """Let what was taken back count again, within the transaction that undoes the repair."""
-        await give_back(self.desk, transaction, space, [UUID(each) for each in kept["outcomes"]])
+        await reinstate_outcomes(self.deps, transaction, space, [UUID(each) for each in kept["outcomes"]])
 
     def protocol(self, reporter: Reporter) -> ObservationProtocol:
-        return ObservationProtocol(self.desk, reporter)
+        return ObservationProtocol(self.deps, reporter)
 
-    def _reporter(self, place: Place) -> Reporter:
+    def _reporter(self, place: Scope) -> Reporter:
         return Reporter(place=place, name="recall", door="recall", origin=Origin.SYSTEM)
 
 
-def build_outcomes(app: "App") -> OutcomesRoom:
+def build_outcomes(app: "App") -> OutcomesService:
     """The room, with everything that it takes from the house."""
 
     def terms(space: SpaceId) -> OutcomesSettings:
         return app.settings.for_space(space).outcomes
 
-    desk = OutcomeDesk(
+    deps = OutcomeDeps(
         store=app.store,
         outbox=app.outbox,
         clock=app.tools.clock,
         new_id=app.tools.new_id,
         terms=terms,
-        memory=app.memory.desk,
-        world=app.world.desk,
+        memory=app.memory.deps,
+        world=app.world.deps,
     )
-    return OutcomesRoom(desk=desk)
+    return OutcomesService(deps=deps)
 
 
-def register_outcomes(app: "App", room: OutcomesRoom) -> None:
+def register_outcomes(app: "App", room: OutcomesService) -> None:
     """Make the room's jobs and subscribers known."""
-    desk = room.desk
+    deps = room.deps
 
-    async def expire_everywhere(run: Run) -> None:
+    async def expire_everywhere(run: JobRun) -> None:
         ended = 0
         for space in app.directory.ids():
-            while found := await expire(desk, space):
+            while found := await expire_surfacings(deps, space):
                 ended += len(found)
                 await run.report(ended, note="surfacings expired")
                 if len(found) < MOST_EXPIRED:
                     break
 
-    async def tend(_run: Run) -> None:
+    async def tend(_run: JobRun) -> None:
         for space in app.directory.ids():
-            await prune_reads(desk, space)
-            await prune_batches(desk, space)
+            await prune_reads(deps, space)
+            await prune_batches(deps, space)
 
     async def infer(transaction: Transaction, event: Event) -> None:
         try:
             async with transaction.savepoint():
-                await overhear(desk, transaction, event)
+                await infer_from_exchange(deps, transaction, event)
         except (FestingerError, ValueError, KeyError, TypeError) as error:
             # What cannot be read is told and passed over: the surfacing then expires by itself.
             OUTCOMES_FAULTS.inc()
@@ -317,8 +314,8 @@ def register_outcomes(app: "App", room: OutcomesRoom) -> None:
             if isinstance(error, FestingerError) and error.http == 503:
                 raise
 
-    async def correct(_run: Run, *, space: str, memory: str, session: str) -> None:
-        await take_to_judges(desk, SpaceId(space), UUID(memory), session=SessionId(session))
+    async def correct(_run: JobRun, *, space: str, memory: str, session: str) -> None:
+        await learn_correction(deps, SpaceId(space), UUID(memory), session=SessionId(session))
 
     app.jobs.register(CORRECT, correct, queue=Queue.JUDGE)
     app.jobs.register(EXPIRE, expire_everywhere, queue=Queue.SLEEP, schedule=EACH_MINUTE)

@@ -13,11 +13,11 @@ import structlog
 
 from festinger.events.catalogue import MAX_TEXT
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, SpaceId
-from festinger.settings.keys import find, shown
-from festinger.settings.live import Changed, Problem
-from festinger.settings.sources import Kind, Setting, from_row
+from festinger.settings.keys import find_setting, format_value
+from festinger.settings.live import SettingChange, SettingsProblem
+from festinger.settings.sources import Setting, SourceKind, from_row
 from festinger.store.pool import Transaction
-from festinger.store.repositories.spaces import ConfigRow, Run, delete_config, put_config, runs_that_pin
+from festinger.store.repositories.spaces import ConfigRow, ProcessRun, delete_config, find_pinning_runs, put_config
 
 if TYPE_CHECKING:
     from festinger.runtime.app import App
@@ -57,9 +57,9 @@ async def reset_setting(app: "App", name: str, *, by: str, space: SpaceId = EVER
     return app.settings.loaded(space).setting(key.name)
 
 
-async def pinned_elsewhere(app: "App", setting: Setting) -> list[Run]:
+async def list_pinning_runs(app: "App", setting: Setting) -> list[ProcessRun]:
     """The processes that go on as they are, whatever the table says: their own deployment pins the key."""
-    return await runs_that_pin(app.store, setting.key.name, host=socket.gethostname())
+    return await find_pinning_runs(app.store, setting.key.name, host=socket.gethostname())
 
 
 async def write_setting(
@@ -69,12 +69,10 @@ async def write_setting(
     the value of the row that it replaces, if there was one."""
     row = app.settings.change(name, raw, space=space)
     old = app.settings.loaded(space).setting(row.key).value
-    new = shown(find(row.key), from_row(row)[1].value)
-    written = ConfigRow(
-        space=space, key=row.key, value=row.value, updated_at=app.tools.clock(), updated_by=by
-    )
+    new = format_value(find_setting(row.key), from_row(row)[1].value)
+    written = ConfigRow(space=space, key=row.key, value=row.value, updated_at=app.tools.clock(), updated_by=by)
     replaced = await put_config(transaction, written)
-    await _tell(app, transaction, _payload(key=row.key, old=old, new=new, source=Kind.TABLE, by=by))
+    await _tell(app, transaction, _payload(key=row.key, old=old, new=new, source=SourceKind.TABLE, by=by))
     return replaced
 
 
@@ -86,19 +84,19 @@ async def erase_setting(
     old = app.settings.loaded(space).setting(key.name).value
     if await delete_config(transaction, space=space, key=key.name) is not None:
         # What counts now is known only after the rows are read again; the event says that it was reset.
-        payload = _payload(key=key.name, old=old, new="", source=Kind.TABLE, by=by)
+        payload = _payload(key=key.name, old=old, new="", source=SourceKind.TABLE, by=by)
         await _tell(app, transaction, payload)
 
 
-def tell_of_file_edits(app: "App") -> None:
+def record_file_edits(app: "App") -> None:
     """Have every change and refusal that comes from the settings file written down as an event."""
 
-    def changed(changes: tuple[Changed, ...]) -> None:
-        edits = [change for change in changes if change.source.kind is Kind.FILE]
+    def changed(changes: tuple[SettingChange, ...]) -> None:
+        edits = [change for change in changes if change.source.kind is SourceKind.FILE]
         if edits:
             app.background.start(_tell_all(app, edits))
 
-    def refused(problem: Problem) -> None:
+    def refused(problem: SettingsProblem) -> None:
         app.background.start(_tell_refusal(app, problem))
 
     app.settings.on_change(changed)
@@ -109,22 +107,17 @@ def _known(app: "App", space: SpaceId) -> SpaceId:
     return space if space == EVERY_SPACE else app.directory.need(space)
 
 
-async def _tell_all(app: "App", edits: list[Changed]) -> None:
+async def _tell_all(app: "App", edits: list[SettingChange]) -> None:
     for edit in edits:
-        payload = _payload(key=edit.key, old=edit.old, new=edit.new, source=Kind.FILE, by="file")
+        payload = _payload(key=edit.key, old=edit.old, new=edit.new, source=SourceKind.FILE, by="file")
         # One transaction each: two processes that tell of the same edits never wait for each other crosswise.
         async with app.store.transaction() as transaction:
             await app.outbox.emit_unless_told(
-                transaction,
-                CHANGED,
-                space=MAIN_SPACE,
-                subject=f"setting:{edit.key}",
-                payload=payload,
-                within=SAME_EDIT,
+                transaction, CHANGED, space=MAIN_SPACE, subject=f"setting:{edit.key}", payload=payload, within=SAME_EDIT
             )
 
 
-async def _tell_refusal(app: "App", problem: Problem) -> None:
+async def _tell_refusal(app: "App", problem: SettingsProblem) -> None:
     async with app.store.transaction() as transaction:
         await app.outbox.emit_unless_told(
             transaction,
@@ -141,7 +134,7 @@ async def _tell(app: "App", transaction: Transaction, payload: dict[str, str]) -
     await app.outbox.emit(transaction, CHANGED, space=MAIN_SPACE, subject=subject, payload=payload)
 
 
-def _payload(*, key: str, old: str, new: str, source: Kind, by: str) -> dict[str, str]:
+def _payload(*, key: str, old: str, new: str, source: SourceKind, by: str) -> dict[str, str]:
     return {"key": key, "old": _short(old), "new": _short(new), "source": source.value, "by": _short(by)}
 
 

@@ -35,26 +35,26 @@ from festinger.events.health import check_events
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, SpaceId
 from festinger.jobs.health import check_jobs
 from festinger.llm.health import check_models
-from festinger.llm.ledger import Caller
-from festinger.llm.model import Model, Purpose
+from festinger.llm.ledger import ModelCaller
+from festinger.llm.model import Model, ModelPurpose
 from festinger.memory.health import check_censors, check_memory
 from festinger.memory.learn.refusals import check_refusals
-from festinger.observability.checks import Check, Severity, fail, ok, warn, worst
+from festinger.observability.checks import Check, CheckSeverity, failed_check, ok_check, warning_check, worst_severity
 from festinger.outcomes.stats import check_outcomes
-from festinger.retrieval.maintenance import check_words
+from festinger.retrieval.maintenance import check_word_counts
 from festinger.runtime.app import App
 from festinger.runtime.environment import LocalServer, home_of
 from festinger.settings.live import LiveSettings
 from festinger.store.cache_invalidation import check_listening
 from festinger.store.health import check_store
-from festinger.store.repositories.auth import ApiKey, Role, Session
+from festinger.store.repositories.auth import AccessRole, ApiKey, LoginSession
 from festinger.world.graph import check_worlds
 
 PRIVATE = 0o077
 MEGABYTE = 2**20
 
 
-async def examine(app: App, *, ask_models: bool = False) -> list[Check]:
+async def run_checks(app: App, *, ask_models: bool = False) -> list[Check]:
     """Every check that an open app can make of itself."""
     now = app.tools.clock()
     checks = [
@@ -75,45 +75,43 @@ async def examine(app: App, *, ask_models: bool = False) -> list[Check]:
 async def _check_stored(app: App, now: datetime) -> list[Check]:
     """The store and what lies in it. A database that goes away meanwhile is what is told then."""
     store = await check_store(app.store, app.settings.now.store, home=app.home, now=now)
-    if worst(store) is Severity.FAIL:
+    if worst_severity(store) is CheckSeverity.FAIL:
         return store
     try:
         spaces = app.directory.ids()
         memory = [
-            await check_memory(app.memory.desk, spaces),
-            await check_censors(app.memory.desk, spaces),
-            await check_refusals(app.memory.desk, spaces),
-            *await check_outcomes(app.outcomes.desk, spaces, app.settings.now.outcomes),
-            await check_words(app.recall.desk, spaces),
+            await check_memory(app.memory.deps, spaces),
+            await check_censors(app.memory.deps, spaces),
+            await check_refusals(app.memory.deps, spaces),
+            *await check_outcomes(app.outcomes.deps, spaces, app.settings.now.outcomes),
+            await check_word_counts(app.recall.deps, spaces),
         ]
-        return [*store, *await check_jobs(app.jobs.desk), *await check_events(app.store, now=now), *memory]
+        return [*store, *await check_jobs(app.jobs.deps), *await check_events(app.store, now=now), *memory]
     except StoreDown as error:
-        return [fail("store.server", error.message, error.hint)]
+        return [failed_check("store.server", error.message, error.hint)]
 
 
-def without_store(settings: LiveSettings, home: Path, problem: FestingerError | None) -> list[Check]:
+def checks_without_store(settings: LiveSettings, home: Path, problem: FestingerError | None) -> list[Check]:
     """What can be said while there is no store."""
     if problem is None:
-        store = warn("store.server", "The store is still starting.", "Wait a few seconds.")
+        store = warning_check("store.server", "The store is still starting.", "Wait a few seconds.")
     else:
-        store = fail("store.server", problem.message, problem.hint)
+        store = failed_check("store.server", problem.message, problem.hint)
     return [store, *check_settings(settings), *check_files(settings, home)]
 
 
 def check_settings(settings: LiveSettings) -> list[Check]:
     """Whether an edit waits to be mended, or for a restart."""
     if problem := settings.problem:
-        return [fail("settings", problem.message, problem.hint, **dict(problem.details))]
+        return [failed_check("settings", problem.message, problem.hint, **dict(problem.details))]
     if waiting := settings.needs_restart:
         keys = ", ".join(f"`{change.key}`" for change in waiting)
         return [
-            warn(
-                "settings",
-                f"Changed, but in force only after a restart: {keys}.",
-                "Restart `festinger serve`.",
+            warning_check(
+                "settings", f"Changed, but in force only after a restart: {keys}.", "Restart `festinger serve`."
             )
         ]
-    return [ok("settings", "All settings are in force.")]
+    return [ok_check("settings", "All settings are in force.")]
 
 
 def check_files(settings: LiveSettings, home: Path) -> list[Check]:
@@ -130,8 +128,8 @@ def _private(name: str, path: Path) -> Check:
     # The home of root may be passed through by the server's own user, but not read.
     open_to = mode & PRIVATE & ~0o010 if path.is_dir() else mode & PRIVATE
     if open_to:
-        return fail(name, f"`{path}` has the mode {mode:04o}: others can read it.", f"chmod go-rwx {path}")
-    return ok(name, f"`{path}` is private.")
+        return failed_check(name, f"`{path}` has the mode {mode:04o}: others can read it.", f"chmod go-rwx {path}")
+    return ok_check(name, f"`{path}` is private.")
 
 
 def check_disk(settings: LiveSettings, home: Path) -> Check:
@@ -140,22 +138,22 @@ def check_disk(settings: LiveSettings, home: Path) -> Check:
     free = shutil.disk_usage(place).free // MEGABYTE
     limits = settings.now.store
     if free < limits.disk_stop_mb:
-        return fail(
+        return failed_check(
             "files.disk",
             f"Only {free} MB are free at `{place}`.",
             "Free some space; growing work has paused.",
             free_mb=free,
         )
     if free < limits.disk_warn_mb:
-        return warn("files.disk", f"Only {free} MB are free at `{place}`.", "Free some space.", free_mb=free)
-    return ok("files.disk", f"{free} MB are free.", free_mb=free)
+        return warning_check("files.disk", f"Only {free} MB are free at `{place}`.", "Free some space.", free_mb=free)
+    return ok_check("files.disk", f"{free} MB are free.", free_mb=free)
 
 
 async def _reranker(app: App) -> Check:
     if "reranker" not in app.degraded:
         return await check_reranker(app.reranker)
     chosen = app.settings.now.rerank.model
-    return fail(
+    return failed_check(
         "reranker.answers",
         f"`{chosen}` could not be opened; results stand in the order of the search.",
         "The log of this process says why. Mend it or choose another `rerank.model`, then restart.",
@@ -163,12 +161,12 @@ async def _reranker(app: App) -> Check:
     )
 
 
-async def _models(app: App) -> Mapping[Purpose, Model | FestingerError | None]:
+async def _models(app: App) -> Mapping[ModelPurpose, Model | FestingerError | None]:
     """The model of each purpose, or why there is none although one was chosen."""
-    found: dict[Purpose, Model | FestingerError | None] = {}
-    for purpose in Purpose:
+    found: dict[ModelPurpose, Model | FestingerError | None] = {}
+    for purpose in ModelPurpose:
         try:
-            found[purpose] = await app.model(purpose, Caller(space=MAIN_SPACE))
+            found[purpose] = await app.model(purpose, ModelCaller(space=MAIN_SPACE))
         except FestingerError as error:
             found[purpose] = error
     return found
@@ -191,7 +189,7 @@ class LiveLoop:
     """When it was last seen."""
 
 
-class LoopDesk(Protocol):
+class LoopMonitor(Protocol):
     def live(self, space: SpaceId) -> Sequence[LiveLoop]:
         """The loops of a space, the newest first."""
 
@@ -199,7 +197,7 @@ class LoopDesk(Protocol):
         """Let a session go on: what it did so far counts no more. False if no such loop is known."""
 
 
-class NoLoops:
+class NullLoopMonitor:
     """No door is watched from here."""
 
     def live(self, _space: SpaceId) -> Sequence[LiveLoop]:
@@ -220,7 +218,7 @@ OWNER = ApiKey(
     space=EVERY_SPACE,
     id=UUID(int=0),
     name="cli",
-    role=Role.REVIEWER,
+    role=AccessRole.REVIEWER,
     agent=None,
     created_at=datetime.min.replace(tzinfo=UTC),
 )
@@ -231,16 +229,16 @@ MoreChecks = Callable[[], Awaitable[Sequence[Check]]]
 Pause = Callable[[float], Awaitable[object]]
 
 
-def no_fault() -> str:
+def null_disk_fault() -> str:
     """For a process that writes nothing beside the store."""
     return ""
 
 
-async def no_more_checks() -> Sequence[Check]:
+async def null_checks() -> Sequence[Check]:
     return ()
 
 
-def pauses() -> Iterator[float]:
+def retry_delays() -> Iterator[float]:
     """Seconds to wait before each next try."""
     pause = FIRST_PAUSE
     while True:
@@ -248,7 +246,7 @@ def pauses() -> Iterator[float]:
         pause = min(pause * 2, LONGEST_PAUSE)
 
 
-class Keeper:
+class Supervisor:
     """Holds the app while it is open. `app` is None until then, and `problem` says what is in the way."""
 
     def __init__(
@@ -256,10 +254,10 @@ class Keeper:
         settings: LiveSettings,
         open_app: OpenApp,
         *,
-        more_checks: MoreChecks = no_more_checks,
+        more_checks: MoreChecks = null_checks,
         pause: Pause = asyncio.sleep,
         closing: asyncio.Event | None = None,
-        disk_fault: Callable[[], str] = no_fault,
+        disk_fault: Callable[[], str] = null_disk_fault,
         local: LocalServer | None = None,
     ) -> None:
         self.settings = settings
@@ -267,7 +265,7 @@ class Keeper:
         """Set when the server is asked to stop: what would go on for ever ends then."""
         self.app: App | None = None
         self.problem: FestingerError | None = None
-        self.loops: LoopDesk = NoLoops()
+        self.loops: LoopMonitor = NullLoopMonitor()
         """What the door of this process sees going round in circles."""
         self._open_app = open_app
         self._more_checks = more_checks
@@ -284,9 +282,7 @@ class Keeper:
         if self.app is not None:
             return self.app
         if self.problem is None:
-            raise StoreDown(
-                "The store is still starting.", hint="Wait a few seconds; `/admin/readyz` says when."
-            )
+            raise StoreDown("The store is still starting.", hint="Wait a few seconds; `/admin/readyz` says when.")
         raise StoreDown(self.problem.message, hint=self.problem.hint)
 
     def disk(self) -> Check:
@@ -307,7 +303,7 @@ class Keeper:
             return OWNER
         return await self.need().keyring.find(secret)
 
-    async def find_session(self, cookie: str) -> Session | None:
+    async def find_session(self, cookie: str) -> LoginSession | None:
         """The live session of a cookie; nobody is logged in while the store is not there."""
         return await self.need().logins.find(cookie)
 
@@ -320,14 +316,14 @@ class Keeper:
     async def checks(self, *, ask_models: bool = False) -> list[Check]:
         """How everything is, as data."""
         if self.app is None:
-            own = without_store(self.settings, home_of(self.settings), self.problem)
+            own = checks_without_store(self.settings, home_of(self.settings), self.problem)
         else:
-            own = await examine(self.app, ask_models=ask_models)
+            own = await run_checks(self.app, ask_models=ask_models)
         return [*own, *await self._more_checks()]
 
     async def keep(self) -> None:
         """Open the app and hold it until `stop`; after a failure, try again."""
-        waits = pauses()
+        waits = retry_delays()
         while not self._stop.is_set():
             self.problem = await self._attempt()
             if self.problem is None or self._stop.is_set():

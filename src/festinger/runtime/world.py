@@ -13,30 +13,30 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from festinger.consolidation.resolution import Opinion, begin_run, judge_memories, resolve
+from festinger.consolidation.resolution import ResolutionOpinion, begin_run, judge_memories, run_resolution
 from festinger.errors import AlreadyRunning
 from festinger.ids import MemoryId, SpaceId
-from festinger.jobs.model import Priority, Queue, Run
-from festinger.llm.ledger import Caller
-from festinger.llm.model import Model, Purpose
-from festinger.memory.erasure.repair import TakenBack
-from festinger.memory.erasure.selector import Selector, messages_there
+from festinger.jobs.model import JobPriority, JobRun, Queue
+from festinger.llm.ledger import ModelCaller
+from festinger.llm.model import Model, ModelPurpose
+from festinger.memory.erasure.repair import SourceWithdrawalResult
+from festinger.memory.erasure.selector import Selector, find_source_messages
 from festinger.settings.beliefs import WorldSettings
 from festinger.store.pool import Transaction
-from festinger.store.repositories.models import StoredLedger
+from festinger.store.repositories.models import StoredCallLedger
 from festinger.text.vocabulary import is_common
 from festinger.world.conflicts import Conflict, count_pending
-from festinger.world.counts import Encounters, flush_all
-from festinger.world.decisions import Verdict
-from festinger.world.erase import forget_taken_back, tend
-from festinger.world.explain import explain
-from festinger.world.graph import ROOM, World, Worlds, version_of
+from festinger.world.counts import EncounterBuffer, flush_all_counts
+from festinger.world.decisions import ConflictVerdict
+from festinger.world.erase import forget_withdrawn_triples, tidy_space
+from festinger.world.explain import explain_concept
+from festinger.world.graph import ROOM, World, WorldCache, world_version
 from festinger.world.learn import write_claims
-from festinger.world.model import Desk
+from festinger.world.model import WorldDeps
 from festinger.world.recall import Recollector
-from festinger.world.repair import Whence, give_back, take_back
+from festinger.world.repair import SourceFilter, reinstate_source, withdraw_source
 from festinger.world.replay import REPAIR
-from festinger.world.write import bootstrap
+from festinger.world.write import bootstrap_dimensions
 
 if TYPE_CHECKING:
     from festinger.runtime.app import App
@@ -52,12 +52,12 @@ HOUR = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorldRoom:
+class WorldService:
     """The world of every space, as this process holds it."""
 
-    desk: Desk
-    worlds: Worlds
-    encounters: Encounters
+    deps: WorldDeps
+    worlds: WorldCache
+    encounters: EncounterBuffer
     recollector: Recollector
     warming: set[SpaceId] = field(default_factory=set)
     """Spaces that are being loaded for whoever comes next."""
@@ -69,44 +69,44 @@ class WorldRoom:
 
     async def begin(self, space: SpaceId) -> None:
         """Give a space what every world begins with, unless it has begun."""
-        if not await version_of(self.desk.store, space):
-            await bootstrap(self.desk, space)
+        if not await world_version(self.deps.store, space):
+            await bootstrap_dimensions(self.deps, space)
 
     async def take_back(
         self, transaction: Transaction, space: SpaceId, selector: Selector, _bad: Collection[MemoryId]
-    ) -> TakenBack:
+    ) -> SourceWithdrawalResult:
         """Take back what a source brought to the world, within the transaction that repairs."""
         source = selector.source
-        whence = Whence(
+        whence = SourceFilter(
             session=selector.session,
             agent=selector.agent,
             origin=selector.origin,
-            messages=await messages_there(transaction, space, source) if source else None,
+            messages=await find_source_messages(transaction, space, source) if source else None,
             since=selector.since,
             until=selector.until,
         )
-        taken = await take_back(self.desk, transaction, space, whence)
+        taken = await withdraw_source(self.deps, transaction, space, whence)
 
         async def erase() -> int:
-            done = await forget_taken_back(
-                self.desk, transaction, space, triples=taken.triples, messages=taken.messages, by=REPAIR
+            done = await forget_withdrawn_triples(
+                self.deps, transaction, space, triples=taken.triples, messages=taken.messages, by=REPAIR
             )
             return done.edges + done.others
 
-        return TakenBack(rows=taken.rows, kept=taken.as_json(), erase=erase if taken.rows else None)
+        return SourceWithdrawalResult(rows=taken.rows, kept=taken.as_json(), erase=erase if taken.rows else None)
 
     async def give_back(self, transaction: Transaction, space: SpaceId, kept: Mapping[str, Any]) -> None:
         """Let what was taken back count again, within the transaction that undoes the repair."""
-        await give_back(self.desk, transaction, space, kept)
+        await reinstate_source(self.deps, transaction, space, kept)
 
     async def write_counts(self) -> int:
         """Write what was counted and not written yet."""
-        return await flush_all(self.desk, self.encounters, self.worlds.find)
+        return await flush_all_counts(self.deps, self.encounters, self.worlds.find)
 
 
-def build_world(app: "App") -> WorldRoom:
+def build_world(app: "App") -> WorldService:
     """The room, with everything that it takes from the house."""
-    worlds = Worlds(
+    worlds = WorldCache(
         app.store, clock=app.tools.clock, stopwatch=app.tools.stopwatch, settings=app.settings.now.world
     )
 
@@ -114,30 +114,26 @@ def build_world(app: "App") -> WorldRoom:
         transaction: Transaction, space: SpaceId, concept: int, *, tries: int = 1, at: datetime | None = None
     ) -> None:
         lock = f"{WRITE_CONCEPT}:{space}:{concept}"
-        await app.jobs.defer(
-            transaction, WRITE_CONCEPT, lock=lock, at=at, space=space, concept=concept, tries=tries
-        )
+        await app.jobs.defer(transaction, WRITE_CONCEPT, lock=lock, at=at, space=space, concept=concept, tries=tries)
 
     async def has_writer(space: SpaceId) -> bool:
-        return await app.model(Purpose.WRITE, Caller(space=space)) is not None
+        return await app.model(ModelPurpose.WRITE, ModelCaller(space=space)) is not None
 
     async def ask_to_learn(transaction: Transaction, space: SpaceId, message: str) -> None:
-        await app.jobs.defer(
-            transaction, WRITE_CLAIMS, lock=f"{WRITE_CLAIMS}:{space}", space=space, message=message
-        )
+        await app.jobs.defer(transaction, WRITE_CLAIMS, lock=f"{WRITE_CLAIMS}:{space}", space=space, message=message)
 
     def terms(space: SpaceId) -> WorldSettings:
         return app.settings.for_space(space).world
 
     async def settle_memory(
-        transaction: Transaction, space: SpaceId, conflict: Conflict, verdict: Verdict
+        transaction: Transaction, space: SpaceId, conflict: Conflict, verdict: ConflictVerdict
     ) -> dict[str, Any]:
         return await app.memory.settle(transaction, space, conflict, verdict)
 
     async def unsettle_memory(transaction: Transaction, space: SpaceId, conflict: Conflict, by: str) -> None:
         await app.memory.unsettle(transaction, space, conflict, by)
 
-    desk = Desk(
+    deps = WorldDeps(
         store=app.store,
         outbox=app.outbox,
         clock=app.tools.clock,
@@ -151,47 +147,42 @@ def build_world(app: "App") -> WorldRoom:
         settle_memory=settle_memory,
         unsettle_memory=unsettle_memory,
     )
-    encounters = Encounters()
-    return WorldRoom(
-        desk=desk,
-        worlds=worlds,
-        encounters=encounters,
-        recollector=Recollector(desk, worlds, encounters),
+    encounters = EncounterBuffer()
+    return WorldService(
+        deps=deps, worlds=worlds, encounters=encounters, recollector=Recollector(deps, worlds, encounters)
     )
 
 
-def register_world(app: "App", room: WorldRoom) -> None:
+def register_world(app: "App", room: WorldService) -> None:
     """Make the room's jobs known."""
 
-    async def write_concept(run: Run, *, space: str, concept: int, tries: int) -> int:
+    async def write_concept(run: JobRun, *, space: str, concept: int, tries: int) -> int:
         return await _explain(app, room, run, space=SpaceId(space), concept=concept, tries=tries)
 
-    async def write_message(_run: Run, *, space: str, message: str) -> int:
-        return len(await write_claims(room.desk, SpaceId(space), message))
+    async def write_message(_run: JobRun, *, space: str, message: str) -> int:
+        return len(await write_claims(room.deps, SpaceId(space), message))
 
-    async def resolve_everywhere(_run: Run) -> None:
+    async def resolve_everywhere(_run: JobRun) -> None:
         for space in await _disputed(app, room):
             with suppress(AlreadyRunning):
-                await ask_to_resolve(app, room, space)
+                await request_resolution(app, room, space)
 
-    async def resolve_space(run: Run, *, space: str, run_id: str) -> None:
+    async def resolve_space(run: JobRun, *, space: str, run_id: str) -> None:
         async def model_for(within: SpaceId) -> Model | None:
-            return await app.model(Purpose.RESOLVE, Caller(space=within, job=run.job))
+            return await app.model(ModelPurpose.RESOLVE, ModelCaller(space=within, job=run.job))
 
-        async def of_memories(within: SpaceId, conflict: Conflict, run_of: UUID) -> Opinion:
-            return await judge_memories(app.memory.desk, within, conflict, run=run_of)
+        async def of_memories(within: SpaceId, conflict: Conflict, run_of: UUID) -> ResolutionOpinion:
+            return await judge_memories(app.memory.deps, within, conflict, run=run_of)
 
-        await resolve(
-            room.desk, SpaceId(space), UUID(run_id), model_for=model_for, judge_memories=of_memories
-        )
+        await run_resolution(room.deps, SpaceId(space), UUID(run_id), model_for=model_for, judge_memories=of_memories)
 
-    async def tend_world(run: Run) -> None:
+    async def tend_world(run: JobRun) -> None:
         for number, space in enumerate(app.directory.ids()):
-            await tend(room.desk, space)
+            await tidy_space(room.deps, space)
             await run.report(number + 1, note="spaces tended")
 
     app.jobs.register(WRITE_CONCEPT, write_concept, queue=Queue.JUDGE)
-    app.jobs.register(WRITE_CLAIMS, write_message, priority=Priority.NEW_STATEMENT)
+    app.jobs.register(WRITE_CLAIMS, write_message, priority=JobPriority.NEW_STATEMENT)
     app.jobs.register(
         RESOLVE,
         resolve_everywhere,
@@ -203,7 +194,7 @@ def register_world(app: "App", room: WorldRoom) -> None:
     app.jobs.register(TEND, tend_world, queue=Queue.SLEEP, schedule=NIGHTLY)
 
 
-async def keep_world(stack: AsyncExitStack, app: "App", room: WorldRoom) -> None:
+async def start_world_sync(stack: AsyncExitStack, app: "App", room: WorldService) -> None:
     """Follow the changes of other processes, and write counts until the end and at the end."""
     app.listener.on_change(ROOM, room.worlds.changed)
 
@@ -216,7 +207,7 @@ async def keep_world(stack: AsyncExitStack, app: "App", room: WorldRoom) -> None
     stack.push_async_callback(room.write_counts)
 
 
-def warm(app: "App", space: SpaceId) -> None:
+def preload_world(app: "App", space: SpaceId) -> None:
     """Begin to load a space that is not in memory, for whoever comes next; returns at once."""
     room = app.world
     if room.worlds.find(space) is not None or room.worlds.is_too_large(space) or space in room.warming:
@@ -232,33 +223,31 @@ def warm(app: "App", space: SpaceId) -> None:
     app.background.start(load())
 
 
-async def ask_to_resolve(
-    app: "App", room: WorldRoom, space: SpaceId, *, dry_run: bool = False
+async def request_resolution(
+    app: "App", room: WorldService, space: SpaceId, *, dry_run: bool = False
 ) -> tuple[UUID, int]:
     """Have the conflicts of a space resolved; the run, and how many wait. One under way is `AlreadyRunning`."""
     async with app.store.transaction() as transaction:
-        run = await begin_run(room.desk, transaction, space, dry_run=dry_run)
-        await app.jobs.defer(
-            transaction, RESOLVE_SPACE, lock=f"resolve:{space}", space=space, run_id=str(run)
-        )
-    return run, await count_pending(room.desk, space)
+        run = await begin_run(room.deps, transaction, space, dry_run=dry_run)
+        await app.jobs.defer(transaction, RESOLVE_SPACE, lock=f"resolve:{space}", space=space, run_id=str(run))
+    return run, await count_pending(room.deps, space)
 
 
-async def _disputed(app: "App", room: WorldRoom) -> list[SpaceId]:
-    return [space for space in app.directory.ids() if await count_pending(room.desk, space)]
+async def _disputed(app: "App", room: WorldService) -> list[SpaceId]:
+    return [space for space in app.directory.ids() if await count_pending(room.deps, space)]
 
 
-async def _explain(app: "App", room: WorldRoom, run: Run, *, space: SpaceId, concept: int, tries: int) -> int:
-    model = await app.model(Purpose.WRITE, Caller(space=space, job=run.job))
+async def _explain(app: "App", room: WorldService, run: JobRun, *, space: SpaceId, concept: int, tries: int) -> int:
+    model = await app.model(ModelPurpose.WRITE, ModelCaller(space=space, job=run.job))
     now = app.tools.clock()
     if model is not None and await _is_spent(app, now):
         # It waits in the queue, where people see it.
         async with app.store.transaction() as transaction:
-            await room.desk.ask_to_write(transaction, space, concept, tries=tries, at=now + HOUR)
+            await room.deps.ask_to_write(transaction, space, concept, tries=tries, at=now + HOUR)
         return 0
-    return await explain(room.desk, space, concept, model=model, tries=tries)
+    return await explain_concept(room.deps, space, concept, model=model, tries=tries)
 
 
 async def _is_spent(app: "App", now: datetime) -> bool:
-    tally = await StoredLedger(app.store).tally(now - HOUR, Purpose.WRITE)
+    tally = await StoredCallLedger(app.store).tally(now - HOUR, ModelPurpose.WRITE)
     return tally.calls >= app.settings.now.world.write_calls_per_hour

@@ -5,16 +5,16 @@ A key and the event that tells of it are one transaction. The secret is given ba
 
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, AgentId, SpaceId
 from festinger.runtime.app import App
-from festinger.store.repositories.auth import ApiKey, Role, make_key, new_secret, revoke_key
+from festinger.store.repositories.auth import AccessRole, ApiKey, make_key, new_secret, revoke_key
 from festinger.store.repositories.spaces import find_space
 
 
 async def issue_key(
-    app: App, name: str, *, role: Role, space: SpaceId, agent: str | None, by: str
+    app: App, name: str, *, role: AccessRole, space: SpaceId, agent: str | None, by: str
 ) -> tuple[ApiKey, str]:
     """A new key and its secret. `space` is a name, or `*` for all spaces."""
     # An administrator runs the whole house: such a key cannot belong to one space.
-    whole = space == EVERY_SPACE or role is Role.ADMIN
+    whole = space == EVERY_SPACE or role is AccessRole.ADMIN
     owner = EVERY_SPACE if whole else (await find_space(app.store, space)).id
     secret = new_secret(app.tools.entropy)
     key = ApiKey(
@@ -28,9 +28,7 @@ async def issue_key(
     async with app.store.transaction() as transaction:
         await make_key(transaction, key, secret=secret)
         payload = {"key": str(key.id), "scopes": [role.value], "by": by}
-        await app.outbox.emit(
-            transaction, "key_made", space=_told_in(key), subject=f"key:{key.id}", payload=payload
-        )
+        await app.outbox.emit(transaction, "key_made", space=_told_in(key), subject=f"key:{key.id}", payload=payload)
     return key, secret
 
 
@@ -39,9 +37,7 @@ async def withdraw_key(app: App, key: ApiKey, *, by: str) -> None:
     async with app.store.transaction() as transaction:
         await revoke_key(transaction, space=key.space, key=key.id, at=app.tools.clock())
         payload = {"key": str(key.id), "by": by}
-        await app.outbox.emit(
-            transaction, "key_revoked", space=_told_in(key), subject=f"key:{key.id}", payload=payload
-        )
+        await app.outbox.emit(transaction, "key_revoked", space=_told_in(key), subject=f"key:{key.id}", payload=payload)
 
 
 def _told_in(key: ApiKey) -> SpaceId:

@@ -11,11 +11,11 @@ from uuid import UUID
 
 from festinger.clock import iso
 from festinger.ids import MemoryId, SpaceId
-from festinger.memory.changes import find_all
+from festinger.memory.changes import find_memories
 from festinger.memory.model import Memory
-from festinger.memory.query import Sighting, sightings
+from festinger.memory.query import MemorySighting, list_sightings
 from festinger.runtime.app import App
-from festinger.world.conflicts import Conflict, item_json
+from festinger.world.conflicts import Conflict, edge_conflict_json
 
 MOST_CAUSES = 20
 
@@ -23,15 +23,13 @@ Sees = Callable[[Memory], bool]
 """Whether a caller may see a memory."""
 
 
-def everything(_memory: Memory) -> bool:
+def can_see_all(_memory: Memory) -> bool:
     return True
 
 
-async def conflict_json(
-    app: App, space: SpaceId, conflict: Conflict, *, sees: Sees = everything
-) -> dict[str, Any]:
+async def conflict_json(app: App, space: SpaceId, conflict: Conflict, *, sees: Sees = can_see_all) -> dict[str, Any]:
     """A conflict as every door shows it."""
-    shown = await item_json(app.world.desk, space, conflict)
+    shown = await edge_conflict_json(app.world.deps, space, conflict)
     if conflict.about != "memory":
         return shown
     found = await _sides(app, space, [conflict.old_memory, conflict.new_memory])
@@ -48,11 +46,11 @@ async def conflict_json(
 
 async def _sides(
     app: App, space: SpaceId, memories: Sequence[UUID | None]
-) -> dict[UUID, tuple[Memory, tuple[Sighting, ...]]]:
+) -> dict[UUID, tuple[Memory, tuple[MemorySighting, ...]]]:
     wanted = [each for each in memories if each is not None]
     async with app.store.transaction() as transaction:
-        found = await find_all(transaction, space, wanted)
-        said = {each: await sightings(transaction, space, each, limit=MOST_CAUSES) for each in found}
+        found = await find_memories(transaction, space, wanted)
+        said = {each: await list_sightings(transaction, space, each, limit=MOST_CAUSES) for each in found}
     return {UUID(int=each.int): (found[each], said[MemoryId(each)]) for each in found}
 
 
@@ -60,7 +58,7 @@ def _about(memory: Memory) -> str:
     return memory.subject or memory.content[:60]
 
 
-def _side(memory: Memory, said: Sequence[Sighting], *, sees: Sees) -> dict[str, Any]:
+def _side(memory: Memory, said: Sequence[MemorySighting], *, sees: Sees) -> dict[str, Any]:
     is_seen = sees(memory)
     return {
         "memory": str(memory.id),
@@ -74,12 +72,7 @@ def _side(memory: Memory, said: Sequence[Sighting], *, sees: Sees) -> dict[str, 
         "last_confirmed": iso(memory.last_confirmed) if memory.last_confirmed else None,
         "created_at": iso(memory.created_at),
         "causes": [
-            {
-                "agent": each.agent,
-                "session": each.session,
-                "day": each.day.isoformat(),
-                "origin": each.origin.value,
-            }
+            {"agent": each.agent, "session": each.session, "day": each.day.isoformat(), "origin": each.origin.value}
             for each in said
             if each.counted and is_seen
         ],

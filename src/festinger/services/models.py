@@ -15,9 +15,9 @@ from uuid import UUID
 
 from pydantic import SecretStr
 
-from festinger.embedding.calibration import Bars
+from festinger.embedding.calibration import CalibrationTargets
 from festinger.embedding.embedder import Embedder
-from festinger.embedding.profiles import FILE, Profile, keep_profile, measured_profiles
+from festinger.embedding.profiles import FILE, EmbedderProfile, measured_profiles, save_profile
 from festinger.embedding.registry import open_embedder
 from festinger.errors import ProviderRefused
 from festinger.ids import MemoryId, SpaceId
@@ -25,31 +25,31 @@ from festinger.judge.calibration import (
     Calibration,
     Example,
     Report,
-    calibrated,
-    decided,
-    examine,
-    profile_of_calibration,
+    apply_calibration,
+    calibrate_thresholds,
+    examples_from_decision,
+    measure_examples,
 )
 from festinger.judge.model import text_hash
-from festinger.judge.records import decided_by_people
-from festinger.llm.endpoint import provider_named
-from festinger.llm.health import Probe, probe
-from festinger.llm.ledger import Caller
-from festinger.llm.model import Purpose
-from festinger.memory.changes import find_all
+from festinger.judge.records import list_person_decisions
+from festinger.llm.endpoint import parse_provider
+from festinger.llm.health import ModelProbeResult, probe_model
+from festinger.llm.ledger import ModelCaller
+from festinger.llm.model import ModelPurpose
+from festinger.memory.changes import find_memories
 from festinger.runtime.app import App
-from festinger.runtime.providers import supplies_of
+from festinger.runtime.providers import build_supplies
 from festinger.store.repositories.models import NewModel, add_model, delete_model, model_endpoint
 
 
-async def keep_model(
+async def save_model(
     app: App, name: str, *, provider: str, space: SpaceId, base_url: str | None, api_key: SecretStr | None
 ) -> UUID:
     """Add a model to a space; its id."""
     new = NewModel(
         space=space,
         id=app.tools.new_id(),
-        provider=provider_named(provider),
+        provider=parse_provider(provider),
         model_name=name,
         base_url=base_url,
         api_key=api_key,
@@ -65,21 +65,21 @@ async def drop_model(app: App, model: UUID, *, space: SpaceId) -> None:
         await delete_model(transaction, model, space=space, used_by=uses_of(app, model, space=space))
 
 
-async def try_model(app: App, model: UUID, *, space: SpaceId) -> Probe:
+async def ping_model(app: App, model: UUID, *, space: SpaceId) -> ModelProbeResult:
     """Make one tiny call to it: its latency, or the error, also if it cannot even be asked."""
     settings = app.settings.for_space(space).llm
     try:
         wanted = await model_endpoint(app.store, model, space=space, vault=app.vault)
-        asked = app.switchboard.at(wanted, Purpose.CHAT, caller=Caller(space=space), settings=settings)
+        asked = app.switchboard.at(wanted, ModelPurpose.CHAT, caller=ModelCaller(space=space), settings=settings)
     except ProviderRefused as error:
-        return Probe(model=str(model), latency_ms=None, error=error)
-    return await probe(asked, app.tools.stopwatch)
+        return ModelProbeResult(model=str(model), latency_ms=None, error=error)
+    return await probe_model(asked, app.tools.stopwatch)
 
 
-def uses_of(app: App, model: UUID, *, space: SpaceId) -> list[Purpose]:
+def uses_of(app: App, model: UUID, *, space: SpaceId) -> list[ModelPurpose]:
     """The purposes that name this model."""
     chosen = app.settings.for_space(space).llm
-    return [purpose for purpose in Purpose if getattr(chosen, purpose.value) == str(model)]
+    return [purpose for purpose in ModelPurpose if getattr(chosen, purpose.value) == str(model)]
 
 
 MOST_DECIDED = 5_000
@@ -87,30 +87,32 @@ MOST_DECIDED = 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class CalibrationReport:
     """The profile in force, the one that was measured, and what led to it."""
 
-    old: Profile
-    new: Profile
+    old: EmbedderProfile
+    new: EmbedderProfile
     found: Calibration
     examples: int
 
 
-def quietly(_pairs: int) -> None:
+def ignore_progress(_pairs: int) -> None:
     """Nobody is told how far it is."""
 
 
 async def decided_examples(app: "App", space: SpaceId) -> list[Example]:
     """What people decided here of statements that still read as they did."""
-    said = await decided_by_people(app.memory.judges.desk, space, limit=MOST_DECIDED)
+    said = await list_person_decisions(app.memory.judges.deps, space, limit=MOST_DECIDED)
     refs = {ref for each in said for ref in (each.old_ref, each.new_ref)}
     async with app.store.transaction() as transaction:
-        memories = await find_all(transaction, space, refs)
+        memories = await find_memories(transaction, space, refs)
     found: list[Example] = []
     for each in said:
         old, new = memories.get(MemoryId(each.old_ref)), memories.get(MemoryId(each.new_ref))
         if old and new and (text_hash(old.content), text_hash(new.content)) == each.hashes:
-            found += decided(old.content, new.content, each.relation, subjects=(old.subject, new.subject))
+            found += examples_from_decision(
+                old.content, new.content, each.relation, subjects=(old.subject, new.subject)
+            )
     return found
 
 
@@ -120,29 +122,29 @@ async def calibrate(
     *,
     data: str,
     embedder: str | None = None,
-    report: Report = quietly,
+    report: Report = ignore_progress,
     save: bool = False,
-) -> Measured:
+) -> CalibrationReport:
     """Measure examples with an embedder, the chosen one unless told; `save` keeps what was measured, from the next
     start on. `data` says where the examples come from. Raises `BadInput` for too few."""
-    bars = Bars()
+    bars = CalibrationTargets()
     async with _embedder(app, embedder) as opened:
         old = opened.profile
-        found = calibrated(await examine(opened, examples, report=report), old, bars=bars)
+        found = calibrate_thresholds(await measure_examples(opened, examples, report=report), old, bars=bars)
     file = app.home / FILE
     # Kept is what was measured here, now and before, and nothing that came with Festinger.
-    before = measured_profiles(file).get(old.name, Profile(name=old.name))
-    new = profile_of_calibration(
+    before = measured_profiles(file).get(old.name, EmbedderProfile(name=old.name))
+    new = apply_calibration(
         before, found, data=f"{data}, {len(examples)} pairs", at=app.tools.clock().date(), bars=bars
     )
     if save:
-        keep_profile(file, new)
-    return Measured(old=old, new=new, found=found, examples=len(examples))
+        save_profile(file, new)
+    return CalibrationReport(old=old, new=new, found=found, examples=len(examples))
 
 
 @asynccontextmanager
 async def _embedder(app: "App", chosen: str | None) -> AsyncIterator[Embedder]:
-    opened = await open_embedder(chosen or app.settings.now.embedding.model, supplies_of(app))
+    opened = await open_embedder(chosen or app.settings.now.embedding.model, build_supplies(app))
     try:
         yield opened
     finally:

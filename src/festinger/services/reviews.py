@@ -16,29 +16,36 @@ from festinger.clock import read_moment
 from festinger.errors import BadInput
 from festinger.ids import Cause, SpaceId, pick, prefix
 from festinger.proposals import pairs as suggested
-from festinger.proposals.deps import Desk
-from festinger.proposals.gate import Standing, bars_for
-from festinger.proposals.health import tally
-from festinger.proposals.inbox import SHOWN, Wanted, decisions, glances, in_all, visible
+from festinger.proposals.deps import ProposalDeps
+from festinger.proposals.gate import InboxStatus, thresholds_for
+from festinger.proposals.health import proposal_stats
+from festinger.proposals.inbox import (
+    SHOWN,
+    ProposalQuery,
+    escape_hidden_in_json,
+    list_proposal_summaries,
+    load_decisions,
+    total_pending,
+)
 from festinger.proposals.model import (
     Author,
-    Channel,
-    Decided,
-    Kind,
-    Proof,
+    DecideResult,
+    IdentityProof,
     Proposal,
     ProposalId,
-    Said,
-    State,
-    Type,
-    shown,
+    ProposalState,
+    ProposalType,
+    ReviewChannel,
+    VerdictInput,
+    VerdictKind,
+    to_json_value,
 )
-from festinger.proposals.producers import is_still_seen
-from festinger.proposals.promotion import fullness
-from festinger.proposals.sightings.model import API, Sighted, Suggestion
+from festinger.proposals.producers import is_still_recurring
+from festinger.proposals.promotion import load_inbox_capacity
+from festinger.proposals.sightings.model import API, SightingResult, Suggestion
 from festinger.proposals.verdicts import reviewers
-from festinger.proposals.verdicts.effects import ONE_BY_ONE, WORDS_NEEDED, Look, effect_for
-from festinger.proposals.verdicts.reviewers import need_verified, not_authorised
+from festinger.proposals.verdicts.effects import ONE_BY_ONE, WORDS_NEEDED, EffectPreview, effect_for
+from festinger.proposals.verdicts.reviewers import build_not_authorised, require_reviewer
 from festinger.proposals.verdicts.tasks import TaskState
 
 if TYPE_CHECKING:
@@ -53,7 +60,7 @@ MOST_LOOKED_AT = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class VerdictDetails:
     """What is said beside a verdict."""
 
     note: str = ""
@@ -69,49 +76,49 @@ class Words:
     """By what the channel knows this message again; none makes it a message of its own."""
 
 
-NOTHING_MORE = Words()
+NOTHING_MORE = VerdictDetails()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Review:
+class ReviewService:
     """The inbox of a space, before whoever speaks through a channel."""
 
     app: "App"
     space: SpaceId
     author: Author
-    channel: Channel
+    channel: ReviewChannel
 
     @property
-    def _desk(self) -> Desk:
-        return self.app.inbox.desk
+    def _deps(self) -> ProposalDeps:
+        return self.app.inbox.deps
 
     # looking
 
     async def overview(self, *, limit: int = SHOWN) -> Document:
         """How many things wait, the funnel, the rate, and what waits in other rooms."""
-        numbers = await tally(self._desk, self.space)
+        numbers = await proposal_stats(self._deps, self.space)
         elsewhere = await self.app.deciding.waiting(self.space, limit=limit)
         muted = await self.app.deciding.muted(self.space)
         return {
-            "in_all": in_all(numbers["open"], elsewhere),
+            "in_all": total_pending(numbers["open"], elsewhere),
             **numbers,
             "elsewhere": [_shown(each.as_json()) for each in elsewhere],
             "muted": [_shown(each.as_json()) for each in muted],
         }
 
-    async def listed(self, wanted: Wanted) -> list[Document]:
-        return await glances(self._desk, self.space, wanted)
+    async def listed(self, wanted: ProposalQuery) -> list[Document]:
+        return await list_proposal_summaries(self._deps, self.space, wanted)
 
     async def still_seen(self) -> list[Document]:
         """What was applied and keeps being asked for."""
-        now, terms = self._desk.clock(), self._desk.terms(self.space)
+        now, terms = self._deps.clock(), self._deps.terms(self.space)
         return [
             each
-            for each in await self.listed(Wanted(states=(State.APPLIED,), limit=MOST_LOOKED_AT))
-            if is_still_seen(
+            for each in await self.listed(ProposalQuery(states=(ProposalState.APPLIED,), limit=MOST_LOOKED_AT))
+            if is_still_recurring(
                 seen_after=each["seen_after"],
                 decided_at=read_moment(each["decided_at"]),
-                bar=bars_for(terms, each["scope"]).causes,
+                bar=thresholds_for(terms, each["scope"]).causes,
                 now=now,
             )
         ]
@@ -124,7 +131,7 @@ class Review:
         """One proposal with all that a person should see: who saw it, what a yes would do, what was decided."""
         card = await self.app.inbox.card(self.space, id_)
         look = await self.app.deciding.would_do(self.space, card.proposal)
-        decided = await decisions(self._desk, self.space, id_)
+        decided = await load_decisions(self._deps, self.space, id_)
         return {**card.as_json(), "effect": _effect(card.proposal, look), **decided.as_json()}
 
     async def explain(self, a: UUID, b: UUID) -> Document:
@@ -138,19 +145,19 @@ class Review:
 
     async def propose(self, said: Suggestion, *, approve: bool = False) -> Document:
         """Propose something. A reviewer's own is before a person at once; anybody else's waits like any sighting."""
-        if self.author.proof is not Proof.NONE:
+        if self.author.proof is not IdentityProof.NONE:
             done = await self.app.deciding.propose(
                 self.space, said, author=self.author, channel=self.channel, approve=approve
             )
             return await self._proposed(done.proposal.id, done.sighted, done.decided)
         if approve:
-            raise not_authorised(self.author)
+            raise build_not_authorised(self.author)
         effect_for(self.app.deciding.office.effects, said.type).check(said.payload)
         sighted = await self.app.inbox.sight(self.space, said)
         assert sighted.proposal is not None, "what is refused raises"
         return await self._proposed(sighted.proposal, sighted, None)
 
-    async def _proposed(self, id_: UUID, sighted: Sighted, decided: Decided | None) -> Document:
+    async def _proposed(self, id_: UUID, sighted: SightingResult, decided: DecideResult | None) -> Document:
         return {
             "proposal": await self.card(id_),
             "result": sighted.result.value,
@@ -164,22 +171,24 @@ class Review:
 
     # deciding
 
-    async def decide(self, id_: UUID, kind: Kind, words: Words = NOTHING_MORE) -> Document:
+    async def decide(self, id_: UUID, kind: VerdictKind, words: VerdictDetails = NOTHING_MORE) -> Document:
         """Say something of a proposal. What may be raised is told where it is done."""
         done = await self.app.deciding.decide(self.space, await self._said(id_, kind, words))
         return _shown(done.as_json())
 
-    async def decide_many(self, ids: Sequence[UUID], kind: Kind, words: Words = NOTHING_MORE) -> Document:
+    async def decide_many(
+        self, ids: Sequence[UUID], kind: VerdictKind, words: VerdictDetails = NOTHING_MORE
+    ) -> Document:
         """Say the same of many; what came of each. Whoever may not decide is `NotAuthorised`."""
         many = [await self._said(each, kind, words, nth=place) for place, each in enumerate(ids)]
         found = await self.app.deciding.decide_many(self.space, many)
-        await need_verified(self._desk, self.space, self.author)
+        await require_reviewer(self._deps, self.space, self.author)
         done = sum(each.result not in ("stale", "already", "failed") for each in found)
         return {"done": done, "of": len(found), "items": [_shown(each.as_json()) for each in found]}
 
-    async def _said(self, id_: UUID, kind: Kind, words: Words, *, nth: int = 0) -> Said:
-        ref = f"{self.author.identity} {words.ref} {nth}" if words.ref else str(self._desk.new_id())
-        return Said(
+    async def _said(self, id_: UUID, kind: VerdictKind, words: VerdictDetails, *, nth: int = 0) -> VerdictInput:
+        ref = f"{self.author.identity} {words.ref} {nth}" if words.ref else str(self._deps.new_id())
+        return VerdictInput(
             proposal=id_,
             kind=kind,
             author=self.author,
@@ -223,15 +232,15 @@ class Review:
         """Say whether two proposals are one."""
         by = await self._reviewer()
         if not accept:
-            await suggested.decline(self._desk, self.space, id_, by=by)
+            await suggested.decline_pair(self._deps, self.space, id_, by=by)
             return {"pair": str(id_), "state": "declined", "proposal": None}
-        joined = await suggested.accept(self._desk, self.space, id_, by=by)
+        joined = await suggested.accept_pair(self._deps, self.space, id_, by=by)
         return {"pair": str(id_), "state": "accepted", "proposal": str(joined.id)}
 
     async def split(self, id_: UUID) -> Document:
         """Part two proposals that were joined."""
         by = await self._reviewer()
-        left, alone = await suggested.split(self._desk, self.space, id_, by=by)
+        left, alone = await suggested.split_pair(self._deps, self.space, id_, by=by)
         return {"pair": str(id_), "state": "declined", "proposals": [str(left.id), str(alone.id)]}
 
     async def tasks(self, *, state: TaskState | None = TaskState.OPEN) -> list[Document]:
@@ -245,37 +254,37 @@ class Review:
     # reviewers
 
     async def reviewers(self) -> list[Document]:
-        return [_shown(each.as_json()) for each in await reviewers.reviewers(self._desk, self.space)]
+        return [_shown(each.as_json()) for each in await reviewers.list_reviewers(self._deps, self.space)]
 
     async def add_reviewer(self, name: str, identities: Mapping[str, Sequence[str]]) -> Document:
-        added = await reviewers.add_reviewer(self._desk, self.space, name, **identities)
+        added = await reviewers.add_reviewer(self._deps, self.space, name, **identities)
         return _shown(added.as_json())
 
     async def send_away(self, name: str) -> Document:
-        return _shown((await reviewers.send_away(self._desk, self.space, name)).as_json())
+        return _shown((await reviewers.deactivate_reviewer(self._deps, self.space, name)).as_json())
 
     async def new_codes(self, name: str) -> Document:
         return {"reviewer": name, "codes": await self.app.deciding.new_codes(self.space, name)}
 
     async def _reviewer(self) -> str:
-        return (await need_verified(self._desk, self.space, self.author)).name
+        return (await require_reviewer(self._deps, self.space, self.author)).name
 
 
-async def things_waiting(app: "App", space: SpaceId) -> int:
+async def count_waiting(app: "App", space: SpaceId) -> int:
     """The one number: how many things wait for a person anywhere."""
-    desk = app.inbox.desk
-    async with desk.store.transaction() as transaction:
-        inbox = await fullness(desk, transaction, space, now=desk.clock())
-    return in_all(inbox.open, await app.deciding.waiting(space, limit=0))
+    deps = app.inbox.deps
+    async with deps.store.transaction() as transaction:
+        inbox = await load_inbox_capacity(deps, transaction, space, now=deps.clock())
+    return total_pending(inbox.open, await app.deciding.waiting(space, limit=0))
 
 
-def suggestion(fields: Mapping[str, Any], *, cause: Cause, at: datetime, source: str) -> Suggestion:
+def build_suggestion(fields: Mapping[str, Any], *, cause: Cause, at: datetime, source: str) -> Suggestion:
     """A proposal as somebody writes it through a door; whose word it is, the door has found out."""
     return Suggestion(
         what=fields["what"],
         category=fields["category"],
         scope=fields["scope"],
-        type=type_of(fields.get("type") or Type.ADVICE),
+        type=parse_proposal_type(fields.get("type") or ProposalType.ADVICE),
         why=fields.get("why") or "",
         how=fields.get("how") or "",
         payload=fields.get("payload") or {},
@@ -286,29 +295,29 @@ def suggestion(fields: Mapping[str, Any], *, cause: Cause, at: datetime, source:
     )
 
 
-def type_of(text: str) -> Type:
-    return _member(Type, text, "type of proposal")
+def parse_proposal_type(text: str) -> ProposalType:
+    return _member(ProposalType, text, "type of proposal")
 
 
-def wanted(
+def parse_proposal_filter(
     query: Mapping[str, str], *, after: tuple[datetime, UUID] | None = None, limit: int = 50
-) -> Wanted:
+) -> ProposalQuery:
     """Which proposals a query asks for, by the names that every door has for it."""
     held = query.get("held")
     if held not in (None, "true", "false"):
         raise BadInput("`held` must be `true` or `false`.")
-    return Wanted(
-        states=(_member(State, query["state"], "state of a proposal"),) if "state" in query else None,
+    return ProposalQuery(
+        states=(_member(ProposalState, query["state"], "state of a proposal"),) if "state" in query else None,
         scope=query.get("scope"),
         category=query.get("category"),
         held=None if held is None else held == "true",
-        standing=_member(Standing, query["standing"], "place of a proposal") if "standing" in query else None,
+        standing=_member(InboxStatus, query["standing"], "place of a proposal") if "standing" in query else None,
         after=after,
         limit=limit,
     )
 
 
-def picked(text: str, documents: Sequence[Document]) -> UUID:
+def pick_document_id(text: str, documents: Sequence[Document]) -> UUID:
     """The one of some documents that is meant by an id or its beginning."""
     begins = prefix(text)
     return pick(begins, [UUID(each["id"]) for each in documents if each["id"].startswith(begins)])
@@ -316,11 +325,11 @@ def picked(text: str, documents: Sequence[Document]) -> UUID:
 
 def _shown(document: Mapping[str, Any]) -> Document:
     """A document with every hidden character shown by its number."""
-    shown: Document = visible(document)
+    shown: Document = escape_hidden_in_json(document)
     return shown
 
 
-def _effect(proposal: Proposal, look: Look) -> Document:
+def _effect(proposal: Proposal, look: EffectPreview) -> Document:
     """What a yes would do now, whether it can be taken back, and what has moved since it was proposed."""
     moved = {name for name, version in proposal.target.items() if look.versions.get(name) != version}
     return {
@@ -335,7 +344,7 @@ def _effect(proposal: Proposal, look: Look) -> Document:
 
 def _plain(value: Any) -> Any:
     """A value of a row in the form in which doors give it."""
-    return round(value, 3) if isinstance(value, float) else shown(value)
+    return round(value, 3) if isinstance(value, float) else to_json_value(value)
 
 
 def _member(closed: type[Closed], text: str, noun: str) -> Closed:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from festinger.ids import EVERY_SPACE, MAIN_SPACE
 from festinger.runtime.app import App
 from festinger.runtime.auth import ROOM
-from festinger.store.cache_invalidation import raise_version
+from festinger.store.cache_invalidation import bump_version
 from festinger.store.pool import Transaction
 from festinger.store.queries import Query, queries_of
 from festinger.store.repositories.spaces import Space, create_space, delete_space, rename_space
@@ -18,22 +18,18 @@ ERASERS: tuple[Query, ...] = (queries_of("festinger.events")["erase_space"],)
 """What erases a space in the rooms above the store, in the order in which they stand on each other."""
 
 
-async def open_space(app: App, name: str) -> Space:
+async def add_space(app: App, name: str) -> Space:
     async with app.store.transaction() as transaction:
         space = await create_space(transaction, name, at=app.tools.clock())
         await app.outbox.emit(
-            transaction,
-            "space_created",
-            space=space.id,
-            subject=f"space:{space.id}",
-            payload={"space": space.name},
+            transaction, "space_created", space=space.id, subject=f"space:{space.id}", payload={"space": space.name}
         )
         await _count(transaction)
     await app.world.begin(space.id)
     return space
 
 
-async def call_space(app: App, space: Space, name: str) -> Space:
+async def change_space_name(app: App, space: Space, name: str) -> Space:
     """Give a space another name."""
     async with app.store.transaction() as transaction:
         renamed = await rename_space(transaction, space.id, name=name)
@@ -56,20 +52,20 @@ async def erase_space(app: App, space: Space) -> int:
     return rows
 
 
-async def rows_in_space(app: App, space: Space) -> int:
+async def count_space_rows(app: App, space: Space) -> int:
     """How many rows would go with a space: it is erased and counted, and nothing of that is kept."""
     rows = 0
-    with suppress(_OnlyCounted):
+    with suppress(_RollbackAfterCount):
         async with app.store.transaction(patient=True) as transaction:
             rows = await delete_space(transaction, space.id, typed_name=space.name, erasers=ERASERS)
-            raise _OnlyCounted
+            raise _RollbackAfterCount
     return rows
 
 
-class _OnlyCounted(Exception):
+class _RollbackAfterCount(Exception):
     """Undoes a transaction that was made to count."""
 
 
 async def _count(transaction: Transaction) -> None:
     """Tell every door that the list of spaces is another one now."""
-    await raise_version(transaction, space=EVERY_SPACE, room=ROOM)
+    await bump_version(transaction, space=EVERY_SPACE, room=ROOM)

@@ -17,38 +17,37 @@ from typing import Any
 
 from festinger.clock import iso
 from festinger.events.event import Event
-from festinger.events.feed import Gap, follow, place_of
-from festinger.events.health import dead_deliveries, lags
+from festinger.events.feed import FeedGap, follow_feed, start_sequence
+from festinger.events.health import dead_deliveries, subscriber_lags
 from festinger.ids import EventId, SpaceId
-from festinger.jobs.dead_letters import State, list_jobs
-from festinger.jobs.load import backlog
-from festinger.judge.records import asked_since
-from festinger.memory.health import said_since, waiting_of
-from festinger.memory.reembed import progress
-from festinger.outcomes.stats import DAY, WEEK, tally
-from festinger.proposals.health import tally as proposals_tally
+from festinger.jobs.dead_letters import JobState, list_jobs
+from festinger.jobs.load import read_backlog
+from festinger.judge.records import model_usage_since
+from festinger.memory.health import count_learned_since, count_waiting
+from festinger.memory.reembed import measure_progress
+from festinger.outcomes.stats import DAY, WEEK, outcome_stats
+from festinger.proposals.health import proposal_stats as proposals_tally
 from festinger.runtime.app import App
-from festinger.store.repositories.models import Costs, day_costs, lifetime_costs
-from festinger.store.repositories.spaces import life
+from festinger.store.repositories.models import CostReport, day_costs, lifetime_costs
+from festinger.store.repositories.spaces import load_run_summary
 
 
-async def status(app: App, *, space: SpaceId) -> dict[str, Any]:
+async def build_status(app: App, *, space: SpaceId) -> dict[str, Any]:
     """The numbers of a space and of the whole installation."""
     now = app.tools.clock()
-    lived = await life(app.store, now=now)
-    waiting = await backlog(app.store, max_waiting=app.settings.now.jobs.max_waiting)
-    dead = await list_jobs(app.store, state=State.DEAD, limit=1000)
+    lived = await load_run_summary(app.store, now=now)
+    waiting = await read_backlog(app.store, max_waiting=app.settings.now.jobs.max_waiting)
+    dead = await list_jobs(app.store, state=JobState.DEAD, limit=1000)
     return {
         "judge": {
-            name: await _judged(app, space=space, since=now - length)
-            for name, length in (("24 h", DAY), ("7 d", WEEK))
+            name: await _judged(app, space=space, since=now - length) for name, length in (("24 h", DAY), ("7 d", WEEK))
         },
         "outcomes": await _outcomes(app, space=space),
-        "proposals": await proposals_tally(app.inbox.desk, space),
+        "proposals": await proposals_tally(app.inbox.deps, space),
         "health": {
             "jobs": {**asdict(waiting), "behind": waiting.behind, "dead": len(dead)},
             "events": {
-                "waiting": {lag.subscriber: lag.waiting for lag in await lags(app.store, now=now)},
+                "waiting": {lag.subscriber: lag.waiting for lag in await subscriber_lags(app.store, now=now)},
                 "dead": len(await dead_deliveries(app.store)),
             },
             "degraded": list(app.degraded),
@@ -69,16 +68,16 @@ async def status(app: App, *, space: SpaceId) -> dict[str, Any]:
 
 async def _memory(app: App, space: SpaceId) -> dict[str, Any]:
     """What waits in the memory, and how far embedding it again is after a change of the model."""
-    desk = app.memory.desk
-    vectors = await progress(desk, space, model=app.settings.now.embedding.model)
-    waiting = await waiting_of(desk, space)
+    deps = app.memory.deps
+    vectors = await measure_progress(deps, space, model=app.settings.now.embedding.model)
+    waiting = await count_waiting(deps, space)
     return {**waiting, "vectors": str(vectors) if vectors.left else "all there"}
 
 
 async def _judged(app: App, *, space: SpaceId, since: datetime) -> dict[str, Any]:
     """How much was learnt, and of how much of it a model was asked."""
-    learns = await said_since(app.memory.desk, space, since)
-    asking = await asked_since(app.memory.judges.desk, space, since)
+    learns = await count_learned_since(app.memory.deps, space, since)
+    asking = await model_usage_since(app.memory.judges.deps, space, since)
     return {
         "learns": learns,
         "learns that asked a model": asking.statements,
@@ -89,15 +88,15 @@ async def _judged(app: App, *, space: SpaceId, since: datetime) -> dict[str, Any
 
 async def _outcomes(app: App, *, space: SpaceId) -> dict[str, Any]:
     """Whether what is brought to mind comes to outcomes."""
-    found = await tally(app.outcomes.desk, space)
+    found = await outcome_stats(app.outcomes.deps, space)
     return {
-        **{shown: told(found[name]) for name, shown in (("24h", "24 h"), ("7d", "7 d"), ("all", "all time"))},
+        **{shown: summarize_span(found[name]) for name, shown in (("24h", "24 h"), ("7d", "7 d"), ("all", "all time"))},
         "pending": found["pending"],
         "unreadable": found["unreadable"],
     }
 
 
-def told(span: Mapping[str, Any]) -> dict[str, Any]:
+def summarize_span(span: Mapping[str, Any]) -> dict[str, Any]:
     """The numbers of a span of time that fit on a line each."""
     return {
         "rate": span["rate"],
@@ -109,14 +108,9 @@ def told(span: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _spent(costs: Costs) -> dict[str, Any]:
+def _spent(costs: CostReport) -> dict[str, Any]:
     total = costs.total
-    return {
-        "calls": total.calls,
-        "failed": total.failed,
-        "usd": float(total.cost_usd),
-        "unpriced": total.unpriced,
-    }
+    return {"calls": total.calls, "failed": total.failed, "usd": float(total.cost_usd), "unpriced": total.unpriced}
 
 
 LOOK_SECONDS = 0.5
@@ -128,15 +122,15 @@ async def _pulse() -> None:
 
 def follow_events(
     app: App, *, space: SpaceId, names: Sequence[str] = (), after: EventId | None = None
-) -> AsyncGenerator[Event | Gap, None]:
+) -> AsyncGenerator[Event | FeedGap, None]:
     """Events from `after`, or from the first look on, for as long as the caller reads."""
-    return follow(app.store, space=space, wake=_pulse, names=names, after=after)
+    return follow_feed(app.store, space=space, wake=_pulse, names=names, after=after)
 
 
-async def follow_from_here(
+async def follow_from_now(
     app: App, *, space: SpaceId, names: Sequence[str] = (), after: EventId | None = None
-) -> AsyncGenerator[Event | Gap, None]:
+) -> AsyncGenerator[Event | FeedGap, None]:
     """As `follow_events`, but the place is taken before this returns: an unknown event is told at once, and
     nothing is missed between the answer to a reader and its first look."""
-    place = await place_of(app.store, space, after)
-    return follow(app.store, space=space, wake=_pulse, names=names, after=after, place=place)
+    place = await start_sequence(app.store, space, after)
+    return follow_feed(app.store, space=space, wake=_pulse, names=names, after=after, place=place)

@@ -46,11 +46,8 @@ class Deployment:
         return (named,) if named else (self.folder / "festinger.yaml", self.config_folder / "config.yaml")
 
 
-def this_process(
-    *,
-    config: Path | None = None,
-    environ: Mapping[str, str] | None = None,
-    flags: Mapping[str, object] | None = None,
+def current_deployment(
+    *, config: Path | None = None, environ: Mapping[str, str] | None = None, flags: Mapping[str, object] | None = None
 ) -> Deployment:
     """The deployment that this process finds itself in."""
     return Deployment(

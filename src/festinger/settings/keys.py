@@ -1,6 +1,6 @@
 """Which settings are there, and which one does a name mean?
 
-A `Key` is one leaf of the tree with everything that a page, a command or an error says about it. A person
+A `SettingKey` is one leaf of the tree with everything that a page, a command or an error says about it. A person
 may write its full name (`store.pool_max`), its bare name where that is unique, or a name of the first
 design. Everything that comes from outside is text and is read here by the declared type of its key, so a
 value means the same in a file, a row, a variable and on the command line.
@@ -40,7 +40,7 @@ Raw = str | Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
+class SettingKey:
     """One setting: what it is called, what it may hold and what it is for."""
 
     name: str
@@ -65,7 +65,7 @@ class Key:
         return "restart" if self.restart else "live"
 
 
-def read(key: Key, raw: Raw) -> Any:
+def parse_value(key: SettingKey, raw: Raw) -> Any:
     """The value that `raw` means for this key, or `BadSetting` saying what is wrong with it."""
     given = [raw] if isinstance(raw, str) else list(raw)
     if any(_is_unfit(text) for text in given):
@@ -83,7 +83,7 @@ def read(key: Key, raw: Raw) -> Any:
     return _validated(key, text)
 
 
-def _validated(key: Key, value: object) -> Any:
+def _validated(key: SettingKey, value: object) -> Any:
     try:
         return key.adapter.validate_python(value)
     except ValidationError as error:
@@ -95,7 +95,7 @@ def _is_unfit(text: str) -> bool:
     return len(text) > MAX_CHARS or any(unicodedata.category(char) in ("Cc", "Cs") for char in text.strip())
 
 
-def shown(key: Key, value: Any) -> str:
+def format_value(key: SettingKey, value: Any) -> str:
     """The value as people may see it; of a secret no more than its end."""
     if value is None:
         return ""
@@ -111,7 +111,7 @@ def shown(key: Key, value: Any) -> str:
     return str(value)
 
 
-def shortened(raw: Raw) -> str:
+def shorten(raw: Raw) -> str:
     """What was given, short enough for a message of one line."""
     text = raw if isinstance(raw, str) else ", ".join(raw)
     flat = "".join(char if char.isprintable() else "�" for char in text[: SHOWN_CHARS + 1])
@@ -126,7 +126,7 @@ def value_at(tree: BaseModel, name: str) -> Any:
     return found
 
 
-def find(name: str) -> Key:
+def find_setting(name: str) -> SettingKey:
     """The key that a person means by `name`, or `UnknownSetting` with the nearest one."""
     full = ALIASES.get(name, name)
     if full in KEYS:
@@ -137,12 +137,12 @@ def find(name: str) -> Key:
     if homes:
         listed = ", ".join(f"`{home}`" for home in homes)
         raise UnknownSetting(f"`{name}` is a setting of several sections: {listed}.", key=name)
-    near = nearest(full)
+    near = nearest_name(full)
     question = f": did you mean `{near}`?" if near else "."
-    raise UnknownSetting(f"`{shortened(name)}` is not a setting{question}", key=shortened(name), nearest=near)
+    raise UnknownSetting(f"`{shorten(name)}` is not a setting{question}", key=shorten(name), nearest=near)
 
 
-def nearest(name: str) -> str | None:
+def nearest_name(name: str) -> str | None:
     """The known key that looks most like `name`, if any does."""
     # Long names are cut: matching takes time by the square of the length.
     wanted = name[:80].lower()
@@ -162,13 +162,13 @@ def _leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Fie
             yield prefix + name, field
 
 
-def _key(name: str, field: FieldInfo) -> Key:
+def _key(name: str, field: FieldInfo) -> SettingKey:
     flags = field.json_schema_extra
     if not field.description or not isinstance(flags, dict):
         raise TypeError(f"`{name}` was not declared with `key(…)`")
     inner, optional = _without_none(field.annotation)
     annotated: Any = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
-    return Key(
+    return SettingKey(
         name=name,
         meaning=field.description,
         default=field.get_default(call_default_factory=True, validated_data={}),
@@ -188,9 +188,7 @@ def _without_none(annotation: Any) -> tuple[Any, bool]:
         return annotation, False
     inner = [choice for choice in get_args(annotation) if choice is not type(None)]
     first = inner[0]
-    return (get_args(first)[0] if get_origin(first) is Annotated else first), len(inner) < len(
-        get_args(annotation)
-    )
+    return (get_args(first)[0] if get_origin(first) is Annotated else first), len(inner) < len(get_args(annotation))
 
 
 _WORDS: Mapping[Any, str] = {
@@ -216,7 +214,7 @@ def _allowed(inner: Any, bounds: Sequence[Any]) -> str:
     return words if low is None else f"{words} from {low} on"
 
 
-KEYS: Mapping[str, Key] = {name: _key(name, field) for name, field in _leaves(Settings)}
+KEYS: Mapping[str, SettingKey] = {name: _key(name, field) for name, field in _leaves(Settings)}
 """Every key by its full name, in the order of the tree."""
 
 SECTIONS = frozenset(name.rpartition(".")[0] for name in KEYS) - {""}

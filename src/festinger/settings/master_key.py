@@ -43,7 +43,7 @@ class MasterKey:
     """Where it was read from; none if from the environment."""
 
 
-def master_key(environment: Mapping[str, str], file: Path, *, data: Path, entropy: Entropy) -> MasterKey:
+def load_master_key(environment: Mapping[str, str], file: Path, *, data: Path, entropy: Entropy) -> MasterKey:
     """The master key, made now if there is none. `data` is the data directory, where it may never lie."""
     if given := environment.get(VARIABLE):
         return MasterKey(raw=_from_environment(given))
@@ -145,9 +145,7 @@ def _from_environment(text: str) -> bytes:
         raw = base64.b64decode(text.strip(), validate=True)
         if len(raw) == KEY_BYTES:
             return raw
-    raise BadSetting(
-        f"`{VARIABLE}` is not {KEY_BYTES} bytes in base64.", hint="`openssl rand -base64 32` makes one."
-    )
+    raise BadSetting(f"`{VARIABLE}` is not {KEY_BYTES} bytes in base64.", hint="`openssl rand -base64 32` makes one.")
 
 
 def _settle_folder(path: Path) -> None:

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, SecretStr, model_validator
 
-from festinger.settings.section import CRON_WORDS, Cron, HttpUrl, Section, key
+from festinger.settings.section import CRON_WORDS, Cron, HttpUrl, SettingsSection, setting_field
 
 CATEGORIES = (
     "performance", "reliability", "concurrency", "knowledge", "cost", "ux", "observability", "architecture", "safety",
@@ -15,7 +15,9 @@ CATEGORIES = (
 
 SLUG = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 SLUG_WORDS = "words of small letters, digits, `_` and `-`, with commas between"
-SCOPE_WORDS = "a scope with its own bars for each, such as `tools min_seen_count=2 min_age_days=3 promote_max_per_run=1`"
+SCOPE_WORDS = (
+    "a scope with its own bars for each, such as `tools min_seen_count=2 min_age_days=3 promote_max_per_run=1`"
+)
 SUPPRESS_WORDS = "days from 1 to 3650, each as many as those before or more"
 WEBHOOK_WORDS = "addresses with https, or of this machine"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -24,7 +26,7 @@ MOST_SEEN, MOST_DAYS, MOST_PROMOTED = 1000, 3650, 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScopeBars:
+class ScopeThresholds:
     """What one scope has of its own; none where it follows the rest."""
 
     min_seen_count: int | None = None
@@ -32,14 +34,10 @@ class ScopeBars:
     promote_max_per_run: int | None = None
 
 
-_BOUNDS = {
-    "min_seen_count": (1, MOST_SEEN),
-    "min_age_days": (0, MOST_DAYS),
-    "promote_max_per_run": (0, MOST_PROMOTED),
-}
+_BOUNDS = {"min_seen_count": (1, MOST_SEEN), "min_age_days": (0, MOST_DAYS), "promote_max_per_run": (0, MOST_PROMOTED)}
 
 
-def _scope_bars(line: str) -> tuple[str, ScopeBars]:
+def _scope_bars(line: str) -> tuple[str, ScopeThresholds]:
     scope, *bars = line.split()
     read: dict[str, int] = {}
     for bar in bars:
@@ -50,7 +48,7 @@ def _scope_bars(line: str) -> tuple[str, ScopeBars]:
         read[name] = int(number)
     if not SLUG.fullmatch(scope) or not read:
         raise ValueError(f"must be {SCOPE_WORDS}")
-    return scope, ScopeBars(**read)
+    return scope, ScopeThresholds(**read)
 
 
 def _scopes(lines: tuple[str, ...]) -> tuple[str, ...]:
@@ -85,126 +83,126 @@ RisingDays = Annotated[tuple[int, ...], AfterValidator(_rising_days)]
 SafeUrls = Annotated[tuple[HttpUrl, ...], AfterValidator(_safe_urls)]
 
 
-class DetectorSettings(Section):
-    enabled: bool = key(True, "Whether it looks.", per_space=True)
-    threshold: int = key(3, "Times from which it fires.", per_space=True, ge=1, le=10_000)
+class DetectorSettings(SettingsSection):
+    enabled: bool = setting_field(True, "Whether it looks.", per_space=True)
+    threshold: int = setting_field(3, "Times from which it fires.", per_space=True, ge=1, le=10_000)
 
 
 class LoopDetectorSettings(DetectorSettings):
-    threshold: int = key(2, "Level of a loop from which it fires.", per_space=True, ge=1, le=4)
+    threshold: int = setting_field(2, "Level of a loop from which it fires.", per_space=True, ge=1, le=4)
 
 
 class CensorDetectorSettings(DetectorSettings):
-    threshold: int = key(
+    threshold: int = setting_field(
         5, "Strikes from which it fires, unless the censor names its own.", per_space=True, ge=1, le=10_000
     )
 
 
 class MisleadingDetectorSettings(DetectorSettings):
-    threshold: int = key(
+    threshold: int = setting_field(
         2, "Causes that contradicted a memory from which it fires.", per_space=True, ge=1, le=10_000
     )
 
 
-class IdentityDetectorSettings(Section):
-    enabled: bool = key(True, "Whether it looks.", per_space=True)
-    threshold: float = key(
+class IdentityDetectorSettings(SettingsSection):
+    enabled: bool = setting_field(True, "Whether it looks.", per_space=True)
+    threshold: float = setting_field(
         0.85, "Center of a weight that only a person lets a memory pass.", per_space=True, ge=0, le=1
     )
 
 
-class DetectorsSettings(Section):
-    tool_failure: DetectorSettings = key(DetectorSettings(), "A tool that fails alike in one episode.")
-    loop: LoopDetectorSettings = key(LoopDetectorSettings(), "A loop of an agent or of a reply.")
-    zero_hit: DetectorSettings = key(DetectorSettings(), "A name that nothing is known about.")
-    censor_hits: CensorDetectorSettings = key(CensorDetectorSettings(), "A warning that strikes often.")
-    conflict_churn: DetectorSettings = key(DetectorSettings(), "Conflicts of one concept and dimension.")
-    misleading: MisleadingDetectorSettings = key(MisleadingDetectorSettings(), "A memory that misled.")
-    identity: IdentityDetectorSettings = key(IdentityDetectorSettings(), "A memory on its way to identity.")
+class DetectorsSettings(SettingsSection):
+    tool_failure: DetectorSettings = setting_field(DetectorSettings(), "A tool that fails alike in one episode.")
+    loop: LoopDetectorSettings = setting_field(LoopDetectorSettings(), "A loop of an agent or of a reply.")
+    zero_hit: DetectorSettings = setting_field(DetectorSettings(), "A name that nothing is known about.")
+    censor_hits: CensorDetectorSettings = setting_field(CensorDetectorSettings(), "A warning that strikes often.")
+    conflict_churn: DetectorSettings = setting_field(DetectorSettings(), "Conflicts of one concept and dimension.")
+    misleading: MisleadingDetectorSettings = setting_field(MisleadingDetectorSettings(), "A memory that misled.")
+    identity: IdentityDetectorSettings = setting_field(IdentityDetectorSettings(), "A memory on its way to identity.")
 
 
-class FolderSettings(Section):
-    enabled: bool = key(False, "Whether promoted proposals are also files in a folder.")
-    path: str = key("", "The folder; empty for `inbox` in the home.")
-    still_seconds: int = key(2, "Seconds that a file must be still before it is read.", ge=0, le=3600)
-    scan_seconds: int = key(5, "Seconds between two looks at the folder.", ge=1, le=3600)
+class FolderSettings(SettingsSection):
+    enabled: bool = setting_field(False, "Whether promoted proposals are also files in a folder.")
+    path: str = setting_field("", "The folder; empty for `inbox` in the home.")
+    still_seconds: int = setting_field(2, "Seconds that a file must be still before it is read.", ge=0, le=3600)
+    scan_seconds: int = setting_field(5, "Seconds between two looks at the folder.", ge=1, le=3600)
 
 
-class WebhookSettings(Section):
-    urls: SafeUrls = key((), "Where news of proposals is sent.", allowed=WEBHOOK_WORDS)
-    secret: SecretStr | None = key(None, "Secret that signs what is sent and what comes in.")
-    tolerance_seconds: int = key(300, "Age from which a signed message is refused.", ge=1, le=86_400)
+class WebhookSettings(SettingsSection):
+    urls: SafeUrls = setting_field((), "Where news of proposals is sent.", allowed=WEBHOOK_WORDS)
+    secret: SecretStr | None = setting_field(None, "Secret that signs what is sent and what comes in.")
+    tolerance_seconds: int = setting_field(300, "Age from which a signed message is refused.", ge=1, le=86_400)
 
 
-class ProposalsSettings(Section):
-    profile: Literal["festinger", "compat-course", "compat-agent"] = key(
+class ProposalsSettings(SettingsSection):
+    profile: Literal["festinger", "compat-course", "compat-agent"] = setting_field(
         "festinger", "How words are normalised before they are fingerprinted.", per_space=True
     )
-    categories: Slugs = key(
+    categories: Slugs = setting_field(
         CATEGORIES, "Categories that a proposal may have.", per_space=True, allowed=SLUG_WORDS
     )
-    min_seen_count: int = key(2, "Distinct causes that are needed.", per_space=True, ge=1, le=MOST_SEEN)
-    min_age_days: int = key(7, "Days that it must have lasted.", per_space=True, ge=0, le=MOST_DAYS)
-    min_days_seen: int = key(
+    min_seen_count: int = setting_field(2, "Distinct causes that are needed.", per_space=True, ge=1, le=MOST_SEEN)
+    min_age_days: int = setting_field(7, "Days that it must have lasted.", per_space=True, ge=0, le=MOST_DAYS)
+    min_days_seen: int = setting_field(
         2, "Distinct days that are needed, never more than causes.", per_space=True, ge=1, le=MOST_SEEN
     )
-    max_causes_per_agent_day: int = key(
+    max_causes_per_agent_day: int = setting_field(
         3, "Causes of one agent, day and origin that count.", per_space=True, ge=1, le=MOST_SEEN
     )
-    scopes: Scopes = key((), "Bars of single scopes.", per_space=True, allowed=SCOPE_WORDS)
-    promote_schedule: Cron = key(
+    scopes: Scopes = setting_field((), "Bars of single scopes.", per_space=True, allowed=SCOPE_WORDS)
+    promote_schedule: Cron = setting_field(
         "0 7 * * *", "Cron line of the job that promotes, in UTC.", allowed=CRON_WORDS
     )
-    promote_max_per_run: int = key(
+    promote_max_per_run: int = setting_field(
         5, "Proposals that one run promotes at most.", per_space=True, ge=0, le=MOST_PROMOTED
     )
-    inbox_limit: int = key(
+    inbox_limit: int = setting_field(
         50, "Open proposals from which nothing more is promoted.", per_space=True, ge=1, le=100_000
     )
-    excluded_categories: Slugs = key(
+    excluded_categories: Slugs = setting_field(
         (), "Categories that are never promoted.", per_space=True, allowed=SLUG_WORDS
     )
-    reject_suppress_days: RisingDays = key(
+    reject_suppress_days: RisingDays = setting_field(
         (30, 90, 365),
         "Days of silence after the first, the second and each later no.",
         per_space=True,
         allowed=SUPPRESS_WORDS,
     )
-    max_reevaluations: int = key(
+    max_reevaluations: int = setting_field(
         2, "Times that a proposal is thought about again.", per_space=True, ge=0, le=100
     )
-    defer_days: int = key(
+    defer_days: int = setting_field(
         14, "Days for which a proposal is put off if none are named.", per_space=True, ge=1, le=MOST_DAYS
     )
-    quiet_days: int = key(
+    quiet_days: int = setting_field(
         90, "Days after which an undecided proposal leaves the inbox.", per_space=True, ge=1, le=MOST_DAYS
     )
-    suggest_merges: bool = key(
+    suggest_merges: bool = setting_field(
         True, "Whether proposals that may mean the same are shown together.", per_space=True
     )
-    suggest_pairs_per_run: int = key(
+    suggest_pairs_per_run: int = setting_field(
         25, "Pairs that are judged in one pass.", per_space=True, ge=0, le=10_000
     )
-    value_window_days: int = key(
+    value_window_days: int = setting_field(
         90, "Days of decisions that a producer is valued by.", per_space=True, ge=1, le=MOST_DAYS
     )
-    value_mute_at: float = key(-0.4, "Value at which a producer is muted.", per_space=True, ge=-1, le=0)
-    value_min_decided: int = key(5, "Decisions that muting needs.", per_space=True, ge=1, le=10_000)
-    value_mute_days: int = key(30, "Days for which a producer is muted.", per_space=True, ge=1, le=MOST_DAYS)
-    reflect: bool = key(True, "Whether a model is asked what an episode should change.", per_space=True)
-    max_per_episode: int = key(3, "Changes that it may suggest for one episode.", per_space=True, ge=0, le=20)
-    detectors: DetectorsSettings = key(DetectorsSettings(), "Who looks without a model.")
-    surface: bool = key(False, "Whether an agent reads what was observed often.", per_space=True)
-    tasks_visible_to_agent: bool = key(False, "Whether an agent may read open tasks.", per_space=True)
-    folder: FolderSettings = key(FolderSettings(), "Proposals as files.")
-    webhook: WebhookSettings = key(WebhookSettings(), "Proposals as messages.")
-    digest_schedule: Cron = key("", "Cron line of a reminder; empty for none.", allowed=CRON_WORDS)
-    rate_window_days: int = key(
+    value_mute_at: float = setting_field(-0.4, "Value at which a producer is muted.", per_space=True, ge=-1, le=0)
+    value_min_decided: int = setting_field(5, "Decisions that muting needs.", per_space=True, ge=1, le=10_000)
+    value_mute_days: int = setting_field(30, "Days for which a producer is muted.", per_space=True, ge=1, le=MOST_DAYS)
+    reflect: bool = setting_field(True, "Whether a model is asked what an episode should change.", per_space=True)
+    max_per_episode: int = setting_field(3, "Changes that it may suggest for one episode.", per_space=True, ge=0, le=20)
+    detectors: DetectorsSettings = setting_field(DetectorsSettings(), "Who looks without a model.")
+    surface: bool = setting_field(False, "Whether an agent reads what was observed often.", per_space=True)
+    tasks_visible_to_agent: bool = setting_field(False, "Whether an agent may read open tasks.", per_space=True)
+    folder: FolderSettings = setting_field(FolderSettings(), "Proposals as files.")
+    webhook: WebhookSettings = setting_field(WebhookSettings(), "Proposals as messages.")
+    digest_schedule: Cron = setting_field("", "Cron line of a reminder; empty for none.", allowed=CRON_WORDS)
+    rate_window_days: int = setting_field(
         30, "Days over which the rate of promotion is read.", per_space=True, ge=1, le=MOST_DAYS
     )
-    rate_high: float = key(0.30, "Rate above which the bars are loose.", per_space=True, ge=0, le=1)
-    rate_low: float = key(0.01, "Rate below which the bars are tight.", per_space=True, ge=0, le=1)
-    rate_min_considered: int = key(
+    rate_high: float = setting_field(0.30, "Rate above which the bars are loose.", per_space=True, ge=0, le=1)
+    rate_low: float = setting_field(0.01, "Rate below which the bars are tight.", per_space=True, ge=0, le=1)
+    rate_min_considered: int = setting_field(
         20, "Proposals below which the rate says nothing.", per_space=True, ge=1, le=1_000_000
     )
 
@@ -214,6 +212,6 @@ class ProposalsSettings(Section):
             raise ValueError("`proposals.rate_low` must not be above `proposals.rate_high`")
         return self
 
-    def bars_of_scope(self, scope: str) -> ScopeBars:
+    def bars_of_scope(self, scope: str) -> ScopeThresholds:
         """What the scope has of its own."""
-        return dict(map(_scope_bars, self.scopes)).get(scope, ScopeBars())
+        return dict(map(_scope_bars, self.scopes)).get(scope, ScopeThresholds())

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from itertools import groupby
 
-from festinger.settings.keys import KEYS, Key, shown
+from festinger.settings.keys import KEYS, SettingKey, format_value
 
 HEAD = """\
 # Settings
@@ -32,26 +32,25 @@ commands from opening a browser.
 """
 
 
-def page() -> str:
+def settings_page() -> str:
     """The whole page."""
     sections = groupby(KEYS.values(), key=lambda key: key.name.partition(".")[0] if "." in key.name else "")
     return HEAD + "".join(_section(name, keys) for name, keys in sections)
 
 
-def _section(name: str, keys: Iterable[Key]) -> str:
+def _section(name: str, keys: Iterable[SettingKey]) -> str:
     title = f"`{name}`" if name else "General"
-    return (
-        f"\n## {title}\n\n| key | default | may be | in force | meaning |\n|---|---|---|---|---|\n"
-        + "".join(_row(key) for key in keys)
+    return f"\n## {title}\n\n| key | default | may be | in force | meaning |\n|---|---|---|---|---|\n" + "".join(
+        _row(key) for key in keys
     )
 
 
-def _row(key: Key) -> str:
-    default = shown(key, key.default)
+def _row(key: SettingKey) -> str:
+    default = format_value(key, key.default)
     marks = [key.when, *(["early"] if key.early else []), *(["per space"] if key.per_space else [])]
     cells = [f"`{key.name}`", f"`{default}`" if default else "–", key.allowed, ", ".join(marks), key.meaning]
     return "| " + " | ".join(cells) + " |\n"
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    sys.stdout.write(settings_page())

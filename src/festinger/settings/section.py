@@ -16,7 +16,7 @@ CRON_FIELDS = 5
 _CHANCE = re.compile(r"(?:^|[\s,])[rh]", re.IGNORECASE)
 
 
-def key(
+def setting_field(
     default: Any,
     meaning: str,
     *,
@@ -27,12 +27,7 @@ def key(
     **bounds: Any,
 ) -> Any:
     """A setting with its one-line meaning. `allowed` says what may stand there where the type does not."""
-    extra: dict[str, Any] = {
-        "restart": restart or early,
-        "per_space": per_space,
-        "early": early,
-        "allowed": allowed,
-    }
+    extra: dict[str, Any] = {"restart": restart or early, "per_space": per_space, "early": early, "allowed": allowed}
     return Field(default, description=meaning, json_schema_extra=extra, **bounds)
 
 
@@ -71,5 +66,5 @@ Timezone = Annotated[str, AfterValidator(_timezone)]
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
 
 
-class Section(BaseModel):
+class SettingsSection(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, allow_inf_nan=False)

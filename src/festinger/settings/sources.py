@@ -1,8 +1,8 @@
 """Where does each setting come from?
 
 Five sources, each stronger than the one before: the defaults of the tree, the YAML file, the rows of the
-config table, the environment, the command line. Each is read into `Given` values that remember their place,
-and `combine` lays them over each other. An unknown key or an unfit value anywhere is an error that names the
+config table, the environment, the command line. Each is read into `SourcedValue` values that remember their place,
+and `combine_layers` lays them over each other. An unknown key or an unfit value anywhere is an error that names the
 key, the source and the line. Nothing here watches or keeps anything; that is `live`'s matter.
 
 What does the settings file say, and on which line?
@@ -28,18 +28,18 @@ from pydantic import ValidationError
 
 from festinger.errors import BadSetting, UnknownSetting
 from festinger.ids import EVERY_SPACE, SpaceId
-from festinger.settings.deployment import OUTSIDE_THE_TREE, PREFIX, Deployment, this_process
+from festinger.settings.deployment import OUTSIDE_THE_TREE, PREFIX, Deployment, current_deployment
 from festinger.settings.keys import (
     KEYS,
     NOTHING,
     SECTIONS,
-    Key,
     Raw,
-    find,
-    nearest,
-    read,
-    shortened,
-    shown,
+    SettingKey,
+    find_setting,
+    format_value,
+    nearest_name,
+    parse_value,
+    shorten,
     value_at,
 )
 from festinger.settings.tree import Settings
@@ -53,7 +53,7 @@ _Loader: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class FileEntry:
     """One key of a file as it was written; without `raw` it opens a section."""
 
     name: str
@@ -61,7 +61,7 @@ class Entry:
     line: int | None
 
 
-def read_file(path: Path) -> tuple[Entry, ...]:
+def read_settings_file(path: Path) -> tuple[FileEntry, ...]:
     """The entries of a file. Whatever is wrong with it is a `BadSetting` with file and line."""
     try:
         if not path.is_file():
@@ -71,10 +71,10 @@ def read_file(path: Path) -> tuple[Entry, ...]:
         content = path.read_bytes()
     except OSError as error:
         raise _refusal(path, f"cannot be read ({error.strerror})", line=None) from error
-    return entries(content, path=path)
+    return parse_entries(content, path=path)
 
 
-def entries(content: bytes, *, path: Path) -> tuple[Entry, ...]:
+def parse_entries(content: bytes, *, path: Path) -> tuple[FileEntry, ...]:
     """The entries of a file with this content."""
     if len(content) > MAX_BYTES:
         raise _refusal(path, f"has more than {MAX_BYTES // 1024} KiB", line=None)
@@ -128,7 +128,7 @@ def _line(event: yaml.Event) -> int | None:
     return event.start_mark.line + 1 if event.start_mark else None
 
 
-def _entries(events: _Events) -> Iterator[Entry]:
+def _entries(events: _Events) -> Iterator[FileEntry]:
     first = next(events, None)
     if first is None or (isinstance(first, yaml.ScalarEvent) and not first.value):
         return
@@ -138,7 +138,7 @@ def _entries(events: _Events) -> Iterator[Entry]:
     next(events, None)  # looks at what follows the mapping: nothing may
 
 
-def _mapping(events: _Events, prefix: str) -> Iterator[Entry]:
+def _mapping(events: _Events, prefix: str) -> Iterator[FileEntry]:
     # The depth is bounded by `_checked`, so this recursion is too.
     for event in events:
         if isinstance(event, yaml.MappingEndEvent):
@@ -149,12 +149,12 @@ def _mapping(events: _Events, prefix: str) -> Iterator[Entry]:
         events.key = name
         value = next(events)
         if isinstance(value, yaml.MappingStartEvent):
-            yield Entry(name=name, raw=None, line=line)
+            yield FileEntry(name=name, raw=None, line=line)
             yield from _mapping(events, name + ".")
         elif isinstance(value, yaml.SequenceStartEvent):
-            yield Entry(name=name, raw=tuple(_items(events)), line=line)
+            yield FileEntry(name=name, raw=tuple(_items(events)), line=line)
         elif isinstance(value, yaml.ScalarEvent):
-            yield Entry(name=name, raw=value.value, line=line)
+            yield FileEntry(name=name, raw=value.value, line=line)
 
 
 def _items(events: _Events) -> Iterator[str]:
@@ -166,7 +166,7 @@ def _items(events: _Events) -> Iterator[str]:
         yield event.value
 
 
-def _without_doubles(found: list[Entry], path: Path) -> tuple[Entry, ...]:
+def _without_doubles(found: list[FileEntry], path: Path) -> tuple[FileEntry, ...]:
     seen: dict[str, int | None] = {}
     for entry in found:
         if entry.name in seen:
@@ -178,17 +178,17 @@ def _without_doubles(found: list[Entry], path: Path) -> tuple[Entry, ...]:
 
 def _refusal(path: Path, what: str, *, line: int | None, key: str = "") -> BadSetting:
     place = f"{path}:{line}" if line else str(path)
-    at = f" at `{shortened(key)}`" if key else ""
+    at = f" at `{shorten(key)}`" if key else ""
     return BadSetting(
         f"{place} {what}{at}.",
         hint="A settings file holds sections, keys and values, such as `store:` with `pool_max: 10` below it.",
         file=str(path),
         line=line,
-        key=shortened(key),
+        key=shorten(key),
     )
 
 
-class Kind(StrEnum):
+class SourceKind(StrEnum):
     """The sources from the weakest to the strongest."""
 
     DEFAULT = "default"
@@ -198,14 +198,14 @@ class Kind(StrEnum):
     COMMAND_LINE = "command line"
 
 
-PINNING = (Kind.ENVIRONMENT, Kind.COMMAND_LINE)
+PINNING = (SourceKind.ENVIRONMENT, SourceKind.COMMAND_LINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class SettingSource:
     """Where a value was set: which source, and the place in it (`festinger.yaml:3`, `FESTINGER_HOME`, `--home`)."""
 
-    kind: Kind
+    kind: SourceKind
     place: str = ""
     line: int | None = None
 
@@ -219,23 +219,23 @@ class Source:
         return f"{self.kind} {where}".strip()
 
 
-DEFAULT = Source(kind=Kind.DEFAULT)
+DEFAULT = SettingSource(kind=SourceKind.DEFAULT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class SourcedValue:
     """A value that some source gives to a key."""
 
     value: Any
-    source: Source
+    source: SettingSource
 
 
-Layer = Mapping[str, Given]
+Layer = Mapping[str, SourcedValue]
 """What one source says, by full name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ConfigTableRow:
     """A row of the config table."""
 
     space: SpaceId
@@ -247,10 +247,10 @@ class Row:
 class Setting:
     """All that can be said of one key at one moment. `value` and `default` are as people may see them."""
 
-    key: Key
+    key: SettingKey
     value: str
     default: str
-    source: Source
+    source: SettingSource
 
     @property
     def pinned(self) -> bool:
@@ -258,22 +258,22 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
+class LoadedSettings:
     """A whole tree and where each of its values comes from."""
 
     tree: Settings
-    sources: Mapping[str, Source] = field(default_factory=dict)
+    sources: Mapping[str, SettingSource] = field(default_factory=dict)
     deployment: Deployment | None = None
 
-    def source(self, name: str) -> Source:
+    def source(self, name: str) -> SettingSource:
         return self.sources.get(name, DEFAULT)
 
     def setting(self, name: str) -> Setting:
-        key = find(name)
+        key = find_setting(name)
         return Setting(
             key=key,
-            value=shown(key, value_at(self.tree, key.name)),
-            default=shown(key, key.default),
+            value=format_value(key, value_at(self.tree, key.name)),
+            default=format_value(key, key.default),
             source=self.source(key.name),
         )
 
@@ -282,20 +282,20 @@ class Loaded:
         return tuple(self.setting(name) for name in KEYS)
 
 
-def load(
+def load_settings(
     *,
     config: Path | None = None,
     environ: Mapping[str, str] | None = None,
     flags: Mapping[str, object] | None = None,
-    rows: Iterable[Row] = (),
-) -> Loaded:
+    rows: Iterable[ConfigTableRow] = (),
+) -> LoadedSettings:
     """The tree of a command that starts now in this process; the first thing that is wrong is raised."""
-    return load_from(this_process(config=config, environ=environ, flags=flags), rows)
+    return load_from(current_deployment(config=config, environ=environ, flags=flags), rows)
 
 
-def load_from(deployment: Deployment, rows: Iterable[Row] = ()) -> Loaded:
+def load_from(deployment: Deployment, rows: Iterable[ConfigTableRow] = ()) -> LoadedSettings:
     """The tree that a deployment and the config table ask for."""
-    loaded = combine(from_file(deployment.file()), from_rows(rows), from_deployment(deployment))
+    loaded = combine_layers(from_file(deployment.file()), from_rows(rows), from_deployment(deployment))
     return replace(loaded, deployment=deployment)
 
 
@@ -305,29 +305,29 @@ def from_deployment(deployment: Deployment) -> Layer:
 
 
 def from_file(path: Path | None) -> Layer:
-    return {} if path is None else from_entries(read_file(path), place=str(path))
+    return {} if path is None else from_entries(read_settings_file(path), place=str(path))
 
 
-def from_entries(entries: Iterable[Entry], *, place: str) -> Layer:
+def from_entries(entries: Iterable[FileEntry], *, place: str) -> Layer:
     """What a file says. Sections are looked at last: of a wrong section its wrong key is the better news."""
-    layer: dict[str, Given] = {}
+    layer: dict[str, SourcedValue] = {}
     for entry in sorted(entries, key=lambda entry: entry.raw is None):
-        source = Source(kind=Kind.FILE, place=place, line=entry.line)
+        source = SettingSource(kind=SourceKind.FILE, place=place, line=entry.line)
         if entry.name in SECTIONS:
             _check_section(entry, source)
         elif entry.raw is None and entry.name in KEYS:
-            raise bad(KEYS[entry.name], "{…}", "is a section, but one value is expected", source=source)
+            raise build_bad_setting(KEYS[entry.name], "{…}", "is a section, but one value is expected", source=source)
         else:
             key = _found(entry.name, source)
             if key.name in layer:
-                raise bad(
+                raise build_bad_setting(
                     key, entry.raw or "", f"is set twice, also at {layer[key.name].source}", source=source
                 )
-            layer[key.name] = given(key, entry.raw or "", source=source)
+            layer[key.name] = parse_sourced_value(key, entry.raw or "", source=source)
     return layer
 
 
-def _check_section(entry: Entry, source: Source) -> None:
+def _check_section(entry: FileEntry, source: SettingSource) -> None:
     if isinstance(entry.raw, str) and entry.raw.lower() in NOTHING:
         return
     if entry.raw is not None:
@@ -336,22 +336,22 @@ def _check_section(entry: Entry, source: Source) -> None:
         )
 
 
-def from_rows(rows: Iterable[Row], *, space: SpaceId = EVERY_SPACE) -> Layer:
+def from_rows(rows: Iterable[ConfigTableRow], *, space: SpaceId = EVERY_SPACE) -> Layer:
     """What the config table says for a space, or for all of them."""
     return {name: value for row in rows if row.space == space for name, value in [from_row(row)]}
 
 
-def from_row(row: Row) -> tuple[str, Given]:
+def from_row(row: ConfigTableRow) -> tuple[str, SourcedValue]:
     """What one row says. Some keys cannot stand in the table, or not for one space."""
-    source = Source(kind=Kind.TABLE, place=f"row `{shortened(row.key)}` of space `{row.space}`")
+    source = SettingSource(kind=SourceKind.TABLE, place=f"row `{shorten(row.key)}` of space `{row.space}`")
     key = _found(row.key, source)
-    problem = unfit_for_table(key, space=row.space)
+    problem = table_refusal_reason(key, space=row.space)
     if problem:
-        raise bad(key, row.value, problem, source=source)
-    return key.name, given(key, row.value, source=source)
+        raise build_bad_setting(key, row.value, problem, source=source)
+    return key.name, parse_sourced_value(key, row.value, source=source)
 
 
-def unfit_for_table(key: Key, *, space: SpaceId) -> str:
+def table_refusal_reason(key: SettingKey, *, space: SpaceId) -> str:
     """Why the config table cannot hold this key; empty if it can."""
     if key.early:
         return "is read before the database is open; set it in the file, the environment or the command line"
@@ -364,40 +364,42 @@ def unfit_for_table(key: Key, *, space: SpaceId) -> str:
 
 def from_environment(environment: Mapping[str, str]) -> Layer:
     """What the variables say. One of ours that is not known is refused, so that no typo goes unseen."""
-    layer: dict[str, Given] = {}
+    layer: dict[str, SourcedValue] = {}
     for variable, text in sorted(environment.items()):
         if not variable.startswith(PREFIX) or variable in OUTSIDE_THE_TREE:
             continue
         key = VARIABLES.get(variable)
         if key is None:
             raise _unknown_variable(variable)
-        layer[key.name] = given(key, text, source=Source(kind=Kind.ENVIRONMENT, place=variable))
+        layer[key.name] = parse_sourced_value(
+            key, text, source=SettingSource(kind=SourceKind.ENVIRONMENT, place=variable)
+        )
     return layer
 
 
-VARIABLES: Mapping[str, Key] = {key.variable: key for key in KEYS.values()}
+VARIABLES: Mapping[str, SettingKey] = {key.variable: key for key in KEYS.values()}
 
 
 def _unknown_variable(variable: str) -> UnknownSetting:
     name = variable.removeprefix(PREFIX).lower().replace("__", ".")
-    near = nearest(name)
+    near = nearest_name(name)
     question = f": did you mean `{near}` (`{KEYS[near].variable}`)?" if near else "."
     return UnknownSetting(
-        f"`{shortened(name)}` is not a setting, but the environment has `{shortened(variable)}`{question}",
-        key=shortened(name),
+        f"`{shorten(name)}` is not a setting, but the environment has `{shorten(variable)}`{question}",
+        key=shorten(name),
         nearest=near,
-        source=Kind.ENVIRONMENT.value,
+        source=SourceKind.ENVIRONMENT.value,
     )
 
 
 def from_command_line(options: Mapping[str, object]) -> Layer:
     """What the options of a command say, by the name of the key that each sets; `None` was not given."""
-    layer: dict[str, Given] = {}
+    layer: dict[str, SourcedValue] = {}
     for name, option in options.items():
         if option is not None:
-            source = Source(kind=Kind.COMMAND_LINE, place=name)
+            source = SettingSource(kind=SourceKind.COMMAND_LINE, place=name)
             key = _found(name, source)
-            layer[key.name] = given(key, _raw(option), source=source)
+            layer[key.name] = parse_sourced_value(key, _raw(option), source=source)
     return layer
 
 
@@ -405,16 +407,16 @@ def _raw(option: object) -> Raw:
     return [str(item) for item in option] if isinstance(option, (list, tuple)) else str(option)
 
 
-def combine(*layers: Layer) -> Loaded:
+def combine_layers(*layers: Layer) -> LoadedSettings:
     """One tree out of layers, the later ones being stronger."""
-    merged: dict[str, Given] = {}
+    merged: dict[str, SourcedValue] = {}
     for layer in layers:
         merged |= layer
     try:
         tree = Settings.model_validate(_nested({name: found.value for name, found in merged.items()}))
     except ValidationError as error:
         raise _disagreement(error, merged) from None
-    return Loaded(tree=tree, sources={name: found.source for name, found in merged.items()})
+    return LoadedSettings(tree=tree, sources={name: found.source for name, found in merged.items()})
 
 
 def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -437,16 +439,16 @@ def _disagreement(error: ValidationError, merged: Layer) -> BadSetting:
     return BadSetting(f"{why} (set in {', '.join(involved)}).", key=section)
 
 
-def given(key: Key, raw: Raw, *, source: Source) -> Given:
+def parse_sourced_value(key: SettingKey, raw: Raw, *, source: SettingSource) -> SourcedValue:
     """The value that a source gives to a key, or `BadSetting` with the whole story."""
     try:
-        return Given(value=read(key, raw), source=source)
+        return SourcedValue(value=parse_value(key, raw), source=source)
     except BadSetting as error:
-        raise bad(key, raw, error.message, source=source) from error.__cause__
+        raise build_bad_setting(key, raw, error.message, source=source) from error.__cause__
 
 
-def bad(key: Key, raw: Raw, why: str, *, source: Source) -> BadSetting:
-    value = "[secret]" if key.secret else shortened(raw)
+def build_bad_setting(key: SettingKey, raw: Raw, why: str, *, source: SettingSource) -> BadSetting:
+    value = "[secret]" if key.secret else shorten(raw)
     return BadSetting(
         f"`{key.name}` {why}, not `{value}` ({source})."
         if why.startswith("must")
@@ -456,14 +458,14 @@ def bad(key: Key, raw: Raw, why: str, *, source: Source) -> BadSetting:
     )
 
 
-def _found(name: str, source: Source) -> Key:
+def _found(name: str, source: SettingSource) -> SettingKey:
     try:
-        return find(name)
+        return find_setting(name)
     except UnknownSetting as error:
         details = error.details | _place(str(error.details["key"]), source)
         raise UnknownSetting(f"{error.message.removesuffix('.')} ({source})", **details) from None
 
 
-def _place(name: str, source: Source) -> dict[str, Any]:
+def _place(name: str, source: SettingSource) -> dict[str, Any]:
     place: dict[str, Any] = {"key": name, "source": source.kind.value}
-    return place | ({"file": source.place, "line": source.line} if source.kind is Kind.FILE else {})
+    return place | ({"file": source.place, "line": source.line} if source.kind is SourceKind.FILE else {})

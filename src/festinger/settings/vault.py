@@ -34,7 +34,7 @@ SHORT_SECRET = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class SecretLocation:
     """Where a box lies."""
 
     table: str
@@ -48,7 +48,7 @@ class Place:
         return json.dumps([self.table, self.column, self.space, self.row]).encode()
 
 
-def derived(master: MasterKey, purpose: str) -> bytes:
+def derive_key(master: MasterKey, purpose: str) -> bytes:
     """The key for one purpose. Whoever learns it learns neither the master key nor another purpose's key."""
     hkdf = HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=f"festinger v1 {purpose}".encode())
     return hkdf.derive(master.raw)
@@ -60,16 +60,16 @@ class Vault:
     __slots__ = ("_cipher", "_entropy", "key_id")
 
     def __init__(self, master: MasterKey, entropy: Entropy) -> None:
-        self._cipher = AESGCM(derived(master, AT_REST))
+        self._cipher = AESGCM(derive_key(master, AT_REST))
         self._entropy = entropy
         self.key_id = key_id(master)
 
-    def seal(self, secret: SecretStr, place: Place) -> str:
+    def seal(self, secret: SecretStr, place: SecretLocation) -> str:
         nonce = self._entropy(NONCE_BYTES)
         box = nonce + self._cipher.encrypt(nonce, secret.get_secret_value().encode(), place.bound)
         return PREFIX + base64.b64encode(box).decode("ascii")
 
-    def open(self, sealed: str, place: Place) -> SecretStr:
+    def open(self, sealed: str, place: SecretLocation) -> SecretStr:
         """What was sealed at this place; `SecretUnreadable` if key, place or box is another one."""
         box = _box(sealed)
         try:
@@ -81,10 +81,10 @@ class Vault:
 
 def key_id(master: MasterKey) -> str:
     """A name for the master key that may be stored and shown; it says nothing about the key."""
-    return derived(master, KEY_ID)[:ID_BYTES].hex()
+    return derive_key(master, KEY_ID)[:ID_BYTES].hex()
 
 
-def shown(secret: SecretStr) -> str:
+def mask_secret(secret: SecretStr) -> str:
     """All that is ever shown of a secret."""
     plain = secret.get_secret_value()
     return "set" if len(plain) < SHORT_SECRET else f"set (…{plain[-SHOWN_CHARS:]})"

@@ -24,40 +24,40 @@ Pause = Callable[[float], Awaitable[None]]
 State = tuple[tuple[str, int, int, int], ...]
 
 
-async def watch(settings: LiveSettings, *, stop: asyncio.Event, pause: Pause = asyncio.sleep) -> None:
+async def watch_settings_file(settings: LiveSettings, *, stop: asyncio.Event, pause: Pause = asyncio.sleep) -> None:
     """Take every edit of the file into force until `stop` is set."""
     deployment = settings.deployment
-    seen = state(deployment)
-    await reread(settings, pause=pause)  # an edit since the start would otherwise go unseen
+    seen = read_file_state(deployment)
+    await reread_settings(settings, pause=pause)  # an edit since the start would otherwise go unseen
     async for _ in awatch(
-        *folders(deployment),
+        *watched_folders(deployment),
         recursive=False,
         stop_event=stop,
         debounce=GATHER_MS,
         rust_timeout=LOOK_MS,
         yield_on_timeout=True,
     ):
-        found = state(deployment)
+        found = read_file_state(deployment)
         if found != seen:
-            await reread(settings, pause=pause)
+            await reread_settings(settings, pause=pause)
             seen = found
 
 
-async def reread(settings: LiveSettings, *, pause: Pause = asyncio.sleep) -> None:
+async def reread_settings(settings: LiveSettings, *, pause: Pause = asyncio.sleep) -> None:
     """Read a file that has changed; one that cannot be read gets time to be finished first."""
     if not settings.is_whole():
         await pause(HALF_WRITTEN_SECONDS)
     settings.reload_file()
 
 
-def folders(deployment: Deployment) -> tuple[Path, ...]:
+def watched_folders(deployment: Deployment) -> tuple[Path, ...]:
     """The folders to follow: of every place where the file may lie, and of what it links to."""
     places = deployment.candidates()
     wanted = {folder for path in places for folder in (path.parent, path.resolve().parent)}
     return tuple(sorted(folder for folder in wanted if folder.is_dir()))
 
 
-def state(deployment: Deployment) -> State:
+def read_file_state(deployment: Deployment) -> State:
     """What is known of the files without reading them; it differs after every edit."""
     return tuple(_state_of(path) for path in deployment.candidates())
 

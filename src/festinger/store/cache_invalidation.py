@@ -1,6 +1,6 @@
 """Is what this process keeps in memory still true?
 
-A `Listener` hears of every counted write (`versions`) and has the rooms reload what changed. Hearing is the
+A `CacheListener` hears of every counted write (`load_cache_versions`) and has the rooms reload what changed. Hearing is the
 fast way, comparing the sure one: after a lost connection, and every 30 seconds anyway, the counts are read and
 whatever differs is reloaded, so a notification that was lost costs at most that. Where nothing can be heard
 (a pooler that shares sessions), the counts are read every 2 seconds instead. What is kept, and how it is
@@ -31,9 +31,9 @@ import structlog
 
 from festinger.errors import FestingerError, StoreDown
 from festinger.ids import SpaceId
-from festinger.observability.checks import Check, ok, warn
+from festinger.observability.checks import Check, ok_check, warning_check
 from festinger.observability.metrics import CACHE_RELOADS, DEGRADED
-from festinger.store.connection import Connection, end_all, pauses
+from festinger.store.connection import Connection, backoff_delays, cancel_tasks
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 
@@ -44,7 +44,7 @@ GONE = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cached:
+class CacheScope:
     """What may be cached: something of one room in one space."""
 
     space: SpaceId
@@ -52,31 +52,31 @@ class Cached:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class CacheChange:
     """What was written, and the how-manieth write it was."""
 
-    what: Cached
+    what: CacheScope
     version: int
 
 
-async def raise_version(transaction: Transaction, *, space: SpaceId, room: str) -> int:
+async def bump_version(transaction: Transaction, *, space: SpaceId, room: str) -> int:
     """Count a write and tell the others, both when this transaction ends well."""
     row = await transaction.one(Q["raise_cache_version"], space=space, room=room)
     return int(row["version"])
 
 
-async def versions(store: Store) -> Mapping[Cached, int]:
+async def load_cache_versions(store: Store) -> Mapping[CacheScope, int]:
     """How far every count is now."""
     rows = await store.all(Q["cache_versions"])
-    return {Cached(space=row["space_id"], room=row["room"]): row["version"] for row in rows}
+    return {CacheScope(space=row["space_id"], room=row["room"]): row["version"] for row in rows}
 
 
-def read_change(payload: str) -> Change | None:
+def parse_change(payload: str) -> CacheChange | None:
     """What a notification says; none if it is not one of ours."""
     try:
         said = orjson.loads(payload)
-        return Change(
-            what=Cached(space=SpaceId(said["space"]), room=said["room"]), version=int(said["version"])
+        return CacheChange(
+            what=CacheScope(space=SpaceId(said["space"]), room=said["room"]), version=int(said["version"])
         )
     except (ValueError, TypeError, KeyError):
         return None
@@ -91,35 +91,35 @@ PROOF_SECONDS = 2.0
 DEAF_SECONDS = 60.0
 """How long a deaf connection is left alone before the next try."""
 
-Reload = Callable[[Change], Awaitable[None]]
+Reload = Callable[[CacheChange], Awaitable[None]]
 """Brings what is kept of one room in one space up to date. May be called more often than needed."""
 
 
-class Hearing(StrEnum):
+class ListenerState(StrEnum):
     STARTING = "starting"
     LISTENING = "listening"
     POLLING = "polling"
     LOST = "lost"
 
 
-class Why(StrEnum):
+class ReloadReason(StrEnum):
     TOLD = "told"
     COMPARED = "compared"
 
 
-class Listener:
+class CacheListener:
     """Keeps the caches of one process true while `run` runs."""
 
     def __init__(
         self, store: Store, *, compare_every: float = COMPARE_SECONDS, poll_every: float = POLL_SECONDS
     ) -> None:
-        self.hearing = Hearing.STARTING
+        self.hearing = ListenerState.STARTING
         self._store = store
         self._compare_every = compare_every
         self._poll_every = poll_every
         self._reloads: defaultdict[str, list[Reload]] = defaultdict(list)
-        self._seen: dict[Cached, int] = {}
-        self._pending: dict[Cached, tuple[Change, Why]] = {}
+        self._seen: dict[CacheScope, int] = {}
+        self._pending: dict[CacheScope, tuple[CacheChange, ReloadReason]] = {}
         self._wake = asyncio.Event()
         self._moved = asyncio.Condition()
         self._word_heard = asyncio.Event()
@@ -136,33 +136,33 @@ class Listener:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             done.pop().result()  # none of them ends but by a fault
         finally:
-            await end_all(tasks)
+            await cancel_tasks(tasks)
         raise AssertionError("its tasks never end")
 
     async def compare(self) -> None:
         """Have everything reloaded whose count is not the one that was seen last."""
-        now = await versions(self._store)
+        now = await load_cache_versions(self._store)
         for what in now.keys() | self._seen.keys():
             version = now.get(what, GONE)
             heard = self._pending.get(what)
             if self._seen.get(what, GONE) != version and not (heard and heard[0].version > version):
-                self._expect(Change(what=what, version=version), Why.COMPARED)
+                self._expect(CacheChange(what=what, version=version), ReloadReason.COMPARED)
 
-    async def caught_up(self, change: Change) -> None:
+    async def caught_up(self, change: CacheChange) -> None:
         """Wait until a change, or a later one of the same, was reloaded here."""
         async with self._moved:
             await self._moved.wait_for(lambda: self._seen.get(change.what, GONE) >= change.version)
 
     async def _hear_for_ever(self) -> None:
-        pause = pauses()
+        pause = backoff_delays()
         while True:
             try:
                 await self._hear()
                 await asyncio.sleep(DEAF_SECONDS)
             except StoreDown as error:
-                if self.hearing is Hearing.LISTENING:
-                    pause = pauses()
-                self.hearing = Hearing.LOST
+                if self.hearing is ListenerState.LISTENING:
+                    pause = backoff_delays()
+                self.hearing = ListenerState.LOST
                 log.warning("listening lost", error=error.message)
                 await asyncio.sleep(next(pause))
 
@@ -173,23 +173,21 @@ class Listener:
             pump = asyncio.create_task(self._pump(connection))
             try:
                 if not await self._hears_itself(connection, pump):
-                    self.hearing = Hearing.POLLING
+                    self.hearing = ListenerState.POLLING
                     log.warning("listening is deaf", remedy="set `store.listen_url`")
                     return
-                self.hearing = Hearing.LISTENING
+                self.hearing = ListenerState.LISTENING
                 await self.compare()
                 await pump
             finally:
-                await end_all([pump])
+                await cancel_tasks([pump])
 
     async def _hears_itself(self, connection: Connection, pump: asyncio.Task[None]) -> bool:
         """Whether a word said through the pool comes back here; behind a pooler it may not."""
         self._word_heard.clear()
         await self._store.run(Q["say_listening"], word=_word(connection))
         proof = asyncio.create_task(self._word_heard.wait())
-        done, _ = await asyncio.wait(
-            {proof, pump}, timeout=PROOF_SECONDS, return_when=asyncio.FIRST_COMPLETED
-        )
+        done, _ = await asyncio.wait({proof, pump}, timeout=PROOF_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         proof.cancel()
         if pump in done:
             await pump
@@ -199,20 +197,20 @@ class Listener:
         async for notification in connection.notifies():
             if notification.payload == _word(connection):
                 self._word_heard.set()
-            elif change := read_change(notification.payload):
+            elif change := parse_change(notification.payload):
                 # Only the last of a burst counts: a reload reads what is there when it runs.
-                self._expect(change, Why.TOLD)
+                self._expect(change, ReloadReason.TOLD)
 
     async def _compare_for_ever(self) -> None:
         while True:
-            is_told = self.hearing is Hearing.LISTENING
+            is_told = self.hearing is ListenerState.LISTENING
             await asyncio.sleep(self._compare_every if is_told else self._poll_every)
             try:
                 await self.compare()
             except StoreDown as error:
                 log.warning("versions not compared", error=error.message)
 
-    def _expect(self, change: Change, why: Why) -> None:
+    def _expect(self, change: CacheChange, why: ReloadReason) -> None:
         self._pending[change.what] = (change, why)
         self._wake.set()
 
@@ -225,7 +223,7 @@ class Listener:
                 if self._seen.get(change.what, GONE) != change.version:
                     await self._reload(change, why)
 
-    async def _reload(self, change: Change, why: Why) -> None:
+    async def _reload(self, change: CacheChange, why: ReloadReason) -> None:
         try:
             for reload in self._reloads[change.what.room]:
                 await reload(change)
@@ -241,20 +239,20 @@ class Listener:
             self._moved.notify_all()
 
 
-def check_listening(listener: Listener) -> Check:
+def check_listening(listener: CacheListener) -> Check:
     """How changes of other processes reach this one, for `doctor`."""
     match listener.hearing:
-        case Hearing.LISTENING:
-            return ok("store.listen", "Changes of other processes are heard at once.")
-        case Hearing.POLLING:
-            return warn(
+        case ListenerState.LISTENING:
+            return ok_check("store.listen", "Changes of other processes are heard at once.")
+        case ListenerState.POLLING:
+            return warning_check(
                 "store.listen",
                 f"Changes of other processes are seen after up to {POLL_SECONDS:g} s, at a query every"
                 f" {POLL_SECONDS:g} s for each process: this database connection hears no notifications.",
                 "Give a URL that goes past the pooler in `store.listen_url`.",
             )
         case _:
-            return warn(
+            return warning_check(
                 "store.listen",
                 f"Changes of other processes are seen after up to {COMPARE_SECONDS:g} s:"
                 " the connection that hears them is being made.",
@@ -273,7 +271,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-def shares(megabytes: int, weights: Mapping[str, int]) -> dict[str, int]:
+def allocate_cache_bytes(megabytes: int, weights: Mapping[str, int]) -> dict[str, int]:
     """Bytes for each cache of a process, by weight; together never more than `megabytes`."""
     whole = sum(weights.values())
     return {name: megabytes * MEGABYTE * weight // whole for name, weight in weights.items()}

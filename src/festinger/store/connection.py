@@ -45,7 +45,7 @@ from psycopg.types import TypeInfo
 from festinger.errors import Refused, StoreBusy, StoreDown
 from festinger.observability.metrics import STORE_ERRORS
 from festinger.settings.tree import StoreSettings
-from festinger.store.paths import checked, without_password
+from festinger.store.paths import check_database_url, redact_password
 from festinger.store.queries import queries_of
 
 Connection = psycopg.AsyncConnection[DictRow]
@@ -60,7 +60,7 @@ FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0
 
 
-def pauses() -> Iterator[float]:
+def backoff_delays() -> Iterator[float]:
     """Seconds to wait before each next try; they double up to the longest and never end."""
     pause = FIRST_PAUSE
     while True:
@@ -68,7 +68,7 @@ def pauses() -> Iterator[float]:
         pause = min(pause * 2, LONGEST_PAUSE)
 
 
-class Line:
+class DatabaseConnector:
     """The way to one database. `trouble` is why it cannot be reached now, if that is so.
 
     Behind a `pooler` in transaction mode a session is nobody's: the next transaction may meet another server
@@ -78,7 +78,7 @@ class Line:
     def __init__(self, url: str, settings: StoreSettings, *, door: str, pooler: bool = False) -> None:
         self.trouble: str | None = None
         self.pooler = pooler
-        self._url = checked(url)
+        self._url = check_database_url(url)
         self._settings = settings
         self._door = door
         self._hung_up = asyncio.Event()
@@ -100,14 +100,14 @@ class Line:
             )
             await self._configure(connection)
         except psycopg.OperationalError as error:
-            self.trouble = without_password(_first_line(error), self._url)
+            self.trouble = redact_password(_first_line(error), self._url)
             raise psycopg.OperationalError(self.trouble) from error
         self.trouble = None
         return connection
 
     async def redial(self) -> Connection:
         """Tries until the database answers; gives up only when the store closes."""
-        for pause in pauses():
+        for pause in backoff_delays():
             try:
                 return await self.dial()
             except psycopg.OperationalError:
@@ -150,11 +150,11 @@ class Line:
             on_failure.pop_all()
 
 
-class Redialled(psycopg.AsyncConnection[DictRow]):
+class ReconnectingConnection(psycopg.AsyncConnection[DictRow]):
     """What the pool makes: it asks the line, which does not give up, instead of giving up on its own."""
 
     @classmethod
-    async def connect(cls, conninfo: str = "", *, line: Line, **_: Any) -> Self:  # type: ignore[override]
+    async def connect(cls, conninfo: str = "", *, line: DatabaseConnector, **_: Any) -> Self:  # type: ignore[override]
         return await line.redial()  # type: ignore[return-value]
 
 
@@ -175,41 +175,39 @@ _TAKEN = (pg.UniqueViolation, pg.ExclusionViolation)
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translate_store_errors() -> Iterator[None]:
     """Turn psycopg's errors into ours, once, with their cause."""
     try:
         with _without_details():
             yield
     except pg.DiskFull as error:
-        raise down(
+        raise build_store_down(
             "disk_full", "The disk of the database is full.", "Free some space; nothing else is needed."
         ) from error
     except pg.ReadOnlySqlTransaction as error:
-        raise down(
+        raise build_store_down(
             "read_only", "The database takes no writes now.", "Point `database_url` at the primary server."
         ) from error
     except _TOO_SLOW as error:
-        raise down(TOO_SLOW, "The database took longer than its limit.") from error
+        raise build_store_down(TOO_SLOW, "The database took longer than its limit.") from error
     except pg.LockNotAvailable as error:
-        raise busy(HELD, "Other work has held the same rows for longer than this waits.") from error
+        raise build_store_busy(HELD, "Other work has held the same rows for longer than this waits.") from error
     except _DAMAGED as error:
-        raise down(
+        raise build_store_down(
             DAMAGED, "A table or an index is damaged.", "Rebuild it with `reindex`, or restore a backup."
         ) from error
     except _BUSY as error:
-        raise busy("busy", "Other work changed the same rows at the same moment.") from error
+        raise build_store_busy("busy", "Other work changed the same rows at the same moment.") from error
     except psycopg_pool.PoolTimeout as error:
-        raise down("no_connection", "No database connection became free in time.") from error
+        raise build_store_down("no_connection", "No database connection became free in time.") from error
     except psycopg_pool.PoolClosed as error:
-        raise down("closed", "The store is closed.", "Open it again.") from error
+        raise build_store_down("closed", "The store is closed.", "Open it again.") from error
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-        raise down("lost", f"The database does not answer: {_first_line(error)}") from error
+        raise build_store_down("lost", f"The database does not answer: {_first_line(error)}") from error
     except _TAKEN as error:
         raise _refused("There is already one like this.", error) from error
     except pg.ForeignKeyViolation as error:
-        raise _refused(
-            "What this belongs to is not there, or something still belongs to it.", error
-        ) from error
+        raise _refused("What this belongs to is not there, or something still belongs to it.", error) from error
 
 
 @contextmanager
@@ -223,12 +221,12 @@ def _without_details() -> Iterator[None]:
         raise
 
 
-def down(kind: str, message: str, hint: str | None = None) -> StoreDown:
+def build_store_down(kind: str, message: str, hint: str | None = None) -> StoreDown:
     STORE_ERRORS.labels(kind).inc()
     return StoreDown(message, hint=hint, kind=kind)
 
 
-def busy(kind: str, message: str) -> StoreBusy:
+def build_store_busy(kind: str, message: str) -> StoreBusy:
     STORE_ERRORS.labels(kind).inc()
     return StoreBusy(message, kind=kind)
 
@@ -242,7 +240,7 @@ LONGEST_SECONDS = 24 * 3600.0
 """Even patient work ends."""
 
 
-class Watch:
+class ConnectionCutter:
     """Ends a connection from this side, in whichever state it is."""
 
     def __init__(self, connection: Connection) -> None:
@@ -256,24 +254,24 @@ class Watch:
 
 
 @contextmanager
-def in_time(connection: Connection, seconds: float) -> Iterator[None]:
+def cut_if_frozen(connection: Connection, seconds: float) -> Iterator[None]:
     """Cut a connection whose server does not say anything for so long.
 
     The wire is cut instead of the caller being cancelled: psycopg answers that by asking the server once more.
     """
-    watch = Watch(connection)
+    watch = ConnectionCutter(connection)
     timer = asyncio.get_running_loop().call_later(min(seconds, LONGEST_SECONDS), watch.cut)
     try:
         yield
     except psycopg.OperationalError as error:
         if not watch.has_cut:
             raise
-        raise down("frozen", "The database stopped answering in the middle of a statement.") from error
+        raise build_store_down("frozen", "The database stopped answering in the middle of a statement.") from error
     finally:
         timer.cancel()
 
 
-class Bracket:
+class TimedTransaction:
     """The beginning and the end of a transaction, each within its time."""
 
     def __init__(self, connection: Connection, *, deadline: float) -> None:
@@ -282,13 +280,13 @@ class Bracket:
         self._deadline = deadline
 
     async def __aenter__(self) -> None:
-        with in_time(self._connection, self._deadline):
+        with cut_if_frozen(self._connection, self._deadline):
             await self._transaction.__aenter__()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
-        with in_time(self._connection, self._deadline):
+        with cut_if_frozen(self._connection, self._deadline):
             return await self._transaction.__aexit__(kind, error, trace)
 
 
@@ -296,7 +294,9 @@ Row = TypeVar("Row")
 
 
 @asynccontextmanager
-async def held(connection: "psycopg.AsyncConnection[Row]") -> AsyncIterator["psycopg.AsyncConnection[Row]"]:
+async def closing_connection(
+    connection: "psycopg.AsyncConnection[Row]",
+) -> AsyncIterator["psycopg.AsyncConnection[Row]"]:
     """A connection, committed or rolled back in the end, and closed in any case."""
     try:
         async with connection:
@@ -309,7 +309,7 @@ async def held(connection: "psycopg.AsyncConnection[Row]") -> AsyncIterator["psy
 AGAIN_SECONDS = 0.1
 
 
-async def end_all(tasks: Iterable[asyncio.Task[Any]], *, again_after: float = AGAIN_SECONDS) -> None:
+async def cancel_tasks(tasks: Iterable[asyncio.Task[Any]], *, again_after: float = AGAIN_SECONDS) -> None:
     """Cancel these tasks and return when all of them are gone; how they ended is not looked at."""
     all_of_them = list(tasks)
     while left := [task for task in all_of_them if not task.done()]:

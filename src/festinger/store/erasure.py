@@ -34,7 +34,7 @@ from festinger.store.embedded.password import Secret
 from festinger.store.paths import make_folder, open_private
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query, queries_of
-from festinger.text.blocks import MARK, Cut
+from festinger.text.blocks import MARK, ErasurePattern
 
 log = structlog.get_logger()
 
@@ -43,7 +43,7 @@ SALT_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forgotten:
+class ErasureEntry:
     """One erased thing: where it was, what it was, and the mark by which its words are known again."""
 
     space: str
@@ -54,7 +54,7 @@ class Forgotten:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ledger:
+class ErasureLedger:
     path: Path
     salt: bytes
 
@@ -64,7 +64,7 @@ class Ledger:
         return hmac.new(self.salt, words.encode(), hashlib.sha256).hexdigest()
 
 
-def open_ledger(path: Path, secret: Secret = os.urandom) -> Ledger:
+def open_erasure_ledger(path: Path, secret: Secret = os.urandom) -> ErasureLedger:
     """The ledger at `path`; the first to ask makes it, with a salt of its own."""
     make_folder(path.parent)
     handle = open_private(path, os.O_RDWR | os.O_CREAT)
@@ -80,14 +80,14 @@ def open_ledger(path: Path, secret: Secret = os.urandom) -> Ledger:
             file.flush()
             os.fsync(handle)
     try:
-        return Ledger(path=path, salt=bytes.fromhex(json.loads(head)["salt"]))
+        return ErasureLedger(path=path, salt=bytes.fromhex(json.loads(head)["salt"]))
     except (ValueError, KeyError, TypeError) as error:
         raise CannotStart(
             f"The forget ledger `{path}` is damaged.", hint="Bring it back from a copy of the home."
         ) from error
 
 
-def append(ledger: Ledger, entries: Iterable[Forgotten]) -> None:
+def append_entries(ledger: ErasureLedger, entries: Iterable[ErasureEntry]) -> None:
     """Write the entries to disk; when this returns they outlive a power cut."""
     lines = b"".join(_line(_as_json(entry)) for entry in entries)
     if not lines:
@@ -103,27 +103,21 @@ def append(ledger: Ledger, entries: Iterable[Forgotten]) -> None:
         os.fsync(handle)
 
 
-def read(ledger: Ledger) -> list[Forgotten]:
+def read_entries(ledger: ErasureLedger) -> list[ErasureEntry]:
     """Every entry, oldest first. A line that a crash cut off was never acknowledged and is passed over, aloud."""
     _, *lines = ledger.path.read_text(encoding="utf-8", errors="replace").splitlines()
     entries = []
     for number, line in enumerate(lines, 2):
         try:
             body = json.loads(line)
-            entries.append(Forgotten(at=aware(datetime.fromisoformat(body.pop("at"))), **body))
+            entries.append(ErasureEntry(at=aware(datetime.fromisoformat(body.pop("at"))), **body))
         except (ValueError, KeyError, TypeError, AttributeError):
             log.warning("unreadable line in the forget ledger", room="store", line=number)
     return entries
 
 
-def _as_json(entry: Forgotten) -> dict[str, Any]:
-    return {
-        "space": entry.space,
-        "kind": entry.kind,
-        "id": entry.id,
-        "mark": entry.mark,
-        "at": iso(entry.at),
-    }
+def _as_json(entry: ErasureEntry) -> dict[str, Any]:
+    return {"space": entry.space, "kind": entry.kind, "id": entry.id, "mark": entry.mark, "at": iso(entry.at)}
 
 
 def _line(body: dict[str, Any]) -> bytes:
@@ -134,48 +128,46 @@ Q = queries_of("festinger.store")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class TextColumn:
     table: str
     name: str
     kind: str
 
 
-async def sweep(transaction: Transaction, space: SpaceId, cuts: Iterable[Cut]) -> Counter[str]:
+async def erase_words(transaction: Transaction, space: SpaceId, cuts: Iterable[ErasurePattern]) -> Counter[str]:
     """Cut words out of everything that a space keeps; how many rows of each table held some."""
     found: Counter[str] = Counter()
     wanted = list(cuts)
-    columns = await columns_of_words(transaction) if wanted else []
+    columns = await find_text_columns(transaction) if wanted else []
     for column in columns:
         for cut in wanted:
             found[column.table] += await _clean(transaction, space, column, cut)
     return +found
 
 
-async def columns_of_words(transaction: Transaction) -> list[Column]:
+async def find_text_columns(transaction: Transaction) -> list[TextColumn]:
     """Every column of a space's tables that may hold words of people."""
     rows = await transaction.all(Q["columns_of_words"])
-    return [Column(table=row["relation"], name=row["name"], kind=row["kind"]) for row in rows]
+    return [TextColumn(table=row["relation"], name=row["name"], kind=row["kind"]) for row in rows]
 
 
-async def _clean(transaction: Transaction, space: SpaceId, column: Column, cut: Cut) -> int:
+async def _clean(transaction: Transaction, space: SpaceId, column: TextColumn, cut: ErasurePattern) -> int:
     if column.kind == "jsonb":
         return await _clean_documents(transaction, space, column, cut)
     query = Q["cut_text" if column.kind == "text" else "cut_texts"]
     return await transaction.run(_of(query, column), space=space, pattern=cut.pattern, mark=MARK)
 
 
-async def _clean_documents(transaction: Transaction, space: SpaceId, column: Column, cut: Cut) -> int:
+async def _clean_documents(transaction: Transaction, space: SpaceId, column: TextColumn, cut: ErasurePattern) -> int:
     """Documents are cut here, text by text: a pattern over their whole could tear their brackets."""
     rows = await transaction.all(_of(Q["find_documents"], column), space=space, pattern=cut.json_pattern)
     for row in rows:
         document = json.dumps(cut.out_of_json(row["document"]), ensure_ascii=False)
-        await transaction.run(
-            _of(Q["put_document"], column), space=space, place=row["place"], document=document
-        )
+        await transaction.run(_of(Q["put_document"], column), space=space, place=row["place"], document=document)
     return len(rows)
 
 
-def _of(query: Query, column: Column) -> Query:
+def _of(query: Query, column: TextColumn) -> Query:
     """The statement over one column. Names come from the catalogue, and are quoted by psycopg."""
     places = {"{table}": column.table, "{column}": column.name}
     text = query.sql

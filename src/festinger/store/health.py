@@ -9,7 +9,7 @@ from pathlib import Path
 
 from festinger.clock import iso
 from festinger.errors import StoreDown
-from festinger.observability.checks import Check, fail, ok, warn
+from festinger.observability.checks import Check, failed_check, ok_check, warning_check
 from festinger.settings.tree import StoreSettings
 from festinger.store.backup.backup import AUTOMATIC, SUFFIX
 from festinger.store.paths import Layout
@@ -29,13 +29,13 @@ async def check_store(store: Store, settings: StoreSettings, *, home: Path, now:
         answers = await _answers(store, now)
         crash = await _crash(store, now)
     except StoreDown as error:
-        return [fail("store.server", error.message, error.hint)]
+        return [failed_check("store.server", error.message, error.hint)]
     return [*answers, _pool(store), crash, check_backups(settings, home, now=now)]
 
 
 async def _answers(store: Store, now: datetime) -> list[Check]:
     row = await store.one(Q["look_at_server"])
-    server = ok(
+    server = ok_check(
         "store.server",
         f"PostgreSQL {row['postgres']} with pgvector {row['pgvector']}, {row['migrations']} migrations.",
         schema=row["schema"],
@@ -46,32 +46,30 @@ async def _answers(store: Store, now: datetime) -> list[Check]:
 def _clock(apart: timedelta) -> Check:
     seconds = round(apart.total_seconds(), 1)
     if apart > CLOCK_SLACK:
-        return warn(
+        return warning_check(
             "store.clock", f"The clocks of this machine and of the database are {seconds} s apart.",
             "Set both by the same time server.", seconds=seconds,
         )  # fmt: skip
-    return ok("store.clock", "The clocks of this machine and of the database agree.", seconds=seconds)
+    return ok_check("store.clock", "The clocks of this machine and of the database agree.", seconds=seconds)
 
 
 def _pool(store: Store) -> Check:
     stats = store.pool.get_stats()
     waiting = stats.get("requests_waiting", 0)
     if waiting:
-        return warn(
+        return warning_check(
             "store.pool", f"{waiting} callers wait for a connection.", "Raise `store.pool_max`.", **stats
         )
-    return ok(
-        "store.pool",
-        f"{stats.get('pool_size', 0)} of at most {store.pool.max_size} connections are open.",
-        **stats,
+    return ok_check(
+        "store.pool", f"{stats.get('pool_size', 0)} of at most {store.pool.max_size} connections are open.", **stats
     )
 
 
 async def _crash(store: Store, now: datetime) -> Check:
     crashed = await latest_crash(store, since=now - RECENT)
     if crashed is None:
-        return ok("store.last_stop", "No process has crashed in the last 7 days.")
-    return warn(
+        return ok_check("store.last_stop", "No process has crashed in the last 7 days.")
+    return warning_check(
         "store.last_stop",
         f"`{crashed.door}` of {iso(crashed.started_at)} (pid {crashed.pid}) ended without a word.",
         "Look for what ended it: the system's log, memory, a kill. Nothing that was acknowledged is lost.",
@@ -82,17 +80,17 @@ async def _crash(store: Store, now: datetime) -> Check:
 def check_backups(settings: StoreSettings, home: Path, *, now: datetime) -> Check:
     """Whether automatic backups, if wanted, are being made."""
     if not settings.backup_schedule:
-        return ok("store.backup", "No automatic backups are wanted (`store.backup_schedule` is empty).")
+        return ok_check("store.backup", "No automatic backups are wanted (`store.backup_schedule` is empty).")
     made = list(Layout(home=home).backups.glob(f"{AUTOMATIC}*{SUFFIX}"))
     if not made:
-        return warn("store.backup", "No automatic backup was made yet.", "Run `festinger jobs run backup`.")
+        return warning_check("store.backup", "No automatic backup was made yet.", "Run `festinger jobs run backup`.")
     age = now.timestamp() - max(path.stat().st_mtime for path in made)
     days = round(age / 86_400, 1)
     if age > RECENT.total_seconds():
-        return warn(
+        return warning_check(
             "store.backup",
             f"The last automatic backup is {days} days old.",
             "Run `festinger jobs run backup`.",
             days=days,
         )
-    return ok("store.backup", f"The last automatic backup is {days} days old.", days=days)
+    return ok_check("store.backup", f"The last automatic backup is {days} days old.", days=days)

@@ -22,8 +22,14 @@ import structlog
 from psycopg.rows import DictRow, dict_row
 
 from festinger.errors import CannotStart, MigrationChanged, SchemaTooNew, StoreUnfit
-from festinger.store.connection import CONNECT_SECONDS, LOCK_TIMEOUT_MS, Connection, held, translated
-from festinger.store.paths import checked, without_password
+from festinger.store.connection import (
+    CONNECT_SECONDS,
+    LOCK_TIMEOUT_MS,
+    Connection,
+    closing_connection,
+    translate_store_errors,
+)
+from festinger.store.paths import check_database_url, redact_password
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.store")
@@ -33,7 +39,7 @@ OLDEST_PGVECTOR = (0, 8)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Versions:
+class ServerVersions:
     """What a server has. `installed` is of this database, `available` what it could install."""
 
     postgres: int
@@ -51,23 +57,23 @@ class Versions:
         return f"PostgreSQL {major}.{minor} with {extension}"
 
 
-def is_fit(versions: Versions) -> bool:
+def is_supported(versions: ServerVersions) -> bool:
     if versions.postgres < OLDEST_POSTGRES * 10_000 or versions.pgvector is None:
         return False
     return _numbers(versions.pgvector) >= OLDEST_PGVECTOR
 
 
-async def versions(connection: Connection) -> Versions:
+async def read_server_versions(connection: Connection) -> ServerVersions:
     cursor = await connection.execute(Q["find_versions"].sql)
     row = await cursor.fetchone()
     assert row is not None
-    return Versions(**row)
+    return ServerVersions(**row)
 
 
-async def require_fit(connection: Connection) -> Versions:
+async def require_supported(connection: Connection) -> ServerVersions:
     """The versions of the server; `StoreUnfit` names them when they are too old."""
-    found = await versions(connection)
-    if not is_fit(found):
+    found = await read_server_versions(connection)
+    if not is_supported(found):
         raise StoreUnfit(
             f"Found {found}; PostgreSQL {OLDEST_POSTGRES} and pgvector {_dotted(OLDEST_PGVECTOR)} are the oldest that fit.",
             hint=_remedy(found),
@@ -77,7 +83,7 @@ async def require_fit(connection: Connection) -> Versions:
     return found
 
 
-def _remedy(found: Versions) -> str | None:
+def _remedy(found: ServerVersions) -> str | None:
     if found.installed and found.available and _numbers(found.available) >= OLDEST_PGVECTOR:
         return "Run `alter extension vector update` in this database."
     return None
@@ -114,14 +120,12 @@ def own_migrations() -> list[Migration]:
     ]
 
 
-def outstanding(migrations: Sequence[Migration], applied: Iterable[tuple[str, str]]) -> list[Migration]:
+def pending_migrations(migrations: Sequence[Migration], applied: Iterable[tuple[str, str]]) -> list[Migration]:
     """Those that a database which has `applied` (names with hashes) still needs."""
     known = {migration.name: migration for migration in migrations}
     done = dict(applied)
     if strangers := sorted(done.keys() - known.keys()):
-        raise SchemaTooNew(
-            f"The database has migrations that this version does not know: {', '.join(strangers)}."
-        )
+        raise SchemaTooNew(f"The database has migrations that this version does not know: {', '.join(strangers)}.")
     if changed := sorted(name for name, sha256 in done.items() if known[name].sha256 != sha256):
         raise MigrationChanged(f"Changed since they were applied: {', '.join(changed)}.")
     return [migration for migration in migrations if migration.name not in done]
@@ -133,9 +137,9 @@ async def migrate(url: str, migrations: Sequence[Migration], *, allowed: bool = 
     With `allowed` false nothing is applied: a database that is behind is `CannotStart`.
     """
     applied = []
-    with translated():
-        async with held(await _connect(url)) as connection:
-            await require_fit(connection)
+    with translate_store_errors():
+        async with closing_connection(await _connect(url)) as connection:
+            await require_supported(connection)
             while (name := await _step(connection, migrations, allowed=allowed)) is not None:
                 log.debug("migration applied", room="store", migration=name)
                 applied.append(name)
@@ -150,7 +154,7 @@ async def _step(
         # Held to the end of this transaction, not of the session, which behind a pooler is shared. Of ten
         # processes that start at once, each looks again when its turn comes.
         await connection.execute(Q["lock_migrations"].sql)
-        todo = outstanding(migrations, await _applied(connection))
+        todo = pending_migrations(migrations, await _applied(connection))
         if todo and not allowed:
             raise CannotStart(
                 f"The database is behind by {len(todo)} migrations and `store.migrate` is `manual`.",
@@ -178,11 +182,11 @@ async def _applied(connection: psycopg.AsyncConnection[DictRow]) -> list[tuple[s
 async def _connect(url: str) -> psycopg.AsyncConnection[DictRow]:
     try:
         return await psycopg.AsyncConnection[DictRow].connect(
-            checked(url),
+            check_database_url(url),
             autocommit=True,
             row_factory=dict_row,
             connect_timeout=CONNECT_SECONDS,
             application_name="festinger:migrate",
         )
     except psycopg.OperationalError as error:
-        raise psycopg.OperationalError(without_password(str(error), url)) from error
+        raise psycopg.OperationalError(redact_password(str(error), url)) from error

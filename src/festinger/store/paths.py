@@ -146,18 +146,18 @@ def sync_folder(path: Path) -> None:
 
 
 @contextmanager
-def usable(path: Path) -> Iterator[None]:
+def explain_os_errors(path: Path) -> Iterator[None]:
     """Turn what the file system says about `path` into what a person can do about it."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
         raise CannotStart(
-            f"Festinger cannot use `{error.filename or path}`: {reason}.", hint=remedy(reason, path)
+            f"Festinger cannot use `{error.filename or path}`: {reason}.", hint=suggest_remedy(reason, path)
         ) from error
 
 
-def remedy(reason: str, path: Path) -> str:
+def suggest_remedy(reason: str, path: Path) -> str:
     """What to do about a file-system complaint, in the system's or the server's words."""
     told = reason.lower()
     if "no space left" in told or "disk quota" in told:
@@ -174,7 +174,7 @@ def remedy(reason: str, path: Path) -> str:
 HIDDEN = "…"
 
 
-def checked(url: str) -> str:
+def check_database_url(url: str) -> str:
     """`url`, if it can be read as one; else `BadSetting`, which does not repeat it."""
     if "://" in url and urlsplit(url).netloc.count("@") > 1:
         # libpq would take the rest of the password for the host, and name it in its messages.
@@ -189,14 +189,14 @@ def checked(url: str) -> str:
     return url
 
 
-def shown(url: str) -> str:
+def describe_database(url: str) -> str:
     """The database as it may be named to anybody: user, host, port and name."""
-    parts = conninfo_to_dict(checked(url))
+    parts = conninfo_to_dict(check_database_url(url))
     host = parts.get("host") or parts.get("hostaddr") or "localhost"
     return f"{parts.get('user') or ''}@{host}:{parts.get('port') or 5432}/{parts.get('dbname') or ''}"
 
 
-def without_password(text: str, url: str) -> str:
+def redact_password(text: str, url: str) -> str:
     """`text` with the password of `url` taken out, in whichever form it stands there."""
     password = str(conninfo_to_dict(url).get("password") or "")
     if not password:
@@ -211,7 +211,7 @@ def without_password(text: str, url: str) -> str:
 POLL_SECONDS = 0.02
 
 
-def taken(path: Path) -> bool:
+def is_locked(path: Path) -> bool:
     """Whether somebody holds this lock exclusively."""
     handle = open_private(path, os.O_RDWR | os.O_CREAT)
     try:
@@ -224,7 +224,7 @@ def taken(path: Path) -> bool:
     return False
 
 
-def take(path: Path) -> int | None:
+def try_lock(path: Path) -> int | None:
     """A descriptor that holds the lock until it and all its copies are closed; none if it is taken."""
     handle = open_private(path, os.O_RDWR | os.O_CREAT)
     try:
@@ -236,10 +236,10 @@ def take(path: Path) -> int | None:
 
 
 @asynccontextmanager
-async def held(path: Path, *, stopwatch: Stopwatch, seconds: float) -> AsyncIterator[None]:
+async def hold_lock(path: Path, *, stopwatch: Stopwatch, seconds: float) -> AsyncIterator[None]:
     """Hold the lock for the block; wait at most `seconds` for it."""
     began = stopwatch()
-    while (handle := take(path)) is None:
+    while (handle := try_lock(path)) is None:
         if stopwatch() - began > seconds:
             raise CannotStart(
                 f"Another process has been starting or stopping the embedded database for {seconds:.0f} seconds.",

@@ -26,16 +26,16 @@ from festinger.observability.metrics import STORE_POOL_SIZE, STORE_POOL_WAITING,
 from festinger.settings.tree import StoreSettings
 from festinger.store.connection import (
     CONNECT_SECONDS,
-    Bracket,
     Connection,
-    Line,
-    Redialled,
-    down,
-    held,
-    in_time,
-    translated,
+    DatabaseConnector,
+    ReconnectingConnection,
+    TimedTransaction,
+    build_store_down,
+    closing_connection,
+    cut_if_frozen,
+    translate_store_errors,
 )
-from festinger.store.migration import require_fit
+from festinger.store.migration import require_supported
 from festinger.store.queries import Query, queries_of
 
 Row = Mapping[str, Any]
@@ -50,7 +50,7 @@ GRACE_SECONDS = 1.0
 _INSIDE: ContextVar[bool] = ContextVar("festinger_in_transaction", default=False)
 
 
-def in_transaction() -> bool:
+def is_in_transaction() -> bool:
     """Whether the caller stands inside a transaction. Who calls a model asks first: it may not hold one open."""
     return _INSIDE.get()
 
@@ -65,7 +65,7 @@ def _inside() -> Iterator[None]:
         _INSIDE.set(outer)
 
 
-class Plan(StrEnum):
+class PlanMode(StrEnum):
     """How the server plans a statement that it was given before."""
 
     BY_COST = "auto"
@@ -110,9 +110,9 @@ class Transaction:
 
     async def run_many(self, query: Query, rows: Sequence[Mapping[str, Any]]) -> int:
         """Run it once a row, in one round trip."""
-        with translated(), STORE_SECONDS.labels(query.room).time():
+        with translate_store_errors(), STORE_SECONDS.labels(query.room).time():
             # Each row is a statement, with the whole limit of one.
-            with in_time(self.connection, self._deadline * max(1, len(rows))):
+            with cut_if_frozen(self.connection, self._deadline * max(1, len(rows))):
                 cursor = self.connection.cursor()
                 await cursor.executemany(query.sql, rows)
                 return cursor.rowcount
@@ -121,26 +121,26 @@ class Transaction:
         """Run it once a row, in one round trip; the first row that each gives, if there is one."""
         if not rows:
             return []
-        with translated(), STORE_SECONDS.labels(query.room).time():
-            with in_time(self.connection, self._deadline * len(rows)):
+        with translate_store_errors(), STORE_SECONDS.labels(query.room).time():
+            with cut_if_frozen(self.connection, self._deadline * len(rows)):
                 cursor = self.connection.cursor()
                 await cursor.executemany(query.sql, rows, returning=True)
                 return [await result.fetchone() async for result in cursor.results()]
 
-    async def plan(self, plan: Plan) -> None:
+    async def plan(self, plan: PlanMode) -> None:
         """Have the statements from here on planned in this way."""
         await self.run(Q["choose_plan"], plan=plan)
 
     @asynccontextmanager
     async def savepoint(self) -> AsyncIterator[None]:
         """A part of it that can fail by itself: an error within takes back only what was done since."""
-        with translated():
+        with translate_store_errors():
             async with self.connection.transaction():
                 yield
 
     async def _execute(self, query: Query, parameters: Mapping[str, Any]) -> psycopg.AsyncCursor[DictRow]:
-        with translated(), STORE_SECONDS.labels(query.room).time():
-            with in_time(self.connection, self._deadline):
+        with translate_store_errors(), STORE_SECONDS.labels(query.room).time():
+            with cut_if_frozen(self.connection, self._deadline):
                 # Numbered by us and once: psycopg reads the names of a long statement anew each time.
                 cursor = psycopg.AsyncRawCursor[DictRow](self.connection)
                 given = [parameters[name] for name in query.parameters]
@@ -155,8 +155,8 @@ class Store:
         pool: psycopg_pool.AsyncConnectionPool[Connection],
         settings: StoreSettings,
         *,
-        line: Line,
-        direct: Line,
+        line: DatabaseConnector,
+        direct: DatabaseConnector,
     ) -> None:
         self.pool = pool
         self._settings = settings
@@ -165,7 +165,7 @@ class Store:
 
     @asynccontextmanager
     async def transaction(
-        self, *, hot: bool = False, patient: bool = False, plan: Plan = Plan.BY_COST
+        self, *, hot: bool = False, patient: bool = False, plan: PlanMode = PlanMode.BY_COST
     ) -> AsyncIterator[Transaction]:
         """A transaction on a connection of its own.
 
@@ -173,7 +173,7 @@ class Store:
         takes the limit away, for work that is known to be long.
         """
         limit = self._settings.hot_timeout_ms if hot else self._settings.statement_timeout_ms
-        with translated():
+        with translate_store_errors():
             async with AsyncExitStack() as stack:
                 connection = await self._begin(stack, wait=limit / 1000)
                 transaction = Transaction(connection, limit=math.inf if patient else limit / 1000)
@@ -211,8 +211,8 @@ class Store:
 
         For what lasts: LISTEN, and building an index beside running writes.
         """
-        with translated():
-            async with held(await self._direct.dial()) as connection:
+        with translate_store_errors():
+            async with closing_connection(await self._direct.dial()) as connection:
                 await connection.set_autocommit(True)
                 await connection.execute(Q["limit_session"].sql)
                 yield connection
@@ -238,7 +238,7 @@ class Store:
                 connection = await self._take(wait)
                 attempt.push_async_callback(self.pool.putconn, connection)
                 try:
-                    await attempt.enter_async_context(Bracket(connection, deadline=wait + GRACE_SECONDS))
+                    await attempt.enter_async_context(TimedTransaction(connection, deadline=wait + GRACE_SECONDS))
                 except psycopg.OperationalError:
                     if not (connection.closed and spare):
                         raise
@@ -253,7 +253,7 @@ class Store:
         except psycopg_pool.PoolTimeout as error:
             if self._line.trouble is None:
                 raise
-            raise down("lost", f"The database does not answer: {self._line.trouble}") from error
+            raise build_store_down("lost", f"The database does not answer: {self._line.trouble}") from error
 
 
 @asynccontextmanager
@@ -264,10 +264,10 @@ async def open_store(url: str, settings: StoreSettings, *, door: str) -> AsyncIt
     outlives its server: it finds it again by itself.
     """
     listen_url = settings.listen_url.get_secret_value() if settings.listen_url else None
-    line = Line(url, settings, door=door, pooler=listen_url is not None)
-    direct = Line(listen_url or url, settings, door=door)
+    line = DatabaseConnector(url, settings, door=door, pooler=listen_url is not None)
+    direct = DatabaseConnector(listen_url or url, settings, door=door)
     pool: psycopg_pool.AsyncConnectionPool[Connection] = psycopg_pool.AsyncConnectionPool(
-        connection_class=Redialled,
+        connection_class=ReconnectingConnection,
         kwargs={"line": line},
         min_size=settings.pool_min,
         max_size=max(settings.pool_min, settings.pool_max),
@@ -276,9 +276,9 @@ async def open_store(url: str, settings: StoreSettings, *, door: str) -> AsyncIt
         reconnect_timeout=math.inf,
         open=False,
     )
-    with translated():
-        async with held(await line.dial()) as connection:
-            await require_fit(connection)
+    with translate_store_errors():
+        async with closing_connection(await line.dial()) as connection:
+            await require_supported(connection)
         await pool.open(wait=True, timeout=CONNECT_SECONDS)
     try:
         yield Store(pool, settings, line=line, direct=direct)
@@ -287,7 +287,7 @@ async def open_store(url: str, settings: StoreSettings, *, door: str) -> AsyncIt
         await pool.close()
 
 
-class Joined(Store):
+class NestedStore(Store):
     """A store each of whose transactions is a part of the one that is given."""
 
     def __init__(self, transaction: Transaction) -> None:
@@ -295,7 +295,7 @@ class Joined(Store):
 
     @asynccontextmanager
     async def transaction(
-        self, *, hot: bool = False, patient: bool = False, plan: Plan = Plan.BY_COST
+        self, *, hot: bool = False, patient: bool = False, plan: PlanMode = PlanMode.BY_COST
     ) -> AsyncIterator[Transaction]:
         """A part that can fail by itself; the limits and plans are those of the whole."""
         async with self._outer.savepoint():

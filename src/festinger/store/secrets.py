@@ -24,7 +24,7 @@ from festinger.settings.master_key import (
     read_key,
     write_key,
 )
-from festinger.settings.vault import Place, Vault, key_id
+from festinger.settings.vault import SecretLocation, Vault, key_id
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query, queries_of
 
@@ -50,14 +50,14 @@ SEALED_COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rotated:
+class RotationResult:
     key: MasterKey
     moved: int
     unreadable: int
     """Secrets that the old key could not open either; they stay as they were, to be set again."""
 
 
-async def rotate(store: Store, old: MasterKey, *, entropy: Entropy) -> Rotated:
+async def rotate_master_key(store: Store, old: MasterKey, *, entropy: Entropy) -> RotationResult:
     """Seal every secret with a new master key."""
     if old.file is None:
         raise SettingPinned(
@@ -77,10 +77,10 @@ async def rotate(store: Store, old: MasterKey, *, entropy: Entropy) -> Rotated:
     with suppress(FileNotFoundError):
         promote_next(old.file)
     log.info("master key rotated", room="store", moved=moved, unreadable=unreadable)
-    return Rotated(key=new, moved=moved, unreadable=unreadable)
+    return RotationResult(key=new, moved=moved, unreadable=unreadable)
 
 
-async def settled(store: Store, found: MasterKey) -> MasterKey:
+async def recover_master_key(store: Store, found: MasterKey) -> MasterKey:
     """The key in force, after a rotation that was cut short is finished or undone. Part of every start."""
     async with store.transaction() as transaction:
         await transaction.maybe(Q["lock_master_key"])
@@ -94,7 +94,7 @@ async def settled(store: Store, found: MasterKey) -> MasterKey:
     return key
 
 
-async def check_in_force(transaction: Transaction, name: str) -> None:
+async def require_current_key(transaction: Transaction, name: str) -> None:
     """Nothing may be sealed with a key that was rotated away; and none is, until this transaction ends."""
     await transaction.maybe(Q["share_master_key"])
     await _check_name(transaction, name)
@@ -104,8 +104,7 @@ async def _check_name(transaction: Transaction, name: str) -> None:
     recorded = await _recorded(transaction)
     if recorded not in (None, name):
         raise Stale(
-            "The master key was changed since this process started.",
-            hint="Restart it; it then reads the new key.",
+            "The master key was changed since this process started.", hint="Restart it; it then reads the new key."
         )
 
 
@@ -135,7 +134,7 @@ async def _reseal(transaction: Transaction, old: Vault, new: Vault) -> tuple[int
     moved = unreadable = 0
     for column in SEALED_COLUMNS:
         for row in await transaction.all(column.all):
-            place = Place(table=column.table, column=column.column, space=row["space_id"], row=str(row["id"]))
+            place = SecretLocation(table=column.table, column=column.column, space=row["space_id"], row=str(row["id"]))
             secret = _opened(old, row[column.column], place)
             if secret is None:
                 unreadable += 1
@@ -146,7 +145,7 @@ async def _reseal(transaction: Transaction, old: Vault, new: Vault) -> tuple[int
     return moved, unreadable
 
 
-def _opened(vault: Vault, sealed: str, place: Place) -> SecretStr | None:
+def _opened(vault: Vault, sealed: str, place: SecretLocation) -> SecretStr | None:
     try:
         return vault.open(sealed, place)
     except SecretUnreadable:

@@ -1,7 +1,7 @@
 """How are vectors searched, when each model makes its own kind?
 
 Vectors of all models stand in one column, each beside the name of the model that made it. A search takes a
-`Probe`, which carries its model, and a named query with the places `{model}` and `{dims}`; the two are joined
+`QueryVector`, which carries its model, and a named query with the places `{model}` and `{dims}`; the two are joined
 here, so a search that does not name its model, or names another than its vector's, cannot be written. Each
 model has a partial index of its own, built beside running writes when it is first used. Which texts are
 embedded, and what a distance means, is decided elsewhere.
@@ -35,7 +35,7 @@ READ_WHOLE_BELOW = 10_000
 through everybody's to find ten of few, and then neither faster nor always right. Measured with 100 of
 50,000 vectors: 2 ms and recall 1.0 against 100 ms and 0.79 to 0.99."""
 MOST_INDEXED_DIMS = 4_000
-"""pgvector indexes `halfvec` up to here; beyond it a search reads every vector of the model."""
+"""pgvector indexes `to_halfvec` up to here; beyond it a search reads every vector of the model."""
 PLACES = ("{model}", "{dims}")
 _PLACE = re.compile(r"\{([a-z]+)\}")
 
@@ -49,26 +49,26 @@ class VectorModel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Probe:
+class QueryVector:
     """A vector to search with. It can only meet vectors of its own model."""
 
     model: VectorModel
     vector: HalfVector
 
 
-def halfvec(values: Sequence[float] | NDArray[np.floating[Any]]) -> HalfVector:
+def to_halfvec(values: Sequence[float] | NDArray[np.floating[Any]]) -> HalfVector:
     """Numbers in the form in which the store keeps them."""
     return HalfVector(np.asarray(values, dtype=np.float16))
 
 
-def probe(model: VectorModel, values: Sequence[float] | NDArray[np.floating[Any]]) -> Probe:
+def build_query_vector(model: VectorModel, values: Sequence[float] | NDArray[np.floating[Any]]) -> QueryVector:
     if len(values) != model.dims:
         raise BadInput(f"A vector of `{model.name}` has {model.dims} numbers, not {len(values)}.")
-    return Probe(model=model, vector=halfvec(values))
+    return QueryVector(model=model, vector=to_halfvec(values))
 
 
 @lru_cache(maxsize=256)
-def for_model(query: Query, model: VectorModel) -> Query:
+def bind_model(query: Query, model: VectorModel) -> Query:
     """A named query with its model in its places: as literals, so that the plan finds the model's own index."""
     if missing := [place for place in PLACES if place not in query.sql]:
         raise ValueError(f"query `{query.name}` of `{query.room}` compares vectors without {missing}")
@@ -77,7 +77,7 @@ def for_model(query: Query, model: VectorModel) -> Query:
     return replace(query, sql=_placed(query, model=escaped))
 
 
-def is_read_whole(vectors: int) -> bool:
+def needs_full_scan(vectors: int) -> bool:
     """Whether a space with so many vectors of a model is searched without the index.
 
     A room then uses a query that orders by its distance plus 0, which no index offers.
@@ -85,20 +85,20 @@ def is_read_whole(vectors: int) -> bool:
     return vectors < READ_WHOLE_BELOW
 
 
-async def nearest(transaction: Transaction, query: Query, probe: Probe, **parameters: Any) -> list[DictRow]:
+async def find_nearest(transaction: Transaction, query: Query, probe: QueryVector, **parameters: Any) -> list[DictRow]:
     """The rows that a search gives; its query calls the vector `%(probe)s`."""
-    return await transaction.all(for_model(query, probe.model), probe=probe.vector, **parameters)
+    return await transaction.all(bind_model(query, probe.model), probe=probe.vector, **parameters)
 
 
-async def nearest_of_each(
-    transaction: Transaction, query: Query, *, probes: Mapping[str, Sequence[Probe]], **parameters: Any
+async def find_nearest_each(
+    transaction: Transaction, query: Query, *, probes: Mapping[str, Sequence[QueryVector]], **parameters: Any
 ) -> list[DictRow]:
     """The same for many at once, all of one model; its query calls their vectors by the names given here."""
     models = {probe.model for many in probes.values() for probe in many}
     if len(models) != 1:
         raise ValueError(f"query `{query.name}` of `{query.room}` compares vectors of {len(models)} models")
     vectors = {name: [probe.vector for probe in many] for name, many in probes.items()}
-    return await transaction.all(for_model(query, *models), **vectors, **parameters)
+    return await transaction.all(bind_model(query, *models), **vectors, **parameters)
 
 
 def index_name(table: str, model: VectorModel) -> str:
@@ -147,9 +147,7 @@ async def _is_valid(connection: Connection, index: str) -> bool:
     return await cursor.fetchone() is not None
 
 
-def _placed(
-    query: Query, *, model: VectorModel | None = None, purpose: str | None = None, **names: str
-) -> str:
+def _placed(query: Query, *, model: VectorModel | None = None, purpose: str | None = None, **names: str) -> str:
     """The statement with names and literals in its places, quoted by psycopg. The server takes neither as a
     parameter: an index is named in its statement, and matches only what it was built for literally."""
     places: dict[str, sql.Composable] = {place: sql.Identifier(name) for place, name in names.items()}

@@ -38,13 +38,13 @@ def is_loopback(host: str) -> bool:
     return host == "localhost" or (address is not None and address.is_loopback)
 
 
-def is_nearby(url: str) -> bool:
+def is_private_url(url: str) -> bool:
     """Whether a URL names a loopback or private address, or `localhost`; other names may lead anywhere."""
     host = urlsplit(url).hostname or ""
     address = _address(host)
     return is_loopback(host) or (address is not None and any(address in network for network in PRIVATE))
 
 
-def stays_here(url: str) -> bool:
+def is_loopback_url(url: str) -> bool:
     """Whether a URL stays on this machine."""
     return is_loopback(urlsplit(url).hostname or "")

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from festinger.text.tokens import Token
-from festinger.text.words import words
+from festinger.text.words import load_words
 
 SUPPOSING = frozenset(
     ["if", "whether", "unless", "suppose", "supposing", "imagine", "maybe", "perhaps", "assuming", "pretend"]
 )
-FICTIONS = words("fictions")
+FICTIONS = load_words("fictions")
 DETERMINERS = frozenset(["the", "this", "that", "a", "an", "my", "our", "your", "his", "her", "their"])
 DENYING = frozenset(["not", "never", "nor", "neither", "cannot"])
 
@@ -66,7 +66,7 @@ class _Sentence:
 
 
 @dataclass(slots=True, kw_only=True)
-class Reading:
+class AnnotatedText:
     """A normalised text and its tokens, with what was found out about its sentences so far."""
 
     text: str
@@ -128,16 +128,12 @@ class Reading:
         word = self.tokens[index].text
         if word in FICTIONS:
             # "In the play, Anna is a queen": of the work that it stands in, not of the world.
-            return (
-                index > 1
-                and self.tokens[index - 2].text == "in"
-                and self.tokens[index - 1].text in DETERMINERS
-            )
+            return index > 1 and self.tokens[index - 2].text == "in" and self.tokens[index - 1].text in DETERMINERS
         return word in SUPPOSING or (word == "be" and self._follows(index, "should"))
 
     def _is_given(self, index: int, first: int) -> bool:
         """Whether what a task is about begins here: `Translate to German: …`."""
-        return index > first and ":" in self.gap(index) and self.tokens[first].text in words("task_verbs")
+        return index > first and ":" in self.gap(index) and self.tokens[first].text in load_words("task_verbs")
 
     def _denies(self, index: int) -> bool:
         word = self.tokens[index].text
@@ -149,9 +145,7 @@ class Reading:
         return index > 0 and self.tokens[index - 1].text == word
 
     def _turns(self, index: int, first: int) -> bool:
-        return self.tokens[index].text == "but" or (
-            index > first and _TURN.search(self.gap(index)) is not None
-        )
+        return self.tokens[index].text == "but" or (index > first and _TURN.search(self.gap(index)) is not None)
 
     @staticmethod
     def _supposed(marks: Sequence[int], turns: Sequence[int], index: int) -> bool:

@@ -29,26 +29,26 @@ IsOurs = Callable[[str], bool]
 """Whether a whole block, tags and all, is one that we made."""
 
 
-def none_known(_block: str) -> bool:
+def is_never_ours(_block: str) -> bool:
     return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class BlockMarker:
     """How a block of ours is told from somebody else's."""
 
     label: str = ""
-    is_ours: IsOurs = none_known
+    is_ours: IsOurs = is_never_ours
 
     @property
     def opening(self) -> str:
         return f"{OPEN}\n{self.label}\n"
 
 
-NO_MARK = Mark()
+NO_MARK = BlockMarker()
 
 
-def blocks_in(text: str, mark: Mark) -> list[tuple[int, int]]:
+def find_blocks(text: str, mark: BlockMarker) -> list[tuple[int, int]]:
     """Where blocks of ours stand, with the gap that belongs to each."""
     found: list[tuple[int, int]] = []
     start, close = text.find(OPEN), 0
@@ -64,9 +64,9 @@ def blocks_in(text: str, mark: Mark) -> list[tuple[int, int]]:
     return found
 
 
-def without_blocks(text: str, mark: Mark) -> str:
+def strip_blocks(text: str, mark: BlockMarker) -> str:
     for _ in range(PASSES):
-        if OPEN not in text or not (found := blocks_in(text, mark)):
+        if OPEN not in text or not (found := find_blocks(text, mark)):
             break
         ends = [0, *(end for _, end in found)]
         starts = [*(start for start, _ in found), len(text)]
@@ -74,7 +74,7 @@ def without_blocks(text: str, mark: Mark) -> str:
     return text
 
 
-def _end(text: str, start: int, *, close: int, mark: Mark) -> int:
+def _end(text: str, start: int, *, close: int, mark: BlockMarker) -> int:
     """Where the block that opens at `start` ends; 0 if it is not ours."""
     labelled = bool(mark.label) and text.startswith(mark.opening, start)
     if close < 0:
@@ -106,7 +106,7 @@ _ESCAPED = re.compile(r"([^\w\s])")
 
 
 @dataclass(frozen=True)
-class Cut:
+class ErasurePattern:
     """One pattern over some wordings, the longest first."""
 
     pattern: str
@@ -131,11 +131,9 @@ class Cut:
         return value
 
 
-def cuts(wordings: Iterable[str]) -> Iterator[Cut]:
+def build_erasure_patterns(wordings: Iterable[str]) -> Iterator[ErasurePattern]:
     """The patterns that find these wordings; as few as are sensible."""
-    ordered = sorted(
-        {_plain(each) for each in wordings if is_telling(each)}, key=lambda each: (-len(each), each)
-    )
+    ordered = sorted({_plain(each) for each in wordings if is_distinctive(each)}, key=lambda each: (-len(each), each))
     batch: list[str] = []
     for wording in ordered:
         if batch and sum(map(len, batch)) + len(wording) > MOST_IN_ONE:
@@ -146,7 +144,7 @@ def cuts(wordings: Iterable[str]) -> Iterator[Cut]:
         yield _cut(batch)
 
 
-def is_telling(wording: str) -> bool:
+def is_distinctive(wording: str) -> bool:
     """Whether a wording is long enough that whoever writes it means it."""
     plain = _plain(wording)
     words = [word for word in plain.split() if _LETTER.search(word)]
@@ -157,8 +155,8 @@ def _plain(wording: str) -> str:
     return " ".join(wording.split()).rstrip(" .!?,;:")
 
 
-def _cut(wordings: list[str]) -> Cut:
-    return Cut(
+def _cut(wordings: list[str]) -> ErasurePattern:
+    return ErasurePattern(
         pattern=_pattern(wordings, r"\s+", str), json_pattern=_pattern(wordings, r"(?:\s|\\[nrt])+", _in_json)
     )
 

@@ -42,10 +42,7 @@ _BY_CHARACTER = (
     ),
     (re.compile("[\u2190-\u2bff\ufe0f\U0001f000-\U0001ffff]+"), PICTURE),
     (re.compile("[\u0400-\u052f]+"), CYRILLIC),
-    (
-        re.compile("[\u0370-\u03ff\u0530-\u0dff\u0f00-\u0fff\u10a0-\u10ff\u1200-\u177f\u1800-\u1dff]+"),
-        OTHER_SCRIPT,
-    ),
+    (re.compile("[\u0370-\u03ff\u0530-\u0dff\u0f00-\u0fff\u10a0-\u10ff\u1200-\u177f\u1800-\u1dff]+"), OTHER_SCRIPT),
 )
 
 

@@ -20,8 +20,8 @@ they deny; whether the denied triple stands, and what becomes of it, is left to 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from festinger.text.assertion import Reading
-from festinger.text.normalize import normalised
+from festinger.text.assertion import AnnotatedText
+from festinger.text.normalize import normalize_text
 from festinger.text.operands import (
     AFTER_BE,
     ALONE,
@@ -37,26 +37,26 @@ from festinger.text.operands import (
     PHRASE,
     SEVERAL_WORDS,
     TYPE,
+    CuePattern,
     IsCommon,
     Operand,
-    Pattern,
-    behind_quantifiers,
     context_after,
     is_blank,
     object_after,
     part_after,
     phrase_after,
+    skip_quantifiers,
     subjects_before,
     whole_at,
 )
 from festinger.text.tokens import Token
 from festinger.text.vocabulary import is_common as is_common_english
-from festinger.text.words import words
+from festinger.text.words import load_words
 
-_KINDS = words("kinds") | {"instance"}
-_GATHERINGS = words("gatherings")
-_COLLECTIVES = words("collectives")
-_ADVERBS = words("adverbs")
+_KINDS = load_words("kinds") | {"instance"}
+_GATHERINGS = load_words("gatherings")
+_COLLECTIVES = load_words("collectives")
+_ADVERBS = load_words("adverbs")
 
 HEADS = frozenset(FORMS_OF_BE) | {"isa", "ispart"} | {phrase[0] for phrase in ALONE} | _COLLECTIVES
 """Words that a cue can begin with."""
@@ -67,37 +67,33 @@ _MOST_ADVERBS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
+class CueMatch:
     """A cue in a text: its pattern, its first token, and where its object begins."""
 
-    pattern: Pattern
+    pattern: CuePattern
     first: int
     start: int
 
 
-def match_at(reading: Reading, index: int) -> Match | None:
+def match_at(reading: AnnotatedText, index: int) -> CueMatch | None:
     """The longest cue that begins at a token."""
     token = reading.tokens[index]
     if token.text in FORMS_OF_BE:
-        found = after_be(reading, index + 1, most=FORMS_OF_BE[token.text], name=token.text)
+        found = match_after_be(reading, index + 1, most=FORMS_OF_BE[token.text], name=token.text)
         return found and replace(found, first=index)
     if keyword := KEYWORDS.get(reading.text[token.start : token.end]):
-        return Match(pattern=keyword, first=index, start=index + 1)
+        return CueMatch(pattern=keyword, first=index, start=index + 1)
     if found := _phrase(reading, index, ALONE):
         return _led_on(reading, found) if found.pattern.is_isa else found
     if token.text in _COLLECTIVES and _is(reading, index + 1, "of"):
-        return Match(pattern=COLLECTIVE, first=index, start=index + 2)
+        return CueMatch(pattern=COLLECTIVE, first=index, start=index + 2)
     return None
 
 
-def after_be(reading: Reading, index: int, *, most: float, name: str) -> Match | None:
+def match_after_be(reading: AnnotatedText, index: int, *, most: float, name: str) -> CueMatch | None:
     """The cue whose words after a form of `be` begin at a token."""
     for _ in range(_MOST_ADVERBS):
-        if (
-            index < len(reading.tokens)
-            and reading.tokens[index].text in _ADVERBS
-            and is_blank(reading.gap(index))
-        ):
+        if index < len(reading.tokens) and reading.tokens[index].text in _ADVERBS and is_blank(reading.gap(index)):
             index += 1
     found = _phrase(reading, index, AFTER_BE) or _article(reading, index)
     if found is None:
@@ -109,20 +105,20 @@ def after_be(reading: Reading, index: int, *, most: float, name: str) -> Match |
     return replace(found, pattern=named)
 
 
-def _article(reading: Reading, index: int) -> Match | None:
+def _article(reading: AnnotatedText, index: int) -> CueMatch | None:
     if index >= len(reading.tokens) or not is_blank(reading.gap(index)):
         return None
     word = reading.tokens[index].text
     if word not in _BEFORE_NOUNS:
         return None
     if word in ARTICLES and not any(_are(reading, index, picked) for picked in _PICKED):
-        pattern = Pattern(name=word, is_isa=True, dimension=TYPE, confidence=ARTICLES[word])
-        return _led_on(reading, Match(pattern=pattern, first=index, start=index + 1))
+        pattern = CuePattern(name=word, is_isa=True, dimension=TYPE, confidence=ARTICLES[word])
+        return _led_on(reading, CueMatch(pattern=pattern, first=index, start=index + 1))
     for picked in _PICKED:
         if _are(reading, index, picked):
-            pattern = Pattern(name=" ".join(picked), is_isa=True, dimension=TYPE, confidence=LOOSE)
-            start = behind_quantifiers(reading, index + len(picked))
-            return _led_on(reading, Match(pattern=pattern, first=index, start=start))
+            pattern = CuePattern(name=" ".join(picked), is_isa=True, dimension=TYPE, confidence=LOOSE)
+            start = skip_quantifiers(reading, index + len(picked))
+            return _led_on(reading, CueMatch(pattern=pattern, first=index, start=start))
     return None
 
 
@@ -132,7 +128,7 @@ _PICKED = (("any", "one", "of"), ("any", "of"), ("one", "of"))
 _BEFORE_NOUNS = frozenset(ARTICLES) | {picked[0] for picked in _PICKED}
 
 
-def _led_on(reading: Reading, match: Match) -> Match:
+def _led_on(reading: AnnotatedText, match: CueMatch) -> CueMatch:
     """The match behind a noun that only leads on: `kind of`, `part of`, `term for`."""
     phrase = phrase_after(reading, match.start)
     if not phrase:
@@ -149,42 +145,42 @@ _LINKS = (("for",), ("used", "for"), ("used", "to", "describe"), ("used", "to", 
 """What may stand between a noun for words and the thing that is meant."""
 
 
-def _behind(reading: Reading, match: Match, start: int, *, said: str) -> Match:
+def _behind(reading: AnnotatedText, match: CueMatch, start: int, *, said: str) -> CueMatch:
     noun, link = said.split(" ", maxsplit=1)
     further = replace(match, pattern=replace(match.pattern, name=f"{match.pattern.name} {said}"), start=start)
     if noun in PARTS:
         return replace(further, pattern=replace(further.pattern, is_isa=False, dimension=MEMBERSHIP))
     if noun in _KINDS or link != "of" or (noun in _GATHERINGS and not _is_name_after(reading, start)):
-        return _led_on(reading, replace(further, start=behind_quantifiers(reading, start)))
+        return _led_on(reading, replace(further, start=skip_quantifiers(reading, start)))
     return match
 
 
-def _is_name_after(reading: Reading, start: int) -> bool:
+def _is_name_after(reading: AnnotatedText, start: int) -> bool:
     phrase = phrase_after(reading, start)
     return bool(phrase) and reading.tokens[phrase[-1]].capital
 
 
-def _phrase(reading: Reading, index: int, table: Mapping[tuple[str, ...], Pattern]) -> Match | None:
+def _phrase(reading: AnnotatedText, index: int, table: Mapping[tuple[str, ...], CuePattern]) -> CueMatch | None:
     if index >= len(reading.tokens) or reading.tokens[index].text not in _BEGINNINGS:
         return None
     for length in (3, 2, 1):
         phrase = tuple(token.text for token in reading.tokens[index : index + length])
         gaps = range(index + 1, index + len(phrase))
         if (pattern := table.get(phrase)) and all(is_blank(reading.gap(at)) for at in gaps):
-            return Match(pattern=pattern, first=index, start=index + len(phrase))
+            return CueMatch(pattern=pattern, first=index, start=index + len(phrase))
     return None
 
 
-def _are(reading: Reading, index: int, wanted: tuple[str, ...]) -> bool:
+def _are(reading: AnnotatedText, index: int, wanted: tuple[str, ...]) -> bool:
     return all(_is(reading, index + at, word) for at, word in enumerate(wanted))
 
 
-def _is(reading: Reading, index: int, word: str) -> bool:
+def _is(reading: AnnotatedText, index: int, word: str) -> bool:
     return index < len(reading.tokens) and reading.tokens[index].text == word and is_blank(reading.gap(index))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cue:
+class RelationCue:
     """One thing said of another; `start` and `end` are its place in the normalised text."""
 
     subject: str
@@ -198,39 +194,35 @@ class Cue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class CueMatchResult:
     """The cues of one match, and the first token after them."""
 
-    cues: list[Cue]
+    cues: list[RelationCue]
     until: int
 
 
-def cues(
-    text: str,
-    tokens: Sequence[Token],
-    *,
-    dimensions: Container[str] = (),
-    is_common: IsCommon = is_common_english,
-) -> list[Cue]:
+def extract_cues(
+    text: str, tokens: Sequence[Token], *, dimensions: Container[str] = (), is_common: IsCommon = is_common_english
+) -> list[RelationCue]:
     """The cues of a text, which `tokens` was cut from; `dimensions` are those that the space has."""
     heads = [index for index, token in enumerate(tokens) if token.text in HEADS]
     if not heads:
         return []
-    reading = Reading(text=normalised(text), tokens=tokens)
-    found: list[Cue] = []
+    reading = AnnotatedText(text=normalize_text(text), tokens=tokens)
+    found: list[RelationCue] = []
     free = 0
     for index in heads:
         if index < free or not (match := match_at(reading, index)) or not reading.is_said(index):
             continue
-        taken = read(reading, match, free=free, dimensions=dimensions, is_common=is_common)
+        taken = extract_match_cues(reading, match, free=free, dimensions=dimensions, is_common=is_common)
         found += taken.cues
         free = taken.until
     return found
 
 
-def read(
-    reading: Reading, match: Match, *, free: int, dimensions: Container[str], is_common: IsCommon
-) -> Taken:
+def extract_match_cues(
+    reading: AnnotatedText, match: CueMatch, *, free: int, dimensions: Container[str], is_common: IsCommon
+) -> CueMatchResult:
     """The cues that a match makes with the things around it; no token before `free` is a subject."""
     if match.pattern.whole_first:
         return _whole_first(reading, match, free=free, is_common=is_common)
@@ -244,7 +236,7 @@ def read(
     )
     parent = object_after(reading, match.start, is_whole=not match.pattern.is_isa) if subjects else None
     if parent is None:
-        return Taken(cues=[], until=free)
+        return CueMatchResult(cues=[], until=free)
     dimension, last, at_most = match.pattern.dimension, parent.last, parent.at_most
     if match.pattern.is_isa and not match.pattern.opens_clause:
         context = context_after(reading, parent.last, dimensions=dimensions, is_common=is_common)
@@ -255,22 +247,22 @@ def read(
         for subject in subjects
         if subject.text != parent.text
     ]
-    return Taken(cues=made, until=last + 1)
+    return CueMatchResult(cues=made, until=last + 1)
 
 
 def _cue(
-    reading: Reading,
-    match: Match,
+    reading: AnnotatedText,
+    match: CueMatch,
     subject: Operand,
     parent: Operand,
     *,
     dimension: str,
     last: int,
     at_most: float,
-) -> Cue:
+) -> RelationCue:
     several = SEVERAL_WORDS if parent.words > 1 else 1.0
     first = min(subject.first, parent.first)
-    return Cue(
+    return RelationCue(
         subject=subject.text,
         parent=parent.text,
         dimension=dimension,
@@ -282,38 +274,32 @@ def _cue(
     )
 
 
-def _whole_first(reading: Reading, match: Match, *, free: int, is_common: IsCommon) -> Taken:
+def _whole_first(reading: AnnotatedText, match: CueMatch, *, free: int, is_common: IsCommon) -> CueMatchResult:
     whole = whole_at(reading, match.first, lowest=free, is_collective=match.pattern == COLLECTIVE)
     part = part_after(reading, match.start, is_common=is_common) if whole else None
     if whole is None or part is None or part.text == whole.text:
-        return Taken(cues=[], until=free)
+        return CueMatchResult(cues=[], until=free)
     pattern = match.pattern
-    made = _cue(
-        reading, match, part, whole, dimension=pattern.dimension, last=part.last, at_most=part.at_most
-    )
-    return Taken(cues=[made], until=part.last + 1)
+    made = _cue(reading, match, part, whole, dimension=pattern.dimension, last=part.last, at_most=part.at_most)
+    return CueMatchResult(cues=[made], until=part.last + 1)
 
 
 _VERBS = frozenset({"belongs to", "belong to", "runs on"})
 _APOSTROPHES = ("'", "’")
 
 
-def retractions(
-    text: str,
-    tokens: Sequence[Token],
-    *,
-    dimensions: Container[str] = (),
-    is_common: IsCommon = is_common_english,
-) -> list[Cue]:
+def extract_retractions(
+    text: str, tokens: Sequence[Token], *, dimensions: Container[str] = (), is_common: IsCommon = is_common_english
+) -> list[RelationCue]:
     """The triples that a text denies, each as the cue that would have said it."""
-    reading = Reading(text=normalised(text), tokens=tokens)
-    found: list[Cue] = []
+    reading = AnnotatedText(text=normalize_text(text), tokens=tokens)
+    found: list[RelationCue] = []
     free = 0
     for index, token in enumerate(tokens):
         if index < free or token.text not in _HEADS or not (match := _denial_at(reading, index)):
             continue
         if reading.is_said(index, denial_counts=False):
-            taken = read(reading, match, free=free, dimensions=dimensions, is_common=is_common)
+            taken = extract_match_cues(reading, match, free=free, dimensions=dimensions, is_common=is_common)
             found += taken.cues
             free = taken.until
     return found
@@ -323,18 +309,18 @@ _CUT_SHORT = {"isn": "is", "aren": "are"}
 _HEADS = frozenset({"is", "are", "no", *_CUT_SHORT})
 
 
-def _denial_at(reading: Reading, index: int) -> Match | None:
+def _denial_at(reading: AnnotatedText, index: int) -> CueMatch | None:
     """The denied cue that begins at a token: `is not a`, `is no longer part of`, `no longer runs on`."""
     word = reading.tokens[index].text
     if word == "no":
         return _verb(reading, index)
     behind = _behind_denial(reading, index + 1, cut_short=word in _CUT_SHORT)
     be = _CUT_SHORT.get(word, word)
-    found = after_be(reading, behind, most=FORMS_OF_BE[be], name=f"{be} not") if behind else None
+    found = match_after_be(reading, behind, most=FORMS_OF_BE[be], name=f"{be} not") if behind else None
     return found and replace(found, first=index)
 
 
-def _verb(reading: Reading, index: int) -> Match | None:
+def _verb(reading: AnnotatedText, index: int) -> CueMatch | None:
     if not _are_words(reading, index + 1, "longer") or index + 2 >= len(reading.tokens):
         return None
     found = match_at(reading, index + 2)
@@ -344,7 +330,7 @@ def _verb(reading: Reading, index: int) -> Match | None:
     return replace(found, pattern=pattern, first=index)
 
 
-def _behind_denial(reading: Reading, index: int, *, cut_short: bool) -> int | None:
+def _behind_denial(reading: AnnotatedText, index: int, *, cut_short: bool) -> int | None:
     """The token after the denying words that begin at `index`."""
     if cut_short:
         denies = index < len(reading.tokens) and reading.tokens[index].text == "t"
@@ -354,6 +340,6 @@ def _behind_denial(reading: Reading, index: int, *, cut_short: bool) -> int | No
     return index + 2 if _are_words(reading, index, "no", "longer") else None
 
 
-def _are_words(reading: Reading, index: int, *wanted: str) -> bool:
+def _are_words(reading: AnnotatedText, index: int, *wanted: str) -> bool:
     found = [token.text for token in reading.tokens[index : index + len(wanted)]]
     return found == list(wanted) and all(is_blank(reading.gap(index + at)) for at in range(len(wanted)))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from festinger.errors import BadFact
 from festinger.text.operands import MEMBERSHIP, TYPE
-from festinger.text.tokens import tokens
+from festinger.text.tokens import tokenize
 
 LONGEST = 500
 """Characters of a fact."""
@@ -24,7 +24,7 @@ _CONTEXT = re.compile(r"(?<!\s)\s++in\s++context\s++of(?!\S)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class FactTriple:
     """A triple that somebody states on purpose."""
 
     concept: str
@@ -33,7 +33,7 @@ class Fact:
     is_isa: bool
 
 
-def parse_fact(line: str) -> Fact:
+def parse_fact(line: str) -> FactTriple:
     """The fact that a line states."""
     if len(line) > LONGEST:
         raise BadFact(f"A fact has at most {LONGEST} characters; this one has {len(line)}.", hint=GRAMMAR)
@@ -44,7 +44,7 @@ def parse_fact(line: str) -> Fact:
     if len(contexts) > 1:
         raise BadFact("A fact has one context at most.", hint=GRAMMAR)
     is_isa = flags[0].group(1).lower() == "isa"
-    return Fact(
+    return FactTriple(
         concept=_operand(line[: flags[0].start()], "before the flag"),
         parent=_operand(parent, "after the flag"),
         dimension=_operand(contexts[0], "after `in context of`") if contexts else _default_dimension(is_isa),
@@ -52,7 +52,7 @@ def parse_fact(line: str) -> Fact:
     )
 
 
-def print_fact(fact: Fact) -> str:
+def format_fact(fact: FactTriple) -> str:
     """The line that states a fact."""
     line = f"{fact.concept} {'-isa' if fact.is_isa else '-ispart'} {fact.parent}"
     if fact.dimension == _default_dimension(fact.is_isa):
@@ -66,7 +66,7 @@ def _default_dimension(is_isa: bool) -> str:
 
 def _operand(written: str, where: str) -> str:
     """One concept of all the words; a word of a script without spaces is one as a whole."""
-    name = "_".join(token.text for token in tokens(written, known=lambda _: True))
+    name = "_".join(token.text for token in tokenize(written, known=lambda _: True))
     if not name:
         raise BadFact(f"There is no concept {where}.", hint=GRAMMAR)
     return name

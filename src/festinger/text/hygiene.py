@@ -29,7 +29,7 @@ from itertools import pairwise
 
 from festinger.text.assertion import SUPPOSING
 from festinger.text.normalize import fold
-from festinger.text.words import LISTS, sentences_in, words
+from festinger.text.words import LISTS, load_words, split_into_sentences
 
 _SEPARATOR = re.compile(r"[,.;:!?…\-\n]+|\band\b")
 _TIME = re.compile(
@@ -133,19 +133,19 @@ def _moments() -> re.Pattern[str]:
 @cache
 def _hearsay() -> re.Pattern[str]:
     """Somebody else says it: `my neighbour claims that …`, but not what the speaker told or decided."""
-    verbs = "|".join(sorted(words("sayings")))
+    verbs = "|".join(sorted(load_words("sayings")))
     return re.compile(rf"^(?!i\b|we\b)(?:[^\s,]+ ){{1,5}}(?:{verbs})(?: that\b|:)")
 
 
 @cache
 def _fiction() -> re.Pattern[str]:
-    works = "|".join(sorted(words("fictions")))
+    works = "|".join(sorted(load_words("fictions")))
     return re.compile(
         rf"\bin (?:the|this|that|a|an|my|his|her|our|their|your) (?:\w+ )?(?:{works})\b|^the (?:{works}) (?:says|tells|is about)\b"
     )
 
 
-def without_lead_in(text: str) -> str:
+def strip_lead_in(text: str) -> str:
     """The statement alone; a text that is nothing but a lead-in stays as it is."""
     rest = _lead_in().sub("", text)
     return rest if rest.strip() else text
@@ -155,9 +155,7 @@ def without_lead_in(text: str) -> str:
 def _lead_in() -> re.Pattern[str]:
     lines = (LISTS / "lead_ins.txt").read_text(encoding="utf-8").splitlines()
     listed = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
-    phrases = "|".join(
-        re.escape(phrase).replace(r"\ ", r"\s+") for phrase in sorted(listed, key=len, reverse=True)
-    )
+    phrases = "|".join(re.escape(phrase).replace(r"\ ", r"\s+") for phrase in sorted(listed, key=len, reverse=True))
     return re.compile(rf"^\s*(?:(?:and|so|but|oh|well)\s+)?(?:(?:{phrases})\s*[,:]\s*)+", re.IGNORECASE)
 
 
@@ -171,9 +169,9 @@ FEWEST_WORDS = 4
 """Of a sentence that sets a task; less is a title, a button or an aside."""
 
 
-def orders_about(text: str) -> bool:
+def is_instruction(text: str) -> bool:
     """Whether it tells whoever reads it what to do."""
-    said = sentences_in(_shouts().sub(". ", text[:READ_CHARS]))
+    said = split_into_sentences(_shouts().sub(". ", text[:READ_CHARS]))
     plain = [fold(sentence) for sentence in said]
     return any(map(_is_order, plain)) or _begins_anew(plain) or _holds_a_task(said)
 
@@ -187,7 +185,7 @@ def _commands_an_act(sentence: str) -> bool:
     """`Transfer the money`: a verb of doing at the very beginning, with something to do it to."""
     first, _, rest = _LEAD.sub("", sentence).partition(" ")
     # One word alone is a title or a button, and what follows a verb that is a noun too says which it is.
-    return first in words("order_verbs") and bool(rest) and rest.partition(" ")[0] not in words("after_nouns")
+    return first in load_words("order_verbs") and bool(rest) and rest.partition(" ")[0] not in load_words("after_nouns")
 
 
 def _begins_anew(plain: Sequence[str]) -> bool:
@@ -209,10 +207,10 @@ def _is_task(sentence: str) -> bool:
     is none: letters are full of them."""
     bare = _LEAD.sub("", fold(sentence))
     asked = frozenset(_ORDER_WORD.findall(bare))
-    if len(asked) < FEWEST_WORDS or asked & words("near_words"):
+    if len(asked) < FEWEST_WORDS or asked & load_words("near_words"):
         return False
     first, _, rest = bare.partition(" ")
-    return first in words("task_verbs") and rest.partition(" ")[0] not in words("after_nouns")
+    return first in load_words("task_verbs") and rest.partition(" ")[0] not in load_words("after_nouns")
 
 
 _ORDER_WORD = re.compile(r"[^\W\d_]+")
@@ -239,15 +237,13 @@ _CLAUSE = (
 _SAY = "say|print|output|write|reply|respond|answer|repeat|state|type|schreibe|sag|sage"
 _SHOW = "show|print|reveal|repeat|output|display|give|tell|write|return|leak|share|say|zeige|zeig"
 _PROMPT = r"(?:prompts?|prompt[- ]texte?s?|system prompt|instructions|system message|initial instructions)\b"
-_NOT_A_ROLE = (
-    "able|ready|in|on|at|logged|connected|here|free|done|going|aware|looking|working|allowed|part|not"
-)
+_NOT_A_ROLE = "able|ready|in|on|at|logged|connected|here|free|done|going|aware|looking|working|allowed|part|not"
 
 
 @cache
 def _forms() -> tuple[re.Pattern[str], ...]:
     drop, told, earlier = (
-        "|".join(sorted(words(name))) for name in ("disregard_verbs", "told_nouns", "earlier_words")
+        "|".join(sorted(load_words(name))) for name in ("disregard_verbs", "told_nouns", "earlier_words")
     )
     total = "all|any|every|everything|your|these|alle|sämtliche|deine|ihre|toutes|todas|tutte|sve|все"
     held = rf"(?:\w+ ){{0,3}}(?:{earlier}|{total}) (?:(?:\w+|[^\s]+) ){{0,3}}?(?:{told})\b"
@@ -288,7 +284,7 @@ def _forms() -> tuple[re.Pattern[str], ...]:
 def _shouts() -> re.Pattern[str]:
     """The gap before an order that begins with a capital in the midst of something else."""
     verbs = "|".join(
-        sorted({spelt for verb in words("disregard_verbs") for spelt in (verb.title(), verb.upper())})
+        sorted({spelt for verb in load_words("disregard_verbs") for spelt in (verb.title(), verb.upper())})
     )
     return re.compile(rf"(?<=[^\s.!?:]) (?=(?:{verbs})\b)")
 

@@ -77,16 +77,16 @@ _HALF_WIDTH_MARKS = "\uff9e\uff9f"
 """Letters by their category, marks once they are normalised."""
 
 
-def normalised(text: str) -> str:
+def normalize_text(text: str) -> str:
     """The text in one form; normalising it again changes nothing."""
-    beyond = beyond_plain(text)
+    beyond = non_plain_characters(text)
     if _is_settled(beyond):
         return text
     seen = text if HIDDEN.isdisjoint(beyond) else text.translate(UNSEEN)
-    return unicodedata.normalize("NFKC", without_towers(seen))
+    return unicodedata.normalize("NFKC", limit_combining_marks(seen))
 
 
-def beyond_plain(text: str) -> str:
+def non_plain_characters(text: str) -> str:
     """The characters of a text that are not plain ASCII, in their order.
 
     Most texts are plain but for a quotation mark or two: asking those alone saves most ways through the text.
@@ -107,7 +107,7 @@ def _is_settled(beyond: str) -> bool:
     )
 
 
-def without_towers(text: str) -> str:
+def limit_combining_marks(text: str) -> str:
     """The text without the marks beyond the thirtieth on one letter, whichever way its letters are composed.
 
     Hidden characters must be gone: they could stand between the marks and leave a tower behind.
@@ -119,7 +119,7 @@ def without_towers(text: str) -> str:
 
 
 @cache
-def marks() -> str:
+def combining_marks() -> str:
     """Every combining mark, for a character class."""
     return "".join(character for character in map(chr, range(0x300, _LAST_MARK + 1)) if _is_mark(character))
 
@@ -133,7 +133,7 @@ def _movable() -> frozenset[str]:
     """The marks that Unicode sorts among their neighbours; the class of one may hide what it is made of."""
     return frozenset(
         mark
-        for mark in marks() + _HALF_WIDTH_MARKS
+        for mark in combining_marks() + _HALF_WIDTH_MARKS
         if unicodedata.combining(unicodedata.normalize("NFKD", mark)[0]) > 0
     )
 
@@ -182,7 +182,7 @@ def _words(text: str) -> list[str]:
 
 
 def _in_one_form(word: str) -> str:
-    word = without_towers(word.translate(UNSEEN))
+    word = limit_combining_marks(word.translate(UNSEEN))
     while (once := _nearer_to_one_form(word)) != word:
         # Taking one thing away can bring another to light, such as a mark that now joins the letter before it.
         word = once

@@ -14,9 +14,9 @@ import re
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 
-from festinger.text.assertion import Reading
+from festinger.text.assertion import AnnotatedText
 from festinger.text.vocabulary import is_common as is_common_english
-from festinger.text.words import FUNCTION_WORDS, words
+from festinger.text.words import FUNCTION_WORDS, load_words
 
 TYPE = "type"
 MEMBERSHIP = "membership"
@@ -37,7 +37,7 @@ WEAK = 0.50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pattern:
+class CuePattern:
     """What a cue says of the thing before it and the thing after it."""
 
     name: str
@@ -50,21 +50,19 @@ class Pattern:
     """Whether the whole stands before its part."""
 
 
-def _isa(name: str, confidence: float, *, opens_clause: bool = False) -> Pattern:
-    return Pattern(name=name, is_isa=True, dimension=TYPE, confidence=confidence, opens_clause=opens_clause)
+def _isa(name: str, confidence: float, *, opens_clause: bool = False) -> CuePattern:
+    return CuePattern(name=name, is_isa=True, dimension=TYPE, confidence=confidence, opens_clause=opens_clause)
 
 
-def _part(name: str, dimension: str, confidence: float, *, opens_clause: bool = False) -> Pattern:
-    return Pattern(
-        name=name, is_isa=False, dimension=dimension, confidence=confidence, opens_clause=opens_clause
-    )
+def _part(name: str, dimension: str, confidence: float, *, opens_clause: bool = False) -> CuePattern:
+    return CuePattern(name=name, is_isa=False, dimension=dimension, confidence=confidence, opens_clause=opens_clause)
 
 
-def _whole(name: str, confidence: float = WEAK) -> Pattern:
-    return Pattern(name=name, is_isa=False, dimension=MEMBERSHIP, confidence=confidence, whole_first=True)
+def _whole(name: str, confidence: float = WEAK) -> CuePattern:
+    return CuePattern(name=name, is_isa=False, dimension=MEMBERSHIP, confidence=confidence, whole_first=True)
 
 
-def _by_words(*patterns: Pattern) -> Mapping[tuple[str, ...], Pattern]:
+def _by_words(*patterns: CuePattern) -> Mapping[tuple[str, ...], CuePattern]:
     return {tuple(pattern.name.split()): pattern for pattern in patterns}
 
 
@@ -139,28 +137,26 @@ EVERYDAY_ZIPF = 4.5
 FARTHEST = 60
 """Tokens between a subject and its cue, in parentheses or an apposition; keeps hostile texts cheap."""
 
-_PRONOUNS = words("pronouns")
-_PARTICIPLES = words("participles")
-_NOT_PARTICIPLES = words("not_participles")
-_AFTERTHOUGHTS = words("afterthoughts")
-_LY_NOUNS = words("ly_nouns")
-_ADJECTIVES = words("adjectives")
-_NOT_ADJECTIVES = words("not_adjectives")
-_SAYINGS = words("sayings")
-_EMPTY_NOUNS = words("empty_nouns")
-_ADVERBS = words("adverbs")
-_OPENERS = words("openers") | words("adverbs")
+_PRONOUNS = load_words("pronouns")
+_PARTICIPLES = load_words("participles")
+_NOT_PARTICIPLES = load_words("not_participles")
+_AFTERTHOUGHTS = load_words("afterthoughts")
+_LY_NOUNS = load_words("ly_nouns")
+_ADJECTIVES = load_words("adjectives")
+_NOT_ADJECTIVES = load_words("not_adjectives")
+_SAYINGS = load_words("sayings")
+_EMPTY_NOUNS = load_words("empty_nouns")
+_ADVERBS = load_words("adverbs")
+_OPENERS = load_words("openers") | load_words("adverbs")
 _CUE_WORDS = {phrase[:2] for phrase in ALONE if len(phrase) > 1} | {phrase[:2] for phrase in AFTER_BE}
 
 ARTICLE_WORDS = frozenset({"a", "an", "the"})
 GENERIC = frozenset({"a", "an", "every", "any"})
 POSSESSIVES = frozenset({"my", "your", "his", "her", "its", "our", "their", "whose"})
-LABELS = frozenset(
-    {"abbreviation", "expression", "label", "name", "nickname", "phrase", "synonym", "term", "word"}
-)
+LABELS = frozenset({"abbreviation", "expression", "label", "name", "nickname", "phrase", "synonym", "term", "word"})
 """Nouns for words: the thing itself stands next to them, or behind their `for`."""
 _PARTICULAR = POSSESSIVES | {"the"}
-QUANTIFIERS = words("quantifiers")
+QUANTIFIERS = load_words("quantifiers")
 HEDGES = frozenset({"bit", "lot", "tad"})
 """`a bit slow` names nothing."""
 _POINTING = ARTICLE_WORDS | POSSESSIVES | frozenset({"this", "that", "these", "those", "some", "each", "no"})
@@ -185,7 +181,7 @@ _PREAMBLES = frozenset(
         "by",
         "of",
     ]
-) | words("openers")
+) | load_words("openers")
 _OPENING = re.compile(r"""[ \t]+[\[*_"“'‘`]*[ \t]*""")
 _CLOSING = re.compile(r"""[ \t]*[\]*_"”'’`]{0,3}[ \t]+""")
 _PARENTHESIS_ENDS = re.compile(r"""[^()\w,;:]*\)[ \t)]*["”'’*_]*[ \t]+""")
@@ -218,7 +214,7 @@ def is_blank(gap: str) -> bool:
     return gap == " " or _BLANK.fullmatch(gap) is not None
 
 
-def phrase_after(reading: Reading, start: int) -> range:
+def phrase_after(reading: AnnotatedText, start: int) -> range:
     """The tokens of the noun phrase that begins at `start`; its articles and owners are left out."""
     first = end = _behind_article(reading, start)
     limit = min(len(reading.tokens), first + LONGEST_PHRASE)
@@ -234,20 +230,20 @@ def phrase_after(reading: Reading, start: int) -> range:
     return range(first, min(end, limit))
 
 
-def _behind_article(reading: Reading, start: int) -> int:
+def _behind_article(reading: AnnotatedText, start: int) -> int:
     if start + 1 < len(reading.tokens) and reading.tokens[start].text in ARTICLE_WORDS | POSSESSIVES:
         return start + 1 if is_blank(reading.gap(start + 1)) else start
     return start
 
 
-def _ends_phrase(reading: Reading, index: int, *, first: int) -> bool:
+def _ends_phrase(reading: AnnotatedText, index: int, *, first: int) -> bool:
     word = reading.tokens[index].text
     if word in FUNCTION_WORDS or (index > first and not _INNER.fullmatch(reading.gap(index))):
         return True
     return index > first and (_follows_noun(reading, index) or _opens_cue(reading, index))
 
 
-def behind_quantifiers(reading: Reading, start: int) -> int:
+def skip_quantifiers(reading: AnnotatedText, start: int) -> int:
     """Where the noun phrase of `one of the three most …` begins."""
     while (
         start + 1 < len(reading.tokens)
@@ -258,7 +254,7 @@ def behind_quantifiers(reading: Reading, start: int) -> int:
     return start
 
 
-def _link(reading: Reading, end: int, *, first: int) -> int | None:
+def _link(reading: AnnotatedText, end: int, *, first: int) -> int | None:
     """The token with which the phrase goes on behind a comma, `and` or `or`, if it has only come to an adjective."""
     if end == first or not _may_be_adjective(reading.tokens[end - 1].text):
         return None
@@ -275,7 +271,7 @@ def _may_be_adjective(word: str) -> bool:
     return is_adjective(word) or "-" in word
 
 
-def _opens_cue(reading: Reading, index: int) -> bool:
+def _opens_cue(reading: AnnotatedText, index: int) -> bool:
     following = reading.tokens[index + 1].text if index + 1 < len(reading.tokens) else ""
     word = reading.tokens[index].text
     return (word, following) in _CUE_WORDS and word not in _NOUN_CUES
@@ -284,7 +280,7 @@ def _opens_cue(reading: Reading, index: int) -> bool:
 _NOUN_CUES = frozenset({"kind", "type", "instance", "part", "parts", "member", "members"})
 
 
-def _follows_noun(reading: Reading, index: int) -> bool:
+def _follows_noun(reading: AnnotatedText, index: int) -> bool:
     """Whether the word only says more of the noun before it."""
     word = reading.tokens[index].text
     if word in _PARTICIPLES and word.endswith(("ing", "ed")):
@@ -305,7 +301,7 @@ def _looks_adverbial(word: str) -> bool:
     return word.endswith("ly") and word not in _LY_NOUNS
 
 
-def _noun_follows(reading: Reading, index: int) -> bool:
+def _noun_follows(reading: AnnotatedText, index: int) -> bool:
     """Whether the phrase goes on after the word, so that it belongs to a later noun."""
     if index + 1 >= len(reading.tokens) or not is_blank(reading.gap(index + 1)):
         return False
@@ -322,7 +318,7 @@ def is_adjective(word: str) -> bool:
     return word.endswith(_ADJECTIVE_ENDINGS) and word not in _NOT_ADJECTIVES
 
 
-def object_after(reading: Reading, start: int, *, is_whole: bool = False) -> Operand | None:
+def object_after(reading: AnnotatedText, start: int, *, is_whole: bool = False) -> Operand | None:
     """What the cue that ends before `start` says the subject is, or is part of. A particular whole keeps the words
     that tell it from others of its kind."""
     if start >= len(reading.tokens) or not _OPENING.fullmatch(reading.gap(start)):
@@ -338,19 +334,17 @@ def object_after(reading: Reading, start: int, *, is_whole: bool = False) -> Ope
     return Operand(text=word, first=phrase[0], last=phrase[-1], words=len(phrase))
 
 
-def _name_of_whole(reading: Reading, phrase: range) -> str:
+def _name_of_whole(reading: AnnotatedText, phrase: range) -> str:
     """`payments_team` of `the payments team`, and `orchard` of `the Orchard project`, where the noun only says what
     the name is."""
-    nouns = [
-        reading.tokens[at] for at in phrase if at == phrase[-1] or not is_adjective(reading.tokens[at].text)
-    ]
+    nouns = [reading.tokens[at] for at in phrase if at == phrase[-1] or not is_adjective(reading.tokens[at].text)]
     if [token.capital for token in nouns] == [True, False]:
         return nouns[0].text
     return "_".join(token.text for token in nouns)
 
 
 def context_after(
-    reading: Reading, last: int, *, dimensions: Container[str], is_common: IsCommon
+    reading: AnnotatedText, last: int, *, dimensions: Container[str], is_common: IsCommon
 ) -> Operand | None:
     """The dimension that `of Z` after an object names; an empty one where Z is no name. None without `of`."""
     index = last + 1
@@ -366,11 +360,11 @@ def context_after(
     return Operand(text=token.text, first=index, last=index)
 
 
-def _is_word(reading: Reading, index: int, word: str) -> bool:
+def _is_word(reading: AnnotatedText, index: int, word: str) -> bool:
     return index < len(reading.tokens) and reading.tokens[index].text == word and is_blank(reading.gap(index))
 
 
-def part_after(reading: Reading, start: int, *, is_common: IsCommon) -> Operand | None:
+def part_after(reading: AnnotatedText, start: int, *, is_common: IsCommon) -> Operand | None:
     """The part that is named after its whole; a common word only where nothing points at it."""
     part = object_after(reading, start)
     if part is None or not is_common(part.text):
@@ -380,7 +374,7 @@ def part_after(reading: Reading, start: int, *, is_common: IsCommon) -> Operand 
     return replace(part, at_most=WEAK)
 
 
-def whole_at(reading: Reading, cue: int, *, lowest: int, is_collective: bool) -> Operand | None:
+def whole_at(reading: AnnotatedText, cue: int, *, lowest: int, is_collective: bool) -> Operand | None:
     """The whole that is named before its part, or that is itself the first word of the cue."""
     if is_collective:
         return Operand(text=reading.tokens[cue].text, first=cue, last=cue)
@@ -396,7 +390,7 @@ def whole_at(reading: Reading, cue: int, *, lowest: int, is_collective: bool) ->
 
 
 def subjects_before(
-    reading: Reading, cue: int, *, lowest: int, strict: bool, is_common: IsCommon, is_own: bool = False
+    reading: AnnotatedText, cue: int, *, lowest: int, strict: bool, is_common: IsCommon, is_own: bool = False
 ) -> list[Operand]:
     """What the cue that begins at token `cue` speaks of: mostly one thing, two where it has two names.
 
@@ -418,7 +412,7 @@ def subjects_before(
     return [subject] if other is None else [other, subject]
 
 
-def _place_before(reading: Reading, cue: int, *, lowest: int) -> tuple[int, float] | None:
+def _place_before(reading: AnnotatedText, cue: int, *, lowest: int) -> tuple[int, float] | None:
     """The token that the subject ends with, and how sure one may be of that."""
     index = cue - 1
     while index >= lowest and reading.tokens[index].text in _ADVERBS and is_blank(reading.gap(index + 1)):
@@ -435,7 +429,7 @@ def _place_before(reading: Reading, cue: int, *, lowest: int) -> tuple[int, floa
     return None
 
 
-def _before_parenthesis(reading: Reading, last: int, *, lowest: int) -> tuple[int, float] | None:
+def _before_parenthesis(reading: AnnotatedText, last: int, *, lowest: int) -> tuple[int, float] | None:
     opening = _opening_parenthesis(reading, last, lowest=lowest)
     if opening is None:
         return None
@@ -446,7 +440,7 @@ def _before_parenthesis(reading: Reading, last: int, *, lowest: int) -> tuple[in
     return opening - 1, LOOSE
 
 
-def _opening_parenthesis(reading: Reading, last: int, *, lowest: int) -> int | None:
+def _opening_parenthesis(reading: AnnotatedText, last: int, *, lowest: int) -> int | None:
     """The first token within the parenthesis that closes after `last`."""
     depth = _depth(reading.gap(last + 1)) if last + 1 < len(reading.tokens) else 1
     for index in range(last, lowest, -1):
@@ -460,13 +454,13 @@ def _depth(gap: str) -> int:
     return gap.count(")") - gap.count("(")
 
 
-def _is_abbreviation(reading: Reading, index: int) -> bool:
+def _is_abbreviation(reading: AnnotatedText, index: int) -> bool:
     token = reading.tokens[index]
     written = reading.text[token.start : token.end]
     return len(written) > 1 and sum(letter.isupper() for letter in written) * 2 >= len(written)
 
 
-def _before_apposition(reading: Reading, last: int, *, lowest: int) -> tuple[int, float] | None:
+def _before_apposition(reading: AnnotatedText, last: int, *, lowest: int) -> tuple[int, float] | None:
     """The subject of `X, which is known as …, is a Y`: the phrase that the sentence begins with."""
     first = reading.bounds(last)[0]
     if first < lowest:
@@ -480,7 +474,7 @@ def _before_apposition(reading: Reading, last: int, *, lowest: int) -> tuple[int
 
 
 def _subject_at(
-    reading: Reading, index: int, *, lowest: int, strict: bool, is_common: IsCommon
+    reading: AnnotatedText, index: int, *, lowest: int, strict: bool, is_common: IsCommon
 ) -> Operand | None:
     token = reading.tokens[index]
     if token.text in _PRONOUNS or token.text in FUNCTION_WORDS or not _may_stand(reading, index):
@@ -490,7 +484,7 @@ def _subject_at(
     return _common_subject(reading, index, lowest=lowest, strict=strict)
 
 
-def _is_used_as_name(reading: Reading, index: int, *, lowest: int, is_own: bool) -> bool:
+def _is_used_as_name(reading: AnnotatedText, index: int, *, lowest: int, is_own: bool) -> bool:
     """Whether an ordinary word is written as a name: alone, and with a capital that is not merely that of the
     sentence, unless the speaker says that it is theirs: `Atlas is our server`, but `Speed is our concern`."""
     token, before = reading.tokens[index], index - 1
@@ -501,7 +495,7 @@ def _is_used_as_name(reading: Reading, index: int, *, lowest: int, is_own: bool)
     return before < lowest or reading.tokens[before].text not in _POINTING
 
 
-def _common_subject(reading: Reading, index: int, *, lowest: int, strict: bool) -> Operand | None:
+def _common_subject(reading: AnnotatedText, index: int, *, lowest: int, strict: bool) -> Operand | None:
     """A common word as a subject, with the words that make it one thing; none if it points at something of the moment."""
     first = _phrase_start(reading, index, lowest=lowest)
     before = first - 1
@@ -514,15 +508,11 @@ def _common_subject(reading: Reading, index: int, *, lowest: int, strict: bool) 
         named = any(reading.tokens[at].capital for at in range(first, index + 1))
         begins = before == lowest or not is_blank(reading.gap(before))
         generic = determiner.text in GENERIC and begins
-        return (
-            _joined(reading, first, index)
-            if generic or (named and determiner.text in ARTICLE_WORDS)
-            else None
-        )
+        return _joined(reading, first, index) if generic or (named and determiner.text in ARTICLE_WORDS) else None
     return None if strict else Operand(text=reading.tokens[index].text, first=index, last=index, at_most=WEAK)
 
 
-def _phrase_start(reading: Reading, index: int, *, lowest: int) -> int:
+def _phrase_start(reading: AnnotatedText, index: int, *, lowest: int) -> int:
     first = index
     while first > lowest and index - first < LONGEST_SUBJECT - 1 and _goes_with(reading, first):
         first -= 1
@@ -531,7 +521,7 @@ def _phrase_start(reading: Reading, index: int, *, lowest: int) -> int:
     return first
 
 
-def _goes_with(reading: Reading, first: int) -> bool:
+def _goes_with(reading: AnnotatedText, first: int) -> bool:
     """Whether the word before belongs to the phrase that begins at `first`."""
     word = reading.tokens[first - 1].text
     return is_blank(reading.gap(first)) and not (
@@ -539,12 +529,12 @@ def _goes_with(reading: Reading, first: int) -> bool:
     )
 
 
-def _joined(reading: Reading, first: int, last: int) -> Operand:
+def _joined(reading: AnnotatedText, first: int, last: int) -> Operand:
     name = "_".join(reading.tokens[index].text for index in range(first, last + 1))
     return Operand(text=name, first=first, last=last, at_most=WEAK)
 
 
-def _other_name(reading: Reading, first: int, *, lowest: int, is_common: IsCommon) -> Operand | None:
+def _other_name(reading: AnnotatedText, first: int, *, lowest: int, is_common: IsCommon) -> Operand | None:
     """The first of two names for one thing, as in `the X or Y is a Z` at the start of a sentence."""
     at = first - 1
     if at >= lowest and reading.tokens[at].text in ARTICLE_WORDS:
@@ -556,7 +546,7 @@ def _other_name(reading: Reading, first: int, *, lowest: int, is_common: IsCommo
     return replace(other, at_most=WEAK) if other else None
 
 
-def _may_stand(reading: Reading, index: int) -> bool:
+def _may_stand(reading: AnnotatedText, index: int) -> bool:
     """Whether a token may be an operand: no number, and no part of a longer quotation."""
     if is_number(reading.tokens[index].text):
         return False

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from festinger.text.normalize import fold
-from festinger.text.words import FUNCTION_WORDS, words
+from festinger.text.words import FUNCTION_WORDS, load_words
 
 WORDS = 5
 MOSTLY = 0.8
@@ -25,7 +25,7 @@ _PIECE = re.compile(r"[^\n.!?]*(?:[.!?](?!\s|$)[^\n.!?]*)*[.!?]*[ \t]*\n*")
 """A sentence, or a line, with what ends it."""
 
 
-def shingles(text: str) -> frozenset[tuple[str, ...]]:
+def build_shingles(text: str) -> frozenset[tuple[str, ...]]:
     """Every run of five words; of a shorter text the whole."""
     words = _WORD.findall(fold(text))
     if not words:
@@ -33,17 +33,17 @@ def shingles(text: str) -> frozenset[tuple[str, ...]]:
     return frozenset(tuple(words[at : at + WORDS]) for at in range(max(1, len(words) - WORDS + 1)))
 
 
-def all_shingles(texts: Iterable[str]) -> frozenset[tuple[str, ...]]:
-    return frozenset().union(*(shingles(text) for text in texts))
+def build_all_shingles(texts: Iterable[str]) -> frozenset[tuple[str, ...]]:
+    return frozenset().union(*(build_shingles(text) for text in texts))
 
 
-def share_within(text: str, known: frozenset[tuple[str, ...]]) -> float:
+def shingle_overlap(text: str, known: frozenset[tuple[str, ...]]) -> float:
     """The share of a text's shingles that are known; 0 for a text without words."""
-    own = shingles(text)
+    own = build_shingles(text)
     return len(own & known) / len(own) if own else 0.0
 
 
-def without_copies(text: str, known: frozenset[tuple[str, ...]]) -> str:
+def remove_copies(text: str, known: frozenset[tuple[str, ...]]) -> str:
     """The text without the sentences and lines of five words or more that were copied."""
     if not known:
         return text
@@ -51,13 +51,13 @@ def without_copies(text: str, known: frozenset[tuple[str, ...]]) -> str:
     return "".join(kept).strip()
 
 
-def is_composed(text: str) -> bool:
+def has_several_sentences(text: str) -> bool:
     """Whether a text is more than one sentence or line, so that only a part of it may be a copy."""
     return sum(any(char.isalnum() for char in piece) for piece in _PIECE.findall(text)) > 1
 
 
 def _is_copy(piece: str, known: frozenset[tuple[str, ...]]) -> bool:
-    return len(_WORD.findall(fold(piece))) >= WORDS and share_within(piece, known) >= MOSTLY
+    return len(_WORD.findall(fold(piece))) >= WORDS and shingle_overlap(piece, known) >= MOSTLY
 
 
 FEWEST = 2
@@ -65,12 +65,15 @@ FEWEST = 2
 
 _ECHO_WORD = re.compile(r"[^\W_]+(?:['._/@-][^\W_]+)*")
 _IDLE = (
-    (FUNCTION_WORDS - words("telling_words")) | words("sayings") | words("pronouns") | {"what", "from", "so"}
+    (FUNCTION_WORDS - load_words("telling_words"))
+    | load_words("sayings")
+    | load_words("pronouns")
+    | {"what", "from", "so"}
 )
 """Words that may be added to a line without making it say more."""
 
 
-def without_echoes(text: str, lines: Sequence[str]) -> str:
+def remove_echoes(text: str, lines: Sequence[str]) -> str:
     """The text without the sentences that only say one of these lines again."""
     known = [frozenset(_ECHO_WORD.findall(fold(line))) for line in lines]
     if not known:

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 import re2
 
 from festinger.errors import BadInput
-from festinger.text.normalize import normalised
+from festinger.text.normalize import normalize_text
 
 LONGEST_PATTERN = 1_000
 LARGEST_COMPILED = 2**20
@@ -47,18 +47,18 @@ def is_prose(rule: str) -> bool:
     return len(rule.split()) >= FEWEST_WORDS and _OPERATOR.search(rule) is None
 
 
-def escaped(text: str) -> str:
+def escape_pattern(text: str) -> str:
     """The pattern that finds exactly this text."""
     return str(re2.escape(text))
 
 
-def readable(text: str) -> str:
+def to_searchable(text: str) -> str:
     """A text as patterns read it: its beginning in one form, without hidden characters."""
     # What is hidden must not push what is seen beyond the limit, so some more is looked at.
-    return normalised(text[: 4 * LONGEST_READ])[:LONGEST_READ]
+    return normalize_text(text[: 4 * LONGEST_READ])[:LONGEST_READ]
 
 
-def checked_pattern(pattern: str) -> str:
+def check_pattern(pattern: str) -> str:
     """A pattern that can be used; anything else is `BadInput` that names the construct and its place."""
     if len(pattern) > LONGEST_PATTERN:
         raise BadInput(
@@ -72,17 +72,17 @@ def checked_pattern(pattern: str) -> str:
     return pattern
 
 
-def compiles(pattern: str) -> bool:
+def is_valid_pattern(pattern: str) -> bool:
     """Whether a pattern that was kept can still be used."""
     try:
-        checked_pattern(pattern)
+        check_pattern(pattern)
     except BadInput:
         return False
     return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Strike:
+class PatternMatch:
     """Where a pattern struck, in a text as patterns read it."""
 
     start: int
@@ -90,7 +90,7 @@ class Strike:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patterns(Generic[K]):
+class PatternSet(Generic[K]):
     """Some patterns by name, asked together."""
 
     keys: tuple[K, ...]
@@ -99,7 +99,7 @@ class Patterns(Generic[K]):
     _each: tuple["re2._Regexp", ...] = field(repr=False, compare=False)
     _together: "re2.Set | None" = field(repr=False, compare=False)
 
-    def strikes(self, text: str) -> dict[K, Strike]:
+    def strikes(self, text: str) -> dict[K, PatternMatch]:
         """Which patterns strike, and where first."""
         if not self.keys:
             return {}
@@ -108,21 +108,20 @@ class Patterns(Generic[K]):
             struck: Sequence[int] = range(len(self.keys))
         else:
             struck = self._together.Match(data) or ()
-        found: dict[K, Strike] = {}
+        found: dict[K, PatternMatch] = {}
         for place in sorted(struck):
             match = self._each[place].search(data)
             if match is not None:
                 start, end = match.span()
-                found[self.keys[place]] = Strike(
-                    start=len(data[:start].decode("utf-8", "replace")),
-                    end=len(data[:end].decode("utf-8", "replace")),
+                found[self.keys[place]] = PatternMatch(
+                    start=len(data[:start].decode("utf-8", "replace")), end=len(data[:end].decode("utf-8", "replace"))
                 )
         return found
 
 
-def patterns_of(patterns: Mapping[K, str]) -> Patterns[K]:
+def build_pattern_set(patterns: Mapping[K, str]) -> PatternSet[K]:
     """The patterns that can be used, in one set; the others by name."""
-    good = {key: pattern for key, pattern in patterns.items() if compiles(pattern)}
+    good = {key: pattern for key, pattern in patterns.items() if is_valid_pattern(pattern)}
     together = re2.Set.SearchSet(_options(_TOGETHER_BYTES))
     try:
         for pattern in good.values():
@@ -131,7 +130,7 @@ def patterns_of(patterns: Mapping[K, str]) -> Patterns[K]:
     except re2.error:
         # Too much for one pass: each is then asked by itself, which takes longer and finds the same.
         together = None
-    return Patterns(
+    return PatternSet(
         keys=tuple(good),
         broken=tuple(key for key in patterns if key not in good),
         _each=tuple(_compiled(pattern) for pattern in good.values()),
@@ -159,9 +158,7 @@ def _refusal(pattern: str, error: "re2.error") -> BadInput:
     found = _UNKNOWN.search(pattern)
     if found is not None:
         construct = found.group()
-        name = next(
-            (name for start, name in _NAMES.items() if construct.startswith(start)), "a back-reference"
-        )
+        name = next((name for start, name in _NAMES.items() if construct.startswith(start)), "a back-reference")
         said = f"The pattern uses {name} (`{construct}`) at character {found.start() + 1}."
         hint = "Patterns run in linear time and cannot look around or back. Write it without."
         return BadInput(said, hint=hint, construct=construct, place=found.start() + 1)

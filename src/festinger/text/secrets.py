@@ -56,7 +56,7 @@ _PROSE = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
+class SecretMatch:
     """A value that a pattern found, with what stands around it."""
 
     data: bytes
@@ -80,49 +80,51 @@ class Sighting:
         return self.data[self.end : self.end + 1]
 
 
-def anything(_: Sighting) -> bool:
+def accept_any(_: SecretMatch) -> bool:
     """The shape alone is enough."""
     return True
 
 
-def is_written_out(seen: Sighting) -> bool:
+def is_literal_value(seen: SecretMatch) -> bool:
     """A value that stands for itself: no placeholder, and not taken out before."""
     return bool(seen.value) and not seen.value.startswith(MARK) and not _PLACEHOLDER.fullmatch(seen.value)
 
 
-def is_mixed(seen: Sighting) -> bool:
+def has_mixed_characters(seen: SecretMatch) -> bool:
     """Letters with digits or marks among them, as in no word of a language."""
     value = seen.value.rstrip(b".,;:!?")
     has_letters = any(char in value for char in b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
     has_others = bool(re.search(rb"[^A-Za-z.,'/-]", value))
-    return is_written_out(seen) and has_letters and has_others
+    return is_literal_value(seen) and has_letters and has_others
 
 
-def is_assigned_password(seen: Sighting) -> bool:
+def is_assigned_password(seen: SecretMatch) -> bool:
     """A password that somebody wrote down: in quotes anything, else what is neither code nor prose."""
-    if not is_written_out(seen):
+    if not is_literal_value(seen):
         return False
     if seen.quoted:
         return len(seen.value) > 2 and b" " not in seen.value
     if _is_expression(seen) or seen.value.lower() in _PROSE or seen.value.startswith(b"/"):
         return False
     if _IDENTIFIER.fullmatch(seen.value):
-        return is_mixed(seen) and not _is_code_name(seen) if _has_digit(seen.value) else _ends_its_line(seen)
+        return (
+            has_mixed_characters(seen) and not _is_code_name(seen) if _has_digit(seen.value) else _ends_its_line(seen)
+        )
     return len(seen.value) > 3
 
 
-def is_assigned_key(seen: Sighting) -> bool:
+def is_assigned_key(seen: SecretMatch) -> bool:
     """A key or token that somebody wrote down; more is asked of it than of a password, because `token`
     and `key` are words of every program."""
     value = seen.value
-    if not is_written_out(seen) or len(value) < MIN_KEY_CHARS or b" " in value or b"://" in value:
+    if not is_literal_value(seen) or len(value) < MIN_KEY_CHARS or b" " in value or b"://" in value:
         return False
     if not seen.quoted and (_is_expression(seen) or _is_code_name(seen)):
         return False
-    return _has_digit(value) and is_mixed(seen) and _bits(value) > MIN_BITS
+    return _has_digit(value) and has_mixed_characters(seen) and _bits(value) > MIN_BITS
 
 
-def is_basic_auth(seen: Sighting) -> bool:
+def is_basic_auth(seen: SecretMatch) -> bool:
     """Name and password in base64."""
     try:
         decoded = base64.b64decode(seen.value + b"=" * (-len(seen.value) % 4), validate=True)
@@ -131,7 +133,7 @@ def is_basic_auth(seen: Sighting) -> bool:
     return b":" in decoded and decoded.isascii() and decoded.decode("ascii").isprintable()
 
 
-def is_discord_token(seen: Sighting) -> bool:
+def is_discord_token(seen: SecretMatch) -> bool:
     """Its first part is the number of an account in base64."""
     first = seen.value.partition(b".")[0]
     try:
@@ -140,14 +142,12 @@ def is_discord_token(seen: Sighting) -> bool:
         return False
 
 
-_CARD_PREFIX = re.compile(
-    rb"4|5[1-5]|2(?:22[1-9]|2[3-9]|[3-6]|7[01]|720)|3[47]|3(?:0[0-5]|[68])|35|6(?:011|5|4[4-9])"
-)
+_CARD_PREFIX = re.compile(rb"4|5[1-5]|2(?:22[1-9]|2[3-9]|[3-6]|7[01]|720)|3[47]|3(?:0[0-5]|[68])|35|6(?:011|5|4[4-9])")
 _CARD_FORM = re.compile(rb"\d{13,19}|\d{4}(?: \d{4}){3}|\d{4}(?:-\d{4}){3}|\d{4}[ -]\d{6}[ -]\d{5}")
 _JOINED = re.compile(rb"[\w.+/=-]")
 
 
-def is_card_number(seen: Sighting) -> bool:
+def is_card_number(seen: SecretMatch) -> bool:
     """Digits in the groups of a card, with a known first part and the right check digit, standing alone."""
     alone = not _JOINED.fullmatch(seen.before) and not re.fullmatch(rb"[\w+/=-]", seen.after)
     digits = seen.value.replace(b" ", b"").replace(b"-", b"")
@@ -165,19 +165,19 @@ def _has_digit(value: bytes) -> bool:
     return any(ord("0") <= char <= ord("9") for char in value)
 
 
-def _is_code_name(seen: Sighting) -> bool:
+def _is_code_name(seen: SecretMatch) -> bool:
     """A name of a program: `self.token2`, `API_KEY_1`, `oauth2_token`."""
     is_name = bool(_IDENTIFIER.fullmatch(seen.value))
     return is_name and (b"." in seen.value or b"_" in seen.value or not _has_digit(seen.value))
 
 
-def _is_expression(seen: Sighting) -> bool:
+def _is_expression(seen: SecretMatch) -> bool:
     """A call, a subscript or the name of a type."""
     is_called = seen.after in (b"(", b"[", b"{")
     return is_called or bool(_SUBSCRIPT.match(seen.value) or _TYPE_NAME.fullmatch(seen.value))
 
 
-def _ends_its_line(seen: Sighting) -> bool:
+def _ends_its_line(seen: SecretMatch) -> bool:
     """A bare word is a password where nothing follows it; in a call or a sentence something does."""
     line = seen.data[seen.end : seen.end + 80].partition(b"\n")[0]
     is_name = b"_" in seen.value or b"." in seen.value or b"$" in seen.value
@@ -190,11 +190,11 @@ def _bits(value: bytes) -> float:
     return -sum(count / len(value) * math.log2(count / len(value)) for count in counts)
 
 
-Claim = Callable[["Sighting"], bool]
+Claim = Callable[["SecretMatch"], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class SecretKind:
     """One kind of secret."""
 
     name: str
@@ -203,9 +203,9 @@ class Kind:
     claim: Claim
 
 
-def kind_of(name: str, anchors: str, pattern: str, claim: Claim = anything) -> Kind:
+def build_secret_kind(name: str, anchors: str, pattern: str, claim: Claim = accept_any) -> SecretKind:
     """Anchors are given as words with a space between; none means that every text is searched."""
-    return Kind(
+    return SecretKind(
         name=name,
         anchors=tuple(word.encode() for word in anchors.lower().split()),
         pattern=re2.compile(pattern.encode()),
@@ -214,10 +214,10 @@ def kind_of(name: str, anchors: str, pattern: str, claim: Claim = anything) -> K
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class SecretTable:
     """Kinds that are looked for together, with the two searches that most texts do not pass."""
 
-    kinds: tuple[Kind, ...]
+    kinds: tuple[SecretKind, ...]
     anchors: tuple[bytes, ...]
     anchored: Any
     """One search that tells which anchors a text holds, by their numbers."""
@@ -225,9 +225,9 @@ class Table:
     """One search for the kinds that have no anchor."""
 
 
-def table_of(*kinds: Kind) -> Table:
+def build_secret_table(*kinds: SecretKind) -> SecretTable:
     anchors = tuple(dict.fromkeys(anchor for kind in kinds for anchor in kind.anchors))
-    return Table(
+    return SecretTable(
         kinds=kinds,
         anchors=anchors,
         anchored=_all_at_once(anchors),
@@ -253,149 +253,126 @@ _KEY_NAMES = (
 _SETS = r"[\"']?\s{0,4}(?::=|=>|=|:)\s{0,4}"
 _VALUE = r"(?P<secret>\"[^\"\n]{1,300}\"|'[^'\n]{1,300}'|[^\s\"'`,;&<>(){}|]{1,300})"
 
-SECRETS = table_of(
+SECRETS = build_secret_table(
     # keys in blocks
-    kind_of(
-        "private_key",
-        "-----begin",
-        rf"-----BEGIN [A-Z0-9 ]{{0,40}}{_BLOCK}[\s\S]*?-----END [A-Z0-9 ]{{0,40}}{_BLOCK}",
+    build_secret_kind(
+        "private_key", "-----begin", rf"-----BEGIN [A-Z0-9 ]{{0,40}}{_BLOCK}[\s\S]*?-----END [A-Z0-9 ]{{0,40}}{_BLOCK}"
     ),
     # Cut off before its end, perhaps with its line breaks written as `\n`.
-    kind_of(
-        "private_key",
-        "-----begin",
-        rf"-----BEGIN [A-Z0-9 ]{{0,40}}{_BLOCK}(?:(?:\\[nr]|\s)*[A-Za-z0-9+/=]{{16,}})+",
+    build_secret_kind(
+        "private_key", "-----begin", rf"-----BEGIN [A-Z0-9 ]{{0,40}}{_BLOCK}(?:(?:\\[nr]|\s)*[A-Za-z0-9+/=]{{16,}})+"
     ),
-    kind_of(
-        "putty_key",
-        "private-lines",
-        r"Private-Lines: \d+\s+(?P<secret>(?:[A-Za-z0-9+/]{64}\s+)*[A-Za-z0-9+/=]{16,64})",
+    build_secret_kind(
+        "putty_key", "private-lines", r"Private-Lines: \d+\s+(?P<secret>(?:[A-Za-z0-9+/]{64}\s+)*[A-Za-z0-9+/=]{16,64})"
     ),
-    kind_of("age_key", "age-secret-key-", r"AGE-SECRET-KEY-1[A-Z0-9]{40,}"),
+    build_secret_kind("age_key", "age-secret-key-", r"AGE-SECRET-KEY-1[A-Z0-9]{40,}"),
     # model providers
-    kind_of("anthropic_key", "sk-ant-", r"\bsk-ant-[A-Za-z0-9_-]{16,}"),
-    kind_of("openrouter_key", "sk-or-", r"\bsk-or-[A-Za-z0-9_-]{16,}"),
-    kind_of("openai_key", "sk-", r"\bsk-(?:(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,}|[A-Za-z0-9]{32,})"),
-    kind_of("google_key", "aiza", r"\bAIza[A-Za-z0-9_-]{35,}"),
-    kind_of("groq_key", "gsk_", r"\bgsk_[A-Za-z0-9]{32,}"),
-    kind_of("huggingface_token", "hf_", r"\bhf_[A-Za-z0-9]{30,}"),
-    kind_of("perplexity_key", "pplx-", r"\bpplx-[A-Za-z0-9]{32,}"),
-    kind_of("replicate_token", "r8_", r"\br8_[A-Za-z0-9]{30,}"),
-    kind_of("xai_key", "xai-", r"\bxai-[A-Za-z0-9]{40,}"),
+    build_secret_kind("anthropic_key", "sk-ant-", r"\bsk-ant-[A-Za-z0-9_-]{16,}"),
+    build_secret_kind("openrouter_key", "sk-or-", r"\bsk-or-[A-Za-z0-9_-]{16,}"),
+    build_secret_kind("openai_key", "sk-", r"\bsk-(?:(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,}|[A-Za-z0-9]{32,})"),
+    build_secret_kind("google_key", "aiza", r"\bAIza[A-Za-z0-9_-]{35,}"),
+    build_secret_kind("groq_key", "gsk_", r"\bgsk_[A-Za-z0-9]{32,}"),
+    build_secret_kind("huggingface_token", "hf_", r"\bhf_[A-Za-z0-9]{30,}"),
+    build_secret_kind("perplexity_key", "pplx-", r"\bpplx-[A-Za-z0-9]{32,}"),
+    build_secret_kind("replicate_token", "r8_", r"\br8_[A-Za-z0-9]{30,}"),
+    build_secret_kind("xai_key", "xai-", r"\bxai-[A-Za-z0-9]{40,}"),
     # clouds
-    kind_of("aws_access_key", "akia asia abia acca", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
-    kind_of(
+    build_secret_kind("aws_access_key", "akia asia abia acca", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
+    build_secret_kind(
         "azure_key",
         "accountkey= sharedaccesskey=",
         r"(?i)\b(?:Account|SharedAccess)Key=(?P<secret>[A-Za-z0-9+/]{32,}={0,2})",
     ),
-    kind_of("azure_signature", "sig=", r"[?&;]sig=(?P<secret>[A-Za-z0-9%+/=_-]{32,})"),
-    kind_of(
+    build_secret_kind("azure_signature", "sig=", r"[?&;]sig=(?P<secret>[A-Za-z0-9%+/=_-]{32,})"),
+    build_secret_kind(
         "google_oauth",
         "ya29. gocspx- 1//0",
         r"\bya29\.[A-Za-z0-9_-]{20,}|\bGOCSPX-[A-Za-z0-9_-]{20,}|\b1//0[A-Za-z0-9_-]{30,}",
     ),
-    kind_of("digitalocean_token", "_v1_", r"\bdo[opr]_v1_[0-9a-f]{40,}"),
-    kind_of("databricks_token", "dapi", r"\bdapi[0-9a-f]{32}(?:-\d)?\b"),
-    kind_of("vault_token", "hvs. hvb. hvr.", r"\bhv[sbr]\.[A-Za-z0-9_-]{20,}"),
+    build_secret_kind("digitalocean_token", "_v1_", r"\bdo[opr]_v1_[0-9a-f]{40,}"),
+    build_secret_kind("databricks_token", "dapi", r"\bdapi[0-9a-f]{32}(?:-\d)?\b"),
+    build_secret_kind("vault_token", "hvs. hvb. hvr.", r"\bhv[sbr]\.[A-Za-z0-9_-]{20,}"),
     # code and packages
-    kind_of(
+    build_secret_kind(
         "github_token",
         "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
         r"\bgh[pousr]_[A-Za-z0-9]{30,}|\bgithub_pat_[A-Za-z0-9_]{30,}",
     ),
-    kind_of(
+    build_secret_kind(
         "gitlab_token",
         "glpat- gldt- glrt- glptt- glcbt- glsoat-",
         r"\bgl(?:pat|dt|rt|ptt|cbt|soat)-[A-Za-z0-9_.-]{20,}",
     ),
-    kind_of("npm_token", "npm_", r"\bnpm_[A-Za-z0-9]{30,}"),
-    kind_of("pypi_token", "pypi-ag", r"\bpypi-Ag[A-Za-z0-9_-]{40,}"),
-    kind_of("docker_token", "dckr_", r"\bdckr_[a-z]{3}_[A-Za-z0-9_-]{20,}"),
-    kind_of("atlassian_token", "atatt3", r"\bATATT3[A-Za-z0-9_=-]{40,}"),
-    kind_of("postman_key", "pmak-", r"\bPMAK-[0-9a-f]{24}-[0-9a-f]{30,}"),
+    build_secret_kind("npm_token", "npm_", r"\bnpm_[A-Za-z0-9]{30,}"),
+    build_secret_kind("pypi_token", "pypi-ag", r"\bpypi-Ag[A-Za-z0-9_-]{40,}"),
+    build_secret_kind("docker_token", "dckr_", r"\bdckr_[a-z]{3}_[A-Za-z0-9_-]{20,}"),
+    build_secret_kind("atlassian_token", "atatt3", r"\bATATT3[A-Za-z0-9_=-]{40,}"),
+    build_secret_kind("postman_key", "pmak-", r"\bPMAK-[0-9a-f]{24}-[0-9a-f]{30,}"),
     # services
-    kind_of(
-        "slack_token",
-        "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-",
-        r"\b(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,}",
+    build_secret_kind(
+        "slack_token", "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", r"\b(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,}"
     ),
-    kind_of(
-        "slack_webhook",
-        "hooks.slack.com",
-        r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[A-Za-z0-9/_-]{20,})",
+    build_secret_kind(
+        "slack_webhook", "hooks.slack.com", r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[A-Za-z0-9/_-]{20,})"
     ),
-    kind_of(
-        "discord_webhook",
-        "/api/webhooks/",
-        r"discord(?:app)?\.com/api/webhooks/(?P<secret>\d+/[A-Za-z0-9_-]{20,})",
+    build_secret_kind(
+        "discord_webhook", "/api/webhooks/", r"discord(?:app)?\.com/api/webhooks/(?P<secret>\d+/[A-Za-z0-9_-]{20,})"
     ),
-    kind_of(
-        "discord_token",
-        "",
-        r"\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}",
-        is_discord_token,
+    build_secret_kind(
+        "discord_token", "", r"\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}", is_discord_token
     ),
-    kind_of("telegram_token", ":aa", r"\b\d{8,10}:AA[A-Za-z0-9_-]{32,}"),
-    kind_of(
+    build_secret_kind("telegram_token", ":aa", r"\b\d{8,10}:AA[A-Za-z0-9_-]{32,}"),
+    build_secret_kind(
         "stripe_key",
         "sk_live_ sk_test_ rk_live_ rk_test_ whsec_",
         r"\b[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|\bwhsec_[A-Za-z0-9+/=]{24,}",
     ),
-    kind_of("square_token", "sq0", r"\bsq0(?:atp|csp|idp)-[A-Za-z0-9_-]{20,}"),
-    kind_of("shopify_token", "shpat_ shpca_ shppa_ shpss_", r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32,}"),
-    kind_of("twilio_key", "", r"\bSK[0-9a-f]{32}\b"),
-    kind_of("sendgrid_key", "sg.", r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
-    kind_of("mailgun_key", "key-", r"\bkey-[0-9a-f]{32}\b"),
-    kind_of("mailchimp_key", "", r"\b[0-9a-f]{32}-us\d{1,2}\b"),
-    kind_of("notion_token", "ntn_ secret_", r"\b(?:ntn_|secret_)[A-Za-z0-9]{40,}"),
-    kind_of("linear_key", "lin_api_", r"\blin_api_[A-Za-z0-9]{32,}"),
-    kind_of("newrelic_key", "nrak-", r"\bNRAK-[A-Z0-9]{20,}"),
-    kind_of("grafana_token", "glc_ glsa_", r"\bgl(?:c|sa)_[A-Za-z0-9+/=_]{30,}"),
-    kind_of("sentry_token", "sntrys_ sntryu_", r"\bsntry[su]_[A-Za-z0-9+/=_]{30,}"),
-    kind_of("festinger_key", "fst_", r"\bfst_[A-Za-z0-9_-]{20,}"),
+    build_secret_kind("square_token", "sq0", r"\bsq0(?:atp|csp|idp)-[A-Za-z0-9_-]{20,}"),
+    build_secret_kind("shopify_token", "shpat_ shpca_ shppa_ shpss_", r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32,}"),
+    build_secret_kind("twilio_key", "", r"\bSK[0-9a-f]{32}\b"),
+    build_secret_kind("sendgrid_key", "sg.", r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
+    build_secret_kind("mailgun_key", "key-", r"\bkey-[0-9a-f]{32}\b"),
+    build_secret_kind("mailchimp_key", "", r"\b[0-9a-f]{32}-us\d{1,2}\b"),
+    build_secret_kind("notion_token", "ntn_ secret_", r"\b(?:ntn_|secret_)[A-Za-z0-9]{40,}"),
+    build_secret_kind("linear_key", "lin_api_", r"\blin_api_[A-Za-z0-9]{32,}"),
+    build_secret_kind("newrelic_key", "nrak-", r"\bNRAK-[A-Z0-9]{20,}"),
+    build_secret_kind("grafana_token", "glc_ glsa_", r"\bgl(?:c|sa)_[A-Za-z0-9+/=_]{30,}"),
+    build_secret_kind("sentry_token", "sntrys_ sntryu_", r"\bsntry[su]_[A-Za-z0-9+/=_]{30,}"),
+    build_secret_kind("festinger_key", "fst_", r"\bfst_[A-Za-z0-9_-]{20,}"),
     # of any origin
-    kind_of("jwt", "eyj", r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
-    kind_of(
+    build_secret_kind("jwt", "eyj", r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
+    build_secret_kind(
         "connection_string",
         "://",
         r"[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s:/@\"'<>]{0,200}:(?P<secret>[^\s/@\"'<>]{1,200})@",
-        is_written_out,
+        is_literal_value,
     ),
-    kind_of(
-        "bearer_token",
-        "bearer",
-        r"(?i)\bbearer[\s\"':=]{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{16,})",
-        is_mixed,
+    build_secret_kind(
+        "bearer_token", "bearer", r"(?i)\bbearer[\s\"':=]{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{16,})", has_mixed_characters
     ),
-    kind_of("basic_auth", "basic", r"(?i)\bbasic\s+(?P<secret>[A-Za-z0-9+/]{8,}={0,2})", is_basic_auth),
-    kind_of(
+    build_secret_kind("basic_auth", "basic", r"(?i)\bbasic\s+(?P<secret>[A-Za-z0-9+/]{8,}={0,2})", is_basic_auth),
+    build_secret_kind(
         "authorization",
         "authorization",
         r"(?i)\bauthorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:[a-z]{3,12}\s+)?(?P<secret>[A-Za-z0-9._~+/=-]{16,})",
-        is_mixed,
+        has_mixed_characters,
     ),
-    kind_of("otp_secret", "otpauth://", r"(?i)otpauth://[^\s\"']{0,200}[?&]secret=(?P<secret>[A-Z2-7]{8,})"),
-    kind_of(
+    build_secret_kind("otp_secret", "otpauth://", r"(?i)otpauth://[^\s\"']{0,200}[?&]secret=(?P<secret>[A-Z2-7]{8,})"),
+    build_secret_kind(
         "password",
         "pass pwd kennwort mot_de_passe",
         rf"(?i)(?:\b|_)(?:{_OPENERS}){_SETS}{_VALUE}",
         is_assigned_password,
     ),
-    kind_of("password", "pass pwd", rf"(?i)--(?:{_OPENERS})[ =]{_VALUE}", is_assigned_password),
-    kind_of(
+    build_secret_kind("password", "pass pwd", rf"(?i)--(?:{_OPENERS})[ =]{_VALUE}", is_assigned_password),
+    build_secret_kind(
         "password",
         "pass pwd",
         r"(?i)\b(?:password|passwort|passphrase|passcode|pwd) (?:is|ist|was|lautet)(?: now)?:? " + _VALUE,
-        is_mixed,
+        has_mixed_characters,
     ),
-    kind_of(
-        "api_key",
-        "secret key token credential",
-        rf"(?i)\b{_KEY_NAMES}{_SETS}{_VALUE}",
-        is_assigned_key,
-    ),
-    kind_of("card_number", "", r"\d(?:[ -]?\d){12,18}", is_card_number),
+    build_secret_kind("api_key", "secret key token credential", rf"(?i)\b{_KEY_NAMES}{_SETS}{_VALUE}", is_assigned_key),
+    build_secret_kind("card_number", "", r"\d(?:[ -]?\d){12,18}", is_card_number),
 )
 """Every kind; a name may stand more than once when a secret is written in several ways."""
 
@@ -409,7 +386,7 @@ _DIGIT = re.compile(rb"\d")
 _DATE = re.compile(rb"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})")
 
 
-def is_dialled(seen: Sighting) -> bool:
+def is_phone_number(seen: SecretMatch) -> bool:
     """As many digits as a telephone number has, standing by itself, and no date."""
     digits = len(_DIGIT.findall(seen.value))
     alone = not (seen.before + seen.after).strip(b" ,;.:!?)([]\"'\n\t")
@@ -439,29 +416,29 @@ _STREET_FIRST = (
 )
 _BOX = r"\b(?:P\.? ?O\.? Box|Postfach) \d{1,8}\b"
 
-PERSONAL: Table = table_of(
-    kind_of(
+PERSONAL: SecretTable = build_secret_table(
+    build_secret_kind(
         "email", "@", r"\b[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@[A-Za-z0-9][A-Za-z0-9.-]{0,190}\.[A-Za-z]{2,24}\b"
     ),
-    kind_of("phone", "", _INTERNATIONAL, is_dialled),
-    kind_of("phone", "", _AMERICAN, is_dialled),
-    kind_of("phone", "", _NATIONAL, is_dialled),
-    kind_of("phone", "phone mobile tel cell call fax whatsapp handy t\u00e9l", _INTRODUCED, is_dialled),
-    kind_of("address", "", _STREET + _DOOR + _TOWN + _CODE),
-    kind_of("address", "", _STREET_FIRST),
-    kind_of("address", "box postfach", _BOX),
+    build_secret_kind("phone", "", _INTERNATIONAL, is_phone_number),
+    build_secret_kind("phone", "", _AMERICAN, is_phone_number),
+    build_secret_kind("phone", "", _NATIONAL, is_phone_number),
+    build_secret_kind("phone", "phone mobile tel cell call fax whatsapp handy t\u00e9l", _INTRODUCED, is_phone_number),
+    build_secret_kind("address", "", _STREET + _DOOR + _TOWN + _CODE),
+    build_secret_kind("address", "", _STREET_FIRST),
+    build_secret_kind("address", "box postfach", _BOX),
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Redacted:
+class RedactionResult:
     """A text without its secrets, and the kinds of those that it had."""
 
     text: str
     kinds: tuple[str, ...] = ()
 
 
-Redact = Callable[[str], Redacted]
+Redact = Callable[[str], RedactionResult]
 """Takes out of a text what must not be kept."""
 
 
@@ -472,21 +449,21 @@ class _Span:
     rank: int
 
 
-def redact(text: str, *, personal: bool = False) -> Redacted:
+def redact(text: str, *, personal: bool = False) -> RedactionResult:
     """The text without its secrets; with `personal` also without what tells how to reach a person."""
     found = _without(text, SECRETS)
     if not personal:
         return found
     rest = _without(found.text, PERSONAL)
-    return Redacted(text=rest.text, kinds=tuple(dict.fromkeys((*found.kinds, *rest.kinds))))
+    return RedactionResult(text=rest.text, kinds=tuple(dict.fromkeys((*found.kinds, *rest.kinds))))
 
 
-def without_secrets(text: str) -> str:
+def remove_secrets(text: str) -> str:
     """The text alone, for those who do not ask what was in it."""
     return redact(text).text
 
 
-def _without(text: str, table: Table) -> Redacted:
+def _without(text: str, table: SecretTable) -> RedactionResult:
     data = text.encode("utf-8", "surrogatepass")
     kinds: dict[str, None] = {}
     # A second look finds what only stands alone once its neighbour is gone; it also makes twice the same as once.
@@ -494,11 +471,11 @@ def _without(text: str, table: Table) -> Redacted:
         kinds |= dict.fromkeys(table.kinds[span.rank].name for span in spans)
         data = _replaced(data, spans, table)
     if not kinds:
-        return Redacted(text=text)
-    return Redacted(text=data.decode("utf-8", "surrogatepass"), kinds=tuple(kinds))
+        return RedactionResult(text=text)
+    return RedactionResult(text=data.decode("utf-8", "surrogatepass"), kinds=tuple(kinds))
 
 
-def _spans(data: bytes, table: Table) -> Iterator[_Span]:
+def _spans(data: bytes, table: SecretTable) -> Iterator[_Span]:
     held = {table.anchors[number] for number in table.anchored.Match(data.lower()) or ()}
     may_lack = table.unanchored.search(data) is not None
     for rank, kind in enumerate(table.kinds):
@@ -507,10 +484,10 @@ def _spans(data: bytes, table: Table) -> Iterator[_Span]:
                 yield _Span(start=start, end=end, rank=rank)
 
 
-def _found(kind: Kind, data: bytes) -> Iterator[tuple[int, int]]:
+def _found(kind: SecretKind, data: bytes) -> Iterator[tuple[int, int]]:
     for match in kind.pattern.finditer(data):
         start, end = match.span(kind.pattern.groups)  # the one group is the secret; without one it is all
-        seen = Sighting(data=data, start=start, end=end)
+        seen = SecretMatch(data=data, start=start, end=end)
         if kind.claim(seen):
             quote = int(seen.quoted)
             yield start + quote, end - quote
@@ -527,7 +504,7 @@ def _joined(spans: list[_Span]) -> list[_Span]:
     return joined
 
 
-def _replaced(data: bytes, spans: list[_Span], table: Table) -> bytes:
+def _replaced(data: bytes, spans: list[_Span], table: SecretTable) -> bytes:
     parts, at = [], 0
     for span in spans:
         parts += [data[at : span.start], MARK, table.kinds[span.rank].name.encode(), b"]"]

@@ -1,7 +1,7 @@
 """Which words stand in a text?
 
 One tokeniser for everything that is read: prompts, replies, facts, answers of models. Any string is accepted;
-time grows with its length alone. `start` and `end` of a token are places in `normalised(text)`, not in the text
+time grows with its length alone. `start` and `end` of a token are places in `normalize_text(text)`, not in the text
 as it came, which normalising may shorten or lengthen. Names of several words are joined by `compounds`, which
 tokens count is left to `vocabulary`, and what is said with them to `cues`.
 
@@ -10,13 +10,13 @@ Which neighbouring words are one name?
 Two to five words that each begin with a capital are one: `Glitch University` → `glitch_university`. At the start
 of a sentence a capital says little, so a first word that only opens the sentence is left alone. Whatever stands
 between the words (punctuation, a line break, the end of a sentence) ends a name. Words themselves come from
-`tokens`.
+`tokenize`.
 
 Which known words stand in a script that puts no spaces between them?
 
 A run of Han, Kana, Hangul, Thai, Khmer or Lao is searched from left to right for the longest piece that is known.
 What is left between such pieces is no word: to cut it, one would have to know the language. All other scripts
-are left to `tokens`.
+are left to `tokenize`.
 """
 
 import re
@@ -26,8 +26,8 @@ from functools import cache, partial
 from itertools import accumulate, compress, count
 from typing import NamedTuple
 
-from festinger.text.normalize import beyond_plain, marks, normalised
-from festinger.text.words import FUNCTION_WORDS, breaks_line, ends_sentence, may_end_sentence, words
+from festinger.text.normalize import combining_marks, non_plain_characters, normalize_text
+from festinger.text.words import FUNCTION_WORDS, breaks_line, ends_sentence, load_words, may_end_sentence
 
 LONGEST = 5
 """Words of a name; more in a row are mostly a title, with capitals for show."""
@@ -35,7 +35,7 @@ LONGEST = 5
 KEYWORDS = frozenset({"I", "ISA", "ISPART"})
 """Capitals that name nothing."""
 
-_OPENERS = FUNCTION_WORDS | words("openers")
+_OPENERS = FUNCTION_WORDS | load_words("openers")
 _HASHES = re.compile(r"(^|\n) {0,3}#{1,6}[ \t]{1,4}\Z")
 _ALONE = re.compile(r"[ \t#*_]*(\n|\Z)")
 _UNDERLINED = re.compile(r"[ \t]*\n {0,3}(?:===|---)")
@@ -56,7 +56,7 @@ class Token(NamedTuple):
     sentence_start: bool
 
 
-class Cut(NamedTuple):
+class SplitText(NamedTuple):
     """A text in pieces: gap, word, gap, word, …, gap; each word in its one form, and whether it has a capital."""
 
     parts: Sequence[str]
@@ -85,7 +85,7 @@ class Name(NamedTuple):
     text: str
 
 
-def names(cut: Cut, *, known: Known) -> Iterator[Name]:
+def find_names(cut: SplitText, *, known: Known) -> Iterator[Name]:
     """The names of several words, in their order."""
     for first, last in _runs(cut):
         opens = _only_opens(cut, first, last, known=known)
@@ -93,7 +93,7 @@ def names(cut: Cut, *, known: Known) -> Iterator[Name]:
             yield name
 
 
-def _runs(cut: Cut) -> Iterator[tuple[int, int]]:
+def _runs(cut: SplitText) -> Iterator[tuple[int, int]]:
     """First and last of each row of two or more words that may be one name."""
     first = last = -1
     for index in compress(count(), cut.capital):
@@ -107,7 +107,7 @@ def _runs(cut: Cut) -> Iterator[tuple[int, int]]:
         yield first, last
 
 
-def _are_one(cut: Cut, one: int, other: int) -> bool:
+def _are_one(cut: SplitText, one: int, other: int) -> bool:
     """Whether a word and the next one may be of one name."""
     gap = cut.before(other)
     if gap != " " and (not gap.isspace() or breaks_line(gap)):
@@ -115,7 +115,7 @@ def _are_one(cut: Cut, one: int, other: int) -> bool:
     return KEYWORDS.isdisjoint((cut.written(one), cut.written(other)))
 
 
-def _only_opens(cut: Cut, first: int, last: int, *, known: Known) -> bool:
+def _only_opens(cut: SplitText, first: int, last: int, *, known: Known) -> bool:
     """Whether the first word belongs to the sentence and not to the name."""
     if not cut.starts_sentence(first):
         return False
@@ -124,7 +124,7 @@ def _only_opens(cut: Cut, first: int, last: int, *, known: Known) -> bool:
     return known(_joined(cut, first + 1, last)) and not known(_joined(cut, first, last))
 
 
-def _name(cut: Cut, first: int, last: int, *, known: Known) -> Name | None:
+def _name(cut: SplitText, first: int, last: int, *, known: Known) -> Name | None:
     if first == last or FUNCTION_WORDS.issuperset(cut.folded[first : last + 1]):
         return None
     text = _joined(cut, first, last)
@@ -132,11 +132,11 @@ def _name(cut: Cut, first: int, last: int, *, known: Known) -> Name | None:
     return None if for_show and not known(text) else Name(first, last, text)
 
 
-def _joined(cut: Cut, first: int, last: int) -> str:
+def _joined(cut: SplitText, first: int, last: int) -> str:
     return "_".join(cut.folded[first : last + 1])
 
 
-def _fills_heading(cut: Cut, first: int, last: int) -> bool:
+def _fills_heading(cut: SplitText, first: int, last: int) -> bool:
     before, after = cut.before(first), cut.before(last + 1)
     if before == " ":
         return False
@@ -163,12 +163,12 @@ _JOINERS = "._-@"
 _RUN = re.compile(f"([{_SPACELESS}]+)")
 
 
-def has_spaceless(characters: Iterable[str]) -> bool:
+def has_spaceless_script(characters: Iterable[str]) -> bool:
     """Whether one of the characters of a text is of such a script."""
     return _RUN.search("".join(characters)) is not None
 
 
-def cut(word: str, known: Known) -> Iterator[tuple[int, int]]:
+def split_spaceless(word: str, known: Known) -> Iterator[tuple[int, int]]:
     """Where in the word other words stand: known pieces of its spaceless runs, and whatever is between the runs."""
     if word.isascii():
         yield 0, len(word)
@@ -178,7 +178,7 @@ def cut(word: str, known: Known) -> Iterator[tuple[int, int]]:
         end = start + len(piece)
         if index % 2:
             yield from _known_pieces(word, start, end, known=known)
-        elif trimmed := piece.rstrip(_JOINERS).lstrip(_JOINERS + marks()):
+        elif trimmed := piece.rstrip(_JOINERS).lstrip(_JOINERS + combining_marks()):
             first = start + piece.index(trimmed)
             yield first, first + len(trimmed)
         start = end
@@ -207,12 +207,12 @@ def _nothing(token: str) -> bool:
     return False
 
 
-def tokens(text: str, known: Known = _nothing) -> list[Token]:
+def tokenize(text: str, known: Known = _nothing) -> list[Token]:
     """The tokens of any text; `known` answers whether a token is in the vocabulary."""
     pieces = _cut(text, known=known)
     single, at = _singles(pieces), 0
     found: list[Token] = []
-    for first, last, name in names(pieces, known=known):
+    for first, last, name in find_names(pieces, known=known):
         found += single[at:first]
         found.append(single[first]._replace(text=name, end=single[last].end))
         at = last + 1
@@ -224,25 +224,25 @@ def token_texts(text: str, known: Known = _nothing) -> list[str]:
     pieces = _cut(text, known=known)
     found: list[str] = []
     at = 0
-    for first, last, name in names(pieces, known=known):
+    for first, last, name in find_names(pieces, known=known):
         found += pieces.folded[at:first]
         found.append(name)
         at = last + 1
     return [*found, *pieces.folded[at:]]
 
 
-def content(found: Iterable[Token], *, min_chars: int = 1) -> list[Token]:
+def content_tokens(found: Iterable[Token], *, min_chars: int = 1) -> list[Token]:
     """The tokens that name something."""
     return [token for token in found if token.text not in FUNCTION_WORDS and len(token.text) >= min_chars]
 
 
-def _cut(text: str, *, known: Known) -> Cut:
-    parts = _parted(normalised(text), known=known)
+def _cut(text: str, *, known: Known) -> SplitText:
+    parts = _parted(normalize_text(text), known=known)
     written = parts[1::2]
     # A long text has few words over and over.
     forms = {word: word.lower() if word.isascii() else _folded(word) for word in set(written)}
     capitals = {word for word in forms if word[0].isupper()}
-    return Cut(parts, [forms[word] for word in written], [word in capitals for word in written])
+    return SplitText(parts, [forms[word] for word in written], [word in capitals for word in written])
 
 
 def _word(letters: str) -> re.Pattern[str]:
@@ -259,20 +259,20 @@ _WORD = _word(r"[^\W_]++")
 def _word_with_marks() -> re.Pattern[str]:
     # Marks are no letters to `re`, but in many scripts they are half of a word. The first look spares the long way
     # through all of them at each plain end of a word.
-    return _word(rf"[^\W_]++(?:(?=[^\x00-\u02ff])[{marks()}]++[^\W_]*+)*+")
+    return _word(rf"[^\W_]++(?:(?=[^\x00-\u02ff])[{combining_marks()}]++[^\W_]*+)*+")
 
 
 def _parted(plain: str, *, known: Known) -> list[str]:
     """Gap, word, gap, word, …, gap: the words as they are written, and what stands between them."""
     shadow = _POSSESSIVE.sub(_CUT_POSSESSIVE, plain)
-    beyond = set(beyond_plain(plain))
+    beyond = set(non_plain_characters(plain))
     parts = _word_of(beyond).split(shadow)
-    return _recut(parts, known=known) if has_spaceless(beyond) else parts
+    return _recut(parts, known=known) if has_spaceless_script(beyond) else parts
 
 
 def _word_of(beyond: set[str]) -> re.Pattern[str]:
     """What a word is in a text with these characters beyond plain ones."""
-    if not beyond.isdisjoint(marks()):
+    if not beyond.isdisjoint(combining_marks()):
         return _word_with_marks()
     return _WORD if any(map(str.isalnum, beyond)) else _ASCII_WORD
 
@@ -282,14 +282,14 @@ def _recut(parts: Sequence[str], *, known: Known) -> list[str]:
     recut, gap = [], parts[0]
     for word, following in zip(parts[1::2], parts[2::2], strict=True):
         at = 0
-        for start, end in cut(word, known):
+        for start, end in split_spaceless(word, known):
             recut += [gap + word[at:start], word[start:end]]
             gap, at = "", end
         gap += word[at:] + following
     return [*recut, gap]
 
 
-def _singles(pieces: Cut) -> list[Token]:
+def _singles(pieces: SplitText) -> list[Token]:
     # Most of the time on a long text is spent here, so each step runs over the whole list at once.
     places = list(accumulate(map(len, pieces.parts)))
     starts = _sentence_starts(pieces.parts)

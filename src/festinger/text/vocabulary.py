@@ -16,9 +16,9 @@ from functools import cache
 
 import wordfreq
 
-from festinger.text.secrets import MARK, without_secrets
-from festinger.text.tokens import Known, Token, content, tokens
-from festinger.text.words import words
+from festinger.text.secrets import MARK, remove_secrets
+from festinger.text.tokens import Known, Token, content_tokens, tokenize
+from festinger.text.words import load_words
 
 COMMON_ZIPF = 3.0
 """Once in a million words of English."""
@@ -43,9 +43,7 @@ def common_words(zipf: float = COMMON_ZIPF) -> frozenset[str]:
     """The words of the packaged English list that are at least so frequent."""
     ranked = wordfreq.get_frequency_list("en", wordlist="best")
     # The list is kept by frequency in steps of a hundredth of the Zipf scale, which begins at 9.
-    return frozenset(
-        word for words_of_step in ranked[: round((9 - zipf) * 100) + 1] for word in words_of_step
-    )
+    return frozenset(word for words_of_step in ranked[: round((9 - zipf) * 100) + 1] for word in words_of_step)
 
 
 def is_common(token: str, zipf: float = COMMON_ZIPF) -> bool:
@@ -58,14 +56,14 @@ def may_be_vocabulary(token: str) -> bool:
     return not (len(token) > LONGEST or "@" in token or token in _SCHEMES or _is_id(token))
 
 
-_SCHEMES = words("url_schemes")
+_SCHEMES = load_words("url_schemes")
 
 
-def countable(
+def vocabulary_tokens(
     text: str, known: Known, *, common: Callable[[str], bool] = is_common, min_chars: int = 1
 ) -> list[Token]:
     """The tokens of a text that count: its content, without secrets, ids and common words."""
-    found = content(tokens(_REDACTED.sub(" ", without_secrets(text)), known), min_chars=min_chars)
+    found = content_tokens(tokenize(_REDACTED.sub(" ", remove_secrets(text)), known), min_chars=min_chars)
     return [token for token in found if not common(token.text) and may_be_vocabulary(token.text)]
 
 
@@ -88,6 +86,6 @@ def _frequencies() -> dict[str, float]:
     return {word: 9 - place / _STEPS for place, words in enumerate(ranked) for word in words}
 
 
-def outstanding(word: str) -> float:
+def word_rarity(word: str) -> float:
     """From 0 for the commonest words to 8 for those that English does not know."""
     return max(0.0, MOST_FREQUENT - _frequencies().get(word.casefold(), 0.0))

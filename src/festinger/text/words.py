@@ -19,13 +19,13 @@ LISTS = Path(__file__).parent / "lists"
 
 
 @cache
-def words(name: str) -> frozenset[str]:
+def load_words(name: str) -> frozenset[str]:
     """The words of one list."""
     lines = (LISTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
     return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
 
 
-FUNCTION_WORDS = words("function_words")
+FUNCTION_WORDS = load_words("function_words")
 
 
 TERMINAL = re.compile(r"""[.!?‽…]["'”’»)\]}*_]*+\s|[。！？｡।॥؟۔]""")
@@ -37,10 +37,10 @@ _SENTENCE = re.compile(r"[^.!?。！？\n]+(?:[.!?]+(?=[^\s.!?])[^.!?。！？\n
 LINE_BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _LINE_BREAK = re.compile(f"[{LINE_BREAKS}]")
 
-_ABBREVIATIONS = words("abbreviations")
+_ABBREVIATIONS = load_words("abbreviations")
 
 
-def sentences_in(text: str) -> list[str]:
+def split_into_sentences(text: str) -> list[str]:
     """The sentences of a text, for those who only want to take it in pieces and not its words."""
     return [found for each in _SENTENCE.findall(text) if (found := each.strip())]
 

@@ -12,8 +12,8 @@ from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
 from festinger.errors import FestingerError, NotFound
-from festinger.observability.trace import on_behalf_of
-from festinger.runtime.supervisor import Keeper
+from festinger.observability.trace import bind_request
+from festinger.runtime.supervisor import Supervisor
 from festinger.web import render
 from festinger.web.api import admin as api_admin
 from festinger.web.api import (
@@ -34,13 +34,13 @@ from festinger.web.api import (
     verdicts,
     world,
 )
-from festinger.web.auth import READING, TOKEN_HEADER, Doorway, admit
+from festinger.web.auth import READING, TOKEN_HEADER, AuthDeps, authorize
 from festinger.web.pages import conflicts, inbox, login, loops, start, usefulness
 from festinger.web.pages import world as pages_world
 from festinger.web.render import SECURITY_HEADERS, TOKEN_FIELD, error_page
-from festinger.web.route import Call, Route, answer, request_id
+from festinger.web.route import AdminCall, AdminRoute, json_response, request_id
 
-ROUTES: tuple[Route, ...] = (
+ROUTES: tuple[AdminRoute, ...] = (
     *start.ROUTES,
     *render.ROUTES,
     *health.ROUTES,
@@ -75,20 +75,18 @@ ROUTES: tuple[Route, ...] = (
 REQUEST_HEADER = "x-festinger-request"
 
 
-def admin(keeper: Keeper, routes: Iterable[Route] = ROUTES) -> Starlette:
+def build_admin_app(keeper: Supervisor, routes: Iterable[AdminRoute] = ROUTES) -> Starlette:
     """The ASGI app over these routes."""
     return Starlette(
-        routes=[
-            StarletteRoute(route.path, _endpoint(route, keeper), methods=[route.method]) for route in routes
-        ],
+        routes=[StarletteRoute(route.path, _endpoint(route, keeper), methods=[route.method]) for route in routes],
         # A fault of ours is answered here and raised on, to the edge that logs and counts it.
         exception_handlers={404: _unknown, 405: _unknown, Exception: _fault},
     )
 
 
-def _endpoint(route: Route, keeper: Keeper) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(route: AdminRoute, keeper: Supervisor) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
-        with on_behalf_of(request_id(request)):
+        with bind_request(request_id(request)):
             try:
                 response = await _answered(route, keeper, request)
             except FestingerError as error:
@@ -98,20 +96,18 @@ def _endpoint(route: Route, keeper: Keeper) -> Callable[[Request], Awaitable[Res
     return endpoint
 
 
-async def _answered(route: Route, keeper: Keeper, request: Request) -> Response:
-    doorway = Doorway(
-        find_key=keeper.find_key,
-        find_session=keeper.find_session,
-        strict=keeper.settings.now.auth.loopback == "strict",
+async def _answered(route: AdminRoute, keeper: Supervisor, request: Request) -> Response:
+    doorway = AuthDeps(
+        find_key=keeper.find_key, find_session=keeper.find_session, strict=keeper.settings.now.auth.loopback == "strict"
     )
-    admission = await admit(request, route.scope, doorway, keyless=route.keyless)
-    call = Call(request=request, keeper=keeper, admission=admission)
+    admission = await authorize(request, route.scope, doorway, keyless=route.keyless)
+    call = AdminCall(request=request, keeper=keeper, admission=admission)
     if admission.session is not None and request.method not in READING:
         admission.check_token(await _token(call, route))
     return await route.endpoint(call)
 
 
-async def _token(call: Call, route: Route) -> str | None:
+async def _token(call: AdminCall, route: AdminRoute) -> str | None:
     """What a page of the session sent back: a form in a field, a script in a header."""
     given = call.request.headers.get(TOKEN_HEADER)
     if given is None and route.page:
@@ -119,10 +115,10 @@ async def _token(call: Call, route: Route) -> str | None:
     return given
 
 
-def _told(error: FestingerError, route: Route, request: Request) -> Response:
+def _told(error: FestingerError, route: AdminRoute, request: Request) -> Response:
     if route.page:
         return error_page(error, request)
-    told = answer(error.as_json(request_id(request)), error.http)
+    told = json_response(error.as_json(request_id(request)), error.http)
     if error.retry_after is not None:
         told.headers["Retry-After"] = str(error.retry_after)
     return told
@@ -137,11 +133,9 @@ def _dressed(response: Response, request: Request) -> Response:
 
 
 async def _unknown(request: Request, _error: Exception) -> Response:
-    error = NotFound(
-        f"There is nothing at {request.method} {request.url.path}.", hint="`/admin` is the start page."
-    )
-    return _dressed(answer(error.as_json(request_id(request)), 404), request)
+    error = NotFound(f"There is nothing at {request.method} {request.url.path}.", hint="`/admin` is the start page.")
+    return _dressed(json_response(error.as_json(request_id(request)), 404), request)
 
 
 async def _fault(request: Request, _error: Exception) -> Response:
-    return _dressed(answer(FestingerError().as_json(request_id(request)), 500), request)
+    return _dressed(json_response(FestingerError().as_json(request_id(request)), 500), request)

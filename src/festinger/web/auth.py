@@ -18,18 +18,18 @@ from enum import StrEnum
 from starlette.requests import Request
 
 from festinger.errors import NotAuthenticated, NotAuthorised, Unavailable
-from festinger.store.repositories.auth import ApiKey, Role, Session, is_ours, token_of
+from festinger.store.repositories.auth import AccessRole, ApiKey, LoginSession, form_token, is_api_key
 from festinger.text.addresses import is_loopback
 
 FindKey = Callable[[str], Awaitable[ApiKey | None]]
-FindSession = Callable[[str], Awaitable[Session | None]]
+FindSession = Callable[[str], Awaitable[LoginSession | None]]
 
 COOKIE = "festinger_session"
 TOKEN_HEADER = "x-festinger-token"  # noqa: S105 - the name of a header
 READING = frozenset({"GET", "HEAD"})
 
 
-class Scope(StrEnum):
+class AccessScope(StrEnum):
     PROBE = "probe"
     """Answers anybody; the details only those to whom an open route would answer."""
     OPEN = "open"
@@ -42,15 +42,15 @@ class Scope(StrEnum):
     ADMIN = "admin"
 
 
-FOR_ANY_ROLE = frozenset({Scope.PROBE, Scope.OPEN, Scope.KNOWN})
+FOR_ANY_ROLE = frozenset({AccessScope.PROBE, AccessScope.OPEN, AccessScope.KNOWN})
 """What every known caller has, whatever the role."""
 
-SCOPES: dict[Role, frozenset[Scope]] = {
-    Role.PROXY: frozenset(),
-    Role.AGENT: frozenset({Scope.READ, Scope.WRITE}),
-    Role.REVIEWER: frozenset({Scope.READ, Scope.WRITE, Scope.REVIEW}),
+SCOPES: dict[AccessRole, frozenset[AccessScope]] = {
+    AccessRole.PROXY: frozenset(),
+    AccessRole.AGENT: frozenset({AccessScope.READ, AccessScope.WRITE}),
+    AccessRole.REVIEWER: frozenset({AccessScope.READ, AccessScope.WRITE, AccessScope.REVIEW}),
     # An administrator runs the house but does not decide for the people who review.
-    Role.ADMIN: frozenset({Scope.READ, Scope.WRITE, Scope.ADMIN}),
+    AccessRole.ADMIN: frozenset({AccessScope.READ, AccessScope.WRITE, AccessScope.ADMIN}),
 }
 
 
@@ -62,25 +62,25 @@ def presented_key(request: Request) -> str | None:
         bearer[7:] if bearer[:7].lower() == "bearer " else None,
         request.headers.get("x-api-key"),
     )
-    return next((value.strip() for value in candidates if value and is_ours(value.strip())), None)
+    return next((value.strip() for value in candidates if value and is_api_key(value.strip())), None)
 
 
-def is_here(request: Request) -> bool:
+def is_local_caller(request: Request) -> bool:
     """Whether the caller is on this machine. A caller without address came through a socket of this machine."""
     return request.client is None or is_loopback(request.client.host)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Admission:
+class CallerIdentity:
     """Somebody who was let in. `trusted` callers may see how this server is set up, others only that it is."""
 
     key: ApiKey | None
     trusted: bool
-    session: Session | None = None
+    session: LoginSession | None = None
     token: str = ""
     """What a form on a page of this session must send back."""
 
-    def may(self, scope: Scope) -> bool:
+    def may(self, scope: AccessScope) -> bool:
         """Whether this caller's key or session has a scope."""
         who = self.session or self.key
         return who is not None and scope in SCOPES[who.role]
@@ -88,13 +88,11 @@ class Admission:
     def check_token(self, given: str | None) -> None:
         """Refuse a change by a session that does not bring the session's token."""
         if not hmac.compare_digest(self.token.encode(), (given or "").encode()):
-            raise NotAuthorised(
-                "This form belongs to another session.", hint="Load the page again and repeat it."
-            )
+            raise NotAuthorised("This form belongs to another session.", hint="Load the page again and repeat it.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Doorway:
+class AuthDeps:
     """How callers are known, and how strict this machine is with itself."""
 
     find_key: FindKey
@@ -102,21 +100,23 @@ class Doorway:
     strict: bool
 
 
-async def admit(request: Request, scope: Scope, doorway: Doorway, *, keyless: bool = False) -> Admission:
+async def authorize(
+    request: Request, scope: AccessScope, doorway: AuthDeps, *, keyless: bool = False
+) -> CallerIdentity:
     """Let a request through, or say why not. `keyless`: a caller on this machine needs no key for it."""
     given = presented_key(request)
     if given is not None:
-        return Admission(key=_allowed(await _known(given, doorway.find_key), scope), trusted=True)
+        return CallerIdentity(key=_allowed(await _known(given, doorway.find_key), scope), trusted=True)
     if (session := await _session(request, scope, doorway)) is not None:
         return session
-    here = is_here(request) and not doorway.strict
-    open_here = scope is Scope.OPEN or (keyless and not _is_change_from_browser(request))
-    if scope is Scope.PROBE or (here and open_here):
-        return Admission(key=None, trusted=here)
+    here = is_local_caller(request) and not doorway.strict
+    open_here = scope is AccessScope.OPEN or (keyless and not _is_change_from_browser(request))
+    if scope is AccessScope.PROBE or (here and open_here):
+        return CallerIdentity(key=None, trusted=here)
     raise NotAuthenticated
 
 
-async def _session(request: Request, scope: Scope, doorway: Doorway) -> Admission | None:
+async def _session(request: Request, scope: AccessScope, doorway: AuthDeps) -> CallerIdentity | None:
     """The admission of whoever is logged in; a session that may not do this is refused."""
     cookie = request.cookies.get(COOKIE)
     if not cookie:
@@ -130,12 +130,12 @@ async def _session(request: Request, scope: Scope, doorway: Doorway) -> Admissio
         return None
     if scope not in FOR_ANY_ROLE and scope not in SCOPES[session.role]:
         raise NotAuthorised(f"Your session has the role `{session.role}`; this needs the scope `{scope}`.")
-    if request.method not in READING and not is_from_here(request):
+    if request.method not in READING and not is_same_origin(request):
         raise NotAuthorised("This came from a page of another site.")
-    return Admission(key=None, trusted=True, session=session, token=token_of(cookie))
+    return CallerIdentity(key=None, trusted=True, session=session, token=form_token(cookie))
 
 
-def is_from_here(request: Request) -> bool:
+def is_same_origin(request: Request) -> bool:
     """Whether a browser sent this from a page of ours."""
     return request.headers.get("origin") == f"{request.url.scheme}://{request.headers.get('host')}"
 
@@ -157,7 +157,7 @@ async def _known(secret: str, find_key: FindKey) -> ApiKey:
     return key
 
 
-def _allowed(key: ApiKey, scope: Scope) -> ApiKey:
+def _allowed(key: ApiKey, scope: AccessScope) -> ApiKey:
     if scope not in FOR_ANY_ROLE and scope not in SCOPES[key.role]:
         raise NotAuthorised(f"A key of role `{key.role}` may not do this; it needs the scope `{scope}`.")
     return key

@@ -21,27 +21,27 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
 
-def limit_of(request: Request) -> int:
+def parse_limit(request: Request) -> int:
     return _whole(request, "limit", default=DEFAULT_LIMIT, most=MAX_LIMIT)
 
 
-def cursor_of(request: Request) -> int | None:
+def parse_cursor(request: Request) -> int | None:
     """Where the page begins; `after` is taken as the same."""
     name = "cursor" if "cursor" in request.query_params else "after"
     return _whole(request, name, default=0, most=2**63 - 1) or None
 
 
-def page_of(items: Sequence[Any], *, limit: int, last: int | None) -> dict[str, Any]:
+def build_page(items: Sequence[Any], *, limit: int, last: int | None) -> dict[str, Any]:
     """A page; `last` is the cursor of its last item."""
     return {"items": items, "next": str(last) if last is not None and len(items) == limit else None}
 
 
-def cursor_at(at: datetime, id_: UUID) -> str:
+def format_time_cursor(at: datetime, id_: UUID) -> str:
     """A cursor to what comes after this moment and id, in a list that is ordered by both."""
     return f"{(at - EPOCH) // MICROSECOND}.{id_}"
 
 
-def place_at(cursor: str | None) -> tuple[datetime, UUID] | None:
+def parse_time_cursor(cursor: str | None) -> tuple[datetime, UUID] | None:
     """The moment and id that such a cursor leads to."""
     if cursor is None:
         return None

@@ -25,21 +25,19 @@ from starlette.responses import RedirectResponse, Response
 from festinger import __version__
 from festinger.clock import iso
 from festinger.errors import FestingerError, NotAuthenticated, NotFound
-from festinger.services.reviews import things_waiting
-from festinger.web.auth import READING, Scope
-from festinger.web.route import Call, Route
+from festinger.services.reviews import count_waiting
+from festinger.web.auth import READING, AccessScope
+from festinger.web.route import AdminCall, AdminRoute
 
-_HIDDEN = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
-)
+_HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
 
-def kept_visible(text: object) -> str:
+def escape_hidden(text: object) -> str:
     """A text with everything in it that a page would hide or obey shown by its number."""
     return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", str(text))
 
 
-def moment(at: datetime | str | None) -> str:
+def format_time(at: datetime | str | None) -> str:
     """A time as people read it, to the second; nothing where there is none."""
     if at is None:
         return ""
@@ -59,11 +57,7 @@ SECURITY_HEADERS = {
     "cache-control": "no-store",
 }
 
-STATIC_TYPES = {
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-}
+STATIC_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 
 TOKEN_FIELD = "token"  # noqa: S105 - the name of a field
 
@@ -81,19 +75,17 @@ TABS = (
 
 @cache
 def _templates() -> Environment:
-    made = Environment(
-        loader=PackageLoader("festinger.web", "templates"), autoescape=True, undefined=StrictUndefined
-    )
+    made = Environment(loader=PackageLoader("festinger.web", "templates"), autoescape=True, undefined=StrictUndefined)
     made.globals |= {"tabs": TABS, "inbox": INBOX, "token_field": TOKEN_FIELD}
-    made.filters |= {"moment": moment, "seen": kept_visible, "quoted": lambda text: quote(str(text), safe="")}
+    made.filters |= {"moment": format_time, "seen": escape_hidden, "quoted": lambda text: quote(str(text), safe="")}
     return made
 
 
-def page(template: str, data: Mapping[str, Any], status: int = 200) -> Response:
+def render_template(template: str, data: Mapping[str, Any], status: int = 200) -> Response:
     return Response(_templates().get_template(template).render(data), status, media_type="text/html")
 
 
-async def show(call: Call, template: str, data: Mapping[str, Any], *, status: int = 200) -> Response:
+async def render_page(call: AdminCall, template: str, data: Mapping[str, Any], *, status: int = 200) -> Response:
     """A page for whoever called, with the navigation and what its forms need."""
     session = call.session
     frame = {
@@ -102,18 +94,18 @@ async def show(call: Call, template: str, data: Mapping[str, Any], *, status: in
         "suffix": space_suffix(call.request),
         "person": session.name if session else None,
         "form_token": call.admission.token,
-        "may_write": session is not None and call.admission.may(Scope.WRITE),
-        "may_review": session is not None and call.admission.may(Scope.REVIEW),
+        "may_write": session is not None and call.admission.may(AccessScope.WRITE),
+        "may_review": session is not None and call.admission.may(AccessScope.REVIEW),
         "in_all": await _waiting(call),
     }
-    return page(template, {**frame, **data}, status)
+    return render_template(template, {**frame, **data}, status)
 
 
-async def _waiting(call: Call) -> int | None:
+async def _waiting(call: AdminCall) -> int | None:
     """How many things wait for a person anywhere; only whoever is logged in is told."""
     if call.session is None or not call.keeper.is_open():
         return None
-    return await things_waiting(call.app, call.space)
+    return await count_waiting(call.app, call.space)
 
 
 def error_page(error: FestingerError, request: Request) -> Response:
@@ -132,7 +124,7 @@ def error_page(error: FestingerError, request: Request) -> Response:
         "next": asked if request.method in READING else "/admin",
         "code": "",
     }
-    return page("login.html" if wants_in else "error.html", frame, error.http)
+    return render_template("login.html" if wants_in else "error.html", frame, error.http)
 
 
 def space_suffix(request: Request) -> str:
@@ -141,14 +133,14 @@ def space_suffix(request: Request) -> str:
     return f"?{urlencode({'space': named})}" if named else ""
 
 
-def back_to(call: Call, path: str, **said: str) -> Response:
+def redirect_to(call: AdminCall, path: str, **said: str) -> Response:
     """After a form was taken: to the page that shows what came of it."""
     named = call.request.query_params.get("space")
     query = urlencode({**({"space": named} if named else {}), **said})
     return RedirectResponse(f"{path}?{query}" if query else path, 303)
 
 
-async def static(call: Call) -> Response:
+async def serve_static(call: AdminCall) -> Response:
     name = call.request.path_params["name"]
     for suffix, media in STATIC_TYPES.items():
         asset = files("festinger.web").joinpath("static", name)
@@ -158,12 +150,12 @@ async def static(call: Call) -> Response:
 
 
 ROUTES = (
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/static/{name}",
         # Whoever wants to log in, from wherever, sees the page as it is meant.
-        scope=Scope.PROBE,
-        endpoint=static,
+        scope=AccessScope.PROBE,
+        endpoint=serve_static,
         summary="Stylesheet and icon.",
     ),
 )

@@ -16,27 +16,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from festinger.errors import BadInput, NotFound, TooLarge
-from festinger.ids import (
-    DEFAULT_AGENT,
-    EVERY_SPACE,
-    MAIN_SPACE,
-    Cause,
-    Origin,
-    SessionId,
-    SpaceId,
-    cause,
-    read_id,
-)
+from festinger.ids import DEFAULT_AGENT, EVERY_SPACE, MAIN_SPACE, Cause, Origin, SessionId, SpaceId, cause, read_id
 from festinger.runtime.app import App
-from festinger.runtime.supervisor import Keeper
-from festinger.store.repositories.auth import ApiKey, Role, Session
-from festinger.web.auth import Admission, Scope
+from festinger.runtime.supervisor import Supervisor
+from festinger.store.repositories.auth import AccessRole, ApiKey, LoginSession
+from festinger.web.auth import AccessScope, CallerIdentity
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
 MAX_BODY = 2**20
 
-PEOPLE = (Role.REVIEWER, Role.ADMIN)
+PEOPLE = (AccessRole.REVIEWER, AccessRole.ADMIN)
 """Whose word is a person's."""
 
 FORM = "festinger.form"
@@ -48,12 +38,12 @@ VISIT = "festinger.visit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class AdminCall:
     """One request to a route of ours, let in."""
 
     request: Request
-    keeper: Keeper
-    admission: Admission
+    keeper: Supervisor
+    admission: CallerIdentity
 
     @property
     def key(self) -> ApiKey | None:
@@ -61,7 +51,7 @@ class Call:
         return self.admission.key
 
     @property
-    def session(self) -> Session | None:
+    def session(self) -> LoginSession | None:
         """The session of whoever is logged in."""
         return self.admission.session
 
@@ -116,7 +106,7 @@ class Call:
         try:
             return shape.model_validate_json(raw if raw or not optional else b"{}")
         except ValidationError as error:
-            raise BadInput(f"The body does not fit: {first_fault(error)}") from error
+            raise BadInput(f"The body does not fit: {first_validation_error(error)}") from error
 
     async def form(self) -> Mapping[str, str]:
         """The fields of a form; of a field that is there twice, the last."""
@@ -141,14 +131,14 @@ class Call:
         return bytes(raw)
 
 
-Endpoint = Callable[[Call], Awaitable[Response]]
+Endpoint = Callable[[AdminCall], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
+class AdminRoute:
     method: str
     path: str
-    scope: Scope
+    scope: AccessScope
     endpoint: Endpoint
     summary: str
     keyless: bool = False
@@ -157,7 +147,7 @@ class Route:
     """Whether a person reads the answer in a browser: errors are pages then, and changes come as forms."""
 
 
-def answer(document: Any, status: int = 200) -> Response:
+def json_response(document: Any, status: int = 200) -> Response:
     """A JSON answer; times in RFC 3339, ids as text."""
     return Response(
         orjson.dumps(document, default=str, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS),
@@ -178,7 +168,7 @@ def _place(request: Request) -> str | None:
     return str(visit.space) if visit else None
 
 
-def first_fault(error: ValidationError) -> str:
+def first_validation_error(error: ValidationError) -> str:
     """Where a body does not fit, and why; nothing of what it holds."""
     fault = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(str(part) for part in fault["loc"]) or "body"

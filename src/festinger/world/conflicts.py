@@ -24,8 +24,8 @@ from festinger.ids import Cause, MemoryId, Origin, SpaceId
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.world.graph import SETTLED_FOR
-from festinger.world.model import LONGEST_CHAIN, Collision, Desk, SoasRow, Source, UrdEdge, collision_type
-from festinger.world.write import MEMBERSHIP, TYPE, Kind, Writing, is_misplaced
+from festinger.world.model import LONGEST_CHAIN, Collision, EdgeSource, SoasRow, UrdEdge, WorldDeps, collision_type
+from festinger.world.write import MEMBERSHIP, TYPE, WorldChange, WorldChangeKind, is_misplaced
 
 Q = queries_of("festinger.world")
 
@@ -43,7 +43,7 @@ SAME_BY_ITSELF = "same"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Incoming:
+class IncomingStatement:
     """The statement that does not fit."""
 
     concept: SoasRow
@@ -51,14 +51,14 @@ class Incoming:
     dim: SoasRow
     is_isa: bool
     confidence: float
-    source: Source
+    source: EdgeSource
     origin: Origin
     is_deliberate: bool
     cause: Cause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class OpenConflictResult:
     """The conflict, or why there is none."""
 
     id: UUID | None
@@ -66,18 +66,18 @@ class Opened:
 
 
 async def open_conflict(
-    change: Writing, incoming: Incoming, *, existing: UrdEdge | None, kind: Collision
-) -> Opened:
+    change: WorldChange, incoming: IncomingStatement, *, existing: UrdEdge | None, kind: Collision
+) -> OpenConflictResult:
     """Put a collision into the queue; nothing if it was dismissed not long ago and nothing new speaks for it."""
     if not incoming.is_deliberate:
         if await _is_settled(change, incoming):
-            return Opened(id=None)
+            return OpenConflictResult(id=None)
         if await _is_crowded(change, incoming.cause):
-            return Opened(id=None, is_crowded=True)
+            return OpenConflictResult(id=None, is_crowded=True)
     row = await change.transaction.one(
         Q["open_conflict"],
         space=change.space,
-        id=change.desk.new_id(),
+        id=change.deps.new_id(),
         concept=incoming.concept.id,
         existing=existing.parent_id if existing else None,
         incoming=incoming.parent.id,
@@ -91,13 +91,13 @@ async def open_conflict(
         origin=incoming.origin.value,
         at=change.now,
     )
-    change.log(Kind.QUEUE, incoming.concept.id, incoming.dim.id)
+    change.log(WorldChangeKind.QUEUE, incoming.concept.id, incoming.dim.id)
     if row["is_new"]:
         await _tell(change, row["id"], incoming, existing=existing, kind=kind)
-    return Opened(id=row["id"])
+    return OpenConflictResult(id=row["id"])
 
 
-async def _is_settled(change: Writing, incoming: Incoming) -> bool:
+async def _is_settled(change: WorldChange, incoming: IncomingStatement) -> bool:
     triple = {"concept": incoming.concept.id, "dim": incoming.dim.id, "parent": incoming.parent.id}
     at = await change.transaction.value(
         Q["last_dismissal"], space=change.space, **triple, since=change.now - SETTLED_FOR
@@ -108,7 +108,7 @@ async def _is_settled(change: Writing, incoming: Incoming) -> bool:
     return int(causes) < CAUSES_TO_ASK_AGAIN
 
 
-async def _is_crowded(change: Writing, cause: Cause) -> bool:
+async def _is_crowded(change: WorldChange, cause: Cause) -> bool:
     conflicts = await change.transaction.value(
         Q["conflicts_of_cause"],
         space=change.space,
@@ -121,7 +121,7 @@ async def _is_crowded(change: Writing, cause: Cause) -> bool:
 
 
 async def _tell(
-    change: Writing, conflict: UUID, incoming: Incoming, *, existing: UrdEdge | None, kind: Collision
+    change: WorldChange, conflict: UUID, incoming: IncomingStatement, *, existing: UrdEdge | None, kind: Collision
 ) -> None:
     await change.tell(
         "conflict_opened",
@@ -138,7 +138,7 @@ async def _tell(
 
 
 async def open_memory_conflict(
-    desk: Desk,
+    deps: WorldDeps,
     transaction: Transaction,
     space: SpaceId,
     *,
@@ -152,29 +152,25 @@ async def open_memory_conflict(
     row = await transaction.one(
         Q["open_memory_conflict"],
         space=space,
-        id=desk.new_id(),
+        id=deps.new_id(),
         type=kind,
         old=old,
         new=new,
         judgement=judgement,
         priority=priority,
-        at=desk.clock(),
+        at=deps.clock(),
     )
     conflict: UUID = row["id"]
     if row["is_new"]:
         payload = {"conflict": str(conflict), "about": "memory", "collision_type": kind, "priority": priority}
         pair = {"concept": None, "dim": None, "existing": str(old), "incoming": str(new)}
-        await desk.outbox.emit(
-            transaction,
-            "conflict_opened",
-            space=space,
-            subject=f"conflict:{conflict}",
-            payload=payload | pair,
+        await deps.outbox.emit(
+            transaction, "conflict_opened", space=space, subject=f"conflict:{conflict}", payload=payload | pair
         )
     return conflict
 
 
-async def rebase(change: Writing, concept: int, dim: int) -> None:
+async def rebase_conflicts(change: WorldChange, concept: int, dim: int) -> None:
     """Set what waits for a slot against the edge that stands there now; what it asked for closes by itself."""
     waiting = await change.transaction.all(Q["pending_in_slot"], space=change.space, concept=concept, dim=dim)
     if not waiting:
@@ -185,7 +181,7 @@ async def rebase(change: Writing, concept: int, dim: int) -> None:
             await _close_as_same(change, row["id"])
         elif row["collision_type"] != Collision.RETRACTION:
             await _rebase_one(change, row["id"], edge)
-    change.log(Kind.QUEUE, concept, dim)
+    change.log(WorldChangeKind.QUEUE, concept, dim)
 
 
 def _is_fulfilled(row: Mapping[str, Any], edge: UrdEdge | None) -> bool:
@@ -194,7 +190,7 @@ def _is_fulfilled(row: Mapping[str, Any], edge: UrdEdge | None) -> bool:
     return not stands if row["collision_type"] == Collision.RETRACTION else stands
 
 
-async def _rebase_one(change: Writing, conflict: UUID, edge: UrdEdge | None) -> None:
+async def _rebase_one(change: WorldChange, conflict: UUID, edge: UrdEdge | None) -> None:
     row = await change.transaction.one(Q["conflict"], space=change.space, id=conflict)
     kind = row["collision_type"]
     if edge is not None and kind != Collision.CYCLE:
@@ -209,13 +205,13 @@ async def _rebase_one(change: Writing, conflict: UUID, edge: UrdEdge | None) -> 
     )
 
 
-async def _close_as_same(change: Writing, conflict: UUID) -> None:
+async def _close_as_same(change: WorldChange, conflict: UUID) -> None:
     resolution = {"decision": SAME_BY_ITSELF, "judge": "rule", "before": [], "after": []}
-    await close(change, conflict, status=RESOLVED, resolution=resolution)
+    await close_conflict(change, conflict, status=RESOLVED, resolution=resolution)
 
 
-async def close(
-    change: Writing, conflict: UUID, *, status: str, resolution: Mapping[str, Any], about: str = "edge"
+async def close_conflict(
+    change: WorldChange, conflict: UUID, *, status: str, resolution: Mapping[str, Any], about: str = "edge"
 ) -> None:
     """Write down how a conflict was decided, and by whom."""
     await change.transaction.run(
@@ -291,7 +287,7 @@ class Conflict:
         return self.incoming_origin == Origin.PERSON
 
 
-def conflict_of(row: Mapping[str, Any]) -> Conflict:
+def conflict_from_row(row: Mapping[str, Any]) -> Conflict:
     return Conflict(**{name: value for name, value in row.items() if name != "space_id"})
 
 
@@ -300,21 +296,21 @@ async def find_conflict(transaction: Transaction, space: SpaceId, conflict: UUID
     row = await transaction.maybe(Q["conflict"], space=space, id=conflict)
     if row is None:
         raise NoSuchConflict(f"There is no conflict `{conflict}`.")
-    return conflict_of(row)
+    return conflict_from_row(row)
 
 
-async def opened_since(
+async def load_conflicts_since(
     transaction: Transaction, space: SpaceId, *, concept: int, dim: int, since: datetime, limit: int = 50
 ) -> list[Conflict]:
     """The conflicts about one dimension of one concept, decided or not, the oldest first."""
     rows = await transaction.all(
         Q["conflicts_of_slot"], space=space, concept=concept, dim=dim, since=since, limit=limit
     )
-    return [conflict_of(row) for row in rows]
+    return [conflict_from_row(row) for row in rows]
 
 
-async def conflicts(
-    desk: Desk,
+async def load_conflicts(
+    deps: WorldDeps,
     space: SpaceId,
     *,
     statuses: Sequence[str] | None = None,
@@ -323,27 +319,27 @@ async def conflicts(
     limit: int = 50,
 ) -> list[Conflict]:
     """The queue, most urgent first; without `statuses` what waits and what was decided in the last week."""
-    rows = await desk.store.all(
+    rows = await deps.store.all(
         Q["conflicts"],
         space=space,
         statuses=list(statuses) if statuses is not None else None,
-        decided_since=desk.clock() - DECIDED_SHOWN_FOR if statuses is None else None,
+        decided_since=deps.clock() - DECIDED_SHOWN_FOR if statuses is None else None,
         concept=concept,
         priority=after.priority if after else None,
         created_at=after.created_at if after else None,
         after=after.id if after else None,
         limit=limit,
     )
-    return [conflict_of(row) for row in rows]
+    return [conflict_from_row(row) for row in rows]
 
 
-async def count_pending(desk: Desk, space: SpaceId) -> int:
-    return int(await desk.store.value(Q["count_pending"], space=space))
+async def count_pending(deps: WorldDeps, space: SpaceId) -> int:
+    return int(await deps.store.value(Q["count_pending"], space=space))
 
 
-async def item_json(desk: Desk, space: SpaceId, conflict: Conflict) -> dict[str, Any]:
+async def edge_conflict_json(deps: WorldDeps, space: SpaceId, conflict: Conflict) -> dict[str, Any]:
     """A conflict of edges as every door shows it."""
-    existing = await _existing_json(desk, space, conflict)
+    existing = await _existing_json(deps, space, conflict)
     incoming = {
         "parent": conflict.incoming_parent,
         "is_isa": conflict.incoming_is_isa,
@@ -351,7 +347,7 @@ async def item_json(desk: Desk, space: SpaceId, conflict: Conflict) -> dict[str,
         "source": conflict.incoming_source,
         "origin": conflict.incoming_origin,
         "last_confirmed": None,
-        "causes": await _causes(desk, space, conflict, conflict.incoming_parent_id),
+        "causes": await _causes(deps, space, conflict, conflict.incoming_parent_id),
     }
     return {
         "id": str(conflict.id),
@@ -370,32 +366,25 @@ async def item_json(desk: Desk, space: SpaceId, conflict: Conflict) -> dict[str,
     }
 
 
-async def _existing_json(desk: Desk, space: SpaceId, conflict: Conflict) -> dict[str, Any] | None:
+async def _existing_json(deps: WorldDeps, space: SpaceId, conflict: Conflict) -> dict[str, Any] | None:
     if conflict.existing_parent_id is None:
         return None
-    row = await desk.store.maybe(
-        Q["slot"], space=space, concept=conflict.need_concept(), dim=conflict.need_dim()
-    )
+    row = await deps.store.maybe(Q["slot"], space=space, concept=conflict.need_concept(), dim=conflict.need_dim())
     edge = UrdEdge(**row).as_json() if row and row["parent_id"] == conflict.existing_parent_id else {}
     return {
         "parent": conflict.existing_parent,
         "is_isa": conflict.existing_is_isa,
         **{name: edge.get(name) for name in ("confidence", "source", "origin", "last_confirmed")},
-        "causes": await _causes(desk, space, conflict, conflict.existing_parent_id),
+        "causes": await _causes(deps, space, conflict, conflict.existing_parent_id),
     }
 
 
-async def _causes(desk: Desk, space: SpaceId, conflict: Conflict, parent: int | None) -> list[dict[str, Any]]:
-    rows = await desk.store.all(
+async def _causes(deps: WorldDeps, space: SpaceId, conflict: Conflict, parent: int | None) -> list[dict[str, Any]]:
+    rows = await deps.store.all(
         Q["causes_of"], space=space, concept=conflict.concept_id, parent=parent, dim=conflict.dim_id
     )
     return [
-        {
-            "agent": row["agent"],
-            "session": row["session_id"],
-            "day": row["day"].isoformat(),
-            "origin": row["origin"],
-        }
+        {"agent": row["agent"], "session": row["session_id"], "day": row["day"].isoformat(), "origin": row["origin"]}
         for row in rows
     ]
 
@@ -404,7 +393,7 @@ SENTENCES = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class ConflictCase:
     conflict: Conflict
     existing: UrdEdge | None
     above_existing: Sequence[int]
@@ -420,46 +409,40 @@ class Case:
     @property
     def is_existing_misplaced(self) -> bool:
         """Whether the edge that stands, not the incoming one, is in the wrong dimension."""
-        return self.existing is not None and is_misplaced(
-            self.conflict.dimension, is_isa=self.existing.is_isa
-        )
+        return self.existing is not None and is_misplaced(self.conflict.dimension, is_isa=self.existing.is_isa)
 
 
-async def due(desk: Desk, space: SpaceId, *, limit: int, memories: bool = False) -> list[Conflict]:
+async def list_due_conflicts(deps: WorldDeps, space: SpaceId, *, limit: int, memories: bool = False) -> list[Conflict]:
     """The conflicts that wait, most urgent first; those of memories too if they are asked for."""
     abouts = ["edge", "memory"] if memories else ["edge"]
-    rows = await desk.store.all(Q["due_conflicts"], space=space, abouts=abouts, limit=limit)
-    return [conflict_of(row) for row in rows]
+    rows = await deps.store.all(Q["due_conflicts"], space=space, abouts=abouts, limit=limit)
+    return [conflict_from_row(row) for row in rows]
 
 
-async def case_of(desk: Desk, space: SpaceId, conflict: Conflict) -> Case:
-    async with desk.store.transaction() as transaction:
-        return await _Reader(transaction=transaction, space=space, conflict=conflict).case()
+async def load_conflict_case(deps: WorldDeps, space: SpaceId, conflict: Conflict) -> ConflictCase:
+    async with deps.store.transaction() as transaction:
+        return await _CaseReader(transaction=transaction, space=space, conflict=conflict).case()
 
 
-async def note_attempt(
-    desk: Desk, space: SpaceId, conflict: UUID, *, reason: str, is_try: bool = True
-) -> None:
+async def record_attempt(deps: WorldDeps, space: SpaceId, conflict: UUID, *, reason: str, is_try: bool = True) -> None:
     """Keep that a run could not decide, and why; where nobody tried, it counts as none."""
-    await desk.store.run(Q["note_attempt"], space=space, id=conflict, reason=reason[:200], tries=int(is_try))
+    await deps.store.run(Q["note_attempt"], space=space, id=conflict, reason=reason[:200], tries=int(is_try))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Reader:
+class _CaseReader:
     transaction: Transaction
     space: SpaceId
     conflict: Conflict
 
-    async def case(self) -> Case:
+    async def case(self) -> ConflictCase:
         item = self.conflict
-        row = await self.transaction.maybe(
-            Q["slot"], space=self.space, concept=item.concept_id, dim=item.dim_id
-        )
+        row = await self.transaction.maybe(Q["slot"], space=self.space, concept=item.concept_id, dim=item.dim_id)
         existing = UrdEdge(**row) if row else None
         incoming_causes = await self._causes(item.incoming_parent_id)
         existing_causes = await self._causes(existing.parent_id) if existing else []
         dimensions = await self.transaction.all(Q["dimensions"], space=self.space)
-        return Case(
+        return ConflictCase(
             conflict=item,
             existing=existing,
             above_existing=await self._above(existing.parent_id) if existing else (),

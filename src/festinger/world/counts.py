@@ -21,13 +21,13 @@ from datetime import datetime, timedelta
 import structlog
 
 from festinger.errors import StoreDown
-from festinger.events.event import Happening
+from festinger.events.event import NewEvent
 from festinger.ids import Origin, SessionId, SpaceId
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.world.graph import World
-from festinger.world.model import Desk, SoasRow
-from festinger.world.recollection import Past
+from festinger.world.model import SoasRow, WorldDeps
+from festinger.world.recollection import RecollectionHistory
 
 MOST_SESSIONS = 2_000
 MOST_TEXTS = 50_000
@@ -44,7 +44,7 @@ TRUSTED = (Origin.PERSON, Origin.MODEL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sentence:
+class SampleSentence:
     text: str
     origin: Origin
     session: SessionId
@@ -52,22 +52,22 @@ class Sentence:
 
 
 @dataclass(slots=True, kw_only=True)
-class Delta:
+class CountDelta:
     """What was met of one word since the last write."""
 
     count: int = 0
     seen: datetime
     trusted: bool = False
-    sentences: list[Sentence] = field(default_factory=list)
+    sentences: list[SampleSentence] = field(default_factory=list)
 
-    def add(self, other: "Delta") -> None:
+    def add(self, other: "CountDelta") -> None:
         self.count += other.count
         self.seen = max(self.seen, other.seen)
         self.trusted = self.trusted or other.trusted
         self.sentences = (self.sentences + other.sentences)[-SENTENCES_KEPT:]
 
 
-class _Bounded(OrderedDict[Hashable, None]):
+class _RecentSet(OrderedDict[Hashable, None]):
     """A set that forgets its oldest members."""
 
     def __init__(self, most: int) -> None:
@@ -84,13 +84,13 @@ class _Bounded(OrderedDict[Hashable, None]):
         return True
 
 
-class _Session:
+class _SessionEncounters:
     """What one session has shown."""
 
     __slots__ = ("first_seen", "noted", "texts")
 
     def __init__(self) -> None:
-        self.texts = _Bounded(MOST_TEXTS)
+        self.texts = _RecentSet(MOST_TEXTS)
         self.first_seen: dict[str, datetime] = {}
         self.noted: set[str] = set()
 
@@ -108,13 +108,13 @@ def source_hash(text: str) -> str:
 _NUMBERS = re.compile(r"[0-9]+")
 
 
-class Encounters:
+class EncounterBuffer:
     """The counts of one process that are not written yet, and what its sessions have seen."""
 
     def __init__(self) -> None:
-        self._deltas: defaultdict[SpaceId, dict[str, Delta]] = defaultdict(dict)
-        self._sessions: OrderedDict[tuple[SpaceId, SessionId], _Session] = OrderedDict()
-        self._system: defaultdict[SpaceId, _Bounded] = defaultdict(lambda: _Bounded(MOST_SYSTEM_TEXTS))
+        self._deltas: defaultdict[SpaceId, dict[str, CountDelta]] = defaultdict(dict)
+        self._sessions: OrderedDict[tuple[SpaceId, SessionId], _SessionEncounters] = OrderedDict()
+        self._system: defaultdict[SpaceId, _RecentSet] = defaultdict(lambda: _RecentSet(MOST_SYSTEM_TEXTS))
 
     def is_new(self, space: SpaceId, session: SessionId, text: str, *, origin: Origin) -> bool:
         """Whether this text has not been counted yet."""
@@ -124,10 +124,10 @@ class Encounters:
         """Take a text as seen; false if it was."""
         return self._texts(space, session, origin).admit(text_hash(text))
 
-    def past(self, space: SpaceId, session: SessionId) -> Past:
+    def past(self, space: SpaceId, session: SessionId) -> RecollectionHistory:
         """What a recollection needs to know of the session."""
         seen = self._session(space, session)
-        return Past(first_seen=seen.first_seen, noted=seen.noted)
+        return RecollectionHistory(first_seen=seen.first_seen, noted=seen.noted)
 
     def note_unknown(self, space: SpaceId, session: SessionId, tokens: Iterable[str]) -> None:
         """Keep that the session was told of these unknown names."""
@@ -143,11 +143,11 @@ class Encounters:
     def count(self, space: SpaceId, word: str, *, origin: Origin, now: datetime) -> int:
         """Count a word of a text; how often it was met since the last write."""
         deltas = self._deltas[space]
-        delta = deltas.setdefault(word, Delta(seen=now))
-        delta.add(Delta(count=1, seen=now, trusted=origin in TRUSTED))
+        delta = deltas.setdefault(word, CountDelta(seen=now))
+        delta.add(CountDelta(count=1, seen=now, trusted=origin in TRUSTED))
         return delta.count
 
-    def keep_sentence(self, space: SpaceId, word: str, sentence: Sentence) -> None:
+    def keep_sentence(self, space: SpaceId, word: str, sentence: SampleSentence) -> None:
         delta = self._deltas[space][word]
         delta.sentences = [*delta.sentences, sentence][-SENTENCES_KEPT:]
 
@@ -159,11 +159,11 @@ class Encounters:
         """The counts of a space that are not written."""
         return {word: delta.count for word, delta in self._deltas[space].items()}
 
-    def take(self, space: SpaceId) -> dict[str, Delta]:
+    def take(self, space: SpaceId) -> dict[str, CountDelta]:
         """Take the counts of a space out, to write them."""
         return self._deltas.pop(space, {})
 
-    def give_back(self, space: SpaceId, deltas: dict[str, Delta]) -> None:
+    def give_back(self, space: SpaceId, deltas: dict[str, CountDelta]) -> None:
         """Take back what could not be written."""
         present = self._deltas[space]
         for word, delta in deltas.items():
@@ -177,14 +177,14 @@ class Encounters:
         for delta in self._deltas[space].values():
             delta.sentences = [each for each in delta.sentences if each.session != session]
 
-    def _texts(self, space: SpaceId, session: SessionId, origin: Origin) -> _Bounded:
+    def _texts(self, space: SpaceId, session: SessionId, origin: Origin) -> _RecentSet:
         if origin is Origin.SYSTEM:
             return self._system[space]
         return self._session(space, session).texts
 
-    def _session(self, space: SpaceId, session: SessionId) -> _Session:
+    def _session(self, space: SpaceId, session: SessionId) -> _SessionEncounters:
         key = space, session
-        found = self._sessions.setdefault(key, _Session())
+        found = self._sessions.setdefault(key, _SessionEncounters())
         self._sessions.move_to_end(key)
         if len(self._sessions) > MOST_SESSIONS:
             self._sessions.popitem(last=False)
@@ -201,16 +201,16 @@ Find = Callable[[SpaceId], World | None]
 """The world of a space, if it is in memory."""
 
 
-async def flush(desk: Desk, encounters: Encounters, space: SpaceId, *, world: World | None) -> int:
+async def flush_counts(deps: WorldDeps, encounters: EncounterBuffer, space: SpaceId, *, world: World | None) -> int:
     """Write the counts of a space; how many words. If that fails they are kept, and the error goes on."""
     deltas = encounters.take(space)
     if not deltas:
         return 0
     try:
-        async with desk.store.transaction() as transaction:
+        async with deps.store.transaction() as transaction:
             rows = await _add(transaction, space, deltas)
-            await _keep_sentences(desk, transaction, space, deltas=deltas, rows=rows)
-            await _ask_to_write(desk, transaction, space, rows=rows)
+            await _keep_sentences(deps, transaction, space, deltas=deltas, rows=rows)
+            await _ask_to_write(deps, transaction, space, rows=rows)
     except BaseException:
         # Whatever ended it, cancelling included, must not cost counts; nothing is swallowed.
         encounters.give_back(space, deltas)
@@ -221,18 +221,18 @@ async def flush(desk: Desk, encounters: Encounters, space: SpaceId, *, world: Wo
     return len(rows)
 
 
-async def flush_all(desk: Desk, encounters: Encounters, find: Find) -> int:
+async def flush_all_counts(deps: WorldDeps, encounters: EncounterBuffer, find: Find) -> int:
     """Write the counts of every space; a database that is away is waited for."""
     written = 0
     for space in encounters.spaces():
         try:
-            written += await flush(desk, encounters, space, world=find(space))
+            written += await flush_counts(deps, encounters, space, world=find(space))
         except StoreDown as error:
             log.warning("counts not written", space=space, error=error.message)
     return written
 
 
-async def _add(transaction: Transaction, space: SpaceId, deltas: Mapping[str, Delta]) -> list[SoasRow]:
+async def _add(transaction: Transaction, space: SpaceId, deltas: Mapping[str, CountDelta]) -> list[SoasRow]:
     # In one order everywhere, or two processes would wait for each other's rows.
     tokens = sorted(deltas)
     rows = await transaction.all(
@@ -247,11 +247,11 @@ async def _add(transaction: Transaction, space: SpaceId, deltas: Mapping[str, De
 
 
 async def _keep_sentences(
-    desk: Desk,
+    deps: WorldDeps,
     transaction: Transaction,
     space: SpaceId,
     *,
-    deltas: Mapping[str, Delta],
+    deltas: Mapping[str, CountDelta],
     rows: Sequence[SoasRow],
 ) -> None:
     said = [(token, each) for token, delta in deltas.items() for each in delta.sentences]
@@ -265,50 +265,39 @@ async def _keep_sentences(
         origins=[each.origin.value for _, each in said],
         sessions=[each.session for _, each in said],
         messages=[each.message for _, each in said],
-        at=desk.clock(),
+        at=deps.clock(),
     )
     spoken = [row.id for row in rows if deltas[row.token].sentences]
     await transaction.run(Q["trim_sentences"], space=space, concepts=spoken, keep=SENTENCES_KEPT)
 
 
-async def _ask_to_write(
-    desk: Desk, transaction: Transaction, space: SpaceId, *, rows: Sequence[SoasRow]
-) -> None:
-    threshold = desk.terms(space).saliency_write_threshold
+async def _ask_to_write(deps: WorldDeps, transaction: Transaction, space: SpaceId, *, rows: Sequence[SoasRow]) -> None:
+    threshold = deps.terms(space).saliency_write_threshold
     salient = [row.id for row in rows if row.saliency >= threshold and row.trusted_seen]
     if not salient:
         return
-    now = desk.clock()
-    if not await desk.has_writer(space):
-        await _want(desk, transaction, space, salient, now=now)
+    now = deps.clock()
+    if not await deps.has_writer(space):
+        await _want(deps, transaction, space, salient, now=now)
         return
     due = await transaction.all(
-        Q["claim_writing"],
-        space=space,
-        concepts=salient,
-        threshold=threshold,
-        now=now,
-        before=now - ASKED_AGAIN_AFTER,
+        Q["claim_writing"], space=space, concepts=salient, threshold=threshold, now=now, before=now - ASKED_AGAIN_AFTER
     )
     for row in due:
-        await desk.ask_to_write(transaction, space, row["id"])
+        await deps.ask_to_write(transaction, space, row["id"])
 
 
 async def _want(
-    desk: Desk, transaction: Transaction, space: SpaceId, concepts: Sequence[int], *, now: datetime
+    deps: WorldDeps, transaction: Transaction, space: SpaceId, concepts: Sequence[int], *, now: datetime
 ) -> None:
     """Mark names that nobody can explain. Without a model a job for each would only find that out again."""
     rows = await transaction.all(Q["want_concepts"], space=space, concepts=concepts, now=now)
     happenings = [
-        Happening(
+        NewEvent(
             name="concept_wanted",
             subject=f"concept:{row['id']}",
-            payload={
-                "concept_id": row["id"],
-                "token": row["token"],
-                "encounters": row["encounter_count"],
-            },
+            payload={"concept_id": row["id"], "token": row["token"], "encounters": row["encounter_count"]},
         )
         for row in rows
     ]
-    await desk.outbox.emit_all(transaction, happenings, space=space)
+    await deps.outbox.emit_all(transaction, happenings, space=space)

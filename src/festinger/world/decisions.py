@@ -15,26 +15,41 @@ from uuid import UUID
 from festinger.errors import AlreadyDecided, BadDecision, Refused, Stale, UndoBlocked
 from festinger.ids import Origin, SpaceId
 from festinger.store.queries import queries_of
-from festinger.text.tokens import tokens
-from festinger.world.conflicts import DISMISSED, PENDING, RESOLVED, Conflict, close, find_conflict, rebase
-from festinger.world.model import Collision, Desk, SettleMemory, Source, UrdEdge, corroborated
-from festinger.world.state import make_novel, name_alike
+from festinger.text.tokens import tokenize
+from festinger.world.conflicts import (
+    DISMISSED,
+    PENDING,
+    RESOLVED,
+    Conflict,
+    close_conflict,
+    find_conflict,
+    rebase_conflicts,
+)
+from festinger.world.model import (
+    Collision,
+    EdgeSource,
+    SettleMemory,
+    UrdEdge,
+    WorldDeps,
+    confidence_after_corroboration,
+)
+from festinger.world.state import add_alias, mark_novel
 from festinger.world.write import (
-    Kind,
-    Op,
-    Places,
-    Writing,
-    check_untouched,
+    EdgeOp,
+    SlotChanges,
+    WorldChange,
+    WorldChangeKind,
+    check_undoable,
+    ensure_concepts,
     ensure_dimensions,
-    ensured,
-    put_back,
-    writing,
+    open_change,
+    restore_slots,
 )
 
 Q = queries_of("festinger.world")
 
 
-class Decision(StrEnum):
+class ConflictDecision(StrEnum):
     UPDATE = "update"
     DECOMPOSE = "decompose"
     RECLASSIFY = "reclassify"
@@ -42,28 +57,33 @@ class Decision(StrEnum):
     DISMISS = "dismiss"
 
 
-class Judge(StrEnum):
+class ConflictJudge(StrEnum):
     RULE = "rule"
     MODEL = "model"
     PERSON = "person"
 
 
 ALLOWED = {
-    Collision.ISA_ISA: (Decision.DECOMPOSE, Decision.UPDATE, Decision.SAME, Decision.DISMISS),
-    Collision.ISPART_ISPART: (Decision.UPDATE, Decision.SAME, Decision.DISMISS),
-    Collision.MISCLASSIFICATION: (Decision.RECLASSIFY, Decision.DISMISS),
-    Collision.CYCLE: (Decision.UPDATE, Decision.DISMISS),
-    Collision.RETRACTION: (Decision.UPDATE, Decision.DISMISS),
+    Collision.ISA_ISA: (
+        ConflictDecision.DECOMPOSE,
+        ConflictDecision.UPDATE,
+        ConflictDecision.SAME,
+        ConflictDecision.DISMISS,
+    ),
+    Collision.ISPART_ISPART: (ConflictDecision.UPDATE, ConflictDecision.SAME, ConflictDecision.DISMISS),
+    Collision.MISCLASSIFICATION: (ConflictDecision.RECLASSIFY, ConflictDecision.DISMISS),
+    Collision.CYCLE: (ConflictDecision.UPDATE, ConflictDecision.DISMISS),
+    Collision.RETRACTION: (ConflictDecision.UPDATE, ConflictDecision.DISMISS),
 }
 """What rules and models may decide of which collision. A person may decide anything that can be carried out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class ConflictVerdict:
     """What was decided, by whom and why."""
 
     decision: str
-    judge: Judge
+    judge: ConflictJudge
     by: str
     existing_dimension: str | None = None
     new_dimension: str | None = None
@@ -79,27 +99,32 @@ class Verdict:
     """The parent that stood when it was judged; if another one stands by now, the verdict is stale."""
 
 
-async def decide(
-    desk: Desk, space: SpaceId, conflict: UUID, verdict: Verdict, *, settle_memory: SettleMemory | None = None
+async def decide_conflict(
+    deps: WorldDeps,
+    space: SpaceId,
+    conflict: UUID,
+    verdict: ConflictVerdict,
+    *,
+    settle_memory: SettleMemory | None = None,
 ) -> Conflict:
     """Carry out a verdict. A person's also overrules what was decided before."""
-    async with writing(desk, space, by=verdict.by) as change:
+    async with open_change(deps, space, by=verdict.by) as change:
         item = await find_conflict(change.transaction, space, conflict)
         if item.status != PENDING:
-            if verdict.judge is not Judge.PERSON:
+            if verdict.judge is not ConflictJudge.PERSON:
                 raise AlreadyDecided(f"The conflict is already {item.status}.", status=item.status)
             await _undo_in(change, item)
             item = await find_conflict(change.transaction, space, conflict)
         if item.about == "memory":
-            await _settle_memories(change, item, verdict, settle=settle_memory or desk.settle_memory)
+            await _settle_memories(change, item, verdict, settle=settle_memory or deps.settle_memory)
         else:
             await _decide_in(change, item, verdict)
         return await find_conflict(change.transaction, space, conflict)
 
 
-async def undo(desk: Desk, space: SpaceId, conflict: UUID, *, by: str) -> Conflict:
+async def undo_conflict_decision(deps: WorldDeps, space: SpaceId, conflict: UUID, *, by: str) -> Conflict:
     """Put back what stood before a decision, and let the conflict wait again."""
-    async with writing(desk, space, by=by) as change:
+    async with open_change(deps, space, by=by) as change:
         item = await find_conflict(change.transaction, space, conflict)
         if item.status == PENDING:
             raise Refused("This conflict is not decided.")
@@ -107,7 +132,7 @@ async def undo(desk: Desk, space: SpaceId, conflict: UUID, *, by: str) -> Confli
         return await find_conflict(change.transaction, space, conflict)
 
 
-async def _decide_in(change: Writing, item: Conflict, verdict: Verdict) -> None:
+async def _decide_in(change: WorldChange, item: Conflict, verdict: ConflictVerdict) -> None:
     existing = await change.slot(item.need_concept(), item.need_dim())
     standing = existing.parent_id if existing else None
     if standing != item.existing_parent_id or (
@@ -115,17 +140,17 @@ async def _decide_in(change: Writing, item: Conflict, verdict: Verdict) -> None:
     ):
         raise Stale("Another edge stands there by now.", existing=existing.as_json() if existing else None)
     applied = await _apply(change, item, verdict, existing=existing)
-    is_dismissed = verdict.decision == Decision.DISMISS
+    is_dismissed = verdict.decision == ConflictDecision.DISMISS
     resolution = _resolution(verdict, applied)
-    await close(change, item.id, status=DISMISSED if is_dismissed else RESOLVED, resolution=resolution)
-    change.log(Kind.QUEUE, item.concept_id, item.dim_id)
+    await close_conflict(change, item.id, status=DISMISSED if is_dismissed else RESOLVED, resolution=resolution)
+    change.log(WorldChangeKind.QUEUE, item.concept_id, item.dim_id)
     for concept, dim in applied.slots():
-        await rebase(change, concept, dim)
+        await rebase_conflicts(change, concept, dim)
     if not is_dismissed:
         await _make_known(change, item, verdict)
 
 
-def _resolution(verdict: Verdict, applied: Places) -> dict[str, Any]:
+def _resolution(verdict: ConflictVerdict, applied: SlotChanges) -> dict[str, Any]:
     return {
         "decision": verdict.decision,
         "judge": verdict.judge.value,
@@ -138,29 +163,31 @@ def _resolution(verdict: Verdict, applied: Places) -> dict[str, Any]:
     }
 
 
-async def _apply(change: Writing, item: Conflict, verdict: Verdict, *, existing: UrdEdge | None) -> Places:
+async def _apply(
+    change: WorldChange, item: Conflict, verdict: ConflictVerdict, *, existing: UrdEdge | None
+) -> SlotChanges:
     match verdict.decision:
-        case Decision.DISMISS:
-            return Places()
-        case Decision.UPDATE:
+        case ConflictDecision.DISMISS:
+            return SlotChanges()
+        case ConflictDecision.UPDATE:
             return await _update(change, item, existing)
-        case Decision.DECOMPOSE:
+        case ConflictDecision.DECOMPOSE:
             return await _decompose(change, item, verdict, existing=existing)
-        case Decision.RECLASSIFY:
+        case ConflictDecision.RECLASSIFY:
             return await _reclassify(change, item, verdict, existing=existing)
-        case Decision.SAME:
+        case ConflictDecision.SAME:
             return await _same(change, item, existing)
     raise BadDecision(f"`{verdict.decision[:40]}` is no decision.")
 
 
-async def _update(change: Writing, item: Conflict, existing: UrdEdge | None) -> Places:
+async def _update(change: WorldChange, item: Conflict, existing: UrdEdge | None) -> SlotChanges:
     """The new edge in place of the old one; a retraction only takes the old one out."""
-    places = Places()
+    places = SlotChanges()
     if item.collision_type == Collision.CYCLE:
         closing = await _closing_edge(change, item)
-        await places.take(change, closing, op=Op.REMOVE, conflict=item.id, reason="update")
+        await places.take(change, closing, op=EdgeOp.REMOVE, conflict=item.id, reason="update")
     if existing is not None:
-        op = Op.REMOVE if item.collision_type == Collision.RETRACTION else Op.REPLACE
+        op = EdgeOp.REMOVE if item.collision_type == Collision.RETRACTION else EdgeOp.REPLACE
         await places.take(change, existing, op=op, conflict=item.id, reason="update")
     if item.collision_type != Collision.RETRACTION:
         await _put(change, places, item, dim=item.need_dim(), reason="update")
@@ -168,7 +195,7 @@ async def _update(change: Writing, item: Conflict, existing: UrdEdge | None) -> 
     return places
 
 
-async def _closing_edge(change: Writing, item: Conflict) -> UrdEdge:
+async def _closing_edge(change: WorldChange, item: Conflict) -> UrdEdge:
     """The edge by which the incoming one would come back to its own concept."""
     above = [item.need_incoming(), *await change.chain(item.need_incoming(), item.need_dim())]
     if item.concept_id not in above[1:]:
@@ -180,24 +207,24 @@ async def _closing_edge(change: Writing, item: Conflict) -> UrdEdge:
 
 
 async def _decompose(
-    change: Writing, item: Conflict, verdict: Verdict, *, existing: UrdEdge | None
-) -> Places:
+    change: WorldChange, item: Conflict, verdict: ConflictVerdict, *, existing: UrdEdge | None
+) -> SlotChanges:
     """Both stand, each in a dimension of its own."""
-    names = dimension_name(verdict.existing_dimension), dimension_name(verdict.new_dimension)
+    names = parse_dimension_name(verdict.existing_dimension), parse_dimension_name(verdict.new_dimension)
     if existing is None or len(set(names)) == 1:
         raise BadDecision("To decompose, an edge must stand there and two different dimensions be named.")
-    rows, _ = await ensured(change, names)
+    rows, _ = await ensure_concepts(change, names)
     kept, fresh = (rows[name] for name in names)
     await ensure_dimensions(change, [kept, fresh])
     return await _make_room(change, item, existing, kept=kept.id, fresh=fresh.id, reason="decompose")
 
 
 async def _make_room(
-    change: Writing, item: Conflict, existing: UrdEdge, *, kept: int, fresh: int, reason: str
-) -> Places:
+    change: WorldChange, item: Conflict, existing: UrdEdge, *, kept: int, fresh: int, reason: str
+) -> SlotChanges:
     """Move the edge that stands to the dimension `kept`, and put the incoming one into `fresh`."""
-    places = Places()
-    await places.take(change, existing, op=Op.MOVE, conflict=item.id, reason=reason)
+    places = SlotChanges()
+    await places.take(change, existing, op=EdgeOp.MOVE, conflict=item.id, reason=reason)
     moved = existing._replace(dim_id=kept, last_confirmed=change.now)
     await _put_edge(change, places, moved, conflict=item.id, reason=reason)
     await _copy_causes(change, moved, of=existing.dim_id)
@@ -214,30 +241,30 @@ async def _make_room(
 
 
 async def _reclassify(
-    change: Writing, item: Conflict, verdict: Verdict, *, existing: UrdEdge | None
-) -> Places:
+    change: WorldChange, item: Conflict, verdict: ConflictVerdict, *, existing: UrdEdge | None
+) -> SlotChanges:
     """The misplaced edge in the dimension where it belongs: the incoming one, or the one that stands if only its
     dimension is named."""
     moves_existing = existing is not None and verdict.existing_dimension and not verdict.dimension
-    name = dimension_name(verdict.existing_dimension if moves_existing else verdict.dimension)
-    rows, _ = await ensured(change, [name])
+    name = parse_dimension_name(verdict.existing_dimension if moves_existing else verdict.dimension)
+    rows, _ = await ensure_concepts(change, [name])
     await ensure_dimensions(change, [rows[name]])
     dim = rows[name].id
     if existing is not None and moves_existing:
         return await _make_room(change, item, existing, kept=dim, fresh=item.need_dim(), reason="reclassify")
-    places = Places()
+    places = SlotChanges()
     await _put(change, places, item, dim=dim, reason="reclassify")
     return places
 
 
-async def _same(change: Writing, item: Conflict, existing: UrdEdge | None) -> Places:
+async def _same(change: WorldChange, item: Conflict, existing: UrdEdge | None) -> SlotChanges:
     """Both parents are one thing under two names."""
     if existing is None or item.incoming_parent is None:
         raise BadDecision("No edge stands there that this could be the same as.")
-    places = Places(aliases=[item.incoming_parent])
-    await name_alike(change, item.incoming_parent, existing.parent_id)
+    places = SlotChanges(aliases=[item.incoming_parent])
+    await add_alias(change, item.incoming_parent, existing.parent_id)
     origin = Origin(item.incoming_origin or Origin.JOB)
-    moved = corroborated(existing.confidence, evidence=existing.evidence_count, origin=origin)
+    moved = confidence_after_corroboration(existing.confidence, evidence=existing.evidence_count, origin=origin)
     await change.revalue(
         existing._replace(
             confidence=moved,
@@ -249,7 +276,7 @@ async def _same(change: Writing, item: Conflict, existing: UrdEdge | None) -> Pl
     return places
 
 
-async def _put(change: Writing, places: Places, item: Conflict, *, dim: int, reason: str) -> None:
+async def _put(change: WorldChange, places: SlotChanges, item: Conflict, *, dim: int, reason: str) -> None:
     """Let the incoming edge stand in a dimension."""
     edge = UrdEdge(
         id=item.need_concept(),
@@ -258,7 +285,7 @@ async def _put(change: Writing, places: Places, item: Conflict, *, dim: int, rea
         is_isa=bool(item.incoming_is_isa),
         confidence=item.incoming_confidence or 0.0,
         last_confirmed=change.now,
-        source=Source.FESTINGER.value,
+        source=EdgeSource.FESTINGER.value,
         origin=item.incoming_origin or Origin.JOB.value,
         person_stated=item.is_persons,
         created_at=change.now,
@@ -267,7 +294,7 @@ async def _put(change: Writing, places: Places, item: Conflict, *, dim: int, rea
     await _copy_causes(change, edge, of=item.need_dim())
 
 
-async def _put_edge(change: Writing, places: Places, edge: UrdEdge, *, conflict: UUID, reason: str) -> None:
+async def _put_edge(change: WorldChange, places: SlotChanges, edge: UrdEdge, *, conflict: UUID, reason: str) -> None:
     if edge.id == edge.dim_id:
         raise BadDecision("A concept cannot be placed within itself.")
     if await change.would_cycle(edge.id, edge.parent_id, edge.dim_id):
@@ -276,27 +303,22 @@ async def _put_edge(change: Writing, places: Places, edge: UrdEdge, *, conflict:
         raise BadDecision("Something else stands in that dimension already.")
 
 
-async def _copy_causes(change: Writing, edge: UrdEdge, *, of: int) -> None:
+async def _copy_causes(change: WorldChange, edge: UrdEdge, *, of: int) -> None:
     if edge.dim_id != of:
         await change.transaction.run(
-            Q["copy_causes"],
-            space=change.space,
-            concept=edge.id,
-            parent=edge.parent_id,
-            dim=of,
-            to_dim=edge.dim_id,
+            Q["copy_causes"], space=change.space, concept=edge.id, parent=edge.parent_id, dim=of, to_dim=edge.dim_id
         )
 
 
-async def _make_known(change: Writing, item: Conflict, verdict: Verdict) -> None:
-    rows, _ = await ensured(change, [item.concept or ""])
+async def _make_known(change: WorldChange, item: Conflict, verdict: ConflictVerdict) -> None:
+    rows, _ = await ensure_concepts(change, [item.concept or ""])
     concept = rows[item.concept or ""]
-    is_common = change.desk.is_common(concept.token, change.terms.common_word_zipf)
-    if not is_common or verdict.judge is Judge.PERSON:
-        await make_novel(change, concept)
+    is_common = change.deps.is_common(concept.token, change.terms.common_word_zipf)
+    if not is_common or verdict.judge is ConflictJudge.PERSON:
+        await mark_novel(change, concept)
 
 
-async def _tell_of_update(change: Writing, item: Conflict, places: Places) -> None:
+async def _tell_of_update(change: WorldChange, item: Conflict, places: SlotChanges) -> None:
     entries = places.as_json()
     await change.tell(
         "edge_replaced",
@@ -309,47 +331,43 @@ async def _tell_of_update(change: Writing, item: Conflict, places: Places) -> No
 
 
 async def _settle_memories(
-    change: Writing, item: Conflict, verdict: Verdict, *, settle: SettleMemory | None
+    change: WorldChange, item: Conflict, verdict: ConflictVerdict, *, settle: SettleMemory | None
 ) -> None:
     if settle is None:
         raise BadDecision("Nobody here can decide about memories.")
     kept = await settle(change.transaction, change.space, item, verdict)
-    status = DISMISSED if verdict.decision == Decision.DISMISS else RESOLVED
-    resolution = _resolution(verdict, Places()) | kept
-    await close(change, item.id, status=status, resolution=resolution, about="memory")
+    status = DISMISSED if verdict.decision == ConflictDecision.DISMISS else RESOLVED
+    resolution = _resolution(verdict, SlotChanges()) | kept
+    await close_conflict(change, item.id, status=status, resolution=resolution, about="memory")
 
 
-async def _undo_in(change: Writing, item: Conflict) -> None:
+async def _undo_in(change: WorldChange, item: Conflict) -> None:
     resolution = dict(item.resolution or {})
     if item.about == "memory":
-        if change.desk.unsettle_memory is None:
+        if change.deps.unsettle_memory is None:
             raise Refused("Nobody here can take back what was decided about memories.")
-        await change.desk.unsettle_memory(change.transaction, change.space, item, change.by)
-        await reopen(change, item, resolution)
+        await change.deps.unsettle_memory(change.transaction, change.space, item, change.by)
+        await reopen_conflict(change, item, resolution)
         return
-    await check_untouched(change, resolution.get("after", []))
+    await check_undoable(change, resolution.get("after", []))
     await _check_not_waiting_again(change, item)
-    await put_back(change, resolution, conflict=item.id)
+    await restore_slots(change, resolution, conflict=item.id)
     for token in resolution.get("aliases", []):
         row = await change.transaction.maybe(Q["drop_alias"], space=change.space, token=token)
-        change.log(Kind.ALIAS, row["concept_id"] if row else None)
-    await reopen(change, item, resolution)
+        change.log(WorldChangeKind.ALIAS, row["concept_id"] if row else None)
+    await reopen_conflict(change, item, resolution)
 
 
-async def reopen(change: Writing, item: Conflict, resolution: dict[str, Any]) -> None:
+async def reopen_conflict(change: WorldChange, item: Conflict, resolution: dict[str, Any]) -> None:
     undone = resolution | {"undone_by": change.by}
-    await change.transaction.run(
-        Q["reopen_conflict"], space=change.space, id=item.id, resolution=json.dumps(undone)
-    )
+    await change.transaction.run(Q["reopen_conflict"], space=change.space, id=item.id, resolution=json.dumps(undone))
     if item.about == "edge":
-        change.log(Kind.QUEUE, item.concept_id, item.dim_id)
-        await rebase(change, item.need_concept(), item.need_dim())
-    await change.tell(
-        "conflict_undone", f"conflict:{item.id}", conflict=str(item.id), about=item.about, by=change.by
-    )
+        change.log(WorldChangeKind.QUEUE, item.concept_id, item.dim_id)
+        await rebase_conflicts(change, item.need_concept(), item.need_dim())
+    await change.tell("conflict_undone", f"conflict:{item.id}", conflict=str(item.id), about=item.about, by=change.by)
 
 
-async def _check_not_waiting_again(change: Writing, item: Conflict) -> None:
+async def _check_not_waiting_again(change: WorldChange, item: Conflict) -> None:
     if item.about != "edge":
         return
     waiting = await change.transaction.all(
@@ -359,9 +377,9 @@ async def _check_not_waiting_again(change: Writing, item: Conflict) -> None:
         raise UndoBlocked("The same statement waits anew.", conflict=str(again[0]))
 
 
-def dimension_name(given: str | None) -> str:
+def parse_dimension_name(given: str | None) -> str:
     """A dimension as somebody wrote it, as one token."""
-    found = [token.text for token in tokens(given or "")]
+    found = [token.text for token in tokenize(given or "")]
     if not found:
         raise BadDecision("A dimension must be named.")
     return "_".join(found)

@@ -29,10 +29,10 @@ from festinger.events.erase import scrub_words
 from festinger.ids import SessionId, SpaceId
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.world.conflicts import rebase
-from festinger.world.model import Desk
-from festinger.world.quarantine import expire
-from festinger.world.write import Kind, Writing, begin, rows_of, writing
+from festinger.world.conflicts import rebase_conflicts
+from festinger.world.model import WorldDeps
+from festinger.world.quarantine import expire_quarantine
+from festinger.world.write import WorldChange, WorldChangeKind, begin_change, load_concept_rows, open_change
 
 Q = queries_of("festinger.world")
 
@@ -40,17 +40,17 @@ Triple = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forgotten:
+class WorldForgetResult:
     edges: int
     causes: int
     others: int
 
 
 @dataclass(slots=True, kw_only=True)
-class _Erasing:
+class _WorldErasure:
     """One erasure in progress."""
 
-    change: Writing
+    change: WorldChange
     edges: int = 0
     causes: int = 0
     others: int = 0
@@ -76,14 +76,14 @@ class _Erasing:
         self.others += await self.run("erase_outcomes", session=None, **columns)
         self.touched.update(*triples)
         for row in gone:
-            await rebase(self.change, row["id"], row["dim_id"])
+            await rebase_conflicts(self.change, row["id"], row["dim_id"])
 
     async def erase_quarantine(self, token: str | None) -> None:
         """Erase what is kept apart and nothing speaks for any more, or that names the word."""
         change = self.change
         gone = await change.transaction.all(Q["erase_voiceless_quarantine"], space=change.space, token=token)
         self.others += len(gone)
-        rows = await rows_of(
+        rows = await load_concept_rows(
             change.transaction, change.space, {name for row in gone for name in row.values()}
         )
         self.touched.update(row.id for row in rows.values())
@@ -92,20 +92,18 @@ class _Erasing:
         """Erase the words of which no edge is left, and have every process look again at what was touched."""
         concepts = sorted(self.touched)
         await self.run("calm_concepts", concepts=concepts)
-        bare = await self.change.transaction.all(
-            Q["erase_bare_tokens"], space=self.change.space, concepts=concepts
-        )
+        bare = await self.change.transaction.all(Q["erase_bare_tokens"], space=self.change.space, concepts=concepts)
         self.others += len(bare)
         self.words.update(row["token"] for row in bare)
-        left = await rows_of(self.change.transaction, self.change.space, self.words)
+        left = await load_concept_rows(self.change.transaction, self.change.space, self.words)
         await scrub_words(self.change.transaction, self.change.space, self.words - left.keys())
         for concept in concepts:
-            self.change.log(Kind.FORGOTTEN, concept)
+            self.change.log(WorldChangeKind.FORGOTTEN, concept)
 
-    async def bury(self, kind: str) -> Forgotten:
+    async def bury(self, kind: str) -> WorldForgetResult:
         await self.run(
             "put_tombstone",
-            id=self.change.desk.new_id(),
+            id=self.change.deps.new_id(),
             kind=kind,
             by=self.change.by,
             at=self.change.now,
@@ -113,18 +111,18 @@ class _Erasing:
             causes=self.causes,
             others=self.others,
         )
-        return Forgotten(edges=self.edges, causes=self.causes, others=self.others)
+        return WorldForgetResult(edges=self.edges, causes=self.causes, others=self.others)
 
 
-async def forget_concept(desk: Desk, space: SpaceId, token: str, *, by: str) -> Forgotten:
+async def forget_concept(deps: WorldDeps, space: SpaceId, token: str, *, by: str) -> WorldForgetResult:
     """Erase a word and everything that was said with it."""
-    async with writing(desk, space, by=by, patient=True) as change:
-        rows = await rows_of(change.transaction, space, [token])
+    async with open_change(deps, space, by=by, patient=True) as change:
+        rows = await load_concept_rows(change.transaction, space, [token])
         if token not in rows:
             raise NoSuchConcept(f"There is no concept `{token[:64]}`.")
         concept = rows[token].id
         found = await change.transaction.all(Q["triples_of_concept"], space=space, concept=concept)
-        erasing = _Erasing(change=change, touched={concept})
+        erasing = _WorldErasure(change=change, touched={concept})
         await erasing.erase_triples([_triple(row) for row in found])
         erasing.others += await erasing.run("erase_sentences", session=None, message=None, concepts=[concept])
         erasing.others += await erasing.run("erase_aliases", concepts=[concept])
@@ -134,34 +132,34 @@ async def forget_concept(desk: Desk, space: SpaceId, token: str, *, by: str) -> 
 
 
 async def forget_edge(
-    desk: Desk, space: SpaceId, *, concept: str, parent: str, dimension: str, by: str
-) -> Forgotten:
+    deps: WorldDeps, space: SpaceId, *, concept: str, parent: str, dimension: str, by: str
+) -> WorldForgetResult:
     """Erase one triple."""
-    async with writing(desk, space, by=by) as change:
-        rows = await rows_of(change.transaction, space, (concept, parent, dimension))
+    async with open_change(deps, space, by=by) as change:
+        rows = await load_concept_rows(change.transaction, space, (concept, parent, dimension))
         if missing := {concept, parent, dimension} - rows.keys():
             raise NoSuchConcept(f"There is no concept `{min(missing)[:64]}`.")
-        erasing = _Erasing(change=change)
+        erasing = _WorldErasure(change=change)
         await erasing.erase_triples([(rows[concept].id, rows[parent].id, rows[dimension].id)])
         await erasing.erase_words()
         return await erasing.bury("edge")
 
 
-async def forget_session(desk: Desk, space: SpaceId, session: SessionId, *, by: str) -> Forgotten:
+async def forget_session(deps: WorldDeps, space: SpaceId, session: SessionId, *, by: str) -> WorldForgetResult:
     """Erase everything that only this session said."""
-    return await _forget_said(desk, space, session=session, message=None, by=by)
+    return await _forget_said(deps, space, session=session, message=None, by=by)
 
 
-async def forget_message(desk: Desk, space: SpaceId, message: str, *, by: str) -> Forgotten:
+async def forget_message(deps: WorldDeps, space: SpaceId, message: str, *, by: str) -> WorldForgetResult:
     """Erase everything that only this message said."""
-    return await _forget_said(desk, space, session=None, message=message, by=by)
+    return await _forget_said(deps, space, session=None, message=message, by=by)
 
 
 async def _forget_said(
-    desk: Desk, space: SpaceId, *, session: SessionId | None, message: str | None, by: str
-) -> Forgotten:
-    async with writing(desk, space, by=by, patient=True) as change:
-        erasing = _Erasing(change=change)
+    deps: WorldDeps, space: SpaceId, *, session: SessionId | None, message: str | None, by: str
+) -> WorldForgetResult:
+    async with open_change(deps, space, by=by, patient=True) as change:
+        erasing = _WorldErasure(change=change)
         said = await change.transaction.all(
             Q["causes_in_session" if session else "causes_in_message"],
             space=space,
@@ -176,26 +174,24 @@ async def _forget_said(
         await erasing.erase_quarantine(None)
         if session:
             erasing.others += await erasing.run("erase_session_marks", session=session)
-            erasing.others += await erasing.run(
-                "erase_outcomes", session=session, ids=[], parents=[], dims=[]
-            )
+            erasing.others += await erasing.run("erase_outcomes", session=session, ids=[], parents=[], dims=[])
         await erasing.erase_words()
         return await erasing.bury("session" if session else "message")
 
 
-async def forget_taken_back(
-    desk: Desk,
+async def forget_withdrawn_triples(
+    deps: WorldDeps,
     transaction: Transaction,
     space: SpaceId,
     *,
     triples: Sequence[Triple],
     messages: Sequence[str],
     by: str,
-) -> Forgotten:
+) -> WorldForgetResult:
     """Erase what is left of triples that were taken back and that nobody else said, and the messages that said them,
     within a transaction of the caller's."""
-    change = await begin(desk, transaction, space, by=by)
-    erasing = _Erasing(change=change)
+    change = await begin_change(deps, transaction, space, by=by)
+    erasing = _WorldErasure(change=change)
     await erasing.erase_triples(await _uncaused(change, triples))
     erasing.others += await erasing.run("erase_sentences_in", messages=list(messages))
     await erasing.erase_quarantine(None)
@@ -205,13 +201,11 @@ async def forget_taken_back(
     return done
 
 
-async def _uncaused(change: Writing, triples: Sequence[Triple]) -> list[Triple]:
+async def _uncaused(change: WorldChange, triples: Sequence[Triple]) -> list[Triple]:
     if not triples:
         return []
     ids, parents, dims = (list(column) for column in zip(*triples, strict=True))
-    rows = await change.transaction.all(
-        Q["uncaused"], space=change.space, ids=ids, parents=parents, dims=dims
-    )
+    rows = await change.transaction.all(Q["uncaused"], space=change.space, ids=ids, parents=parents, dims=dims)
     return [_triple(row) for row in rows]
 
 
@@ -227,13 +221,11 @@ async def withdraw_memory_conflicts(
     transaction: Transaction, space: SpaceId, memories: Sequence[UUID], *, by: str, at: datetime
 ) -> list[UUID]:
     """Close what waits about these memories, because one side of it was taken back; which."""
-    rows = await transaction.all(
-        Q["withdraw_memory_conflicts"], space=space, memories=list(memories), by=by, at=at
-    )
+    rows = await transaction.all(Q["withdraw_memory_conflicts"], space=space, memories=list(memories), by=by, at=at)
     return [row["id"] for row in rows]
 
 
-async def return_conflicts(transaction: Transaction, space: SpaceId, conflicts: Sequence[UUID]) -> None:
+async def reinstate_conflicts(transaction: Transaction, space: SpaceId, conflicts: Sequence[UUID]) -> None:
     """Let conflicts wait again that were closed because one side had been taken back."""
     await transaction.run(Q["return_conflicts"], space=space, conflicts=list(conflicts))
 
@@ -245,28 +237,28 @@ MESSAGES_KEPT_FOR = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tended:
+class TidyResult:
     words: int
     expired: int
 
 
-async def tend(desk: Desk, space: SpaceId) -> Tended:
+async def tidy_space(deps: WorldDeps, space: SpaceId) -> TidyResult:
     """Tidy one space."""
-    expired = await expire(desk, [space])
-    words = await prune_vocabulary(desk, space)
-    now = desk.clock()
-    await desk.store.run(Q["prune_log"], space=space, before=now - LOG_KEPT_FOR)
-    await desk.store.run(Q["prune_cues"], space=space, before=now - MESSAGES_KEPT_FOR)
+    expired = await expire_quarantine(deps, [space])
+    words = await prune_vocabulary(deps, space)
+    now = deps.clock()
+    await deps.store.run(Q["prune_log"], space=space, before=now - LOG_KEPT_FOR)
+    await deps.store.run(Q["prune_cues"], space=space, before=now - MESSAGES_KEPT_FOR)
     if words:
         log.info("words taken away", space=space, words=words)
-    return Tended(words=words, expired=expired)
+    return TidyResult(words=words, expired=expired)
 
 
-async def prune_vocabulary(desk: Desk, space: SpaceId) -> int:
+async def prune_vocabulary(deps: WorldDeps, space: SpaceId) -> int:
     """Take the longest unseen away of the words that hold no statement; how many."""
-    async with writing(desk, space, by="festinger", patient=True) as change:
+    async with open_change(deps, space, by="festinger", patient=True) as change:
         keep = change.terms.vocabulary_max_unconfirmed
         gone = await change.transaction.all(Q["prune_vocabulary"], space=space, keep=keep)
         for row in gone:
-            change.log(Kind.FORGOTTEN, row["id"])
+            change.log(WorldChangeKind.FORGOTTEN, row["id"])
     return len(gone)

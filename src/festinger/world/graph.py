@@ -30,12 +30,12 @@ import structlog
 from festinger.clock import Clock, Stopwatch
 from festinger.errors import StoreDown
 from festinger.ids import SpaceId
-from festinger.observability.checks import Check, ok, warn
+from festinger.observability.checks import Check, ok_check, warning_check
 from festinger.settings.beliefs import WorldSettings
-from festinger.store.cache_invalidation import GONE, MEGABYTE, BoundedCache, Change
+from festinger.store.cache_invalidation import GONE, MEGABYTE, BoundedCache, CacheChange
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
-from festinger.world.model import SoasRow, UrdEdge, closes_cycle, is_above
+from festinger.world.model import SoasRow, UrdEdge, closes_cycle, is_ancestor
 
 Slot = tuple[int, int]
 """A concept and a dimension."""
@@ -128,7 +128,7 @@ class World:
         return closes_cycle(concept, parent, lambda above: self.parent_in(dim, above))
 
     def has_above(self, ancestor: int, concept: int, dim: int) -> bool:
-        return is_above(ancestor, concept, lambda above: self.parent_in(dim, above))
+        return is_ancestor(ancestor, concept, lambda above: self.parent_in(dim, above))
 
     def is_settled(self, concept: int, dim: int, *, parent: int, now: datetime) -> bool:
         """Whether this very statement was dismissed not long ago."""
@@ -210,15 +210,15 @@ FREEZE_EVERY = 20
 """Pages between two moments at which what was read is put beyond the collector."""
 
 
-async def version_of(store: Store, space: SpaceId) -> int:
+async def world_version(store: Store, space: SpaceId) -> int:
     row = await store.maybe(Q["world_version"], space=space)
     return row["version"] if row else 0
 
 
-async def load(store: Store, space: SpaceId, *, now: datetime) -> World:
+async def load_world(store: Store, space: SpaceId, *, now: datetime) -> World:
     """The whole world of a space, at least as new as its version says."""
     world = World()
-    world.version = await version_of(store, space)
+    world.version = await world_version(store, space)
     await _load_vocabulary(store, space, world)
     await _load_edges(store, space, world)
     async with store.transaction() as transaction:
@@ -238,7 +238,7 @@ async def _load_vocabulary(store: Store, space: SpaceId, world: World) -> None:
 
 async def _load_edges(store: Store, space: SpaceId, world: World) -> None:
     after, after_dim, page = 0, 0, 0
-    names = _Names(world)
+    names = _InternPool(world)
     while rows := await store.all(Q["edges_page"], space=space, after=after, after_dim=after_dim, limit=PAGE):
         edges = [names.edge(*row.values()) for row in rows]
         _put_page(world, edges)
@@ -246,7 +246,7 @@ async def _load_edges(store: Store, space: SpaceId, world: World) -> None:
         _freeze_now_and_then(page)
 
 
-class _Names:
+class _InternPool:
     """Gives equal values of many edges one place in memory."""
 
     def __init__(self, world: World) -> None:
@@ -298,16 +298,16 @@ def _put_page(world: World, edges: Sequence[UrdEdge]) -> None:
             world.urd_by_concept[concept] = world.urd_by_concept.get(concept, ()) + standing
 
 
-async def load_part(store: Store, space: SpaceId, tokens: Iterable[str], *, now: datetime) -> World:
+async def load_partial_world(store: Store, space: SpaceId, tokens: Iterable[str], *, now: datetime) -> World:
     """As much of a world as a text with these words can ask for; for a space that is too large to keep."""
     rows = await store.all(Q["concepts_of_tokens"], space=space, tokens=list(tokens))
     world = World()
-    world.version = await version_of(store, space)
-    await refresh(store, space, world, concepts=[row["id"] for row in rows], now=now)
+    world.version = await world_version(store, space)
+    await refresh_concepts(store, space, world, concepts=[row["id"] for row in rows], now=now)
     return world
 
 
-async def refresh(
+async def refresh_concepts(
     store: Store, space: SpaceId, world: World, *, concepts: Sequence[int], now: datetime
 ) -> None:
     """Read some concepts anew, with everything that hangs on them.
@@ -346,12 +346,8 @@ class _Disputes:
     def put(self, world: World, of: Collection[int]) -> None:
         """Let this be all that is known of these concepts."""
         world.pending_slots = {slot for slot in world.pending_slots if slot[0] not in of} | self.pending
-        world.dismissed = {
-            triple: at for triple, at in world.dismissed.items() if triple[0] not in of
-        } | self.dismissed
-        world.aliases = {
-            token: concept for token, concept in world.aliases.items() if concept not in of
-        } | self.aliases
+        world.dismissed = {triple: at for triple, at in world.dismissed.items() if triple[0] not in of} | self.dismissed
+        world.aliases = {token: concept for token, concept in world.aliases.items() if concept not in of} | self.aliases
 
 
 async def _disputes(
@@ -363,9 +359,7 @@ async def _disputes(
     aliases = await transaction.all(Q["aliases"], space=space, concepts=concepts)
     return _Disputes(
         pending={(row["concept_id"], row["dim_id"]) for row in pending},
-        dismissed={
-            (row["concept_id"], row["dim_id"], row["incoming_parent_id"]): row["at"] for row in dismissed
-        },
+        dismissed={(row["concept_id"], row["dim_id"], row["incoming_parent_id"]): row["at"] for row in dismissed},
         aliases={row["token"]: row["concept_id"] for row in aliases},
         parents={row["incoming_parent_id"] for row in (*pending, *dismissed)},
     )
@@ -394,7 +388,7 @@ BYTES_PER_CONCEPT = 420
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reloaded:
+class WorldReloadResult:
     concepts: int
     edges: int
     pending: int
@@ -402,13 +396,13 @@ class Reloaded:
     ms: int
 
 
-def weight(world: World) -> int:
+def world_size_bytes(world: World) -> int:
     """About how many bytes a world takes."""
     edges = sum(map(len, world.urd_by_concept.values()))
     return edges * BYTES_PER_EDGE + len(world.soas_by_token) * BYTES_PER_CONCEPT
 
 
-class Worlds:
+class WorldCache:
     """The worlds of one process by space."""
 
     def __init__(self, store: Store, *, clock: Clock, stopwatch: Stopwatch, settings: WorldSettings) -> None:
@@ -419,7 +413,7 @@ class Worlds:
         self._stopwatch = stopwatch
         self._most = settings.world_spaces_in_memory
         self._kept: BoundedCache[SpaceId, World] = BoundedCache(
-            ROOM, limit=settings.world_cache_mb * MEGABYTE, weigh=weight
+            ROOM, limit=settings.world_cache_mb * MEGABYTE, weigh=world_size_bytes
         )
         self._locks: defaultdict[SpaceId, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -439,12 +433,12 @@ class Worlds:
         async with self._locks[space]:
             return self.find(space) or await self._load(space)
 
-    async def reload(self, space: SpaceId) -> Reloaded:
+    async def reload(self, space: SpaceId) -> WorldReloadResult:
         """Build the world of a space anew and swap it in; if that fails, the old one stays."""
         began = self._stopwatch()
         async with self._locks[space]:
             world = await self._load(space)
-        return Reloaded(
+        return WorldReloadResult(
             concepts=len(world.soas_by_token),
             edges=sum(map(len, world.urd_by_concept.values())),
             pending=len(world.pending_slots),
@@ -465,7 +459,7 @@ class Worlds:
             return
         self.stale_since = None
 
-    async def changed(self, change: Change) -> None:
+    async def changed(self, change: CacheChange) -> None:
         """What the listener calls when a version rose somewhere."""
         space = change.what.space
         if change.version == GONE:
@@ -486,16 +480,16 @@ class Worlds:
         """Apply what the log has after the world's version; false if the log cannot tell all of it."""
         due = await self._store.all(Q["log_after"], space=space, version=world.version, limit=MOST_DUE + 1)
         if not due:
-            return await version_of(self._store, space) == world.version
+            return await world_version(self._store, space) == world.version
         if len(due) > MOST_DUE or due[0]["version"] > world.version + 1:
             return False
         concepts = [row["concept_id"] for row in due if row["concept_id"] is not None]
-        await refresh(self._store, space, world, concepts=concepts, now=self._clock())
+        await refresh_concepts(self._store, space, world, concepts=concepts, now=self._clock())
         world.version = due[-1]["version"]
         return True
 
     async def _load(self, space: SpaceId) -> World:
-        world = await load(self._store, space, now=self._clock())
+        world = await load_world(self._store, space, now=self._clock())
         # What changed while it was read was told to nobody yet who could have followed it.
         await self._catch_up(space, world)
         while len(self._kept) >= self._most and space not in self._kept:
@@ -504,11 +498,11 @@ class Worlds:
         return world
 
 
-def check_worlds(worlds: Worlds) -> Check:
+def check_worlds(worlds: WorldCache) -> Check:
     """Whether what is in memory is true, for `doctor`."""
     if worlds.stale_since is None:
-        return ok("world.cache", f"{len(worlds.held())} spaces are in memory and up to date.")
-    return warn(
+        return ok_check("world.cache", f"{len(worlds.held())} spaces are in memory and up to date.")
+    return warning_check(
         "world.cache",
         f"What is in memory is stale since {worlds.stale_since.isoformat()}.",
         "It catches up by itself when the database answers; look at `store.server` if this stays.",

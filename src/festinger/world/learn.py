@@ -31,22 +31,22 @@ from festinger.observability.metrics import WORLD_REFUSED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.facts import parse_fact
-from festinger.world.conflicts import Incoming, find_conflict, item_json, open_conflict
+from festinger.world.conflicts import IncomingStatement, edge_conflict_json, find_conflict, open_conflict
 from festinger.world.model import (
     INFERRED_WEIGHT,
     Collision,
-    Desk,
-    Outcome,
-    Source,
-    Statement,
+    EdgeSource,
+    NoteOutcome,
     UrdEdge,
-    cap,
-    observed,
+    WorldDeps,
+    WorldStatement,
+    confidence_after_outcome,
+    confidence_cap,
 )
-from festinger.world.quarantine import Sighting, admit_stated, quarantine
-from festinger.world.recollection import VOUCHED, Claim, Note, starting_confidence
-from festinger.world.state import Did, Stated, check_statement, state_in
-from festinger.world.write import Writing, rows_of, writing
+from festinger.world.quarantine import ClaimSighting, admit_confirmed_claim, quarantine_claim
+from festinger.world.recollection import VOUCHED, Claim, RecollectionNote, initial_confidence
+from festinger.world.state import StatementEffect, StatementResult, apply_statement_in, check_statement
+from festinger.world.write import WorldChange, load_concept_rows, open_change
 
 Q = queries_of("festinger.world")
 
@@ -59,7 +59,7 @@ MOST_CLAIMS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spoken:
+class MessageClaims:
     """A message and what it asserted."""
 
     message: str
@@ -70,7 +70,7 @@ class Spoken:
     claims: Sequence[Claim]
 
 
-async def keep_claims(desk: Desk, transaction: Transaction, space: SpaceId, spoken: Spoken) -> bool:
+async def save_claims(deps: WorldDeps, transaction: Transaction, space: SpaceId, spoken: MessageClaims) -> bool:
     """Keep what a message asserted for the job; false if there is nothing, or the message is known."""
     if not spoken.claims:
         return False
@@ -83,14 +83,14 @@ async def keep_claims(desk: Desk, transaction: Transaction, space: SpaceId, spok
         origin=spoken.origin.value,
         text_hash=spoken.text_hash,
         cues=json.dumps([asdict(claim) for claim in spoken.claims[:MOST_CLAIMS]]),
-        at=desk.clock(),
+        at=deps.clock(),
     )
     return row is not None
 
 
-async def write_claims(desk: Desk, space: SpaceId, message: str) -> list[Did | None]:
+async def write_claims(deps: WorldDeps, space: SpaceId, message: str) -> list[StatementEffect | None]:
     """Write what a message asserted; what became of each claim, none where it was quarantined or refused."""
-    async with writing(desk, space, by="message") as change:
+    async with open_change(deps, space, by="message") as change:
         row = await change.transaction.maybe(Q["take_cues"], space=space, message=message)
         if row is None:
             return []
@@ -103,13 +103,13 @@ def _claim(body: dict[str, Any]) -> Claim:
     return Claim(**{**body, "origin": Origin(body["origin"])})
 
 
-async def _write(change: Writing, row: dict[str, Any], claim: Claim) -> Did | None:
+async def _write(change: WorldChange, row: dict[str, Any], claim: Claim) -> StatementEffect | None:
     because = cause(
         agent=AgentId(row["agent"]), session=SessionId(row["session_id"]), origin=claim.origin, at=row["at"]
     )
     change.cause, change.by = because, claim.origin.value
     said = _statement(claim, because, message=row["message_id"])
-    sighting = Sighting(claim=claim, cause=because, text_hash=row["text_hash"], message=row["message_id"])
+    sighting = ClaimSighting(claim=claim, cause=because, text_hash=row["text_hash"], message=row["message_id"])
     try:
         check_statement(said)
         if claim.is_retraction:
@@ -120,56 +120,56 @@ async def _write(change: Writing, row: dict[str, Any], claim: Claim) -> Did | No
         return None
 
 
-def _statement(claim: Claim, because: Cause, *, message: str) -> Statement:
-    return Statement(
+def _statement(claim: Claim, because: Cause, *, message: str) -> WorldStatement:
+    return WorldStatement(
         concept=claim.concept,
         parent=claim.parent,
         dimension=claim.dimension,
         is_isa=claim.is_isa,
-        confidence=starting_confidence(claim),
-        source=Source.INFERRED,
+        confidence=initial_confidence(claim),
+        source=EdgeSource.INFERRED,
         cause=because,
         message=message,
     )
 
 
-async def _place(change: Writing, said: Statement, sighting: Sighting) -> Did | None:
+async def _place(change: WorldChange, said: WorldStatement, sighting: ClaimSighting) -> StatementEffect | None:
     """Write a claim at once or quarantine it, by who said it."""
     if said.is_of_person:
-        await admit_stated(change, sighting.claim)
-        return (await state_in(change, said)).did
+        await admit_confirmed_claim(change, sighting.claim)
+        return (await apply_statement_in(change, said)).did
     existing = await _standing(change, said)
     is_held = await _is_held(change, said, existing)
     if existing is not None and existing.parent == said.parent:
-        return (await state_in(change, said)).did
+        return (await apply_statement_in(change, said)).did
     if said.origin not in VOUCHED or is_held:
-        await quarantine(change, sighting)
+        await quarantine_claim(change, sighting)
         return None
-    done = (await state_in(change, said)).did
-    if done is Did.CROWDED:
-        await quarantine(change, sighting)
+    done = (await apply_statement_in(change, said)).did
+    if done is StatementEffect.CROWDED:
+        await quarantine_claim(change, sighting)
     return done
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Standing:
+class _CurrentEdge:
     edge: UrdEdge
     parent: str
 
 
-async def _standing(change: Writing, said: Statement) -> _Standing | None:
+async def _standing(change: WorldChange, said: WorldStatement) -> _CurrentEdge | None:
     """The edge that stands where the claim would, without making rows for words of it."""
-    rows = await rows_of(change.transaction, change.space, (said.concept, said.dimension, said.parent))
+    rows = await load_concept_rows(change.transaction, change.space, (said.concept, said.dimension, said.parent))
     if said.concept not in rows or said.dimension not in rows:
         return None
     edge = await change.slot(rows[said.concept].id, rows[said.dimension].id)
     if edge is None:
         return None
     is_same = said.parent in rows and rows[said.parent].id == edge.parent_id
-    return _Standing(edge=edge, parent=said.parent if is_same else "")
+    return _CurrentEdge(edge=edge, parent=said.parent if is_same else "")
 
 
-async def _is_held(change: Writing, said: Statement, existing: _Standing | None) -> bool:
+async def _is_held(change: WorldChange, said: WorldStatement, existing: _CurrentEdge | None) -> bool:
     """Whether the session is held by now; contradicting what is well established counts towards it."""
     session = said.cause.session
     collides = existing is not None and not existing.parent and existing.edge.confidence >= WELL_ESTABLISHED
@@ -179,7 +179,7 @@ async def _is_held(change: Writing, said: Statement, existing: _Standing | None)
     return row is not None
 
 
-async def _count_collision(change: Writing, said: Statement, edge: UrdEdge) -> None:
+async def _count_collision(change: WorldChange, said: WorldStatement, edge: UrdEdge) -> None:
     session = said.cause.session
     is_held = await change.transaction.maybe(Q["is_held"], space=change.space, session=session)
     if is_held:
@@ -202,18 +202,18 @@ async def _count_collision(change: Writing, said: Statement, edge: UrdEdge) -> N
         )
 
 
-async def _retract(change: Writing, said: Statement) -> Did | None:
+async def _retract(change: WorldChange, said: WorldStatement) -> StatementEffect | None:
     """A person takes back what stands: it stays, marked, until that is decided."""
     if not said.is_of_person:
         return None
-    rows = await rows_of(change.transaction, change.space, (said.concept, said.parent, said.dimension))
+    rows = await load_concept_rows(change.transaction, change.space, (said.concept, said.parent, said.dimension))
     if len(rows) < len({said.concept, said.parent, said.dimension}):
         return None
     concept, parent, dim = rows[said.concept], rows[said.parent], rows[said.dimension]
     existing = await change.slot(concept.id, dim.id)
     if existing is None or existing.parent_id != parent.id:
         return None
-    incoming = Incoming(
+    incoming = IncomingStatement(
         concept=concept,
         parent=parent,
         dim=dim,
@@ -225,36 +225,36 @@ async def _retract(change: Writing, said: Statement) -> Did | None:
         cause=said.cause,
     )
     opened = await open_conflict(change, incoming, existing=existing, kind=Collision.RETRACTION)
-    return Did.CONFLICT if opened.id else Did.SETTLED
+    return StatementEffect.CONFLICT if opened.id else StatementEffect.SETTLED
 
 
 CERTAIN = 1.0
 MOST_FACTS = 100
 PATTERN = "iknowthat"
 
-NEW = frozenset({Did.ADDED, Did.REPLACED})
+NEW = frozenset({StatementEffect.ADDED, StatementEffect.REPLACED})
 INSERTED = "inserted"
 """What a caller is told of a fact that was not there before; other outcomes keep their own word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class FactResult:
     """A fact, and what became of it."""
 
-    said: Statement
-    stated: Stated
+    said: WorldStatement
+    stated: StatementResult
 
 
-def statement_of(fact: str, because: Cause, *, message: str | None = None) -> Statement:
+def parse_statement(fact: str, because: Cause, *, message: str | None = None) -> WorldStatement:
     """The statement that a fact makes; one that cannot be read or cannot stand is `BadFact`."""
     parsed = parse_fact(fact)
-    said = Statement(
+    said = WorldStatement(
         concept=parsed.concept,
         parent=parsed.parent,
         dimension=parsed.dimension,
         is_isa=parsed.is_isa,
-        confidence=CERTAIN if because.origin is Origin.PERSON else cap(because.origin),
-        source=Source.GUTASK,
+        confidence=CERTAIN if because.origin is Origin.PERSON else confidence_cap(because.origin),
+        source=EdgeSource.GUTASK,
         cause=because,
         message=message,
     )
@@ -263,30 +263,30 @@ def statement_of(fact: str, because: Cause, *, message: str | None = None) -> St
 
 
 async def iknowthat(
-    desk: Desk, space: SpaceId, facts: Sequence[str], *, because: Cause, message: str | None = None
-) -> list[Known]:
+    deps: WorldDeps, space: SpaceId, facts: Sequence[str], *, because: Cause, message: str | None = None
+) -> list[FactResult]:
     """State facts, all of them or none; when this returns they are in this process's memory too."""
     if len(facts) > MOST_FACTS:
         raise TooLarge(f"At most {MOST_FACTS} facts can be stated at once; these are {len(facts)}.")
     if not facts:
         raise BadFact("There is no fact.")
-    said = [statement_of(fact, because, message=message) for fact in facts]
-    async with writing(desk, space, by=because.origin.value, cause=because) as change:
+    said = [parse_statement(fact, because, message=message) for fact in facts]
+    async with open_change(deps, space, by=because.origin.value, cause=because) as change:
         known = []
         for each in said:
             if each.is_of_person:
-                await admit_stated(change, _known_claim(each))
-            known.append(Known(said=each, stated=await state_in(change, each)))
+                await admit_confirmed_claim(change, _known_claim(each))
+            known.append(FactResult(said=each, stated=await apply_statement_in(change, each)))
     return known
 
 
-async def known_json(desk: Desk, space: SpaceId, known: Known) -> dict[str, Any]:
+async def fact_result_json(deps: WorldDeps, space: SpaceId, known: FactResult) -> dict[str, Any]:
     """What became of a fact, as every door tells it."""
     said, stated = known.said, known.stated
     if stated.conflict is not None:
-        async with desk.store.transaction() as transaction:
+        async with deps.store.transaction() as transaction:
             found = await find_conflict(transaction, space, stated.conflict)
-        return {"status": Did.CONFLICT.value, "conflict": await item_json(desk, space, found)}
+        return {"status": StatementEffect.CONFLICT.value, "conflict": await edge_conflict_json(deps, space, found)}
     edge = {
         "concept": said.concept,
         "parent": said.parent,
@@ -299,7 +299,7 @@ async def known_json(desk: Desk, space: SpaceId, known: Known) -> dict[str, Any]
     return {"status": status, "edge": edge, "new_tokens": list(stated.new_tokens)}
 
 
-def _known_claim(said: Statement) -> Claim:
+def _known_claim(said: WorldStatement) -> Claim:
     return Claim(
         concept=said.concept,
         parent=said.parent,
@@ -311,16 +311,16 @@ def _known_claim(said: Statement) -> Claim:
     )
 
 
-MOVING = (Outcome.ACTED, Outcome.CONTRADICTED)
+MOVING = (NoteOutcome.ACTED, NoteOutcome.CONTRADICTED)
 PASSIVE_SPAN = 0.10
 """How far inferred outcomes may carry an edge away from where statements have put it."""
 
 
-async def observe(
-    desk: Desk,
+async def apply_outcome(
+    deps: WorldDeps,
     space: SpaceId,
-    note: Note,
-    outcome: Outcome,
+    note: RecollectionNote,
+    outcome: NoteOutcome,
     *,
     cause: Cause,
     weight: float = 1.0,
@@ -329,22 +329,18 @@ async def observe(
     """Move what the world thinks of an edge; the edge, or none if it stands no more or nothing moved."""
     if outcome not in MOVING:
         return None
-    async with writing(desk, space, by="outcome", cause=cause) as change:
-        return await observe_in(change, note, outcome, cause=cause, weight=weight, is_explicit=is_explicit)
+    async with open_change(deps, space, by="outcome", cause=cause) as change:
+        return await apply_outcome_in(change, note, outcome, cause=cause, weight=weight, is_explicit=is_explicit)
 
 
-async def observe_in(
-    change: Writing, note: Note, outcome: Outcome, *, cause: Cause, weight: float, is_explicit: bool
+async def apply_outcome_in(
+    change: WorldChange, note: RecollectionNote, outcome: NoteOutcome, *, cause: Cause, weight: float, is_explicit: bool
 ) -> UrdEdge | None:
     """The same within a change of the caller's."""
     if outcome not in MOVING:
         return None
     row = await change.transaction.maybe(
-        Q["find_edge"],
-        space=change.space,
-        concept=note.concept,
-        parent=note.parent,
-        dimension=note.dimension,
+        Q["find_edge"], space=change.space, concept=note.concept, parent=note.parent, dimension=note.dimension
     )
     if row is None:
         return None
@@ -354,17 +350,15 @@ async def observe_in(
     share = weight if is_explicit else min(weight, INFERRED_WEIGHT)
     confidence = await _confidence(change, edge, outcome, share=share, is_explicit=is_explicit)
     moved = confidence - edge.confidence
-    if not await _is_new(
-        change, edge, outcome, because=cause, moved=moved, share=share, is_explicit=is_explicit
-    ):
+    if not await _is_new(change, edge, outcome, because=cause, moved=moved, share=share, is_explicit=is_explicit):
         return None
-    is_confirmed = is_explicit and outcome is Outcome.ACTED
+    is_confirmed = is_explicit and outcome is NoteOutcome.ACTED
     confirmed = change.now if is_confirmed else edge.last_confirmed
     return await change.revalue(edge._replace(confidence=confidence, last_confirmed=confirmed))
 
 
 async def _without_inferred(
-    change: Writing, edge: UrdEdge, outcome: Outcome, *, because: Cause, is_explicit: bool
+    change: WorldChange, edge: UrdEdge, outcome: NoteOutcome, *, because: Cause, is_explicit: bool
 ) -> UrdEdge | None:
     """The edge without what was inferred before in this conversation and no longer counts; none if this does not
     count either, because somebody told outright."""
@@ -386,10 +380,12 @@ async def _without_inferred(
 
 
 async def _confidence(
-    change: Writing, edge: UrdEdge, outcome: Outcome, *, share: float, is_explicit: bool
+    change: WorldChange, edge: UrdEdge, outcome: NoteOutcome, *, share: float, is_explicit: bool
 ) -> float:
     origin = Origin(edge.origin)
-    moved = observed(edge.confidence, outcome, evidence=edge.evidence_count, weight=share, origin=origin)
+    moved = confidence_after_outcome(
+        edge.confidence, outcome, evidence=edge.evidence_count, weight=share, origin=origin
+    )
     if is_explicit:
         return moved
     so_far = await change.transaction.value(
@@ -400,9 +396,9 @@ async def _confidence(
 
 
 async def _is_new(
-    change: Writing,
+    change: WorldChange,
     edge: UrdEdge,
-    outcome: Outcome,
+    outcome: NoteOutcome,
     *,
     because: Cause,
     moved: float,

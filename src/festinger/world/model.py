@@ -56,24 +56,24 @@ class SoasRow(NamedTuple):
     trusted_seen: bool = False
 
 
-def saliency(encounters: int) -> float:
+def compute_saliency(encounters: int) -> float:
     return math.log10(encounters) if encounters >= SALIENT_FROM else 0.0
 
 
-def effective(row: SoasRow) -> float:
+def effective_saliency(row: SoasRow) -> float:
     """What thresholds are compared with."""
     return max(row.saliency, row.novelty)
 
 
-def standing(row: SoasRow, age: timedelta) -> float:
+def decayed_saliency(row: SoasRow, age: timedelta) -> float:
     """Its rank in a recollection; `age` is how long ago its text was first seen in the session."""
-    return float(effective(row) * 2 ** (-(age / CONCEPT_HALF_LIFE)))
+    return float(effective_saliency(row) * 2 ** (-(age / CONCEPT_HALF_LIFE)))
 
 
 EDGE_HALF_LIFE = timedelta(days=45)
 
 
-class Source(StrEnum):
+class EdgeSource(StrEnum):
     """By which way an edge came into the world."""
 
     CLOUD_LLM = "cloud_llm"
@@ -94,7 +94,7 @@ class UrdEdge(NamedTuple):
     is_isa: bool
     confidence: float = 1.0
     last_confirmed: datetime | None = None
-    source: str = Source.INFERRED
+    source: str = EdgeSource.INFERRED
     origin: str = Origin.PERSON
     evidence_count: int = 0
     person_stated: bool = False
@@ -123,13 +123,12 @@ class UrdEdge(NamedTuple):
 
 def edge_from_json(body: dict[str, Any]) -> UrdEdge:
     moments = {
-        name: datetime.fromisoformat(body[name]) if body[name] else None
-        for name in ("last_confirmed", "created_at")
+        name: datetime.fromisoformat(body[name]) if body[name] else None for name in ("last_confirmed", "created_at")
     }
     return UrdEdge(**{**body, **moments})
 
 
-def freshness(edge: UrdEdge, now: datetime) -> float:
+def edge_freshness(edge: UrdEdge, now: datetime) -> float:
     """What an edge is worth when not all can be shown: its confidence, less with age."""
     if edge.last_confirmed is None:
         return edge.confidence
@@ -137,7 +136,7 @@ def freshness(edge: UrdEdge, now: datetime) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class ModelCallInfo:
     """Which model call wrote a statement."""
 
     model: str
@@ -146,7 +145,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class WorldStatement:
     """What somebody says of a concept, in tokens."""
 
     concept: str
@@ -154,10 +153,10 @@ class Statement:
     dimension: str
     is_isa: bool
     confidence: float
-    source: Source
+    source: EdgeSource
     cause: Cause
     message: str | None = None
-    written: Written | None = None
+    written: ModelCallInfo | None = None
     from_quarantine: bool = False
 
     @property
@@ -167,22 +166,16 @@ class Statement:
     @property
     def is_deliberate(self) -> bool:
         """Whether it was given as a fact rather than found in a text."""
-        return self.source is Source.GUTASK
+        return self.source is EdgeSource.GUTASK
 
     @property
     def is_of_person(self) -> bool:
         return self.origin is Origin.PERSON
 
 
-class AskToWrite(Protocol):
+class ExplanationScheduler(Protocol):
     async def __call__(
-        self,
-        transaction: Transaction,
-        space: SpaceId,
-        concept: int,
-        *,
-        tries: int = 1,
-        at: datetime | None = None,
+        self, transaction: Transaction, space: SpaceId, concept: int, *, tries: int = 1, at: datetime | None = None
     ) -> object: ...
 
 
@@ -197,27 +190,27 @@ AskToLearn = Callable[[Transaction, SpaceId, str], Awaitable[object]]
 Follow = Callable[[SpaceId], Awaitable[None]]
 
 
-async def follow_nothing(_space: SpaceId) -> None:
+async def null_follow(_space: SpaceId) -> None:
     """For a process that keeps no world in memory."""
 
 
-async def learn_nothing(_transaction: Transaction, _space: SpaceId, _message: str) -> None:
+async def null_ask_to_learn(_transaction: Transaction, _space: SpaceId, _message: str) -> None:
     """For a wiring without background work."""
 
 
-async def has_some_writer(_space: SpaceId) -> bool:
+async def assume_writer(_space: SpaceId) -> bool:
     """For a wiring that leaves the question to the job."""
     return True
 
 
-async def write_nothing(
+async def null_ask_to_write(
     transaction: Transaction, space: SpaceId, concept: int, *, tries: int = 1, at: datetime | None = None
 ) -> None:
     """For a wiring without background work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class WorldDeps:
     store: Store
     outbox: Outbox
     clock: Clock
@@ -226,13 +219,13 @@ class Desk:
     """The settings that are in force for a space now."""
     is_common: Callable[[str, float], bool]
     """Whether a token is common English, from a Zipf frequency on."""
-    ask_to_write: AskToWrite = write_nothing
-    has_writer: Callable[[SpaceId], Awaitable[bool]] = has_some_writer
+    ask_to_write: ExplanationScheduler = null_ask_to_write
+    has_writer: Callable[[SpaceId], Awaitable[bool]] = assume_writer
     """Whether there is a model that could explain a name to a space."""
     """Has a concept that stands out explained, as durable work within the transaction."""
-    ask_to_learn: AskToLearn = learn_nothing
+    ask_to_learn: AskToLearn = null_ask_to_learn
     """Has what a message asserted written, as durable work within the transaction."""
-    follow: Follow = follow_nothing
+    follow: Follow = null_follow
     """Brings this process up to date with what was just committed."""
     settle_memory: SettleMemory | None = None
     unsettle_memory: UnsettleMemory | None = None
@@ -253,7 +246,7 @@ WRITTEN_BY_MODEL = 0.80
 ADMITTED = 0.60
 
 
-class Outcome(StrEnum):
+class NoteOutcome(StrEnum):
     ACTED = "acted"
     USED = "used"
     DISMISSED = "dismissed"
@@ -261,23 +254,25 @@ class Outcome(StrEnum):
     CONTRADICTED = "contradicted"
 
 
-def cap(origin: Origin) -> float:
+def confidence_cap(origin: Origin) -> float:
     return CAPS.get(origin, OTHER_CAP)
 
 
-def corroborated(confidence: float, *, evidence: int, origin: Origin) -> float:
+def confidence_after_corroboration(confidence: float, *, evidence: int, origin: Origin) -> float:
     """Confidence after one more cause, `evidence` being those before."""
     moved = confidence + (SIGNAL - confidence) / (min(evidence + 1, MOST_EVIDENCE) + 1)
-    return max(confidence, min(moved, cap(origin)))
+    return max(confidence, min(moved, confidence_cap(origin)))
 
 
-def observed(confidence: float, outcome: Outcome, *, evidence: int, weight: float, origin: Origin) -> float:
+def confidence_after_outcome(
+    confidence: float, outcome: NoteOutcome, *, evidence: int, weight: float, origin: Origin
+) -> float:
     """Confidence after what happened to a note that showed the edge."""
-    signal = {Outcome.ACTED: SIGNAL, Outcome.CONTRADICTED: REFUTED}.get(outcome)
+    signal = {NoteOutcome.ACTED: SIGNAL, NoteOutcome.CONTRADICTED: REFUTED}.get(outcome)
     if signal is None:
         return confidence
     moved = confidence + weight * (signal - confidence) / (min(evidence + 1, MOST_EVIDENCE) + 1)
-    return moved if moved <= confidence else max(confidence, min(moved, cap(origin)))
+    return moved if moved <= confidence else max(confidence, min(moved, confidence_cap(origin)))
 
 
 LONGEST_CHAIN = 64
@@ -316,7 +311,7 @@ def closes_cycle(concept: int, parent: int, parent_of: Callable[[int], int | Non
     return above is not None
 
 
-def is_above(ancestor: int, concept: int, parent_of: Callable[[int], int | None]) -> bool:
+def is_ancestor(ancestor: int, concept: int, parent_of: Callable[[int], int | None]) -> bool:
     """Whether `ancestor` stands somewhere above the concept."""
     above = parent_of(concept)
     for _ in range(LONGEST_CHAIN):
@@ -326,7 +321,7 @@ def is_above(ancestor: int, concept: int, parent_of: Callable[[int], int | None]
     return False
 
 
-def spelling(token: str) -> str:
+def normalize_spelling(token: str) -> str:
     """A token without what people write now so, now otherwise."""
     bare = token.translate(_MARKS)
     is_plural = len(bare) >= PLURAL_FROM and bare.endswith("s") and not bare.endswith("ss")
@@ -334,20 +329,20 @@ def spelling(token: str) -> str:
 
 
 def is_same_name(one: str, other: str) -> bool:
-    return one != other and spelling(one) == spelling(other)
+    return one != other and normalize_spelling(one) == normalize_spelling(other)
 
 
-def trust(origin: str) -> int:
+def trust_rank(origin: str) -> int:
     """How far an origin is trusted; more is better. A job's word is nobody's."""
     known = Origin(origin)
     return -TRUST_ORDER.index(known) if known in TRUST_ORDER else -len(TRUST_ORDER)
 
 
-def yields(existing: UrdEdge, *, confidence: float, origin: str, floor: float) -> bool:
+def is_replaceable(existing: UrdEdge, *, confidence: float, origin: str, floor: float) -> bool:
     """Whether an edge that is silent anyway makes way for a better one without a conflict."""
     return (
         existing.confidence < floor
         and not existing.person_stated
         and confidence > existing.confidence
-        and trust(origin) >= trust(existing.origin)
+        and trust_rank(origin) >= trust_rank(existing.origin)
     )

@@ -14,10 +14,10 @@ from uuid import UUID
 from festinger.errors import AlreadyDecided, NoSuchCue
 from festinger.ids import Cause, Origin, SpaceId
 from festinger.store.queries import queries_of
-from festinger.world.model import ADMITTED, Desk, Source, Statement
+from festinger.world.model import ADMITTED, EdgeSource, WorldDeps, WorldStatement
 from festinger.world.recollection import Claim
-from festinger.world.state import Stated, state_in
-from festinger.world.write import Writing, writing
+from festinger.world.state import StatementResult, apply_statement_in
+from festinger.world.write import WorldChange, open_change
 
 Q = queries_of("festinger.world")
 
@@ -31,7 +31,7 @@ WAITING = "waiting"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
+class ClaimSighting:
     """A claim, who made it, and in which text."""
 
     claim: Claim
@@ -41,7 +41,7 @@ class Sighting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quarantined:
+class QuarantineEntry:
     id: UUID
     concept: str
     parent: str
@@ -54,17 +54,17 @@ class Quarantined:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Votes:
+class QuarantineVoteCounts:
     causes: int
     sessions: int
     texts: int
     days: int
 
 
-NOBODY = Votes(causes=0, sessions=0, texts=0, days=0)
+NOBODY = QuarantineVoteCounts(causes=0, sessions=0, texts=0, days=0)
 
 
-def is_admissible(votes: Votes, *, min_causes: int) -> bool:
+def is_admissible(votes: QuarantineVoteCounts, *, min_causes: int) -> bool:
     return (
         votes.causes >= min_causes
         and votes.sessions >= SESSIONS_NEEDED
@@ -73,11 +73,11 @@ def is_admissible(votes: Votes, *, min_causes: int) -> bool:
     )
 
 
-async def quarantine(change: Writing, sighting: Sighting) -> Stated | None:
+async def quarantine_claim(change: WorldChange, sighting: ClaimSighting) -> StatementResult | None:
     """Keep a claim apart, or let it in if enough speaks for it by now."""
-    row = await _kept_apart(change, sighting)
+    row = await _put_entry(change, sighting)
     is_new = row.pop("is_new")
-    held = Quarantined(**row)
+    held = QuarantineEntry(**row)
     await _add_cause(change, held, sighting)
     votes = await _votes(change, held)
     if is_new:
@@ -87,12 +87,12 @@ async def quarantine(change: Writing, sighting: Sighting) -> Stated | None:
     return None
 
 
-async def _kept_apart(change: Writing, sighting: Sighting) -> dict[str, Any]:
+async def _put_entry(change: WorldChange, sighting: ClaimSighting) -> dict[str, Any]:
     claim = sighting.claim
     return await change.transaction.one(
         Q["put_quarantine"],
         space=change.space,
-        id=change.desk.new_id(),
+        id=change.deps.new_id(),
         concept=claim.concept,
         parent=claim.parent,
         dim=claim.dimension,
@@ -103,7 +103,7 @@ async def _kept_apart(change: Writing, sighting: Sighting) -> dict[str, Any]:
     )
 
 
-async def _add_cause(change: Writing, held: Quarantined, sighting: Sighting) -> None:
+async def _add_cause(change: WorldChange, held: QuarantineEntry, sighting: ClaimSighting) -> None:
     await change.transaction.run(
         Q["add_quarantine_cause"],
         space=change.space,
@@ -118,31 +118,31 @@ async def _add_cause(change: Writing, held: Quarantined, sighting: Sighting) -> 
     )
 
 
-async def _votes(change: Writing, held: Quarantined) -> Votes:
-    return Votes(**await change.transaction.one(Q["votes"], space=change.space, id=held.id))
+async def _votes(change: WorldChange, held: QuarantineEntry) -> QuarantineVoteCounts:
+    return QuarantineVoteCounts(**await change.transaction.one(Q["votes"], space=change.space, id=held.id))
 
 
 async def _admit(
-    change: Writing, held: Quarantined, *, votes: Votes, because: Cause, message: str | None
-) -> Stated:
-    said = Statement(
+    change: WorldChange, held: QuarantineEntry, *, votes: QuarantineVoteCounts, because: Cause, message: str | None
+) -> StatementResult:
+    said = WorldStatement(
         concept=held.concept,
         parent=held.parent,
         dimension=held.dim,
         is_isa=held.is_isa,
         confidence=ADMITTED,
-        source=Source.INFERRED,
+        source=EdgeSource.INFERRED,
         cause=because,
         message=message,
         from_quarantine=because.origin is not Origin.PERSON,
     )
-    stated = await state_in(change, said)
+    stated = await apply_statement_in(change, said)
     await _decide(change, held, "admitted")
     await _tell(change, "cue_admitted", held, votes)
     return stated
 
 
-async def admit_stated(change: Writing, claim: Claim) -> None:
+async def admit_confirmed_claim(change: WorldChange, claim: Claim) -> None:
     """A person states what waits in quarantine: it need not wait any more."""
     row = await change.transaction.maybe(
         Q["waiting_quarantine"],
@@ -153,14 +153,14 @@ async def admit_stated(change: Writing, claim: Claim) -> None:
         is_isa=claim.is_isa,
     )
     if row is not None:
-        held = Quarantined(**row)
+        held = QuarantineEntry(**row)
         await _decide(change, held, "admitted")
         await _tell(change, "cue_admitted", held, await _votes(change, held))
 
 
-async def admit(desk: Desk, space: SpaceId, quarantined: UUID, *, because: Cause) -> Stated:
+async def admit_entry(deps: WorldDeps, space: SpaceId, quarantined: UUID, *, because: Cause) -> StatementResult:
     """Let a statement in by hand."""
-    async with writing(desk, space, by=because.origin.value, cause=because) as change:
+    async with open_change(deps, space, by=because.origin.value, cause=because) as change:
         held = await _find(change, quarantined)
         votes = await _votes(change, held)
         row = await change.transaction.maybe(Q["last_quarantine_cause"], space=space, id=quarantined)
@@ -168,26 +168,26 @@ async def admit(desk: Desk, space: SpaceId, quarantined: UUID, *, because: Cause
         return await _admit(change, held, votes=votes, because=because, message=message)
 
 
-async def reject(desk: Desk, space: SpaceId, quarantined: UUID, *, by: str) -> Quarantined:
+async def reject_entry(deps: WorldDeps, space: SpaceId, quarantined: UUID, *, by: str) -> QuarantineEntry:
     """Keep a statement out for good, unless somebody admits it later."""
-    async with writing(desk, space, by=by) as change:
+    async with open_change(deps, space, by=by) as change:
         held = await _find(change, quarantined)
         rejected = await _decide(change, held, "rejected")
         await _tell(change, "cue_rejected", held, await _votes(change, held))
         return rejected
 
 
-async def quarantined(
-    desk: Desk,
+async def load_quarantine(
+    deps: WorldDeps,
     space: SpaceId,
     *,
     statuses: Sequence[str] | None = (WAITING,),
     concept: str | None = None,
-    after: Quarantined | None = None,
+    after: QuarantineEntry | None = None,
     limit: int = 100,
-) -> list[Quarantined]:
+) -> list[QuarantineEntry]:
     """What is kept apart, newest first."""
-    rows = await desk.store.all(
+    rows = await deps.store.all(
         Q["quarantine"],
         space=space,
         statuses=list(statuses) if statuses is not None else None,
@@ -196,50 +196,50 @@ async def quarantined(
         after=after.id if after else None,
         limit=limit,
     )
-    return [Quarantined(**row) for row in rows]
+    return [QuarantineEntry(**row) for row in rows]
 
 
-async def find_quarantined(desk: Desk, space: SpaceId, quarantined: UUID) -> Quarantined:
+async def find_quarantine_entry(deps: WorldDeps, space: SpaceId, quarantined: UUID) -> QuarantineEntry:
     """One statement that is or was kept apart."""
-    async with desk.store.transaction() as transaction:
+    async with deps.store.transaction() as transaction:
         row = await transaction.maybe(Q["find_quarantine"], space=space, id=quarantined)
     if row is None:
         raise NoSuchCue(f"Nothing in quarantine has the id `{quarantined}`.")
-    return Quarantined(**row)
+    return QuarantineEntry(**row)
 
 
-async def votes_of(desk: Desk, space: SpaceId, held: Sequence[Quarantined]) -> dict[UUID, Votes]:
+async def load_vote_counts(
+    deps: WorldDeps, space: SpaceId, held: Sequence[QuarantineEntry]
+) -> dict[UUID, QuarantineVoteCounts]:
     """How much speaks for each of these by now."""
-    rows = await desk.store.all(Q["votes_of"], space=space, ids=[each.id for each in held])
-    counted = {row.pop("id"): Votes(**row) for row in rows}
+    rows = await deps.store.all(Q["votes_of"], space=space, ids=[each.id for each in held])
+    counted = {row.pop("id"): QuarantineVoteCounts(**row) for row in rows}
     return {each.id: counted.get(each.id, NOBODY) for each in held}
 
 
-async def expire(desk: Desk, spaces: Sequence[SpaceId]) -> int:
+async def expire_quarantine(deps: WorldDeps, spaces: Sequence[SpaceId]) -> int:
     """Let what has waited too long wait no more; it is kept and can be admitted by hand."""
-    now = desk.clock()
-    return await desk.store.run(
-        Q["expire_quarantine"], spaces=list(spaces), now=now, before=now - EXPIRES_AFTER
-    )
+    now = deps.clock()
+    return await deps.store.run(Q["expire_quarantine"], spaces=list(spaces), now=now, before=now - EXPIRES_AFTER)
 
 
-async def _find(change: Writing, quarantined: UUID) -> Quarantined:
+async def _find(change: WorldChange, quarantined: UUID) -> QuarantineEntry:
     row = await change.transaction.maybe(Q["find_quarantine"], space=change.space, id=quarantined)
     if row is None:
         raise NoSuchCue(f"Nothing in quarantine has the id `{quarantined}`.")
     if row["status"] in ("admitted", "rejected"):
         raise AlreadyDecided(f"It is already {row['status']}.")
-    return Quarantined(**row)
+    return QuarantineEntry(**row)
 
 
-async def _decide(change: Writing, held: Quarantined, status: str) -> Quarantined:
+async def _decide(change: WorldChange, held: QuarantineEntry, status: str) -> QuarantineEntry:
     row = await change.transaction.one(
         Q["decide_quarantine"], space=change.space, id=held.id, status=status, at=change.now
     )
-    return Quarantined(**row)
+    return QuarantineEntry(**row)
 
 
-async def _tell(change: Writing, name: str, held: Quarantined, votes: Votes) -> None:
+async def _tell(change: WorldChange, name: str, held: QuarantineEntry, votes: QuarantineVoteCounts) -> None:
     await change.tell(
         name,
         f"cue:{held.id}",
@@ -262,6 +262,6 @@ class HeldSession:
     since: datetime
 
 
-async def held_sessions(desk: Desk, space: SpaceId) -> list[HeldSession]:
+async def list_held_sessions(deps: WorldDeps, space: SpaceId) -> list[HeldSession]:
     """Sessions that are held, the latest first."""
-    return [HeldSession(**row) for row in await desk.store.all(Q["held_sessions"], space=space)]
+    return [HeldSession(**row) for row in await deps.store.all(Q["held_sessions"], space=space)]

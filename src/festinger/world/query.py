@@ -24,11 +24,11 @@ from typing import Any
 from festinger.errors import NoSuchConcept
 from festinger.ids import SpaceId
 from festinger.store.queries import queries_of
-from festinger.world.conflicts import Conflict, conflicts
+from festinger.world.conflicts import Conflict, load_conflicts
 from festinger.world.graph import Slot
-from festinger.world.model import Desk, SoasRow, UrdEdge, effective
-from festinger.world.quarantine import Quarantined, quarantined
-from festinger.world.write import Op
+from festinger.world.model import SoasRow, UrdEdge, WorldDeps, effective_saliency
+from festinger.world.quarantine import QuarantineEntry, load_quarantine
+from festinger.world.write import EdgeOp
 
 Q = queries_of("festinger.world")
 
@@ -36,7 +36,7 @@ MOST_SPELLINGS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Believed:
+class EdgeEvidence:
     """An edge in words, with who said it."""
 
     edge: Mapping[str, Any]
@@ -44,59 +44,55 @@ class Believed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Why:
+class ConceptReport:
     concept: SoasRow
     effective: float
-    edges: Sequence[Believed]
+    edges: Sequence[EdgeEvidence]
     history: Sequence[Mapping[str, Any]]
     conflicts: Sequence[Conflict]
-    quarantine: Sequence[Quarantined]
+    quarantine: Sequence[QuarantineEntry]
 
 
-def why_json(found: Why) -> dict[str, Any]:
+def concept_report_json(found: ConceptReport) -> dict[str, Any]:
     """All of it as every door shows it."""
     return {**asdict(found), "concept": found.concept._asdict()}
 
 
-async def why(desk: Desk, space: SpaceId, token: str) -> Why:
+async def build_concept_report(deps: WorldDeps, space: SpaceId, token: str) -> ConceptReport:
     """Everything that is known of a word."""
-    rows = await desk.store.all(Q["rows_of_tokens"], space=space, tokens=[token])
+    rows = await deps.store.all(Q["rows_of_tokens"], space=space, tokens=[token])
     if not rows:
-        raise await unknown_concept(desk, space, token)
+        raise await unknown_concept_error(deps, space, token)
     names = ("name", "is_alias")
     row = max(rows, key=lambda found: bool(found["is_alias"]))
     concept = SoasRow(**{name: value for name, value in row.items() if name not in names})
-    return Why(
+    return ConceptReport(
         concept=concept,
-        effective=effective(concept),
-        edges=await _believed(desk, space, concept.id),
-        history=await desk.store.all(Q["history_of"], space=space, concept=concept.id),
-        conflicts=await conflicts(
-            desk, space, statuses=("pending", "resolved", "dismissed"), concept=concept.id
-        ),
-        quarantine=await quarantined(desk, space, statuses=None, concept=concept.token),
+        effective=effective_saliency(concept),
+        edges=await _believed(deps, space, concept.id),
+        history=await deps.store.all(Q["history_of"], space=space, concept=concept.id),
+        conflicts=await load_conflicts(deps, space, statuses=("pending", "resolved", "dismissed"), concept=concept.id),
+        quarantine=await load_quarantine(deps, space, statuses=None, concept=concept.token),
     )
 
 
-async def _believed(desk: Desk, space: SpaceId, concept: int) -> list[Believed]:
+async def _believed(deps: WorldDeps, space: SpaceId, concept: int) -> list[EdgeEvidence]:
     found = []
-    for edge in await desk.store.all(Q["edges_named"], space=space, concept=concept):
-        causes = await desk.store.all(
+    for edge in await deps.store.all(Q["edges_named"], space=space, concept=concept):
+        causes = await deps.store.all(
             Q["causes_of"], space=space, concept=concept, parent=edge["parent_id"], dim=edge["dim_id"]
         )
-        found.append(Believed(edge=edge, causes=causes))
+        found.append(EdgeEvidence(edge=edge, causes=causes))
     return found
 
 
-async def unknown_concept(desk: Desk, space: SpaceId, token: str) -> NoSuchConcept:
+async def unknown_concept_error(deps: WorldDeps, space: SpaceId, token: str) -> NoSuchConcept:
     """What to say of a word that is not there."""
-    rows = await desk.store.all(Q["nearest_tokens"], space=space, beginning=f"{_escaped(token[:1])}%")
+    rows = await deps.store.all(Q["nearest_tokens"], space=space, beginning=f"{_escaped(token[:1])}%")
     near = get_close_matches(token, [row["token"] for row in rows], n=MOST_SPELLINGS, cutoff=0.5)
     listed = ", ".join(f"`{one}`" for one in near)
     return NoSuchConcept(
-        f"There is no concept `{token[:64]}`.",
-        hint=f"The nearest known are {listed}." if near else None,
-        nearest=near,
+        f"There is no concept `{token[:64]}`.", hint=f"The nearest known are {listed}." if near else None, nearest=near
     )
 
 
@@ -110,7 +106,7 @@ MOST_EDGES = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Near:
+class NearbyConcept:
     """A word, and how far below the one in the middle it stands; above is negative."""
 
     token: str
@@ -118,7 +114,7 @@ class Near:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NearEdge:
+class NearbyEdge:
     concept: str
     parent: str
     dimension: str
@@ -130,43 +126,37 @@ class NearEdge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbourhood:
+class Neighborhood:
     centre: str
-    words: Sequence[Near]
-    edges: Sequence[NearEdge]
+    words: Sequence[NearbyConcept]
+    edges: Sequence[NearbyEdge]
     beyond: Mapping[str, int]
     """Words that have more neighbours than could be kept, with how many."""
 
 
-async def around(
-    desk: Desk,
-    space: SpaceId,
-    token: str,
-    *,
-    depth: int = 1,
-    dimension: str | None = None,
-    most: int = MOST_WORDS,
-) -> Neighbourhood:
+async def load_neighborhood(
+    deps: WorldDeps, space: SpaceId, token: str, *, depth: int = 1, dimension: str | None = None, most: int = MOST_WORDS
+) -> Neighborhood:
     """The neighbourhood of a word; an unknown one is `NoSuchConcept`."""
-    rows = await desk.store.all(Q["rows_of_tokens"], space=space, tokens=[token])
+    rows = await deps.store.all(Q["rows_of_tokens"], space=space, tokens=[token])
     if not rows:
-        raise await unknown_concept(desk, space, token)
+        raise await unknown_concept_error(deps, space, token)
     row = max(rows, key=lambda found: bool(found["is_alias"]))
-    walk = _Walk(desk=desk, space=space, dimension=dimension, most=most, centre=row["token"])
+    walk = _NeighborhoodWalk(deps=deps, space=space, dimension=dimension, most=most, centre=row["token"])
     walk.levels[row["token"]] = 0
     await walk.go(row["id"], "edges_upwards", depth=depth)
     await walk.go(row["id"], "edges_downwards", depth=depth)
     return walk.seen()
 
 
-class _Walk:
+class _NeighborhoodWalk:
     """One walk in progress: which words were met where, and by which edges."""
 
-    def __init__(self, *, desk: Desk, space: SpaceId, dimension: str | None, most: int, centre: str) -> None:
-        self._desk, self._space, self._dimension, self._most = desk, space, dimension, most
+    def __init__(self, *, deps: WorldDeps, space: SpaceId, dimension: str | None, most: int, centre: str) -> None:
+        self._deps, self._space, self._dimension, self._most = deps, space, dimension, most
         self._centre = centre
         self.levels: dict[str, int] = {}
-        self._edges: dict[tuple[str, str, str], NearEdge] = {}
+        self._edges: dict[tuple[str, str, str], NearbyEdge] = {}
         self._beyond: dict[str, set[str]] = {}
 
     async def go(self, start: int, query: str, *, depth: int) -> None:
@@ -174,12 +164,8 @@ class _Walk:
         step, near, far = (-1, "concept", "parent") if query == "edges_upwards" else (1, "parent", "concept")
         ids = {start}
         for level in range(1, depth + 1):
-            rows = await self._desk.store.all(
-                Q[query],
-                space=self._space,
-                concepts=sorted(ids),
-                dimension=self._dimension,
-                limit=MOST_EDGES,
+            rows = await self._deps.store.all(
+                Q[query], space=self._space, concepts=sorted(ids), dimension=self._dimension, limit=MOST_EDGES
             )
             far_id = "parent_id" if far == "parent" else "id"
             ids = {row[far_id] for row in rows if self._meet(row, near=near, far=far, level=step * level)}
@@ -193,13 +179,13 @@ class _Walk:
             self._beyond.setdefault(row[near], set()).add(token)
             return False
         self.levels.setdefault(token, level)
-        edge = NearEdge(**{name: row[name] for name in NearEdge.__slots__})
+        edge = NearbyEdge(**{name: row[name] for name in NearbyEdge.__slots__})
         self._edges[edge.concept, edge.parent, edge.dimension] = edge
         return is_new
 
-    def seen(self) -> Neighbourhood:
-        words = [Near(token=token, level=level) for token, level in self.levels.items()]
-        return Neighbourhood(
+    def seen(self) -> Neighborhood:
+        words = [NearbyConcept(token=token, level=level) for token, level in self.levels.items()]
+        return Neighborhood(
             centre=self._centre,
             words=sorted(words, key=lambda word: (word.level, word.token)),
             edges=[self._edges[key] for key in sorted(self._edges)],
@@ -207,10 +193,10 @@ class _Walk:
         )
 
 
-COMES = (Op.ADD, Op.RESTORE)
+COMES = (EdgeOp.ADD, EdgeOp.RESTORE)
 
 
-def replayed(steps: Iterable[tuple[Op, UrdEdge]]) -> dict[Slot, UrdEdge]:
+def replay_history(steps: Iterable[tuple[EdgeOp, UrdEdge]]) -> dict[Slot, UrdEdge]:
     """The edges that stand after all steps, roots left out."""
     standing: dict[Slot, UrdEdge] = {}
     for op, edge in steps:
@@ -221,11 +207,11 @@ def replayed(steps: Iterable[tuple[Op, UrdEdge]]) -> dict[Slot, UrdEdge]:
     return {slot: edge for slot, edge in standing.items() if not edge.is_root}
 
 
-async def as_of(desk: Desk, space: SpaceId, moment: datetime) -> dict[Slot, UrdEdge]:
+async def load_edges_as_of(deps: WorldDeps, space: SpaceId, moment: datetime) -> dict[Slot, UrdEdge]:
     """The edges that stood at a moment, by slot."""
-    rows = await desk.store.all(Q["history_until"], space=space, until=moment)
-    steps = [(Op(row.pop("op")), row) for row in rows]
-    return replayed((op, _edge(row)) for op, row in steps)
+    rows = await deps.store.all(Q["history_until"], space=space, until=moment)
+    steps = [(EdgeOp(row.pop("op")), row) for row in rows]
+    return replay_history((op, _edge(row)) for op, row in steps)
 
 
 def _edge(row: dict[str, object]) -> UrdEdge:

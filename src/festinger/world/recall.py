@@ -12,24 +12,24 @@ from dataclasses import dataclass, replace
 from festinger.ids import AgentId, Origin, SessionId, SpaceId
 from festinger.observability.metrics import WORLD_ZERO_HITS
 from festinger.store.pool import Transaction
-from festinger.world.counts import SENTENCES_FROM, Encounters, Sentence, source_hash
-from festinger.world.erase import Forgotten, forget_session
-from festinger.world.graph import World, Worlds, load_part
-from festinger.world.learn import Spoken, keep_claims
-from festinger.world.model import Desk
+from festinger.world.counts import SENTENCES_FROM, EncounterBuffer, SampleSentence, source_hash
+from festinger.world.erase import WorldForgetResult, forget_session
+from festinger.world.graph import World, WorldCache, load_partial_world
+from festinger.world.learn import MessageClaims, save_claims
+from festinger.world.model import WorldDeps
 from festinger.world.recollection import (
     CLAIMED_CHARS,
     SPEAKERS,
-    Heard,
-    Read,
+    ParsedText,
     Recollection,
-    claims,
-    countable,
-    heard,
-    heard_from,
-    read,
-    recollect,
+    TokenizedText,
+    build_recollection,
+    claim_origin,
+    find_claims,
+    find_countable_words,
+    parse_text,
     sentence_at,
+    tokenize_text,
 )
 
 SLICE_CHARS = 4096
@@ -37,7 +37,7 @@ SLICE_CHARS = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class SourceText:
     """A text and who said it, as the door knows."""
 
     text: str
@@ -46,7 +46,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class WorldScope:
     """Where a conversation happens."""
 
     space: SpaceId
@@ -57,62 +57,60 @@ class Place:
 class Recollector:
     """What one process brings to mind."""
 
-    def __init__(self, desk: Desk, worlds: Worlds, encounters: Encounters) -> None:
-        self.desk = desk
+    def __init__(self, deps: WorldDeps, worlds: WorldCache, encounters: EncounterBuffer) -> None:
+        self.deps = deps
         self.worlds = worlds
         self.encounters = encounters
 
-    def recollect(self, place: Place, texts: Sequence[Said]) -> Recollection | None:
+    def recollect(self, place: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
         """What is known of unseen texts, newest first; none while the space is not loaded."""
         world = self.worlds.find(place.space)
         return None if world is None else self._recollect(place, world, texts)
 
-    async def recollect_in_part(self, place: Place, texts: Sequence[Said]) -> Recollection:
+    async def recollect_in_part(self, place: WorldScope, texts: Sequence[SourceText]) -> Recollection:
         """The same for a space that is too large to keep: the database is asked for the words of the texts."""
-        words = {word for said in texts for word in read(said.text, said.origin, World()).words}
-        world = await load_part(self.desk.store, place.space, words, now=self.desk.clock())
+        words = {word for said in texts for word in tokenize_text(said.text, said.origin, World()).words}
+        world = await load_partial_world(self.deps.store, place.space, words, now=self.deps.clock())
         return self._recollect(place, world, texts)
 
-    def _recollect(self, place: Place, world: World, texts: Sequence[Said]) -> Recollection:
-        now, terms = self.desk.clock(), self.desk.terms(place.space)
+    def _recollect(self, place: WorldScope, world: World, texts: Sequence[SourceText]) -> Recollection:
+        now, terms = self.deps.clock(), self.deps.terms(place.space)
         told = self._heard(world, texts, chars=terms.recollect_max_chars, zipf=terms.common_word_zipf)
         past = self.encounters.past(place.space, place.session)
-        found = recollect(world, told, now=now, terms=terms, past=past)
+        found = build_recollection(world, told, now=now, terms=terms, past=past)
         WORLD_ZERO_HITS.inc(len(found.zero_hits))
         if found.zero_hit_lines:
             noted = [token for token in found.zero_hits if token not in past.noted][: terms.zero_hit_max]
             self.encounters.note_unknown(place.space, place.session, noted)
         return found
 
-    def _heard(self, world: World, texts: Sequence[Said], *, chars: int, zipf: float) -> list[Heard]:
+    def _heard(self, world: World, texts: Sequence[SourceText], *, chars: int, zipf: float) -> list[ParsedText]:
         """As much of the texts as a request may read, and the claims of the newest spoken part of it."""
         told, claimed, is_common = [], CLAIMED_CHARS, self._is_common(zipf)
         for said in texts:
             text = said.text[-chars:] if chars > 0 else ""
             chars -= len(text)
             may_claim = claimed if said.origin in SPEAKERS else 0
-            told.append(heard(text, said.origin, world, is_common=is_common, claim_chars=may_claim))
+            told.append(parse_text(text, said.origin, world, is_common=is_common, claim_chars=may_claim))
             claimed -= len(text) if may_claim else 0
         return told
 
-    async def count(self, place: Place, said: Said) -> bool:
+    async def count(self, place: WorldScope, said: SourceText) -> bool:
         """Count the words of a text that the session has not seen; false if it has, or the space is not loaded."""
         world = self.worlds.find(place.space)
-        if world is None or not self.encounters.admit(
-            place.space, place.session, said.text, origin=said.origin
-        ):
+        if world is None or not self.encounters.admit(place.space, place.session, said.text, origin=said.origin):
             return False
         counted: set[str] = set()
-        for piece in slices(said.text):
+        for piece in split_slices(said.text):
             self._count_piece(place, world, said, piece=piece, counted=counted)
             await asyncio.sleep(0)
         return True
 
-    def _count_piece(self, place: Place, world: World, said: Said, *, piece: str, counted: set[str]) -> None:
-        terms, now = self.desk.terms(place.space), self.desk.clock()
-        got = read(piece, said.origin, world)
+    def _count_piece(self, place: WorldScope, world: World, said: SourceText, *, piece: str, counted: set[str]) -> None:
+        terms, now = self.deps.terms(place.space), self.deps.clock()
+        got = tokenize_text(piece, said.origin, world)
         self.encounters.see(place.space, place.session, filter(world.knows, got.words), now=now)
-        found = countable(got, world, terms=terms, is_common=self.desk.is_common)
+        found = find_countable_words(got, world, terms=terms, is_common=self.deps.is_common)
         for word, token in found.items():
             if word in counted:
                 continue
@@ -123,10 +121,10 @@ class Recollector:
                 sentence = self._sentence(place, got, said, text=sentence_at(got, token))
                 self.encounters.keep_sentence(place.space, word, sentence)
 
-    def _sentence(self, place: Place, got: Read, said: Said, *, text: str) -> Sentence:
-        return Sentence(text=text, origin=got.origin, session=place.session, message=said.message)
+    def _sentence(self, place: WorldScope, got: TokenizedText, said: SourceText, *, text: str) -> SampleSentence:
+        return SampleSentence(text=text, origin=got.origin, session=place.session, message=said.message)
 
-    def spoken(self, place: Place, said: Said, *, unvouched: Collection[str] = ()) -> Spoken | None:
+    def spoken(self, place: WorldScope, said: SourceText, *, unvouched: Collection[str] = ()) -> MessageClaims | None:
         """What a message asserts; none if nothing, or if the space is not loaded.
 
         `unvouched` are the words of tool and document texts of the same session.
@@ -134,46 +132,39 @@ class Recollector:
         world = self.worlds.find(place.space)
         if world is None or said.message is None:
             return None
-        is_common = self._is_common(self.desk.terms(place.space).common_word_zipf)
-        found = claims(read(said.text, said.origin, world), world, is_common=is_common)
+        is_common = self._is_common(self.deps.terms(place.space).common_word_zipf)
+        found = find_claims(tokenize_text(said.text, said.origin, world), world, is_common=is_common)
         if not found:
             return None
-        return Spoken(
+        return MessageClaims(
             message=said.message,
             agent=place.agent,
             session=place.session,
             origin=said.origin,
             text_hash=source_hash(said.text),
-            claims=[
-                replace(claim, origin=heard_from(said.origin, claim, unvouched=unvouched)) for claim in found
-            ],
+            claims=[replace(claim, origin=claim_origin(said.origin, claim, unvouched=unvouched)) for claim in found],
         )
 
     async def learn(
-        self,
-        transaction: Transaction,
-        place: Place,
-        said: Said,
-        *,
-        unvouched: Collection[str] = (),
+        self, transaction: Transaction, place: WorldScope, said: SourceText, *, unvouched: Collection[str] = ()
     ) -> bool:
         """Keep what a message asserts for the write job, and ask for the job; false if there is nothing."""
         spoken = self.spoken(place, said, unvouched=unvouched)
-        if spoken is None or not await keep_claims(self.desk, transaction, place.space, spoken):
+        if spoken is None or not await save_claims(self.deps, transaction, place.space, spoken):
             return False
-        await self.desk.ask_to_learn(transaction, place.space, spoken.message)
+        await self.deps.ask_to_learn(transaction, place.space, spoken.message)
         return True
 
-    async def forget_session(self, space: SpaceId, session: SessionId, *, by: str) -> Forgotten:
+    async def forget_session(self, space: SpaceId, session: SessionId, *, by: str) -> WorldForgetResult:
         """Erase everything that only this session said, also what is not written yet."""
         self.encounters.forget(space, session)
-        return await forget_session(self.desk, space, session, by=by)
+        return await forget_session(self.deps, space, session, by=by)
 
     def _is_common(self, zipf: float) -> Callable[[str], bool]:
-        return lambda token: self.desk.is_common(token, zipf)
+        return lambda token: self.deps.is_common(token, zipf)
 
 
-def slices(text: str) -> Iterator[str]:
+def split_slices(text: str) -> Iterator[str]:
     """A text in pieces that are quickly read, cut between words."""
     start = 0
     while start < len(text):

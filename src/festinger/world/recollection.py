@@ -31,21 +31,21 @@ from itertools import chain
 
 from festinger.ids import Origin, least_trusted
 from festinger.settings.beliefs import WorldSettings
-from festinger.text.cues import Cue, cues, retractions
-from festinger.text.normalize import normalised
-from festinger.text.secrets import without_secrets
-from festinger.text.tokens import Token, content, token_texts, tokens
+from festinger.text.cues import RelationCue, extract_cues, extract_retractions
+from festinger.text.normalize import normalize_text
+from festinger.text.secrets import remove_secrets
+from festinger.text.tokens import Token, content_tokens, token_texts, tokenize
 from festinger.text.vocabulary import may_be_vocabulary
 from festinger.world.graph import Slot, World
 from festinger.world.model import (
     STATED_MODEL_CUE,
     SoasRow,
     UrdEdge,
-    effective,
-    freshness,
+    decayed_saliency,
+    edge_freshness,
+    effective_saliency,
+    is_replaceable,
     is_same_name,
-    standing,
-    yields,
 )
 
 VOUCHED = (Origin.PERSON, Origin.MODEL)
@@ -66,7 +66,7 @@ class Claim:
     is_retraction: bool = False
 
 
-def heard_from(origin: Origin, claim: Claim, *, unvouched: Collection[str]) -> Origin:
+def claim_origin(origin: Origin, claim: Claim, *, unvouched: Collection[str]) -> Origin:
     """Whose claim it really is: a model that repeats a page speaks for the page.
 
     `unvouched` are the words of tool and document texts of the same session.
@@ -76,12 +76,12 @@ def heard_from(origin: Origin, claim: Claim, *, unvouched: Collection[str]) -> O
     return origin
 
 
-def starting_confidence(claim: Claim) -> float:
+def initial_confidence(claim: Claim) -> float:
     """What an edge begins with that comes from this claim."""
     return min(claim.confidence, STATED_MODEL_CUE) if claim.origin is Origin.MODEL else claim.confidence
 
 
-def collides(world: World, claim: Claim, *, now: datetime, terms: WorldSettings) -> Slot | None:
+def find_collision(world: World, claim: Claim, *, now: datetime, terms: WorldSettings) -> Slot | None:
     """The slot whose edge the claim contradicts, if there is one."""
     concept, dim = world.row(claim.concept), world.row(claim.dimension)
     if concept is None or dim is None or (existing := world.slot(concept.id, dim.id)) is None:
@@ -94,16 +94,13 @@ def collides(world: World, claim: Claim, *, now: datetime, terms: WorldSettings)
         parent.id == existing.parent_id or world.is_settled(*existing.slot, parent=parent.id, now=now)
     ):
         return None
-    return None if _makes_way(world, existing, claim, terms=terms) else existing.slot
+    return None if _gives_way_quietly(world, existing, claim, terms=terms) else existing.slot
 
 
-def _makes_way(world: World, existing: UrdEdge, claim: Claim, *, terms: WorldSettings) -> bool:
+def _gives_way_quietly(world: World, existing: UrdEdge, claim: Claim, *, terms: WorldSettings) -> bool:
     """Whether the claim is another spelling of what stands, or replaces it without a conflict."""
-    return is_same_name(world.soas_by_id[existing.parent_id], claim.parent) or yields(
-        existing,
-        confidence=starting_confidence(claim),
-        origin=claim.origin,
-        floor=terms.recollection_confidence_floor,
+    return is_same_name(world.soas_by_id[existing.parent_id], claim.parent) or is_replaceable(
+        existing, confidence=initial_confidence(claim), origin=claim.origin, floor=terms.recollection_confidence_floor
     )
 
 
@@ -111,22 +108,22 @@ PENDING = " — conflict pending"
 UNCONFIRMED = " (unconfirmed)"
 
 
-def line(world: World, row: SoasRow, edges: Sequence[UrdEdge], *, disputed: Collection[Slot]) -> str:
+def format_concept_line(world: World, row: SoasRow, edges: Sequence[UrdEdge], *, disputed: Collection[Slot]) -> str:
     """The line of one concept."""
     shown = sorted(edges, key=lambda edge: (edge.slot in disputed, not edge.is_isa, edge.dim_id))
-    parts = [_part(world, edge, is_disputed=edge.slot in disputed) for edge in shown]
+    parts = [_format_edge(world, edge, is_disputed=edge.slot in disputed) for edge in shown]
     ending = PENDING if any(edge.slot in disputed for edge in shown) else ""
     return f"{row.token}: {' '.join(parts)}{ending}"
 
 
-def unknown_lines(token: str, *, command: str) -> Iterator[str]:
+def format_unknown_lines(token: str, *, command: str) -> Iterator[str]:
     """What is said of a name that nothing is known about."""
     yield f"? {token}: no recollection (if it is a typo, pass over this; else say what it is)"
     yield f"  {command} '{token} -isa KIND'"
     yield f"  {command} '{token} -ispart WHOLE in context of DIMENSION'"
 
 
-def _part(world: World, edge: UrdEdge, *, is_disputed: bool) -> str:
+def _format_edge(world: World, edge: UrdEdge, *, is_disputed: bool) -> str:
     mark = "?" if is_disputed else ""
     ending = UNCONFIRMED if edge.unconfirmed else ""
     return f"[{world.soas_by_id[edge.dim_id]}{mark}] {world.soas_by_id[edge.parent_id]}{ending}"
@@ -137,7 +134,7 @@ SPEAKERS = (Origin.PERSON, Origin.MODEL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class ParsedText:
     """A text as it was read: its words, what it asserts, and who said it."""
 
     words: Sequence[str]
@@ -146,7 +143,7 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
+class RecollectionNote:
     """One edge that a line shows, in the state that it showed."""
 
     concept: str
@@ -160,7 +157,7 @@ class Recollection:
     """Lines about what is known, and which edges they show. No line means that nothing is relevant."""
 
     lines: tuple[str, ...] = ()
-    notes: tuple[Note, ...] = ()
+    notes: tuple[RecollectionNote, ...] = ()
     zero_hits: tuple[str, ...] = ()
     """Names that stand out and that nothing is known about."""
     zero_hit_lines: tuple[str, ...] = ()
@@ -172,7 +169,7 @@ class Recollection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
+class RecollectionHistory:
     """What a session has shown so far."""
 
     first_seen: Mapping[str, datetime] = field(default_factory=dict)
@@ -181,21 +178,26 @@ class Past:
     """Unknown names that it was already told of."""
 
 
-def recollect(
-    world: World, heard: Sequence[Heard], *, now: datetime, terms: WorldSettings, past: Past | None = None
+def build_recollection(
+    world: World,
+    heard: Sequence[ParsedText],
+    *,
+    now: datetime,
+    terms: WorldSettings,
+    past: RecollectionHistory | None = None,
 ) -> Recollection:
     """What is known of what was heard, newest first."""
-    past = past or Past()
-    rows = _salient(world, heard, threshold=terms.saliency_read_threshold)
-    is_audible = _hearing(now=now, terms=terms)
+    past = past or RecollectionHistory()
+    rows = _salient_rows(world, heard, threshold=terms.saliency_read_threshold)
+    is_audible = _build_edge_filter(now=now, terms=terms)
     known = [row for row in rows if any(map(is_audible, world.edges(row.id)))]
-    zero_hits = _unknown(world, rows, heard)
-    chosen = _ranked(known, now=now, past=past, limit=terms.recollection_max_concepts)
+    zero_hits = _unknown_names(world, rows, heard)
+    chosen = _rank_rows(known, now=now, past=past, limit=terms.recollection_max_concepts)
     told = {row: list(filter(is_audible, world.edges(row.id))) for row in chosen}
-    disputed = _disputed(world, heard, now=now, terms=terms)
-    shown = {row: _best(told[row], now=now, limit=terms.recollection_max_edges) for row in chosen}
+    disputed = _disputed_slots(world, heard, now=now, terms=terms)
+    shown = {row: _freshest_edges(told[row], now=now, limit=terms.recollection_max_edges) for row in chosen}
     return Recollection(
-        lines=tuple(line(world, row, edges, disputed=disputed) for row, edges in shown.items()),
+        lines=tuple(format_concept_line(world, row, edges, disputed=disputed) for row, edges in shown.items()),
         notes=tuple(_note(world, row, edge) for row, edges in shown.items() for edge in edges),
         zero_hits=zero_hits,
         zero_hit_lines=_zero_hit_lines(zero_hits, terms=terms, past=past),
@@ -203,13 +205,13 @@ def recollect(
     )
 
 
-def _salient(world: World, heard: Iterable[Heard], *, threshold: float) -> list[SoasRow]:
+def _salient_rows(world: World, heard: Iterable[ParsedText], *, threshold: float) -> list[SoasRow]:
     """The words that stand out, each once, in the order in which they were heard."""
     words = dict.fromkeys(chain.from_iterable(each.words for each in heard))
-    return list(dict.fromkeys(row for row in world.rows(words) if effective(row) >= threshold))
+    return list(dict.fromkeys(row for row in world.rows(words) if effective_saliency(row) >= threshold))
 
 
-def _hearing(*, now: datetime, terms: WorldSettings) -> Callable[[UrdEdge], bool]:
+def _build_edge_filter(*, now: datetime, terms: WorldSettings) -> Callable[[UrdEdge], bool]:
     """Which edges are sure and recent enough to be told."""
     oldest = now - timedelta(days=terms.recollection_recency_days)
     floor, fading = terms.recollection_confidence_floor, terms.recollection_recency_applies_to
@@ -224,28 +226,28 @@ def _hearing(*, now: datetime, terms: WorldSettings) -> Callable[[UrdEdge], bool
     return is_audible
 
 
-def _ranked(rows: Iterable[SoasRow], *, now: datetime, past: Past, limit: int) -> list[SoasRow]:
+def _rank_rows(rows: Iterable[SoasRow], *, now: datetime, past: RecollectionHistory, limit: int) -> list[SoasRow]:
     def rank(row: SoasRow) -> tuple[float, str]:
         since = past.first_seen.get(row.token)
-        return -(effective(row) if since is None else standing(row, now - since)), row.token
+        return -(effective_saliency(row) if since is None else decayed_saliency(row, now - since)), row.token
 
     return sorted(rows, key=rank)[:limit]
 
 
-def _best(edges: Sequence[UrdEdge], *, now: datetime, limit: int) -> Sequence[UrdEdge]:
+def _freshest_edges(edges: Sequence[UrdEdge], *, now: datetime, limit: int) -> Sequence[UrdEdge]:
     if len(edges) <= limit:
         return edges
-    return sorted(edges, key=lambda edge: (-freshness(edge, now), edge.dim_id))[:limit]
+    return sorted(edges, key=lambda edge: (-edge_freshness(edge, now), edge.dim_id))[:limit]
 
 
-def _disputed(world: World, heard: Iterable[Heard], *, now: datetime, terms: WorldSettings) -> set[Slot]:
+def _disputed_slots(world: World, heard: Iterable[ParsedText], *, now: datetime, terms: WorldSettings) -> set[Slot]:
     """The disputed slots, and those that what was just said collides with before anything of it is written."""
     said = (claim for each in heard if each.origin in SPEAKERS for claim in each.claims)
-    fresh = set(filter(None, (collides(world, claim, now=now, terms=terms) for claim in said)))
+    fresh = set(filter(None, (find_collision(world, claim, now=now, terms=terms) for claim in said)))
     return world.pending_slots | fresh if fresh else world.pending_slots
 
 
-def _unknown(world: World, rows: Iterable[SoasRow], heard: Iterable[Heard]) -> tuple[str, ...]:
+def _unknown_names(world: World, rows: Iterable[SoasRow], heard: Iterable[ParsedText]) -> tuple[str, ...]:
     bare = [row.token for row in rows if not world.edges(row.id)]
     if not bare:
         return ()
@@ -253,11 +255,11 @@ def _unknown(world: World, rows: Iterable[SoasRow], heard: Iterable[Heard]) -> t
     return tuple(token for token in bare if token in spoken)
 
 
-def _zero_hit_lines(zero_hits: Iterable[str], *, terms: WorldSettings, past: Past) -> tuple[str, ...]:
+def _zero_hit_lines(zero_hits: Iterable[str], *, terms: WorldSettings, past: RecollectionHistory) -> tuple[str, ...]:
     if not terms.zero_hit_notes:
         return ()
     fresh = [token for token in zero_hits if token not in past.noted][: terms.zero_hit_max]
-    return tuple(_flat(unknown_lines(token, command=terms.iknowthat_command) for token in fresh))
+    return tuple(_flat(format_unknown_lines(token, command=terms.iknowthat_command) for token in fresh))
 
 
 def _flat(groups: Iterable[Iterable[str]]) -> Iterator[str]:
@@ -265,8 +267,8 @@ def _flat(groups: Iterable[Iterable[str]]) -> Iterator[str]:
         yield from group
 
 
-def _note(world: World, row: SoasRow, edge: UrdEdge) -> Note:
-    return Note(
+def _note(world: World, row: SoasRow, edge: UrdEdge) -> RecollectionNote:
+    return RecollectionNote(
         concept=row.token,
         dimension=world.soas_by_id[edge.dim_id],
         parent=world.soas_by_id[edge.parent_id],
@@ -286,7 +288,7 @@ IsCommon = Callable[[str, float], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
+class TokenizedText:
     """A text, its tokens and who said it."""
 
     text: str
@@ -299,23 +301,23 @@ class Read:
         return [token.text for token in self.tokens]
 
 
-def read(text: str, origin: Origin, world: World) -> Read:
+def tokenize_text(text: str, origin: Origin, world: World) -> TokenizedText:
     """Read a text with the words that a space knows."""
-    return _read(without_secrets(text), origin, world)
+    return _tokenize_plain(remove_secrets(text), origin, world)
 
 
-def _read(plain: str, origin: Origin, world: World) -> Read:
-    return Read(text=plain, tokens=tokens(plain, world.knows), origin=origin)
+def _tokenize_plain(plain: str, origin: Origin, world: World) -> TokenizedText:
+    return TokenizedText(text=plain, tokens=tokenize(plain, world.knows), origin=origin)
 
 
-def claims(read: Read, world: World, *, is_common: Callable[[str], bool]) -> list[Claim]:
+def find_claims(read: TokenizedText, world: World, *, is_common: Callable[[str], bool]) -> list[Claim]:
     """What a text asserts, and what it takes back."""
     dimensions = world.dimension_names
-    found = cues(read.text, read.tokens, dimensions=dimensions, is_common=is_common)
+    found = extract_cues(read.text, read.tokens, dimensions=dimensions, is_common=is_common)
     said = [_claim(read, cue) for cue in found]
     denied = []
     if _DENIAL.search(read.text):
-        denials = retractions(read.text, read.tokens, dimensions=dimensions, is_common=is_common)
+        denials = extract_retractions(read.text, read.tokens, dimensions=dimensions, is_common=is_common)
         denied = [_claim(read, cue, is_retraction=True) for cue in denials]
     return [
         claim
@@ -324,7 +326,7 @@ def claims(read: Read, world: World, *, is_common: Callable[[str], bool]) -> lis
     ]
 
 
-def _claim(read: Read, cue: Cue, *, is_retraction: bool = False) -> Claim:
+def _claim(read: TokenizedText, cue: RelationCue, *, is_retraction: bool = False) -> Claim:
     return Claim(
         concept=cue.subject,
         parent=cue.parent,
@@ -337,26 +339,28 @@ def _claim(read: Read, cue: Cue, *, is_retraction: bool = False) -> Claim:
     )
 
 
-def heard(
+def parse_text(
     text: str, origin: Origin, world: World, *, is_common: Callable[[str], bool], claim_chars: int
-) -> Heard:
+) -> ParsedText:
     """A text as a recollection hears it, with what its last `claim_chars` characters assert."""
-    plain = without_secrets(text)
+    plain = remove_secrets(text)
     if len(text) <= claim_chars:
-        whole = _read(plain, origin, world)
-        return Heard(words=whole.words, origin=origin, claims=claims(whole, world, is_common=is_common))
+        whole = _tokenize_plain(plain, origin, world)
+        return ParsedText(words=whole.words, origin=origin, claims=find_claims(whole, world, is_common=is_common))
     # Places are asked for only where claims are, and cost more than the words.
     words = token_texts(plain, world.knows)
     if claim_chars <= 0:
-        return Heard(words=words, origin=origin)
-    newest = _read(plain[-claim_chars:], origin, world)
-    return Heard(words=words, origin=origin, claims=claims(newest, world, is_common=is_common))
+        return ParsedText(words=words, origin=origin)
+    newest = _tokenize_plain(plain[-claim_chars:], origin, world)
+    return ParsedText(words=words, origin=origin, claims=find_claims(newest, world, is_common=is_common))
 
 
-def countable(read: Read, world: World, *, terms: WorldSettings, is_common: IsCommon) -> dict[str, Token]:
+def find_countable_words(
+    read: TokenizedText, world: World, *, terms: WorldSettings, is_common: IsCommon
+) -> dict[str, Token]:
     """The words of a text that count, each once, with where it stands first."""
     found: dict[str, Token] = {}
-    for token in content(read.tokens, min_chars=terms.token_min_chars):
+    for token in content_tokens(read.tokens, min_chars=terms.token_min_chars):
         if is_common(token.text, terms.common_word_zipf) or not may_be_vocabulary(token.text):
             continue
         row = world.row(token.text) if token.text in world.aliases else None
@@ -364,9 +368,9 @@ def countable(read: Read, world: World, *, terms: WorldSettings, is_common: IsCo
     return found
 
 
-def sentence_at(read: Read, token: Token) -> str:
+def sentence_at(read: TokenizedText, token: Token) -> str:
     """The sentence in which a token stands, cut around it if it is long."""
-    plain = normalised(read.text)
+    plain = normalize_text(read.text)
     starts = [each.start for each in read.tokens if each.sentence_start]
     start = max((each for each in starts if each <= token.start), default=0)
     end = min((each for each in starts if each > token.start), default=len(plain))

@@ -27,37 +27,45 @@ from festinger.world.conflicts import (
     PENDING,
     RESOLVED,
     Conflict,
-    Incoming,
-    close,
-    conflict_of,
+    IncomingStatement,
+    close_conflict,
+    conflict_from_row,
     open_conflict,
-    rebase,
+    rebase_conflicts,
 )
 from festinger.world.graph import Slot
-from festinger.world.model import Desk, SoasRow, Source, UrdEdge, collision_type, edge_from_json, yields
+from festinger.world.model import (
+    EdgeSource,
+    SoasRow,
+    UrdEdge,
+    WorldDeps,
+    collision_type,
+    edge_from_json,
+    is_replaceable,
+)
 from festinger.world.replay import (
     REPAIR,
-    Birth,
-    Heard,
+    CauseStatement,
+    EdgeCreation,
     Triple,
-    asked_for,
-    birth_of,
-    carried_over,
-    effective,
-    heard,
-    heard_of,
-    makers_of,
-    named,
-    observed,
-    observed_of,
-    retell,
-    rows_about,
-    triple_of,
-    vote,
-    votes_for,
+    carry_over_untraced,
+    cause_statement_from_row,
+    creation_from_conflict,
+    edge_outcome_from_row,
+    load_cause_statements,
+    load_edge_creation,
+    load_edge_outcomes,
+    load_effective_causes,
+    load_triple_rows,
+    load_votes,
+    replay_edge,
+    select_effective_causes,
+    triple_from_row,
+    triple_parameters,
+    vote_from_row,
 )
-from festinger.world.state import is_naming, make_novel, name_alike, tell_of_edge
-from festinger.world.write import Kind, Op, Writing, begin, check_untouched, put_back
+from festinger.world.state import add_alias, emit_edge_event, is_naming, mark_novel
+from festinger.world.write import EdgeOp, WorldChange, WorldChangeKind, begin_change, check_undoable, restore_slots
 
 Q = queries_of("festinger.world")
 
@@ -68,11 +76,11 @@ Image = Mapping[str, Any]
 """A row, or a slot, as it was."""
 
 
-async def give_back(desk: Desk, transaction: Transaction, space: SpaceId, kept: Mapping[str, Any]) -> None:
+async def reinstate_source(deps: WorldDeps, transaction: Transaction, space: SpaceId, kept: Mapping[str, Any]) -> None:
     """Let everything be as it was before it was taken back. Raises `UndoBlocked` where others have built on it."""
-    change = await begin(desk, transaction, space, by=REPAIR)
+    change = await begin_change(deps, transaction, space, by=REPAIR)
     places: Sequence[Image] = kept.get("places", ())
-    await _put_places_back(change, places)
+    await _restore_slots(change, places)
     for name, query in (("causes", "return_cause"), ("outcomes", "return_outcome"), ("votes", "return_vote")):
         rows = [{"space": space, "image": json.dumps(image)} for image in kept.get(name, ())]
         if rows:
@@ -80,62 +88,59 @@ async def give_back(desk: Desk, transaction: Transaction, space: SpaceId, kept: 
     await transaction.run(Q["let_in_again"], space=space, ids=list(kept.get("waiting", ())), at=change.now)
     await transaction.run(Q["drop_disputes"], space=space, ids=list(kept.get("opened", ())))
     for image in kept.get("disputes", ()):
-        await _return_dispute(change, image)
+        await _reinstate_dispute(change, image)
     calmed = list(kept.get("calmed", ()))
     await transaction.run(Q["confirm_concepts"], space=space, concepts=calmed)
     for concept in calmed:
-        change.log(Kind.CONCEPT, concept)
-    await calm(change, (place["concept"] for place in places))
+        change.log(WorldChangeKind.CONCEPT, concept)
+    await demote_orphan_concepts(change, (place["concept"] for place in places))
     for place in places:
-        await rebase(change, place["concept"], place["dim"])
+        await rebase_conflicts(change, place["concept"], place["dim"])
     await change.finish()
 
 
-async def _put_places_back(change: Writing, places: Sequence[Image]) -> None:
+async def _restore_slots(change: WorldChange, places: Sequence[Image]) -> None:
     present = [await change.slot(place["concept"], place["dim"]) for place in places]
     for place, edge in zip(places, present, strict=True):
         if (edge.as_json() if edge else None) != place["after"]:
             raise UndoBlocked(
-                "Another edge stands there by now, or it was said again.",
-                present=edge.as_json() if edge else None,
+                "Another edge stands there by now, or it was said again.", present=edge.as_json() if edge else None
             )
     for edge in present:
         if edge is not None:
-            await change.take(edge, op=Op.REMOVE, reason="undo")
+            await change.take(edge, op=EdgeOp.REMOVE, reason="undo")
     for place in places:
         edge = edge_from_json(place["before"]) if place["before"] else None
         if edge is not None and await _has_words(change, edge):
-            await change.put(edge, op=Op.RESTORE, reason="undo")
+            await change.put(edge, op=EdgeOp.RESTORE, reason="undo")
 
 
-async def _has_words(change: Writing, edge: UrdEdge) -> bool:
+async def _has_words(change: WorldChange, edge: UrdEdge) -> bool:
     """Whether nothing of an edge was forgotten meanwhile."""
     concepts = {edge.id, edge.parent_id, edge.dim_id}
     rows = await change.transaction.all(Q["rows_of_concepts"], space=change.space, concepts=sorted(concepts))
     return len(rows) == len(concepts)
 
 
-async def _return_dispute(change: Writing, image: Image) -> None:
+async def _reinstate_dispute(change: WorldChange, image: Image) -> None:
     row = await change.transaction.maybe(
         Q["return_dispute"], space=change.space, image=json.dumps(image), withdrawn=WITHDRAWN
     )
-    change.log(Kind.QUEUE, image["concept_id"], image["dim_id"])
+    change.log(WorldChangeKind.QUEUE, image["concept_id"], image["dim_id"])
     for token in (row["aliases"] or ()) if row and row["status"] == RESOLVED else ():
-        await name_alike(change, token, row["existing_parent_id"] if row else 0)
+        await add_alias(change, token, row["existing_parent_id"] if row else 0)
 
 
-async def calm(change: Writing, concepts: Iterable[int]) -> list[int]:
+async def demote_orphan_concepts(change: WorldChange, concepts: Iterable[int]) -> list[int]:
     """Let concepts of which no edge is left surface no more; which did until now."""
-    rows = await change.transaction.all(
-        Q["calm_concepts"], space=change.space, concepts=sorted(set(concepts))
-    )
+    rows = await change.transaction.all(Q["calm_concepts"], space=change.space, concepts=sorted(set(concepts)))
     for row in rows:
-        change.log(Kind.CONCEPT, row["id"])
+        change.log(WorldChangeKind.CONCEPT, row["id"])
     return [row["id"] for row in rows]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Whence:
+class SourceFilter:
     """From where something came; all that is given must hold."""
 
     session: SessionId | None = None
@@ -157,7 +162,7 @@ class Whence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Withdrawn:
+class WorldWithdrawal:
     """What counts no more, and everything that followed from that, as it was."""
 
     causes: tuple[Image, ...] = ()
@@ -179,7 +184,7 @@ class Withdrawn:
 
     @property
     def triples(self) -> list[Triple]:
-        return list(dict.fromkeys(triple_of(image) for image in self.causes))
+        return list(dict.fromkeys(triple_from_row(image) for image in self.causes))
 
     @property
     def messages(self) -> list[str]:
@@ -193,10 +198,10 @@ class Withdrawn:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Repair:
+class _WorldRepair:
     """One repair in progress."""
 
-    change: Writing
+    change: WorldChange
     causes: Sequence[Image]
     outcomes: Sequence[Image]
     votes: Mapping[Triple, Sequence[Image]]
@@ -211,29 +216,29 @@ class _Repair:
             self.before[slot] = await self.change.slot(*slot)
 
 
-async def take_back(
-    desk: Desk, transaction: Transaction, space: SpaceId, whence: Whence, *, by: str = REPAIR
-) -> Withdrawn:
+async def withdraw_source(
+    deps: WorldDeps, transaction: Transaction, space: SpaceId, whence: SourceFilter, *, by: str = REPAIR
+) -> WorldWithdrawal:
     """Let what came from somewhere count no more in the world. The caller follows the world once it is committed."""
-    change = await begin(desk, transaction, space, by=by)
+    change = await begin_change(deps, transaction, space, by=by)
     causes = await _taken(change, "take_causes", whence)
     # Outcomes are reported by somebody, and stand in no message.
     outcomes = await _taken(change, "take_outcomes", whence) if whence.messages is None else ()
     votes = await _taken(change, "take_votes", whence)
     if not (causes or outcomes or votes):
-        return Withdrawn()
+        return WorldWithdrawal()
     let_in = await _let_in_by(change, votes)
-    work = _Repair(change=change, causes=causes, outcomes=outcomes, votes=let_in)
-    said = list(dict.fromkeys([*map(triple_of, causes), *let_in]))
+    work = _WorldRepair(change=change, causes=causes, outcomes=outcomes, votes=let_in)
+    said = list(dict.fromkeys([*map(triple_from_row, causes), *let_in]))
     disputes = await _images(work, said)
     await _without(work, said)
     await _fill(work)
-    calmed = await calm(change, (slot[0] for slot in work.freed))
+    calmed = await demote_orphan_concepts(change, (slot[0] for slot in work.freed))
     for slot in work.before:
-        await rebase(change, *slot)
+        await rebase_conflicts(change, *slot)
     places = [await _place(work, slot) for slot in work.before]
     await change.finish()
-    return Withdrawn(
+    return WorldWithdrawal(
         causes=tuple(causes),
         outcomes=tuple(outcomes),
         votes=tuple(votes),
@@ -245,31 +250,31 @@ async def take_back(
     )
 
 
-async def _taken(change: Writing, query: str, whence: Whence) -> list[Image]:
+async def _taken(change: WorldChange, query: str, whence: SourceFilter) -> list[Image]:
     rows = await change.transaction.all(Q[query], space=change.space, **whence.as_parameters())
     return [row["image"] for row in rows]
 
 
-async def _let_in_by(change: Writing, votes: Sequence[Image]) -> dict[Triple, list[Image]]:
+async def _let_in_by(change: WorldChange, votes: Sequence[Image]) -> dict[Triple, list[Image]]:
     """Those of the votes that helped to let a triple in, by the triple."""
     ids = sorted({image["quarantine_id"] for image in votes})
     rows = await change.transaction.all(Q["spoken_for"], space=change.space, ids=ids)
     return {
-        triple_of(row): [image for image in votes if image["quarantine_id"] == str(row["quarantine"])]
+        triple_from_row(row): [image for image in votes if image["quarantine_id"] == str(row["quarantine"])]
         for row in rows
         if row["status"] == "admitted"
     }
 
 
-async def _images(work: _Repair, touched: Iterable[Triple]) -> list[Image]:
+async def _images(work: _WorldRepair, touched: Iterable[Triple]) -> list[Image]:
     concepts = sorted({triple[0] for triple in touched})
     rows = await work.change.transaction.all(Q["image_disputes"], space=work.change.space, concepts=concepts)
     return [row["image"] for row in rows]
 
 
-async def _without(work: _Repair, said: Iterable[Triple]) -> None:
+async def _without(work: _WorldRepair, said: Iterable[Triple]) -> None:
     """Let each triple be what it is without what was taken: first what is gone, then what is told again."""
-    acted_on = map(triple_of, work.outcomes)
+    acted_on = map(triple_from_row, work.outcomes)
     lost = [triple for triple in said if not await _stays(work, triple)]
     for triple in lost:
         await _withdraw(work, triple)
@@ -281,140 +286,140 @@ async def _without(work: _Repair, said: Iterable[Triple]) -> None:
             await _tell_again(work, triple)
 
 
-async def _stays(work: _Repair, triple: Triple) -> bool:
+async def _stays(work: _WorldRepair, triple: Triple) -> bool:
     """Whether those who are left would have made an edge; what only texts say waits in quarantine again."""
-    if await makers_of(work.change, triple):
+    if await load_effective_causes(work.change, triple):
         return True
-    rows = await rows_about(work.change, "wait_in_quarantine", triple)
+    rows = await load_triple_rows(work.change, "wait_in_quarantine", triple)
     work.waiting += [str(row["id"]) for row in rows]
     return False
 
 
-async def _withdraw(work: _Repair, triple: Triple) -> None:
+async def _withdraw(work: _WorldRepair, triple: Triple) -> None:
     """Close the conflicts that a triple opened, and take back what was decided in its favour, the last first."""
-    for row in await rows_about(work.change, "said_in_conflicts", triple):
-        item = conflict_of(row)
+    for row in await load_triple_rows(work.change, "said_in_conflicts", triple):
+        item = conflict_from_row(row)
         if item.status == PENDING or await _is_undone(work, item):
             resolution = {"decision": WITHDRAWN, "judge": "rule", "before": [], "after": []}
             was = {"was": dict(item.resolution) if item.resolution else None}
-            await close(work.change, item.id, status=RESOLVED, resolution=resolution | was)
-            work.change.log(Kind.QUEUE, item.concept_id, item.dim_id)
+            await close_conflict(work.change, item.id, status=RESOLVED, resolution=resolution | was)
+            work.change.log(WorldChangeKind.QUEUE, item.concept_id, item.dim_id)
 
 
-async def _is_undone(work: _Repair, item: Conflict) -> bool:
+async def _is_undone(work: _WorldRepair, item: Conflict) -> bool:
     """Take a decision back; not if it did nothing, or others have built on it since."""
     change, resolution = work.change, dict(item.resolution or {})
     after, aliases = resolution.get("after", []), resolution.get("aliases", [])
     if not (after or aliases):
         return False
     try:
-        await check_untouched(change, after)
+        await check_undoable(change, after)
     except UndoBlocked:
         return False
     for place in (*after, *resolution.get("before", [])):
         await work.remember((place["concept"], place["dim"]))
-    await put_back(change, resolution, conflict=item.id)
+    await restore_slots(change, resolution, conflict=item.id)
     for token in aliases:
         row = await change.transaction.maybe(Q["drop_alias"], space=change.space, token=token)
-        change.log(Kind.ALIAS, row["concept_id"] if row else None)
+        change.log(WorldChangeKind.ALIAS, row["concept_id"] if row else None)
     return True
 
 
-async def _take_out(work: _Repair, triple: Triple) -> None:
+async def _take_out(work: _WorldRepair, triple: Triple) -> None:
     """Take an edge that nobody is left for out of its slot, and give its place back."""
     concept, parent, dim = triple
     present = await work.change.slot(concept, dim)
     if present is None or present.parent_id != parent:
         return
     await work.remember(present.slot)
-    await work.change.take(present, reason=REPAIR, op=Op.REMOVE)
-    await tell_of_edge(work.change, "edge_removed", present)
+    await work.change.take(present, reason=REPAIR, op=EdgeOp.REMOVE)
+    await emit_edge_event(work.change, "edge_removed", present)
     work.freed[present.slot] = None
     await _give_place(work, triple)
 
 
-async def _give_place(work: _Repair, triple: Triple) -> None:
+async def _give_place(work: _WorldRepair, triple: Triple) -> None:
     """Let the edge stand again that had made way, or the one before it, if those who are left would have made it."""
     concept, parent, dim = triple
     seen = {parent}
-    while rows := await rows_about(work.change, "displaced_by", (concept, parent, dim)):
+    while rows := await load_triple_rows(work.change, "displaced_by", (concept, parent, dim)):
         parent = rows[0]["parent_id"]
         if parent in seen:
             return
         seen.add(parent)
-        birth = await birth_of(work.change, (concept, parent, dim))
+        birth = await load_edge_creation(work.change, (concept, parent, dim))
         if (
             birth
-            and await makers_of(work.change, (concept, parent, dim))
-            and await _put(work, birth, op=Op.RESTORE)
+            and await load_effective_causes(work.change, (concept, parent, dim))
+            and await _put(work, birth, op=EdgeOp.RESTORE)
         ):
             return
 
 
-async def _fill(work: _Repair) -> None:
+async def _fill(work: _WorldRepair) -> None:
     """Let in what waited only because a slot was taken, or a cycle would have been closed."""
     if not work.freed:
         return
     concepts, dims = (list(column) for column in zip(*work.freed, strict=True))
     for birth in await _asked_for(work, concepts=concepts, dims=dims):
         if await _has_room(work, birth.edge):
-            await _put(work, birth, op=Op.ADD)
+            await _put(work, birth, op=EdgeOp.ADD)
 
 
-async def _asked_for(work: _Repair, *, concepts: list[int], dims: list[int]) -> list[Birth]:
+async def _asked_for(work: _WorldRepair, *, concepts: list[int], dims: list[int]) -> list[EdgeCreation]:
     """The edges that conflicts about these slots ask for, in the order in which those who are left said them."""
     rows = await work.change.transaction.all(
         Q["waiting_for_room"], space=work.change.space, concepts=concepts, dims=dims
     )
     asked = []
-    for birth in map(asked_for, rows):
-        makers = await makers_of(work.change, triple_of(birth.edge._asdict()))
+    for birth in map(creation_from_conflict, rows):
+        makers = await load_effective_causes(work.change, triple_from_row(birth.edge._asdict()))
         asked += [replace(birth, at=makers[0].at)] if makers else []
     return sorted(asked, key=lambda birth: birth.at)
 
 
-async def _has_room(work: _Repair, asked: UrdEdge) -> bool:
+async def _has_room(work: _WorldRepair, asked: UrdEdge) -> bool:
     """Whether a slot is free for an edge; one that stands again makes way as it would have done."""
     change = work.change
     present = await change.slot(*asked.slot)
     if present is None or asked.slot not in work.freed:
         return present is None
     floor = change.terms.recollection_confidence_floor
-    if not yields(present, confidence=asked.confidence, origin=asked.origin, floor=floor):
+    if not is_replaceable(present, confidence=asked.confidence, origin=asked.origin, floor=floor):
         return False
     if await change.would_cycle(asked.id, asked.parent_id, asked.dim_id):
         return False
-    await change.take(present, reason="weak", op=Op.REPLACE)
+    await change.take(present, reason="weak", op=EdgeOp.REPLACE)
     return True
 
 
-async def _put(work: _Repair, birth: Birth, *, op: Op) -> bool:
+async def _put(work: _WorldRepair, birth: EdgeCreation, *, op: EdgeOp) -> bool:
     """Let an edge stand as those who are left make it; false if it would close a cycle."""
     change, edge = work.change, birth.edge
     if await change.would_cycle(edge.id, edge.parent_id, edge.dim_id):
         return False
-    triple = triple_of(edge._asdict())
+    triple = triple_from_row(edge._asdict())
     told = await _told(work, triple, birth, with_taken=False)
     await work.remember(edge.slot)
     await change.put(told, reason=REPAIR, op=op)
-    await tell_of_edge(change, "edge_added", told)
-    await _make_known(work, edge.id, await heard_of(work.change, triple))
+    await emit_edge_event(change, "edge_added", told)
+    await _make_known(work, edge.id, await load_cause_statements(work.change, triple))
     return True
 
 
-async def _make_known(work: _Repair, concept: int, heard: Iterable[Heard]) -> None:
+async def _make_known(work: _WorldRepair, concept: int, heard: Iterable[CauseStatement]) -> None:
     change = work.change
     row = await change.transaction.one(Q["rows_of_concepts"], space=change.space, concepts=[concept])
-    is_common = change.desk.is_common(row["token"], change.terms.common_word_zipf)
+    is_common = change.deps.is_common(row["token"], change.terms.common_word_zipf)
     floor = change.terms.recollection_confidence_floor
     if not is_common or any(is_naming(each, floor=floor) for each in heard):
-        await make_novel(change, SoasRow(**row))
+        await mark_novel(change, SoasRow(**row))
 
 
-async def _weigh(work: _Repair, triple: Triple) -> None:
+async def _weigh(work: _WorldRepair, triple: Triple) -> None:
     """Let what waits about a triple weigh only what those who are left said."""
-    fewer = sum(triple_of(image) == triple for image in work.causes)
-    for row in await rows_about(work.change, "said_in_conflicts", triple):
+    fewer = sum(triple_from_row(image) == triple for image in work.causes)
+    for row in await load_triple_rows(work.change, "said_in_conflicts", triple):
         if row["status"] == PENDING:
             await work.change.transaction.run(
                 Q["weigh_conflict"],
@@ -422,20 +427,20 @@ async def _weigh(work: _Repair, triple: Triple) -> None:
                 conflict=row["id"],
                 deliberate=DELIBERATE,
                 fewer=fewer,
-                **named(triple),
+                **triple_parameters(triple),
             )
 
 
-async def _tell_again(work: _Repair, triple: Triple) -> None:
+async def _tell_again(work: _WorldRepair, triple: Triple) -> None:
     """Let an edge be worth what those who are left make of it."""
     concept, parent, dim = triple
     present = await work.change.slot(concept, dim)
-    birth = await birth_of(work.change, triple)
+    birth = await load_edge_creation(work.change, triple)
     if present is None or present.parent_id != parent or birth is None:
         return
     told = await _told(work, triple, birth, with_taken=True)
     without = await _told(work, triple, birth, with_taken=False)
-    retold = carried_over(present, told, without)
+    retold = carry_over_untraced(present, told, without)
     if retold == present:
         return
     await work.remember(present.slot)
@@ -444,67 +449,65 @@ async def _tell_again(work: _Repair, triple: Triple) -> None:
         await _change_places(work, retold, first)
 
 
-async def _who_came_first(work: _Repair, standing: UrdEdge) -> Birth | None:
+async def _who_came_first(work: _WorldRepair, standing: UrdEdge) -> EdgeCreation | None:
     """What waits for a slot, and was said there before the edge that stands would have been."""
     floor = work.change.terms.recollection_confidence_floor
     asked = await _asked_for(work, concepts=[standing.id], dims=[standing.dim_id])
     for birth in (each for each in asked if each.edge.id == standing.id):
         if standing.created_at is None or birth.at >= standing.created_at:
             return None
-        told = await _told(work, triple_of(birth.edge._asdict()), birth, with_taken=False)
-        if not yields(told, confidence=standing.confidence, origin=standing.origin, floor=floor):
+        told = await _told(work, triple_from_row(birth.edge._asdict()), birth, with_taken=False)
+        if not is_replaceable(told, confidence=standing.confidence, origin=standing.origin, floor=floor):
             return birth
     return None
 
 
-async def _change_places(work: _Repair, standing: UrdEdge, first: Birth) -> None:
+async def _change_places(work: _WorldRepair, standing: UrdEdge, first: EdgeCreation) -> None:
     """Let what waits stand, and what stands wait."""
     change = work.change
-    await change.take(standing, reason=REPAIR, op=Op.REPLACE)
-    if not await _put(work, first, op=Op.ADD):
-        await change.put(standing, reason=REPAIR, op=Op.RESTORE)
+    await change.take(standing, reason=REPAIR, op=EdgeOp.REPLACE)
+    if not await _put(work, first, op=EdgeOp.ADD):
+        await change.put(standing, reason=REPAIR, op=EdgeOp.RESTORE)
         return
     rows = await change.transaction.all(
-        Q["rows_of_concepts"],
-        space=change.space,
-        concepts=[standing.id, standing.parent_id, standing.dim_id],
+        Q["rows_of_concepts"], space=change.space, concepts=[standing.id, standing.parent_id, standing.dim_id]
     )
     words = {row["id"]: SoasRow(**row) for row in rows}
     kind = collision_type(existing_is_isa=first.edge.is_isa, incoming_is_isa=standing.is_isa)
-    incoming = Incoming(
+    incoming = IncomingStatement(
         concept=words[standing.id],
         parent=words[standing.parent_id],
         dim=words[standing.dim_id],
         is_isa=standing.is_isa,
         confidence=standing.confidence,
-        source=Source(standing.source),
+        source=EdgeSource(standing.source),
         origin=Origin(standing.origin),
-        is_deliberate=standing.source == Source.GUTASK,
-        cause=(await heard_of(change, triple_of(standing._asdict())))[0].cause,
+        is_deliberate=standing.source == EdgeSource.GUTASK,
+        cause=(await load_cause_statements(change, triple_from_row(standing._asdict())))[0].cause,
     )
     opened = await open_conflict(change, incoming, existing=first.edge, kind=kind)
     if opened.id is not None:
         work.opened.append(str(opened.id))
-        await _weigh(work, triple_of(standing._asdict()))
+        await _weigh(work, triple_from_row(standing._asdict()))
 
 
-async def _told(work: _Repair, triple: Triple, birth: Birth, *, with_taken: bool) -> UrdEdge:
+async def _told(work: _WorldRepair, triple: Triple, birth: EdgeCreation, *, with_taken: bool) -> UrdEdge:
     """The edge as its traces give it, with what was taken or without."""
-    taken = [heard(image) for image in work.causes if triple_of(image) == triple]
-    voices = await heard_of(work.change, triple)
-    votes = await votes_for(work.change, triple)
-    found = await observed_of(work.change, triple)
+    taken = [cause_statement_from_row(image) for image in work.causes if triple_from_row(image) == triple]
+    voices = await load_cause_statements(work.change, triple)
+    votes = await load_votes(work.change, triple)
+    found = await load_edge_outcomes(work.change, triple)
     is_kept = all(each.is_kept for each in (*voices, *taken))
     doubted = () if with_taken else [each.at for each in taken]
     if with_taken:
         voices += taken
-        votes += [vote(image) for image in work.votes.get(triple, ())]
-        found += [observed(image) for image in work.outcomes if triple_of(image) == triple]
-    believed = effective(voices, votes, min_causes=work.change.terms.quarantine_min_causes)
-    return retell(birth, believed, found, is_believed=birth.is_believed(doubted, is_kept=is_kept))
+        votes += [vote_from_row(image) for image in work.votes.get(triple, ())]
+        found += [edge_outcome_from_row(image) for image in work.outcomes if triple_from_row(image) == triple]
+    believed = select_effective_causes(voices, votes, min_causes=work.change.terms.quarantine_min_causes)
+    return replay_edge(birth, believed, found, is_believed=birth.is_believed(doubted, is_kept=is_kept))
 
 
-async def _place(work: _Repair, slot: Slot) -> Image:
+async def _place(work: _WorldRepair, slot: Slot) -> Image:
     before, after = work.before[slot], await work.change.slot(*slot)
     return {
         "concept": slot[0],

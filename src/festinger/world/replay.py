@@ -19,19 +19,19 @@ from typing import Any
 from festinger.ids import AgentId, Cause, Origin, SessionId
 from festinger.store.queries import queries_of
 from festinger.world.learn import PASSIVE_SPAN
-from festinger.world.model import ADMITTED, Outcome, Source, UrdEdge
-from festinger.world.model import observed as world_observed
-from festinger.world.quarantine import Votes, is_admissible
+from festinger.world.model import ADMITTED, EdgeSource, NoteOutcome, UrdEdge
+from festinger.world.model import confidence_after_outcome as world_observed
+from festinger.world.quarantine import QuarantineVoteCounts, is_admissible
 from festinger.world.recollection import VOUCHED
-from festinger.world.state import corroborate
-from festinger.world.write import Writing
+from festinger.world.state import corroborate_edge
+from festinger.world.write import WorldChange
 
 PLAIN = frozenset({"stated", "weak", "repair"})
 """Reasons for which an edge comes as its causes said it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Birth:
+class EdgeCreation:
     """An edge as it came into its slot, when and by which way."""
 
     edge: UrdEdge
@@ -51,7 +51,7 @@ class Birth:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class CauseStatement:
     """A cause, with what it said."""
 
     cause: Cause
@@ -59,7 +59,7 @@ class Heard:
     last_at: datetime
     is_isa: bool
     confidence: float
-    source: Source
+    source: EdgeSource
     from_quarantine: bool = False
     is_read: bool = False
     """Whether it was read in a text rather than stated."""
@@ -74,7 +74,7 @@ class Heard:
 
     @property
     def is_deliberate(self) -> bool:
-        return self.source is Source.GUTASK
+        return self.source is EdgeSource.GUTASK
 
     @property
     def is_of_person(self) -> bool:
@@ -87,11 +87,11 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
+class EdgeOutcome:
     """An outcome that moved an edge."""
 
     at: datetime
-    outcome: Outcome
+    outcome: NoteOutcome
     is_explicit: bool
     moved: float
     weight: float | None = None
@@ -99,7 +99,7 @@ class Observed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vote:
+class QuarantineVote:
     """A cause that speaks for a quarantined statement, and in which text it did."""
 
     cause: Cause
@@ -107,10 +107,10 @@ class Vote:
     at: datetime
 
 
-def votes_in(votes: Iterable[Vote]) -> Votes:
+def count_votes(votes: Iterable[QuarantineVote]) -> QuarantineVoteCounts:
     """How much these are together."""
     said = list(votes)
-    return Votes(
+    return QuarantineVoteCounts(
         causes=len({each.cause for each in said}),
         sessions=len({each.cause.session for each in said}),
         texts=len({each.text for each in said}),
@@ -118,30 +118,32 @@ def votes_in(votes: Iterable[Vote]) -> Votes:
     )
 
 
-def tipping(votes: Sequence[Vote], *, min_causes: int) -> Vote | None:
+def find_tipping_vote(votes: Sequence[QuarantineVote], *, min_causes: int) -> QuarantineVote | None:
     """The vote, in order of time, with which there were enough; none if there are not."""
     ordered = sorted(votes, key=lambda vote: (vote.at, vote.cause.session, vote.text))
     for number, vote in enumerate(ordered, start=1):
-        if is_admissible(votes_in(ordered[:number]), min_causes=min_causes):
+        if is_admissible(count_votes(ordered[:number]), min_causes=min_causes):
             return vote
     return None
 
 
-def effective(heard: Iterable[Heard], votes: Sequence[Vote], *, min_causes: int) -> list[Heard]:
+def select_effective_causes(
+    heard: Iterable[CauseStatement], votes: Sequence[QuarantineVote], *, min_causes: int
+) -> list[CauseStatement]:
     """Those whose words made the edge or spoke for it when it stood, in order of time; none if they would not have made
     it. What texts said before, while nobody vouched for it and there were not enough of them, was only a vote."""
-    voices = sorted(heard, key=_order)
+    voices = sorted(heard, key=_time_order)
     vouched = next((each.at for each in voices if each.is_vouched), None)
-    tip = tipping(votes, min_causes=min_causes)
+    tip = find_tipping_vote(votes, min_causes=min_causes)
     if tip is None or (vouched is not None and vouched <= tip.at):
         return [each for each in voices if vouched is not None and each.at >= vouched]
-    made = [
-        replace(each, confidence=ADMITTED, from_quarantine=True) for each in voices if each.cause == tip.cause
-    ]
+    made = [replace(each, confidence=ADMITTED, from_quarantine=True) for each in voices if each.cause == tip.cause]
     return [*made, *(each for each in voices if each.at > tip.at and each.cause != tip.cause)]
 
 
-def begun(birth: Birth, heard: Sequence[Heard], *, is_believed: bool) -> tuple[UrdEdge, list[Heard]]:
+def initial_edge(
+    birth: EdgeCreation, heard: Sequence[CauseStatement], *, is_believed: bool
+) -> tuple[UrdEdge, list[CauseStatement]]:
     """The edge at its beginning, and who said it again after that."""
     if is_believed or not heard:
         return birth.edge, [each for each in heard if each.at > birth.at]
@@ -161,41 +163,37 @@ def begun(birth: Birth, heard: Sequence[Heard], *, is_believed: bool) -> tuple[U
     return edge, [each for each, same in zip(others, is_one, strict=True) if not same]
 
 
-def retell(
-    birth: Birth, heard: Iterable[Heard], outcomes: Iterable[Observed], *, is_believed: bool
+def replay_edge(
+    birth: EdgeCreation, heard: Iterable[CauseStatement], outcomes: Iterable[EdgeOutcome], *, is_believed: bool
 ) -> UrdEdge:
     """The edge as those who are left make it. `is_believed` says whether it may begin as it came."""
-    voices = sorted(heard, key=_order)
-    edge, again = begun(birth, voices, is_believed=is_believed)
+    voices = sorted(heard, key=_time_order)
+    edge, again = initial_edge(birth, voices, is_believed=is_believed)
     start = birth.at if is_believed else edge.created_at or birth.at
     moves = [each for each in outcomes if each.moved and each.at >= start]
     counted: set[tuple[str, datetime]] = set()
     passive = 0.0
-    steps: list[Heard | Observed] = [*again, *moves]
+    steps: list[CauseStatement | EdgeOutcome] = [*again, *moves]
     for each in sorted(steps, key=lambda step: step.at):
-        if isinstance(each, Observed):
+        if isinstance(each, EdgeOutcome):
             before = edge.confidence
-            edge = edge._replace(confidence=_observed(edge, each, passive=passive))
+            edge = edge._replace(confidence=_confidence_after(edge, each, passive=passive))
             passive = 0.0 if each.is_explicit else passive + edge.confidence - before
         elif each.writing is None or (each.writing, each.at) not in counted:
-            edge, passive = corroborate(edge, each, is_new=True), 0.0
+            edge, passive = corroborate_edge(edge, each, is_new=True), 0.0
             counted |= {(each.writing, each.at)} if each.writing else set()
-    return edge._replace(last_confirmed=_last(edge, voices, moves))
+    return edge._replace(last_confirmed=_last_confirmed(edge, voices, moves))
 
 
-def _order(heard: Heard) -> tuple[datetime, bool, str, str]:
+def _time_order(heard: CauseStatement) -> tuple[datetime, bool, str, str]:
     return heard.at, not heard.is_vouched, heard.cause.agent, heard.cause.session
 
 
-def _observed(edge: UrdEdge, found: Observed, *, passive: float) -> float:
+def _confidence_after(edge: UrdEdge, found: EdgeOutcome, *, passive: float) -> float:
     if found.weight is None:
         return min(max(edge.confidence + found.moved, 0.0), 1.0)
     moved = world_observed(
-        edge.confidence,
-        found.outcome,
-        evidence=edge.evidence_count,
-        weight=found.weight,
-        origin=Origin(edge.origin),
+        edge.confidence, found.outcome, evidence=edge.evidence_count, weight=found.weight, origin=Origin(edge.origin)
     )
     if found.is_explicit:
         return moved
@@ -203,13 +201,13 @@ def _observed(edge: UrdEdge, found: Observed, *, passive: float) -> float:
     return min(max(moved, anchor - PASSIVE_SPAN), anchor + PASSIVE_SPAN)
 
 
-def _last(edge: UrdEdge, heard: Iterable[Heard], outcomes: Iterable[Observed]) -> datetime | None:
-    acted = [each.at for each in outcomes if each.is_explicit and each.outcome is Outcome.ACTED]
+def _last_confirmed(edge: UrdEdge, heard: Iterable[CauseStatement], outcomes: Iterable[EdgeOutcome]) -> datetime | None:
+    acted = [each.at for each in outcomes if each.is_explicit and each.outcome is NoteOutcome.ACTED]
     moments = [each.last_at for each in heard] + acted
     return max([*moments, *([edge.last_confirmed] if edge.last_confirmed else [])], default=None)
 
 
-def carried_over(present: UrdEdge, told: UrdEdge, without: UrdEdge) -> UrdEdge:
+def carry_over_untraced(present: UrdEdge, told: UrdEdge, without: UrdEdge) -> UrdEdge:
     """What stands, without some: `told` is what the traces of all give, `without` what those of the rest give. Where
     all is told by traces that is `without`; what left none stays."""
     moved = present.confidence - told.confidence
@@ -235,48 +233,48 @@ REPAIR = "repair"
 """Why edges come and go when a source is taken back, as history has it."""
 
 
-def triple_of(row: Mapping[str, Any]) -> Triple:
+def triple_from_row(row: Mapping[str, Any]) -> Triple:
     return row["id"], row["parent_id"], row["dim_id"]
 
 
-def named(triple: Triple) -> dict[str, int]:
+def triple_parameters(triple: Triple) -> dict[str, int]:
     return dict(zip(("concept", "parent", "dim"), triple, strict=True))
 
 
-async def rows_about(change: Writing, query: str, triple: Triple) -> Sequence[dict[str, Any]]:
-    return await change.transaction.all(Q[query], space=change.space, **named(triple))
+async def load_triple_rows(change: WorldChange, query: str, triple: Triple) -> Sequence[dict[str, Any]]:
+    return await change.transaction.all(Q[query], space=change.space, **triple_parameters(triple))
 
 
-async def heard_of(change: Writing, triple: Triple) -> list[Heard]:
+async def load_cause_statements(change: WorldChange, triple: Triple) -> list[CauseStatement]:
     """Who said a triple."""
-    return [heard(row) for row in await rows_about(change, "heard_of", triple)]
+    return [cause_statement_from_row(row) for row in await load_triple_rows(change, "heard_of", triple)]
 
 
-async def votes_for(change: Writing, triple: Triple) -> list[Vote]:
+async def load_votes(change: WorldChange, triple: Triple) -> list[QuarantineVote]:
     """What texts say for a triple."""
-    return [vote(row) for row in await rows_about(change, "votes_for_triple", triple)]
+    return [vote_from_row(row) for row in await load_triple_rows(change, "votes_for_triple", triple)]
 
 
-async def observed_of(change: Writing, triple: Triple) -> list[Observed]:
+async def load_edge_outcomes(change: WorldChange, triple: Triple) -> list[EdgeOutcome]:
     """What came of notes that showed it."""
-    return [observed(row) for row in await rows_about(change, "outcomes_of_edge", triple)]
+    return [edge_outcome_from_row(row) for row in await load_triple_rows(change, "outcomes_of_edge", triple)]
 
 
-async def makers_of(change: Writing, triple: Triple) -> list[Heard]:
+async def load_effective_causes(change: WorldChange, triple: Triple) -> list[CauseStatement]:
     """Those of whom an edge would be made, in order of time; none if they would not make it."""
-    voices, votes = await heard_of(change, triple), await votes_for(change, triple)
-    return effective(voices, votes, min_causes=change.terms.quarantine_min_causes)
+    voices, votes = await load_cause_statements(change, triple), await load_votes(change, triple)
+    return select_effective_causes(voices, votes, min_causes=change.terms.quarantine_min_causes)
 
 
-async def birth_of(change: Writing, triple: Triple) -> Birth | None:
+async def load_edge_creation(change: WorldChange, triple: Triple) -> EdgeCreation | None:
     """How a triple last came into its slot; none if it never did."""
-    for row in await rows_about(change, "birth_of", triple):
+    for row in await load_triple_rows(change, "birth_of", triple):
         at, reason = row.pop("at"), row.pop("reason")
-        return Birth(edge=UrdEdge(**row), at=at, reason=reason)
+        return EdgeCreation(edge=UrdEdge(**row), at=at, reason=reason)
     return None
 
 
-def asked_for(row: Mapping[str, Any]) -> Birth:
+def creation_from_conflict(row: Mapping[str, Any]) -> EdgeCreation:
     """The edge that a conflict asks for."""
     edge = UrdEdge(
         id=row["concept_id"],
@@ -285,12 +283,12 @@ def asked_for(row: Mapping[str, Any]) -> Birth:
         is_isa=bool(row["incoming_is_isa"]),
         confidence=row["incoming_confidence"] or 0.0,
         last_confirmed=row["created_at"],
-        source=row["incoming_source"] or Source.INFERRED.value,
+        source=row["incoming_source"] or EdgeSource.INFERRED.value,
         origin=row["incoming_origin"] or Origin.JOB.value,
         person_stated=row["incoming_origin"] == Origin.PERSON,
         created_at=row["created_at"],
     )
-    return Birth(edge=edge, at=row["created_at"], reason=REPAIR)
+    return EdgeCreation(edge=edge, at=row["created_at"], reason=REPAIR)
 
 
 def _cause(row: Mapping[str, Any]) -> Cause:
@@ -306,14 +304,14 @@ def _moment(value: datetime | str) -> datetime:
     return value if isinstance(value, datetime) else datetime.fromisoformat(value)
 
 
-def heard(row: Mapping[str, Any]) -> Heard:
-    return Heard(
+def cause_statement_from_row(row: Mapping[str, Any]) -> CauseStatement:
+    return CauseStatement(
         cause=_cause(row),
         at=_moment(row["at"]),
         last_at=_moment(row["last_at"] or row["at"]),
         is_isa=row["is_isa"] is not False,
         confidence=row["confidence"] or 0.0,
-        source=Source(row["source"] or Source.INFERRED),
+        source=EdgeSource(row["source"] or EdgeSource.INFERRED),
         from_quarantine=bool(row["from_quarantine"]),
         is_read=row["message_id"] is not None,
         is_kept=row["confidence"] is not None,
@@ -321,15 +319,15 @@ def heard(row: Mapping[str, Any]) -> Heard:
     )
 
 
-def observed(row: Mapping[str, Any]) -> Observed:
-    return Observed(
+def edge_outcome_from_row(row: Mapping[str, Any]) -> EdgeOutcome:
+    return EdgeOutcome(
         at=_moment(row["at"]),
-        outcome=Outcome(row["outcome"]),
+        outcome=NoteOutcome(row["outcome"]),
         is_explicit=row["is_explicit"],
         moved=row["moved"],
         weight=row["weight"],
     )
 
 
-def vote(row: Mapping[str, Any]) -> Vote:
-    return Vote(cause=_cause(row), text=row["text_hash"], at=_moment(row["at"]))
+def vote_from_row(row: Mapping[str, Any]) -> QuarantineVote:
+    return QuarantineVote(cause=_cause(row), text=row["text_hash"], at=_moment(row["at"]))

@@ -23,29 +23,29 @@ from festinger.errors import BadFact, RootSlot, SelfParent, TooLarge
 from festinger.ids import Cause, Origin, SpaceId
 from festinger.store.queries import queries_of
 from festinger.text.words import FUNCTION_WORDS
-from festinger.world.conflicts import Incoming, open_conflict, rebase
+from festinger.world.conflicts import IncomingStatement, open_conflict, rebase_conflicts
 from festinger.world.model import (
     Collision,
-    Desk,
+    EdgeSource,
     SoasRow,
-    Source,
-    Statement,
     UrdEdge,
+    WorldDeps,
+    WorldStatement,
     closes_cycle,
     collision_type,
-    corroborated,
+    confidence_after_corroboration,
+    is_replaceable,
     is_same_name,
-    trust,
-    yields,
+    trust_rank,
 )
-from festinger.world.write import Kind, Op, Writing, ensure_dimensions, ensured, writing
+from festinger.world.write import EdgeOp, WorldChange, WorldChangeKind, ensure_concepts, ensure_dimensions, open_change
 
 Q = queries_of("festinger.world")
 
 LONGEST_OPERAND = 64
 
 
-class Did(StrEnum):
+class StatementEffect(StrEnum):
     """What became of a statement."""
 
     ADDED = "added"
@@ -59,8 +59,8 @@ class Did(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
-    did: Did
+class StatementResult:
+    did: StatementEffect
     edge: UrdEdge | None
     """The edge that stands in the slot now."""
     conflict: UUID | None = None
@@ -68,18 +68,18 @@ class Stated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
+class ResolvedStatement:
     """A statement whose words have their rows."""
 
-    said: Statement
+    said: WorldStatement
     concept: SoasRow
     parent: SoasRow
     dim: SoasRow
 
     @property
-    def incoming(self) -> Incoming:
+    def incoming(self) -> IncomingStatement:
         said = self.said
-        return Incoming(
+        return IncomingStatement(
             concept=self.concept,
             parent=self.parent,
             dim=self.dim,
@@ -92,13 +92,11 @@ class Placed:
         )
 
 
-def check_statement(said: Statement) -> None:
+def check_statement(said: WorldStatement) -> None:
     """Refuse what no edge can be made of."""
     for operand in (said.concept, said.parent, said.dimension):
         if not operand or len(operand) > LONGEST_OPERAND:
-            raise BadFact(
-                f"An operand has {len(operand)} characters; between 1 and {LONGEST_OPERAND} are needed."
-            )
+            raise BadFact(f"An operand has {len(operand)} characters; between 1 and {LONGEST_OPERAND} are needed.")
         if operand in FUNCTION_WORDS:
             raise BadFact(f"`{operand}` names nothing.")
     if said.concept == said.parent:
@@ -107,28 +105,30 @@ def check_statement(said: Statement) -> None:
         raise RootSlot(f"`{said.concept}` cannot be placed within itself.")
 
 
-async def state(desk: Desk, space: SpaceId, said: Statement) -> Stated:
+async def apply_statement(deps: WorldDeps, space: SpaceId, said: WorldStatement) -> StatementResult:
     """Say something of a concept, in a transaction of its own."""
     check_statement(said)
-    async with writing(desk, space, by=said.origin.value, cause=said.cause) as change:
-        return await state_in(change, said)
+    async with open_change(deps, space, by=said.origin.value, cause=said.cause) as change:
+        return await apply_statement_in(change, said)
 
 
-async def state_in(change: Writing, said: Statement) -> Stated:
+async def apply_statement_in(change: WorldChange, said: WorldStatement) -> StatementResult:
     """Say something of a concept as part of a change."""
     check_statement(said)
-    rows, new_tokens = await ensured(change, (said.concept, said.parent, said.dimension))
-    placed = Placed(said=said, concept=rows[said.concept], parent=rows[said.parent], dim=rows[said.dimension])
+    rows, new_tokens = await ensure_concepts(change, (said.concept, said.parent, said.dimension))
+    placed = ResolvedStatement(
+        said=said, concept=rows[said.concept], parent=rows[said.parent], dim=rows[said.dimension]
+    )
     if placed.concept.id == placed.parent.id:
         raise SelfParent(f"`{said.concept}` and `{said.parent}` are names of one concept.")
     if placed.concept.id == placed.dim.id:
         raise RootSlot(f"`{said.concept}` and `{said.dimension}` are names of one concept.")
     await ensure_dimensions(change, [placed.dim])
     done = await _settle(change, placed)
-    return Stated(did=done.did, edge=done.edge, conflict=done.conflict, new_tokens=new_tokens)
+    return StatementResult(did=done.did, edge=done.edge, conflict=done.conflict, new_tokens=new_tokens)
 
 
-async def _settle(change: Writing, placed: Placed) -> Stated:
+async def _settle(change: WorldChange, placed: ResolvedStatement) -> StatementResult:
     existing = await change.slot(placed.concept.id, placed.dim.id)
     if existing is None:
         return await _add(change, placed)
@@ -136,9 +136,9 @@ async def _settle(change: Writing, placed: Placed) -> Stated:
         return await _corroborate(change, placed, existing)
     standing = await _token(change, existing.parent_id)
     if is_same_name(standing, placed.said.parent):
-        await name_alike(change, placed.said.parent, existing.parent_id)
+        await add_alias(change, placed.said.parent, existing.parent_id)
         return await _corroborate(change, placed, existing)
-    if yields(
+    if is_replaceable(
         existing,
         confidence=placed.said.confidence,
         origin=placed.said.origin,
@@ -149,37 +149,37 @@ async def _settle(change: Writing, placed: Placed) -> Stated:
     return await _dispute(change, placed, existing=existing, kind=kind)
 
 
-async def _add(change: Writing, placed: Placed) -> Stated:
+async def _add(change: WorldChange, placed: ResolvedStatement) -> StatementResult:
     if await change.would_cycle(placed.concept.id, placed.parent.id, placed.dim.id):
         return await _dispute(change, placed, existing=None, kind=Collision.CYCLE)
     edge = _edge(change, placed)
     if not await change.put(edge, reason="stated"):
         # Only a writer that passes by our lock can have come first; its edge stands like any other.
         return await _settle(change, placed)
-    await note_cause(change, placed)
-    await confirm(change, placed.concept, placed.said)
-    await tell_of_edge(change, "edge_added", edge)
-    await rebase(change, placed.concept.id, placed.dim.id)
-    return Stated(did=Did.ADDED, edge=edge._replace(version=change.version))
+    await record_cause(change, placed)
+    await confirm_concept(change, placed.concept, placed.said)
+    await emit_edge_event(change, "edge_added", edge)
+    await rebase_conflicts(change, placed.concept.id, placed.dim.id)
+    return StatementResult(did=StatementEffect.ADDED, edge=edge._replace(version=change.version))
 
 
-async def _corroborate(change: Writing, placed: Placed, existing: UrdEdge) -> Stated:
-    is_new = await note_cause(change, placed, parent=existing.parent_id) and is_evidence(placed.said)
-    moved = corroborate(existing, placed.said, is_new=is_new)
+async def _corroborate(change: WorldChange, placed: ResolvedStatement, existing: UrdEdge) -> StatementResult:
+    is_new = await record_cause(change, placed, parent=existing.parent_id) and is_evidence(placed.said)
+    moved = corroborate_edge(existing, placed.said, is_new=is_new)
     edge = await change.revalue(moved._replace(last_confirmed=change.now))
     if is_new or moved != existing:
-        await confirm(change, placed.concept, placed.said)
-        await tell_of_edge(change, "edge_corroborated", edge)
-    return Stated(did=Did.CORROBORATED, edge=edge)
+        await confirm_concept(change, placed.concept, placed.said)
+        await emit_edge_event(change, "edge_corroborated", edge)
+    return StatementResult(did=StatementEffect.CORROBORATED, edge=edge)
 
 
-class Word(Protocol):
+class CorroboratingStatement(Protocol):
     """What of a statement moves an edge that says the same."""
 
     @property
     def origin(self) -> Origin: ...
     @property
-    def source(self) -> Source: ...
+    def source(self) -> EdgeSource: ...
     @property
     def confidence(self) -> float: ...
     @property
@@ -188,37 +188,37 @@ class Word(Protocol):
     def is_of_person(self) -> bool: ...
 
 
-def is_evidence(said: Word) -> bool:
+def is_evidence(said: CorroboratingStatement) -> bool:
     """Whether a repetition speaks for an edge. A model may only repeat what a note in its prompt told it."""
     return said.origin is not Origin.MODEL
 
 
-def corroborate(edge: UrdEdge, said: Word, *, is_new: bool) -> UrdEdge:
+def corroborate_edge(edge: UrdEdge, said: CorroboratingStatement, *, is_new: bool) -> UrdEdge:
     """The edge after it was said again. A cause that is no evidence moves nothing; one that said it before moves
     something only if a person now states it on purpose, which is certain and no further evidence."""
     is_persons = said.is_of_person
     deliberate = said.is_deliberate and is_persons
     if not (is_new or deliberate) or not is_evidence(said):
         return edge
-    moved = corroborated(edge.confidence, evidence=edge.evidence_count, origin=said.origin)
+    moved = confidence_after_corroboration(edge.confidence, evidence=edge.evidence_count, origin=said.origin)
     return edge._replace(
         confidence=max(moved, said.confidence) if deliberate else moved,
         source=said.source if deliberate else edge.source,
-        origin=max(Origin(edge.origin), said.origin, key=trust),
+        origin=max(Origin(edge.origin), said.origin, key=trust_rank),
         evidence_count=edge.evidence_count + is_new,
         person_stated=edge.person_stated or is_persons,
         unconfirmed=edge.unconfirmed and not is_persons,
     )
 
 
-async def _replace(change: Writing, placed: Placed, existing: UrdEdge) -> Stated:
+async def _replace(change: WorldChange, placed: ResolvedStatement, existing: UrdEdge) -> StatementResult:
     if await change.would_cycle(placed.concept.id, placed.parent.id, placed.dim.id):
         return await _dispute(change, placed, existing=existing, kind=Collision.CYCLE)
     edge = _edge(change, placed)
-    await change.take(existing, reason="weak", op=Op.REPLACE)
+    await change.take(existing, reason="weak", op=EdgeOp.REPLACE)
     await change.put(edge, reason="weak")
-    await note_cause(change, placed)
-    await confirm(change, placed.concept, placed.said)
+    await record_cause(change, placed)
+    await confirm_concept(change, placed.concept, placed.said)
     await change.tell(
         "edge_replaced",
         f"concept:{edge.id}",
@@ -227,18 +227,26 @@ async def _replace(change: Writing, placed: Placed, existing: UrdEdge) -> Stated
         reason="weak",
         conflict=None,
     )
-    await rebase(change, placed.concept.id, placed.dim.id)
-    return Stated(did=Did.REPLACED, edge=edge._replace(version=change.version))
+    await rebase_conflicts(change, placed.concept.id, placed.dim.id)
+    return StatementResult(did=StatementEffect.REPLACED, edge=edge._replace(version=change.version))
 
 
-async def _dispute(change: Writing, placed: Placed, *, existing: UrdEdge | None, kind: Collision) -> Stated:
-    await note_cause(change, placed)
+async def _dispute(
+    change: WorldChange, placed: ResolvedStatement, *, existing: UrdEdge | None, kind: Collision
+) -> StatementResult:
+    await record_cause(change, placed)
     opened = await open_conflict(change, placed.incoming, existing=existing, kind=kind)
-    did = Did.CONFLICT if opened.id else Did.CROWDED if opened.is_crowded else Did.SETTLED
-    return Stated(did=did, edge=existing, conflict=opened.id)
+    did = (
+        StatementEffect.CONFLICT
+        if opened.id
+        else StatementEffect.CROWDED
+        if opened.is_crowded
+        else StatementEffect.SETTLED
+    )
+    return StatementResult(did=did, edge=existing, conflict=opened.id)
 
 
-def _edge(change: Writing, placed: Placed) -> UrdEdge:
+def _edge(change: WorldChange, placed: ResolvedStatement) -> UrdEdge:
     said = placed.said
     return UrdEdge(
         id=placed.concept.id,
@@ -256,7 +264,7 @@ def _edge(change: Writing, placed: Placed) -> UrdEdge:
     )
 
 
-async def note_cause(change: Writing, placed: Placed, *, parent: int | None = None) -> bool:
+async def record_cause(change: WorldChange, placed: ResolvedStatement, *, parent: int | None = None) -> bool:
     """Write down who said it; whether this cause is new for the triple."""
     said = placed.said
     written = said.written
@@ -283,41 +291,35 @@ async def note_cause(change: Writing, placed: Placed, *, parent: int | None = No
     return bool(row["is_new"])
 
 
-async def confirm(change: Writing, concept: SoasRow, said: Statement) -> None:
+async def confirm_concept(change: WorldChange, concept: SoasRow, said: WorldStatement) -> None:
     """Let a concept surface because something is known of it. Common words do so only as names or on purpose."""
-    is_common = change.desk.is_common(concept.token, change.terms.common_word_zipf)
+    is_common = change.deps.is_common(concept.token, change.terms.common_word_zipf)
     if not is_common or is_naming(said, floor=change.terms.recollection_confidence_floor):
-        await make_novel(change, concept)
+        await mark_novel(change, concept)
 
 
-def is_naming(said: Word, *, floor: float) -> bool:
+def is_naming(said: CorroboratingStatement, *, floor: float) -> bool:
     """Whether a statement lets even a common word surface: it was made on purpose, or a person used the word as a
     name, without which the cue would have stayed below the floor."""
-    is_own_cue = said.is_of_person and said.source is Source.INFERRED
+    is_own_cue = said.is_of_person and said.source is EdgeSource.INFERRED
     return said.is_deliberate or (is_own_cue and said.confidence >= floor)
 
 
-async def make_novel(change: Writing, concept: SoasRow) -> None:
+async def mark_novel(change: WorldChange, concept: SoasRow) -> None:
     if await change.transaction.maybe(Q["confirm_concept"], space=change.space, concept=concept.id):
-        change.log(Kind.CONCEPT, concept.id)
+        change.log(WorldChangeKind.CONCEPT, concept.id)
         await change.tell(
-            "concept_confirmed",
-            f"concept:{concept.id}",
-            concept_id=concept.id,
-            token=concept.token,
-            by=change.by,
+            "concept_confirmed", f"concept:{concept.id}", concept_id=concept.id, token=concept.token, by=change.by
         )
 
 
-async def name_alike(change: Writing, token: str, concept: int) -> None:
+async def add_alias(change: WorldChange, token: str, concept: int) -> None:
     """From now on, let a spelling mean a concept."""
-    await change.transaction.run(
-        Q["put_alias"], space=change.space, token=token, concept=concept, at=change.now
-    )
-    change.log(Kind.ALIAS, concept)
+    await change.transaction.run(Q["put_alias"], space=change.space, token=token, concept=concept, at=change.now)
+    change.log(WorldChangeKind.ALIAS, concept)
 
 
-async def tell_of_edge(change: Writing, name: str, edge: UrdEdge) -> None:
+async def emit_edge_event(change: WorldChange, name: str, edge: UrdEdge) -> None:
     await change.tell(
         name,
         f"concept:{edge.id}",
@@ -332,7 +334,7 @@ async def tell_of_edge(change: Writing, name: str, edge: UrdEdge) -> None:
     )
 
 
-async def _token(change: Writing, concept: int) -> str:
+async def _token(change: WorldChange, concept: int) -> str:
     row = await change.transaction.one(Q["rows_of_concepts"], space=change.space, concepts=[concept])
     return str(row["token"])
 
@@ -343,27 +345,29 @@ Triple = tuple[int, int, int]
 
 
 @dataclass(slots=True, kw_only=True)
-class StatedMany:
+class BulkStatementResult:
     added: int = 0
     corroborated: int = 0
     conflicts: int = 0
-    refused: list[tuple[Statement, str]] = field(default_factory=list)
+    refused: list[tuple[WorldStatement, str]] = field(default_factory=list)
     """What could not be stated, and why."""
 
 
-async def state_many(desk: Desk, space: SpaceId, triples: Sequence[Statement], *, cause: Cause) -> StatedMany:
+async def apply_statements(
+    deps: WorldDeps, space: SpaceId, triples: Sequence[WorldStatement], *, cause: Cause
+) -> BulkStatementResult:
     """State many triples of one cause."""
     if len(triples) > MOST_TRIPLES:
         raise TooLarge(f"At most {MOST_TRIPLES} triples can be stated at once; these are {len(triples)}.")
-    done = StatedMany()
+    done = BulkStatementResult()
     said = list(_statable([replace(triple, cause=cause) for triple in triples], done))
     if said:
-        async with writing(desk, space, by=cause.origin.value, cause=cause, patient=True) as change:
+        async with open_change(deps, space, by=cause.origin.value, cause=cause, patient=True) as change:
             await _state_all(change, said, done)
     return done
 
 
-def _statable(triples: Iterable[Statement], done: StatedMany) -> Iterable[Statement]:
+def _statable(triples: Iterable[WorldStatement], done: BulkStatementResult) -> Iterable[WorldStatement]:
     for said in triples:
         try:
             check_statement(said)
@@ -373,14 +377,14 @@ def _statable(triples: Iterable[Statement], done: StatedMany) -> Iterable[Statem
         yield said
 
 
-async def _state_all(change: Writing, said: Sequence[Statement], done: StatedMany) -> None:
+async def _state_all(change: WorldChange, said: Sequence[WorldStatement], done: BulkStatementResult) -> None:
     names = {name for each in said for name in (each.concept, each.parent, each.dimension)}
-    rows, _ = await ensured(change, sorted(names))
+    rows, _ = await ensure_concepts(change, sorted(names))
     dims = {each.dimension: rows[each.dimension] for each in said}
     await ensure_dimensions(change, dims.values())
     parents = await _parents(change, [row.id for row in dims.values()])
-    fresh: dict[tuple[int, int], Statement] = {}
-    others: list[Statement] = []
+    fresh: dict[tuple[int, int], WorldStatement] = {}
+    others: list[WorldStatement] = []
     for each in said:
         concept, parent, dim = _triple(rows, each)
         is_free = (concept, dim) not in fresh and concept not in parents[dim]
@@ -395,7 +399,7 @@ async def _state_all(change: Writing, said: Sequence[Statement], done: StatedMan
         await _state_one(change, each, done)
 
 
-async def _parents(change: Writing, dims: Sequence[int]) -> defaultdict[int, dict[int, int]]:
+async def _parents(change: WorldChange, dims: Sequence[int]) -> defaultdict[int, dict[int, int]]:
     """What stands above what, by dimension."""
     found: defaultdict[int, dict[int, int]] = defaultdict(dict)
     for row in await change.transaction.all(Q["edges_in_dimensions"], space=change.space, dims=list(dims)):
@@ -403,13 +407,11 @@ async def _parents(change: Writing, dims: Sequence[int]) -> defaultdict[int, dic
     return found
 
 
-async def _add_many(change: Writing, rows: Mapping[str, SoasRow], said: Iterable[Statement]) -> None:
+async def _add_many(change: WorldChange, rows: Mapping[str, SoasRow], said: Iterable[WorldStatement]) -> None:
     statements = list(said)
     if not statements:
         return
-    ids, parents, dims = (
-        list(column) for column in zip(*(_triple(rows, each) for each in statements), strict=True)
-    )
+    ids, parents, dims = (list(column) for column in zip(*(_triple(rows, each) for each in statements), strict=True))
     first = statements[0]
     triples = {"space": change.space, "ids": ids, "parents": parents, "dims": dims}
     said_so = {
@@ -441,7 +443,7 @@ async def _add_many(change: Writing, rows: Mapping[str, SoasRow], said: Iterable
     await _confirm(change, rows, statements)
 
 
-async def _keep_added(change: Writing, *, ids: list[int], dims: list[int]) -> None:
+async def _keep_added(change: WorldChange, *, ids: list[int], dims: list[int]) -> None:
     await change.transaction.run(
         Q["keep_many_added"],
         space=change.space,
@@ -453,34 +455,34 @@ async def _keep_added(change: Writing, *, ids: list[int], dims: list[int]) -> No
     )
     change.places += len(ids)
     for concept, dim in zip(ids, dims, strict=True):
-        change.log(Kind.EDGE, concept, dim)
+        change.log(WorldChangeKind.EDGE, concept, dim)
 
 
-async def _confirm(change: Writing, rows: Mapping[str, SoasRow], said: Iterable[Statement]) -> None:
+async def _confirm(change: WorldChange, rows: Mapping[str, SoasRow], said: Iterable[WorldStatement]) -> None:
     zipf, floor = change.terms.common_word_zipf, change.terms.recollection_confidence_floor
     novel = {
         rows[each.concept].id
         for each in said
-        if is_naming(each, floor=floor) or not change.desk.is_common(each.concept, zipf)
+        if is_naming(each, floor=floor) or not change.deps.is_common(each.concept, zipf)
     }
     await change.transaction.run(Q["confirm_concepts"], space=change.space, concepts=list(novel))
 
 
-async def _state_one(change: Writing, said: Statement, done: StatedMany) -> None:
+async def _state_one(change: WorldChange, said: WorldStatement, done: BulkStatementResult) -> None:
     try:
-        stated = await state_in(change, said)
+        stated = await apply_statement_in(change, said)
     except BadFact as error:
         done.refused.append((said, error.name))
         return
-    if stated.did in (Did.ADDED, Did.REPLACED):
+    if stated.did in (StatementEffect.ADDED, StatementEffect.REPLACED):
         done.added += 1
-    elif stated.did is Did.CORROBORATED:
+    elif stated.did is StatementEffect.CORROBORATED:
         done.corroborated += 1
-    elif stated.did is Did.CONFLICT:
+    elif stated.did is StatementEffect.CONFLICT:
         done.conflicts += 1
     else:
         done.refused.append((said, stated.did.value))
 
 
-def _triple(rows: Mapping[str, SoasRow], said: Statement) -> Triple:
+def _triple(rows: Mapping[str, SoasRow], said: WorldStatement) -> Triple:
     return rows[said.concept].id, rows[said.parent].id, rows[said.dimension].id

@@ -13,7 +13,7 @@ start. How often words were met is `encounters`' matter.
 
 What stood in which slot before a decision, and what after?
 
-`Places` gathers it while a decision is carried out; the item of the queue keeps it, and undoing reads it back.
+`SlotChanges` gathers it while a decision is carried out; the item of the queue keeps it, and undoing reads it back.
 """
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
@@ -30,12 +30,12 @@ from festinger.settings.beliefs import WorldSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.world.graph import Slot
-from festinger.world.model import LONGEST_CHAIN, Desk, SoasRow, Source, UrdEdge, edge_from_json
+from festinger.world.model import LONGEST_CHAIN, EdgeSource, SoasRow, UrdEdge, WorldDeps, edge_from_json
 
 Q = queries_of("festinger.world")
 
 
-class Kind(StrEnum):
+class WorldChangeKind(StrEnum):
     """What a line of the log says has changed."""
 
     EDGE = "edge"
@@ -45,7 +45,7 @@ class Kind(StrEnum):
     FORGOTTEN = "forgotten"
 
 
-class Op(StrEnum):
+class EdgeOp(StrEnum):
     """What became of an edge. The first two put it into its slot, the others take it out."""
 
     ADD = "add"
@@ -56,10 +56,10 @@ class Op(StrEnum):
 
 
 @dataclass(slots=True, kw_only=True)
-class Writing:
+class WorldChange:
     """One change in progress."""
 
-    desk: Desk
+    deps: WorldDeps
     transaction: Transaction
     space: SpaceId
     version: int
@@ -68,29 +68,25 @@ class Writing:
     terms: WorldSettings
     by: str
     cause: Cause | None = None
-    changed: dict[tuple[Kind, int | None, int | None], None] = field(default_factory=dict)
+    changed: dict[tuple[WorldChangeKind, int | None, int | None], None] = field(default_factory=dict)
     history: list[dict[str, Any]] = field(default_factory=list)
     places: int = 0
     """Places of history that were taken by other ways than `keep`."""
 
-    def log(self, kind: Kind, concept: int | None, dim: int | None = None) -> None:
+    def log(self, kind: WorldChangeKind, concept: int | None, dim: int | None = None) -> None:
         """Have the other processes look again at this."""
         self.changed[kind, concept, dim] = None
 
-    def keep(self, op: Op, edge: UrdEdge, *, reason: str, conflict: UUID | None = None) -> None:
+    def keep(self, op: EdgeOp, edge: UrdEdge, *, reason: str, conflict: UUID | None = None) -> None:
         """Write down what becomes of an edge."""
-        self.log(Kind.EDGE, edge.id, edge.dim_id)
-        row = edge._asdict() | {
-            "version": self.version,
-            "n": self.places + len(self.history) + 1,
-            "op": op.value,
-        }
+        self.log(WorldChangeKind.EDGE, edge.id, edge.dim_id)
+        row = edge._asdict() | {"version": self.version, "n": self.places + len(self.history) + 1, "op": op.value}
         row |= {"reason": reason, "conflict": conflict, "by": self.by, "at": self.now, "space": self.space}
         self.history.append(row | {"created_at": edge.created_at or self.now})
 
     async def tell(self, name: str, subject: str, **payload: Any) -> None:
         """Write down what happened, for whoever wants to hear of it."""
-        await self.desk.outbox.emit(
+        await self.deps.outbox.emit(
             self.transaction,
             name,
             space=self.space,
@@ -116,7 +112,7 @@ class Writing:
         above = await self.chain(parent, dim)
         return concept == parent or concept in above or len(above) >= LONGEST_CHAIN
 
-    async def put(self, edge: UrdEdge, *, reason: str, op: Op = Op.ADD, conflict: UUID | None = None) -> bool:
+    async def put(self, edge: UrdEdge, *, reason: str, op: EdgeOp = EdgeOp.ADD, conflict: UUID | None = None) -> bool:
         """Let an edge stand in its slot; false if the slot is taken after all."""
         stored = edge._replace(version=self.version, created_at=edge.created_at or self.now)
         if not await self.transaction.maybe(Q["put_edge"], space=self.space, **stored._asdict()):
@@ -124,7 +120,7 @@ class Writing:
         self.keep(op, stored, reason=reason, conflict=conflict)
         return True
 
-    async def take(self, edge: UrdEdge, *, reason: str, op: Op, conflict: UUID | None = None) -> None:
+    async def take(self, edge: UrdEdge, *, reason: str, op: EdgeOp, conflict: UUID | None = None) -> None:
         """Take an edge out of its slot, into history."""
         await self.transaction.run(Q["clear_slot"], space=self.space, concept=edge.id, dim=edge.dim_id)
         self.keep(op, edge, reason=reason, conflict=conflict)
@@ -133,7 +129,7 @@ class Writing:
         """Keep what an edge is held to be worth now."""
         stored = edge._replace(version=self.version)
         await self.transaction.run(Q["move_edge_values"], space=self.space, **stored._asdict())
-        self.log(Kind.EDGE, edge.id, edge.dim_id)
+        self.log(WorldChangeKind.EDGE, edge.id, edge.dim_id)
         return stored
 
     async def finish(self) -> None:
@@ -156,43 +152,43 @@ class Writing:
 
 
 @asynccontextmanager
-async def writing(
-    desk: Desk, space: SpaceId, *, by: str, cause: Cause | None = None, patient: bool = False
-) -> AsyncIterator[Writing]:
+async def open_change(
+    deps: WorldDeps, space: SpaceId, *, by: str, cause: Cause | None = None, patient: bool = False
+) -> AsyncIterator[WorldChange]:
     """Change the world of a space. Afterwards this process has seen the change."""
-    async with desk.store.transaction(patient=patient) as transaction:
-        change = await begin(desk, transaction, space, by=by, cause=cause)
+    async with deps.store.transaction(patient=patient) as transaction:
+        change = await begin_change(deps, transaction, space, by=by, cause=cause)
         yield change
         await change.finish()
     if change.changed:
-        await desk.follow(space)
+        await deps.follow(space)
 
 
-async def begin(
-    desk: Desk, transaction: Transaction, space: SpaceId, *, by: str, cause: Cause | None = None
-) -> Writing:
+async def begin_change(
+    deps: WorldDeps, transaction: Transaction, space: SpaceId, *, by: str, cause: Cause | None = None
+) -> WorldChange:
     """Take the write lock of a space within a transaction of the caller's, who then calls `finish`, and
     `follow` once it is committed."""
-    return Writing(
-        desk=desk,
+    return WorldChange(
+        deps=deps,
         transaction=transaction,
         space=space,
-        version=await hold(transaction, space) + 1,
-        now=desk.clock(),
-        terms=desk.terms(space),
+        version=await lock_world(transaction, space) + 1,
+        now=deps.clock(),
+        terms=deps.terms(space),
         by=by,
         cause=cause,
     )
 
 
-async def hold(transaction: Transaction, space: SpaceId) -> int:
+async def lock_world(transaction: Transaction, space: SpaceId) -> int:
     """Take the write lock of a space until the transaction ends; the version that the space has. Whoever holds other
     locks beside it takes this one first."""
-    row = await transaction.maybe(Q["lock_world"], space=space) or await _first_lock(transaction, space)
+    row = await transaction.maybe(Q["lock_world"], space=space) or await _create_lock(transaction, space)
     return int(row["version"])
 
 
-async def _first_lock(transaction: Transaction, space: SpaceId) -> Any:
+async def _create_lock(transaction: Transaction, space: SpaceId) -> Any:
     try:
         await transaction.run(Q["begin_world"], space=space)
     except Refused as error:
@@ -211,7 +207,7 @@ def is_misplaced(dimension: str | None, *, is_isa: bool) -> bool:
     return dimension in SEED_DIMENSIONS and is_isa != (dimension == TYPE)
 
 
-async def rows_of(transaction: Transaction, space: SpaceId, tokens: Iterable[str]) -> dict[str, SoasRow]:
+async def load_concept_rows(transaction: Transaction, space: SpaceId, tokens: Iterable[str]) -> dict[str, SoasRow]:
     """The rows of words that have one, by the name that was asked for."""
     rows = await transaction.all(Q["rows_of_tokens"], space=space, tokens=list(tokens))
     # A name that was given to another concept means that one, also if it had a row of its own before.
@@ -219,47 +215,45 @@ async def rows_of(transaction: Transaction, space: SpaceId, tokens: Iterable[str
     return {row.pop("name"): SoasRow(**row) for row in rows}
 
 
-async def ensured(change: Writing, tokens: Iterable[str]) -> tuple[Mapping[str, SoasRow], tuple[str, ...]]:
+async def ensure_concepts(change: WorldChange, tokens: Iterable[str]) -> tuple[Mapping[str, SoasRow], tuple[str, ...]]:
     """The rows of words, made where they were missing, and which were."""
     wanted = list(dict.fromkeys(tokens))
-    found = await rows_of(change.transaction, change.space, wanted)
+    found = await load_concept_rows(change.transaction, change.space, wanted)
     missing = [token for token in wanted if token not in found]
     if not missing:
         return found, ()
     rows = await change.transaction.all(Q["add_tokens"], space=change.space, tokens=missing)
-    return await rows_of(change.transaction, change.space, wanted), tuple(row["token"] for row in rows)
+    return await load_concept_rows(change.transaction, change.space, wanted), tuple(row["token"] for row in rows)
 
 
-async def ensure_dimensions(change: Writing, rows: Iterable[SoasRow]) -> None:
+async def ensure_dimensions(change: WorldChange, rows: Iterable[SoasRow]) -> None:
     """Give dimensions that have none their root."""
     wanted = {row.id: row for row in rows}
     found = await change.transaction.all(Q["roots_among"], space=change.space, concepts=list(wanted))
     rooted = {row["dim_id"] for row in found}
     for row in (row for dim, row in wanted.items() if dim not in rooted):
-        await change.put(_root(row.id), reason="root", op=Op.ADD)
-        await change.tell(
-            "dimension_created", f"concept:{row.id}", dim_id=row.id, token=row.token, by=change.by
-        )
+        await change.put(_root(row.id), reason="root", op=EdgeOp.ADD)
+        await change.tell("dimension_created", f"concept:{row.id}", dim_id=row.id, token=row.token, by=change.by)
 
 
-async def bootstrap(desk: Desk, space: SpaceId) -> None:
+async def bootstrap_dimensions(deps: WorldDeps, space: SpaceId) -> None:
     """Give a space the dimensions that every space has; nothing if it has them."""
-    async with writing(desk, space, by="festinger") as change:
-        rows, _ = await ensured(change, SEED_DIMENSIONS)
+    async with open_change(deps, space, by="festinger") as change:
+        rows, _ = await ensure_concepts(change, SEED_DIMENSIONS)
         await ensure_dimensions(change, [rows[token] for token in SEED_DIMENSIONS])
 
 
-async def dimensions(desk: Desk, space: SpaceId) -> dict[str, int]:
+async def list_dimensions(deps: WorldDeps, space: SpaceId) -> dict[str, int]:
     """Every dimension of a space."""
-    return {row["token"]: row["id"] for row in await desk.store.all(Q["dimensions"], space=space)}
+    return {row["token"]: row["id"] for row in await deps.store.all(Q["dimensions"], space=space)}
 
 
 def _root(dim: int) -> UrdEdge:
-    return UrdEdge(id=dim, parent_id=dim, dim_id=dim, is_isa=True, source=Source.FESTINGER, origin=Origin.JOB)
+    return UrdEdge(id=dim, parent_id=dim, dim_id=dim, is_isa=True, source=EdgeSource.FESTINGER, origin=Origin.JOB)
 
 
 @dataclass(slots=True, kw_only=True)
-class Places:
+class SlotChanges:
     """The slots that a decision touched."""
 
     before: dict[Slot, UrdEdge | None] = field(default_factory=dict)
@@ -270,13 +264,13 @@ class Places:
     def slots(self) -> Iterator[Slot]:
         yield from self.after
 
-    async def take(self, change: Writing, edge: UrdEdge, *, op: Op, conflict: UUID, reason: str) -> None:
+    async def take(self, change: WorldChange, edge: UrdEdge, *, op: EdgeOp, conflict: UUID, reason: str) -> None:
         """Take an edge out of its slot."""
         await change.take(edge, op=op, reason=reason, conflict=conflict)
         self.before.setdefault(edge.slot, edge)
         self.after[edge.slot] = None
 
-    async def put(self, change: Writing, edge: UrdEdge, *, conflict: UUID, reason: str) -> bool:
+    async def put(self, change: WorldChange, edge: UrdEdge, *, conflict: UUID, reason: str) -> bool:
         """Let an edge stand in its slot; false if the slot is taken."""
         if not await change.put(edge, reason=reason, conflict=conflict):
             return False
@@ -286,34 +280,32 @@ class Places:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "before": [_place(slot, edge) for slot, edge in self.before.items()],
-            "after": [_place(slot, edge) for slot, edge in self.after.items()],
+            "before": [_slot_json(slot, edge) for slot, edge in self.before.items()],
+            "after": [_slot_json(slot, edge) for slot, edge in self.after.items()],
             "aliases": list(self.aliases),
         }
 
 
-async def check_untouched(change: Writing, after: Sequence[Mapping[str, Any]]) -> None:
+async def check_undoable(change: WorldChange, after: Sequence[Mapping[str, Any]]) -> None:
     """Refuse to undo where another edge stands by now."""
     for place in after:
         present = await change.slot(place["concept"], place["dim"])
         expected = edge_from_json(place["edge"]).parent_id if place["edge"] else None
         if (present.parent_id if present else None) != expected:
-            raise UndoBlocked(
-                "Another edge stands there by now.", present=present.as_json() if present else None
-            )
+            raise UndoBlocked("Another edge stands there by now.", present=present.as_json() if present else None)
 
 
-async def put_back(change: Writing, resolution: Mapping[str, Any], *, conflict: UUID) -> None:
+async def restore_slots(change: WorldChange, resolution: Mapping[str, Any], *, conflict: UUID) -> None:
     """Let every slot be as it was before."""
     for place in resolution.get("after", []):
         present = await change.slot(place["concept"], place["dim"])
         if present is not None:
-            await change.take(present, op=Op.REMOVE, reason="undo", conflict=conflict)
+            await change.take(present, op=EdgeOp.REMOVE, reason="undo", conflict=conflict)
     for place in resolution.get("before", []):
         if place["edge"]:
             edge = edge_from_json(place["edge"])
-            await change.put(edge, op=Op.RESTORE, reason="undo", conflict=conflict)
+            await change.put(edge, op=EdgeOp.RESTORE, reason="undo", conflict=conflict)
 
 
-def _place(slot: Slot, edge: UrdEdge | None) -> dict[str, Any]:
+def _slot_json(slot: Slot, edge: UrdEdge | None) -> dict[str, Any]:
     return {"concept": slot[0], "dim": slot[1], "edge": edge.as_json() if edge else None}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.cli.shell import PATIENCE_S, Shell
 
-from festinger.store.backup.backup import read
+from festinger.store.backup.backup import read_manifest
 
 
 @pytest.mark.requirement("X-37", "X-38")
@@ -22,7 +22,7 @@ def test_a_backup_comes_back_by_command_with_what_was_there_before_saved(shell: 
     assert "file=monday.dump" in told.out
     assert "master key is not in it" in saved.err
     assert stat.S_IMODE((shell.home / "monday.dump").stat().st_mode) == 0o600
-    assert read(shell.home / "monday.dump").rows > 0
+    assert read_manifest(shell.home / "monday.dump").rows > 0
     assert restored.code == 0, restored.err
     assert Path(restored.json["before"]).exists()
     assert shell("settings", "get", "jobs.max_waiting").out == "700\n"

@@ -7,16 +7,16 @@ import pytest
 from tests.cli.shell import Shell
 
 from festinger.embedding.profiles import (
-    Profile,
-    Purpose,
-    Reading,
+    EmbedderProfile,
+    EmbeddingPurpose,
     Threshold,
+    ThresholdReading,
     bundled_profiles,
+    format_profiles,
     installed_profiles,
-    keep_profile,
     measured_profiles,
     read_profiles,
-    written,
+    save_profile,
 )
 
 WORDS = [
@@ -112,9 +112,7 @@ def test_without_a_file_the_bundled_pairs_measure_every_threshold(shell: Shell):
 def test_a_file_that_is_none_and_one_that_holds_too_little_are_refused(shell: Shell):
     (shell.home / "bad.jsonl").write_text('{"a": "x", "b": "y", "label": "same"}\n{"a": 1}\n')
     (shell.home / "few.jsonl").write_text('{"a": "x", "b": "y", "label": "same"}\n')
-    bad, few = (
-        shell("calibrate", "--embedder", "hashed:", "--data", f"{name}.jsonl") for name in ("bad", "few")
-    )
+    bad, few = (shell("calibrate", "--embedder", "hashed:", "--data", f"{name}.jsonl") for name in ("bad", "few"))
 
     assert bad.code == few.code == shell("calibrate", "--data", "none.jsonl").code == 2
     assert "bad.jsonl:2" in bad.err
@@ -123,19 +121,19 @@ def test_a_file_that_is_none_and_one_that_holds_too_little_are_refused(shell: Sh
 
 def test_what_is_written_is_read_back_and_lies_over_the_bundled_profile(tmp_path: Path):
     name = "onnx:all-minilm-l6-v2"
-    own = Profile(
+    own = EmbedderProfile(
         name=name,
-        prefixes={Purpose.QUERY: 'say "\x7f\n'},
+        prefixes={EmbeddingPurpose.QUERY: 'say "\x7f\n'},
         readings={
-            Threshold.SAME: Reading(value=None, data="ours"),
-            Threshold.CHECK: Reading(value=0.5, data="ours"),
+            Threshold.SAME: ThresholdReading(value=None, data="ours"),
+            Threshold.CHECK: ThresholdReading(value=0.5, data="ours"),
         },
         curve=((0.0, 0.5, 1.0, 1.0),),
     )
-    keep_profile(tmp_path / "profiles.toml", own)
-    keep_profile(tmp_path / "profiles.toml", Profile(name="other:model", dimensions=3))
+    save_profile(tmp_path / "profiles.toml", own)
+    save_profile(tmp_path / "profiles.toml", EmbedderProfile(name="other:model", dimensions=3))
 
-    assert read_profiles(written([own]), source="x") == {name: own}
+    assert read_profiles(format_profiles([own]), source="x") == {name: own}
     assert set(measured_profiles(tmp_path / "profiles.toml")) == {name, "other:model"}
     installed = installed_profiles(tmp_path / "profiles.toml")[name]
     assert installed.threshold(Threshold.CHECK) == 0.5

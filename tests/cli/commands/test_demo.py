@@ -11,14 +11,7 @@ def test_a_demo_runs_on_a_store_of_its_own_and_leaves_nothing(bare_shell: Shell)
 
     assert said.code == 0, said.err
     titles = [scene["title"].partition(".")[0] for scene in json.loads(said.out)]
-    assert titles == [
-        "A name is met for the first time",
-        "A fact is stated",
-        "Before",
-        "During",
-        "The night",
-        "After",
-    ]
+    assert titles == ["A name is met for the first time", "A fact is stated", "Before", "During", "The night", "After"]
     assert "yours was not touched" in said.err
     assert not (bare_shell.home / "festinger").exists()
 

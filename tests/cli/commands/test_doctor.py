@@ -1,7 +1,7 @@
 from tests.cli.shell import Shell
 
 from festinger.cli.commands.doctor import STYLES
-from festinger.cli.context import Desk
+from festinger.cli.context import CommandContext
 
 
 def test_the_doctor_names_every_check_and_what_to_do(shell: Shell):
@@ -35,7 +35,7 @@ def test_the_doctor_fails_when_others_can_read_the_key(shell: Shell):
 
 
 def test_what_fails_is_shown_in_red():
-    table = Desk().table(("", "check"), [("ok", "a"), ("FAIL", "b"), ("", "c")], styles=STYLES)
+    table = CommandContext().table(("", "check"), [("ok", "a"), ("FAIL", "b"), ("", "c")], styles=STYLES)
 
     assert [row.style for row in table.rows] == [None, "bold red", None]
 

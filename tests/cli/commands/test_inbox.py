@@ -6,9 +6,9 @@ from uuid import UUID
 
 import pytest
 from tests.cli.shell import Said, Shell
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 
-from festinger.cli.context import Desk
+from festinger.cli.context import CommandContext
 from festinger.settings.tree import StoreSettings
 from festinger.store.pool import open_store
 
@@ -109,9 +109,7 @@ def test_what_is_approved_may_be_edited_in_a_file_first(shell: Shell):
 
     assert odd == [2, 2]
     assert done.code == 0
-    assert [task["title"] for task in shell("inbox", "tasks", "--json").json] == [
-        "Cache the answers for an hour"
-    ]
+    assert [task["title"] for task in shell("inbox", "tasks", "--json").json] == ["Cache the answers for an hour"]
 
 
 def test_what_cannot_be_undone_is_approved_with_its_word_alone(shell: Shell):
@@ -218,7 +216,7 @@ def test_of_two_opposites_both_are_shown_and_a_script_says_what_it_has_seen(
     blind = shell("approve", one, "--yes")
     named = shell("approve", one, "--seen", other[:18])
     shell("inbox", "undo", one)
-    monkeypatch.setattr(Desk, "is_attended", True)
+    monkeypatch.setattr(CommandContext, "is_attended", True)
     doubted = shell("approve", other, typed="no\n")
     asked = shell("approve", other, typed="approve\n")
 

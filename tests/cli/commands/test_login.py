@@ -3,7 +3,7 @@
 import pytest
 from tests.cli.shell import Shell
 
-from festinger.runtime.environment import base_of
+from festinger.runtime.environment import local_base_url
 
 
 def test_a_link_is_printed_alone_and_is_different_each_time(shell: Shell):
@@ -27,4 +27,4 @@ def test_a_link_is_printed_alone_and_is_different_each_time(shell: Shell):
     ],
 )
 def test_the_address_is_one_that_a_person_here_reaches(host: str, base: str):
-    assert base_of(host, 1) == base
+    assert local_base_url(host, 1) == base

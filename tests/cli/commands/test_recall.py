@@ -51,9 +51,7 @@ def test_options_say_of_what_kind_with_which_tag_and_of_when(shell: Shell):
 
 def test_ids_of_a_batch_are_printed_long_enough_to_tell_them_apart(shell: Shell):
     file = shell.home / "facts.jsonl"
-    file.write_text(
-        "".join(f'"Service number {number} listens on port {9000 + number}"\n' for number in range(8))
-    )
+    file.write_text("".join(f'"Service number {number} listens on port {9000 + number}"\n' for number in range(8)))
     shell("learn", "--file", str(file))
 
     ids = [line.split()[0] for line in shell("memories").lines[1:]]

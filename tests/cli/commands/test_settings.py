@@ -24,12 +24,7 @@ def test_each_setting_is_shown_with_its_value_and_where_it_comes_from(shell: She
 @pytest.mark.requirement("X-11")
 def test_a_secret_is_shown_as_set_by_every_command_that_meets_it(shell: Shell):
     secret = "sk-abcdefghijklmnopqrstuvwx1234"
-    paths = (
-        "settings set embedding.api_key " + secret,
-        "settings",
-        "settings get embedding.api_key",
-        "doctor",
-    )
+    paths = ("settings set embedding.api_key " + secret, "settings", "settings get embedding.api_key", "doctor")
     said = [shell(*path.split(), FESTINGER_EMBEDDING__API_KEY=secret) for path in paths]
 
     assert secret not in "".join(one.out + one.err for one in said)

@@ -12,9 +12,7 @@ CONTAINER = "gnommoweb -isa container"
     [([REPO, REPO], [0, 0]), ([REPO, CONTAINER], [0, 3]), (["gnommoweb repo"], [2])],
     ids=["stated twice", "colliding", "no fact"],
 )
-def test_the_exit_code_of_iknowthat_says_what_became_of_the_fact(
-    facts: list[str], codes: list[int], shell: Shell
-):
+def test_the_exit_code_of_iknowthat_says_what_became_of_the_fact(facts: list[str], codes: list[int], shell: Shell):
     assert [shell("iknowthat", fact).code for fact in facts] == codes
 
 

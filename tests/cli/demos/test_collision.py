@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from festinger.cli.demos.collision import collision, written
-from festinger.cli.demos.ground import on_ground
-from festinger.cli.demos.scene import Scene, as_text
+from festinger.cli.demos.collision import play_collision, write_script
+from festinger.cli.demos.ground import open_environment
+from festinger.cli.demos.scene import Scene, format_scene
 
 
 async def played(url: str, folder: Path) -> list[Scene]:
-    written(folder)
-    async with on_ground(folder, say=lambda _: None, database_url=url) as ground:
-        return [scene async for scene in collision(ground)]
+    write_script(folder)
+    async with open_environment(folder, say=lambda _: None, database_url=url) as ground:
+        return [scene async for scene in play_collision(ground)]
 
 
 def noted(scene: Scene) -> list[str]:
@@ -22,9 +22,7 @@ def noted(scene: Scene) -> list[str]:
 
 
 @pytest.mark.requirement("W-66", "W-76", "W-91")
-async def test_the_model_is_told_the_fact_then_the_doubt_then_what_was_decided(
-    database_url: str, tmp_path: Path
-):
+async def test_the_model_is_told_the_fact_then_the_doubt_then_what_was_decided(database_url: str, tmp_path: Path):
     met, stated, before, during, decided, after = await played(database_url, tmp_path)
 
     assert met.got == met.said
@@ -32,9 +30,7 @@ async def test_the_model_is_told_the_fact_then_the_doubt_then_what_was_decided(
     assert noted(before) == ["gnommoweb: [type] repo"]
     assert noted(during) == ["gnommoweb: [type?] repo — conflict pending"]
     assert decided.got.startswith("resolved: decompose, by a model\nwhy: A repo is what it is made of;")
-    assert decided.got.endswith(
-        "now: gnommoweb [artifact-type] repo\nnow: gnommoweb [deployment-type] container"
-    )
+    assert decided.got.endswith("now: gnommoweb [artifact-type] repo\nnow: gnommoweb [deployment-type] container")
     assert noted(after) == ["gnommoweb: [artifact-type] repo [deployment-type] container"]
 
 
@@ -44,5 +40,5 @@ async def test_it_says_the_same_each_time(
     first = await played(database_url, tmp_path_factory.mktemp("one"))
     second = await played(empty_database_url, tmp_path_factory.mktemp("two"))
 
-    texts = [[as_text(scene, number=at) for at, scene in enumerate(scenes)] for scenes in (first, second)]
+    texts = [[format_scene(scene, number=at) for at, scene in enumerate(scenes)] for scenes in (first, second)]
     assert texts[0] == texts[1]

@@ -1,10 +1,10 @@
 """The demo of hysteresis tells what the real gate finds, byte for byte."""
 
 import pytest
-from tests.jobs.desk import run_sql
+from tests.jobs.deps import run_sql
 from tests.proposals.proposing import Room
 
-from festinger.cli.demos.hysteresis import WHY_IT_FLAPS, flap, hysteresis
+from festinger.cli.demos.hysteresis import WHY_IT_FLAPS, play_flapping, play_hysteresis
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.store.pool import Store
 
@@ -23,14 +23,14 @@ promote if seen_count >= 2 AND age >= 7d:
 
 @pytest.mark.requirement("H-90")
 async def test_seven_reflections_are_four_proposals_and_one_is_ripe(store: Store):
-    told = await hysteresis(Room(store).desk, MAIN_SPACE)
+    told = await play_hysteresis(Room(store).deps, MAIN_SPACE)
 
     assert told.text == TABLE
 
 
 @pytest.mark.requirement("H-91")
 async def test_with_one_cause_the_age_alone_decides(store: Store):
-    told = await hysteresis(Room(store).desk, MAIN_SPACE, min_seen=1)
+    told = await play_hysteresis(Room(store).deps, MAIN_SPACE, min_seen=1)
 
     assert told.text.splitlines()[5:] == [
         "promote if seen_count >= 1 AND age >= 7d:",
@@ -45,7 +45,7 @@ async def test_with_one_cause_the_age_alone_decides(store: Store):
 async def test_without_a_deadband_the_direction_turns_and_with_one_it_never_does(store: Store):
     await run_sql(store, "insert into space (id, name) values ('one', 'one'), ('two', 'two')")
 
-    told = await flap(Room(store).desk, (SpaceId("one"), SpaceId("two")))
+    told = await play_flapping(Room(store).deps, (SpaceId("one"), SpaceId("two")))
 
     turns = told.document["turns"]
     assert turns[1] >= 10

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from festinger.cli.demos.ground import on_ground
-from festinger.cli.demos.loop import RESULT, loop
+from festinger.cli.demos.ground import open_environment
+from festinger.cli.demos.loop import RESULT, play_loop
 
 
 @pytest.mark.requirement("P-70", "P-75")
 async def test_each_repeat_is_met_by_one_step_more_until_a_person_speaks(database_url: str, tmp_path: Path):
-    async with on_ground(tmp_path, say=lambda _: None, database_url=database_url) as ground:
-        watched, noticed, warmed, pruned, broken, released = [scene async for scene in loop(ground)]
+    async with open_environment(tmp_path, say=lambda _: None, database_url=database_url) as ground:
+        watched, noticed, warmed, pruned, broken, released = [scene async for scene in play_loop(ground)]
         received = len(ground.model.received)
 
     assert watched.got == RESULT

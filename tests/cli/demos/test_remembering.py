@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from festinger.cli.demos.ground import on_ground
-from festinger.cli.demos.poison import LIE, TRUTH, poison
-from festinger.cli.demos.supersede import FACT, NEWER, supersede
+from festinger.cli.demos.ground import open_environment
+from festinger.cli.demos.poison import LIE, TRUTH, play_poison
+from festinger.cli.demos.supersede import FACT, NEWER, play_supersede
 
 
 @pytest.mark.requirement("M-48")
 async def test_a_fact_is_kept_confirmed_replaced_and_brought_back(database_url: str, tmp_path: Path):
-    async with on_ground(tmp_path, say=lambda _: None, database_url=database_url) as ground:
-        learnt, again, newer, stood, undone, once_more = [scene async for scene in supersede(ground)]
+    async with open_environment(tmp_path, say=lambda _: None, database_url=database_url) as ground:
+        learnt, again, newer, stood, undone, once_more = [scene async for scene in play_supersede(ground)]
 
     assert learnt.got.startswith("stored: ")
     assert again.got.startswith("confirmed: ")
@@ -26,8 +26,8 @@ async def test_a_fact_is_kept_confirmed_replaced_and_brought_back(database_url: 
 
 @pytest.mark.requirement("M-45")
 async def test_what_a_person_said_stands_whatever_a_page_says(database_url: str, tmp_path: Path):
-    async with on_ground(tmp_path, say=lambda _: None, database_url=database_url) as ground:
-        known, lie, order, insisted, stands, decided = [scene async for scene in poison(ground)]
+    async with open_environment(tmp_path, say=lambda _: None, database_url=database_url) as ground:
+        known, lie, order, insisted, stands, decided = [scene async for scene in play_poison(ground)]
 
     assert known.got.startswith("stored: ")
     assert lie.got.startswith("conflicted: ")

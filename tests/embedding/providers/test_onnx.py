@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tests.embedding.servers import serving_hub
 
-from festinger.embedding.embedder import Embedder, Supplies
-from festinger.embedding.profiles import Purpose
+from festinger.embedding.embedder import Embedder, EmbedderOptions
+from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.embedding.registry import open_embedder
-from festinger.embedding.weights import ALL_MINILM, BGE_SMALL, located
+from festinger.embedding.weights import ALL_MINILM, BGE_SMALL, find_bundle_folder
 from festinger.errors import BadSetting, WeightsUnfit
 
 FAR, NEAR = "Stock prices fell on Monday.", "A feline rested on the rug."
@@ -28,12 +28,12 @@ def folder_of(bundle_folder: Path, at: Path, *files: str) -> Path:
 @pytest.fixture(scope="module")
 def weights_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files = ("model.safetensors", "config.json", "tokenizer.json", "1_Pooling/config.json")
-    return folder_of(located(ALL_MINILM), tmp_path_factory.mktemp("models") / "mine", *files)
+    return folder_of(find_bundle_folder(ALL_MINILM), tmp_path_factory.mktemp("models") / "mine", *files)
 
 
 @pytest.mark.requirement("X-72")
 async def test_the_bundled_model_is_real_it_knows_what_words_mean(minilm: Embedder):
-    cat, near, far = await minilm.embed([CAT, NEAR, FAR], Purpose.COMPARE)
+    cat, near, far = await minilm.embed([CAT, NEAR, FAR], EmbeddingPurpose.COMPARE)
 
     assert minilm.dimensions == 384
     assert float(cat @ near) > 0.5 > 0.2 > float(cat @ far)
@@ -42,13 +42,9 @@ async def test_the_bundled_model_is_real_it_knows_what_words_mean(minilm: Embedd
 @pytest.mark.requirement("X-72")
 async def test_the_bundled_model_gives_the_published_vectors(minilm: Embedder):
     """The cosines that its makers print for these three sentences in the model's own documentation."""
-    sentences = [
-        "The weather is lovely today.",
-        "It's so sunny outside!",
-        "He drove to the stadium.",
-    ]
+    sentences = ["The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."]
 
-    today, sunny, stadium = await minilm.embed(sentences, Purpose.COMPARE)
+    today, sunny, stadium = await minilm.embed(sentences, EmbeddingPurpose.COMPARE)
 
     assert [float(today @ sunny), float(today @ stadium), float(sunny @ stadium)] == pytest.approx(
         [0.6660, 0.1046, 0.1411], abs=5e-4
@@ -60,20 +56,18 @@ async def test_the_bundled_model_gives_the_published_vectors(minilm: Embedder):
 async def test_a_sentence_has_one_vector_in_lists_of_any_size(minilm: Embedder, size: int):
     company = [f"Company {number} of {size}. " + "More words here. " * (number % 9) for number in range(size)]
 
-    [alone] = await minilm.embed([f"{CAT} {size}"], Purpose.STORE)
-    among = (await minilm.embed([*company, f"{CAT} {size} "], Purpose.STORE))[-1]
+    [alone] = await minilm.embed([f"{CAT} {size}"], EmbeddingPurpose.STORE)
+    among = (await minilm.embed([*company, f"{CAT} {size} "], EmbeddingPurpose.STORE))[-1]
 
     assert float(alone @ among) >= 0.99999
 
 
 @pytest.mark.requirement("X-71")
-async def test_a_folder_of_weights_gives_the_vectors_of_the_bundled_model(
-    weights_folder: Path, minilm: Embedder
-):
-    mine = await open_embedder(f"onnx:{weights_folder}", Supplies(offline=True))
+async def test_a_folder_of_weights_gives_the_vectors_of_the_bundled_model(weights_folder: Path, minilm: Embedder):
+    mine = await open_embedder(f"onnx:{weights_folder}", EmbedderOptions(offline=True))
 
-    [ours] = await mine.embed([CAT], Purpose.COMPARE)
-    [bundled] = await minilm.embed([CAT], Purpose.COMPARE)
+    [ours] = await mine.embed([CAT], EmbeddingPurpose.COMPARE)
+    [bundled] = await minilm.embed([CAT], EmbeddingPurpose.COMPARE)
     await mine.close()
 
     assert float(ours @ bundled) >= 0.99999
@@ -83,15 +77,15 @@ async def test_a_folder_of_weights_gives_the_vectors_of_the_bundled_model(
 
 @pytest.mark.requirement("X-71")
 async def test_a_folder_with_a_graph_is_run_with_its_own_pooling(tmp_path: Path, bge: Embedder):
-    folder = folder_of(located(BGE_SMALL), tmp_path / "mine", "model.onnx", "tokenizer.json")
-    plain = await open_embedder(f"onnx:{folder}", Supplies(offline=True))
+    folder = folder_of(find_bundle_folder(BGE_SMALL), tmp_path / "mine", "model.onnx", "tokenizer.json")
+    plain = await open_embedder(f"onnx:{folder}", EmbedderOptions(offline=True))
     (folder / "1_Pooling").mkdir()
     (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_cls_token": True}))
-    first_token = await open_embedder(f"onnx:{folder}", Supplies(offline=True))
+    first_token = await open_embedder(f"onnx:{folder}", EmbedderOptions(offline=True))
 
-    [bundled] = await bge.embed([CAT], Purpose.COMPARE)
-    [by_mean] = await plain.embed([CAT], Purpose.COMPARE)
-    [by_first] = await first_token.embed([CAT], Purpose.COMPARE)
+    [bundled] = await bge.embed([CAT], EmbeddingPurpose.COMPARE)
+    [by_mean] = await plain.embed([CAT], EmbeddingPurpose.COMPARE)
+    [by_first] = await first_token.embed([CAT], EmbeddingPurpose.COMPARE)
     await plain.close()
     await first_token.close()
 
@@ -100,11 +94,11 @@ async def test_a_folder_with_a_graph_is_run_with_its_own_pooling(tmp_path: Path,
 
 
 async def test_other_weights_under_the_same_path_have_another_name(tmp_path: Path):
-    folder = folder_of(located(BGE_SMALL), tmp_path / "mine", "model.onnx", "tokenizer.json")
-    before = await open_embedder(f"onnx:{folder}", Supplies(offline=True))
+    folder = folder_of(find_bundle_folder(BGE_SMALL), tmp_path / "mine", "model.onnx", "tokenizer.json")
+    before = await open_embedder(f"onnx:{folder}", EmbedderOptions(offline=True))
     with (folder / "model.onnx").open("ab") as model:
         model.write(b"\x72\x00")  # an empty metadata entry: another file, the same graph
-    after = await open_embedder(f"onnx:{folder}", Supplies(offline=True))
+    after = await open_embedder(f"onnx:{folder}", EmbedderOptions(offline=True))
     await before.close()
     await after.close()
 
@@ -113,28 +107,28 @@ async def test_other_weights_under_the_same_path_have_another_name(tmp_path: Pat
 
 async def test_a_folder_without_a_model_is_refused(tmp_path: Path):
     with pytest.raises(WeightsUnfit, match="holds no model"):
-        await open_embedder(f"onnx:{tmp_path}", Supplies(offline=True))
+        await open_embedder(f"onnx:{tmp_path}", EmbedderOptions(offline=True))
 
 
 @pytest.mark.requirement("X-71")
 async def test_a_model_that_is_not_bundled_is_refused_with_those_that_are():
     with pytest.raises(BadSetting, match="`onnx:all-minilm` is not a bundled model") as caught:
-        await open_embedder("onnx:all-minilm", Supplies(offline=True))
+        await open_embedder("onnx:all-minilm", EmbedderOptions(offline=True))
 
     assert "`onnx:all-minilm-l6-v2`, `onnx:bge-small-en-v1.5`" in caught.value.hint
 
 
 async def test_a_model_of_a_hub_is_fetched_once_and_then_used_without_it(tmp_path: Path):
     files = {
-        name: (located(BGE_SMALL) / name).read_bytes()
+        name: (find_bundle_folder(BGE_SMALL) / name).read_bytes()
         for name in ("model.onnx", "tokenizer.json", "config.json")
     }
     async with serving_hub("owner/small", files) as hub:
-        here = Supplies(offline=True, base_url=hub.url, models=tmp_path)
+        here = EmbedderOptions(offline=True, base_url=hub.url, models=tmp_path)
         fetched = await open_embedder("onnx:owner/small", here)
         await fetched.close()
         asked = len(hub.paths)
-    again = await open_embedder("onnx:owner/small", Supplies(offline=True, models=tmp_path))
+    again = await open_embedder("onnx:owner/small", EmbedderOptions(offline=True, models=tmp_path))
     await again.close()
 
     assert asked > 0

@@ -9,26 +9,26 @@ from hypothesis import strategies as st
 
 from festinger.ids import Origin
 from festinger.judge.model import (
-    Bars,
+    Cardinality,
     Current,
-    Features,
     Guard,
-    Holding,
     Judgement,
+    JudgeStatement,
+    PairFeatures,
     Relation,
+    SimilarityBars,
     Slot,
-    Statement,
 )
 from festinger.judge.rules.decide import NAME, judge
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
-BARS = Bars(same=0.95, check=0.85)
+BARS = SimilarityBars(same=0.95, check=0.85)
 
 
-def said(old: str, new: str, *, similarity: float | None = None, bars: Bars = BARS) -> Judgement:
+def said(old: str, new: str, *, similarity: float | None = None, bars: SimilarityBars = BARS) -> Judgement:
     """What is said of two statements of a person, the second said after the first."""
-    features = Features(similarity=similarity, bars=bars)
-    return judge(Statement(text=old, order=1), Statement(text=new, order=2), features)
+    features = PairFeatures(similarity=similarity, bars=bars)
+    return judge(JudgeStatement(text=old, order=1), JudgeStatement(text=new, order=2), features)
 
 
 @pytest.mark.requirement("J-05")
@@ -77,9 +77,7 @@ def test_where_words_decide_nothing_the_bars_of_the_profile_do(
     similarity: float, relation: Relation, confidence: float
 ):
     found = said(
-        "deployments happen by merging to trunk",
-        "to ship things people merge a branch",
-        similarity=similarity,
+        "deployments happen by merging to trunk", "to ship things people merge a branch", similarity=similarity
     )
 
     assert (found.relation, found.confidence) == (relation, confidence)
@@ -87,11 +85,7 @@ def test_where_words_decide_nothing_the_bars_of_the_profile_do(
 
 @pytest.mark.requirement("J-04", "M-25")
 def test_a_guard_keeps_even_the_nearest_pair_apart():
-    found = said(
-        "deployments happen by merging to trunk",
-        "to ship things all people merge a branch",
-        similarity=0.99,
-    )
+    found = said("deployments happen by merging to trunk", "to ship things all people merge a branch", similarity=0.99)
 
     assert (found.relation, found.guards) == (Relation.UNSURE, (Guard.QUANTIFIER,))
 
@@ -108,7 +102,7 @@ def test_without_a_profile_nearness_decides_nothing():
         "deployments happen by merging to trunk",
         "to ship things people merge a branch",
         similarity=0.99,
-        bars=Bars(),
+        bars=SimilarityBars(),
     )
 
     assert found.relation is Relation.UNSURE
@@ -119,10 +113,7 @@ UPDATES = {
     "an attribute of mine": ("My job title is Engineer", "My job title is Director"),
     "whoever speaks": ("I live in Oslo", "The user lives in Bergen"),
     "the one of something": ("The head coach of Rovers is Ann Lee", "The head coach of Rovers is Bo Sand"),
-    "a typed value": (
-        "Kim works in the field of chemistry",
-        "Kim works in the field of medicine",
-    ),
+    "a typed value": ("Kim works in the field of chemistry", "Kim works in the field of medicine"),
     "a record's line": ("My travel card preference: a blue card", "My travel card preference: a metal card"),
     "yes and no": ("Does the user have children? No.", "Does the user have children? Yes."),
     "a count": ("The team has 3 printers", "The team has 5 printers"),
@@ -148,8 +139,8 @@ def test_an_announced_change_is_surer(cue: str):
 
 @pytest.mark.requirement("J-05")
 def test_the_later_event_is_current_whichever_was_said_first():
-    old = Statement(text="Anna lives in Paris", order=1, event_time=MONDAY)
-    new = Statement(text="Anna lives in Rome", order=2, event_time=MONDAY - timedelta(days=9))
+    old = JudgeStatement(text="Anna lives in Paris", order=1, event_time=MONDAY)
+    new = JudgeStatement(text="Anna lives in Rome", order=2, event_time=MONDAY - timedelta(days=9))
 
     # Two days: by the table, both dated statements stand; a slot with one value is an update all the same.
     assert judge(old, new).current is Current.OLD
@@ -157,7 +148,7 @@ def test_the_later_event_is_current_whichever_was_said_first():
 
 @pytest.mark.requirement("J-05")
 def test_without_an_order_nothing_is_replaced():
-    found = judge(Statement(text="Anna lives in Paris"), Statement(text="Anna lives in Rome"))
+    found = judge(JudgeStatement(text="Anna lives in Paris"), JudgeStatement(text="Anna lives in Rome"))
 
     assert (found.relation, found.current) == (Relation.CONTRADICTS, Current.BOTH)
 
@@ -217,10 +208,7 @@ FIXED = {
     "birthday": ("The user was born on 1988-05-14", "The user was born on 1990-05-14"),
     "name": ("The user's name is Jo Park", "The user's name is Al Park"),
     "siblings": ("The user has 1 sibling", "The user has 2 siblings"),
-    "told in passing": (
-        "Does the user have siblings? Yes.",
-        "User often says they grew up as an only child.",
-    ),
+    "told in passing": ("Does the user have siblings? Yes.", "User often says they grew up as an only child."),
 }
 
 
@@ -234,7 +222,7 @@ def test_what_cannot_have_changed_is_a_contradiction(old: str, new: str):
 
 def test_between_two_writings_the_later_one_corrects_the_earlier():
     old, new = (
-        Statement(text=f"The club was founded by {who}", order=order, origin=Origin.DOCUMENT)
+        JudgeStatement(text=f"The club was founded by {who}", order=order, origin=Origin.DOCUMENT)
         for order, who in enumerate(("Ann Lee", "Bo Sand"))
     )
 
@@ -243,14 +231,14 @@ def test_between_two_writings_the_later_one_corrects_the_earlier():
 
 @pytest.mark.requirement("J-01", "M-42")
 def test_what_the_caller_knows_of_slot_and_subject_counts():
-    slot = Slot(subject="anna", attribute="city", value="rome", holding=Holding.ONE)
-    old = Statement(text="Paris it is", order=1, subject="Anna", slot=replace(slot, value="paris"))
-    new = Statement(text="Rome it is", order=2, subject="Anna", slot=slot)
+    slot = Slot(subject="anna", attribute="city", value="rome", holding=Cardinality.ONE)
+    old = JudgeStatement(text="Paris it is", order=1, subject="Anna", slot=replace(slot, value="paris"))
+    new = JudgeStatement(text="Rome it is", order=2, subject="Anna", slot=slot)
 
     assert judge(old, new).relation is Relation.UPDATE
     elsewhere = judge(old, replace(new, subject="Bert"))
     assert (elsewhere.relation, elsewhere.confidence) == (Relation.UNRELATED, 0.9)
-    assert judge(old, replace(new, subject="Bert"), Features(same_subject=True)).relation is Relation.UPDATE
+    assert judge(old, replace(new, subject="Bert"), PairFeatures(same_subject=True)).relation is Relation.UPDATE
 
 
 @pytest.mark.requirement("J-05")
@@ -291,8 +279,8 @@ def test_two_days_are_two_events():
 
 @pytest.mark.requirement("J-05")
 def test_the_same_words_of_two_days_are_two_events():
-    old = Statement(text="Anna ran ten miles", event_time=MONDAY)
-    new = Statement(text="Anna ran ten miles", event_time=MONDAY + timedelta(days=1))
+    old = JudgeStatement(text="Anna ran ten miles", event_time=MONDAY)
+    new = JudgeStatement(text="Anna ran ten miles", event_time=MONDAY + timedelta(days=1))
 
     assert judge(old, new).relation is Relation.UNRELATED
 
@@ -313,14 +301,14 @@ def test_other_subjects_are_other_statements():
 
 
 def test_vectors_that_hint_at_a_negation_send_the_pair_on_and_decide_nothing():
-    features = Features(similarity=0.8, bars=Bars(same=0.95, check=0.85, opposition=0.3), opposition=-0.4)
+    features = PairFeatures(similarity=0.8, bars=SimilarityBars(same=0.95, check=0.85, opposition=0.3), opposition=-0.4)
     old, new = (
-        Statement(text="pipelines feel brisk", order=1),
-        Statement(text="pipelines seem leaden", order=2),
+        JudgeStatement(text="pipelines feel brisk", order=1),
+        JudgeStatement(text="pipelines seem leaden", order=2),
     )
 
     hinted = judge(old, new, features)
-    quiet = judge(old, new, Features(similarity=0.8, bars=features.bars, opposition=0.1))
+    quiet = judge(old, new, PairFeatures(similarity=0.8, bars=features.bars, opposition=0.1))
 
     assert (hinted.relation, hinted.final) == (Relation.UNSURE, False)
     assert quiet.relation is Relation.UNRELATED
@@ -455,7 +443,5 @@ def test_one_attribute_by_two_names_is_one(one: str, other: str):
         ("Tomas lives in room 12.", "Tomas lives in Oslo.", Relation.UNRELATED),
     ],
 )
-def test_what_has_one_value_by_two_names_is_replaced_and_what_has_many_is_not(
-    old: str, new: str, relation: Relation
-):
+def test_what_has_one_value_by_two_names_is_replaced_and_what_has_many_is_not(old: str, new: str, relation: Relation):
     assert said(old, new).relation is relation

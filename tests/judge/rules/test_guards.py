@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.judge.model import Guard
-from festinger.judge.rules.guards import compare
-from festinger.judge.rules.parse import read
+from festinger.judge.rules.guards import compare_readings
+from festinger.judge.rules.parse import parse_statement
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
 
 def guards(old: str, new: str) -> tuple[Guard, ...]:
-    return compare(read(old, said_at=MONDAY), read(new, said_at=MONDAY)).guards
+    return compare_readings(parse_statement(old, said_at=MONDAY), parse_statement(new, said_at=MONDAY)).guards
 
 
 FIRES = {
@@ -74,7 +74,7 @@ def test_what_is_only_written_otherwise_sets_off_no_guard(old: str, new: str):
 
 @pytest.mark.requirement("J-04")
 def test_each_guard_says_why():
-    compared = compare(read("all 5 tests pass"), read("some 6 tests pass"))
+    compared = compare_readings(parse_statement("all 5 tests pass"), parse_statement("some 6 tests pass"))
 
     assert compared.why(Guard.NUMBER) == "The numbers differ: 5 and 6."
     assert "all, some" in compared.why(Guard.QUANTIFIER)

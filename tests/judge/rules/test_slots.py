@@ -2,44 +2,38 @@
 
 import pytest
 
-from festinger.judge.model import Holding, Slot
-from festinger.judge.rules.parse import read
+from festinger.judge.model import Cardinality, Slot
+from festinger.judge.rules.parse import parse_statement
 
 FILLED = {
-    "a place": ("Anna lives in Paris.", "anna", "liv in", "paris", Holding.ONE),
-    "a move": ("Anna has moved to Bergen.", "anna", "liv in", "bergen", Holding.ONE),
-    "a move of who speaks": ("I moved to Bergen", "user", "liv in", "bergen", Holding.ONE),
-    "a move of a thing": ("The team moved to Postgres", "team", "mov to", "postgres", Holding.UNKNOWN),
-    "a move to a thing": ("Anna moved to the sofa", "anna", "mov to", "sofa", Holding.UNKNOWN),
-    "after what leads up": ("By the way, Anna lives in Paris.", "anna", "liv in", "paris", Holding.ONE),
-    "whoever speaks": ("I now live in Rome", "user", "liv in", "rome", Holding.ONE),
-    "what is mine": ("My job title is Lead", "user", "job titl", "lead", Holding.ONE),
-    "what is the user's": (
-        "The user's work state is On Leave.",
-        "user",
-        "work stat",
-        "on leave",
-        Holding.ONE,
-    ),
-    "the A of S": ("The capital of Norland is Ost", "norland", "capital", "ost", Holding.ONE),
-    "the A that S does": ("The music that Kim plays is jazz", "kim", "music plai", "jazz", Holding.ONE),
-    "a typed value": ("Kim plays the position of keeper", "kim", "plai position of", "keeper", Holding.ONE),
-    "once and for all": ("Acme was founded by Ann Lee", "acme", "found by", "ann lee", Holding.FIXED),
-    "a birth": ("The user was born in Lima", "user", "bear in", "lima", Holding.FIXED),
-    "one of many": ("Anna likes tea", "anna", "lik", "tea", Holding.MANY),
-    "a friend": ("Anna's friend is called Bo", "anna", "friend call", "bo", Holding.MANY),
-    "a line of a record": ("Ann Lee (my boss), residence: Oslo", "ann lee", "residenc", "oslo", Holding.ONE),
-    "a wish": ("For coffee I want this: black, no sugar", "user", "coffe", "black no sugar", Holding.ONE),
-    "a count": ("The team has 3 printers", "team", "have printer", "3", Holding.ONE),
-    "an answer": ("Does the user have pets? No.", "user", "pet", "no", Holding.ONE),
-    "a scene": ("The man is drinking cider", "man", "drink", "cider", Holding.UNKNOWN),
+    "a place": ("Anna lives in Paris.", "anna", "liv in", "paris", Cardinality.ONE),
+    "a move": ("Anna has moved to Bergen.", "anna", "liv in", "bergen", Cardinality.ONE),
+    "a move of who speaks": ("I moved to Bergen", "user", "liv in", "bergen", Cardinality.ONE),
+    "a move of a thing": ("The team moved to Postgres", "team", "mov to", "postgres", Cardinality.UNKNOWN),
+    "a move to a thing": ("Anna moved to the sofa", "anna", "mov to", "sofa", Cardinality.UNKNOWN),
+    "after what leads up": ("By the way, Anna lives in Paris.", "anna", "liv in", "paris", Cardinality.ONE),
+    "whoever speaks": ("I now live in Rome", "user", "liv in", "rome", Cardinality.ONE),
+    "what is mine": ("My job title is Lead", "user", "job titl", "lead", Cardinality.ONE),
+    "what is the user's": ("The user's work state is On Leave.", "user", "work stat", "on leave", Cardinality.ONE),
+    "the A of S": ("The capital of Norland is Ost", "norland", "capital", "ost", Cardinality.ONE),
+    "the A that S does": ("The music that Kim plays is jazz", "kim", "music plai", "jazz", Cardinality.ONE),
+    "a typed value": ("Kim plays the position of keeper", "kim", "plai position of", "keeper", Cardinality.ONE),
+    "once and for all": ("Acme was founded by Ann Lee", "acme", "found by", "ann lee", Cardinality.FIXED),
+    "a birth": ("The user was born in Lima", "user", "bear in", "lima", Cardinality.FIXED),
+    "one of many": ("Anna likes tea", "anna", "lik", "tea", Cardinality.MANY),
+    "a friend": ("Anna's friend is called Bo", "anna", "friend call", "bo", Cardinality.MANY),
+    "a line of a record": ("Ann Lee (my boss), residence: Oslo", "ann lee", "residenc", "oslo", Cardinality.ONE),
+    "a wish": ("For coffee I want this: black, no sugar", "user", "coffe", "black no sugar", Cardinality.ONE),
+    "a count": ("The team has 3 printers", "team", "have printer", "3", Cardinality.ONE),
+    "an answer": ("Does the user have pets? No.", "user", "pet", "no", Cardinality.ONE),
+    "a scene": ("The man is drinking cider", "man", "drink", "cider", Cardinality.UNKNOWN),
 }
 
 
 @pytest.mark.requirement("J-04")
 @pytest.mark.parametrize(("text", "subject", "attribute", "value", "holding"), FILLED.values(), ids=FILLED)
-def test_a_plain_frame_fills_a_slot(text: str, subject: str, attribute: str, value: str, holding: Holding):
-    assert read(text).slots[0] == Slot(subject=subject, attribute=attribute, value=value, holding=holding)
+def test_a_plain_frame_fills_a_slot(text: str, subject: str, attribute: str, value: str, holding: Cardinality):
+    assert parse_statement(text).slots[0] == Slot(subject=subject, attribute=attribute, value=value, holding=holding)
 
 
 EMPTY = {
@@ -56,7 +50,7 @@ EMPTY = {
 
 @pytest.mark.parametrize("text", EMPTY.values(), ids=EMPTY)
 def test_what_fits_no_frame_fills_nothing(text: str):
-    assert read(text).slots == ()
+    assert parse_statement(text).slots == ()
 
 
 IN_PASSING = {
@@ -71,10 +65,10 @@ IN_PASSING = {
 
 @pytest.mark.parametrize(("text", "attribute", "value"), IN_PASSING.values(), ids=IN_PASSING)
 def test_facts_of_a_life_are_read_in_passing(text: str, attribute: str, value: str):
-    found = {(slot.subject, slot.attribute): slot.value for slot in read(text).slots}
+    found = {(slot.subject, slot.attribute): slot.value for slot in parse_statement(text).slots}
 
     assert found["user", attribute] == value
 
 
 def test_what_is_said_of_others_is_not_about_who_speaks():
-    assert all(slot.subject != "user" for slot in read("Ann Lee (my boss), family: an only child").slots)
+    assert all(slot.subject != "user" for slot in parse_statement("Ann Lee (my boss), family: an only child").slots)

@@ -9,31 +9,31 @@ from tests.llm.bench import GOOD, QUESTION, Bench, Verdict
 from tests.llm.stub import Stub, Turn
 
 from festinger.errors import FestingerError, ProviderDown, ProviderRefused
-from festinger.llm.client import Checked, Terms
-from festinger.llm.endpoint import Endpoint, ProviderName, endpoint
-from festinger.llm.errors import Upstream
-from festinger.llm.model import Chunk, Finish, Message, Provider, Role, Usage
-from festinger.llm.providers.registry import opened
-from festinger.llm.providers.scripted import Scripted
+from festinger.llm.client import CallPolicy, CheckedModel
+from festinger.llm.endpoint import Endpoint, ProviderName, build_endpoint
+from festinger.llm.errors import UpstreamError
+from festinger.llm.model import Chunk, FinishReason, MessageRole, PromptMessage, Provider, Usage
+from festinger.llm.providers.registry import open_provider
+from festinger.llm.providers.scripted import ScriptedProvider
 
 WIRED = [ProviderName.OPENAI, ProviderName.OLLAMA, ProviderName.CLAUDE, ProviderName.GEMINI]
 KEY = SecretStr("sk-wire-canary-123")
 DIALOGUE = (
-    Message(role=Role.SYSTEM, text="Be exact."),
-    Message(role=Role.USER, text="First question."),
-    Message(role=Role.ASSISTANT, text="First answer."),
-    Message(role=Role.USER, text="Second question."),
+    PromptMessage(role=MessageRole.SYSTEM, text="Be exact."),
+    PromptMessage(role=MessageRole.USER, text="First question."),
+    PromptMessage(role=MessageRole.ASSISTANT, text="First answer."),
+    PromptMessage(role=MessageRole.USER, text="Second question."),
 )
 
 
 def at(stub: Stub, name: ProviderName) -> Endpoint:
     path = "/v1" if name is ProviderName.OPENAI else ""
-    return endpoint(name, "some-model", address=stub.address + path, api_key=KEY)
+    return build_endpoint(name, "some-model", address=stub.address + path, api_key=KEY)
 
 
 @pytest.fixture(params=WIRED)
 async def wired(request: pytest.FixtureRequest, stub: Stub) -> AsyncIterator[Provider]:
-    provider = opened(at(stub, request.param))
+    provider = open_provider(at(stub, request.param))
     yield provider
     await provider.close()
 
@@ -51,7 +51,7 @@ async def test_a_whole_answer_comes_with_its_usage_and_end(wired: Provider, stub
 
     reply = await wired.complete(DIALOGUE, None)
 
-    assert (reply.text, reply.finish) == ("Paris", Finish.DONE)
+    assert (reply.text, reply.finish) == ("Paris", FinishReason.DONE)
     assert reply.usage is not None
     assert (reply.usage.tokens_in, reply.usage.tokens_out) == (11, 7)
 
@@ -63,7 +63,7 @@ async def test_a_streamed_answer_comes_in_pieces_and_says_how_it_ended(wired: Pr
     chunks = [chunk async for chunk in wired.stream(DIALOGUE)]
 
     assert [chunk.text for chunk in chunks] == ["one ", "two ", "thre", "e", ""]
-    assert chunks[-1].finish is Finish.DONE
+    assert chunks[-1].finish is FinishReason.DONE
     assert chunks[-1].usage is not None
     assert chunks[-1].usage.tokens_out == 7
 
@@ -72,7 +72,7 @@ async def test_a_streamed_answer_comes_in_pieces_and_says_how_it_ended(wired: Pr
 async def test_a_structured_answer_is_asked_for_with_its_schema(wired: Provider, stub: Stub) -> None:
     stub.says(Turn(text=GOOD.model_dump_json()))
 
-    answer = await Checked(Bench().line(wired)).answer(QUESTION, Verdict)
+    answer = await CheckedModel(Bench().line(wired)).answer(QUESTION, Verdict)
 
     assert answer.value == GOOD
     sent = json.dumps(stub.heard[0].json)
@@ -110,8 +110,8 @@ async def test_no_tight_cap_is_put_on_the_output(wired: Provider, stub: Stub) ->
 async def test_a_cut_off_answer_says_so(wired: Provider, stub: Stub) -> None:
     stub.says(Turn(text="cut", finish="length"), Turn(text="cut", finish="length"))
 
-    assert (await wired.complete(QUESTION, None)).finish is Finish.LENGTH
-    assert [chunk async for chunk in wired.stream(QUESTION)][-1].finish is Finish.LENGTH
+    assert (await wired.complete(QUESTION, None)).finish is FinishReason.LENGTH
+    assert [chunk async for chunk in wired.stream(QUESTION)][-1].finish is FinishReason.LENGTH
 
 
 @pytest.mark.requirement("X-82")
@@ -128,7 +128,7 @@ async def test_a_flawed_answer_over_the_wire_is_repaired_once_then_refused(
     wired: Provider, stub: Stub, flawed: Turn
 ) -> None:
     bench = Bench()
-    model = Checked(bench.line(wired))
+    model = CheckedModel(bench.line(wired))
     stub.says(flawed, Turn(text=GOOD.model_dump_json()), flawed, flawed)
 
     assert (await model.answer(QUESTION, Verdict)).value == GOOD
@@ -144,7 +144,7 @@ async def test_an_answer_of_10_mb_is_refused_and_kept_in_the_ledger(wired: Provi
     stub.says(Turn(text="x" * 10_000_000))
 
     with pytest.raises(ProviderRefused, match="too long"):
-        await Checked(bench.line(wired)).answer(QUESTION, Verdict)
+        await CheckedModel(bench.line(wired)).answer(QUESTION, Verdict)
 
     assert [(call.ok, call.usage is None) for call in bench.ledger.calls] == [(False, False)]
 
@@ -155,7 +155,7 @@ async def test_what_may_pass_is_a_provider_that_is_down(wired: Provider, stub: S
     error = await failure(wired, stub, Turn(status=status))
 
     assert isinstance(error, ProviderDown)
-    assert isinstance(error.__cause__, Upstream)
+    assert isinstance(error.__cause__, UpstreamError)
     assert len(stub.heard) == 1, "nothing is retried inside: each try is a call with a row of its own"
 
 
@@ -165,7 +165,7 @@ async def test_what_will_not_pass_is_a_refusal(wired: Provider, stub: Stub, stat
     error = await failure(wired, stub, Turn(status=status))
 
     assert isinstance(error, ProviderRefused)
-    assert isinstance(error.__cause__, Upstream)
+    assert isinstance(error.__cause__, UpstreamError)
     assert str(status) in error.message
 
 
@@ -176,16 +176,12 @@ async def test_a_rate_limit_says_how_long_to_wait(wired: Provider, stub: Stub) -
 
 
 @pytest.mark.requirement("X-06")
-@pytest.mark.parametrize(
-    "body", [b"", b"<html>gateway</html>", b"{}", b"[]", b"null", b'{"choices": 7}', b"\xff\xfe"]
-)
-async def test_a_body_in_no_known_form_is_never_a_fault_of_ours(
-    wired: Provider, stub: Stub, body: bytes
-) -> None:
+@pytest.mark.parametrize("body", [b"", b"<html>gateway</html>", b"{}", b"[]", b"null", b'{"choices": 7}', b"\xff\xfe"])
+async def test_a_body_in_no_known_form_is_never_a_fault_of_ours(wired: Provider, stub: Stub, body: bytes) -> None:
     stub.says(Turn(body=body))
 
     with pytest.raises((ProviderDown, ProviderRefused)):
-        await Checked(Bench().line(wired)).answer(QUESTION, Verdict)
+        await CheckedModel(Bench().line(wired)).answer(QUESTION, Verdict)
 
 
 @pytest.mark.requirement("X-86")
@@ -217,7 +213,7 @@ async def test_a_stream_that_breaks_off_is_a_provider_that_is_down(wired: Provid
 @pytest.mark.requirement("X-06")
 @pytest.mark.parametrize("name", WIRED)
 async def test_a_port_where_nobody_listens_is_a_provider_that_is_down(name: ProviderName) -> None:
-    provider = opened(endpoint(name, "m", address="http://127.0.0.1:9", api_key=KEY))
+    provider = open_provider(build_endpoint(name, "m", address="http://127.0.0.1:9", api_key=KEY))
 
     with pytest.raises(ProviderDown):
         await provider.complete(QUESTION, None)
@@ -231,7 +227,7 @@ async def test_a_server_that_never_answers_is_given_up(wired: Provider, stub: St
     stub.says(Turn(hangs=True))
 
     with pytest.raises(ProviderDown, match="longer than"):
-        await Checked(Bench().line(wired, terms=Terms(timeout_s=0.3))).answer(QUESTION, Verdict)
+        await CheckedModel(Bench().line(wired, terms=CallPolicy(timeout_s=0.3))).answer(QUESTION, Verdict)
 
 
 @pytest.mark.requirement("X-93")
@@ -242,9 +238,7 @@ async def test_a_server_that_repeats_our_key_cannot_make_us_show_it(wired: Provi
     error = await failure(wired, stub, Turn(status=400, body=json.dumps(repeated).encode()))
 
     assert KEY.get_secret_value() in str(stub.heard[0].headers), "the key was really sent"
-    shown = (
-        "".join(traceback.format_exception(error)) + repr(error) + json.dumps(error.as_json()) + error.hint
-    )
+    shown = "".join(traceback.format_exception(error)) + repr(error) + json.dumps(error.as_json()) + error.hint
     assert "canary" not in shown
     assert error.__context__ is None or "canary" not in repr(error.__context__)
 
@@ -252,16 +246,16 @@ async def test_a_server_that_repeats_our_key_cannot_make_us_show_it(wired: Provi
 @pytest.mark.requirement("X-80")
 async def test_the_fake_keeps_the_same_contract() -> None:
     usage = Usage(tokens_in=11, tokens_out=7)
-    script = Scripted("Paris", "one two", GOOD)
+    script = ScriptedProvider("Paris", "one two", GOOD)
 
     assert (await script.complete(DIALOGUE, None)).text == "Paris"
     assert [chunk.text async for chunk in script.stream(DIALOGUE)] == ["one ", "two", ""]
-    assert (await Checked(Bench().line(script)).answer(QUESTION, Verdict)).value == GOOD
+    assert (await CheckedModel(Bench().line(script)).answer(QUESTION, Verdict)).value == GOOD
     assert usage.tokens_cached == 0
 
 
 async def test_a_provider_that_tells_no_usage_gives_none_and_not_zero(stub: Stub) -> None:
-    provider = opened(at(stub, ProviderName.OPENAI))
+    provider = open_provider(at(stub, ProviderName.OPENAI))
     stub.says(Turn(usage=False), Turn(usage=False))
 
     assert (await provider.complete(QUESTION, None)).usage is None
@@ -272,7 +266,7 @@ async def test_a_provider_that_tells_no_usage_gives_none_and_not_zero(stub: Stub
 async def test_a_public_service_is_not_even_opened_without_a_key() -> None:
     for name in (ProviderName.OPENAI, ProviderName.CLAUDE, ProviderName.GEMINI):
         with pytest.raises(ProviderRefused, match="needs an API key"):
-            opened(endpoint(name, "m"))
+            open_provider(build_endpoint(name, "m"))
 
 
 @pytest.mark.requirement("X-86")
@@ -281,7 +275,7 @@ async def test_a_proxy_of_the_environment_is_not_used_on_this_machine(
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
-    provider = opened(at(stub, ProviderName.OPENAI))
+    provider = open_provider(at(stub, ProviderName.OPENAI))
     stub.says(Turn(text="straight"))
 
     assert (await provider.complete(QUESTION, None)).text == "straight"
@@ -301,7 +295,7 @@ async def test_addresses_of_the_environment_do_not_change_where_requests_go(
     ):
         monkeypatch.setenv(variable, "http://127.0.0.1:9")
     for name in WIRED:
-        provider = opened(at(stub, name))
+        provider = open_provider(at(stub, name))
         assert (await provider.complete(QUESTION, None)).text == "ready"
         await provider.close()
     assert len(stub.heard) == len(WIRED)

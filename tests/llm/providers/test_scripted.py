@@ -5,9 +5,9 @@ import pytest
 from tests.llm.bench import GOOD, QUESTION, Verdict
 
 from festinger.errors import BadSetting, ProviderDown, ProviderRefused
-from festinger.llm.endpoint import ProviderName, endpoint
-from festinger.llm.providers.registry import opened
-from festinger.llm.providers.scripted import Fail, Hang, Say, Scripted, scripted_model
+from festinger.llm.endpoint import ProviderName, build_endpoint
+from festinger.llm.providers.registry import open_provider
+from festinger.llm.providers.scripted import FailStep, HangStep, SayStep, ScriptedProvider, scripted_model
 
 
 @pytest.mark.requirement("X-80")
@@ -25,11 +25,11 @@ async def test_it_answers_from_its_queue_and_records_what_it_was_asked() -> None
 
 async def test_an_empty_queue_refuses_and_does_not_make_something_up() -> None:
     with pytest.raises(ProviderRefused, match="no more answers"):
-        await Scripted().complete(QUESTION, None)
+        await ScriptedProvider().complete(QUESTION, None)
 
 
 async def test_it_fails_and_hangs_on_demand() -> None:
-    script = Scripted(Fail(error=ProviderDown("on demand")), Hang(), Say(text="after"))
+    script = ScriptedProvider(FailStep(error=ProviderDown("on demand")), HangStep(), SayStep(text="after"))
 
     with pytest.raises(ProviderDown, match="on demand"):
         await script.complete(QUESTION, None)
@@ -44,7 +44,7 @@ async def test_by_name_it_reads_a_file_of_answers(tmp_path: Path) -> None:
     file = tmp_path / "answers.jsonl"
     file.write_text('"plain words"\n\n{"reasoning": "r", "verdict": "same"}\n')
 
-    provider = opened(endpoint(ProviderName.SCRIPTED, str(file)))
+    provider = open_provider(build_endpoint(ProviderName.SCRIPTED, str(file)))
 
     assert (await provider.complete(QUESTION, None)).text == "plain words"
     assert Verdict.model_validate_json((await provider.complete(QUESTION, Verdict)).text).verdict == "same"
@@ -57,4 +57,4 @@ async def test_a_file_that_is_no_script_is_refused(tmp_path: Path, content: str 
         file.write_text(content)
 
     with pytest.raises(BadSetting, match="script"):
-        opened(endpoint(ProviderName.SCRIPTED, str(file)))
+        open_provider(build_endpoint(ProviderName.SCRIPTED, str(file)))

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from tests.jobs.desk import drain, rows
+from tests.jobs.deps import drain, rows
 from tests.memory.remembering import Mind
 
 from festinger.events.event import Event
 from festinger.ids import MAIN_SPACE
 from festinger.memory.censors.censor import Censor
-from festinger.memory.censors.check import Checked, Watch, check
-from festinger.memory.censors.edit import Rule, add, find
+from festinger.memory.censors.check import CensorCache, CensorCheckResult, run_censors
+from festinger.memory.censors.edit import CensorRequest, add_censor, get_censor
 from festinger.memory.censors.escalation import escalate_censor, is_warning
 from festinger.store.pool import Store, Transaction
 
@@ -20,18 +20,18 @@ class Guard:
     def __init__(self, store: Store, **how: Any) -> None:
         self.store = store
         self.mind = Mind(store, **how)
-        self.watch = Watch(desk=self.mind.desk)
+        self.watch = CensorCache(deps=self.mind.deps)
 
         async def escalate(transaction: Transaction, event: Event) -> None:
-            await escalate_censor(self.mind.desk, transaction, event)
+            await escalate_censor(self.mind.deps, transaction, event)
 
         self.mind.wired.outbox.subscribe("censor_triggered", "escalate_censor", escalate, wants=is_warning)
 
     async def add(self, rule: str = "", *, agent: str = "default", **more: Any) -> Censor:
-        return await add(self.watch, self.mind.place(agent=agent), Rule(rule=rule, **more))
+        return await add_censor(self.watch, self.mind.place(agent=agent), CensorRequest(rule=rule, **more))
 
-    async def check(self, text: str, *, agent: str = "default", **more: Any) -> Checked:
-        return await check(self.watch, self.mind.place(agent=agent), text, **more)
+    async def check(self, text: str, *, agent: str = "default", **more: Any) -> CensorCheckResult:
+        return await run_censors(self.watch, self.mind.place(agent=agent), text, **more)
 
     async def strike(self, text: str, times: int) -> None:
         """Set something off so often, and do what follows."""
@@ -41,7 +41,7 @@ class Guard:
         self.watch.forget(MAIN_SPACE)
 
     async def now(self, censor: Censor) -> Censor:
-        return await find(self.mind.desk, MAIN_SPACE, censor.id)
+        return await get_censor(self.mind.deps, MAIN_SPACE, censor.id)
 
 
 async def triggers(store: Store) -> list[dict[str, Any]]:

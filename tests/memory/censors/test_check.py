@@ -4,18 +4,18 @@ from dataclasses import replace
 from typing import cast
 
 import pytest
-from tests.jobs.desk import run_sql
+from tests.jobs.deps import run_sql
 from tests.memory.censors.guarding import Guard, triggers
 from tests.memory.remembering import events
 
 from festinger.errors import BadInput, ProviderDown, StoreDown
 from festinger.ids import MAIN_SPACE, Origin
-from festinger.memory.censors.censor import Force, MatchedBy
-from festinger.memory.censors.check import ROOM, search
+from festinger.memory.censors.censor import CensorAction, MatchedBy
+from festinger.memory.censors.check import ROOM, preview_censors
 from festinger.memory.health import check_censors
-from festinger.observability.checks import Severity
+from festinger.observability.checks import CheckSeverity
 from festinger.observability.metrics import CENSORS_FAILED
-from festinger.store.cache_invalidation import Cached, Change
+from festinger.store.cache_invalidation import CacheChange, CacheScope
 from festinger.store.pool import Store
 
 
@@ -41,7 +41,7 @@ async def test_a_strike_is_told_counted_and_written_down_without_secrets(store: 
     said = await guard.check("I will DROP TABLE users; password=hunter2xyz, then go on.")
 
     [hit] = said.triggered
-    assert (hit.censor.id, hit.action, hit.matched_by) == (censor.id, Force.WARN, MatchedBy.PATTERN)
+    assert (hit.censor.id, hit.action, hit.matched_by) == (censor.id, CensorAction.WARN, MatchedBy.PATTERN)
     assert (said.blocked, said.guidance) == (False, "Ask before you destroy.")
     [kept] = await triggers(store)
     assert kept["id"] == hit.trigger
@@ -65,7 +65,7 @@ async def test_searching_leaves_no_trace(store: Store):
     guard = Guard(store)
     censor = await guard.add("drop table")
 
-    said = await search(guard.watch, guard.mind.place(), "drop table users")
+    said = await preview_censors(guard.watch, guard.mind.place(), "drop table users")
 
     assert [hit.trigger for hit in said.triggered] == [None]
     assert await triggers(store) == []
@@ -80,9 +80,7 @@ async def test_a_censor_strikes_only_where_for_whom_and_in_what_it_applies(store
 
     async def strikes(**how: str) -> bool:
         return bool(
-            (
-                await guard.check("a ZEBRA", **{"on": "input", "domain": "zoo", "agent": "keeper", **how})
-            ).triggered
+            (await guard.check("a ZEBRA", **{"on": "input", "domain": "zoo", "agent": "keeper", **how})).triggered
         )
 
     assert await strikes()
@@ -163,7 +161,7 @@ async def test_a_stop_goes_before_warnings_and_all_that_strike_are_told(store: S
 async def test_a_fault_of_ours_lets_the_text_pass_and_is_counted(store: Store):
     guard = Guard(store)
     await guard.add("zebra", action="block")
-    guard.watch.desk = replace(guard.mind.desk, store=AWAY)
+    guard.watch.deps = replace(guard.mind.deps, store=AWAY)
     before = CENSORS_FAILED._value.get()
 
     said = await guard.check("a zebra")
@@ -177,7 +175,7 @@ async def test_what_was_found_stands_though_it_cannot_be_written_down(store: Sto
     guard = Guard(store)
     await guard.add("zebra", action="block")
     await guard.check("nothing of the kind")
-    guard.watch.desk = replace(guard.mind.desk, store=AWAY)
+    guard.watch.deps = replace(guard.mind.deps, store=AWAY)
 
     said = await guard.check("a zebra")
 
@@ -195,11 +193,11 @@ async def test_a_pattern_that_no_longer_compiles_is_skipped_and_shown(store: Sto
     guard.watch.forget(MAIN_SPACE)
 
     said = await guard.check("a zebra and a lion")
-    shown = await check_censors(guard.mind.desk, [MAIN_SPACE])
+    shown = await check_censors(guard.mind.deps, [MAIN_SPACE])
 
     assert len(said.triggered) == 1
     assert said.degraded == ()
-    assert shown.severity is Severity.WARN
+    assert shown.severity is CheckSeverity.WARN
     assert str(broken.id) in shown.message
 
 
@@ -210,7 +208,7 @@ async def test_censors_are_asked_from_memory_until_somebody_changes_one(store: S
     await other.add("zebra")
 
     assert not (await guard.check("a zebra")).triggered
-    await guard.watch.changed(Change(what=Cached(space=MAIN_SPACE, room=ROOM), version=1))
+    await guard.watch.changed(CacheChange(what=CacheScope(space=MAIN_SPACE, room=ROOM), version=1))
     assert (await guard.check("a zebra")).triggered
 
 

@@ -9,9 +9,9 @@ from tests.memory.remembering import events
 
 from festinger.errors import BadInput, NotFound, Refused
 from festinger.ids import MAIN_SPACE, Origin
-from festinger.memory.censors.censor import Force, Where
-from festinger.memory.censors.edit import page, strikes
-from festinger.memory.episodes.store import append
+from festinger.memory.censors.censor import CensorAction, CensorTextKind
+from festinger.memory.censors.edit import list_triggers, page_censors
+from festinger.memory.episodes.store import append_turn
 from festinger.store.pool import Store
 
 
@@ -21,12 +21,12 @@ async def test_a_rule_becomes_a_warning_for_what_is_said_and_done(store: Store):
 
     made = await guard.add(r"rm\s+-rf", reason="That deletes everything.")
 
-    assert (made.pattern, made.meaning, made.action) == (r"rm\s+-rf", None, Force.WARN)
-    assert made.applies_to == (Where.OUTPUT, Where.TOOL)
+    assert (made.pattern, made.meaning, made.action) == (r"rm\s+-rf", None, CensorAction.WARN)
+    assert made.applies_to == (CensorTextKind.OUTPUT, CensorTextKind.TOOL)
     assert (made.escalation_threshold, made.origin, made.agent_id) == (5, Origin.PERSON, None)
     [told] = await events(store, "censor_changed")
     assert (told["payload"]["from"], told["payload"]["to"]) == (None, "warn")
-    assert [each.id for each in await page(guard.mind.desk, MAIN_SPACE)] == [made.id]
+    assert [each.id for each in await page_censors(guard.mind.deps, MAIN_SPACE)] == [made.id]
 
 
 @pytest.mark.requirement("M-66")
@@ -56,7 +56,7 @@ async def test_what_cannot_be_a_censor_is_refused(store: Store):
         await guard.add("zebra", action="shout")
     with pytest.raises(BadInput, match="threshold"):
         await guard.add("zebra", threshold=0)
-    assert await page(guard.mind.desk, MAIN_SPACE) == []
+    assert await page_censors(guard.mind.deps, MAIN_SPACE) == []
 
 
 @pytest.mark.requirement("M-66")
@@ -68,22 +68,18 @@ async def test_a_stop_needs_a_person(store: Store, origin: Origin):
         await guard.add("zebra", action="block", origin=origin)
 
     assert refused.value.details["reason"] == "needs_person"
-    assert (await guard.add("zebra", origin=origin)).action is Force.WARN
-    assert (await guard.add("zebra", action="block", origin=Origin.SYSTEM)).action is Force.BLOCK
+    assert (await guard.add("zebra", origin=origin)).action is CensorAction.WARN
+    assert (await guard.add("zebra", action="block", origin=Origin.SYSTEM)).action is CensorAction.BLOCK
 
 
 @pytest.mark.requirement("M-66")
 async def test_the_answer_counts_what_the_rule_would_have_hit(store: Store):
     guard = Guard(store)
     for number in range(4):
-        await append(guard.mind.desk, guard.mind.place(), "assistant", f"A zebra, number {number}.")
-    await append(guard.mind.desk, guard.mind.place(), "user", "Show me a zebra and a lion.")
+        await append_turn(guard.mind.deps, guard.mind.place(), "assistant", f"A zebra, number {number}.")
+    await append_turn(guard.mind.deps, guard.mind.place(), "user", "Show me a zebra and a lion.")
 
-    never, always, asked = (
-        await guard.add("unicorn"),
-        await guard.add("."),
-        await guard.add("lion", on=("input",)),
-    )
+    never, always, asked = (await guard.add("unicorn"), await guard.add("."), await guard.add("lion", on=("input",)))
 
     assert (never.would_have_hit, never.looked_at) == (0, 4)
     assert (always.would_have_hit, always.looked_at) == (4, 4)
@@ -93,8 +89,8 @@ async def test_the_answer_counts_what_the_rule_would_have_hit(store: Store):
 @pytest.mark.requirement("M-66")
 async def test_a_meaning_is_held_against_the_last_turns_too(store: Store):
     guard = Guard(store, near={"medical advice of any kind": 1.0, "Take two pills a day.": 0.9})
-    await append(guard.mind.desk, guard.mind.place(), "assistant", "Take two pills a day.")
-    await append(guard.mind.desk, guard.mind.place(), "assistant", "The sun shines.")
+    await append_turn(guard.mind.deps, guard.mind.place(), "assistant", "Take two pills a day.")
+    await append_turn(guard.mind.deps, guard.mind.place(), "assistant", "The sun shines.")
 
     made = await guard.add("medical advice of any kind")
 
@@ -107,11 +103,11 @@ async def test_strikes_are_listed_the_newest_first(store: Store):
     for text in ("a zebra", "two zebras"):
         await guard.check(text)
 
-    found = await strikes(guard.mind.desk, MAIN_SPACE, censor.id)
+    found = await list_triggers(guard.mind.deps, MAIN_SPACE, censor.id)
 
     assert [each.excerpt for each in found] == ["two zebras", "a zebra"]
     assert [
-        each.excerpt for each in await strikes(guard.mind.desk, MAIN_SPACE, censor.id, before=found[0].seq)
+        each.excerpt for each in await list_triggers(guard.mind.deps, MAIN_SPACE, censor.id, before=found[0].seq)
     ] == ["a zebra"]
     with pytest.raises(NotFound):
         await guard.now(replace(censor, id=UUID(int=1)))

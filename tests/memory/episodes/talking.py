@@ -5,15 +5,15 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.memory.remembering import Mind
 
 from festinger.ids import MAIN_SPACE, Origin, SpaceId
 from festinger.llm.model import Model
-from festinger.memory.deps import Desk
-from festinger.memory.episodes.episode import ORIGINS, Episode, Role, Turn
-from festinger.memory.episodes.store import append, close
-from festinger.memory.episodes.summary import Answered, Fact
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.episodes.episode import ORIGINS, Episode, EpisodeTurn, TurnRole
+from festinger.memory.episodes.store import append_turn, close_episode
+from festinger.memory.episodes.summary import EpisodeFact, EpisodeSummaryAnswer
 from festinger.settings.beliefs import EpisodesSettings
 from festinger.store.pool import Store
 
@@ -37,20 +37,14 @@ PLAN = (
 )
 
 
-def turn(seq: int, role: str, content: str, *, origin: Origin | None = None, **more: Any) -> Turn:
-    known = Role(role)
-    return Turn(
-        seq=seq,
-        turn_id=UUID(int=seq),
-        at=MONDAY,
-        role=known,
-        origin=origin or ORIGINS[known],
-        content=content,
-        **more,
+def turn(seq: int, role: str, content: str, *, origin: Origin | None = None, **more: Any) -> EpisodeTurn:
+    known = TurnRole(role)
+    return EpisodeTurn(
+        seq=seq, turn_id=UUID(int=seq), at=MONDAY, role=known, origin=origin or ORIGINS[known], content=content, **more
     )
 
 
-def turns(*said: tuple[str, str]) -> list[Turn]:
+def turns(*said: tuple[str, str]) -> list[EpisodeTurn]:
     return [turn(number, role, content) for number, (role, content) in enumerate(said, 1)]
 
 
@@ -60,37 +54,37 @@ def settled(mind: Mind, **settings: int) -> Mind:
     return mind
 
 
-def writing(desk: Desk, model: Model | None) -> Desk:
+def writing(deps: MemoryDeps, model: Model | None) -> MemoryDeps:
     """The same desk with a model that writes."""
 
     async def writer(_space: SpaceId) -> Model | None:
         return model
 
-    return replace(desk, writer=writer)
+    return replace(deps, writer=writer)
 
 
 async def talk(mind: Mind, *said: tuple[str, str], session: str = "s1", agent: str = "default") -> Episode:
     """Say something in a session; the episode that it went into."""
     place = mind.place(session, agent)
     for role, content in said:
-        last = await append(mind.desk, place, role, content)
+        last = await append_turn(mind.deps, place, role, content)
     return last.episode
 
 
 async def talked(mind: Mind, *said: tuple[str, str], session: str = "s1") -> Episode:
     """A conversation that has ended."""
     episode = await talk(mind, *(said or PLAN), session=session)
-    return await close(mind.desk, MAIN_SPACE, episode.id)
+    return await close_episode(mind.deps, MAIN_SPACE, episode.id)
 
 
-def fact(content: str, *turns: int, confidence: float = 0.9, **more: Any) -> Fact:
+def fact(content: str, *turns: int, confidence: float = 0.9, **more: Any) -> EpisodeFact:
     given = {"subject": "", "is_decision": False, **more}
-    return Fact(content=content, turns=list(turns), confidence=confidence, **given)
+    return EpisodeFact(content=content, turns=list(turns), confidence=confidence, **given)
 
 
-def answered(*facts: Fact, title: str = "", words: int = 120, **more: Any) -> Answered:
+def answered(*facts: EpisodeFact, title: str = "", words: int = 120, **more: Any) -> EpisodeSummaryAnswer:
     """What a model says of an episode."""
-    return Answered(
+    return EpisodeSummaryAnswer(
         reasoning="The database was chosen.",
         title=title or "Billing moves from MySQL to Postgres",
         summary=more.pop("summary", " ".join(["Billing"] * words)),
@@ -107,6 +101,5 @@ async def kept_episodes(store: Store) -> list[dict[str, Any]]:
 
 async def kept_turns(store: Store) -> list[dict[str, Any]]:
     return await rows(
-        store,
-        "select t.* from episode_turn t join episode e on e.id = t.episode_id order by e.seq, t.seq",
+        store, "select t.* from episode_turn t join episode e on e.id = t.episode_id order by e.seq, t.seq"
     )

@@ -1,7 +1,7 @@
 """What episodes teach, how far it is trusted, and what is refused."""
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.memory.episodes.talking import PLAN, answered, fact, talk, talked, turn, turns, writing
 from tests.memory.remembering import Mind, events, memories
 
@@ -10,20 +10,20 @@ from festinger.ids import MAIN_SPACE, Origin, SessionId
 from festinger.llm.providers.scripted import scripted_model
 from festinger.memory.changes import Link
 from festinger.memory.episodes.episode import Episode, Lesson
-from festinger.memory.episodes.lessons import speaker, summarise, tie_decision
-from festinger.memory.episodes.store import append, close, open_episode, tell
-from festinger.memory.episodes.summary import Fact
+from festinger.memory.episodes.lessons import lesson_origin, link_decision, summarise
+from festinger.memory.episodes.store import append_turn, close_episode, load_episode_details, open_episode
+from festinger.memory.episodes.summary import EpisodeFact
 from festinger.memory.learn.statement import is_supported
 from festinger.store.pool import Store
 
 OSLO = "The staging cluster stands in Oslo"
 
 
-async def taught(mind: Mind, *facts: Fact, episode: Episode | None = None) -> Episode:
+async def taught(mind: Mind, *facts: EpisodeFact, episode: Episode | None = None) -> Episode:
     """An episode that a model summed up with these facts."""
     model, _script = scripted_model(answered(*facts))
     ended = episode or await talked(mind)
-    return await summarise(writing(mind.desk, model), MAIN_SPACE, ended.id)
+    return await summarise(writing(mind.deps, model), MAIN_SPACE, ended.id)
 
 
 async def refusals(store: Store) -> list[tuple[str, str]]:
@@ -38,7 +38,7 @@ async def test_a_fact_names_its_episode_and_derives_from_its_turns(store: Store)
     done = await taught(mind, fact(OSLO, 3, subject="staging cluster"))
 
     [kept] = [each for each in await memories(store) if each.content == OSLO]
-    told = await tell(mind.desk, MAIN_SPACE, done.id)
+    told = await load_episode_details(mind.deps, MAIN_SPACE, done.id)
     links = await rows(store, "select to_id, relation from memory_link where from_id = %(id)s", id=kept.id)
     assert (kept.source, kept.episode_id, kept.subject) == (f"episode:{done.id}", done.id, "staging cluster")
     assert [(row["to_id"], row["relation"]) for row in links] == [(told.turns[2].turn_id, Link.DERIVES_FROM)]
@@ -61,8 +61,8 @@ async def test_a_fact_of_a_person_and_a_tool_is_trusted_as_the_tool_and_less_for
     mind = Mind(store)
     place = mind.place()
     for role, content in (*PLAN, ("tool", "cluster staging: region Oslo, healthy")):
-        last = await append(mind.desk, place, role, content)
-    ended = await close(mind.desk, MAIN_SPACE, last.episode.id)
+        last = await append_turn(mind.deps, place, role, content)
+    ended = await close_episode(mind.deps, MAIN_SPACE, last.episode.id)
 
     await taught(mind, fact(OSLO, 3, 5), episode=ended)
 
@@ -86,11 +86,11 @@ async def test_what_only_the_model_said_is_kept_at_the_models_trust(store: Store
 async def test_what_a_model_worded_is_no_persons_word(store: Store):
     said = turns(("user", "x"), ("assistant", "y"), ("tool", "z"))
 
-    assert speaker(said[:1], by_model=False) is Origin.PERSON
-    assert speaker(said[:1], by_model=True) is Origin.MODEL
-    assert speaker(said[:2], by_model=False) is Origin.MODEL
-    assert speaker(said, by_model=True) is Origin.TOOL
-    assert speaker([turn(1, "user", "x", origin=Origin.DOCUMENT), *said], by_model=True) is Origin.DOCUMENT
+    assert lesson_origin(said[:1], by_model=False) is Origin.PERSON
+    assert lesson_origin(said[:1], by_model=True) is Origin.MODEL
+    assert lesson_origin(said[:2], by_model=False) is Origin.MODEL
+    assert lesson_origin(said, by_model=True) is Origin.TOOL
+    assert lesson_origin([turn(1, "user", "x", origin=Origin.DOCUMENT), *said], by_model=True) is Origin.DOCUMENT
 
 
 @pytest.mark.requirement("M-91", "M-56")
@@ -149,15 +149,14 @@ async def test_decisions_and_replacements_of_the_session_are_tied_to_the_episode
     replaced = await mind.learn("The server has 32 GB")
     other = await mind.learn("The printer has 64 MB", session="elsewhere")
     last = await talk(mind, ("user", "That was all for today, see you on Thursday evening."))
-    ended = await close(mind.desk, MAIN_SPACE, last.id)
+    ended = await close_episode(mind.deps, MAIN_SPACE, last.id)
 
-    done = await taught(
-        mind, fact("Billing will use Postgres", 3, is_decision=True), fact(OSLO, 3), episode=ended
-    )
+    done = await taught(mind, fact("Billing will use Postgres", 3, is_decision=True), fact(OSLO, 3), episode=ended)
 
     by_text = {each.content: each for each in await memories(store)}
     ties = {
-        (tie.target, tie.target_id, tie.relation) for tie in (await tell(mind.desk, MAIN_SPACE, done.id)).ties
+        (tie.target, tie.target_id, tie.relation)
+        for tie in (await load_episode_details(mind.deps, MAIN_SPACE, done.id)).ties
     }
     assert ties == {
         ("memory", by_text["Billing will use Postgres"].id, "decided"),
@@ -180,11 +179,11 @@ async def test_a_decision_within_a_session_is_tied_to_the_episode_it_was_made_in
     async with store.transaction() as transaction:
         for session in ("s1", "another"):
             told = Event(**{**{name: getattr(event, name) for name in Event.__slots__}, "session": session})
-            await tie_decision(mind.desk, transaction, told, target="conflict", id_=episode.id)
+            await link_decision(mind.deps, transaction, told, target="conflict", id_=episode.id)
 
-    assert [(tie.target, tie.relation) for tie in (await tell(mind.desk, MAIN_SPACE, episode.id)).ties] == [
-        ("conflict", "decided")
-    ]
+    assert [
+        (tie.target, tie.relation) for tie in (await load_episode_details(mind.deps, MAIN_SPACE, episode.id)).ties
+    ] == [("conflict", "decided")]
 
 
 @pytest.mark.requirement("M-59")
@@ -193,8 +192,7 @@ async def test_the_summary_is_a_memory_that_is_found_and_rests_on_the_turns(stor
     done = await taught(mind)
 
     found = await rows(
-        store,
-        "select id from memory where content_tsv @@ plainto_tsquery('english', 'billing Postgres move')",
+        store, "select id from memory where content_tsv @@ plainto_tsquery('english', 'billing Postgres move')"
     )
     [summary] = await memories(store)
     links = await rows(store, "select to_id from memory_link where from_id = %(id)s", id=summary.id)
@@ -207,7 +205,7 @@ async def test_the_summary_is_a_memory_that_is_found_and_rests_on_the_turns(stor
 @pytest.mark.requirement("M-60")
 async def test_a_trial_is_summed_up_and_teaches_nothing(store: Store):
     mind = Mind(store)
-    await open_episode(mind.desk, mind.place(), evaluation=True)
+    await open_episode(mind.deps, mind.place(), evaluation=True)
     ended = await talked(mind)
 
     done = await taught(mind, fact(OSLO, 3), episode=ended)

@@ -5,26 +5,23 @@ import json
 from datetime import timedelta
 
 import pytest
-from tests.memory.episodes.talking import (
-    PLAN,
-    answered,
-    fact,
-    kept_episodes,
-    settled,
-    talk,
-    talked,
-    writing,
-)
+from tests.memory.episodes.talking import PLAN, answered, fact, kept_episodes, settled, talk, talked, writing
 from tests.memory.remembering import Mind, events, memories, texts
 
 from festinger.errors import ProviderDown
 from festinger.events.event import Event
 from festinger.ids import MAIN_SPACE
-from festinger.llm.providers.scripted import Fail, Hang, scripted_model
-from festinger.memory.episodes.episode import State
-from festinger.memory.episodes.lessons import ask_for_summary, sum_up, summarise, summarise_within, take_up
+from festinger.llm.providers.scripted import FailStep, HangStep, scripted_model
+from festinger.memory.episodes.episode import EpisodeState
+from festinger.memory.episodes.lessons import (
+    request_summary,
+    requeue_unfinished_episodes,
+    summarise,
+    summarise_by_extract,
+    summarise_with_timeout,
+)
 from festinger.memory.episodes.repair import SUMMARISE
-from festinger.memory.episodes.store import SUM_UP, close, update_episode
+from festinger.memory.episodes.store import SUM_UP, close_episode, update_episode
 from festinger.store.pool import Store
 
 OSLO = fact("The staging cluster stands in Oslo", 3)
@@ -36,10 +33,10 @@ async def test_a_model_gives_title_summary_and_facts(store: Store):
     model, script = scripted_model(answered(OSLO))
     episode = await talked(mind)
 
-    done = await summarise(writing(mind.desk, model), MAIN_SPACE, episode.id)
+    done = await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
 
     assert (done.state, done.title, done.outcome) == (
-        State.SUMMARISED,
+        EpisodeState.SUMMARISED,
         "Billing moves from MySQL to Postgres",
         "partial",
     )
@@ -49,12 +46,7 @@ async def test_a_model_gives_title_summary_and_facts(store: Store):
     [asked] = script.asked
     assert "[3] user (person): " in asked.messages[0].text
     [told] = await events(store, "episode_summarised")
-    assert told["payload"] == {
-        "episode": str(episode.id),
-        "memory": str(done.memory_id),
-        "by": model.name,
-        "facts": 1,
-    }
+    assert told["payload"] == {"episode": str(episode.id), "memory": str(done.memory_id), "by": model.name, "facts": 1}
 
 
 @pytest.mark.requirement("M-54")
@@ -79,7 +71,7 @@ async def test_an_answer_out_of_range_is_mended_once_and_told_its_fault(store: S
     model, script = scripted_model(json.dumps(wrong), answered())
     episode = await talked(mind)
 
-    done = await summarise(writing(mind.desk, model), MAIN_SPACE, episode.id)
+    done = await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
 
     assert done.summarised_by == model.name
     assert "words; it has" in script.asked[1].messages[-1].text
@@ -91,7 +83,7 @@ async def test_a_model_that_talks_nonsense_twice_leaves_the_episode_to_its_own_w
     model, script = scripted_model("banana", "banana")
     episode = await talked(mind)
 
-    done = await summarise(writing(mind.desk, model), MAIN_SPACE, episode.id)
+    done = await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
 
     assert len(script.asked) == 2
     assert done.summarised_by == "extract"
@@ -103,26 +95,26 @@ async def test_without_a_model_there_are_title_and_summary_all_the_same(store: S
     mind = Mind(store)
     episode = await talked(mind)
 
-    done = await summarise(mind.desk, MAIN_SPACE, episode.id)
+    done = await summarise(mind.deps, MAIN_SPACE, episode.id)
 
-    assert done.state is State.SUMMARISED
+    assert done.state is EpisodeState.SUMMARISED
     assert (bool(done.title), bool(done.summary), done.lessons) == (True, True, ())
 
 
 @pytest.mark.requirement("M-53")
 async def test_twenty_that_end_at_once_have_their_summaries_though_the_model_never_answers(store: Store):
     mind = Mind(store)
-    model, _script = scripted_model(*[Hang()] * 20)
-    desk = writing(mind.desk, model)
+    model, _script = scripted_model(*[HangStep()] * 20)
+    deps = writing(mind.deps, model)
     ended = [await talked(mind, session=f"s{number}") for number in range(20)]
-    asking = [asyncio.create_task(summarise(desk, MAIN_SPACE, each.id)) for each in ended]
+    asking = [asyncio.create_task(summarise(deps, MAIN_SPACE, each.id)) for each in ended]
 
-    done = [await sum_up(desk, MAIN_SPACE, each.id) for each in ended]
+    done = [await summarise_by_extract(deps, MAIN_SPACE, each.id) for each in ended]
     for task in asking:
         task.cancel()
     await asyncio.gather(*asking, return_exceptions=True)
 
-    assert all(each.title and each.summary and each.state is State.SUMMARISED for each in done)
+    assert all(each.title and each.summary and each.state is EpisodeState.SUMMARISED for each in done)
     assert {each.summarised_by for each in done} == {"extract"}
 
 
@@ -137,25 +129,22 @@ async def test_the_model_is_asked_at_once_and_its_own_words_are_taken_when_it_ha
     )  # fmt: skip
 
     async with store.transaction() as transaction:
-        await ask_for_summary(mind.desk, transaction, event)
+        await request_summary(mind.deps, transaction, event)
 
     which = {"space": MAIN_SPACE, "episode": str(episode.id)}
-    assert mind.asked == [
-        (SUMMARISE, which),
-        (SUM_UP, {"at": mind.hands.now + timedelta(seconds=20), **which}),
-    ]
+    assert mind.asked == [(SUMMARISE, which), (SUM_UP, {"at": mind.hands.now + timedelta(seconds=20), **which})]
 
 
 @pytest.mark.requirement("M-53")
 async def test_a_late_answer_takes_the_place_of_the_episodes_own_words_once(store: Store):
     mind = Mind(store)
     model, _script = scripted_model(answered(OSLO), answered(title="A second and very different title"))
-    desk = writing(mind.desk, model)
+    deps = writing(mind.deps, model)
     episode = await talked(mind)
-    first = await sum_up(desk, MAIN_SPACE, episode.id)
+    first = await summarise_by_extract(deps, MAIN_SPACE, episode.id)
 
-    second = await summarise(desk, MAIN_SPACE, episode.id)
-    third = await summarise(desk, MAIN_SPACE, episode.id)
+    second = await summarise(deps, MAIN_SPACE, episode.id)
+    third = await summarise(deps, MAIN_SPACE, episode.id)
 
     assert first.summarised_by == "extract"
     assert (second.summarised_by, second.title) == (model.name, "Billing moves from MySQL to Postgres")
@@ -169,12 +158,12 @@ async def test_a_late_answer_takes_the_place_of_the_episodes_own_words_once(stor
 @pytest.mark.requirement("M-53")
 async def test_at_once_means_the_model_if_it_answers_and_its_own_words_if_not(store: Store):
     mind = Mind(store)
-    model, _script = scripted_model(answered(), Hang())
-    desk = writing(mind.desk, model)
+    model, _script = scripted_model(answered(), HangStep())
+    deps = writing(mind.deps, model)
     quick, slow = await talked(mind, session="quick"), await talked(mind, session="slow")
 
-    by_model = await summarise_within(desk, MAIN_SPACE, quick.id, seconds=600)
-    by_words = await summarise_within(desk, MAIN_SPACE, slow.id, seconds=0)
+    by_model = await summarise_with_timeout(deps, MAIN_SPACE, quick.id, seconds=600)
+    by_words = await summarise_with_timeout(deps, MAIN_SPACE, slow.id, seconds=0)
 
     assert by_model.summarised_by == model.name
     assert by_words.summarised_by == "extract"
@@ -185,9 +174,9 @@ async def test_what_a_caller_says_of_an_episode_stands_and_facts_are_learnt_all_
     mind = Mind(store)
     model, _script = scripted_model(answered(OSLO))
     episode = await talked(mind)
-    await update_episode(mind.desk, MAIN_SPACE, episode.id, title="Ours", summary="We spoke of billing.")
+    await update_episode(mind.deps, MAIN_SPACE, episode.id, title="Ours", summary="We spoke of billing.")
 
-    done = await summarise(writing(mind.desk, model), MAIN_SPACE, episode.id)
+    done = await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
 
     assert (done.title, done.summary, done.summarised_by) == ("Ours", "We spoke of billing.", "caller")
     assert "The staging cluster stands in Oslo" in await texts(store)
@@ -197,11 +186,11 @@ async def test_what_a_caller_says_of_an_episode_stands_and_facts_are_learnt_all_
 async def test_the_memory_of_a_summary_follows_what_a_caller_says_later(store: Store):
     mind = Mind(store)
     episode = await talked(mind)
-    await sum_up(mind.desk, MAIN_SPACE, episode.id)
+    await summarise_by_extract(mind.deps, MAIN_SPACE, episode.id)
 
-    await update_episode(mind.desk, MAIN_SPACE, episode.id, summary="We chose Postgres after all.")
+    await update_episode(mind.deps, MAIN_SPACE, episode.id, summary="We chose Postgres after all.")
     assert mind.asked[-1] == (SUM_UP, {"space": MAIN_SPACE, "episode": str(episode.id)})
-    done = await sum_up(mind.desk, MAIN_SPACE, episode.id)
+    done = await summarise_by_extract(mind.deps, MAIN_SPACE, episode.id)
 
     assert done.memory_id is not None
     assert (await mind.memory(done.memory_id)).content == f"{done.title}\nWe chose Postgres after all."
@@ -212,9 +201,9 @@ async def test_an_episode_with_hardly_a_word_is_skipped_and_teaches_nothing(stor
     mind = Mind(store)
     episode = await talked(mind, ("user", "hm"))
 
-    done = await summarise(mind.desk, MAIN_SPACE, episode.id)
+    done = await summarise(mind.deps, MAIN_SPACE, episode.id)
 
-    assert (done.state, done.skipped, done.title) == (State.CLOSED, "too short", None)
+    assert (done.state, done.skipped, done.title) == (EpisodeState.CLOSED, "too short", None)
     assert done.facts_at is not None
     assert await memories(store) == []
     assert await events(store, "episode_summarised") == []
@@ -224,16 +213,16 @@ async def test_an_open_episode_is_not_summed_up(store: Store):
     mind = Mind(store)
     episode = await talk(mind, *PLAN)
 
-    assert (await summarise(mind.desk, MAIN_SPACE, episode.id)).state is State.OPEN
+    assert (await summarise(mind.deps, MAIN_SPACE, episode.id)).state is EpisodeState.OPEN
 
 
 @pytest.mark.requirement("M-55")
 async def test_a_provider_that_is_down_is_done_without(store: Store):
     mind = Mind(store)
-    model, _script = scripted_model(Fail(error=ProviderDown("Nobody answers.")))
+    model, _script = scripted_model(FailStep(error=ProviderDown("Nobody answers.")))
     episode = await talked(mind)
 
-    assert (await summarise(writing(mind.desk, model), MAIN_SPACE, episode.id)).summarised_by == "extract"
+    assert (await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)).summarised_by == "extract"
 
 
 @pytest.mark.requirement("M-58")
@@ -241,15 +230,12 @@ async def test_run_twice_and_by_two_at_once_gives_the_rows_of_once(store: Store)
     mind = Mind(store)
     episode = await talked(mind)
 
-    await asyncio.gather(*(sum_up(mind.desk, MAIN_SPACE, episode.id) for _ in range(4)))
+    await asyncio.gather(*(summarise_by_extract(mind.deps, MAIN_SPACE, episode.id) for _ in range(4)))
     once = await kept_episodes(store), [(each.id, each.confirmation_count) for each in await memories(store)]
-    await sum_up(mind.desk, MAIN_SPACE, episode.id)
-    await summarise(mind.desk, MAIN_SPACE, episode.id)
+    await summarise_by_extract(mind.deps, MAIN_SPACE, episode.id)
+    await summarise(mind.deps, MAIN_SPACE, episode.id)
 
-    assert (
-        await kept_episodes(store),
-        [(each.id, each.confirmation_count) for each in await memories(store)],
-    ) == once
+    assert (await kept_episodes(store), [(each.id, each.confirmation_count) for each in await memories(store)]) == once
     assert all(count == 0 for _, count in once[1])
     assert len(await events(store, "episode_summarised")) == 1
 
@@ -270,9 +256,9 @@ async def test_who_is_killed_midway_is_followed_by_somebody_who_makes_the_same_r
     episode = await talked(heir)
 
     with pytest.raises(Killed):
-        await summarise(writing(mind.desk, model), MAIN_SPACE, episode.id)
+        await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
     other, _ = scripted_model(answered(fact("We decided to use Postgres for billing", 3, is_decision=True)))
-    done = await summarise(writing(heir.desk, other), MAIN_SPACE, episode.id)
+    done = await summarise(writing(heir.deps, other), MAIN_SPACE, episode.id)
 
     kept = [(each.kind, each.confirmation_count) for each in await memories(store)]
     assert sorted(kept) == [("episodic", 0), ("fact", 0)]
@@ -285,17 +271,17 @@ async def test_what_was_left_behind_is_taken_up(store: Store):
     mind = Mind(store)
     episode = await talked(mind)
 
-    assert await take_up(mind.desk, MAIN_SPACE) == 0
+    assert await requeue_unfinished_episodes(mind.deps, MAIN_SPACE) == 0
     mind.forward(timedelta(minutes=11))
-    assert await take_up(mind.desk, MAIN_SPACE) == 1
+    assert await requeue_unfinished_episodes(mind.deps, MAIN_SPACE) == 1
     assert mind.asked[-1] == (SUM_UP, {"space": MAIN_SPACE, "episode": str(episode.id)})
-    await sum_up(mind.desk, MAIN_SPACE, episode.id)
-    assert await take_up(mind.desk, MAIN_SPACE) == 0
+    await summarise_by_extract(mind.deps, MAIN_SPACE, episode.id)
+    assert await requeue_unfinished_episodes(mind.deps, MAIN_SPACE) == 0
 
 
 async def test_closing_again_after_the_summary_changes_nothing(store: Store):
     mind = Mind(store)
     episode = await talked(mind)
-    done = await sum_up(mind.desk, MAIN_SPACE, episode.id)
+    done = await summarise_by_extract(mind.deps, MAIN_SPACE, episode.id)
 
-    assert await close(mind.desk, MAIN_SPACE, episode.id) == done
+    assert await close_episode(mind.deps, MAIN_SPACE, episode.id) == done

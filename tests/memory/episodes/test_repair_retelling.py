@@ -3,18 +3,18 @@
 from pathlib import Path
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.memory.episodes.talking import answered, talk, talked, writing
 from tests.memory.oblivion import eraser_of, ledger_in, places_of
 from tests.memory.remembering import Mind, known, memories
 
 from festinger.ids import MAIN_SPACE
 from festinger.llm.providers.scripted import scripted_model
-from festinger.memory.episodes.episode import State
+from festinger.memory.episodes.episode import EpisodeState
 from festinger.memory.episodes.lessons import summarise
 from festinger.memory.episodes.repair import SUMMARISE
-from festinger.memory.episodes.store import find_in, update_episode
-from festinger.memory.erasure.erase import Plan, forget
+from festinger.memory.episodes.store import find_episode, update_episode
+from festinger.memory.erasure.erase import ErasureReport, forget
 from festinger.memory.erasure.selector import Selector
 from festinger.store.pool import Store
 
@@ -29,7 +29,7 @@ PARAPHRASE = "the extra key is kept at the back of the marsupial picture"
 BY = {"reason": "she asked", "by": "person:owner"}
 
 
-async def forgotten(mind: Mind, folder: Path, **more: bool) -> Plan:
+async def forgotten(mind: Mind, folder: Path, **more: bool) -> ErasureReport:
     learned = await mind.learn(SECRET, session="s9")
     eraser = eraser_of(mind, ledger_in(folder))
     return await forget(eraser, MAIN_SPACE, Selector(ids=(known(learned),)), **BY, **more)  # type: ignore[arg-type]
@@ -46,7 +46,7 @@ async def test_a_summary_in_other_words_is_written_anew_and_so_is_its_memory(sto
     words = " ".join([PARAPHRASE, "and", *["the house is painted in May"] * 18])
     model, _ = scripted_model(answered(summary=words))
     episode = await talked(mind, *TALK)
-    await summarise(writing(mind.desk, model), MAIN_SPACE, episode.id)
+    await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
     facts = len(await memories(store))
 
     plan = await forgotten(mind, tmp_path)
@@ -66,22 +66,20 @@ async def test_a_model_writes_it_once_more_from_what_is_left(store: Store, tmp_p
     mind = Mind(store)
     model, script = scripted_model(answered(), answered(title="The house is painted in the summer"))
     episode = await talked(mind, *TALK)
-    await summarise(writing(mind.desk, model), MAIN_SPACE, episode.id)
+    await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
     await forgotten(mind, tmp_path)
 
-    done = await summarise(writing(mind.desk, model), MAIN_SPACE, episode.id)
+    done = await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
 
-    assert (done.state, done.summarised_by) == (State.SUMMARISED, model.name)
+    assert (done.state, done.summarised_by) == (EpisodeState.SUMMARISED, model.name)
     assert "quokka" not in script.asked[-1].messages[0].text
 
 
-async def test_what_a_caller_wrote_stands_and_what_is_open_has_nothing_to_write_anew(
-    store: Store, tmp_path: Path
-):
+async def test_what_a_caller_wrote_stands_and_what_is_open_has_nothing_to_write_anew(store: Store, tmp_path: Path):
     mind = Mind(store)
     mine = await talked(mind, *TALK)
-    await update_episode(mind.desk, MAIN_SPACE, mine.id, title="The house", summary="We planned the summer.")
-    await summarise(mind.desk, MAIN_SPACE, mine.id)
+    await update_episode(mind.deps, MAIN_SPACE, mine.id, title="The house", summary="We planned the summer.")
+    await summarise(mind.deps, MAIN_SPACE, mine.id)
     still_open = await talk(mind, *TALK, session="s2")
 
     plan = await forgotten(mind, tmp_path)
@@ -89,14 +87,14 @@ async def test_what_a_caller_wrote_stands_and_what_is_open_has_nothing_to_write_
     assert plan.retold == ()
     assert (await kept(store))[0] == ("The house", "We planned the summer.")
     async with store.transaction() as transaction:
-        assert (await find_in(transaction, MAIN_SPACE, still_open.id)).state is State.OPEN
+        assert (await find_episode(transaction, MAIN_SPACE, still_open.id)).state is EpisodeState.OPEN
     assert await places_of(store, "quokka") == []
 
 
 async def test_a_plan_writes_nothing_anew(store: Store, tmp_path: Path):
     mind = Mind(store)
     episode = await talked(mind, *TALK)
-    await summarise(mind.desk, MAIN_SPACE, episode.id)
+    await summarise(mind.deps, MAIN_SPACE, episode.id)
     before = await kept(store)
 
     plan = await forgotten(mind, tmp_path, dry_run=True)

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.memory.episodes.talking import answered, kept_turns, talked, writing
 from tests.memory.oblivion import eraser_of, ledger_in
 from tests.memory.remembering import Mind, memories
@@ -15,8 +15,8 @@ from festinger.llm.providers.scripted import scripted_model
 from festinger.memory.episodes.episode import Episode
 from festinger.memory.episodes.lessons import summarise
 from festinger.memory.episodes.repair import SUMMARISE
-from festinger.memory.episodes.store import append, close, update_episode
-from festinger.memory.erasure.repair import Repaired, repair
+from festinger.memory.episodes.store import append_turn, close_episode, update_episode
+from festinger.memory.erasure.repair import RepairReport, repair
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.undo import undo
 from festinger.store.pool import Store
@@ -39,22 +39,22 @@ async def heard(mind: Mind, folder: Path) -> Episode:
     """A talk in which a tool read the bad page, and a lie was learnt of it."""
     for role, content in TALK:
         turn = HEARD if role == "tool" else None
-        said = await append(mind.desk, mind.place(), role, content, turn_id=turn)
+        said = await append_turn(mind.deps, mind.place(), role, content, turn_id=turn)
     await mind.learn(LIE, session="s9", origin="document", source=PAGE, turn_id=HEARD)
     eraser_of(mind, ledger_in(folder))
-    return await close(mind.desk, MAIN_SPACE, said.episode.id)
+    return await close_episode(mind.deps, MAIN_SPACE, said.episode.id)
 
 
 async def repaired(
     mind: Mind, folder: Path, selector: Selector | None = None, *, dry_run: bool = False
-) -> Repaired:
+) -> RepairReport:
     eraser = eraser_of(mind, ledger_in(folder))
     return await repair(eraser, MAIN_SPACE, selector or Selector(source=PAGE), by=BY, dry_run=dry_run)
 
 
-async def undone(mind: Mind, done: Repaired) -> None:
+async def undone(mind: Mind, done: RepairReport) -> None:
     assert done.change is not None
-    await undo(mind.desk, MAIN_SPACE, done.change, by=BY)
+    await undo(mind.deps, MAIN_SPACE, done.change, by=BY)
 
 
 async def everything(store: Store) -> dict[str, list[dict[str, Any]]]:
@@ -73,15 +73,13 @@ async def test_a_summary_is_made_again_without_what_came_from_there_and_undoing_
     words = "Marsupial officers shut the bank. " + "The house is painted in May. " * 18
     model, _ = scripted_model(answered(summary=words))
     episode = await heard(mind, tmp_path)
-    await summarise(writing(mind.desk, model), MAIN_SPACE, episode.id)
+    await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
     before = await everything(store)
 
     done = await repaired(mind, tmp_path)
 
     assert done.summaries == (episode.id,)
-    [(title, summary)] = [
-        (row["title"], row["summary"]) for row in await rows(store, "select * from episode")
-    ]
+    [(title, summary)] = [(row["title"], row["summary"]) for row in await rows(store, "select * from episode")]
     assert "paint" in summary
     assert not any(word in summary for word in ("Marsupial", "quokka", "shops"))
     [told] = [each for each in await memories(store, "active") if each.kind == "episodic"]
@@ -99,10 +97,10 @@ async def test_a_model_that_is_asked_again_sees_nothing_of_it_and_its_words_make
     mind = Mind(store)
     model, script = scripted_model(answered(), answered(title="The house is painted in the summer"))
     episode = await heard(mind, tmp_path)
-    first = await summarise(writing(mind.desk, model), MAIN_SPACE, episode.id)
+    first = await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
     done = await repaired(mind, tmp_path)
 
-    again = await summarise(writing(mind.desk, model), MAIN_SPACE, episode.id)
+    again = await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
     shown = script.asked[-1].messages[0].text
     await undone(mind, done)
 
@@ -121,14 +119,12 @@ async def test_what_a_person_wrote_of_an_episode_stands_and_what_ends_later_is_s
 ):
     mind = Mind(store)
     episode = await heard(mind, tmp_path)
-    await update_episode(
-        mind.desk, MAIN_SPACE, episode.id, title="The house", summary="We planned the summer."
-    )
-    await summarise(mind.desk, MAIN_SPACE, episode.id)
+    await update_episode(mind.deps, MAIN_SPACE, episode.id, title="The house", summary="We planned the summer.")
+    await summarise(mind.deps, MAIN_SPACE, episode.id)
     later = await talked(mind, *TALK, session="s2")
 
     done = await repaired(mind, tmp_path, Selector(origin=Origin.TOOL))
-    summed = await summarise(mind.desk, MAIN_SPACE, later.id)
+    summed = await summarise(mind.deps, MAIN_SPACE, later.id)
 
     assert done.summaries == ()
     [row] = await rows(store, "select title, summary from episode where id = %(id)s", id=episode.id)
@@ -139,7 +135,7 @@ async def test_what_a_person_wrote_of_an_episode_stands_and_what_ends_later_is_s
 async def test_a_plan_leaves_nothing_out(store: Store, tmp_path: Path):
     mind = Mind(store)
     episode = await heard(mind, tmp_path)
-    await summarise(mind.desk, MAIN_SPACE, episode.id)
+    await summarise(mind.deps, MAIN_SPACE, episode.id)
     before = await everything(store)
 
     done = await repaired(mind, tmp_path, dry_run=True)
@@ -151,7 +147,7 @@ async def test_a_plan_leaves_nothing_out(store: Store, tmp_path: Path):
 async def test_what_two_repairs_leave_out_comes_back_with_the_last_of_them(store: Store, tmp_path: Path):
     mind = Mind(store)
     episode = await heard(mind, tmp_path)
-    await summarise(mind.desk, MAIN_SPACE, episode.id)
+    await summarise(mind.deps, MAIN_SPACE, episode.id)
     one = await repaired(mind, tmp_path)
     other = await repaired(mind, tmp_path, Selector(origin=Origin.TOOL))
 
@@ -169,7 +165,7 @@ async def test_a_session_that_is_locked_away_whole_takes_its_summary_along_and_b
     mind = Mind(store)
     episode = await heard(mind, tmp_path)
     model, _ = scripted_model(answered())
-    await summarise(writing(mind.desk, model), MAIN_SPACE, episode.id)
+    await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
     [told] = [each for each in await memories(store, "active") if each.kind == "episodic"]
     before = await everything(store)
 
@@ -186,7 +182,7 @@ async def test_what_a_person_wrote_into_the_memory_of_a_summary_since_stays(stor
     mind = Mind(store)
     episode = await heard(mind, tmp_path)
     model, _ = scripted_model(answered())
-    await summarise(writing(mind.desk, model), MAIN_SPACE, episode.id)
+    await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
     done = await repaired(mind, tmp_path)
     [told] = [each for each in await memories(store, "active") if each.kind == "episodic"]
     await rows(store, "update memory set content = 'We painted' where id = %(id)s returning id", id=told.id)

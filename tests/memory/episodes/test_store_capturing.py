@@ -5,15 +5,15 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from tests.jobs.desk import drain
+from tests.jobs.deps import drain
 from tests.memory.episodes.talking import kept_episodes, kept_turns
 from tests.memory.remembering import Mind
 
 from festinger.events.event import Event
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
-from festinger.memory.episodes.store import keep_exchange
+from festinger.memory.episodes.store import append_exchange
 from festinger.store.pool import Store, Transaction
-from festinger.store.repositories.exchanges import StoredExchange, Words, write_exchanges
+from festinger.store.repositories.exchanges import ExchangeMessage, StoredExchange, write_exchanges
 
 NOTE = UUID(int=77)
 ORIGINS = {"user": Origin.PERSON, "assistant": Origin.MODEL, "tool": Origin.TOOL, "system": Origin.SYSTEM}
@@ -27,24 +27,19 @@ class Tap:
         self.store = store
 
         async def keep(transaction: Transaction, event: Event) -> None:
-            await keep_exchange(self.mind.desk, transaction, event)
+            await append_exchange(self.mind.deps, transaction, event)
 
         self.mind.wired.outbox.subscribe("exchange_captured", "keep_episode", keep)
 
     async def pass_by(
-        self,
-        number: int,
-        *said: tuple[str, str],
-        reply: str = "",
-        session: str = "s1",
-        notes: Sequence[str] = (),
+        self, number: int, *said: tuple[str, str], reply: str = "", session: str = "s1", notes: Sequence[str] = ()
     ) -> None:
         """One exchange, captured and told."""
         words = tuple(
-            Words(id=UUID(int=number * 100 + at), role=role, origin=ORIGINS[role], text=text)
+            ExchangeMessage(id=UUID(int=number * 100 + at), role=role, origin=ORIGINS[role], text=text)
             for at, (role, text) in enumerate(said)
         )
-        answer = Words(id=UUID(int=number * 100 + 99), role="assistant", origin=Origin.MODEL, text=reply)
+        answer = ExchangeMessage(id=UUID(int=number * 100 + 99), role="assistant", origin=Origin.MODEL, text=reply)
         exchange = StoredExchange(
             id=UUID(int=number), session=SessionId(session), agent=AgentId("default"), request=f"r{number}",
             at=self.mind.hands.now, said=words, reply=answer if reply else None, tool_calls=[], thinking=None,
@@ -64,9 +59,7 @@ class Tap:
                 "model": "m", "tokens": {}, "recollection": str(NOTE) if notes else None,
             })  # fmt: skip
 
-    async def _tell(
-        self, transaction: Transaction, session: str, name: str, payload: dict[str, object]
-    ) -> None:
+    async def _tell(self, transaction: Transaction, session: str, name: str, payload: dict[str, object]) -> None:
         await self.mind.wired.outbox.emit(
             transaction, name, space=MAIN_SPACE, subject=f"session:{session}", payload=payload,
             agent=AgentId("default"), session=SessionId(session),
@@ -126,10 +119,7 @@ async def test_what_was_said_after_a_long_silence_is_another_episode_though_it_c
 
     await drain(tap.mind.wired.jobs)
 
-    assert [(row["turns"], row["closed_by"]) for row in await kept_episodes(store)] == [
-        (1, "idle"),
-        (1, None),
-    ]
+    assert [(row["turns"], row["closed_by"]) for row in await kept_episodes(store)] == [(1, "idle"), (1, None)]
 
 
 async def test_an_exchange_whose_words_were_forgotten_is_passed_over(store: Store):

@@ -8,27 +8,27 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.jobs.desk import run_sql
+from tests.jobs.deps import run_sql
 from tests.memory.episodes.talking import MONDAY, PLAN, kept_episodes, kept_turns, settled, talk, talked
 from tests.memory.remembering import Mind, events, known
 
 from festinger.errors import BadInput, NotFound
 from festinger.ids import MAIN_SPACE, Origin
-from festinger.memory.episodes.episode import ClosedBy, State, episode_of
+from festinger.memory.episodes.episode import ClosedBy, EpisodeState, episode_from_row
 from festinger.memory.episodes.store import (
-    append,
-    close,
-    close_stale,
+    append_turn,
+    close_episode,
+    close_stale_episodes,
     cut_old_turns,
-    end_of,
+    find_closing_reason,
+    load_episode_details,
     open_episode,
-    page,
-    tell,
+    page_episodes,
     update_episode,
 )
 from festinger.settings.beliefs import EpisodesSettings
 from festinger.store.pool import Store
-from festinger.text.blocks import Mark, without_blocks
+from festinger.text.blocks import BlockMarker, strip_blocks
 
 ROW = {
     "space_id": MAIN_SPACE, "id": UUID(int=1), "seq": 1, "agent_id": "default", "session_id": "s1", "title": None,
@@ -45,8 +45,8 @@ HELLO = ("user", "Where does the staging cluster stand?")
 async def test_the_first_word_of_a_session_opens_its_episode_and_the_next_goes_into_it(store: Store):
     mind = Mind(store)
 
-    first = await append(mind.desk, mind.place(), *HELLO)
-    second = await append(mind.desk, mind.place(), "assistant", "It stands in Oslo.")
+    first = await append_turn(mind.deps, mind.place(), *HELLO)
+    second = await append_turn(mind.deps, mind.place(), "assistant", "It stands in Oslo.")
 
     [row] = await kept_episodes(store)
     assert first.episode.id == second.episode.id == row["id"]
@@ -64,7 +64,7 @@ async def test_what_is_said_after_the_end_opens_the_next_episode(store: Store):
     mind = Mind(store)
     ended = await talked(mind, HELLO)
 
-    after = await append(mind.desk, mind.place(), *HELLO)
+    after = await append_turn(mind.deps, mind.place(), *HELLO)
 
     assert after.episode.continues == ended.id
     assert [row["state"] for row in await kept_episodes(store)] == ["closed", "open"]
@@ -87,7 +87,7 @@ async def test_many_who_begin_at_once_begin_one_episode(store: Store):
     mind = Mind(store)
 
     said = await asyncio.gather(
-        *(append(mind.desk, mind.place(), "user", f"Line {number} of many.") for number in range(8))
+        *(append_turn(mind.deps, mind.place(), "user", f"Line {number} of many.") for number in range(8))
     )
 
     assert len({each.episode.id for each in said}) == 1
@@ -98,15 +98,14 @@ async def test_many_who_begin_at_once_begin_one_episode(store: Store):
 @pytest.mark.requirement("M-51")
 async def test_our_notes_hidden_characters_and_secrets_are_never_kept(store: Store):
     mind = Mind(store)
-    mark = Mark(label="[notes]")
-    desk = replace(mind.desk, without_blocks=lambda text: without_blocks(text, mark))
+    mark = BlockMarker(label="[notes]")
+    deps = replace(mind.deps, without_blocks=lambda text: strip_blocks(text, mark))
     text = (
-        "<recollection>\n[notes]\nThe vault is in Oslo.\n</recollection>\n\n"
-        "My pass\u200bword=hunter2xyz is what I use."
+        "<recollection>\n[notes]\nThe vault is in Oslo.\n</recollection>\n\nMy pass\u200bword=hunter2xyz is what I use."
     )
 
-    await append(desk, mind.place(), "user", text)
-    nothing = await append(desk, mind.place(), "user", "<recollection>\n[notes]\nA note.\n</recollection>")
+    await append_turn(deps, mind.place(), "user", text)
+    nothing = await append_turn(deps, mind.place(), "user", "<recollection>\n[notes]\nA note.\n</recollection>")
 
     [kept] = await kept_turns(store)
     assert "Oslo" not in kept["content"]
@@ -120,8 +119,8 @@ async def test_a_note_whose_tags_a_client_took_off_is_cut_from_what_a_person_say
     mind = Mind(store)
     note = known(await mind.learn("The staging cluster of the billing team stands in Oslo."))
 
-    await append(
-        mind.desk,
+    await append_turn(
+        mind.deps,
         mind.place(),
         "user",
         "The staging cluster of the billing team stands in Oslo.\nIs that still right?",
@@ -137,10 +136,10 @@ async def test_a_note_whose_tags_a_client_took_off_is_cut_from_what_a_person_say
 async def test_a_turn_that_comes_twice_is_kept_once_and_reopens_nothing(store: Store):
     mind = Mind(store)
     same = UUID(int=7)
-    first = await append(mind.desk, mind.place(), *HELLO, turn_id=same)
-    await close(mind.desk, MAIN_SPACE, first.episode.id)
+    first = await append_turn(mind.deps, mind.place(), *HELLO, turn_id=same)
+    await close_episode(mind.deps, MAIN_SPACE, first.episode.id)
 
-    again = await append(mind.desk, mind.place(), *HELLO, turn_id=same)
+    again = await append_turn(mind.deps, mind.place(), *HELLO, turn_id=same)
 
     assert again.turn is None
     assert again.episode.id == first.episode.id
@@ -152,9 +151,9 @@ async def test_closing_twice_is_closing_once(store: Store):
     mind = Mind(store)
     episode = await talk(mind, HELLO)
 
-    first = await close(mind.desk, MAIN_SPACE, episode.id)
+    first = await close_episode(mind.deps, MAIN_SPACE, episode.id)
     mind.forward()
-    second = await close(mind.desk, MAIN_SPACE, episode.id, by=ClosedBy.SHUTDOWN)
+    second = await close_episode(mind.deps, MAIN_SPACE, episode.id, by=ClosedBy.SHUTDOWN)
 
     assert first == second
     [told] = await events(store, "episode_closed")
@@ -169,10 +168,10 @@ async def test_a_silent_episode_is_closed_and_one_that_is_spoken_in_is_not(store
     await talk(mind, HELLO, session="alive")
     mind.forward(timedelta(minutes=1))
 
-    closed = await close_stale(mind.desk, MAIN_SPACE)
+    closed = await close_stale_episodes(mind.deps, MAIN_SPACE)
 
     assert [(each.session_id, each.closed_by) for each in closed] == [("quiet", ClosedBy.IDLE)]
-    assert await close_stale(mind.desk, MAIN_SPACE) == []
+    assert await close_stale_episodes(mind.deps, MAIN_SPACE) == []
 
 
 @pytest.mark.requirement("M-52")
@@ -194,59 +193,50 @@ async def test_a_session_that_lasts_for_days_has_an_episode_a_day(store: Store):
         await talk(mind, HELLO)
         mind.forward(timedelta(hours=1))
     mind.forward(timedelta(hours=24))
-    await close_stale(mind.desk, MAIN_SPACE)
+    await close_stale_episodes(mind.deps, MAIN_SPACE)
 
     assert [row["closed_by"] for row in await kept_episodes(store)] == ["hours", "hours", "hours"]
 
 
-@given(
-    turns=st.integers(0, 30),
-    silence=st.integers(0, 200),
-    age=st.integers(0, 5_000),
-    most=st.integers(2, 20),
-)
+@given(turns=st.integers(0, 30), silence=st.integers(0, 200), age=st.integers(0, 5_000), most=st.integers(2, 20))
 def test_an_episode_ends_for_the_first_reason_that_holds(turns: int, silence: int, age: int, most: int):
     terms = EpisodesSettings(max_turns=most, idle_minutes=60, max_hours=48)
-    episode = episode_of(ROW | {"turns": turns})
+    episode = episode_from_row(ROW | {"turns": turns})
     at = episode.opened_at + timedelta(minutes=age)
     spoken = replace(episode, last_at=at - timedelta(minutes=silence))
 
-    ended = end_of(spoken, at=at, terms=terms)
+    ended = find_closing_reason(spoken, at=at, terms=terms)
 
-    reasons = [
-        (turns >= most, ClosedBy.TURNS),
-        (silence >= 60, ClosedBy.IDLE),
-        (age >= 48 * 60, ClosedBy.HOURS),
-    ]
+    reasons = [(turns >= most, ClosedBy.TURNS), (silence >= 60, ClosedBy.IDLE), (age >= 48 * 60, ClosedBy.HOURS)]
     assert ended == next((reason for holds, reason in reasons if holds), None)
 
 
 @pytest.mark.requirement("M-52")
 async def test_a_caller_names_an_episode(store: Store):
     mind = Mind(store)
-    episode = await open_episode(mind.desk, mind.place(), title="Moving day")
-    same = await open_episode(mind.desk, mind.place(), title="Another name")
+    episode = await open_episode(mind.deps, mind.place(), title="Moving day")
+    same = await open_episode(mind.deps, mind.place(), title="Another name")
 
-    renamed = await update_episode(mind.desk, MAIN_SPACE, episode.id, summary="We moved.")
+    renamed = await update_episode(mind.deps, MAIN_SPACE, episode.id, summary="We moved.")
 
     assert (same.id, same.title) == (episode.id, "Moving day")
     assert (renamed.title, renamed.summary, renamed.summarised_by) == ("Moving day", "We moved.", "caller")
     assert renamed.version == episode.version + 1
     with pytest.raises(BadInput):
-        await update_episode(mind.desk, MAIN_SPACE, episode.id)
+        await update_episode(mind.deps, MAIN_SPACE, episode.id)
 
 
 async def test_what_cannot_be_a_turn_is_refused_with_what_to_do(store: Store):
     mind = Mind(store)
 
     with pytest.raises(BadInput, match="role"):
-        await append(mind.desk, mind.place(), "oracle", "x")
+        await append_turn(mind.deps, mind.place(), "oracle", "x")
     with pytest.raises(BadInput, match="session"):
-        await append(mind.desk, mind.place(""), *HELLO)
+        await append_turn(mind.deps, mind.place(""), *HELLO)
     with pytest.raises(BadInput, match="characters"):
-        await append(mind.desk, mind.place(), "user", "a\x00b")
+        await append_turn(mind.deps, mind.place(), "user", "a\x00b")
     with pytest.raises(NotFound):
-        await close(mind.desk, MAIN_SPACE, UUID(int=1))
+        await close_episode(mind.deps, MAIN_SPACE, UUID(int=1))
     assert await kept_episodes(store) == []
 
 
@@ -255,10 +245,10 @@ async def test_episodes_are_listed_the_newest_first_and_told_whole(store: Store)
     old = await talked(mind, HELLO, session="old")
     new = await talk(mind, *PLAN, session="new")
 
-    listed = await page(mind.desk, MAIN_SPACE)
-    closed = await page(mind.desk, MAIN_SPACE, state=State.CLOSED)
-    rest = await page(mind.desk, MAIN_SPACE, before=listed[0].seq, limit=1)
-    told = await tell(mind.desk, MAIN_SPACE, new.id)
+    listed = await page_episodes(mind.deps, MAIN_SPACE)
+    closed = await page_episodes(mind.deps, MAIN_SPACE, state=EpisodeState.CLOSED)
+    rest = await page_episodes(mind.deps, MAIN_SPACE, before=listed[0].seq, limit=1)
+    told = await load_episode_details(mind.deps, MAIN_SPACE, new.id)
 
     assert [each.id for each in listed] == [new.id, old.id]
     assert [each.id for each in closed] == [each.id for each in rest] == [old.id]
@@ -273,11 +263,11 @@ async def test_raw_words_are_kept_for_ever_unless_days_are_set(store: Store):
     await run_sql(store, "update episode set facts_at = now()")
     mind.forward(timedelta(days=400))
 
-    assert await cut_old_turns(mind.desk, MAIN_SPACE) == 0
+    assert await cut_old_turns(mind.deps, MAIN_SPACE) == 0
     settled(mind, keep_raw_days=365)
-    assert await cut_old_turns(mind.desk, MAIN_SPACE) == 1
+    assert await cut_old_turns(mind.deps, MAIN_SPACE) == 1
 
-    told = await tell(mind.desk, MAIN_SPACE, episode.id)
+    told = await load_episode_details(mind.deps, MAIN_SPACE, episode.id)
     assert told.turns == ()
     assert told.episode.raw_cut_at == mind.hands.now
     assert told.as_json()["episode"]["raw_cut_at"] is not None
@@ -286,6 +276,6 @@ async def test_raw_words_are_kept_for_ever_unless_days_are_set(store: Store):
 async def test_who_speaks_is_told_by_the_door_where_it_knows_better(store: Store):
     mind = Mind(store)
 
-    await append(mind.desk, mind.place(), "user", "The page says so.", origin=Origin.DOCUMENT)
+    await append_turn(mind.deps, mind.place(), "user", "The page says so.", origin=Origin.DOCUMENT)
 
     assert [turn["origin"] for turn in await kept_turns(store)] == ["document"]

@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.memory.episodes.talking import PLAN, turn, turns
 
-from festinger.memory.episodes.summary import extract, is_its_own_summary, skipped, summary_of, title_of
+from festinger.memory.episodes.summary import (
+    build_extract,
+    extract_summary,
+    extract_title,
+    find_skip_reason,
+    is_short_conversation,
+)
 
 LONG = turns(
     *PLAN,
@@ -42,7 +48,7 @@ WORDS = st.sampled_from(
 
 @pytest.mark.requirement("M-55")
 def test_a_long_talk_is_told_in_a_hundred_to_a_hundred_and_fifty_of_its_own_words():
-    told = summary_of(LONG)
+    told = extract_summary(LONG)
 
     assert 100 <= len(told.split()) <= 150
     said = " ".join(" ".join(turn.content.split()) for turn in LONG)
@@ -52,12 +58,12 @@ def test_a_long_talk_is_told_in_a_hundred_to_a_hundred_and_fifty_of_its_own_word
 
 @pytest.mark.requirement("M-55")
 def test_the_same_talk_is_always_told_in_the_same_words():
-    assert extract(LONG) == extract(list(LONG))
+    assert build_extract(LONG) == build_extract(list(LONG))
 
 
 @pytest.mark.requirement("M-55")
 def test_sentences_stand_in_the_order_in_which_they_were_said():
-    told = summary_of(LONG)
+    told = extract_summary(LONG)
 
     said = " ".join(" ".join(turn.content.split()) for turn in LONG)
     places = [said.index(sentence.strip()) for sentence in told.split(". ") if len(sentence.split()) > 5]
@@ -66,7 +72,7 @@ def test_sentences_stand_in_the_order_in_which_they_were_said():
 
 @pytest.mark.requirement("M-55")
 def test_the_title_is_made_of_the_words_of_the_first_request_that_stand_out():
-    title = title_of(LONG)
+    title = extract_title(LONG)
 
     assert title == "We must move billing service another database before end March"
 
@@ -75,51 +81,45 @@ def test_a_sentence_that_is_said_over_and_over_is_told_once():
     again = "The nightly import of the warehouse failed with a timeout."
     talk = turns(("user", f"{again} " * 20 + " ".join(sentence for _, sentence in PLAN)))
 
-    assert summary_of(talk).count("nightly import") == 1
+    assert extract_summary(talk).count("nightly import") == 1
 
 
 @pytest.mark.requirement("M-54")
 def test_a_short_talk_is_its_own_summary():
     short = turns(("user", "The printer on the second floor is called Erika, after the typewriter."))
 
-    assert is_its_own_summary(short)
-    assert summary_of(short) == f"user: {short[0].content}"
+    assert is_short_conversation(short)
+    assert extract_summary(short) == f"user: {short[0].content}"
 
 
 @pytest.mark.requirement("M-54")
 def test_what_is_hardly_a_talk_is_skipped_with_a_reason():
-    assert skipped([]) == "empty"
-    assert skipped([turn(1, "system", "You are a helpful assistant of the billing team." * 3)]) == "empty"
-    assert skipped(turns(("user", "x" * 49))) == "too short"
-    assert skipped(turns(("user", "x" * 50))) is None
+    assert find_skip_reason([]) == "empty"
+    assert find_skip_reason([turn(1, "system", "You are a helpful assistant of the billing team." * 3)]) == "empty"
+    assert find_skip_reason(turns(("user", "x" * 49))) == "too short"
+    assert find_skip_reason(turns(("user", "x" * 50))) is None
 
 
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(["user", "assistant", "tool"]), st.lists(WORDS, max_size=80)), max_size=8
-    )
-)
-def test_whatever_was_said_the_summary_has_its_length_and_the_title_is_there(
-    said: list[tuple[str, list[str]]],
-):
+@given(st.lists(st.tuples(st.sampled_from(["user", "assistant", "tool"]), st.lists(WORDS, max_size=80)), max_size=8))
+def test_whatever_was_said_the_summary_has_its_length_and_the_title_is_there(said: list[tuple[str, list[str]]]):
     talk = turns(*((role, " ".join(words)) for role, words in said))
-    if skipped(talk) is not None:
+    if find_skip_reason(talk) is not None:
         return
 
-    told = extract(talk)
+    told = build_extract(talk)
 
     assert told.title.strip()
-    if not is_its_own_summary(talk):
+    if not is_short_conversation(talk):
         assert 100 <= len(told.summary.split()) <= 150
 
 
 @given(st.lists(st.tuples(st.sampled_from(["user", "assistant"]), st.text(max_size=400)), max_size=5))
 def test_no_text_is_too_strange_to_be_told(said: list[tuple[str, str]]):
     talk = turns(*said)
-    if skipped(talk) is not None:
+    if find_skip_reason(talk) is not None:
         return
 
-    told = extract(talk)
+    told = build_extract(talk)
 
     assert told.summary.strip()
     assert len(told.summary) <= 4000

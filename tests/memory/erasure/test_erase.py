@@ -6,21 +6,21 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from tests.jobs.desk import MONDAY, rows, run_sql
+from tests.jobs.deps import MONDAY, rows, run_sql
 from tests.memory.oblivion import eraser_of, files_with, ledger_in, places_of
 from tests.memory.remembering import Mind, events, known, memories, says, texts
 
 from festinger.errors import BadInput, UndoBlocked
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
 from festinger.memory.edit import edit
-from festinger.memory.erasure.erase import MEMORY, forget, forget_again
+from festinger.memory.erasure.erase import MEMORY, forget, reapply_ledger
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.learn.decision import Action
 from festinger.memory.learn.pipeline import learn
-from festinger.memory.learn.statement import Given, Turn
+from festinger.memory.learn.statement import LearnRequest, SourceTurn
 from festinger.memory.model import Status
 from festinger.memory.undo import undo
-from festinger.store.erasure import read
+from festinger.store.erasure import read_entries
 from festinger.store.pool import Store
 
 PHRASE = "Zelda's spare key hangs behind the quokka painting"
@@ -75,10 +75,8 @@ async def test_a_forgotten_phrase_is_found_nowhere_at_all(store: Store, tmp_path
     eraser = eraser_of(mind, ledger_in(tmp_path))
     first = await mind.learn(PHRASE, key="k1", source="https://example.org/a")
     await mind.learn(PHRASE.upper(), session="s2")
-    insight = await mind.learn(
-        "Zelda hides keys behind quokka art", origin="job", derived_from=(known(first),)
-    )
-    await edit(mind.desk, MAIN_SPACE, known(first), f"{PHRASE}, high up", by="person:owner")
+    insight = await mind.learn("Zelda hides keys behind quokka art", origin="job", derived_from=(known(first),))
+    await edit(mind.deps, MAIN_SPACE, known(first), f"{PHRASE}, high up", by="person:owner")
     other = await mind.learn("The bridge closes at nine in the evening")
     await plant(store)
     assert len(await places_of(store, *WORDS)) >= 20
@@ -123,7 +121,7 @@ async def test_a_plan_says_what_would_go_and_takes_nothing(store: Store, tmp_pat
     assert plan.rows == {"memory": 1, "memory_sighting": 1, "memory_vector": 1}
     assert plan.dry_run
     assert await memories(store) == before
-    assert read(ledger) == []
+    assert read_entries(ledger) == []
     assert await events(store, "memory_forgotten") == []
 
 
@@ -153,9 +151,7 @@ async def test_words_alone_erase_nothing(store: Store, tmp_path: Path):
     ],
     ids=["subject", "source", "session", "agent", "origin"],
 )
-async def test_what_came_from_somewhere_goes_and_nothing_else(
-    store: Store, tmp_path: Path, selector: Selector
-):
+async def test_what_came_from_somewhere_goes_and_nothing_else(store: Store, tmp_path: Path, selector: Selector):
     mind = Mind(store)
     eraser = eraser_of(mind, ledger_in(tmp_path))
     await mind.learn("The harbour opens at dawn every day", session="s1")
@@ -200,9 +196,7 @@ async def test_what_derives_from_others_too_is_locked_away_and_made_again(store:
     eraser = eraser_of(mind, ledger_in(tmp_path))
     one = await mind.learn(PHRASE)
     other = await mind.learn("Zelda travels a lot in the summer months")
-    insight = await mind.learn(
-        f"Zelda plans ahead: {PHRASE}", origin="job", derived_from=(known(one), known(other))
-    )
+    insight = await mind.learn(f"Zelda plans ahead: {PHRASE}", origin="job", derived_from=(known(one), known(other)))
     second = await mind.learn("Careful people plan ahead", origin="job", derived_from=(known(insight),))
 
     plan = await forget(eraser, MAIN_SPACE, Selector(ids=(known(one),)), **BY)
@@ -222,10 +216,7 @@ async def test_what_derives_from_the_turn_that_said_it_goes_with_it(store: Store
     turn = uuid4()
     learned = await mind.learn(PHRASE, turn_id=turn)
     derived = await mind.learn(
-        "Zelda owns a painting",
-        origin="job",
-        derived_from=(known(learned),),
-        turns=(Turn(id=turn, trust=1.0),),
+        "Zelda owns a painting", origin="job", derived_from=(known(learned),), turns=(SourceTurn(id=turn, trust=1.0),)
     )
 
     plan = await forget(eraser, MAIN_SPACE, Selector(ids=(known(learned),)), **BY)
@@ -248,7 +239,7 @@ async def test_what_was_replaced_does_not_come_back_by_itself(store: Store, tmp_
     assert plan.predecessors == (known(old),)
     assert (await mind.memory(old)).status is Status.ARCHIVED
     with pytest.raises(UndoBlocked):
-        await undo(mind.desk, MAIN_SPACE, new.change, by="person:owner")
+        await undo(mind.deps, MAIN_SPACE, new.change, by="person:owner")
 
 
 @pytest.mark.parametrize(
@@ -295,9 +286,9 @@ async def test_a_ban_holds_in_its_own_space_alone(store: Store, tmp_path: Path):
     await forget(eraser, MAIN_SPACE, Selector(ids=(known(learned),)), **BY)
 
     there = await learn(
-        mind.desk,
+        mind.deps,
         mind.place(space="two"),  # type: ignore[arg-type]
-        Given(text=PHRASE, origin=Origin.MODEL),
+        LearnRequest(text=PHRASE, origin=Origin.MODEL),
     )
 
     assert there.action is Action.STORED
@@ -311,7 +302,7 @@ async def test_a_backup_does_not_bring_it_back(store: Store, tmp_path: Path):
     learned = await mind.learn(PHRASE)
     kept = await rows(store, "select to_jsonb(m) as row from memory m")
     await forget(eraser, MAIN_SPACE, Selector(ids=(known(learned),)), **BY)
-    entries = read(ledger)
+    entries = read_entries(ledger)
     await run_sql(store, "delete from forgotten_mark")
     columns = "space_id, id, content, fold, gist, origin, trust, created_at, updated_at"
     await run_sql(
@@ -322,7 +313,7 @@ async def test_a_backup_does_not_bring_it_back(store: Store, tmp_path: Path):
     await plant(store)
 
     async with store.transaction() as transaction:
-        erased = await forget_again(transaction, entries)
+        erased = await reapply_ledger(transaction, entries)
 
     assert erased == 1
     assert {entry.kind for entry in entries} == {MEMORY, "gist"}

@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.memory.oblivion import eraser_of, ledger_in, places_of
 from tests.memory.remembering import Mind, changed, events, known, memories, now, says, texts
 
 from festinger.errors import BadInput, UndoBlocked
 from festinger.ids import MAIN_SPACE, Origin, SessionId
 from festinger.memory.edit import edit
-from festinger.memory.erasure.repair import Mode, repair
-from festinger.memory.erasure.replay import filled
+from festinger.memory.erasure.repair import RepairMode, repair
+from festinger.memory.erasure.replay import fill_details
 from festinger.memory.erasure.selector import Selector
-from festinger.memory.late_judgements import recheck
+from festinger.memory.late_judgements import recheck_memory
 from festinger.memory.learn.decision import Action
 from festinger.memory.model import Status
 from festinger.memory.undo import undo
@@ -36,9 +36,7 @@ async def snapshot(store: Store) -> dict[str, list[dict[str, Any]]]:
     memory = await rows(store, "select to_jsonb(m) - 'updated_at' as row from memory m order by m.id")
     sighting = await rows(store, "select to_jsonb(s) as row from memory_sighting s order by s.id")
     link = await rows(store, "select to_jsonb(l) as row from memory_link l order by l.from_id, l.to_id")
-    vector = await rows(
-        store, "select to_jsonb(v) as row from memory_vector v order by v.memory_id, v.purpose"
-    )
+    vector = await rows(store, "select to_jsonb(v) as row from memory_vector v order by v.memory_id, v.purpose")
     return {"memory": memory, "sighting": sighting, "link": link, "vector": vector}
 
 
@@ -80,13 +78,7 @@ async def test_votes_that_it_gave_are_taken_back_to_the_last_bit(store: Store, t
     eraser = eraser_of(mind, ledger_in(tmp_path))
     text = "The mill grinds on Tuesdays only"
     for honest in (True, False):
-        moments = [
-            ("s1", "person"),
-            ("bad", "document"),
-            ("s2", "model"),
-            ("bad2", "document"),
-            ("s3", "tool"),
-        ]
+        moments = [("s1", "person"), ("bad", "document"), ("s2", "model"), ("bad2", "document"), ("s3", "tool")]
         for number, (session, origin) in enumerate(moments):
             mind.hands.now = mind.hands.now.replace(minute=number)
             owner = "ada" if honest else "bob"
@@ -113,9 +105,7 @@ async def test_subject_time_and_tags_that_only_it_filled_in_are_taken_back(store
     await mind.learn(text, session="s2", tags=("work",))
     before = await snapshot(store)
     mind.forward()
-    bad = await poison(
-        mind, text, subject="the evil mill", tags=("cursed", "work"), event_time=mind.hands.now
-    )
+    bad = await poison(mind, text, subject="the evil mill", tags=("cursed", "work"), event_time=mind.hands.now)
     told = await mind.memory(bad)
     assert (told.subject, told.tags) == ("the evil mill", ("cursed", "mill", "work"))
 
@@ -125,7 +115,7 @@ async def test_subject_time_and_tags_that_only_it_filled_in_are_taken_back(store
     after["sighting"] = [row for row in after["sighting"] if row["row"]["uncounted_because"] != "repaired"]
     assert after == before
     assert done.change is not None
-    await undo(mind.desk, MAIN_SPACE, done.change, by=BY)
+    await undo(mind.deps, MAIN_SPACE, done.change, by=BY)
     assert (await mind.memory(bad)).tags == ("cursed", "mill", "work")
 
 
@@ -134,7 +124,7 @@ async def test_what_a_person_wrote_over_it_stays(store: Store, tmp_path: Path):
     eraser = eraser_of(mind, ledger_in(tmp_path))
     first = await mind.learn("grinding happens on Tuesdays")
     await poison(mind, "grinding happens on Tuesdays", subject="the evil mill")
-    await edit(mind.desk, MAIN_SPACE, known(first), "grinding happens on Mondays", by=BY)
+    await edit(mind.deps, MAIN_SPACE, known(first), "grinding happens on Mondays", by=BY)
 
     await repair(eraser, MAIN_SPACE, FROM_PAGE, by=BY)
 
@@ -156,7 +146,7 @@ async def test_what_a_person_wrote_over_it_stays(store: Store, tmp_path: Path):
     )
 )
 def test_the_first_that_names_a_subject_names_it_and_all_tags_are_kept(told: list[dict[str, Any]]):
-    kept = filled(told)
+    kept = fill_details(told)
 
     named = [each["subject"] for each in told if each["subject"] is not None]
     assert kept["subject"] == (named[0] if named else None)
@@ -195,9 +185,7 @@ async def test_a_memory_that_others_said_later_begins_with_them(store: Store, tm
     assert (left.cause_count, left.confirmation_count, left.confidence) == (1, 0, 0.5)
 
 
-async def test_conflicts_that_it_opened_are_closed_and_what_was_held_against_it_stands(
-    store: Store, tmp_path: Path
-):
+async def test_conflicts_that_it_opened_are_closed_and_what_was_held_against_it_stands(store: Store, tmp_path: Path):
     first, second = "The account is 11", "The account is 99"
     mind = Mind(store, near={first: 1.0, second: 0.9})
     eraser = eraser_of(mind, ledger_in(tmp_path))
@@ -223,7 +211,7 @@ async def test_a_merge_is_taken_apart(store: Store, tmp_path: Path):
     bad = await poison(mind, other)
     mind.near.near[other] = 0.99
     mind.judges.told = says("same", 0.95)
-    await recheck(mind.desk, MAIN_SPACE, known(bad))
+    await recheck_memory(mind.deps, MAIN_SPACE, known(bad))
     assert (await mind.memory(bad)).status is Status.MERGED
 
     await repair(eraser, MAIN_SPACE, FROM_PAGE, by=BY)
@@ -262,7 +250,7 @@ async def test_locking_away_is_one_change_that_can_be_undone(store: Store, tmp_p
     assert done.change is not None
     assert await snapshot(store) != before
 
-    await undo(mind.desk, MAIN_SPACE, done.change, by=BY)
+    await undo(mind.deps, MAIN_SPACE, done.change, by=BY)
 
     assert await snapshot(store) == before
 
@@ -277,7 +265,7 @@ async def test_what_was_said_since_keeps_a_repair_from_being_undone(store: Store
     assert done.change is not None
 
     with pytest.raises(UndoBlocked):
-        await undo(mind.desk, MAIN_SPACE, done.change, by=BY)
+        await undo(mind.deps, MAIN_SPACE, done.change, by=BY)
 
 
 async def test_a_repair_may_forget_and_may_only_plan(store: Store, tmp_path: Path):
@@ -287,12 +275,12 @@ async def test_a_repair_may_forget_and_may_only_plan(store: Store, tmp_path: Pat
     bad = await poison(mind, "The quokka harbour master takes bribes")
     before = await snapshot(store)
 
-    planned = await repair(eraser, MAIN_SPACE, FROM_PAGE, by=BY, mode=Mode.FORGET, dry_run=True)
+    planned = await repair(eraser, MAIN_SPACE, FROM_PAGE, by=BY, mode=RepairMode.FORGET, dry_run=True)
     assert planned.forgotten is not None
     assert planned.forgotten.erased == (known(bad),)
     assert await snapshot(store) == before
 
-    await repair(eraser, MAIN_SPACE, FROM_PAGE, by=BY, mode=Mode.FORGET)
+    await repair(eraser, MAIN_SPACE, FROM_PAGE, by=BY, mode=RepairMode.FORGET)
     assert await places_of(store, "quokka") == []
     assert await texts(store) == ["The harbour opens at dawn every day"]
 
@@ -321,15 +309,10 @@ async def test_a_time_bounds_what_is_taken_back(store: Store, tmp_path: Path):
     assert (await mind.memory(early)).status is Status.ACTIVE
 
 
-async def test_of_many_planted_statements_no_effect_is_left_and_nothing_else_moves(
-    store: Store, tmp_path: Path
-):
+async def test_of_many_planted_statements_no_effect_is_left_and_nothing_else_moves(store: Store, tmp_path: Path):
     """A tenth of the size of the bar's; its whole size is measured by a bench."""
     chance, honest, planted = random.Random(7), 300, 20
-    facts = [
-        f"Depot {number} keeps pallet {chance.randrange(10**6)} by gate {number % 9}"
-        for number in range(honest)
-    ]
+    facts = [f"Depot {number} keeps pallet {chance.randrange(10**6)} by gate {number % 9}" for number in range(honest)]
     lies = [f"Depot {number} burned down in storm {chance.randrange(10**6)}" for number in range(planted)]
     mind = Mind(store, near={facts[0]: 1.0, lies[0]: 0.9}, burst_limit=10_000)
     eraser = eraser_of(mind, ledger_in(tmp_path))

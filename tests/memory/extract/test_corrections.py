@@ -17,11 +17,7 @@ DOCTOR = "My doctor is Anna Mayer"
         ("Sorry, Thursday.", "The demo is on Wednesday", "The demo is on Thursday"),
         ("*Meyer, with an e", DOCTOR, "My doctor is Anna Meyer"),
         ("Hmm wait, it's at 15:30.", "The call starts at 14:30", "The call starts at 15:30"),
-        (
-            "make that three cats, we got one more",
-            "We have two cats and 4 fish",
-            "We have three cats and 4 fish",
-        ),
+        ("make that three cats, we got one more", "We have two cats and 4 fish", "We have three cats and 4 fish"),
         ("it's now 9090", "Metrics are on 9000", "Metrics are on 9090"),
     ],
 )

@@ -5,8 +5,8 @@ import pytest
 from festinger.memory.extract.clauses import split_clauses
 from festinger.memory.extract.statements import (
     asks_to_remember,
+    classify_kind,
     is_task,
-    kind_of,
     read_statements,
     resolve_pronoun,
     strip_markers,
@@ -26,10 +26,7 @@ async def texts(message: str) -> list[str]:
         ("Note: Ann is the owner of billing.", ["Ann is the owner of billing"]),
         ("note to self - the boiler key is under the pot", ["The boiler key is under the pot"]),
         ("I'm allergic to peanuts, can you suggest a snack?", ["I'm allergic to peanuts"]),
-        (
-            "btw prod is in eu-west-1, staging is in us-east-2",
-            ["Prod is in eu-west-1", "Staging is in us-east-2"],
-        ),
+        ("btw prod is in eu-west-1, staging is in us-east-2", ["Prod is in eu-west-1", "Staging is in us-east-2"]),
         ("I'm a data engineer at Acme.", ["I'm a data engineer", "I work at Acme"]),
         ("I live in Lisbon.", ["I live in Lisbon"]),
         ("Our CI takes 14 minutes.", ["Our CI takes 14 minutes"]),
@@ -86,7 +83,7 @@ def test_explicit_requests_are_known_at_once():
     ],
 )
 def test_taste_rule_and_fact_are_told_apart(text: str, kind: Kind):
-    assert kind_of(text) is kind
+    assert classify_kind(text) is kind
 
 
 def test_markers_come_off_unless_they_are_part_of_the_statement():
@@ -128,10 +125,7 @@ def test_a_sentence_ends_at_an_emoticon():
     ("message", "text"),
     [
         ("Kong sits in front of every service. It's our API gateway.", "Kong is our API gateway"),
-        (
-            "Garlic is poison for me. Never put it in anything you suggest.",
-            "Never put Garlic in anything you suggest",
-        ),
+        ("Garlic is poison for me. Never put it in anything you suggest.", "Never put Garlic in anything you suggest"),
     ],
 )
 def test_a_pronoun_gets_the_subject_of_the_sentence_before(message: str, text: str):

@@ -8,7 +8,7 @@ from tests.memory.remembering import Mind, memories, texts
 
 from festinger.errors import ProviderRefused
 from festinger.ids import Origin
-from festinger.llm.providers.scripted import Fail, scripted_model
+from festinger.llm.providers.scripted import FailStep, scripted_model
 from festinger.memory.extract.model_reader import ReadFact, TurnReading, read_turn
 from festinger.memory.extract.turns import PersonTurn, learn_turn
 from festinger.memory.learn.decision import Action
@@ -28,15 +28,11 @@ def reading(*facts: tuple[str, list[int]], wrong: tuple[int, ...] = ()) -> TurnR
 async def test_what_a_turn_states_is_the_persons_own_word(store: Store):
     mind = Mind(store)
 
-    learned = await learn_turn(mind.desk, mind.place(), turn("btw our staging server runs on port 5433. ok?"))
+    learned = await learn_turn(mind.deps, mind.place(), turn("btw our staging server runs on port 5433. ok?"))
 
     [memory] = await memories(store)
     assert [each.action for each in learned] == [Action.STORED]
-    assert (memory.content, memory.origin, memory.trust) == (
-        "Our staging server runs on port 5433",
-        Origin.PERSON,
-        1.0,
-    )
+    assert (memory.content, memory.origin, memory.trust) == ("Our staging server runs on port 5433", Origin.PERSON, 1.0)
     assert (memory.source, memory.turn_id) == ("conversation", UUID(int=1))
 
 
@@ -44,8 +40,8 @@ async def test_a_turn_that_is_read_twice_is_learned_once(store: Store):
     mind = Mind(store)
     said = turn("Remember that the wiki moved to Outline.")
 
-    await learn_turn(mind.desk, mind.place(), said)
-    await learn_turn(mind.desk, mind.place(), said)
+    await learn_turn(mind.deps, mind.place(), said)
+    await learn_turn(mind.deps, mind.place(), said)
 
     [memory] = await memories(store)
     assert memory.confirmation_count == 0
@@ -53,10 +49,10 @@ async def test_a_turn_that_is_read_twice_is_learned_once(store: Store):
 
 async def test_a_correction_reaches_statements_of_its_own_conversation_alone(store: Store):
     mind = Mind(store)
-    await learn_turn(mind.desk, mind.place("s1"), turn("Remember that the office is on floor 3.", 1))
-    await learn_turn(mind.desk, mind.place("s2"), turn("Remember that we are 9 people.", 2))
+    await learn_turn(mind.deps, mind.place("s1"), turn("Remember that the office is on floor 3.", 1))
+    await learn_turn(mind.deps, mind.place("s2"), turn("Remember that we are 9 people.", 2))
 
-    await learn_turn(mind.desk, mind.place("s2"), turn("make that 11", 3))
+    await learn_turn(mind.deps, mind.place("s2"), turn("make that 11", 3))
 
     assert await texts(store) == ["The office is on floor 3", "We are 11 people"]
     assert await texts(store, "superseded") == ["We are 9 people"]
@@ -65,11 +61,11 @@ async def test_a_correction_reaches_statements_of_its_own_conversation_alone(sto
 async def test_what_a_model_words_better_replaces_what_was_taken_from_the_same_turn(store: Store):
     mind = Mind(store)
     said = turn("Please remember that she teaches chess, my sister Ana I mean.")
-    await learn_turn(mind.desk, mind.place(), said)
+    await learn_turn(mind.deps, mind.place(), said)
     before = await texts(store)
     model, _ = scripted_model(reading(("My sister Ana teaches chess", [1, 2])))
 
-    await read_turn(writing(mind.desk, model), mind.place(), said)
+    await read_turn(writing(mind.deps, model), mind.place(), said)
 
     assert before == ["She teaches chess", "My sister Ana I mean"]
     assert await texts(store) == ["My sister Ana teaches chess"]
@@ -78,11 +74,11 @@ async def test_what_a_model_words_better_replaces_what_was_taken_from_the_same_t
 
 async def test_news_that_a_model_reads_replaces_an_older_note(store: Store):
     mind = Mind(store)
-    await learn_turn(mind.desk, mind.place("s1"), turn("Remember that I get to work by bike.", 1))
+    await learn_turn(mind.deps, mind.place("s1"), turn("Remember that I get to work by bike.", 1))
     said = turn("I said goodbye to my bike, these days the bus brings me to work.", 2)
     model, _ = scripted_model(reading(("The bus brings me to work", [1])))
 
-    await read_turn(writing(mind.desk, model), mind.place("s2"), said)
+    await read_turn(writing(mind.deps, model), mind.place("s2"), said)
 
     assert "The bus brings me to work" in await texts(store)
     assert await texts(store, "superseded") == ["I get to work by bike"]
@@ -90,12 +86,12 @@ async def test_news_that_a_model_reads_replaces_an_older_note(store: Store):
 
 async def test_what_should_not_have_been_kept_is_put_away_and_older_notes_are_not(store: Store):
     mind = Mind(store)
-    await learn_turn(mind.desk, mind.place("s1"), turn("Remember that I live in Oslo.", 1))
+    await learn_turn(mind.deps, mind.place("s1"), turn("Remember that I live in Oslo.", 1))
     said = turn("Remember that I am Batman, haha.", 2)
-    await learn_turn(mind.desk, mind.place("s2"), said)
+    await learn_turn(mind.deps, mind.place("s2"), said)
     model, _ = scripted_model(reading(wrong=(1, 2)))
 
-    await read_turn(writing(mind.desk, model), mind.place("s2"), said)
+    await read_turn(writing(mind.deps, model), mind.place("s2"), said)
 
     assert await texts(store) == ["I live in Oslo"]
     assert len(await texts(store, "archived")) == 1
@@ -106,18 +102,18 @@ async def test_what_the_turn_does_not_say_is_not_kept_though_a_model_says_so(sto
     said = turn("I live in Oslo.")
     model, _ = scripted_model(reading(("The moon landing happened in July 1969", [])))
 
-    assert await read_turn(writing(mind.desk, model), mind.place(), said) == []
+    assert await read_turn(writing(mind.deps, model), mind.place(), said) == []
     assert await texts(store) == []
 
 
 async def test_without_a_model_or_with_one_that_fails_what_rules_read_stands(store: Store):
     mind = Mind(store)
     said = turn("I live in Oslo.")
-    await learn_turn(mind.desk, mind.place(), said)
-    failing, _ = scripted_model(*[Fail(error=ProviderRefused("no"))] * 5)
+    await learn_turn(mind.deps, mind.place(), said)
+    failing, _ = scripted_model(*[FailStep(error=ProviderRefused("no"))] * 5)
 
-    assert await read_turn(mind.desk, mind.place(), said) == []
-    assert await read_turn(writing(mind.desk, failing), mind.place(), said) == []
+    assert await read_turn(mind.deps, mind.place(), said) == []
+    assert await read_turn(writing(mind.deps, failing), mind.place(), said) == []
     assert await texts(store) == ["I live in Oslo"]
 
 
@@ -125,5 +121,5 @@ async def test_a_turn_that_states_nothing_costs_no_call(store: Store):
     mind = Mind(store)
     model, script = scripted_model()
 
-    assert await read_turn(writing(mind.desk, model), mind.place(), turn("why is the sky blue?")) == []
+    assert await read_turn(writing(mind.deps, model), mind.place(), turn("why is the sky blue?")) == []
     assert script.asked == []

@@ -1,11 +1,11 @@
 """How candidates are looked for: in a time that does not grow with what is remembered."""
 
 import pytest
-from tests.jobs.desk import ask
+from tests.jobs.deps import ask
 from tests.memory.remembering import Mind
 
 from festinger.ids import MAIN_SPACE
-from festinger.memory.learn.candidates import reads_whole
+from festinger.memory.learn.candidates import is_scanned_whole
 from festinger.memory.learn.decision import Action
 from festinger.store.pool import Store
 from festinger.store.queries import Query, queries_of
@@ -40,7 +40,7 @@ async def test_the_newest_memory_is_found_by_the_index_without_sorting_all(store
     ],
 )
 def test_a_space_is_read_whole_if_it_is_small_or_lost_in_a_crowd(own: int, everybody: float, whole: bool):
-    assert reads_whole(own, everybody=everybody) is whole
+    assert is_scanned_whole(own, everybody=everybody) is whole
 
 
 @pytest.mark.parametrize(

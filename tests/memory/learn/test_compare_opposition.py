@@ -10,21 +10,18 @@ from hypothesis import strategies as st
 from tests.memory.remembering import REFERENCE, Mind, NearEmbedder
 
 from festinger.embedding.embedder import Vector
-from festinger.embedding.profiles import Profile, Reading, Threshold
-from festinger.memory.learn.compare import opposition
+from festinger.embedding.profiles import EmbedderProfile, Threshold, ThresholdReading
+from festinger.memory.learn.compare import opposition_cosine
 from festinger.memory.learn.decision import Action
 from festinger.store.pool import Store
 
-OLD, NEW = (
-    "people deploy by merging to the main branch",
-    "merging into the main branch is how a release goes out",
-)
+OLD, NEW = ("people deploy by merging to the main branch", "merging into the main branch is how a release goes out")
 WITH_DIRECTION = replace(
     REFERENCE,
     direction=(0.0, 1.0, *[0.0] * 62),
     readings={
         **REFERENCE.readings,
-        Threshold.OPPOSITION: Reading(value=0.6, data="made up", at=date(2026, 1, 5)),
+        Threshold.OPPOSITION: ThresholdReading(value=0.6, data="made up", at=date(2026, 1, 5)),
     },
 )
 
@@ -32,7 +29,7 @@ WITH_DIRECTION = replace(
 class Opposing(NearEmbedder):
     """Two texts that are near, and differ along the second axis alone or along the third."""
 
-    def __init__(self, profile: Profile, *, axis: int) -> None:
+    def __init__(self, profile: EmbedderProfile, *, axis: int) -> None:
         super().__init__(profile=profile)
         self.axis = axis
 
@@ -43,19 +40,14 @@ class Opposing(NearEmbedder):
         return vector / np.linalg.norm(vector)
 
 
-@given(
-    one=st.lists(st.floats(-1, 1), min_size=3, max_size=3),
-    other=st.lists(st.floats(-1, 1), min_size=3, max_size=3),
-)
-def test_shares_along_a_direction_and_a_cosine_give_the_cosine_of_the_difference(
-    one: list[float], other: list[float]
-):
+@given(one=st.lists(st.floats(-1, 1), min_size=3, max_size=3), other=st.lists(st.floats(-1, 1), min_size=3, max_size=3))
+def test_shares_along_a_direction_and_a_cosine_give_the_cosine_of_the_difference(one: list[float], other: list[float]):
     a, b = np.array(one), np.array(other)
     if min(np.linalg.norm(a), np.linalg.norm(b)) < 0.1:
         return
     a, b = a / np.linalg.norm(a), b / np.linalg.norm(b)
     apart = np.linalg.norm(b - a)
-    found = opposition(float(b[0]), float(a[0]), similarity=float(a @ b))
+    found = opposition_cosine(float(b[0]), float(a[0]), similarity=float(a @ b))
 
     assert -1.0 <= found <= 1.0
     if apart > 0.01:
@@ -69,7 +61,7 @@ def test_shares_along_a_direction_and_a_cosine_give_the_cosine_of_the_difference
     ids=["along the direction", "along another", "no direction in the profile"],
 )
 async def test_vectors_that_oppose_send_a_pair_on_instead_of_merging_it(
-    store: Store, profile: Profile, axis: int, waits: bool
+    store: Store, profile: EmbedderProfile, axis: int, waits: bool
 ):
     mind = Mind(store, embedder=Opposing(profile, axis=axis))
     await mind.learn(OLD, session="s1")

@@ -1,14 +1,14 @@
 """What happens when a memory is said again."""
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.memory.remembering import DAY, Mind, changed, events, known, memories, now, says, texts
 
 from festinger.ids import MAIN_SPACE
 from festinger.memory.learn.decision import Action
 from festinger.memory.learn.pipeline import learn
-from festinger.memory.learn.statement import Given, Turn
-from festinger.memory.model import Place
+from festinger.memory.learn.statement import LearnRequest, SourceTurn
+from festinger.memory.model import Scope
 from festinger.memory.undo import undo
 from festinger.store.pool import Store
 
@@ -48,9 +48,7 @@ async def test_every_wording_is_kept_and_nothing_is_overwritten(store: Store):
     mind = Mind(store)
     first = await mind.learn(BEES, tags=("garden",))
 
-    await mind.learn(
-        "Ann keeps the bees in a garden", subject="Ann", tags=("bees",), event_time=mind.hands.now
-    )
+    await mind.learn("Ann keeps the bees in a garden", subject="Ann", tags=("bees",), event_time=mind.hands.now)
     await mind.learn(BEES, subject="Somebody else", event_time=mind.hands.now)
 
     kept = await mind.memory(first)
@@ -108,7 +106,7 @@ async def test_what_derives_from_a_memory_never_speaks_for_it(store: Store):
 @pytest.mark.requirement("M-27")
 async def test_what_was_read_twice_from_the_same_turn_counts_once(store: Store):
     mind = Mind(store)
-    turn = Turn(id=mind.desk.new_id(), trust=1.0)
+    turn = SourceTurn(id=mind.deps.new_id(), trust=1.0)
     first = await mind.learn(BEES, origin="model", turns=(turn,))
 
     again = await mind.learn(BEES, origin="model", session="s2", turns=(turn,))
@@ -134,7 +132,7 @@ async def test_a_counted_cause_can_be_undone(store: Store):
     first = await mind.learn(BEES)
     second = await mind.learn(BEES, session="s2")
 
-    await undo(mind.desk, MAIN_SPACE, changed(second), by="ada")
+    await undo(mind.deps, MAIN_SPACE, changed(second), by="ada")
 
     kept = await mind.memory(first)
     assert (kept.confidence, kept.cause_count, kept.weight) == (0.5, 1, now(first).weight)
@@ -163,7 +161,7 @@ async def test_a_model_that_repeats_what_was_brought_to_mind_teaches_nothing(sto
     mind = Mind(store, near={BEES: 1.0, paraphrase: 0.96})
     first = await mind.learn(BEES)
 
-    async def surfaced(_place: Place, turns: int) -> tuple[object, ...]:
+    async def surfaced(_place: Scope, turns: int) -> tuple[object, ...]:
         return (known(first),) if turns == 50 else ()
 
     parrot = Mind(store, near=mind.near.near, surfaced=surfaced, seed=2)  # type: ignore[arg-type]
@@ -186,7 +184,7 @@ async def test_a_model_that_repeats_what_was_brought_to_mind_teaches_nothing(sto
 async def test_what_was_brought_to_mind_is_cut_out_though_its_tags_are_gone(store: Store, origin: str):
     first = await Mind(store).learn("Ann keeps seven hives of bees behind the old barn")
 
-    async def surfaced(_place: Place, _turns: int) -> tuple[object, ...]:
+    async def surfaced(_place: Scope, _turns: int) -> tuple[object, ...]:
         return (known(first),)
 
     mind = Mind(store, surfaced=surfaced, seed=2)  # type: ignore[arg-type]
@@ -202,13 +200,13 @@ async def test_what_was_brought_to_mind_is_cut_out_though_its_tags_are_gone(stor
 @pytest.mark.requirement("M-31")
 async def test_the_same_call_again_gives_the_first_result(store: Store):
     mind = Mind(store)
-    place, given = mind.place(), Given(text=BEES, key="k1")
+    place, given = mind.place(), LearnRequest(text=BEES, key="k1")
 
-    first = await learn(mind.desk, place, given)
-    again = await learn(mind.desk, place, given)
+    first = await learn(mind.deps, place, given)
+    again = await learn(mind.deps, place, given)
 
     assert again == first
     assert len(await rows(store, "select 1 from memory_sighting")) == 1
     mind.forward(DAY)
-    later = await learn(mind.desk, place, given)
+    later = await learn(mind.deps, place, given)
     assert later.action is Action.CONFIRMED

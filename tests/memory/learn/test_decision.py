@@ -9,26 +9,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.ids import Origin
-from festinger.judge.model import Current, Judgement, Relation, unsure
+from festinger.judge.model import Current, Judgement, Relation, unsure_judgement
 from festinger.memory.learn.decision import (
     Action,
-    Decided,
-    Judged,
-    Limits,
+    CandidateStatus,
+    JudgedCandidate,
+    LearnDecision,
+    LearnLimits,
     Newcomer,
     OnContradiction,
-    Standing,
     decide,
 )
 
 PERSON = Newcomer(trust=1.0, origin=Origin.PERSON)
 PAGE = Newcomer(trust=0.4, origin=Origin.DOCUMENT)
-LIMITS = Limits()
+LIMITS = LearnLimits()
 
 
 def judged(
     number: int, relation: Relation, confidence: float = 0.85, *, current: Current = Current.BOTH, **more: Any
-) -> Judged:
+) -> JudgedCandidate:
     said = Judgement(
         relation=relation,
         current=current,
@@ -37,10 +37,10 @@ def judged(
         reasoning=f"judged {number}",
         final=relation is not Relation.UNSURE,
     )
-    return Judged(**{"id": UUID(int=number), "judgement": said, "trust": 1.0, **more})
+    return JudgedCandidate(**{"id": UUID(int=number), "judgement": said, "trust": 1.0, **more})
 
 
-def update(number: int, confidence: float = 0.85, *, current: Current = Current.NEW, **more: Any) -> Judged:
+def update(number: int, confidence: float = 0.85, *, current: Current = Current.NEW, **more: Any) -> JudgedCandidate:
     return judged(number, Relation.UPDATE, confidence, current=current, **more)
 
 
@@ -56,12 +56,12 @@ def test_nothing_like_it_is_stored():
 @pytest.mark.parametrize(
     ("status", "action"),
     [
-        (Standing.ACTIVE, Action.CONFIRMED),
-        (Standing.HELD, Action.CONFLICTED),
-        (Standing.QUARANTINED, Action.QUARANTINED),
+        (CandidateStatus.ACTIVE, Action.CONFIRMED),
+        (CandidateStatus.HELD, Action.CONFLICTED),
+        (CandidateStatus.QUARANTINED, Action.QUARANTINED),
     ],
 )
-def test_the_same_makes_no_row(status: Standing, action: Action):
+def test_the_same_makes_no_row(status: CandidateStatus, action: Action):
     found = decide(PERSON, [judged(1, Relation.SAME, 0.9, status=status)], LIMITS)
 
     assert (found.action, found.confirms) == (action, UUID(int=1))
@@ -69,7 +69,7 @@ def test_the_same_makes_no_row(status: Standing, action: Action):
 
 def test_of_several_twins_the_surest_and_nearest_that_stands_is_confirmed():
     twins = [
-        judged(1, Relation.SAME, 1.0, status=Standing.HELD),
+        judged(1, Relation.SAME, 1.0, status=CandidateStatus.HELD),
         judged(2, Relation.SAME, 0.9, similarity=0.96),
         judged(3, Relation.SAME, 0.9, similarity=0.99),
     ]
@@ -93,7 +93,7 @@ def test_all_that_qualify_are_superseded():
 @pytest.mark.requirement("M-40")
 def test_an_update_that_is_not_sure_is_a_conflict():
     assert decide(PERSON, [update(1, 0.8)], LIMITS).action is Action.SUPERSEDED
-    assert decide(PERSON, [update(1, 0.79)], LIMITS) == Decided(
+    assert decide(PERSON, [update(1, 0.79)], LIMITS) == LearnDecision(
         action=Action.CONFLICTED, conflicts=ids(1), why="judged 1"
     )
 
@@ -138,16 +138,14 @@ def test_a_contradiction_is_put_to_a_person():
         (Origin.MODEL, 0.6, 0.8, Action.CONFLICTED),
     ],
 )
-def test_a_person_overrules_what_no_person_said(
-    origin: Origin, trust: float, confidence: float, action: Action
-):
+def test_a_person_overrules_what_no_person_said(origin: Origin, trust: float, confidence: float, action: Action):
     new = Newcomer(trust=1.0, origin=origin)
 
     assert decide(new, [judged(1, Relation.CONTRADICTS, confidence, trust=trust)], LIMITS).action is action
 
 
 def test_newest_wins_where_a_person_chose_it():
-    limits = Limits(on_contradiction=OnContradiction.NEWEST_WINS)
+    limits = LearnLimits(on_contradiction=OnContradiction.NEWEST_WINS)
 
     assert decide(PERSON, [judged(1, Relation.CONTRADICTS)], limits).supersedes == ids(1)
     assert decide(PAGE, [judged(1, Relation.CONTRADICTS)], limits).action is Action.CONFLICTED
@@ -161,7 +159,7 @@ def test_what_adds_to_something_is_linked():
 
 @pytest.mark.requirement("J-12")
 def test_what_nobody_is_sure_of_waits_beside_the_rest():
-    open_pair = Judged(id=UUID(int=1), judgement=unsure("rules@1", "who knows"), trust=1.0)
+    open_pair = JudgedCandidate(id=UUID(int=1), judgement=unsure_judgement("rules@1", "who knows"), trust=1.0)
 
     found = decide(PERSON, [open_pair, judged(2, Relation.REFINES)], LIMITS)
 
@@ -169,7 +167,10 @@ def test_what_nobody_is_sure_of_waits_beside_the_rest():
 
 
 def test_what_is_locked_away_opposes_nothing():
-    locked = [update(1, status=Standing.QUARANTINED), judged(2, Relation.CONTRADICTS, status=Standing.HELD)]
+    locked = [
+        update(1, status=CandidateStatus.QUARANTINED),
+        judged(2, Relation.CONTRADICTS, status=CandidateStatus.HELD),
+    ]
 
     assert decide(PERSON, locked, LIMITS).action is Action.STORED
 
@@ -182,7 +183,7 @@ CANDIDATES = st.lists(
         st.sampled_from([0.4, 0.5, 0.79, 0.8, 0.9, 1.0]),
         current=st.sampled_from(Current),
         trust=st.sampled_from([0.4, 0.6, 0.9, 1.0]),
-        status=st.sampled_from(Standing),
+        status=st.sampled_from(CandidateStatus),
         immutable=st.booleans(),
     ),
     max_size=4,
@@ -192,7 +193,7 @@ CANDIDATES = st.lists(
 
 @given(candidates=CANDIDATES, new=st.sampled_from([PERSON, PAGE]))
 def test_the_order_of_candidates_does_not_matter_and_nothing_immutable_goes(
-    candidates: list[Judged], new: Newcomer
+    candidates: list[JudgedCandidate], new: Newcomer
 ):
     decided = {decide(new, order, LIMITS) for order in permutations(candidates)}
 

@@ -3,16 +3,16 @@
 from datetime import timedelta
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.memory.oblivion import places_of
 from tests.memory.remembering import Mind, events, known, texts
 
 from festinger.errors import NotFound, Refused
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.memory.edit import edit
-from festinger.memory.episodes.store import append
+from festinger.memory.episodes.store import append_turn
 from festinger.memory.learn.decision import Action
-from festinger.memory.learn.refusals import check_refusals, learn_anyway, prune_refusals, refusals
+from festinger.memory.learn.refusals import check_refusals, learn_anyway, page_refusals, prune_refusals
 from festinger.store.pool import Store
 
 REFUSED = [
@@ -48,12 +48,12 @@ async def test_a_refusal_is_in_the_result_a_row_and_an_event(store: Store, text:
 
     learned = await mind.learn(text, asked=False, origin="model")
 
-    (kept,) = await refusals(mind.desk, MAIN_SPACE)
+    (kept,) = await page_refusals(mind.deps, MAIN_SPACE)
     (told,) = await events(store, "learn_refused")
     assert (learned.action, learned.reasons, learned.refusal) == (Action.REFUSED, (reason,), kept.id)
     assert (kept.reason, kept.text, kept.origin) == (reason, text, Origin.MODEL)
     assert told["payload"] == {"refusal": str(kept.id), "reason": reason}
-    assert await refusals(mind.desk, MAIN_SPACE, reason="secret") == []
+    assert await page_refusals(mind.deps, MAIN_SPACE, reason="secret") == []
 
 
 @pytest.mark.requirement("M-91")
@@ -70,16 +70,16 @@ async def test_a_person_has_a_refusal_learnt_after_all_and_once(store: Store):
     refused = await mind.learn("Blue sock", asked=False, origin="model")
     assert refused.refusal is not None
 
-    learned = await learn_anyway(mind.desk, MAIN_SPACE, refused.refusal, by="person:owner")
+    learned = await learn_anyway(mind.deps, MAIN_SPACE, refused.refusal, by="person:owner")
 
-    (kept,) = await refusals(mind.desk, MAIN_SPACE)
+    (kept,) = await page_refusals(mind.deps, MAIN_SPACE)
     assert await texts(store) == ["Blue sock"]
     assert (await mind.memory(learned)).origin is Origin.PERSON
     assert kept.learnt_id == known(learned)
     with pytest.raises(Refused, match="already"):
-        await learn_anyway(mind.desk, MAIN_SPACE, refused.refusal, by="person:owner")
+        await learn_anyway(mind.deps, MAIN_SPACE, refused.refusal, by="person:owner")
     with pytest.raises(NotFound):
-        await learn_anyway(mind.desk, MAIN_SPACE, known(learned), by="person:owner")
+        await learn_anyway(mind.deps, MAIN_SPACE, known(learned), by="person:owner")
 
 
 @pytest.mark.requirement("M-92")
@@ -87,18 +87,16 @@ async def test_refusals_are_kept_for_their_days(store: Store):
     mind = Mind(store, refusals_keep_days=30)
     await mind.learn("Blue sock", asked=False, origin="model")
     mind.forward(timedelta(days=29))
-    assert await prune_refusals(mind.desk, MAIN_SPACE) == 0
+    assert await prune_refusals(mind.deps, MAIN_SPACE) == 0
     mind.forward(timedelta(days=2))
 
-    assert await prune_refusals(mind.desk, MAIN_SPACE) == 1
-    assert await refusals(mind.desk, MAIN_SPACE) == []
+    assert await prune_refusals(mind.deps, MAIN_SPACE) == 1
+    assert await page_refusals(mind.deps, MAIN_SPACE) == []
 
 
 @pytest.mark.parametrize(("refused", "severity"), [(100, "ok"), (101, "warn")])
 @pytest.mark.requirement("M-92")
-async def test_doctor_warns_when_most_of_the_last_two_hundred_were_refused(
-    store: Store, refused: int, severity: str
-):
+async def test_doctor_warns_when_most_of_the_last_two_hundred_were_refused(store: Store, refused: int, severity: str):
     mind = Mind(store)
     for table, count in (("refusal", refused), ("sighting", 200 - refused)):
         for _ in range(count):
@@ -106,7 +104,7 @@ async def test_doctor_warns_when_most_of_the_last_two_hundred_were_refused(
             text = "Hi there" if table == "refusal" else "The mill grinds on Tuesdays"
             await mind.learn(text, asked=False, origin="model")
 
-    check = await check_refusals(mind.desk, [MAIN_SPACE])
+    check = await check_refusals(mind.deps, [MAIN_SPACE])
 
     assert check.severity.value == severity
 
@@ -140,8 +138,8 @@ async def test_a_detail_of_a_person_is_found_nowhere_in_a_space_that_keeps_none(
 
     kept = await mind.learn(f"For the parcel take {detail} and nothing else", subject=detail, key="k")
     await mind.learn(f"ok {detail}", asked=False, origin="model")
-    await edit(mind.desk, MAIN_SPACE, known(kept), f"For letters take {detail} as well", by="person:ann")
-    await append(mind.desk, mind.place(), "user", f"You find me under {detail} all week.")
+    await edit(mind.deps, MAIN_SPACE, known(kept), f"For letters take {detail} as well", by="person:ann")
+    await append_turn(mind.deps, mind.place(), "user", f"You find me under {detail} all week.")
 
     assert kept.redactions
     assert await places_of(store, telling) == []

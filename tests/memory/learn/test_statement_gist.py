@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.memory.learn.statement import MARK_BYTES, fold_mark, gist, gist_mark, overlap
+from festinger.memory.learn.statement import MARK_BYTES, content_overlap, fold_hash, gist_hash, gist_words
 
 
 @pytest.mark.requirement("M-22")
@@ -19,8 +19,8 @@ from festinger.memory.learn.statement import MARK_BYTES, fold_mark, gist, gist_m
     ids=["case and spaces", "end", "line", "hidden"],
 )
 def test_the_same_words_have_one_fold(other: str):
-    assert fold_mark('The server is "fast" - really') == fold_mark(other)
-    assert len(fold_mark(other)) == MARK_BYTES
+    assert fold_hash('The server is "fast" - really') == fold_hash(other)
+    assert len(fold_hash(other)) == MARK_BYTES
 
 
 @pytest.mark.requirement("M-22")
@@ -41,16 +41,16 @@ def test_the_same_words_have_one_fold(other: str):
     ],
 )
 def test_the_gist_keeps_what_turns_a_statement(one: str, other: str, same: bool):
-    assert (gist_mark(one) == gist_mark(other)) is same
+    assert (gist_hash(one) == gist_hash(other)) is same
 
 
 @given(st.text(max_size=80))
 def test_every_text_has_a_gist_and_marks(text: str):
-    assert gist(text)
-    assert len(gist_mark(text)) == len(fold_mark(text)) == MARK_BYTES
+    assert gist_words(text)
+    assert len(gist_hash(text)) == len(fold_hash(text)) == MARK_BYTES
 
 
 def test_overlap_is_the_share_of_the_shorter_text():
-    assert overlap("the red car is fast", "a red car") == 1.0
-    assert overlap("red car", "blue boat") == 0.0
-    assert overlap("red car", "") == 0.0
+    assert content_overlap("the red car is fast", "a red car") == 1.0
+    assert content_overlap("red car", "blue boat") == 0.0
+    assert content_overlap("red car", "") == 0.0

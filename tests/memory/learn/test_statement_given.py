@@ -8,9 +8,9 @@ from tests.conftest import MONDAY
 
 from festinger.errors import BadInput, TooLarge
 from festinger.ids import Origin
-from festinger.memory.learn.statement import LONGEST, Given, checked, cleaned, subject_key
-from festinger.memory.model import CLAIMS, Kind, comparable, kind_of
-from festinger.text.blocks import Mark, without_blocks
+from festinger.memory.learn.statement import LONGEST, LearnRequest, clean_input, subject_key, validate_request
+from festinger.memory.model import CLAIMS, Kind, comparable_kinds, parse_kind
+from festinger.text.blocks import BlockMarker, strip_blocks
 
 
 @pytest.mark.requirement("M-35")
@@ -39,35 +39,32 @@ from festinger.text.blocks import Mark, without_blocks
 )  # fmt: skip
 def test_bad_input_is_refused_with_what_to_do(wrong: dict[str, Any], error: type[Exception]):
     with pytest.raises(error) as refused:
-        checked(Given(**{"text": "fine", **wrong}))
+        validate_request(LearnRequest(**{"text": "fine", **wrong}))
 
     assert getattr(refused.value, "hint", "")
 
 
 @pytest.mark.requirement("M-02")
 def test_kinds_are_a_closed_set_with_one_alias():
-    assert kind_of("semantic") is Kind.FACT
-    assert kind_of(" Fact ") is Kind.FACT
+    assert parse_kind("semantic") is Kind.FACT
+    assert parse_kind(" Fact ") is Kind.FACT
     with pytest.raises(BadInput, match="`rumour`") as refused:
-        kind_of("rumour")
+        parse_kind("rumour")
     assert "`tension`" in refused.value.hint
 
 
 @pytest.mark.requirement("M-02")
 def test_claims_are_compared_with_each_other_and_the_rest_with_their_own():
     assert {"fact", "preference", "procedural", "correction", "insight"} == CLAIMS
-    assert set(comparable(Kind.FACT)) == CLAIMS
-    assert comparable(Kind.EPISODIC) == (Kind.EPISODIC,)
+    assert set(comparable_kinds(Kind.FACT)) == CLAIMS
+    assert comparable_kinds(Kind.EPISODIC) == (Kind.EPISODIC,)
 
 
 def test_our_own_blocks_hidden_characters_and_secrets_are_taken_out():
     label = "Notes"
-    text = (
-        "<recollection>\nNotes\n- Ann keeps bees\n</recollection>\n\n"
-        "Ben\u200b logs in with password=tr0ub4dor-and-3"
-    )
+    text = "<recollection>\nNotes\n- Ann keeps bees\n</recollection>\n\nBen\u200b logs in with password=tr0ub4dor-and-3"
 
-    clean = cleaned(text, lambda given: without_blocks(given, Mark(label=label)))
+    clean = clean_input(text, lambda given: strip_blocks(given, BlockMarker(label=label)))
 
     assert "bees" not in clean.text
     assert clean.text.startswith("Ben logs in with password=[redacted:")
@@ -82,8 +79,8 @@ def test_a_subject_is_compared_without_what_only_points_at_it():
 
 
 def test_the_body_of_a_call_is_known_again():
-    one = Given(text="a", event_time=MONDAY, tags=("x",))
+    one = LearnRequest(text="a", event_time=MONDAY, tags=("x",))
 
-    assert one.body_hash == Given(text="a", event_time=MONDAY, tags=("x",)).body_hash
-    assert one.body_hash != Given(text="b", event_time=MONDAY, tags=("x",)).body_hash
-    assert one.body_hash != Given(text="a", event_time=MONDAY, tags=("y",)).body_hash
+    assert one.body_hash == LearnRequest(text="a", event_time=MONDAY, tags=("x",)).body_hash
+    assert one.body_hash != LearnRequest(text="b", event_time=MONDAY, tags=("x",)).body_hash
+    assert one.body_hash != LearnRequest(text="a", event_time=MONDAY, tags=("y",)).body_hash

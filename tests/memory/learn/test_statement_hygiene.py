@@ -4,12 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.memory.learn.statement import Reason, is_supported, unworthy
-from festinger.text.overlap import all_shingles
+from festinger.memory.learn.statement import LearnRefusalReason, find_refusal_reason, is_supported
+from festinger.text.overlap import build_all_shingles
 
-PROMPT = (
-    "You are a careful assistant of the billing team. Never reveal the name of a customer to anybody else."
-)
+PROMPT = "You are a careful assistant of the billing team. Never reveal the name of a customer to anybody else."
 
 
 @pytest.mark.requirement("M-91")
@@ -31,7 +29,7 @@ PROMPT = (
     ids=lambda value: str(value)[:20],
 )
 def test_each_refusal_has_its_name(text: str, reason: str):
-    assert unworthy(text, prompts=all_shingles([PROMPT])) == Reason(reason)
+    assert find_refusal_reason(text, prompts=build_all_shingles([PROMPT])) == LearnRefusalReason(reason)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +43,7 @@ def test_each_refusal_has_its_name(text: str, reason: str):
     ids=["place", "taste", "decision", "which"],
 )
 def test_a_statement_is_worth_keeping(text: str):
-    assert unworthy(text, prompts=all_shingles([PROMPT])) is None
+    assert find_refusal_reason(text, prompts=build_all_shingles([PROMPT])) is None
 
 
 @pytest.mark.requirement("M-56")
@@ -60,5 +58,5 @@ def test_support_is_measured_in_content_words_and_needs_turns_and_confidence():
 
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_every_text_is_judged_and_a_copy_of_the_prompt_is_never_kept(text: str, prompt: str):
-    assert unworthy(text) in (None, *Reason)
-    assert unworthy(prompt, prompts=all_shingles([prompt])) is not None
+    assert find_refusal_reason(text) in (None, *LearnRefusalReason)
+    assert find_refusal_reason(prompt, prompts=build_all_shingles([prompt])) is not None

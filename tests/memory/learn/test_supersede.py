@@ -3,17 +3,17 @@
 from datetime import timedelta
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.memory.remembering import DAY, Mind, changed, events, known, memories, now, says, texts
 
 from festinger.errors import BadInput, NotFound, Refused, UndoBlocked
 from festinger.ids import MAIN_SPACE
-from festinger.memory.changes import Op, list_changes
+from festinger.memory.changes import MemoryChangeOp, list_changes
 from festinger.memory.edit import restore, supersede
 from festinger.memory.learn.decision import Action
 from festinger.memory.learn.result import Learned
 from festinger.memory.model import Status
-from festinger.memory.query import Wanted, current, get, history, page
+from festinger.memory.query import MemoryFilter, find_current, get_memory, load_history, page_memories
 from festinger.memory.undo import undo
 from festinger.store.pool import Store
 
@@ -51,17 +51,17 @@ async def test_more_ram_yesterday_answers_16_and_undo_brings_it_back_for_good(st
     mind, _, new = await more_ram(store)
     place, yesterday = mind.place(), mind.hands.now - timedelta(hours=12)
 
-    assert [m.content for m in await page(mind.desk, place, Wanted(as_of=yesterday))] == [SMALL]
-    assert [m.content for m in await page(mind.desk, place, Wanted(valid_at=yesterday))] == [SMALL]
-    assert [m.content for m in await page(mind.desk, place, Wanted(valid_at=mind.hands.now))] == [LARGE]
+    assert [m.content for m in await page_memories(mind.deps, place, MemoryFilter(as_of=yesterday))] == [SMALL]
+    assert [m.content for m in await page_memories(mind.deps, place, MemoryFilter(valid_at=yesterday))] == [SMALL]
+    assert [m.content for m in await page_memories(mind.deps, place, MemoryFilter(valid_at=mind.hands.now))] == [LARGE]
     replaced_at = mind.hands.now
     mind.forward(DAY)
-    undone = await undo(mind.desk, MAIN_SPACE, changed(new), by="ada")
+    undone = await undo(mind.deps, MAIN_SPACE, changed(new), by="ada")
 
     assert await texts(store) == [SMALL]
     assert [memory.status for memory in undone.memories if memory.content == LARGE] == [Status.ARCHIVED]
-    assert [m.content for m in await page(mind.desk, place, Wanted(as_of=replaced_at))] == [LARGE]
-    assert [m.content for m in await page(mind.desk, place, Wanted(valid_at=yesterday))] == [SMALL]
+    assert [m.content for m in await page_memories(mind.deps, place, MemoryFilter(as_of=replaced_at))] == [LARGE]
+    assert [m.content for m in await page_memories(mind.deps, place, MemoryFilter(valid_at=yesterday))] == [SMALL]
     again = await mind.learn(LARGE)
     assert again.action is not Action.SUPERSEDED
     assert await texts(store) == [SMALL, LARGE]
@@ -71,14 +71,14 @@ async def test_more_ram_yesterday_answers_16_and_undo_brings_it_back_for_good(st
 async def test_undoing_twice_is_undoing_once(store: Store):
     mind, _, new = await more_ram(store)
 
-    first = await undo(mind.desk, MAIN_SPACE, changed(new), by="ada")
+    first = await undo(mind.deps, MAIN_SPACE, changed(new), by="ada")
     mind.forward()
-    second = await undo(mind.desk, MAIN_SPACE, changed(new), by="ben")
+    second = await undo(mind.deps, MAIN_SPACE, changed(new), by="ben")
 
     assert second == first
     assert first.change.undone_by == "ada"
-    assert [change.op for change in await list_changes(mind.desk, MAIN_SPACE, ops=[Op.SUPERSEDE])] == [
-        Op.SUPERSEDE
+    assert [change.op for change in await list_changes(mind.deps, MAIN_SPACE, ops=[MemoryChangeOp.SUPERSEDE])] == [
+        MemoryChangeOp.SUPERSEDE
     ]
 
 
@@ -90,11 +90,11 @@ async def test_what_later_changes_stand_on_cannot_be_undone(store: Store):
     assert third.superseded == (known(new),)
 
     with pytest.raises(UndoBlocked) as blocked:
-        await undo(mind.desk, MAIN_SPACE, changed(new), by="ada")
+        await undo(mind.deps, MAIN_SPACE, changed(new), by="ada")
 
     assert blocked.value.details == {"changes": [str(third.change)]}
-    await undo(mind.desk, MAIN_SPACE, changed(third), by="ada")
-    await undo(mind.desk, MAIN_SPACE, changed(new), by="ada")
+    await undo(mind.deps, MAIN_SPACE, changed(third), by="ada")
+    await undo(mind.deps, MAIN_SPACE, changed(new), by="ada")
     assert await texts(store) == [SMALL]
 
 
@@ -104,10 +104,10 @@ async def test_a_chain_is_kept_link_by_link(store: Store):
     mind.forward()
     third = await mind.learn("The server has 64 GB")
 
-    assert (await current(mind.desk, mind.place(), known(first))).id == known(third)
-    told = await history(mind.desk, mind.place(), known(third))
+    assert (await find_current(mind.deps, mind.place(), known(first))).id == known(third)
+    told = await load_history(mind.deps, mind.place(), known(third))
     assert [memory.id for memory in told.memories] == [known(third), known(second), known(first)]
-    assert [change.op for change in told.changes] == [Op.SUPERSEDE, Op.SUPERSEDE]
+    assert [change.op for change in told.changes] == [MemoryChangeOp.SUPERSEDE, MemoryChangeOp.SUPERSEDE]
     assert (await mind.memory(first)).superseded_by == known(second)
 
 
@@ -116,17 +116,17 @@ async def test_what_is_replaced_is_not_pointed_anew_and_a_ring_is_refused(store:
     mind, old, new = await more_ram(store)
     other = await mind.learn("The printer is on floor 2")
 
-    again = await supersede(mind.desk, MAIN_SPACE, known(old), known(other), by="ada")
+    again = await supersede(mind.deps, MAIN_SPACE, known(old), known(other), by="ada")
 
     assert again.change is None
     assert (await mind.memory(old)).superseded_by == known(new)
-    await undo(mind.desk, MAIN_SPACE, changed(new), by="ada")
-    await restore(mind.desk, MAIN_SPACE, known(new), by="ada")
-    await supersede(mind.desk, MAIN_SPACE, known(old), known(new), by="ada")
+    await undo(mind.deps, MAIN_SPACE, changed(new), by="ada")
+    await restore(mind.deps, MAIN_SPACE, known(new), by="ada")
+    await supersede(mind.deps, MAIN_SPACE, known(old), known(new), by="ada")
     with pytest.raises(Refused):
-        await supersede(mind.desk, MAIN_SPACE, known(new), known(old), by="ada")
+        await supersede(mind.deps, MAIN_SPACE, known(new), known(old), by="ada")
     with pytest.raises(Refused):
-        await supersede(mind.desk, MAIN_SPACE, known(new), known(new), by="ada")
+        await supersede(mind.deps, MAIN_SPACE, known(new), known(new), by="ada")
 
 
 @pytest.mark.requirement("M-44")
@@ -171,7 +171,7 @@ async def test_everything_that_qualifies_is_replaced_at_once(store: Store):
 
     assert len(new.superseded) == 3
     assert await texts(store) == ["Anna lives in Bergen"]
-    assert len(await list_changes(mind.desk, MAIN_SPACE)) == 1
+    assert len(await list_changes(mind.deps, MAIN_SPACE)) == 1
 
 
 @pytest.mark.requirement("M-42")
@@ -180,9 +180,7 @@ async def test_everything_that_qualifies_is_replaced_at_once(store: Store):
     [("server", "server", 1), ("server", "printer", 0), (None, None, 0)],
     ids=["same subject", "other subject", "no subject"],
 )
-async def test_only_the_same_subject_is_replaced(
-    store: Store, old: str | None, new: str | None, superseded: int
-):
+async def test_only_the_same_subject_is_replaced(store: Store, old: str | None, new: str | None, superseded: int):
     before, after = "it runs with little power", "it runs on a large battery"
     mind = Mind(store, near={before: 1.0, after: 0.9})
     await mind.learn(before, subject=old)
@@ -217,9 +215,9 @@ async def test_the_future_is_not_asked_for_and_others_are_not_seen(store: Store)
     mine = await mind.learn("Ann keeps bees", agent="a")
 
     with pytest.raises(BadInput):
-        await get(mind.desk, mind.place(agent="a"), known(mine), as_of=mind.hands.now + DAY)
+        await get_memory(mind.deps, mind.place(agent="a"), known(mine), as_of=mind.hands.now + DAY)
     with pytest.raises(NotFound):
-        await get(mind.desk, mind.place(agent="b"), known(mine))
+        await get_memory(mind.deps, mind.place(agent="b"), known(mine))
     with pytest.raises(NotFound):
-        await get(mind.desk, mind.place(agent="a"), known(mine), as_of=mind.hands.now - DAY)
-    assert (await get(mind.desk, mind.place(agent="a"), known(mine), as_of=mind.hands.now)).id == known(mine)
+        await get_memory(mind.deps, mind.place(agent="a"), known(mine), as_of=mind.hands.now - DAY)
+    assert (await get_memory(mind.deps, mind.place(agent="a"), known(mine), as_of=mind.hands.now)).id == known(mine)

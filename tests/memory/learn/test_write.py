@@ -13,28 +13,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.memory.oblivion import eraser_of, ledger_in
 from tests.memory.remembering import Mind, known, says
 from tests.memory.test_conflicts import wired
 from tests.outcomes.watching import Watched
 
 from festinger.ids import MAIN_SPACE, MemoryId, SpaceId
-from festinger.memory.changes import lock
+from festinger.memory.changes import lock_memories
 from festinger.memory.deps import GiveBack
-from festinger.memory.erasure.erase import Eraser, forget
-from festinger.memory.erasure.repair import Repaired, TakenBack, repair
+from festinger.memory.erasure.erase import ErasureDeps, forget
+from festinger.memory.erasure.repair import RepairReport, SourceWithdrawalResult, repair
 from festinger.memory.erasure.selector import Selector
-from festinger.memory.learn.write import hold_owners
+from festinger.memory.learn.write import lock_owners
 from festinger.memory.undo import undo
 from festinger.observability.metrics import STORE_ERRORS
 from festinger.settings.tree import StoreSettings
 from festinger.store import connection
 from festinger.store.pool import Store, Transaction, open_store
 from festinger.world.conflicts import open_memory_conflict
-from festinger.world.decisions import Judge, Verdict, decide
-from festinger.world.repair import Whence, give_back, take_back
-from festinger.world.write import hold
+from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_conflict
+from festinger.world.repair import SourceFilter, reinstate_source, withdraw_source
+from festinger.world.write import lock_world
 
 PATIENT_MS = 600_000
 """On a busy machine whoever holds a lock may hold it for long."""
@@ -47,7 +47,7 @@ class Dispute:
     """A statement of somebody, and one from a page that contradicts it."""
 
     mind: Mind
-    eraser: Eraser
+    eraser: ErasureDeps
     old: MemoryId
     new: MemoryId
     conflict: Any
@@ -57,11 +57,11 @@ class Dispute:
         """Take one of the locks, as every deed takes it."""
         match name:
             case "world":
-                await hold(transaction, MAIN_SPACE)
+                await lock_world(transaction, MAIN_SPACE)
             case "owner":
-                await hold_owners(transaction, MAIN_SPACE, [None])
+                await lock_owners(transaction, MAIN_SPACE, [None])
             case "memories":
-                await lock(transaction, MAIN_SPACE, [self.old, self.new])
+                await lock_memories(transaction, MAIN_SPACE, [self.old, self.new])
             case "conflict":
                 await open_memory_conflict(
                     self.mind.world, transaction, MAIN_SPACE, old=self.old, new=self.new, judgement=None
@@ -73,10 +73,10 @@ ORDER = ("world", "owner", "memories", "conflict")
 Deed = Callable[[Dispute], Awaitable[object]]
 
 
-async def _repair(at: Dispute) -> Repaired:
-    async def from_world(transaction: Transaction, *_: object) -> TakenBack:
-        taken = await take_back(at.mind.world, transaction, MAIN_SPACE, Whence(messages=(at.page,)))
-        return TakenBack(rows=1, kept=taken.as_json())
+async def _repair(at: Dispute) -> RepairReport:
+    async def from_world(transaction: Transaction, *_: object) -> SourceWithdrawalResult:
+        taken = await withdraw_source(at.mind.world, transaction, MAIN_SPACE, SourceFilter(messages=(at.page,)))
+        return SourceWithdrawalResult(rows=1, kept=taken.as_json())
 
     others = {"world": from_world}
     return await repair(at.eraser, MAIN_SPACE, Selector(source=at.page), by=BY, others=others)
@@ -87,14 +87,14 @@ async def _forget(at: Dispute) -> object:
 
 
 async def _update(at: Dispute) -> object:
-    verdict = Verdict(decision="update", judge=Judge.PERSON, by="ada")
-    return await decide(at.mind.world, MAIN_SPACE, at.conflict, verdict)
+    verdict = ConflictVerdict(decision="update", judge=ConflictJudge.PERSON, by="ada")
+    return await decide_conflict(at.mind.world, MAIN_SPACE, at.conflict, verdict)
 
 
 async def _split(at: Dispute) -> object:
     texts = (f"{at.page} was right in May", f"{at.page} was wrong in June")
-    verdict = Verdict(decision="split", judge=Judge.PERSON, by="ada", texts=texts)
-    return await decide(at.mind.world, MAIN_SPACE, at.conflict, verdict)
+    verdict = ConflictVerdict(decision="split", judge=ConflictJudge.PERSON, by="ada", texts=texts)
+    return await decide_conflict(at.mind.world, MAIN_SPACE, at.conflict, verdict)
 
 
 async def _say_again(at: Dispute) -> object:
@@ -109,7 +109,7 @@ async def _report(at: Dispute) -> object:
 
 def to_world(at: Dispute) -> GiveBack:
     async def give(transaction: Transaction, space: SpaceId, kept: Mapping[str, Any]) -> None:
-        await give_back(at.mind.world, transaction, space, kept["world"])
+        await reinstate_source(at.mind.world, transaction, space, kept["world"])
 
     return give
 
@@ -127,9 +127,7 @@ DEEDS: dict[str, Deed] = {
 @pytest.fixture
 async def patient(database_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Store]:
     monkeypatch.setattr(connection, "LOCK_TIMEOUT_MS", PATIENT_MS)
-    async with open_store(
-        database_url, StoreSettings(statement_timeout_ms=PATIENT_MS), door="test"
-    ) as opened:
+    async with open_store(database_url, StoreSettings(statement_timeout_ms=PATIENT_MS), door="test") as opened:
         yield opened
 
 
@@ -189,8 +187,8 @@ async def test_undoing_a_repair_takes_no_lock_before_one_that_comes_earlier(pati
         change = (await _repair(at)).change
 
         async def taken_back(each: Dispute, change: Any = change) -> object:
-            desk = replace(each.mind.desk, give_back=to_world(each))
-            return await undo(desk, MAIN_SPACE, change, by=BY)
+            deps = replace(each.mind.deps, give_back=to_world(each))
+            return await undo(deps, MAIN_SPACE, change, by=BY)
 
         assert await crossed(at, taken_back, first, later) is not None, (first, later)
 

@@ -12,7 +12,7 @@ from tests.proposals.detectors.finding import event
 from tests.proposals.verdicts.test_rules import proposal
 
 from festinger.errors import BadSignature
-from festinger.proposals.channels.webhook import check, headers, mark_of, message, signed
+from festinger.proposals.channels.webhook import build_headers, build_message, hash_url, sign_body, verify_signature
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
 SECRET = "a secret of both sides"
@@ -23,43 +23,43 @@ def test_the_signature_is_the_hmac_of_time_and_body():
     moment = int(NOW.timestamp())
     mac = hmac.new(SECRET.encode(), f"{moment}.".encode() + b"{}", hashlib.sha256).hexdigest()
 
-    assert signed(SECRET, b"{}", at=NOW) == f"t={moment},v1={mac}"
+    assert sign_body(SECRET, b"{}", at=NOW) == f"t={moment},v1={mac}"
 
 
 @pytest.mark.requirement("H-83")
 @given(st.binary(max_size=200), st.integers(-300, 300))
 def test_what_was_signed_within_the_time_is_believed(body: bytes, seconds: int):
-    header = signed(SECRET, body, at=NOW + timedelta(seconds=seconds))
+    header = sign_body(SECRET, body, at=NOW + timedelta(seconds=seconds))
 
-    check(header, SECRET, body, now=NOW, tolerance=300)
+    verify_signature(header, SECRET, body, now=NOW, tolerance=300)
     with pytest.raises(BadSignature):
-        check(header, SECRET, body + b" ", now=NOW, tolerance=300)
+        verify_signature(header, SECRET, body + b" ", now=NOW, tolerance=300)
 
 
 @pytest.mark.requirement("H-83")
 @pytest.mark.parametrize(
     ("header", "body"),
     [
-        (signed(SECRET, b"{}", at=NOW - timedelta(seconds=301)), b"{}"),
-        (signed(SECRET, b"{}", at=NOW + timedelta(seconds=301)), b"{}"),
-        (signed(SECRET, b"{}", at=NOW), b"{} "),
-        (signed("another", b"{}", at=NOW), b"{}"),
-        (signed(SECRET, b"{}", at=NOW).replace("t=1", "t=2"), b"{}"),
-        (signed(SECRET, b"{}", at=NOW).partition(",")[0], b"{}"),
+        (sign_body(SECRET, b"{}", at=NOW - timedelta(seconds=301)), b"{}"),
+        (sign_body(SECRET, b"{}", at=NOW + timedelta(seconds=301)), b"{}"),
+        (sign_body(SECRET, b"{}", at=NOW), b"{} "),
+        (sign_body("another", b"{}", at=NOW), b"{}"),
+        (sign_body(SECRET, b"{}", at=NOW).replace("t=1", "t=2"), b"{}"),
+        (sign_body(SECRET, b"{}", at=NOW).partition(",")[0], b"{}"),
         ("", b"{}"),
     ],
     ids=["old", "early", "changed", "other secret", "other time", "no mac", "nothing"],
 )
 def test_what_is_old_changed_or_not_signed_is_refused(header: str, body: bytes):
     with pytest.raises(BadSignature):
-        check(header, SECRET, body, now=NOW, tolerance=300)
+        verify_signature(header, SECRET, body, now=NOW, tolerance=300)
 
 
 @pytest.mark.requirement("H-82", "H-85")
 def test_a_message_is_the_card_with_links_and_hidden_characters_shown():
     told = event("proposal_promoted", proposal=str(proposal().id))
 
-    said = message(told, card(proposal(what="Retry\u202e it")), LOOK)
+    said = build_message(told, card(proposal(what="Retry\u202e it")), LOOK)
 
     assert said["event"] == "proposal_promoted"
     assert said["proposal"]["what"] == "Retry⟦U+202E⟧ it"
@@ -68,12 +68,12 @@ def test_a_message_is_the_card_with_links_and_hidden_characters_shown():
     assert said["proposal"]["seen"][0]["origin"] == "tool"
     assert said["effect"]["says"] == LOOK.says
     assert said["links"]["verdict"] == "/admin/api/verdicts"
-    named = headers(told, b"{}", secret=SECRET, at=NOW)
+    named = build_headers(told, b"{}", secret=SECRET, at=NOW)
     assert (named["Festinger-Event"], named["Festinger-Delivery"]) == ("proposal_promoted", str(told.id))
-    assert named["Festinger-Signature"] == signed(SECRET, b"{}", at=NOW)
-    assert "Festinger-Signature" not in headers(told, b"{}", secret="", at=NOW)
+    assert named["Festinger-Signature"] == sign_body(SECRET, b"{}", at=NOW)
+    assert "Festinger-Signature" not in build_headers(told, b"{}", secret="", at=NOW)
 
 
 def test_an_address_is_known_by_a_mark_that_does_not_show_it():
-    assert mark_of("https://example.org/secret") != mark_of("https://example.org/other")
-    assert "secret" not in mark_of("https://example.org/secret")
+    assert hash_url("https://example.org/secret") != hash_url("https://example.org/other")
+    assert "secret" not in hash_url("https://example.org/secret")

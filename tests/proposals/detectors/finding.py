@@ -6,7 +6,7 @@ from uuid import UUID
 
 from festinger.events.event import Event
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, EventId, SessionId
-from festinger.memory.episodes.episode import ClosedBy, Episode, State
+from festinger.memory.episodes.episode import ClosedBy, Episode, EpisodeState
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
@@ -22,7 +22,7 @@ def episode() -> Episode:
         summary=None,
         outcome=None,
         topics=(),
-        state=State.CLOSED,
+        state=EpisodeState.CLOSED,
         opened_at=MONDAY,
         last_at=MONDAY,
         closed_at=MONDAY,

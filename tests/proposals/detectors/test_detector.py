@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.ids import DEFAULT_AGENT, AgentId, Origin
-from festinger.proposals.detectors.detector import Detector, Firing, scope_of, suggestion
+from festinger.proposals.detectors.detector import DetectorFinding, DetectorName, finding_to_suggestion, slugify_scope
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
 
-def firing(**more: object) -> Firing:
+def firing(**more: object) -> DetectorFinding:
     given = {
-        "by": Detector.LOOP,
+        "by": DetectorName.LOOP,
         "category": "reliability",
         "scope": "chat",
         "what": "Break it",
@@ -23,11 +23,11 @@ def firing(**more: object) -> Firing:
         "at": MONDAY,
         "source": "event-1",
     }
-    return Firing(**given | more)  # type: ignore[arg-type]
+    return DetectorFinding(**given | more)  # type: ignore[arg-type]
 
 
 def test_a_detector_speaks_as_a_job_at_the_time_of_its_evidence():
-    said = suggestion(firing(agent=AgentId("ada"), session="s1"))
+    said = finding_to_suggestion(firing(agent=AgentId("ada"), session="s1"))
 
     assert said.producer == "detector:loop"
     assert said.at == MONDAY
@@ -36,25 +36,19 @@ def test_a_detector_speaks_as_a_job_at_the_time_of_its_evidence():
 
 
 def test_what_has_no_session_is_its_own_cause():
-    said = suggestion(firing())
+    said = finding_to_suggestion(firing())
 
     assert (said.cause.agent, said.cause.session) == (DEFAULT_AGENT, "event-1")
 
 
 @pytest.mark.parametrize(
     ("name", "scope"),
-    [
-        ("search", "search"),
-        ("Web.Search v2", "web_search_v2"),
-        ("7zip", "zip"),
-        ("поиск", "tools"),
-        ("", "tools"),
-    ],
+    [("search", "search"), ("Web.Search v2", "web_search_v2"), ("7zip", "zip"), ("поиск", "tools"), ("", "tools")],
 )
 def test_a_name_becomes_a_scope(name: str, scope: str):
-    assert scope_of(name, otherwise="tools") == scope
+    assert slugify_scope(name, otherwise="tools") == scope
 
 
 @given(st.text(max_size=80))
 def test_every_name_becomes_a_scope_that_is_allowed(name: str):
-    assert re.fullmatch(r"[a-z][a-z0-9_-]{0,39}", scope_of(name, otherwise="tools"))
+    assert re.fullmatch(r"[a-z][a-z0-9_-]{0,39}", slugify_scope(name, otherwise="tools"))

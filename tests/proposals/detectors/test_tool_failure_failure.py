@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.proposals.detectors.tool_failure import PLAIN, failure_of
+from festinger.proposals.detectors.tool_failure import PLAIN, parse_failure
 
 TRACE = """Traceback (most recent call last):
   File "/srv/app/{file}", line {line}, in fetch
@@ -37,7 +37,7 @@ urllib.errors.ReadTimeoutError: no answer after {line} seconds"""
     ],
 )
 def test_a_failure_is_read_from_what_tools_write(result: str, kind: str):
-    found = failure_of(result)
+    found = parse_failure(result)
 
     assert found is not None
     assert found.kind == kind
@@ -58,23 +58,23 @@ def test_a_failure_is_read_from_what_tools_write(result: str, kind: str):
     ],
 )
 def test_a_result_that_only_speaks_of_errors_is_no_failure(result: str):
-    assert failure_of(result) is None
+    assert parse_failure(result) is None
 
 
 def test_the_same_trouble_is_known_again_though_ids_times_and_paths_differ():
-    one = failure_of(TRACE.format(file="a.py", line=12))
-    other = failure_of(TRACE.format(file="b.py", line=340))
+    one = parse_failure(TRACE.format(file="a.py", line=12))
+    other = parse_failure(TRACE.format(file="b.py", line=340))
 
     assert one == other
 
 
 def test_another_message_is_another_failure():
-    assert failure_of("ValueError: no such column") != failure_of("ValueError: no such table")
+    assert parse_failure("ValueError: no such column") != parse_failure("ValueError: no such table")
 
 
 @given(st.text(max_size=300))
 def test_whatever_a_tool_writes_its_class_is_a_short_word_of_ours_or_the_name_of_a_class(text: str):
-    found = failure_of(f"Error: {text}")
+    found = parse_failure(f"Error: {text}")
 
     assert found is not None
     assert len(found.kind) <= 60

@@ -11,12 +11,12 @@ from festinger.proposals.sightings.fingerprint import (
     AGENT_STOPWORDS,
     COURSE_STOPWORDS,
     STOPWORDS,
-    Profile,
-    fingerprint,
+    FingerprintProfile,
+    compute_fingerprint,
     normalise,
 )
 
-COURSE, AGENT = Profile.COMPAT_COURSE, Profile.COMPAT_AGENT
+COURSE, AGENT = FingerprintProfile.COMPAT_COURSE, FingerprintProfile.COMPAT_AGENT
 
 VECTORS = [
     ("reliability", "tools", "Add a retry budget for Elasticsearch queries", "c9f0e3b965da5167", "5251c2cbaaff0045"),
@@ -47,8 +47,8 @@ PLAIN = st.lists(st.text("abcdefghijklmnopqrstuvwxyz", min_size=3, max_size=8), 
 )
 
 
-def print_of(category: str, scope: str, text: str, profile: Profile = Profile.FESTINGER) -> str:
-    return fingerprint(category=category, scope=scope, normalised=normalise(text, profile))
+def print_of(category: str, scope: str, text: str, profile: FingerprintProfile = FingerprintProfile.FESTINGER) -> str:
+    return compute_fingerprint(category=category, scope=scope, normalised=normalise(text, profile))
 
 
 @pytest.mark.requirement("H-05")
@@ -76,8 +76,8 @@ def test_the_profiles_part_where_something_is_denied():
 
 
 @pytest.mark.requirement("H-05")
-@pytest.mark.parametrize(("profile", "distinct"), [(Profile.FESTINGER, 4), (COURSE, 4), (AGENT, 6)])
-def test_seven_reflections_give_as_many_proposals_as_the_profile_says(profile: Profile, distinct: int):
+@pytest.mark.parametrize(("profile", "distinct"), [(FingerprintProfile.FESTINGER, 4), (COURSE, 4), (AGENT, 6)])
+def test_seven_reflections_give_as_many_proposals_as_the_profile_says(profile: FingerprintProfile, distinct: int):
     assert len({print_of(*each, profile) for each in SEVEN}) == distinct
 
 
@@ -206,9 +206,7 @@ def test_nothing_is_left_of_text_that_says_nothing(text: str):
 
 
 @pytest.mark.requirement("H-07")
-@pytest.mark.parametrize("profile", list(Profile))
-def test_hidden_characters_do_not_make_another_proposal(profile: Profile):
-    assert normalise("Re\u200btry\u202e the\x07 query\ufeff", profile) == normalise(
-        "Retry the query", profile
-    )
+@pytest.mark.parametrize("profile", list(FingerprintProfile))
+def test_hidden_characters_do_not_make_another_proposal(profile: FingerprintProfile):
+    assert normalise("Re\u200btry\u202e the\x07 query\ufeff", profile) == normalise("Retry the query", profile)
     assert normalise("Retry\nthe\tquery", profile) == normalise("Retry the query", profile)

@@ -6,21 +6,21 @@ from hypothesis import strategies as st
 from tests.memory.remembering import says
 
 from festinger.proposals.sightings.fingerprint import (
-    Likeness,
-    Request,
-    Suggested,
-    confidence,
-    likeness,
+    ComparisonInput,
+    PairRelation,
+    PairSuggestion,
+    find_reversal,
     normalise,
-    reversal,
+    similarity_confidence,
+    suggest_relation,
 )
 
 UNSURE = says("unsure", 0.5, judge="rules@1")
 
 
-def like(a: str, b: str, *, similarity: float = 0.8, said: object = UNSURE) -> Likeness:
-    one, other = (Request(what=text, normalised=normalise(text)) for text in (a, b))
-    return likeness(one, other, said, similarity=similarity, bar=0.6)  # type: ignore[arg-type]
+def like(a: str, b: str, *, similarity: float = 0.8, said: object = UNSURE) -> PairSuggestion:
+    one, other = (ComparisonInput(what=text, normalised=normalise(text)) for text in (a, b))
+    return suggest_relation(one, other, said, similarity=similarity, bar=0.6)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -33,8 +33,8 @@ def like(a: str, b: str, *, similarity: float = 0.8, said: object = UNSURE) -> L
     ],
 )
 def test_what_goes_against_each_other_is_opposite_whatever_the_judge_says(a: str, b: str):
-    assert like(a, b, said=says("same", 1.0)).relation is Suggested.OPPOSITE
-    assert reversal(normalise(a), normalise(b)) and reversal(normalise(b), normalise(a))  # noqa: PT018
+    assert like(a, b, said=says("same", 1.0)).relation is PairRelation.OPPOSITE
+    assert find_reversal(normalise(a), normalise(b)) and find_reversal(normalise(b), normalise(a))  # noqa: PT018
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def test_what_goes_against_each_other_is_opposite_whatever_the_judge_says(a: str
     ],
 )
 def test_names_and_quantities_of_things_do_not_part_requests(a: str, b: str):
-    assert like(a, b).relation is Suggested.SAME
-    assert reversal(normalise(a), normalise(b)) == ""
+    assert like(a, b).relation is PairRelation.SAME
+    assert find_reversal(normalise(a), normalise(b)) == ""
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_names_and_quantities_of_things_do_not_part_requests(a: str, b: str):
     ],
 )
 def test_one_phrase_for_another_and_opposites_are_not_suggested_as_the_same(a: str, b: str):
-    assert like(a, b, similarity=0.97).relation is not Suggested.SAME
+    assert like(a, b, similarity=0.97).relation is not PairRelation.SAME
 
 
 def test_the_word_of_a_model_is_not_overruled():
@@ -69,6 +69,9 @@ def test_the_word_of_a_model_is_not_overruled():
 
 @given(similarity=st.floats(0.6, 1.0), more=st.floats(0.0, 0.4))
 def test_nearer_is_surer_and_never_sure(similarity: float, more: float):
-    low, high = confidence(similarity, bar=0.6), confidence(min(1.0, similarity + more), bar=0.6)
+    low, high = (
+        similarity_confidence(similarity, bar=0.6),
+        similarity_confidence(min(1.0, similarity + more), bar=0.6),
+    )
 
     assert 0.8 <= low <= high <= 0.95

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.jobs.desk import rows, run_sql
+from tests.jobs.deps import rows, run_sql
 from tests.proposals.proposing import DAY, Room
 
 from festinger.errors import BadInput, FestingerError, ProposalRefused
@@ -17,9 +17,9 @@ from festinger.observability.metrics import (
     PROPOSALS_SIGHTINGS,
     PROPOSALS_SUPPRESSED,
 )
-from festinger.proposals.model import Held, State
-from festinger.proposals.sightings.intake import sight, sight_in
-from festinger.proposals.sightings.model import Result, Uncounted
+from festinger.proposals.model import HoldReason, ProposalState
+from festinger.proposals.sightings.intake import record_sighting, record_sighting_in
+from festinger.proposals.sightings.model import SightingExclusionReason, SightingStatus
 from festinger.store.pool import Store
 
 RETRY = "Retry the failed query"
@@ -52,7 +52,7 @@ async def test_five_sightings_of_five_causes_are_one_proposal_seen_five_times(st
     ]
 
     (proposal,) = await room.proposals()
-    assert [each.result for each in seen] == [Result.CREATED] + [Result.MERGED] * 4
+    assert [each.result for each in seen] == [SightingStatus.CREATED] + [SightingStatus.MERGED] * 4
     assert (proposal.seen_count, proposal.days_seen, proposal.sightings) == (5, 5, 5)
     assert (proposal.what, proposal.producer) == (RETRY, "reflection")
     assert (proposal.first_seen, proposal.last_seen) == (room.hands.now - 4 * DAY, room.hands.now)
@@ -66,7 +66,7 @@ async def test_a_first_sighting_makes_a_proposal_and_tells_of_it(store: Store):
     seen = await room.sight(RETRY, why="It times out.", how="Once.", evidence={"turns": ["t1"]})
 
     proposal = await room.proposal(seen)
-    assert (proposal.state, proposal.seen_count, proposal.version) == (State.WAITING, 1, 1)
+    assert (proposal.state, proposal.seen_count, proposal.version) == (ProposalState.WAITING, 1, 1)
     assert (seen.counted, seen.seen_count, seen.fingerprint) == (True, 1, "2deb88e485a55dce")
     assert await room.events("proposal_created") == [
         {
@@ -85,9 +85,7 @@ async def test_a_first_sighting_makes_a_proposal_and_tells_of_it(store: Store):
 async def test_a_sighting_keeps_its_words_its_evidence_and_its_cause(store: Store):
     room = Room(store)
 
-    await room.sight(
-        RETRY, session="s9", agent="ada", origin=Origin.TOOL, days_ago=2, evidence={"turns": ["t1"]}
-    )
+    await room.sight(RETRY, session="s9", agent="ada", origin=Origin.TOOL, days_ago=2, evidence={"turns": ["t1"]})
 
     (kept,) = await room.sightings()
     assert (kept.text, kept.evidence) == (RETRY, {"turns": ["t1"]})
@@ -203,14 +201,20 @@ async def test_a_flood_of_sessions_of_one_day_counts_three_times(store: Store):
     (proposal,) = await room.proposals()
     assert (proposal.seen_count, proposal.days_seen, proposal.sightings) == (3, 1, 8)
     assert [each.counted for each in seen] == [True] * 3 + [False] * 5
-    assert [each.uncounted_because for each in await room.sightings()].count(Uncounted.FLOOD) == 5
+    assert [each.uncounted_because for each in await room.sightings()].count(SightingExclusionReason.FLOOD) == 5
 
 
 @pytest.mark.requirement("H-14")
 @pytest.mark.parametrize(
-    "why", [Uncounted.EVALUATION, Uncounted.IMPORT, Uncounted.DRY_RUN, Uncounted.OWN_WORDS]
+    "why",
+    [
+        SightingExclusionReason.EVALUATION,
+        SightingExclusionReason.IMPORT,
+        SightingExclusionReason.DRY_RUN,
+        SightingExclusionReason.OWN_WORDS,
+    ],
 )
-async def test_what_never_counts_is_kept_with_the_reason(store: Store, why: Uncounted):
+async def test_what_never_counts_is_kept_with_the_reason(store: Store, why: SightingExclusionReason):
     room = Room(store)
 
     first = await room.sight(RETRY, uncounted=why, days_ago=20)
@@ -233,7 +237,7 @@ async def test_what_is_said_in_a_trial_does_not_count(store: Store):
     await room.sight(RETRY, session="trial")
 
     (kept,) = await room.sightings()
-    assert (kept.counted, kept.uncounted_because) == (False, Uncounted.EVALUATION)
+    assert (kept.counted, kept.uncounted_because) == (False, SightingExclusionReason.EVALUATION)
 
 
 @pytest.mark.requirement("H-14")
@@ -243,7 +247,7 @@ async def test_our_own_notes_do_not_count(store: Store):
     await room.sight("<recollection>Retry the failed query</recollection>")
 
     (kept,) = await room.sightings()
-    assert kept.uncounted_because is Uncounted.OWN_WORDS
+    assert kept.uncounted_because is SightingExclusionReason.OWN_WORDS
 
 
 @pytest.mark.requirement("H-15")
@@ -266,7 +270,7 @@ async def test_the_same_source_again_gives_the_stored_result_and_changes_nothing
 
     again = [await room.sight(RETRY, source=source) for source in ("e1", "e2")]
 
-    assert [each.result for each in again] == [Result.AGAIN] * 2
+    assert [each.result for each in again] == [SightingStatus.AGAIN] * 2
     assert {each.sighting for each in (first, repeat, *again)} == {first.sighting}
     assert await room.proposals() == before
     assert len(await room.events("proposal_merged")) == 1
@@ -292,9 +296,9 @@ async def test_what_was_rejected_stays_silent_and_is_kept(store: Store):
     silent = await room.sight(RETRY, session="s2")
 
     proposal = await room.proposal(seen)
-    assert silent.result is Result.SUPPRESSED
-    assert (proposal.state, proposal.seen_count, proposal.sightings) == (State.REJECTED, 1, 2)
-    assert [each.uncounted_because for each in await room.sightings()] == [None, Uncounted.SUPPRESSED]
+    assert silent.result is SightingStatus.SUPPRESSED
+    assert (proposal.state, proposal.seen_count, proposal.sightings) == (ProposalState.REJECTED, 1, 2)
+    assert [each.uncounted_because for each in await room.sightings()] == [None, SightingExclusionReason.SUPPRESSED]
     (told,) = await room.events("proposal_suppressed")
     assert told["proposal"] == str(proposal.id)
 
@@ -309,8 +313,8 @@ async def test_after_the_silence_it_is_counted_anew(store: Store):
     fresh = await room.sight(RETRY, session="s9")
 
     proposal = await room.proposal(seen)
-    assert fresh.result is Result.REOPENED
-    assert (proposal.state, proposal.seen_count, proposal.rejections) == (State.WAITING, 1, 1)
+    assert fresh.result is SightingStatus.REOPENED
+    assert (proposal.state, proposal.seen_count, proposal.rejections) == (ProposalState.WAITING, 1, 1)
     assert proposal.first_seen == proposal.counted_since == room.hands.now
     assert (await room.promote()).promoted == 0
     room.forward(8 * DAY)
@@ -324,9 +328,9 @@ async def test_what_only_a_trial_sees_does_not_wake_what_was_rejected(store: Sto
     await room.reject(seen)
     room.forward(31 * DAY)
 
-    await room.sight(RETRY, uncounted=Uncounted.EVALUATION)
+    await room.sight(RETRY, uncounted=SightingExclusionReason.EVALUATION)
 
-    assert (await room.proposal(seen)).state is State.REJECTED
+    assert (await room.proposal(seen)).state is ProposalState.REJECTED
 
 
 @pytest.mark.parametrize("state", ["approved", "applied"])
@@ -339,7 +343,7 @@ async def test_after_a_yes_sightings_are_counted_apart_and_never_promoted(store:
     after = [await room.sight(RETRY, session=f"s{n}", days_ago=n) for n in range(2)]
 
     (proposal,) = await room.proposals()
-    assert [each.result for each in after] == [Result.SEEN_AFTER] * 2
+    assert [each.result for each in after] == [SightingStatus.SEEN_AFTER] * 2
     assert (proposal.seen_after, proposal.state) == (2, state)
     assert (await room.promote()).considered == 0
 
@@ -355,7 +359,7 @@ async def test_a_duplicate_leads_on_to_what_it_duplicates(store: Store):
 
     seen = await room.sight("Repeat failing queries", session="s4", days_ago=1)
 
-    assert (seen.proposal, seen.result, seen.seen_count) == (first.proposal, Result.MERGED, 4)
+    assert (seen.proposal, seen.result, seen.seen_count) == (first.proposal, SightingStatus.MERGED, 4)
 
 
 @pytest.mark.requirement("H-16")
@@ -378,7 +382,7 @@ async def test_equal_fingerprints_of_other_words_are_not_merged(store: Store):
 
     apart = await room.sight(RETRY, session="s2")
 
-    assert apart.result is Result.CREATED
+    assert apart.result is SightingStatus.CREATED
     assert len({each.fingerprint for each in await room.proposals()}) == 1
 
 
@@ -392,9 +396,7 @@ async def test_equal_fingerprints_of_other_words_are_not_merged(store: Store):
         ({"how": "x" * 4001}, "more than 4,000"),
     ],
 )
-async def test_text_that_cannot_be_a_proposal_is_kept_and_refused(
-    store: Store, more: dict[str, Any], reason: str
-):
+async def test_text_that_cannot_be_a_proposal_is_kept_and_refused(store: Store, more: dict[str, Any], reason: str):
     room = Room(store)
     given: dict[str, Any] = {"what": RETRY, "source": "e1", **more}
 
@@ -438,7 +440,7 @@ async def test_what_cannot_be_understood_is_bad_input_and_leaves_nothing(store: 
 async def test_settings_may_add_a_category(store: Store):
     room = Room(store, categories=("reliability", "gossip"))
 
-    assert (await room.sight(RETRY, category="gossip")).result is Result.CREATED
+    assert (await room.sight(RETRY, category="gossip")).result is SightingStatus.CREATED
 
 
 async def test_secrets_and_unstorable_characters_are_not_kept(store: Store):
@@ -460,7 +462,7 @@ async def test_two_spaces_with_the_same_words_have_two_proposals(store: Store):
 
     there = await room.sight(RETRY, space=other, session="s2")
 
-    assert there.result is Result.CREATED
+    assert there.result is SightingStatus.CREATED
     assert here.fingerprint == there.fingerprint
     assert [each.seen_count for each in await room.proposals(other)] == [1]
     assert (await room.promote(space=other)).considered == 1
@@ -474,7 +476,7 @@ async def test_what_a_muted_producer_says_is_held(store: Store):
     held = await room.ripen()
     await room.ripen("Cache the answer", producer="api")
 
-    assert (await room.proposal(held)).held is Held.PRODUCER_MUTED
+    assert (await room.proposal(held)).held is HoldReason.PRODUCER_MUTED
     assert (await room.promote()).counts["held"] == 1
     assert await room.events("proposal_held") == [{"proposal": str(held.proposal), "why": "producer_muted"}]
     room.forward(31 * DAY)
@@ -484,11 +486,9 @@ async def test_what_a_muted_producer_says_is_held(store: Store):
 @pytest.mark.requirement("H-19")
 async def test_fifty_sightings_at_once_of_ten_wordings_are_ten_proposals(store: Store):
     room = Room(store)
-    said = [
-        room.suggestion(f"Retry query number{n % 10}", session=f"s{n}", days_ago=n % 4) for n in range(50)
-    ]
+    said = [room.suggestion(f"Retry query number{n % 10}", session=f"s{n}", days_ago=n % 4) for n in range(50)]
 
-    await asyncio.gather(*(sight(room.desk, MAIN_SPACE, each) for each in said))
+    await asyncio.gather(*(record_sighting(room.deps, MAIN_SPACE, each) for each in said))
 
     found = await room.proposals()
     assert (len(found), sum(each.sightings for each in found)) == (10, 50)
@@ -500,7 +500,7 @@ async def test_a_sighting_within_a_transaction_that_fails_leaves_nothing(store: 
 
     async def told_and_failed() -> None:
         async with store.transaction() as transaction:
-            await sight_in(room.desk, transaction, MAIN_SPACE, room.suggestion())
+            await record_sighting_in(room.deps, transaction, MAIN_SPACE, room.suggestion())
             raise RuntimeError
 
     with pytest.raises(RuntimeError):

@@ -7,29 +7,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.ids import Origin, SessionId
-from festinger.proposals.sightings.recount import UNTRUSTED, Limits, Tally, Votes, is_flood, tally
+from festinger.proposals.sightings.recount import (
+    UNTRUSTED,
+    VoteGroup,
+    VoteLimits,
+    VoteTally,
+    count_votes,
+    is_over_vote_limit,
+)
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
-LIMITS = Limits()
+LIMITS = VoteLimits()
 
 
 def votes(
     *, sessions: int = 1, day: int = 0, agent: str = "a", origin: Origin = Origin.MODEL, hours: int = 0
-) -> Votes:
+) -> VoteGroup:
     at = MONDAY + timedelta(days=day)
-    return Votes(
-        agent=agent,
-        day=at.date(),
-        origin=origin,
-        sessions=sessions,
-        first_at=at,
-        last_at=at + timedelta(hours=hours),
+    return VoteGroup(
+        agent=agent, day=at.date(), origin=origin, sessions=sessions, first_at=at, last_at=at + timedelta(hours=hours)
     )
 
 
 @pytest.mark.requirement("H-12")
 def test_of_one_agent_and_day_three_sessions_count():
-    flood = tally([votes(sessions=10_000)], LIMITS)
+    flood = count_votes([votes(sessions=10_000)], LIMITS)
 
     assert (flood.seen_count, flood.days_seen) == (3, 1)
 
@@ -43,8 +45,8 @@ def test_agents_days_and_origins_are_counted_apart():
         votes(sessions=9, origin=Origin.PERSON),
     ]
 
-    assert tally(cast, LIMITS).seen_count == 12
-    assert tally(cast, LIMITS).days_seen == 2
+    assert count_votes(cast, LIMITS).seen_count == 12
+    assert count_votes(cast, LIMITS).days_seen == 2
 
 
 @pytest.mark.requirement("H-13")
@@ -52,17 +54,17 @@ def test_agents_days_and_origins_are_counted_apart():
 def test_untrusted_text_stays_below_the_bar_however_often_it_comes(origin: Origin):
     month = [votes(day=day, origin=origin, sessions=3) for day in range(30)]
 
-    assert tally(month, LIMITS).seen_count == 1
-    assert tally(month, Limits(min_seen=5)).seen_count == 4
-    assert tally(month, LIMITS).is_untrusted
+    assert count_votes(month, LIMITS).seen_count == 1
+    assert count_votes(month, VoteLimits(min_seen=5)).seen_count == 4
+    assert count_votes(month, LIMITS).is_untrusted
 
 
 @pytest.mark.requirement("H-13")
 def test_untrusted_text_adds_to_what_somebody_said():
     cast = [votes(), *(votes(day=day, origin=Origin.TOOL) for day in range(5))]
 
-    assert tally(cast, LIMITS).seen_count == 2
-    assert not tally(cast, LIMITS).is_untrusted
+    assert count_votes(cast, LIMITS).seen_count == 2
+    assert not count_votes(cast, LIMITS).is_untrusted
 
 
 @pytest.mark.requirement("H-15")
@@ -70,22 +72,22 @@ def test_first_and_last_do_not_depend_on_the_order_of_reports():
     cast = [votes(day=3), votes(day=-2, hours=5), votes(day=1)]
 
     for order in (cast, cast[::-1]):
-        found = tally(order, LIMITS)
+        found = count_votes(order, LIMITS)
         assert found.first_seen == MONDAY - timedelta(days=2)
         assert found.last_seen == MONDAY + timedelta(days=3)
 
 
 def test_nothing_cast_is_nothing_seen():
-    assert tally([], LIMITS) == Tally()
+    assert count_votes([], LIMITS) == VoteTally()
 
 
 @pytest.mark.requirement("H-12")
 def test_a_session_that_has_a_vote_is_no_flood():
     counted = [SessionId(f"s{n}") for n in range(3)]
 
-    assert is_flood(SessionId("s3"), counted, LIMITS)
-    assert not is_flood(SessionId("s2"), counted, LIMITS)
-    assert not is_flood(SessionId("s3"), counted[:2], LIMITS)
+    assert is_over_vote_limit(SessionId("s3"), counted, LIMITS)
+    assert not is_over_vote_limit(SessionId("s2"), counted, LIMITS)
+    assert not is_over_vote_limit(SessionId("s3"), counted[:2], LIMITS)
 
 
 @given(
@@ -101,9 +103,9 @@ def test_a_session_that_has_a_vote_is_no_flood():
     ),
     st.integers(1, 5),
 )
-def test_a_further_vote_never_lowers_the_count(cast: list[Votes], bar: int):
-    limits = Limits(min_seen=bar)
-    counts = [tally(cast[:end], limits).seen_count for end in range(len(cast) + 1)]
+def test_a_further_vote_never_lowers_the_count(cast: list[VoteGroup], bar: int):
+    limits = VoteLimits(min_seen=bar)
+    counts = [count_votes(cast[:end], limits).seen_count for end in range(len(cast) + 1)]
 
     assert counts == sorted(counts)
     assert counts[-1] <= 3 * len(cast)

@@ -10,13 +10,13 @@ from tests.memory.remembering import NearEmbedder, says
 from tests.proposals.hearing import Court
 from tests.proposals.proposing import DAY, Room
 
-from festinger.embedding.profiles import Purpose
+from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import AlreadyDecided, BadInput, NotFound, ProviderDown, Stale, Unseen
 from festinger.ids import MAIN_SPACE, SpaceId
-from festinger.judge.model import Judgement, Pair
+from festinger.judge.model import Judgement, StatementPair
 from festinger.proposals import inbox, pairs
-from festinger.proposals.model import Held, Kind, State
-from festinger.proposals.sightings.similarity import OFF, compare_meanings, pass_state
+from festinger.proposals.model import HoldReason, ProposalState, VerdictKind
+from festinger.proposals.sightings.similarity import OFF, compare_meanings, comparison_state
 from festinger.store.pool import Store
 
 RETRY, AGAIN = "Retry the failed query", "Run a failing search once more"
@@ -29,9 +29,9 @@ class Told:
     """Judges that say of every pair what a test told them."""
 
     said: Judgement = field(default_factory=lambda: says("unsure", 0.5))
-    asked: list[Pair] = field(default_factory=list)
+    asked: list[StatementPair] = field(default_factory=list)
 
-    async def with_model_all(self, space: SpaceId, pairs: Sequence[Pair]) -> list[Judgement]:
+    async def with_model_all(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
         self.asked += pairs
         return [self.said] * len(pairs)
 
@@ -45,7 +45,7 @@ def room_with(
 
 
 async def suggestion_of(room: Room) -> UUID:
-    (pair,) = await pairs.suggested(room.desk, MAIN_SPACE)
+    (pair,) = await pairs.list_suggested_pairs(room.deps, MAIN_SPACE)
     found: UUID = pair["id"]
     return found
 
@@ -56,15 +56,15 @@ async def test_the_same_idea_in_other_words_is_suggested_and_not_joined(store: S
     for what in (RETRY, AGAIN, FAR):
         await room.sight(what)
 
-    passed = await compare_meanings(room.desk, MAIN_SPACE)
+    passed = await compare_meanings(room.deps, MAIN_SPACE)
 
     assert (passed.state, passed.judged, passed.suggested) == ("on", 1, 1)
     assert [(pair.old.text, pair.new.text) for pair in judges.asked] == [(RETRY, AGAIN)]
-    assert {each.state for each in await room.proposals()} == {State.WAITING}
+    assert {each.state for each in await room.proposals()} == {ProposalState.WAITING}
     (told,) = await room.events("proposal_pair_suggested")
     assert (told["relation"], told["confidence"]) == ("same", 0.85)
     assert isinstance(room.embedder, NearEmbedder)
-    assert {purpose for purpose, _ in room.embedder.asked} == {Purpose.COMPARE}
+    assert {purpose for purpose, _ in room.embedder.asked} == {EmbeddingPurpose.COMPARE}
 
 
 @pytest.mark.requirement("H-20")
@@ -72,13 +72,13 @@ async def test_a_pair_is_judged_once_for_its_words_and_embedder(store: Store):
     room, judges = room_with(store, says("unrelated", 0.9))
     first = await room.sight(RETRY)
     await room.sight(AGAIN)
-    await compare_meanings(room.desk, MAIN_SPACE)
+    await compare_meanings(room.deps, MAIN_SPACE)
 
-    again = await compare_meanings(room.desk, MAIN_SPACE)
+    again = await compare_meanings(room.deps, MAIN_SPACE)
     await room.change(first, "what = 'Retry failed queries'")
     assert isinstance(room.embedder, NearEmbedder)
     room.embedder.near["Retry failed queries"] = 1.0
-    reworded = await compare_meanings(room.desk, MAIN_SPACE)
+    reworded = await compare_meanings(room.deps, MAIN_SPACE)
 
     assert (again.judged, reworded.judged, len(judges.asked)) == (0, 1, 2)
 
@@ -90,10 +90,10 @@ async def test_a_pass_judges_the_nearest_pairs_and_no_more_than_its_budget(store
     for what in near:
         await room.sight(what)
 
-    assert (await compare_meanings(room.desk, MAIN_SPACE)).judged == 3
+    assert (await compare_meanings(room.deps, MAIN_SPACE)).judged == 3
     found = [pair.features.similarity or 0.0 for pair in judges.asked]
     assert found == sorted(found, reverse=True)
-    assert (await compare_meanings(room.desk, MAIN_SPACE)).judged == 3
+    assert (await compare_meanings(room.deps, MAIN_SPACE)).judged == 3
 
 
 @pytest.mark.requirement("H-21")
@@ -114,9 +114,9 @@ async def test_what_the_judge_says_decides_what_is_suggested(
     await room.sight(RETRY)
     await room.sight(other)
 
-    passed = await compare_meanings(room.desk, MAIN_SPACE)
+    passed = await compare_meanings(room.deps, MAIN_SPACE)
 
-    found = await pairs.suggested(room.desk, MAIN_SPACE)
+    found = await pairs.list_suggested_pairs(room.deps, MAIN_SPACE)
     assert (passed.judged, [each["relation"] for each in found]) == (1, [relation] if relation else [])
 
 
@@ -126,8 +126,8 @@ async def test_without_an_embedder_the_pass_is_off_and_says_so(store: Store):
     await room.sight(RETRY)
     await room.sight(AGAIN)
 
-    assert (await compare_meanings(room.desk, MAIN_SPACE)).state == OFF == "off (no embedder)"
-    assert pass_state(room.desk, MAIN_SPACE) == OFF
+    assert (await compare_meanings(room.deps, MAIN_SPACE)).state == OFF == "off (no embedder)"
+    assert comparison_state(room.deps, MAIN_SPACE) == OFF
 
 
 async def test_an_embedder_that_does_not_answer_breaks_nothing(store: Store):
@@ -137,7 +137,7 @@ async def test_an_embedder_that_does_not_answer_breaks_nothing(store: Store):
     assert isinstance(room.embedder, NearEmbedder)
     room.embedder.fault = ProviderDown("away")
 
-    assert (await compare_meanings(room.desk, MAIN_SPACE)).judged == 0
+    assert (await compare_meanings(room.deps, MAIN_SPACE)).judged == 0
 
 
 @pytest.mark.requirement("H-22")
@@ -147,19 +147,19 @@ async def test_accepting_unites_the_causes_and_parting_gives_back_what_was(store
         await room.sight(RETRY, session=session, days_ago=days)
     for session, days in (("b", 3), ("c", 8)):
         await room.sight(AGAIN, session=session, days_ago=days)
-    await compare_meanings(room.desk, MAIN_SPACE)
+    await compare_meanings(room.deps, MAIN_SPACE)
     before = await room.proposals()
     pair = await suggestion_of(room)
 
-    joined = await pairs.accept(room.desk, MAIN_SPACE, pair, by="ada")
+    joined = await pairs.accept_pair(room.deps, MAIN_SPACE, pair, by="ada")
 
     assert (joined.what, joined.seen_count, joined.sightings) == (RETRY, 3, 4)
     assert joined.first_seen == room.hands.now - 9 * DAY
-    assert [each.state for each in await room.proposals()] == [State.WAITING, State.DUPLICATE]
+    assert [each.state for each in await room.proposals()] == [ProposalState.WAITING, ProposalState.DUPLICATE]
     assert ("promote_proposals", {}) in room.asked
     with pytest.raises(AlreadyDecided):
-        await pairs.accept(room.desk, MAIN_SPACE, pair, by="ada")
-    left, alone = await pairs.split(room.desk, MAIN_SPACE, pair, by="ada")
+        await pairs.accept_pair(room.deps, MAIN_SPACE, pair, by="ada")
+    left, alone = await pairs.split_pair(room.deps, MAIN_SPACE, pair, by="ada")
     assert [(each.state, each.seen_count, each.sightings) for each in (left, alone)] == [
         (each.state, each.seen_count, each.sightings) for each in before
     ]
@@ -170,16 +170,16 @@ async def test_what_was_declined_is_not_suggested_again(store: Store):
     room, judges = room_with(store, says("same", 0.9))
     first = await room.sight(RETRY)
     await room.sight(AGAIN)
-    await compare_meanings(room.desk, MAIN_SPACE)
+    await compare_meanings(room.deps, MAIN_SPACE)
 
-    await pairs.decline(room.desk, MAIN_SPACE, await suggestion_of(room), by="ada")
+    await pairs.decline_pair(room.deps, MAIN_SPACE, await suggestion_of(room), by="ada")
     await room.change(first, "what = 'Retry failed queries'")
     assert isinstance(room.embedder, NearEmbedder)
     room.embedder.near["Retry failed queries"] = 1.0
-    await compare_meanings(room.desk, MAIN_SPACE)
+    await compare_meanings(room.deps, MAIN_SPACE)
 
     assert len(judges.asked) == 1
-    assert await pairs.suggested(room.desk, MAIN_SPACE) == []
+    assert await pairs.list_suggested_pairs(room.deps, MAIN_SPACE) == []
 
 
 @pytest.mark.requirement("H-22")
@@ -187,10 +187,10 @@ async def test_opposites_cannot_be_joined(store: Store):
     room, _ = room_with(store, says("contradicts", 0.9))
     await room.sight(RETRY)
     await room.sight(AGAIN)
-    await compare_meanings(room.desk, MAIN_SPACE)
+    await compare_meanings(room.deps, MAIN_SPACE)
 
     with pytest.raises(BadInput, match="opposite"):
-        await pairs.accept(room.desk, MAIN_SPACE, await suggestion_of(room), by="ada")
+        await pairs.accept_pair(room.deps, MAIN_SPACE, await suggestion_of(room), by="ada")
 
 
 @pytest.mark.requirement("H-23")
@@ -201,11 +201,11 @@ async def test_a_rejected_idea_in_new_words_is_held_until_its_silence_ends(store
     room.forward(DAY)
     reworded = await room.ripen(AGAIN)
 
-    passed = await compare_meanings(room.desk, MAIN_SPACE)
+    passed = await compare_meanings(room.deps, MAIN_SPACE)
 
     assert passed.held == 1
     held = await room.proposal(reworded)
-    assert (held.held, held.seen_count) == (Held.LIKE_REJECTED, 0)
+    assert (held.held, held.seen_count) == (HoldReason.LIKE_REJECTED, 0)
     assert (await room.promote()).counts["held"] == 1
     assert {"proposal": str(held.id), "why": "like_rejected"} in await room.events("proposal_held")
     room.forward(30 * DAY)
@@ -221,17 +221,17 @@ async def test_what_is_held_is_let_go_by_one_word_of_a_person(store: Store, by_p
     room, _ = room_with(store, says("same", 0.95))
     await room.reject(await room.ripen())
     reworded = await room.ripen(AGAIN)
-    await compare_meanings(room.desk, MAIN_SPACE)
+    await compare_meanings(room.deps, MAIN_SPACE)
 
     if by_pair:
-        await pairs.decline(room.desk, MAIN_SPACE, await suggestion_of(room), by="ada")
+        await pairs.decline_pair(room.deps, MAIN_SPACE, await suggestion_of(room), by="ada")
     else:
-        await pairs.release_held(room.desk, MAIN_SPACE, (await room.proposal(reworded)).id)
+        await pairs.release_held(room.deps, MAIN_SPACE, (await room.proposal(reworded)).id)
 
     released = await room.proposal(reworded)
     assert (released.held, released.seen_count) == (None, 2)
     with pytest.raises(NotFound):
-        await pairs.release_held(room.desk, MAIN_SPACE, released.id)
+        await pairs.release_held(room.deps, MAIN_SPACE, released.id)
 
 
 @pytest.mark.requirement("H-23")
@@ -240,15 +240,15 @@ async def test_only_a_sure_likeness_holds(store: Store):
     await room.reject(await room.ripen())
     await room.ripen(AGAIN)
 
-    assert (await compare_meanings(room.desk, MAIN_SPACE)).held == 0
+    assert (await compare_meanings(room.deps, MAIN_SPACE)).held == 0
 
 
 @pytest.mark.requirement("H-21")
 async def test_neither_of_two_opposites_is_approved_by_whoever_has_not_seen_the_other(store: Store):
     court = Court(store, judges=Told(said=says("contradicts", 0.9)), embedder=NearEmbedder(NEAR))
     one, other = await court.promoted(RETRY), await court.promoted(AGAIN, agent="b")
-    await compare_meanings(court.desk, MAIN_SPACE)
-    shown = await inbox.card(court.desk, MAIN_SPACE, one.id)
+    await compare_meanings(court.deps, MAIN_SPACE)
+    shown = await inbox.load_card(court.deps, MAIN_SPACE, one.id)
     with pytest.raises(Stale):
         await court.decide(one, version=one.version, seen=(other.id,))
     for blind in (one, other):
@@ -256,10 +256,10 @@ async def test_neither_of_two_opposites_is_approved_by_whoever_has_not_seen_the_
             await court.decide(blind)
 
     seen = await court.decide(one, version=shown.proposal.version, seen=(other.id,))
-    await court.decide(other, Kind.REJECT)
+    await court.decide(other, VerdictKind.REJECT)
 
     assert list(shown.opposites.items()) == [(other.id, AGAIN)]
-    assert (await inbox.card(court.desk, MAIN_SPACE, other.id)).opposites == {one.id: RETRY}
+    assert (await inbox.load_card(court.deps, MAIN_SPACE, other.id)).opposites == {one.id: RETRY}
     assert seen.result == "applied"
     assert [task["title"] for task in await court.table("task")] == [RETRY]
 
@@ -268,7 +268,7 @@ async def test_neither_of_two_opposites_is_approved_by_whoever_has_not_seen_the_
 async def test_two_that_a_person_declared_no_opposites_are_approved_each_by_itself(store: Store):
     court = Court(store, judges=Told(said=says("contradicts", 0.9)), embedder=NearEmbedder(NEAR))
     one, _ = await court.promoted(RETRY), await court.promoted(AGAIN, agent="b")
-    await compare_meanings(court.desk, MAIN_SPACE)
-    await pairs.decline(court.desk, MAIN_SPACE, await suggestion_of(court), by="ada")
+    await compare_meanings(court.deps, MAIN_SPACE)
+    await pairs.decline_pair(court.deps, MAIN_SPACE, await suggestion_of(court), by="ada")
 
     assert (await court.decide(one)).result == "applied"

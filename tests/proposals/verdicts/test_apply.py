@@ -6,8 +6,8 @@ import pytest
 from tests.proposals.hearing import AGENT, Court
 
 from festinger.errors import NotAuthorised, Refused, UndoBlocked
-from festinger.proposals.model import Kind, State, Type
-from festinger.proposals.verdicts.apply import blocked
+from festinger.proposals.model import ProposalState, ProposalType, VerdictKind
+from festinger.proposals.verdicts.apply import order_blocking_changes
 from festinger.store.pool import Store
 
 
@@ -21,14 +21,14 @@ async def test_undoing_approved_advice_drops_its_task_and_says_who(store: Store)
 
     (task,) = await court.table("task")
     assert (task["state"], task["closed_by"]) == ("dropped", "Ada")
-    assert (undone.proposal.state, undone.effect.undone_by) == (State.UNDONE, "Ada")
+    assert (undone.proposal.state, undone.effect.undone_by) == (ProposalState.UNDONE, "Ada")
     assert [each["by"] for each in await court.events("proposal_undone")] == ["Ada"]
 
 
 @pytest.mark.requirement("H-57")
 async def test_undoing_twice_is_undoing_once(store: Store):
     court = Court(store)
-    proposal = await court.promoted(type=Type.MEMORY_CHANGE)
+    proposal = await court.promoted(type=ProposalType.MEMORY_CHANGE)
     await court.decide(proposal)
 
     first, second = await court.undo(proposal), await court.undo(proposal)
@@ -41,7 +41,7 @@ async def test_undoing_twice_is_undoing_once(store: Store):
 @pytest.mark.requirement("H-57")
 async def test_what_later_changes_stand_on_stays_applied(store: Store):
     court = Court(store)
-    proposal = await court.promoted(type=Type.MEMORY_CHANGE)
+    proposal = await court.promoted(type=ProposalType.MEMORY_CHANGE)
     applied = (await court.decide(proposal)).proposal
     court.trial.refuses_undo = UndoBlocked(changes=["b"])
 
@@ -54,7 +54,7 @@ async def test_what_later_changes_stand_on_stays_applied(store: Store):
 
 @pytest.mark.requirement("H-57")
 def test_what_stands_in_the_way_is_named_newest_first():
-    assert blocked(UndoBlocked("No.", changes=["old", "new"])).details == {"changes": ["new", "old"]}
+    assert order_blocking_changes(UndoBlocked("No.", changes=["old", "new"])).details == {"changes": ["new", "old"]}
 
 
 async def test_only_a_reviewer_undoes_and_only_what_was_applied(store: Store):
@@ -67,7 +67,7 @@ async def test_only_a_reviewer_undoes_and_only_what_was_applied(store: Store):
     with pytest.raises(NotAuthorised):
         await court.undo(proposal, AGENT)
 
-    assert (await court.proposal(proposal.id)).state is State.APPLIED
+    assert (await court.proposal(proposal.id)).state is ProposalState.APPLIED
 
 
 async def test_what_was_undone_can_be_reopened_approved_and_undone_anew(store: Store):
@@ -76,7 +76,7 @@ async def test_what_was_undone_can_be_reopened_approved_and_undone_anew(store: S
     await court.decide(proposal)
     await court.undo(proposal)
 
-    await court.decide(proposal, Kind.REOPEN)
+    await court.decide(proposal, VerdictKind.REOPEN)
     again = await court.decide(proposal)
     undone = await court.undo(proposal)
 

@@ -5,24 +5,24 @@ from tests.proposals.hearing import ADA, AGENT, WHAT, Court
 
 from festinger.errors import NotAuthorised, ProposalRefused, Refused
 from festinger.ids import MAIN_SPACE, Origin
-from festinger.proposals.model import Channel, Kind, State, Type
-from festinger.proposals.verdicts.effects import Look
-from festinger.proposals.verdicts.propose import Proposed, propose
+from festinger.proposals.model import ProposalState, ProposalType, ReviewChannel, VerdictKind
+from festinger.proposals.verdicts.effects import EffectPreview
+from festinger.proposals.verdicts.propose import ProposeResult, propose
 from festinger.store.pool import Store
 
 
-async def proposed(court: Court, what: str = WHAT, *, approve: bool = False, **more: object) -> Proposed:
+async def proposed(court: Court, what: str = WHAT, *, approve: bool = False, **more: object) -> ProposeResult:
     said = court.suggestion(what, origin=Origin.PERSON, producer="api", **more)  # type: ignore[arg-type]
-    return await propose(court.office, MAIN_SPACE, said, author=ADA, channel=Channel.CONSOLE, approve=approve)
+    return await propose(court.office, MAIN_SPACE, said, author=ADA, channel=ReviewChannel.CONSOLE, approve=approve)
 
 
 async def test_what_a_person_proposes_is_before_a_person_at_once_and_still_needs_a_verdict(store: Store):
     court = Court(store)
-    court.trial.found = Look(versions={"memory:a": 4})
+    court.trial.found = EffectPreview(versions={"memory:a": 4})
 
-    made = await proposed(court, type=Type.MEMORY_CHANGE)
+    made = await proposed(court, type=ProposalType.MEMORY_CHANGE)
 
-    assert (made.proposal.state, made.proposal.producer) == (State.PROMOTED, "person")
+    assert (made.proposal.state, made.proposal.producer) == (ProposalState.PROMOTED, "person")
     assert made.proposal.target == {"memory:a": 4}
     assert made.decided is None
     assert court.trial.seen == []
@@ -35,7 +35,7 @@ async def test_a_reviewer_may_approve_with_the_same_call(store: Store):
     made = await proposed(court, approve=True)
 
     assert made.decided is not None
-    assert (made.decided.result, made.proposal.state) == ("applied", State.APPLIED)
+    assert (made.decided.result, made.proposal.state) == ("applied", ProposalState.APPLIED)
 
 
 async def test_a_persons_word_lifts_what_waits_already_and_leaves_what_is_open_where_it_is(store: Store):
@@ -54,7 +54,7 @@ async def test_who_is_no_reviewer_proposes_nothing_at_once(store: Store):
 
     with pytest.raises(NotAuthorised):
         await propose(
-            court.office, MAIN_SPACE, court.suggestion(), author=AGENT, channel=Channel.API, approve=True
+            court.office, MAIN_SPACE, court.suggestion(), author=AGENT, channel=ReviewChannel.API, approve=True
         )
 
     assert await court.proposals() == []
@@ -62,7 +62,7 @@ async def test_who_is_no_reviewer_proposes_nothing_at_once(store: Store):
 
 async def test_what_was_rejected_is_reopened_and_not_proposed_anew(store: Store):
     court = Court(store)
-    await court.decide(await court.promoted(), Kind.REJECT)
+    await court.decide(await court.promoted(), VerdictKind.REJECT)
 
     with pytest.raises(Refused, match="said no"):
         await proposed(court)

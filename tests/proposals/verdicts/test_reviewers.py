@@ -5,15 +5,15 @@ from tests.proposals.hearing import ADA, Court
 
 from festinger.errors import BadInput, NotAuthorised, NotFound
 from festinger.ids import MAIN_SPACE, SpaceId
-from festinger.proposals.model import Author, Channel, Kind, Proof, Type
+from festinger.proposals.model import Author, IdentityProof, ProposalType, ReviewChannel, VerdictKind
 from festinger.proposals.verdicts.reviewers import (
     CODES,
     add_reviewer,
-    hash_of,
-    need_verified,
-    new_codes,
-    reviewers,
-    send_away,
+    deactivate_reviewer,
+    hash_code,
+    issue_codes,
+    list_reviewers,
+    require_reviewer,
 )
 from festinger.store.pool import Store
 
@@ -22,99 +22,99 @@ async def test_whoever_a_channel_has_proved_becomes_a_reviewer_once(store: Store
     court = Court(store)
 
     for _ in range(2):
-        await need_verified(court.desk, MAIN_SPACE, ADA)
+        await require_reviewer(court.deps, MAIN_SPACE, ADA)
 
-    (found,) = await reviewers(court.desk, MAIN_SPACE)
+    (found,) = await list_reviewers(court.deps, MAIN_SPACE)
     assert (found.name, found.identities, found.active) == ("Ada", {"login": ["ada"]}, True)
 
 
 async def test_a_person_of_one_name_is_known_by_login_and_key(store: Store):
     court = Court(store)
-    await need_verified(court.desk, MAIN_SPACE, ADA)
+    await require_reviewer(court.deps, MAIN_SPACE, ADA)
 
-    await need_verified(court.desk, MAIN_SPACE, Author(name="Ada", proof=Proof.KEY, id="k1"))
+    await require_reviewer(court.deps, MAIN_SPACE, Author(name="Ada", proof=IdentityProof.KEY, id="k1"))
 
-    (found,) = await reviewers(court.desk, MAIN_SPACE)
+    (found,) = await list_reviewers(court.deps, MAIN_SPACE)
     assert found.identities == {"login": ["ada"], "key": ["k1"]}
 
 
 async def test_another_key_of_the_same_name_is_another_reviewer(store: Store):
     court = Court(store)
-    keys = [Author(name="laptop", proof=Proof.KEY, id=each) for each in ("k1", "k2", "k1")]
+    keys = [Author(name="laptop", proof=IdentityProof.KEY, id=each) for each in ("k1", "k2", "k1")]
 
-    names = [(await need_verified(court.desk, MAIN_SPACE, key)).name for key in keys]
+    names = [(await require_reviewer(court.deps, MAIN_SPACE, key)).name for key in keys]
 
     assert names[0] == names[2] == "laptop"
     assert names[1].startswith("laptop ")
 
 
-@pytest.mark.parametrize("proof", [Proof.NONE, Proof.WEBHOOK, Proof.NAMED], ids=str)
-async def test_a_mere_name_makes_nobody_a_reviewer(store: Store, proof: Proof):
+@pytest.mark.parametrize("proof", [IdentityProof.NONE, IdentityProof.WEBHOOK, IdentityProof.NAMED], ids=str)
+async def test_a_mere_name_makes_nobody_a_reviewer(store: Store, proof: IdentityProof):
     court = Court(store)
 
     with pytest.raises(NotAuthorised):
-        await need_verified(court.desk, MAIN_SPACE, Author(name="Ada", proof=proof))
+        await require_reviewer(court.deps, MAIN_SPACE, Author(name="Ada", proof=proof))
 
-    assert await reviewers(court.desk, MAIN_SPACE) == []
+    assert await list_reviewers(court.deps, MAIN_SPACE) == []
 
 
 async def test_a_signed_name_counts_for_a_reviewer_who_is_there_and_not_in_another_space(store: Store):
     court = Court(store)
-    await add_reviewer(court.desk, MAIN_SPACE, "Ada", webhook=["ada@chat"])
-    signed = [Author(name=name, proof=Proof.WEBHOOK) for name in ("Ada", "ada@chat")]
+    await add_reviewer(court.deps, MAIN_SPACE, "Ada", webhook=["ada@chat"])
+    signed = [Author(name=name, proof=IdentityProof.WEBHOOK) for name in ("Ada", "ada@chat")]
 
-    assert [(await need_verified(court.desk, MAIN_SPACE, each)).name for each in signed] == ["Ada", "Ada"]
+    assert [(await require_reviewer(court.deps, MAIN_SPACE, each)).name for each in signed] == ["Ada", "Ada"]
     with pytest.raises(NotAuthorised):
-        await need_verified(court.desk, SpaceId("other"), signed[0])
+        await require_reviewer(court.deps, SpaceId("other"), signed[0])
 
 
 async def test_the_verdict_of_somebody_who_was_sent_away_no_longer_counts(store: Store):
     court = Court(store)
     proposal = await court.promoted()
-    await need_verified(court.desk, MAIN_SPACE, ADA)
-    await send_away(court.desk, MAIN_SPACE, "Ada")
+    await require_reviewer(court.deps, MAIN_SPACE, ADA)
+    await deactivate_reviewer(court.deps, MAIN_SPACE, "Ada")
 
     with pytest.raises(NotAuthorised):
         await court.decide(proposal)
-    await add_reviewer(court.desk, MAIN_SPACE, "Ada")
+    await add_reviewer(court.deps, MAIN_SPACE, "Ada")
 
     assert (await court.decide(proposal)).result == "applied"
 
 
 async def test_codes_are_shown_once_kept_as_hashes_and_replaced_by_the_next(store: Store):
     court = Court(store)
-    await add_reviewer(court.desk, MAIN_SPACE, "Ada")
+    await add_reviewer(court.deps, MAIN_SPACE, "Ada")
 
-    first, second = [await new_codes(court.office, MAIN_SPACE, "Ada") for _ in range(2)]
+    first, second = [await issue_codes(court.office, MAIN_SPACE, "Ada") for _ in range(2)]
 
-    (found,) = await reviewers(court.desk, MAIN_SPACE)
+    (found,) = await list_reviewers(court.deps, MAIN_SPACE)
     assert len(set(first) | set(second)) == 2 * CODES
-    assert list(found.codes) == [hash_of(code) for code in second]
+    assert list(found.codes) == [hash_code(code) for code in second]
     assert found.as_json()["codes"] == CODES
     assert second[0] not in repr(found)
 
 
 def test_a_code_is_known_however_a_person_copies_it():
-    assert hash_of("abcd efgh-ijkl") == hash_of("ABCD-EFGH-IJKL")
+    assert hash_code("abcd efgh-ijkl") == hash_code("ABCD-EFGH-IJKL")
 
 
 async def test_a_file_needs_a_code_for_what_changes_behaviour_and_each_code_is_good_once(store: Store):
     court = Court(store)
-    await add_reviewer(court.desk, MAIN_SPACE, "Ada")
-    code, *_ = await new_codes(court.office, MAIN_SPACE, "Ada")
-    one = await court.promoted(type=Type.CENSOR_ESCALATION)
-    two = await court.promoted("Block the deploy", type=Type.CENSOR_RULE)
+    await add_reviewer(court.deps, MAIN_SPACE, "Ada")
+    code, *_ = await issue_codes(court.office, MAIN_SPACE, "Ada")
+    one = await court.promoted(type=ProposalType.CENSOR_ESCALATION)
+    two = await court.promoted("Block the deploy", type=ProposalType.CENSOR_RULE)
     advice = await court.promoted("Show a progress bar")
-    named = Author(name="Ada", proof=Proof.NAMED)
-    signed = Author(name="Ada", proof=Proof.NAMED, code=code)
+    named = Author(name="Ada", proof=IdentityProof.NAMED)
+    signed = Author(name="Ada", proof=IdentityProof.NAMED, code=code)
 
     with pytest.raises(NotAuthorised):
-        await court.decide(one, author=named, channel=Channel.FOLDER)
-    assert (await court.decide(one, author=signed, channel=Channel.FOLDER)).result == "applied"
+        await court.decide(one, author=named, channel=ReviewChannel.FOLDER)
+    assert (await court.decide(one, author=signed, channel=ReviewChannel.FOLDER)).result == "applied"
     with pytest.raises(NotAuthorised):
-        await court.decide(two, author=signed, channel=Channel.FOLDER)
+        await court.decide(two, author=signed, channel=ReviewChannel.FOLDER)
     assert (
-        await court.decide(advice, Kind.REJECT, author=named, channel=Channel.FOLDER)
+        await court.decide(advice, VerdictKind.REJECT, author=named, channel=ReviewChannel.FOLDER)
     ).result == "rejected"
 
 
@@ -122,8 +122,8 @@ async def test_a_reviewer_has_a_name_and_is_known_by_what_channels_prove(store: 
     court = Court(store)
 
     with pytest.raises(BadInput):
-        await add_reviewer(court.desk, MAIN_SPACE, "  ")
+        await add_reviewer(court.deps, MAIN_SPACE, "  ")
     with pytest.raises(BadInput, match="`badge`"):
-        await add_reviewer(court.desk, MAIN_SPACE, "Ada", badge=["7"])
+        await add_reviewer(court.deps, MAIN_SPACE, "Ada", badge=["7"])
     with pytest.raises(NotFound):
-        await send_away(court.desk, MAIN_SPACE, "Ada")
+        await deactivate_reviewer(court.deps, MAIN_SPACE, "Ada")

@@ -22,28 +22,28 @@ from festinger.errors import (
 )
 from festinger.ids import MAIN_SPACE
 from festinger.proposals.model import (
-    Kind,
-    Priority,
     Proposal,
     ProposalId,
-    Result,
-    State,
-    Type,
+    ProposalPriority,
+    ProposalState,
+    ProposalType,
     Verdict,
-    kind_of,
+    VerdictKind,
+    VerdictResult,
+    parse_verdict_kind,
 )
-from festinger.proposals.sightings.fingerprint import Profile
-from festinger.proposals.verdicts.effects import Look
+from festinger.proposals.sightings.fingerprint import FingerprintProfile
+from festinger.proposals.verdicts.effects import EffectPreview
 from festinger.proposals.verdicts.rules import (
-    foremost,
-    put_off_until,
     require_complete,
     require_decidable,
     require_fresh,
     require_one_by_one,
     require_opposites_seen,
-    result_of,
-    silence,
+    resolve_defer_until,
+    result_for_error,
+    select_verdict,
+    suppression_period,
 )
 from festinger.settings.proposals import ProposalsSettings
 
@@ -52,16 +52,16 @@ TERMS = ProposalsSettings()
 ONE, TWO = ProposalId(UUID(int=1)), ProposalId(UUID(int=2))
 
 
-def proposal(state: State = State.PROMOTED, **more: Any) -> Proposal:
+def proposal(state: ProposalState = ProposalState.PROMOTED, **more: Any) -> Proposal:
     values: dict[str, Any] = {
         "space_id": MAIN_SPACE,
         "id": ONE,
         "fingerprint": "f",
-        "profile": Profile.FESTINGER,
+        "profile": FingerprintProfile.FESTINGER,
         "normalised": "retry",
         "category": "reliability",
         "scope": "tools",
-        "type": Type.ADVICE,
+        "type": ProposalType.ADVICE,
         "what": "Retry",
         "why": "",
         "how": "",
@@ -77,7 +77,7 @@ def proposal(state: State = State.PROMOTED, **more: Any) -> Proposal:
         "counted_since": None,
         "evaluated_at": None,
         "promoted_at": MONDAY,
-        "priority": Priority.LOW,
+        "priority": ProposalPriority.LOW,
         "producer": "reflection",
         "suppressed_until": None,
         "deferred_until": None,
@@ -92,7 +92,9 @@ def proposal(state: State = State.PROMOTED, **more: Any) -> Proposal:
     return Proposal(**values | more)
 
 
-def verdict(kind: Kind = Kind.APPROVE, *, number: int = 1, at: datetime = MONDAY, **fields: Any) -> Verdict:
+def verdict(
+    kind: VerdictKind = VerdictKind.APPROVE, *, number: int = 1, at: datetime = MONDAY, **fields: Any
+) -> Verdict:
     return Verdict(
         id=UUID(int=number),
         proposal_id=ONE,
@@ -119,14 +121,21 @@ def refusal(of: Proposal, said: Verdict) -> FestingerError | None:
 
 
 @pytest.mark.requirement("H-48")
-@given(st.permutations([kind for kind in Kind if kind is not Kind.REOPEN]))
-def test_of_several_verdicts_the_most_careful_counts_whatever_their_order(kinds: list[Kind]):
-    order = [Kind.REJECT, Kind.DUPLICATE, Kind.APPROVE, Kind.DEEPEN, Kind.TOO_VAGUE, Kind.DEFER]
+@given(st.permutations([kind for kind in VerdictKind if kind is not VerdictKind.REOPEN]))
+def test_of_several_verdicts_the_most_careful_counts_whatever_their_order(kinds: list[VerdictKind]):
+    order = [
+        VerdictKind.REJECT,
+        VerdictKind.DUPLICATE,
+        VerdictKind.APPROVE,
+        VerdictKind.DEEPEN,
+        VerdictKind.TOO_VAGUE,
+        VerdictKind.DEFER,
+    ]
     waiting = [verdict(kind, number=place) for place, kind in enumerate(kinds)]
 
     picked = []
     while waiting:
-        picked.append(foremost(waiting))
+        picked.append(select_verdict(waiting))
         waiting.remove(picked[-1])
 
     assert [each.kind for each in picked] == order
@@ -135,28 +144,35 @@ def test_of_several_verdicts_the_most_careful_counts_whatever_their_order(kinds:
 def test_of_two_equal_verdicts_the_first_that_came_counts():
     late, early = verdict(number=1, at=MONDAY + timedelta(seconds=1)), verdict(number=2)
 
-    assert foremost([late, early]) is early
+    assert select_verdict([late, early]) is early
 
 
 @pytest.mark.requirement("H-48")
 @pytest.mark.parametrize(
-    "state", [State.APPROVED, State.APPLIED, State.UNDONE, State.REJECTED, State.DUPLICATE]
+    "state",
+    [
+        ProposalState.APPROVED,
+        ProposalState.APPLIED,
+        ProposalState.UNDONE,
+        ProposalState.REJECTED,
+        ProposalState.DUPLICATE,
+    ],
 )
-def test_what_is_decided_is_not_decided_again(state: State):
+def test_what_is_decided_is_not_decided_again(state: ProposalState):
     with pytest.raises(AlreadyDecided) as caught:
         require_decidable(proposal(state), verdict(), TERMS)
 
     assert caught.value.details == {"state": state.value}
 
 
-@pytest.mark.parametrize("state", [State.PROMOTED, State.DEEPENING, State.DEFERRED])
-def test_what_is_before_a_person_can_be_decided(state: State):
+@pytest.mark.parametrize("state", [ProposalState.PROMOTED, ProposalState.DEEPENING, ProposalState.DEFERRED])
+def test_what_is_before_a_person_can_be_decided(state: ProposalState):
     assert refusal(proposal(state), verdict(version=3)) is None
 
 
 def test_what_waits_for_the_gate_is_not_decided():
     with pytest.raises(Refused, match="not put before anybody"):
-        require_decidable(proposal(State.WAITING), verdict(), TERMS)
+        require_decidable(proposal(ProposalState.WAITING), verdict(), TERMS)
 
 
 def test_a_verdict_on_another_version_is_stale():
@@ -167,16 +183,16 @@ def test_a_verdict_on_another_version_is_stale():
 
 
 @pytest.mark.requirement("H-48")
-@pytest.mark.parametrize("state", list(State), ids=str)
-def test_only_what_was_turned_down_undone_or_joined_can_be_reopened(state: State):
-    can = state in (State.REJECTED, State.UNDONE, State.DUPLICATE)
+@pytest.mark.parametrize("state", list(ProposalState), ids=str)
+def test_only_what_was_turned_down_undone_or_joined_can_be_reopened(state: ProposalState):
+    can = state in (ProposalState.REJECTED, ProposalState.UNDONE, ProposalState.DUPLICATE)
 
-    assert (refusal(proposal(state), verdict(Kind.REOPEN)) is None) == can
+    assert (refusal(proposal(state), verdict(VerdictKind.REOPEN)) is None) == can
 
 
 @pytest.mark.requirement("H-46")
-@pytest.mark.parametrize("kind", [Kind.DEEPEN, Kind.TOO_VAGUE], ids=str)
-def test_the_third_time_of_thinking_again_is_too_deep(kind: Kind):
+@pytest.mark.parametrize("kind", [VerdictKind.DEEPEN, VerdictKind.TOO_VAGUE], ids=str)
+def test_the_third_time_of_thinking_again_is_too_deep(kind: VerdictKind):
     require_decidable(proposal(reevaluations=1), verdict(kind), TERMS)
 
     with pytest.raises(TooDeep) as caught:
@@ -186,14 +202,14 @@ def test_the_third_time_of_thinking_again_is_too_deep(kind: Kind):
 
 
 @pytest.mark.requirement("H-46")
-@pytest.mark.parametrize("kind", [Kind.APPROVE, Kind.REJECT, Kind.DEFER], ids=str)
-def test_what_was_thought_over_as_often_as_it_may_can_still_be_decided(kind: Kind):
+@pytest.mark.parametrize("kind", [VerdictKind.APPROVE, VerdictKind.REJECT, VerdictKind.DEFER], ids=str)
+def test_what_was_thought_over_as_often_as_it_may_can_still_be_decided(kind: VerdictKind):
     assert refusal(proposal(reevaluations=2), verdict(kind)) is None
 
 
 def test_a_duplicate_names_another_proposal():
-    require_complete(verdict(Kind.DUPLICATE, of=str(TWO)), proposal())
-    for incomplete in (verdict(Kind.DUPLICATE), verdict(Kind.DUPLICATE, of=str(ONE))):
+    require_complete(verdict(VerdictKind.DUPLICATE, of=str(TWO)), proposal())
+    for incomplete in (verdict(VerdictKind.DUPLICATE), verdict(VerdictKind.DUPLICATE, of=str(ONE))):
         with pytest.raises(BadInput, match="which other"):
             require_complete(incomplete, proposal())
 
@@ -203,15 +219,15 @@ def test_edits_come_with_an_approval_and_name_what_can_be_edited():
     with pytest.raises(BadInput, match="`state`"):
         require_complete(verdict(edits={"state": "applied"}), proposal())
     with pytest.raises(BadInput, match="Only an approval"):
-        require_complete(verdict(Kind.REJECT, edits={"what": "Retry twice"}), proposal())
+        require_complete(verdict(VerdictKind.REJECT, edits={"what": "Retry twice"}), proposal())
 
 
 @pytest.mark.requirement("H-55")
 def test_what_cannot_be_undone_needs_its_word():
-    asked = proposal(type=Type.FORGET_REQUEST)
+    asked = proposal(type=ProposalType.FORGET_REQUEST)
 
     require_complete(verdict(word=" Forget "), asked)
-    require_complete(verdict(Kind.REJECT), asked)
+    require_complete(verdict(VerdictKind.REJECT), asked)
     with pytest.raises(BadInput) as caught:
         require_complete(verdict(word="yes"), asked)
 
@@ -221,10 +237,10 @@ def test_what_cannot_be_undone_needs_its_word():
 @pytest.mark.requirement("H-49")
 def test_a_target_of_another_version_is_outdated_and_says_which():
     wanted = proposal(target={"memory:a": 1, "memory:b": 2})
-    require_fresh(wanted, Look(versions={"memory:a": 1, "memory:b": 2, "memory:c": 9}))
+    require_fresh(wanted, EffectPreview(versions={"memory:a": 1, "memory:b": 2, "memory:c": 9}))
 
     with pytest.raises(Outdated) as caught:
-        require_fresh(wanted, Look(versions={"memory:a": 1, "memory:b": 3}))
+        require_fresh(wanted, EffectPreview(versions={"memory:a": 1, "memory:b": 3}))
 
     assert (caught.value.http, caught.value.name) == (409, "stale")
     assert caught.value.details == {"gone": [], "changed": ["memory:b"]}
@@ -234,62 +250,62 @@ def test_a_target_of_another_version_is_outdated_and_says_which():
 @pytest.mark.parametrize(
     ("look", "words"),
     [
-        (Look(gone=("censor:a",)), "not there any more"),
-        (Look(changed=("setting:a",)), "has changed"),
-        (Look(is_done=True), "so already"),
+        (EffectPreview(gone=("censor:a",)), "not there any more"),
+        (EffectPreview(changed=("setting:a",)), "has changed"),
+        (EffectPreview(is_done=True), "so already"),
     ],
     ids=["gone", "changed", "done"],
 )
-def test_what_is_gone_changed_or_done_is_outdated(look: Look, words: str):
+def test_what_is_gone_changed_or_done_is_outdated(look: EffectPreview, words: str):
     with pytest.raises(Outdated, match=words):
         require_fresh(proposal(), look)
 
 
 @pytest.mark.requirement("H-45")
 def test_a_no_silences_for_thirty_days_then_ninety_then_a_year():
-    days = [silence(before, TERMS.reject_suppress_days).days for before in range(5)]
+    days = [suppression_period(before, TERMS.reject_suppress_days).days for before in range(5)]
 
     assert days == [30, 90, 365, 365, 365]
 
 
 @pytest.mark.requirement("H-45")
 def test_what_is_deferred_comes_back_after_fourteen_days_or_when_it_was_said():
-    assert put_off_until(None, now=MONDAY, terms=TERMS) == MONDAY + timedelta(days=14)
-    assert put_off_until(MONDAY + timedelta(days=2), now=MONDAY, terms=TERMS) == MONDAY + timedelta(days=2)
+    assert resolve_defer_until(None, now=MONDAY, terms=TERMS) == MONDAY + timedelta(days=14)
+    assert resolve_defer_until(MONDAY + timedelta(days=2), now=MONDAY, terms=TERMS) == MONDAY + timedelta(days=2)
 
 
 @pytest.mark.parametrize("days", [0, -1, 3651])
 def test_nothing_is_deferred_into_the_past_or_for_ever(days: int):
     with pytest.raises(BadInput):
-        put_off_until(MONDAY + timedelta(days=days), now=MONDAY, terms=TERMS)
+        resolve_defer_until(MONDAY + timedelta(days=days), now=MONDAY, terms=TERMS)
 
 
 @pytest.mark.requirement("H-50")
 def test_what_changes_behaviour_is_approved_one_by_one():
-    together = {Type.MEMORY_CHANGE, Type.DIMENSION_DECOMPOSITION, Type.ADVICE}
+    together = {ProposalType.MEMORY_CHANGE, ProposalType.DIMENSION_DECOMPOSITION, ProposalType.ADVICE}
     require_one_by_one(together)
-    for each in set(Type) - together:
+    for each in set(ProposalType) - together:
         with pytest.raises(OneByOne):
-            require_one_by_one([Type.ADVICE, each])
+            require_one_by_one([ProposalType.ADVICE, each])
 
 
 @pytest.mark.parametrize(
     ("error", "result"),
-    [(Outdated(), Result.STALE), (AlreadyDecided(), Result.ALREADY), (NotFound(), Result.REFUSED)],
+    [(Outdated(), VerdictResult.STALE), (AlreadyDecided(), VerdictResult.ALREADY), (NotFound(), VerdictResult.REFUSED)],
     ids=["stale", "already", "refused"],
 )
-def test_each_refusal_has_a_name_in_the_list_of_results(error: FestingerError, result: Result):
-    assert result_of(error) is result
+def test_each_refusal_has_a_name_in_the_list_of_results(error: FestingerError, result: VerdictResult):
+    assert result_for_error(error) is result
 
 
 @pytest.mark.parametrize("text", ["too_vague", "Too Vague", "TOO-VAGUE", " too  vague "])
 def test_a_verdict_is_read_in_any_case_and_with_any_separator(text: str):
-    assert kind_of(text) is Kind.TOO_VAGUE
+    assert parse_verdict_kind(text) is VerdictKind.TOO_VAGUE
 
 
 def test_what_is_no_verdict_is_refused_with_a_list():
     with pytest.raises(BadInput) as caught:
-        kind_of("maybe")
+        parse_verdict_kind("maybe")
 
     assert "`approve`" in caught.value.hint
 
@@ -299,12 +315,12 @@ def test_a_yes_names_every_opposite_that_was_looked_at_and_any_other_verdict_non
     opposites = {TWO: "Never retry", UUID(int=3): "Retry less"}
 
     with pytest.raises(Unseen, match="2 other proposals ask") as refused:
-        require_opposites_seen(verdict(Kind.APPROVE), opposites)
+        require_opposites_seen(verdict(VerdictKind.APPROVE), opposites)
     with pytest.raises(Unseen, match="Another proposal asks") as partly:
-        require_opposites_seen(verdict(Kind.APPROVE, seen=[str(TWO)]), opposites)
+        require_opposites_seen(verdict(VerdictKind.APPROVE, seen=[str(TWO)]), opposites)
 
     assert refused.value.details["opposites"] == {str(id_): what for id_, what in opposites.items()}
     assert list(partly.value.details["opposites"]) == [str(UUID(int=3))]
     assert f"`{UUID(int=3)}`" in partly.value.hint
-    require_opposites_seen(verdict(Kind.APPROVE, seen=[str(id_) for id_ in opposites]), opposites)
-    require_opposites_seen(verdict(Kind.REJECT), opposites)
+    require_opposites_seen(verdict(VerdictKind.APPROVE, seen=[str(id_) for id_ in opposites]), opposites)
+    require_opposites_seen(verdict(VerdictKind.REJECT), opposites)

@@ -9,7 +9,7 @@ from tests.proposals.hearing import ADA, AGENT, Court
 from festinger.errors import AlreadyDecided, NotAuthorised
 from festinger.ids import MAIN_SPACE
 from festinger.proposals.model import ProposalId
-from festinger.proposals.verdicts.tasks import Task, TaskState, close_task, fitting, tasks
+from festinger.proposals.verdicts.tasks import Task, TaskState, close_task, list_tasks, match_tasks
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Store
 
@@ -18,17 +18,17 @@ from festinger.store.pool import Store
 async def test_a_task_is_closed_by_a_reviewer_once(store: Store):
     court = Court(store)
     await court.decide(await court.promoted())
-    (task,) = await tasks(court.desk, MAIN_SPACE)
+    (task,) = await list_tasks(court.deps, MAIN_SPACE)
 
     with pytest.raises(NotAuthorised):
-        await close_task(court.desk, MAIN_SPACE, task.id, author=AGENT)
-    closed = await close_task(court.desk, MAIN_SPACE, task.id, author=ADA)
+        await close_task(court.deps, MAIN_SPACE, task.id, author=AGENT)
+    closed = await close_task(court.deps, MAIN_SPACE, task.id, author=ADA)
     with pytest.raises(AlreadyDecided):
-        await close_task(court.desk, MAIN_SPACE, task.id, author=ADA, state=TaskState.DROPPED)
+        await close_task(court.deps, MAIN_SPACE, task.id, author=ADA, state=TaskState.DROPPED)
 
     assert (closed.state, closed.closed_by) == (TaskState.DONE, "Ada")
-    assert await tasks(court.desk, MAIN_SPACE) == []
-    assert await tasks(court.desk, MAIN_SPACE, state=None) == [closed]
+    assert await list_tasks(court.deps, MAIN_SPACE) == []
+    assert await list_tasks(court.deps, MAIN_SPACE, state=None) == [closed]
 
 
 @pytest.mark.requirement("H-57")
@@ -36,12 +36,12 @@ async def test_undoing_advice_whose_task_is_done_leaves_it_done(store: Store):
     court = Court(store)
     proposal = await court.promoted()
     await court.decide(proposal)
-    (task,) = await tasks(court.desk, MAIN_SPACE)
-    done = await close_task(court.desk, MAIN_SPACE, task.id, author=ADA)
+    (task,) = await list_tasks(court.deps, MAIN_SPACE)
+    done = await close_task(court.deps, MAIN_SPACE, task.id, author=ADA)
 
     await court.undo(proposal)
 
-    assert await tasks(court.desk, MAIN_SPACE, state=None) == [done]
+    assert await list_tasks(court.deps, MAIN_SPACE, state=None) == [done]
 
 
 def test_an_agent_does_not_read_tasks_unless_somebody_says_so():
@@ -79,4 +79,4 @@ def test_a_task_fits_a_cue_that_shares_half_of_the_shorter_ones_words(cue: str, 
         _task(4, ""),
     ]
 
-    assert [task.id.int for task, _ in fitting(tasks, cue)] == found
+    assert [task.id.int for task, _ in match_tasks(tasks, cue)] == found

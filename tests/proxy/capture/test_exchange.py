@@ -9,24 +9,24 @@ import pytest
 from tests.runtime.house import fixed_tools
 
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
-from festinger.proxy.auth import Visit
+from festinger.proxy.auth import AuthorizedRequest
 from festinger.proxy.capture.exchange import (
     CUT_MARK,
     TEXT_CHARS,
-    Exchange,
-    captured,
+    ProxyExchange,
+    build_capture,
+    redact_capture,
+    sanitize_text,
     session_name,
-    without_any_secret,
-    writable,
 )
-from festinger.proxy.headers import NO_WISHES, MemoryResult, MemoryTold
-from festinger.proxy.loops.keys import Call
-from festinger.proxy.parsed_request import Understanding, Understood
-from festinger.proxy.protocols.replies import Heard
-from festinger.proxy.routes import route_of
-from festinger.proxy.sessions.match import How
-from festinger.proxy.sessions.registry import Sessions
-from festinger.proxy.transport.streams import Ended
+from festinger.proxy.headers import NO_WISHES, MemoryResult, MemoryStatus
+from festinger.proxy.loops.keys import ToolCall
+from festinger.proxy.parsed_request import ParsedRequest, RequestParser
+from festinger.proxy.protocols.replies import ReplyContent
+from festinger.proxy.routes import find_route
+from festinger.proxy.sessions.match import SessionMatchKind
+from festinger.proxy.sessions.registry import SessionRegistry
+from festinger.proxy.transport.streams import StreamEndReason
 from festinger.settings.tree import ProxySettings
 from festinger.text.secrets import redact
 
@@ -34,24 +34,24 @@ MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 SETTINGS = ProxySettings()
 
 
-def understood(*messages: dict[str, Any]) -> Understood:
+def understood(*messages: dict[str, Any]) -> ParsedRequest:
     tools = fixed_tools()
-    reading = Understanding(
-        Sessions(most=10, idle=timedelta(hours=1)), clock=tools.clock, new_id=tools.new_id
-    )
-    visit = Visit(
-        request_id="r", route=route_of("/api/chat"), target=b"/api/chat", path="/api/chat", space=MAIN_SPACE,
+    reading = RequestParser(SessionRegistry(most=10, idle=timedelta(hours=1)), clock=tools.clock, new_id=tools.new_id)
+    visit = AuthorizedRequest(
+        request_id="r", route=find_route("/api/chat"), target=b"/api/chat", path="/api/chat", space=MAIN_SPACE,
         agent=AgentId("default"), key=None, local=True, wishes=NO_WISHES,
     )  # fmt: skip
     body = orjson.dumps({"model": "m", "messages": messages})
     found = reading.understand(visit, [(b"x-session-id", b"s-1")], body, settings=SETTINGS)
-    assert isinstance(found, Understood)
+    assert isinstance(found, ParsedRequest)
     return found
 
 
-def exchange(asked: Understood, heard: Heard, ended: Ended = Ended.WHOLE) -> Exchange:
-    told = MemoryTold(result=MemoryResult.EMPTY)
-    return Exchange(understood=asked, told=told, fresh=None, heard=heard, ended=ended)
+def exchange(
+    asked: ParsedRequest, heard: ReplyContent, ended: StreamEndReason = StreamEndReason.WHOLE
+) -> ProxyExchange:
+    told = MemoryStatus(result=MemoryResult.EMPTY)
+    return ProxyExchange(understood=asked, told=told, fresh=None, heard=heard, ended=ended)
 
 
 def user(text: str) -> dict[str, Any]:
@@ -64,10 +64,10 @@ def assistant(text: str) -> dict[str, Any]:
 
 @pytest.mark.requirement("P-43")
 def test_what_a_model_thought_is_kept_only_where_that_is_set():
-    thought = exchange(understood(user("Hi.")), Heard(text="Hello.", thinking="They greet me."))
+    thought = exchange(understood(user("Hi.")), ReplyContent(text="Hello.", thinking="They greet me."))
 
-    plain = captured(thought, seen=0, at=MONDAY, settings=SETTINGS)
-    set_so = captured(thought, seen=0, at=MONDAY, settings=ProxySettings(capture_thinking=True))
+    plain = build_capture(thought, seen=0, at=MONDAY, settings=SETTINGS)
+    set_so = build_capture(thought, seen=0, at=MONDAY, settings=ProxySettings(capture_thinking=True))
 
     assert plain.exchange.thinking is None
     assert set_so.exchange.thinking == "They greet me."
@@ -78,8 +78,8 @@ def test_what_a_model_thought_is_kept_only_where_that_is_set():
 def test_our_own_notes_are_not_kept_where_a_model_repeats_them():
     label = SETTINGS.label
     echo = f"<recollection>\n{label}\ngnommoweb: [type] repo\n</recollection>\n\nSure."
-    found = captured(
-        exchange(understood(user("Hi.")), Heard(text=echo)), seen=0, at=MONDAY, settings=SETTINGS
+    found = build_capture(
+        exchange(understood(user("Hi.")), ReplyContent(text=echo)), seen=0, at=MONDAY, settings=SETTINGS
     )
 
     assert found.exchange.reply is not None
@@ -88,11 +88,11 @@ def test_our_own_notes_are_not_kept_where_a_model_repeats_them():
 
 @pytest.mark.requirement("P-44")
 def test_a_reply_has_the_id_that_it_will_have_where_it_comes_back():
-    first = captured(
-        exchange(understood(user("Hi.")), Heard(text="Hello.")), seen=0, at=MONDAY, settings=SETTINGS
+    first = build_capture(
+        exchange(understood(user("Hi.")), ReplyContent(text="Hello.")), seen=0, at=MONDAY, settings=SETTINGS
     )
-    again = captured(
-        exchange(understood(user("Hi."), assistant("Hello."), user("Bye.")), Heard(text="Bye.")),
+    again = build_capture(
+        exchange(understood(user("Hi."), assistant("Hello."), user("Bye.")), ReplyContent(text="Bye.")),
         seen=0,
         at=MONDAY,
         settings=SETTINGS,
@@ -105,7 +105,7 @@ def test_a_reply_has_the_id_that_it_will_have_where_it_comes_back():
 
 def test_only_what_was_not_seen_before_is_kept():
     asked = understood(user("Hi."), assistant("Hello."), user("Bye."))
-    found = captured(exchange(asked, Heard(text="Bye.")), seen=2, at=MONDAY, settings=SETTINGS)
+    found = build_capture(exchange(asked, ReplyContent(text="Bye.")), seen=2, at=MONDAY, settings=SETTINGS)
 
     assert [words.text for words in found.exchange.said] == ["Bye."]
 
@@ -114,7 +114,7 @@ def test_only_what_was_not_seen_before_is_kept():
 def test_what_tools_say_of_themselves_is_kept_as_a_system_text_that_has_one_id_in_its_session():
     asked = understood(user("Hi."))
     first, again, other = (
-        captured(exchange(asked, Heard(text="Hello.")), seen=0, at=MONDAY, settings=SETTINGS, tools=tools)
+        build_capture(exchange(asked, ReplyContent(text="Hello.")), seen=0, at=MONDAY, settings=SETTINGS, tools=tools)
         for tools in ("Tells the weather.", "Tells the weather.", "Tells the time.")
     )
 
@@ -128,12 +128,12 @@ def test_what_tools_say_of_themselves_is_kept_as_a_system_text_that_has_one_id_i
 @pytest.mark.requirement("P-43")
 def test_calls_are_kept_without_secrets_and_not_longer_than_outputs():
     secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH"
-    calls = (Call(name="run", arguments=f'{{"key":"{secret}"}}'), Call(name="long", arguments="x" * 9000))
-    found = captured(
-        exchange(understood(user("Hi.")), Heard(calls=calls)), seen=0, at=MONDAY, settings=SETTINGS
+    calls = (ToolCall(name="run", arguments=f'{{"key":"{secret}"}}'), ToolCall(name="long", arguments="x" * 9000))
+    found = build_capture(
+        exchange(understood(user("Hi.")), ReplyContent(calls=calls)), seen=0, at=MONDAY, settings=SETTINGS
     )
 
-    clean = without_any_secret(found)
+    clean = redact_capture(found)
 
     assert clean.exchange.reply is None
     assert secret not in str(clean)
@@ -143,17 +143,17 @@ def test_calls_are_kept_without_secrets_and_not_longer_than_outputs():
 @pytest.mark.requirement("M-93")
 def test_a_space_that_keeps_no_details_of_people_captures_none():
     asked = understood(user("Reach me at ann.b@mail.example.org, please."))
-    found = captured(exchange(asked, Heard(text="Noted.")), seen=0, at=MONDAY, settings=SETTINGS)
+    found = build_capture(exchange(asked, ReplyContent(text="Noted.")), seen=0, at=MONDAY, settings=SETTINGS)
 
-    clean = without_any_secret(found, redact=lambda text: redact(text, personal=True))
+    clean = redact_capture(found, redact=lambda text: redact(text, personal=True))
 
-    assert "ann.b@" in str(without_any_secret(found))
+    assert "ann.b@" in str(redact_capture(found))
     assert "ann.b@" not in str(clean)
 
 
 def test_what_no_database_takes_is_left_out():
-    assert writable("a\x00b") == "ab"
-    assert writable("half \ud800 a character").isprintable()
+    assert sanitize_text("a\x00b") == "ab"
+    assert sanitize_text("half \ud800 a character").isprintable()
 
 
 def test_a_long_name_of_a_session_is_shortened_and_told_from_others():
@@ -168,9 +168,9 @@ def test_a_long_name_of_a_session_is_shortened_and_told_from_others():
 def test_a_retold_history_brings_only_what_comes_after_the_last_known_word():
     asked = understood(user("Summary of before."), assistant("Hello."), user("Bye."))
     known = replace(asked.session, recent=frozenset({asked.chain.contents[1]}))
-    retold = replace(asked, session=known, how=How.REPLY)
+    retold = replace(asked, session=known, how=SessionMatchKind.REPLY)
 
-    found = captured(exchange(retold, Heard(text="Bye.")), seen=0, at=MONDAY, settings=SETTINGS)
+    found = build_capture(exchange(retold, ReplyContent(text="Bye.")), seen=0, at=MONDAY, settings=SETTINGS)
 
     assert [(words.origin, words.text) for words in found.exchange.said] == [(Origin.PERSON, "Bye.")]
 
@@ -179,9 +179,9 @@ def test_a_retold_history_brings_only_what_comes_after_the_last_known_word():
 def test_a_text_that_is_too_long_is_kept_cut_and_says_so():
     whole, longer = "x" * TEXT_CHARS, "x" * (TEXT_CHARS + 1)
 
-    assert writable(whole) == whole
-    assert TEXT_CHARS - 1 <= len(writable(longer)) <= TEXT_CHARS
-    assert writable(longer).count(CUT_MARK) == 1
+    assert sanitize_text(whole) == whole
+    assert TEXT_CHARS - 1 <= len(sanitize_text(longer)) <= TEXT_CHARS
+    assert sanitize_text(longer).count(CUT_MARK) == 1
 
 
 @pytest.mark.requirement("P-43")
@@ -190,5 +190,5 @@ def test_a_secret_across_the_cut_is_not_kept_in_part():
     ends = [("y " * TEXT_CHARS)[: TEXT_CHARS // 2 - offset] for offset in (20, 40, 60)]
 
     for end in ends:
-        assert "sk-proj" not in writable(end + secret + " " + "z " * TEXT_CHARS)
-        assert "ABCDEFGH" not in writable("z " * TEXT_CHARS + secret + " " + end)
+        assert "sk-proj" not in sanitize_text(end + secret + " " + "z " * TEXT_CHARS)
+        assert "ABCDEFGH" not in sanitize_text("z " * TEXT_CHARS + secret + " " + end)

@@ -18,19 +18,19 @@ from festinger.observability.metrics import LISTED, PROXY_BREAKERS_OPEN, PROXY_P
 from festinger.proxy.capture import queue as writing
 from festinger.proxy.capture.exchange import Capture
 from festinger.proxy.capture.spool import Spool
-from festinger.proxy.capture.write import Logged, record_of, write
-from festinger.proxy.health import cause_of, check_capture, check_served, check_steadiness
+from festinger.proxy.capture.write import RequestLogEntry, encode_entry, write_entries
+from festinger.proxy.health import check_capture, check_memory_coverage, check_stability, explain_missing_memory
 from festinger.runtime.app import App
 from festinger.settings.tree import ProxySettings
-from festinger.store.repositories.exchanges import StoredExchange, Words, session_messages
-from festinger.store.repositories.request_log import LoggedRequest, line_of, list_requests
-from festinger.text.secrets import Redacted, redact
+from festinger.store.repositories.exchanges import ExchangeMessage, StoredExchange, session_messages
+from festinger.store.repositories.request_log import LoggedRequest, encode_line, list_requests
+from festinger.text.secrets import RedactionResult, redact
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
 
 def capture(number: int, text: str = "", *, space: str = "main", session: str = "s") -> Capture:
-    said = Words(
+    said = ExchangeMessage(
         id=UUID(int=number), role="user", origin=Origin.PERSON, text=text or f"Remember number {number}."
     )
     return Capture(
@@ -56,12 +56,12 @@ def capture(number: int, text: str = "", *, space: str = "main", session: str = 
     )
 
 
-def logged(number: int, memory: str = "empty") -> Logged:
+def logged(number: int, memory: str = "empty") -> RequestLogEntry:
     line = LoggedRequest(
         id=f"r{number}", at=MONDAY, agent=DEFAULT_AGENT, session=None, route="/api/chat", model="m", status=200,
         memory=memory, reason="", ended=None, before_ms=0.0, after_ms=0.0,
     )  # fmt: skip
-    return Logged(space=MAIN_SPACE, request=line)
+    return RequestLogEntry(space=MAIN_SPACE, request=line)
 
 
 async def said(app: App, session: str = "s") -> list[str]:
@@ -101,7 +101,7 @@ async def test_a_full_queue_drops_and_says_so(database_url: str, tmp_path: Path,
 async def test_a_full_spool_drops_the_newest_and_doctor_says_so(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    one = len(line_of(record_of(capture(1))))
+    one = len(encode_line(encode_entry(capture(1))))
     monkeypatch.setattr(writing, "MEGABYTE", 2 * one + 10)
     settings = ProxySettings(spool_max_mb=1)
     without = recorder(lambda: None, tmp_path / "spool", clock=lambda: MONDAY, settings=settings, name="0")
@@ -134,9 +134,7 @@ async def until(claim: Callable[[], bool]) -> None:
 
 
 @pytest.mark.requirement("P-47")
-async def test_an_entry_that_nobody_can_write_is_set_aside_and_the_others_go_on(
-    database_url: str, tmp_path: Path
-):
+async def test_an_entry_that_nobody_can_write_is_set_aside_and_the_others_go_on(database_url: str, tmp_path: Path):
     poison = capture(2)
     poison = Capture(
         space=poison.space,
@@ -210,9 +208,9 @@ async def test_a_store_that_comes_and_goes_loses_nothing_and_keeps_the_order(
         calls += 1
         if calls % 3:
             raise StoreDown
-        await write(app, entries, pace=pace)
+        await write_entries(app, entries, pace=pace)
 
-    monkeypatch.setattr(writing, "write", flaky)
+    monkeypatch.setattr(writing, "write_entries", flaky)
     async with opened(database_url, tmp_path) as app, recording(app, tmp_path) as at:
         for number in range(1, 12):
             at.writer.put(capture(number))
@@ -247,7 +245,7 @@ async def test_an_entry_is_on_disk_when_its_future_is_done_and_many_share_one_ap
 
 @pytest.mark.requirement("P-47")
 async def test_an_entry_that_cannot_be_cleaned_is_written_nowhere_and_takes_no_other_along(tmp_path: Path):
-    def faulty(text: str) -> Redacted:
+    def faulty(text: str) -> RedactionResult:
         if "number 2" in text:
             raise ZeroDivisionError
         return redact(text)
@@ -272,9 +270,9 @@ async def test_a_writer_that_is_cancelled_in_the_middle_of_a_batch_loses_nothing
     async def slow(app: App, entries, *, pace):
         began.set()
         await goes_on.wait()
-        await write(app, entries, pace=pace)
+        await write_entries(app, entries, pace=pace)
 
-    monkeypatch.setattr(writing, "write", slow)
+    monkeypatch.setattr(writing, "write_entries", slow)
     async with opened(database_url, tmp_path) as app:
         at = recorder(lambda: app, tmp_path / "spool", clock=lambda: MONDAY)
         working = asyncio.create_task(at.writer.run())
@@ -300,7 +298,7 @@ async def test_a_store_that_hangs_at_the_end_leaves_everything_in_the_spool(
     async def hangs(app: App, entries, *, pace):
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(writing, "write", hangs)
+    monkeypatch.setattr(writing, "write_entries", hangs)
     monkeypatch.setattr(writing, "FINISH_SECONDS", 0.01)
     async with opened(database_url, tmp_path) as app:
         at = recorder(lambda: app, tmp_path / "spool", clock=lambda: MONDAY)
@@ -309,8 +307,7 @@ async def test_a_store_that_hangs_at_the_end_leaves_everything_in_the_spool(
         await at.writer.finish()
 
     kinds = [
-        line.split(b'"kind":"')[1].split(b'"')[0]
-        for line in contents(tmp_path / "spool" / "1.spool").splitlines()
+        line.split(b'"kind":"')[1].split(b'"')[0] for line in contents(tmp_path / "spool" / "1.spool").splitlines()
     ]
     assert sorted(kinds) == [b"exchange", b"request"]
 
@@ -376,11 +373,11 @@ async def test_that_more_than_a_twentieth_went_without_memory_is_a_failure_with_
         for number in range(60, 70):
             at.writer.put(logged(number, "off"))
         await at.kept()
-        fine = await check_served(app.store, now=MONDAY)
+        fine = await check_memory_coverage(app.store, now=MONDAY)
         at.writer.put(logged(70, "not-ready"))
         await at.kept()
-        much = await check_served(app.store, now=MONDAY)
-        later = await check_served(app.store, now=MONDAY + timedelta(hours=2))
+        much = await check_memory_coverage(app.store, now=MONDAY)
+        later = await check_memory_coverage(app.store, now=MONDAY + timedelta(hours=2))
 
     assert (fine.severity, much.severity, later.severity) == ("ok", "fail", "ok")
     assert "7% of the 61 requests" in much.message
@@ -401,7 +398,7 @@ async def test_that_more_than_a_twentieth_went_without_memory_is_a_failure_with_
     ],
 )
 def test_each_reason_is_said_in_plain_words_with_what_to_do(result: str, reason: str, says: str):
-    cause, remedy = cause_of(result, reason)
+    cause, remedy = explain_missing_memory(result, reason)
 
     assert says in cause
     assert remedy
@@ -422,11 +419,11 @@ def test_a_spool_that_waits_is_told(tmp_path: Path):
 
 @pytest.mark.requirement("P-91")
 def test_moved_prefixes_and_open_breakers_are_told():
-    before = {check.name: check.details for check in check_steadiness()}
+    before = {check.name: check.details for check in check_stability()}
     PROXY_PREFIX_CHANGED.labels("notes").inc()
     PROXY_BREAKERS_OPEN.inc()
     try:
-        prefix, breakers = check_steadiness()
+        prefix, breakers = check_stability()
     finally:
         PROXY_BREAKERS_OPEN.dec()
 

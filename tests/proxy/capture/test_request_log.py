@@ -10,25 +10,25 @@ from tests.proxy.protocols.wire import assistant, system, user
 from tests.runtime.house import Hands
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, id_maker
-from festinger.proxy.auth import Visit
-from festinger.proxy.capture.request_log import Afterwards
-from festinger.proxy.context.block import Line, NoteRef, Present
-from festinger.proxy.context.build import Noting
-from festinger.proxy.context.fetch import InTime
-from festinger.proxy.context.place import Noted
+from festinger.proxy.auth import AuthorizedRequest
+from festinger.proxy.capture.request_log import RequestTracker
+from festinger.proxy.context.block import ContextLine, LineUpdate, NoteRef
+from festinger.proxy.context.build import ContextBuilder
+from festinger.proxy.context.fetch import ContextFetcher
+from festinger.proxy.context.place import InjectionResult
 from festinger.proxy.headers import NO_WISHES
-from festinger.proxy.hooks import Passed
-from festinger.proxy.parsed_request import Understood
-from festinger.proxy.pipeline import Attendant, NoChronicle
-from festinger.proxy.routes import route_of
-from festinger.proxy.sessions.session import Session
+from festinger.proxy.hooks import FinishedRequest
+from festinger.proxy.parsed_request import ParsedRequest
+from festinger.proxy.pipeline import NullRecorder, RequestPipeline
+from festinger.proxy.routes import find_route
+from festinger.proxy.sessions.session import ProxySession
 from festinger.settings.tree import ProxySettings
 
 PATH = "/v1/chat/completions"
 BOTH = {"ramanujan": "server", "dobby": "agent"}
-VISIT = Visit(
+VISIT = AuthorizedRequest(
     request_id="r",
-    route=route_of(PATH),
+    route=find_route(PATH),
     target=PATH.encode(),
     path=PATH,
     space=MAIN_SPACE,
@@ -39,11 +39,11 @@ VISIT = Visit(
 )
 
 
-class Logging(NoChronicle):
+class Logging(NullRecorder):
     def __init__(self) -> None:
-        self.afterwards = Afterwards()
+        self.afterwards = RequestTracker()
 
-    def keep(self, understood: Understood, note: Noted, session: Session) -> None:
+    def keep(self, understood: ParsedRequest, note: InjectionResult, session: ProxySession) -> None:
         self.afterwards.begin(understood, note)
 
 
@@ -55,12 +55,12 @@ class Log:
         self._settings = ProxySettings(memory_deadline_ms=10_000, **proxy)
         ids = id_maker(self._hands.clock, random.Random(3))
         mind = Knowing(words=BOTH)
-        self._attendant = Attendant(
+        self._attendant = RequestPipeline(
             mind,
             clock=self._hands.clock,
             new_id=ids,
             settings=self._settings,
-            noting=Noting(InTime(mind), new_id=ids, restate=today or Today()),
+            noting=ContextBuilder(ContextFetcher(mind), new_id=ids, restate=today or Today()),
             chronicle=self._logging,
         )
 
@@ -69,7 +69,7 @@ class Log:
         body = orjson.dumps({"model": "m", "messages": messages})
         attended = await self._attendant.attend(VISIT, [], body, settings=self._settings)
         assert attended.told is not None
-        passed = Passed(
+        passed = FinishedRequest(
             visit=VISIT, status=200, memory=attended.told.result, reason="", before=0.001, after=0.001
         )
         return dict(self._logging.afterwards.line(passed, at=self._hands.clock()).details)
@@ -93,7 +93,7 @@ async def test_a_note_was_chosen_because_it_changed_since_it_was_shown():
     log = Log(today=today)
     await log.of(*history("open ramanujan"))
     note = NoteRef(kind="edge", id="ramanujan [type] laptop", version=2)
-    today.present["ramanujan"] = Present(line=Line(text="ramanujan: [type] laptop", notes=(note,)))
+    today.present["ramanujan"] = LineUpdate(line=ContextLine(text="ramanujan: [type] laptop", notes=(note,)))
 
     details = await log.of(*history("open ramanujan", "ask dobby"))
 

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.proxy.capture.spool import Spool, records_in
-from festinger.store.repositories.request_log import Refused, line_of, record_in
+from festinger.proxy.capture.spool import Spool, split_records
+from festinger.store.repositories.request_log import MalformedLine, decode_line, encode_line
 
 records = st.lists(st.binary(max_size=60).map(lambda data: data.replace(b"\n", b" ")), max_size=8)
 
 PLENTY = 10**6
 
 
-def everything(spool: Spool, *, most: int = 3) -> list[bytes | Refused]:
+def everything(spool: Spool, *, most: int = 3) -> list[bytes | MalformedLine]:
     """All that waits, batch by batch."""
-    found: list[bytes | Refused] = []
+    found: list[bytes | MalformedLine] = []
     while batch := spool.next(most):
         found += batch
         spool.done()
@@ -29,29 +29,29 @@ def everything(spool: Spool, *, most: int = 3) -> list[bytes | Refused]:
 @pytest.mark.requirement("P-47")
 @given(records)
 def test_lines_read_back_as_the_records_that_they_were_made_of(given_records: list[bytes]):
-    data = b"".join(map(line_of, given_records))
+    data = b"".join(map(encode_line, given_records))
 
-    assert records_in(data) == (given_records, len(data))
+    assert split_records(data) == (given_records, len(data))
 
 
 @pytest.mark.requirement("P-47", "F-14")
 @given(records.filter(bool), st.data())
 def test_a_torn_end_costs_its_own_record_and_no_other(given_records: list[bytes], draw: st.DataObject):
-    lines = [line_of(record) for record in given_records]
+    lines = [encode_line(record) for record in given_records]
     cut = draw.draw(st.integers(min_value=0, max_value=len(lines[-1]) - 1))
     whole = b"".join(lines[:-1])
 
-    assert records_in(whole + lines[-1][:cut]) == (given_records[:-1], len(whole))
+    assert split_records(whole + lines[-1][:cut]) == (given_records[:-1], len(whole))
 
 
 @pytest.mark.requirement("F-14")
 @given(st.binary(min_size=1, max_size=60).filter(lambda data: b"\n" not in data), st.data())
 def test_a_changed_byte_is_noticed(record: bytes, draw: st.DataObject):
-    line = line_of(record)[:-1]
+    line = encode_line(record)[:-1]
     at = draw.draw(st.integers(min_value=0, max_value=len(line) - 1))
     other = draw.draw(st.integers(min_value=0, max_value=255).filter(lambda byte: byte != line[at]))
 
-    assert isinstance(record_in(line[:at] + bytes([other]) + line[at + 1 :]), Refused)
+    assert isinstance(decode_line(line[:at] + bytes([other]) + line[at + 1 :]), MalformedLine)
 
 
 @pytest.mark.requirement("P-47")
@@ -114,7 +114,7 @@ def test_only_its_owner_can_read_a_spool(tmp_path: Path):
 @pytest.mark.requirement("P-47")
 def test_a_full_spool_takes_no_more(tmp_path: Path):
     spool = Spool(tmp_path / "spool", name="1")
-    room = len(line_of(b"one") + line_of(b"two"))
+    room = len(encode_line(b"one") + encode_line(b"two"))
 
     assert spool.append([b"one", b"two", b"three"], limit=room) == 2
     assert spool.append([b"four"], limit=room) == 0
@@ -150,16 +150,16 @@ def test_what_a_living_process_holds_is_left_to_it(tmp_path: Path):
 @pytest.mark.requirement("P-47", "F-14")
 def test_of_a_spoiled_file_all_is_read_that_can_be(tmp_path: Path):
     (tmp_path / "spool").mkdir()
-    spoiled = [line_of(b"one"), b"deadbeef rubbish\n", line_of(b"three"), line_of(b"four")[:-3]]
+    spoiled = [encode_line(b"one"), b"deadbeef rubbish\n", encode_line(b"three"), encode_line(b"four")[:-3]]
     (tmp_path / "spool" / "1.spool").write_bytes(b"".join(spoiled))
     spool = Spool(tmp_path / "spool", name="2")
     spool.adopt()
 
     assert everything(spool) == [
         b"one",
-        Refused(line=b"deadbeef rubbish", reason="garbled", number=2, file="1.spool"),
+        MalformedLine(line=b"deadbeef rubbish", reason="garbled", number=2, file="1.spool"),
         b"three",
-        Refused(line=line_of(b"four")[:-3], reason="torn", number=4, file="1.spool"),
+        MalformedLine(line=encode_line(b"four")[:-3], reason="torn", number=4, file="1.spool"),
     ]
     assert spool.waiting == 0
 
@@ -173,9 +173,7 @@ def test_a_record_longer_than_one_read_comes_back_whole(tmp_path: Path):
 
 
 @pytest.mark.requirement("F-14")
-def test_a_full_disk_costs_what_did_not_fit_and_nothing_that_lay_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_full_disk_costs_what_did_not_fit_and_nothing_that_lay_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     spool = Spool(tmp_path / "spool", name="1")
     spool.append([b"one"], limit=PLENTY)
     real = os.pwrite
@@ -197,7 +195,7 @@ def test_a_full_disk_costs_what_did_not_fit_and_nothing_that_lay_there(
 @pytest.mark.requirement("F-14")
 def test_a_file_that_cannot_be_opened_is_left_alone_and_the_others_are_read(tmp_path: Path):
     (tmp_path / "spool" / "0.spool").mkdir(parents=True)
-    (tmp_path / "spool" / "1.spool").write_bytes(line_of(b"one"))
+    (tmp_path / "spool" / "1.spool").write_bytes(encode_line(b"one"))
     spool = Spool(tmp_path / "spool", name="2")
 
     spool.adopt()

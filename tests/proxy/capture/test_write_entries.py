@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.errors import BadInput
-from festinger.events.event import Happening
+from festinger.events.event import NewEvent
 from festinger.ids import AgentId, Origin, SessionId, SpaceId
-from festinger.proxy.capture.exchange import Capture, Injected
-from festinger.proxy.capture.write import Entry, Happened, Kept, Logged, entry_in, record_of
-from festinger.store.repositories.exchanges import StoredBlock, StoredExchange, StoredSession, Words
+from festinger.proxy.capture.exchange import Capture, InjectedBlock
+from festinger.proxy.capture.write import Entry, EventsEntry, RequestLogEntry, SessionEntry, decode_entry, encode_entry
+from festinger.store.repositories.exchanges import ExchangeMessage, StoredBlock, StoredExchange, StoredSession
 from festinger.store.repositories.request_log import LoggedRequest
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -22,10 +22,8 @@ ids = st.uuids()
 hashes = st.binary(max_size=32)
 times = st.datetimes(min_value=datetime(2000, 1, 1), max_value=datetime(2100, 1, 1), timezones=st.just(UTC))
 names = text.map(SessionId)
-happenings = st.builds(
-    Happening, name=text, subject=text, payload=st.dictionaries(text, st.integers(0, 9), max_size=2)
-)
-words = st.builds(Words, id=ids, role=text, origin=st.sampled_from(Origin), text=text)
+happenings = st.builds(NewEvent, name=text, subject=text, payload=st.dictionaries(text, st.integers(0, 9), max_size=2))
+words = st.builds(ExchangeMessage, id=ids, role=text, origin=st.sampled_from(Origin), text=text)
 exchanges = st.builds(
     StoredExchange,
     id=ids,
@@ -44,7 +42,7 @@ exchanges = st.builds(
     recollection=st.none() | ids,
 )
 injected = st.builds(
-    Injected,
+    InjectedBlock,
     recollection=ids,
     position=text,
     anchor=st.none() | text,
@@ -91,25 +89,25 @@ requests = st.builds(
 )
 entries = st.one_of(
     captures,
-    st.builds(Kept, space=st.just(SPACE), session=sessions),
-    st.builds(Logged, space=st.just(SPACE), request=requests),
-    st.builds(Happened, space=st.just(SPACE), happenings=st.lists(happenings, max_size=2).map(tuple)),
+    st.builds(SessionEntry, space=st.just(SPACE), session=sessions),
+    st.builds(RequestLogEntry, space=st.just(SPACE), request=requests),
+    st.builds(EventsEntry, space=st.just(SPACE), happenings=st.lists(happenings, max_size=2).map(tuple)),
 )
 
 
 @pytest.mark.requirement("P-47")
 @given(entries)
 def test_an_entry_reads_back_as_it_was_from_one_line(entry: Entry):
-    record = record_of(entry)
+    record = encode_entry(entry)
 
     assert b"\n" not in record
-    assert entry_in(record) == entry
+    assert decode_entry(record) == entry
 
 
 @given(st.binary(max_size=40) | st.sampled_from([b"{}", b'{"kind":"exchange","entry":{}}', b"[]", b"null"]))
 def test_what_is_no_entry_is_said_to_be_none(record: bytes):
     with pytest.raises(BadInput):
-        entry_in(record)
+        decode_entry(record)
 
 
 def test_an_entry_of_a_later_version_is_refused_and_not_half_read():
@@ -117,7 +115,7 @@ def test_an_entry_of_a_later_version_is_refused_and_not_half_read():
         id="r", at=MONDAY, agent=AgentId("a"), session=None, route="/", model="", status=None,
         memory="", reason="", ended=None, before_ms=0, after_ms=0,
     )  # fmt: skip
-    record = record_of(Logged(space=SPACE, request=line)).replace(b'"route"', b'"rout3"')
+    record = encode_entry(RequestLogEntry(space=SPACE, request=line)).replace(b'"route"', b'"rout3"')
 
     with pytest.raises(BadInput):
-        entry_in(record)
+        decode_entry(record)

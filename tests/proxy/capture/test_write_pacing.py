@@ -2,7 +2,7 @@
 
 import pytest
 
-from festinger.proxy.capture.write import LONGEST_REST, REST, Pace
+from festinger.proxy.capture.write import LONGEST_REST, REST, WorkPacer
 
 
 class Times:
@@ -32,7 +32,7 @@ async def test_it_rests_as_long_as_others_need(
     async def sleep(seconds: float) -> None:
         slept.append(seconds)
 
-    pace = Pace(Times(*readings))
+    pace = WorkPacer(Times(*readings))
     monkeypatch.setattr("festinger.proxy.capture.write.asyncio.sleep", sleep)
     await pace.breathe()
 

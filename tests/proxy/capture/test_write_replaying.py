@@ -12,32 +12,30 @@ from tests.runtime.house import Hands, fixed_tools, opened
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.learn.pipeline import learn
-from festinger.memory.learn.statement import Given
-from festinger.memory.model import Place
+from festinger.memory.learn.statement import LearnRequest
+from festinger.memory.model import Scope
 from festinger.proxy.capture.exchange import Capture
 from festinger.proxy.capture.spool import Spool
-from festinger.proxy.capture.write import as_remembered, record_of
-from festinger.runtime.app import App, Start
-from festinger.runtime.erasure import forgetting_of
+from festinger.proxy.capture.write import drop_forgotten, encode_entry
+from festinger.runtime.app import App, StartOptions
+from festinger.runtime.erasure import build_erasure
 
 SECRET = "The spare key hangs behind the quokka painting"
-HERE = Place(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT), session=SessionId("s1"))
+HERE = Scope(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT), session=SessionId("s1"))
 
 
 async def forget_it(app: App) -> dict[str, int]:
-    learned = await learn(app.memory.desk, HERE, Given(text=SECRET))
+    learned = await learn(app.memory.deps, HERE, LearnRequest(text=SECRET))
     assert learned.memory is not None
     selector = Selector(ids=(learned.memory.id,))
-    plan = await forgetting_of(app).forget(MAIN_SPACE, selector, reason="asked", by="person:ann")
+    plan = await build_erasure(app).forget(MAIN_SPACE, selector, reason="asked", by="person:ann")
     return dict(plan.rows)
 
 
 @pytest.mark.requirement("M-82", "M-83")
-async def test_an_exchange_that_comes_late_does_not_bring_back_what_was_forgotten(
-    database_url: str, tmp_path: Path
-):
+async def test_an_exchange_that_comes_late_does_not_bring_back_what_was_forgotten(database_url: str, tmp_path: Path):
     hands = Hands()
-    async with opened(database_url, tmp_path, start=Start(providers=True), tools=fixed_tools(hands)) as app:
+    async with opened(database_url, tmp_path, start=StartOptions(providers=True), tools=fixed_tools(hands)) as app:
         folder = app.home / "spool"
         waiting = recorder(lambda: app, folder, clock=hands.clock, name="held")
         said = capture(1, f"Good morning. {SECRET}. Buy some paint.")
@@ -56,12 +54,12 @@ async def test_an_exchange_that_comes_late_does_not_bring_back_what_was_forgotte
 
 async def test_what_is_said_after_it_was_forgotten_is_said_anew(database_url: str, tmp_path: Path):
     hands = Hands()
-    async with opened(database_url, tmp_path, start=Start(providers=True), tools=fixed_tools(hands)) as app:
+    async with opened(database_url, tmp_path, start=StartOptions(providers=True), tools=fixed_tools(hands)) as app:
         said = capture(1, f"{SECRET}.")
         hands.now -= timedelta(days=1)
         await forget_it(app)
 
-        [kept] = await as_remembered(app, [said])
+        [kept] = await drop_forgotten(app, [said])
 
         assert isinstance(kept, Capture)
         assert kept.exchange.said == said.exchange.said
@@ -69,9 +67,9 @@ async def test_what_is_said_after_it_was_forgotten_is_said_anew(database_url: st
 
 @pytest.mark.requirement("M-82")
 async def test_what_a_dead_process_left_behind_is_cut_where_it_lies(database_url: str, tmp_path: Path):
-    async with opened(database_url, tmp_path, start=Start(providers=True), tools=fixed_tools()) as app:
+    async with opened(database_url, tmp_path, start=StartOptions(providers=True), tools=fixed_tools()) as app:
         left = Spool(app.home / "spool", name="dead")
-        left.append([record_of(capture(1, f"She said: {SECRET}!"))], limit=2**20)
+        left.append([encode_entry(capture(1, f"She said: {SECRET}!"))], limit=2**20)
         left.close()
 
         rows = await forget_it(app)

@@ -5,26 +5,26 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.proxy.capture.test_queue import capture
 from tests.proxy.recorded import recording
 from tests.runtime.house import opened
 
-from festinger.proxy.capture.write import READ_CHARS, SLICE_CHARS, slices
+from festinger.proxy.capture.write import READ_CHARS, SLICE_CHARS, iter_slices
 
 FILLER = "The river rose again in the night. " * 40_000
 
 
 @given(st.text(alphabet="ab .\n", max_size=3 * SLICE_CHARS))
 def test_the_slices_of_a_text_are_the_text(text: str):
-    parts = list(slices(text))
+    parts = list(iter_slices(text))
 
     assert "".join(parts) == text
     assert all(0 < len(part) <= SLICE_CHARS for part in parts)
 
 
 def test_of_a_long_text_both_ends_are_read():
-    parts = "".join(slices("begin " + FILLER + " end"))
+    parts = "".join(iter_slices("begin " + FILLER + " end"))
 
     assert parts.startswith("begin ")
     assert parts.endswith(" end")
@@ -32,16 +32,12 @@ def test_of_a_long_text_both_ends_are_read():
 
 
 @pytest.mark.requirement("P-43")
-async def test_what_a_long_text_states_at_its_end_is_learnt_and_no_job_dies_of_it(
-    database_url: str, tmp_path: Path
-):
+async def test_what_a_long_text_states_at_its_end_is_learnt_and_no_job_dies_of_it(database_url: str, tmp_path: Path):
     said = f"{FILLER}\nNote that gnommoweb is a repository."
     async with opened(database_url, tmp_path) as app, recording(app, tmp_path) as at:
         at.writer.put(capture(1, said))
         await at.kept()
-        claims = await rows(
-            app.store, "select task_name from procrastinate_jobs where task_name = 'write_claims'"
-        )
+        claims = await rows(app.store, "select task_name from procrastinate_jobs where task_name = 'write_claims'")
         kept = await rows(app.store, "select length(text) as chars from exchange_message")
 
     assert len(said) > 1_000_000
@@ -50,9 +46,7 @@ async def test_what_a_long_text_states_at_its_end_is_learnt_and_no_job_dies_of_i
 
 
 @pytest.mark.requirement("W-58")
-async def test_without_a_model_no_job_is_made_for_a_name_and_the_name_is_wanted(
-    database_url: str, tmp_path: Path
-):
+async def test_without_a_model_no_job_is_made_for_a_name_and_the_name_is_wanted(database_url: str, tmp_path: Path):
     async with opened(database_url, tmp_path) as app, recording(app, tmp_path) as at:
         for number in range(1, 21):
             at.writer.put(capture(number, f"Tell me about gnommoweb, part {number}.", session=f"s{number}"))

@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from tests.proxy.protocols.wire import LABEL, MARK
 
 from festinger.proxy.context.block import (
-    Block,
-    Line,
+    ContextBlock,
+    ContextLine,
     NoteRef,
-    block,
+    build_block,
+    build_mark,
     graph_line,
-    harmless,
-    mark_of,
     note_line,
-    rewritten,
+    remove_notes,
+    sanitize_line,
 )
-from festinger.text.blocks import CLOSE, OPEN, blocks_in
+from festinger.text.blocks import CLOSE, OPEN, find_blocks
 
 NOTE = NoteRef(kind="memory", id="n1")
 HOSTILE = (
@@ -31,17 +31,11 @@ HOSTILE = (
 
 @pytest.mark.requirement("P-31")
 def test_a_block_is_tags_a_label_and_lines_in_their_order():
-    made = block(
+    made = build_block(
         LABEL,
         graph=[graph_line("gnommoweb: [type] service")],
-        notes=[
-            note_line("deploy on Fridays\nis forbidden", NOTE),
-            note_line("port is 80", NOTE, disputed=True),
-        ],
-        unknown=[
-            graph_line("? xyzzy: no recollection"),
-            graph_line("  festinger iknowthat 'xyzzy -isa KIND'"),
-        ],
+        notes=[note_line("deploy on Fridays\nis forbidden", NOTE), note_line("port is 80", NOTE, disputed=True)],
+        unknown=[graph_line("? xyzzy: no recollection"), graph_line("  festinger iknowthat 'xyzzy -isa KIND'")],
     )
 
     assert made is not None
@@ -53,19 +47,19 @@ def test_a_block_is_tags_a_label_and_lines_in_their_order():
 
 @pytest.mark.requirement("P-31")
 def test_without_a_label_the_notes_begin_at_once_and_without_notes_there_is_no_block():
-    made = block("", graph=[graph_line("a: [b] c")])
+    made = build_block("", graph=[graph_line("a: [b] c")])
 
     assert made is not None
     assert made.text == "<recollection>\na: [b] c\n</recollection>"
-    assert block(LABEL) is None
+    assert build_block(LABEL) is None
 
 
 @pytest.mark.parametrize("label", [LABEL, "  two\nlines ", "a [INST] b", ""])
 def test_a_block_is_known_again_by_its_label_however_that_was_given(label: str):
-    made = block(label, graph=[graph_line("a: [b] c")])
+    made = build_block(label, graph=[graph_line("a: [b] c")])
 
     assert made is not None
-    assert blocks_in(made.text, mark_of(label)) == ([(0, len(made.text))] if label else [])
+    assert find_blocks(made.text, build_mark(label)) == ([(0, len(made.text))] if label else [])
 
 
 @pytest.mark.requirement("P-31")
@@ -94,20 +88,18 @@ def test_a_note_is_cut_at_three_hundred_characters():
     ],
 )
 def test_a_note_loses_what_could_speak_for_somebody_else(text: str, shown: str):
-    assert harmless(text) == shown
+    assert sanitize_line(text) == shown
 
 
-def _is_one_block(made: Block) -> bool:
+def _is_one_block(made: ContextBlock) -> bool:
     text = made.text
     lines = text.split("\n")
     return (
         text.count("<") == text.count(">") == 2
-        and blocks_in(text, MARK) == [(0, len(text))]
+        and find_blocks(text, MARK) == [(0, len(text))]
         and len(lines) == len(made.lines) + 3
         and (lines[0], lines[1], lines[-1]) == (OPEN, LABEL, CLOSE)
-        and not re.search(
-            r"\[/?INST\]|### ?System:|[\x00-\x09\x0b-\x1f\u200b\u202e\ufeff]", text, re.IGNORECASE
-        )
+        and not re.search(r"\[/?INST\]|### ?System:|[\x00-\x09\x0b-\x1f\u200b\u202e\ufeff]", text, re.IGNORECASE)
     )
 
 
@@ -116,7 +108,7 @@ def test_ten_thousand_hostile_notes_stay_one_block_each():
     chance = random.Random(31)
     for _ in range(10_000):
         text = "".join(chance.choices(HOSTILE, k=chance.randrange(1, 12)))
-        made = block(LABEL, graph=[graph_line("a: [b] c")], notes=[note_line(text + "!", NOTE)])
+        made = build_block(LABEL, graph=[graph_line("a: [b] c")], notes=[note_line(text + "!", NOTE)])
 
         assert made is not None
         assert _is_one_block(made), repr(text)
@@ -125,19 +117,21 @@ def test_ten_thousand_hostile_notes_stay_one_block_each():
 @pytest.mark.requirement("P-31")
 @given(st.text(alphabet=st.characters(exclude_categories=()), max_size=200))
 def test_any_text_at_all_stays_on_its_line(text: str):
-    made = block(LABEL, notes=[note_line(text + "!", NOTE)])
+    made = build_block(LABEL, notes=[note_line(text + "!", NOTE)])
 
     assert made is not None
     assert _is_one_block(made)
-    assert harmless(harmless(text)) == harmless(text)
+    assert sanitize_line(sanitize_line(text)) == sanitize_line(text)
 
 
 def test_what_was_forgotten_leaves_a_block_with_its_whole_line():
     other = NoteRef(kind="edge", id="e1", version=3)
-    made = Block(label=LABEL, lines=(Line(text="a", notes=(NOTE, other)), Line(text="b", notes=(other,))))
+    made = ContextBlock(
+        label=LABEL, lines=(ContextLine(text="a", notes=(NOTE, other)), ContextLine(text="b", notes=(other,)))
+    )
 
-    left = rewritten(made, [NoteRef(kind="memory", id="n1", version=9)])
+    left = remove_notes(made, [NoteRef(kind="memory", id="n1", version=9)])
 
     assert left is not None
     assert [line.text for line in left.lines] == ["b"]
-    assert rewritten(made, [other]) is None
+    assert remove_notes(made, [other]) is None

@@ -9,44 +9,43 @@ from hypothesis import strategies as st
 from tests.proxy.protocols.wire import LABEL, MARK, assistant, chat, request_of, system, tool, user
 
 from festinger.proxy.context.block import (
-    Block,
-    Line,
+    ContextBlock,
+    ContextLine,
     NoteRef,
-    Standing,
-    carrier,
+    PlacedBlock,
+    choose_system_block,
+    find_carrier_turn,
+    find_placed_blocks,
     shown_lines,
-    standing_in,
-    system_block,
 )
-from festinger.proxy.context.edit import edited
-from festinger.proxy.protocols.messages import Kind, Request, Untouched
-from festinger.proxy.sessions.session import chain_of
+from festinger.proxy.context.edit import insert_blocks
+from festinger.proxy.protocols.messages import ChatRequest, RequestKind, SkipReason
+from festinger.proxy.sessions.session import build_chain
 
 
-def block(text: str, *notes: NoteRef) -> Block:
-    return Block(label=LABEL, lines=(Line(text=text, notes=notes),))
+def block(text: str, *notes: NoteRef) -> ContextBlock:
+    return ContextBlock(label=LABEL, lines=(ContextLine(text=text, notes=notes),))
 
 
-def forward(request: Request, blocks: dict[bytes, Block], seen: set[bytes], fresh: Block | None) -> Any:
+def forward(
+    request: ChatRequest, blocks: dict[bytes, ContextBlock], seen: set[bytes], fresh: ContextBlock | None
+) -> Any:
     """One request through the anchors, as the door will do it."""
-    links = chain_of(request.turns).links
-    standing = list(standing_in(request, links, blocks))
-    place = carrier(request, links, forwarded=seen)
-    if fresh is not None and not isinstance(place, Untouched):
+    links = build_chain(request.turns).links
+    standing = list(find_placed_blocks(request, links, blocks))
+    place = find_carrier_turn(request, links, forwarded=seen)
+    if fresh is not None and not isinstance(place, SkipReason):
         turn, anchor = place
-        standing.append(Standing(turn=turn, anchor=anchor, block=fresh))
+        standing.append(PlacedBlock(turn=turn, anchor=anchor, block=fresh))
         blocks[anchor] = fresh
     seen.update(links)
-    return orjson.loads(edited(request, standing, mark=MARK).body)
+    return orjson.loads(insert_blocks(request, standing, mark=MARK).body)
 
 
 @settings(max_examples=60)
-@given(
-    st.lists(st.sampled_from(["yes", "continue", "and ramanujan?", "ü\n\n"]), min_size=2, max_size=8),
-    st.data(),
-)
+@given(st.lists(st.sampled_from(["yes", "continue", "and ramanujan?", "ü\n\n"]), min_size=2, max_size=8), st.data())
 def test_over_a_conversation_what_was_forwarded_stays_the_beginning(words: list[str], data: Any):
-    blocks: dict[bytes, Block] = {}
+    blocks: dict[bytes, ContextBlock] = {}
     seen: set[bytes] = set()
     history: list[dict[str, Any]] = [system("Be brief.")]
     before: list[Any] = []
@@ -67,21 +66,21 @@ def test_over_a_conversation_what_was_forwarded_stays_the_beginning(words: list[
 
 
 def test_a_message_that_went_out_without_a_block_never_gets_one():
-    blocks: dict[bytes, Block] = {}
+    blocks: dict[bytes, ContextBlock] = {}
     seen: set[bytes] = set()
     request = chat(user("hi"))
 
     assert forward(request, blocks, seen, None)["messages"] == [user("hi")]
     assert forward(request, blocks, seen, block("late"))["messages"] == [user("hi")]
-    assert carrier(request, chain_of(request.turns).links, forwarded=seen) is Untouched.FORWARDED
+    assert find_carrier_turn(request, build_chain(request.turns).links, forwarded=seen) is SkipReason.FORWARDED
 
 
 def test_a_block_stays_at_its_anchor_when_a_volatile_tail_is_left_out_later():
-    blocks: dict[bytes, Block] = {}
+    blocks: dict[bytes, ContextBlock] = {}
     seen: set[bytes] = set()
-    first = request_of({"prompt": "### User:\nstart\n\n[EXTRAS]\n12:00\n\n"}, Kind.GENERATE)
+    first = request_of({"prompt": "### User:\nstart\n\n[EXTRAS]\n12:00\n\n"}, RequestKind.GENERATE)
     later = request_of(
-        {"prompt": "### User:\nstart\n\n### Assistant:\nok\n\n### User:\nmore\n\n"}, Kind.GENERATE
+        {"prompt": "### User:\nstart\n\n### Assistant:\nok\n\n### User:\nmore\n\n"}, RequestKind.GENERATE
     )
 
     one = forward(first, blocks, seen, block("n1"))["prompt"]
@@ -95,41 +94,41 @@ def test_a_block_stays_at_its_anchor_when_a_volatile_tail_is_left_out_later():
 
 def test_a_turn_that_ends_with_a_tool_carries_nothing_new_unless_it_may():
     request = chat(user("hi"), assistant("calling"), tool("42"))
-    links = chain_of(request.turns).links
+    links = build_chain(request.turns).links
 
-    assert carrier(request, links, forwarded=()) is Untouched.TOOL_TURN
-    assert carrier(request, links, forwarded=(), tools_may_carry=True) == (request.turns[2], links[2])
+    assert find_carrier_turn(request, links, forwarded=()) is SkipReason.TOOL_TURN
+    assert find_carrier_turn(request, links, forwarded=(), tools_may_carry=True) == (request.turns[2], links[2])
 
 
 def test_results_beside_words_of_the_user_are_no_turn_of_a_tool():
     result = {"type": "tool_result", "tool_use_id": "t", "content": "42"}
-    only = request_of({"messages": [user("hi"), assistant("x"), user([result])]}, Kind.MESSAGES)
-    both = request_of({"messages": [user([result, {"type": "text", "text": "now stop"}])]}, Kind.MESSAGES)
+    only = request_of({"messages": [user("hi"), assistant("x"), user([result])]}, RequestKind.MESSAGES)
+    both = request_of({"messages": [user([result, {"type": "text", "text": "now stop"}])]}, RequestKind.MESSAGES)
 
-    assert carrier(only, chain_of(only.turns).links, forwarded=()) is Untouched.TOOL_TURN
-    assert carrier(both, chain_of(both.turns).links, forwarded=()) == (
+    assert find_carrier_turn(only, build_chain(only.turns).links, forwarded=()) is SkipReason.TOOL_TURN
+    assert find_carrier_turn(both, build_chain(both.turns).links, forwarded=()) == (
         both.turns[0],
-        chain_of(both.turns).links[0],
+        build_chain(both.turns).links[0],
     )
 
 
 def test_a_user_message_that_carries_a_block_already_gets_no_other():
     request = chat(user(f"{block('from a proxy before us').text}\n\nhi"))
-    links = chain_of(request.turns).links
+    links = build_chain(request.turns).links
 
-    assert carrier(request, links, forwarded=()) is Untouched.ALREADY
-    assert standing_in(request, links, {links[0]: block("ours")}) == ()
+    assert find_carrier_turn(request, links, forwarded=()) is SkipReason.ALREADY
+    assert find_placed_blocks(request, links, {links[0]: block("ours")}) == ()
 
 
 def test_a_block_of_the_system_text_waits_for_a_person_and_for_other_notes():
     n1, n2 = NoteRef(kind="edge", id="1"), NoteRef(kind="edge", id="2")
     old, same, new = block("a", n1), block("a", replace(n1, version=7)), block("b", n2)
 
-    assert system_block(None, new, new_person_turn=False) == (new, False)
-    assert system_block(old, new, new_person_turn=False) == (old, False)
-    assert system_block(old, same, new_person_turn=True) == (old, False)
-    assert system_block(old, None, new_person_turn=True) == (old, False)
-    assert system_block(old, new, new_person_turn=True) == (new, True)
+    assert choose_system_block(None, new, new_person_turn=False) == (new, False)
+    assert choose_system_block(old, new, new_person_turn=False) == (old, False)
+    assert choose_system_block(old, same, new_person_turn=True) == (old, False)
+    assert choose_system_block(old, None, new_person_turn=True) == (old, False)
+    assert choose_system_block(old, new, new_person_turn=True) == (new, True)
 
 
 def test_of_two_lines_about_the_same_the_later_one_counts():

@@ -11,10 +11,10 @@ from tests.proxy.noted import Knowing, Today, block_of, history, known, scene, t
 from tests.proxy.protocols.wire import assistant, system, tool, user
 
 from festinger.observability.metrics import PROXY_PREFIX_CHANGED
-from festinger.proxy.context.block import Line, NoteRef, Present
+from festinger.proxy.context.block import ContextLine, LineUpdate, NoteRef
 from festinger.proxy.context.edit import Modelfile, Position
-from festinger.proxy.protocols.messages import Kind
-from festinger.proxy.routes import Protocol
+from festinger.proxy.protocols.messages import RequestKind
+from festinger.proxy.routes import ApiProtocol
 from festinger.settings.tree import ProxySettings
 
 RAMANUJAN = known("ramanujan")
@@ -22,7 +22,7 @@ B = block_of("ramanujan: [type] server")
 MARIO = Modelfile(system="You are Mario.")
 
 
-def mario(_model: str, _protocol: Protocol, _settings: ProxySettings) -> Modelfile:
+def mario(_model: str, _protocol: ApiProtocol, _settings: ProxySettings) -> Modelfile:
     return MARIO
 
 
@@ -32,7 +32,7 @@ def mario(_model: str, _protocol: Protocol, _settings: ProxySettings) -> Modelfi
     [row for row in TURNS if "messages" not in row[1] or row[1]["messages"][-1] != user([RESULT])],
 )
 async def test_through_the_door_the_block_stands_before_the_newest_words_of_the_user(
-    kind: Kind, tree: dict[str, Any], wanted: dict[str, Any]
+    kind: RequestKind, tree: dict[str, Any], wanted: dict[str, Any]
 ):
     async with scene(Knowing(always=RAMANUJAN)) as at:
         got = await at.send(kind, {"model": "m", **tree})
@@ -45,7 +45,7 @@ async def test_through_the_door_the_block_stands_before_the_newest_words_of_the_
 @pytest.mark.parametrize("position", [Position.SYSTEM_START, Position.SYSTEM_END])
 @pytest.mark.parametrize(("kind", "tree", "at_start", "at_end"), SYSTEMS)
 async def test_through_the_door_the_block_stands_at_the_start_or_the_end_of_the_system_text(
-    kind: Kind, tree: dict[str, Any], at_start: dict[str, Any], at_end: dict[str, Any], position: Position
+    kind: RequestKind, tree: dict[str, Any], at_start: dict[str, Any], at_end: dict[str, Any], position: Position
 ):
     async with scene(Knowing(always=RAMANUJAN), modelfile=mario, injection_position=position) as at:
         got = await at.send(kind, {"model": "m", **tree})
@@ -69,14 +69,11 @@ async def test_on_a_turn_that_ends_with_a_result_the_words_wait_for_the_user():
     mind = Knowing()
     asked = [user("list servers"), assistant("Looking."), tool("ramanujan is up")]
     async with scene(mind) as at:
-        first = await at.send(Kind.CHAT, {"messages": asked})
+        first = await at.send(RequestKind.CHAT, {"messages": asked})
         without = at.said
-        second = await at.send(Kind.CHAT, {"messages": [*asked, assistant("It is up."), user("restart it")]})
+        second = await at.send(RequestKind.CHAT, {"messages": [*asked, assistant("It is up."), user("restart it")]})
 
-    assert (told(first), without) == (
-        "empty; reason=tool_turn",
-        ["list servers", "Looking.", "ramanujan is up"],
-    )
+    assert (told(first), without) == ("empty; reason=tool_turn", ["list servers", "Looking.", "ramanujan is up"])
     assert (told(second), at.said[-1]) == ("injected", f"{B}\n\nrestart it")
     assert mind.asked == [["restart it", "It is up.", "ramanujan is up", "Looking.", "list servers"]]
 
@@ -84,7 +81,7 @@ async def test_on_a_turn_that_ends_with_a_result_the_words_wait_for_the_user():
 @pytest.mark.requirement("P-33")
 async def test_the_newest_result_may_carry_notes_where_that_is_wanted():
     async with scene(inject_into_tool_messages=True) as at:
-        await at.send(Kind.CHAT, {"messages": [user("look"), assistant("Looking."), tool("ramanujan is up")]})
+        await at.send(RequestKind.CHAT, {"messages": [user("look"), assistant("Looking."), tool("ramanujan is up")]})
 
     assert at.said[-1] == f"{B}\n\nramanujan is up"
 
@@ -110,13 +107,12 @@ async def test_what_a_block_of_this_history_shows_is_not_said_again():
 @pytest.mark.requirement("P-36")
 async def test_a_note_that_changed_is_told_again_though_nobody_mentions_it():
     today = Today()
-    moved = Line(
-        text="ramanujan: [type] laptop",
-        notes=(NoteRef(kind="edge", id="ramanujan [type] laptop", version=2),),
+    moved = ContextLine(
+        text="ramanujan: [type] laptop", notes=(NoteRef(kind="edge", id="ramanujan [type] laptop", version=2),)
     )
     async with scene(restate=today) as at:
         await at.chat("open ramanujan")
-        today.present["ramanujan"] = Present(line=moved)
+        today.present["ramanujan"] = LineUpdate(line=moved)
         await at.chat("open ramanujan", "thanks")
         now = block_of("ramanujan: [type] laptop")
         once = at.said
@@ -135,7 +131,7 @@ async def test_what_was_forgotten_leaves_the_blocks_at_once_and_is_counted():
         await at.chat("ask dobby to open ramanujan")
         both = at.said[0]
         gone = NoteRef(kind="edge", id="ramanujan [type] server", version=1)
-        today.present["ramanujan"] = Present(forgotten=(gone,))
+        today.present["ramanujan"] = LineUpdate(forgotten=(gone,))
         await at.chat("ask dobby to open ramanujan", "thanks")
 
     assert "ramanujan: [type] server" in both
@@ -152,7 +148,7 @@ async def test_a_block_of_the_system_text_changes_only_when_a_person_speaks_and_
     async with scene(mind, injection_position="system_end") as at:
         for more in ([], [assistant("Done."), user("thanks")], [assistant("Yes."), user("ask dobby")]):
             tree["messages"] += more
-            await at.send(Kind.CHAT, tree)
+            await at.send(RequestKind.CHAT, tree)
             systems.append(at.said[0])
             assert at.said[1:] == [message["content"] for message in tree["messages"][1:]]
 
@@ -164,9 +160,7 @@ async def test_a_block_of_the_system_text_changes_only_when_a_person_speaks_and_
 @pytest.mark.requirement("P-35")
 async def test_in_the_turn_the_prefix_never_changes():
     def changed() -> Any:
-        return sum(
-            PROXY_PREFIX_CHANGED.labels(why)._value.get() for why in ("notes", "forgotten", "position")
-        )
+        return sum(PROXY_PREFIX_CHANGED.labels(why)._value.get() for why in ("notes", "forgotten", "position"))
 
     before, sent = changed(), []
     said = ["open ramanujan", "ask dobby", "thanks", "ask dobby about ramanujan"]
@@ -194,7 +188,7 @@ async def test_an_echo_of_ours_is_taken_out_of_what_the_assistant_said():
     messages = [user("open ramanujan"), assistant(f"{B}\n\nIt is open."), user("thanks")]
     mind = Knowing()
     async with scene(mind) as at:
-        await at.send(Kind.CHAT, {"messages": messages})
+        await at.send(RequestKind.CHAT, {"messages": messages})
 
     assert at.said == ["open ramanujan", "It is open.", f"{B}\n\nthanks"]
     assert all("<recollection>" not in text for texts in mind.asked for text in texts)
@@ -218,12 +212,10 @@ async def test_behind_another_door_of_ours_there_is_one_set_of_notes(position: P
     words = {"ramanujan": "server", "dobby": "agent"}
     said = ["open ramanujan", "thanks", "ask dobby about ramanujan"]
     async with scene(Knowing(words=words), injection_position=position) as behind:
-        async with scene(
-            Knowing(words=words), injection_position=position, upstream=behind.door.url
-        ) as front:
+        async with scene(Knowing(words=words), injection_position=position, upstream=behind.door.url) as front:
             for length in range(1, len(said) + 1):
                 messages = [system("Be brief."), *history(*said[:length])]
-                await front.send(Kind.CHAT, {"messages": messages})
+                await front.send(RequestKind.CHAT, {"messages": messages})
 
     everything = "\n".join(behind.said)
     assert everything.count("ramanujan: [type] server") == 1
@@ -235,7 +227,7 @@ async def test_behind_another_door_of_ours_there_is_one_set_of_notes(position: P
 async def test_a_compressed_request_gets_its_notes_and_goes_on_plain():
     body = gzip.compress(orjson.dumps({"messages": [user("open ramanujan")]}))
     async with scene() as at:
-        got = await at.send(Kind.CHAT, body, "Content-Encoding: gzip", "Accept-Encoding: gzip, br")
+        got = await at.send(RequestKind.CHAT, body, "Content-Encoding: gzip", "Accept-Encoding: gzip, br")
 
     received = at.upstream.received[0]
     assert at.said == [f"{B}\n\nopen ramanujan"]
@@ -257,7 +249,7 @@ async def test_a_compressed_request_gets_its_notes_and_goes_on_plain():
 )
 async def test_a_compressed_request_without_notes_goes_on_as_it_came(encoding: str, body: bytes, result: str):
     async with scene() as at:
-        got = await at.send(Kind.CHAT, body, f"Content-Encoding: {encoding}")
+        got = await at.send(RequestKind.CHAT, body, f"Content-Encoding: {encoding}")
 
     received = at.upstream.received[0]
     assert (received.body, received.values(b"content-encoding")) == (body, [encoding.encode()])

@@ -11,56 +11,62 @@ import pytest
 from tests.proxy.protocols.wire import LABEL, LIMIT, assistant, system, user
 
 from festinger.ids import MAIN_SPACE, SessionId
-from festinger.proxy.context.block import Block, Standing, block, carrier, graph_line, mark_of, standing_in
-from festinger.proxy.context.edit import edited
-from festinger.proxy.loops.keys import Message, Role
-from festinger.proxy.parsed_request import why_never
-from festinger.proxy.protocols.messages import Kind, Request, Untouched, cleaning
-from festinger.proxy.protocols.parse import read
-from festinger.proxy.sessions.match import recognise
-from festinger.proxy.sessions.registry import Sessions
-from festinger.proxy.sessions.session import Caller, Reply, Session, chain_of, content_of_reply
-from festinger.text.blocks import without_blocks
+from festinger.proxy.context.block import (
+    ContextBlock,
+    PlacedBlock,
+    build_block,
+    build_mark,
+    find_carrier_turn,
+    find_placed_blocks,
+    graph_line,
+)
+from festinger.proxy.context.edit import insert_blocks
+from festinger.proxy.loops.keys import ChatMessage, ChatRole
+from festinger.proxy.parsed_request import find_skip_reason
+from festinger.proxy.protocols.messages import ChatRequest, RequestKind, SkipReason, build_cleaning_rules
+from festinger.proxy.protocols.parse import parse_request
+from festinger.proxy.sessions.match import match_session
+from festinger.proxy.sessions.registry import SessionRegistry
+from festinger.proxy.sessions.session import ProxyCaller, ProxySession, SessionReply, build_chain, reply_content_hash
+from festinger.text.blocks import strip_blocks
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
-DOBBY = Caller(space=MAIN_SPACE, name="dobby")
-MARK = mark_of(LABEL)
+DOBBY = ProxyCaller(space=MAIN_SPACE, name="dobby")
+MARK = build_mark(LABEL)
 
 
 class Desk:
     """A door without a wire: what comes in, what goes on, and which session it was."""
 
     def __init__(self) -> None:
-        self.sessions = Sessions(most=100, idle=timedelta(hours=1))
+        self.sessions = SessionRegistry(most=100, idle=timedelta(hours=1))
         self.now = NOON
         self.seen: list[str] = []
         self.notes = (f"fact {n}: [type] thing" for n in range(1000))
 
-    def forward(self, tree: dict[str, Any], kind: Kind, *, reply: str = "") -> bytes:
+    def forward(self, tree: dict[str, Any], kind: RequestKind, *, reply: str = "") -> bytes:
         self.now += timedelta(seconds=20)
-        mark = mark_of(LABEL, lambda text: self.sessions.is_ours(DOBBY, text))
-        request = read(orjson.dumps(tree), kind, rules=cleaning(mark, ["[EXTRAS]"]), limit=LIMIT)
-        assert isinstance(request, Request)
+        mark = build_mark(LABEL, lambda text: self.sessions.is_ours(DOBBY, text))
+        request = parse_request(orjson.dumps(tree), kind, rules=build_cleaning_rules(mark, ["[EXTRAS]"]), limit=LIMIT)
+        assert isinstance(request, ChatRequest)
         session = self._session(request)
-        links = chain_of(request.turns).links
-        standing = [*standing_in(request, links, session.blocks)]
+        links = build_chain(request.turns).links
+        standing = [*find_placed_blocks(request, links, session.blocks)]
         blocks = dict(session.blocks)
-        if why_never(request) is None:
-            place = carrier(request, links, forwarded=set(session.links))
-            if not isinstance(place, Untouched):
+        if find_skip_reason(request) is None:
+            place = find_carrier_turn(request, links, forwarded=set(session.links))
+            if not isinstance(place, SkipReason):
                 fresh = self._fresh()
-                standing.append(Standing(turn=place[0], anchor=place[1], block=fresh))
+                standing.append(PlacedBlock(turn=place[0], anchor=place[1], block=fresh))
                 blocks[place[1]] = fresh
-        said = Message(role=Role.ASSISTANT, text=reply)
-        told = Reply(text=reply, content=content_of_reply(said), at=self.now)
-        self.sessions.keep(
-            replace(session, links=links, blocks=blocks, replies=(*session.replies, told), at=self.now)
-        )
-        return edited(request, standing, mark=mark).body
+        said = ChatMessage(role=ChatRole.ASSISTANT, text=reply)
+        told = SessionReply(text=reply, content=reply_content_hash(said), at=self.now)
+        self.sessions.keep(replace(session, links=links, blocks=blocks, replies=(*session.replies, told), at=self.now))
+        return insert_blocks(request, standing, mark=mark).body
 
-    def _session(self, request: Request) -> Session:
-        chain = chain_of(request.turns)
-        found = recognise(
+    def _session(self, request: ChatRequest) -> ProxySession:
+        chain = build_chain(request.turns)
+        found = match_session(
             chain,
             request.turns,
             live=self.sessions.alike(DOBBY, chain.head, now=self.now),
@@ -70,10 +76,10 @@ class Desk:
         name = found.session or SessionId(f"s{len(set(self.seen)) + 1}")
         self.seen.append(name)
         known = self.sessions.find(DOBBY, name, now=self.now)
-        return known or Session(caller=DOBBY, id=name, at=self.now, head=chain.head)
+        return known or ProxySession(caller=DOBBY, id=name, at=self.now, head=chain.head)
 
-    def _fresh(self) -> Block:
-        made = block(LABEL, graph=[graph_line(next(self.notes))])
+    def _fresh(self) -> ContextBlock:
+        made = build_block(LABEL, graph=[graph_line(next(self.notes))])
         assert made is not None
         return made
 
@@ -92,46 +98,42 @@ def agent_zero(steps: int) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.requirement("P-34", "P-23")
 def test_a_run_of_agent_zero_is_one_session_and_keeps_every_character():
-    desk = Desk()
+    deps = Desk()
     stable = ""
     for prompt, reply in agent_zero(30):
-        sent = orjson.loads(desk.forward({"model": "m", "prompt": prompt}, Kind.GENERATE, reply=reply))[
-            "prompt"
-        ]
+        sent = orjson.loads(deps.forward({"model": "m", "prompt": prompt}, RequestKind.GENERATE, reply=reply))["prompt"]
 
-        assert without_blocks(sent, MARK) == prompt
+        assert strip_blocks(sent, MARK) == prompt
         assert sent.startswith(stable)
         stable = sent[: sent.index("\n\n[EXTRAS]")]
-    assert set(desk.seen) == {"s1"}
+    assert set(deps.seen) == {"s1"}
     assert stable.count("<recollection>") == 30
 
 
 @pytest.mark.requirement("P-23")
 def test_interleaved_chats_of_one_agent_stay_apart_and_keep_their_prefixes():
-    desk = Desk()
-    chats = {
-        topic: [system("You are one agent."), user(f"about {topic}")] for topic in ("ships", "shoes", "wax")
-    }
+    deps = Desk()
+    chats = {topic: [system("You are one agent."), user(f"about {topic}")] for topic in ("ships", "shoes", "wax")}
     before: dict[str, bytes] = {}
     for turn in range(10):
         for topic, history in chats.items():
-            body = desk.forward({"messages": history}, Kind.CHAT, reply=f"{topic} {turn}")
+            body = deps.forward({"messages": history}, RequestKind.CHAT, reply=f"{topic} {turn}")
             sent = orjson.dumps(orjson.loads(body)["messages"])[:-1]
 
             assert sent.startswith(before.get(topic, b""))
             before[topic] = sent
             history += [assistant(f"{topic} {turn}"), user("continue")]
-    assert desk.seen == ["s1", "s2", "s3"] * 10
+    assert deps.seen == ["s1", "s2", "s3"] * 10
 
 
 def test_an_echo_of_our_block_is_never_sent_again_nor_splits_the_session():
-    desk = Desk()
+    deps = Desk()
     history: list[dict[str, Any]] = [user("hi")]
     for turn in range(20):
-        sent = orjson.loads(desk.forward({"messages": history}, Kind.CHAT))["messages"]
+        sent = orjson.loads(deps.forward({"messages": history}, RequestKind.CHAT))["messages"]
         echo = sent[-1]["content"].split("</recollection>")[0] + "</recollection>"
 
         assert all("<recollection>" not in each["content"] for each in sent if each["role"] == "assistant")
         assert sent[-1]["content"].count("<recollection>") == 1
         history += [assistant(f"{echo}\n\nAnswer {turn}."), user(f"more {turn}")]
-    assert set(desk.seen) == {"s1"}
+    assert set(deps.seen) == {"s1"}

@@ -21,20 +21,20 @@ from tests.proxy.protocols.wire import (
     user,
 )
 
-from festinger.proxy.context.block import Block, Line, Standing
-from festinger.proxy.context.edit import Edited, Modelfile, Position, edited
-from festinger.proxy.protocols.messages import Kind, Request
-from festinger.proxy.protocols.parse import read
+from festinger.proxy.context.block import ContextBlock, ContextLine, PlacedBlock
+from festinger.proxy.context.edit import EditResult, Modelfile, Position, insert_blocks
+from festinger.proxy.protocols.messages import ChatRequest, RequestKind
+from festinger.proxy.protocols.parse import parse_request
 from festinger.text.blocks import GAP
 
-BLOCK = Block(label=LABEL, lines=(Line(text="ramanujan: [type] server"), Line(text='- says "ü" \\ 🙂')))
+BLOCK = ContextBlock(
+    label=LABEL, lines=(ContextLine(text="ramanujan: [type] server"), ContextLine(text='- says "ü" \\ 🙂'))
+)
 
 
-def _blocks_for(request: Request) -> list[Standing]:
-    users = [
-        turn for turn in request.turns if turn.role == "user" and not turn.only_results and not turn.carries
-    ]
-    return [Standing(turn=turn, anchor=b"", block=BLOCK) for turn in users]
+def _blocks_for(request: ChatRequest) -> list[PlacedBlock]:
+    users = [turn for turn in request.turns if turn.role == "user" and not turn.only_results and not turn.carries]
+    return [PlacedBlock(turn=turn, anchor=b"", block=BLOCK) for turn in users]
 
 
 def _without_parts(value: Any) -> Any:
@@ -81,9 +81,9 @@ def _is_inserted_into(body: bytes, longer: bytes, times: int) -> bool:
     )
 
 
-def _placed(request: Request, position: Position) -> Edited:
+def _placed(request: ChatRequest, position: Position) -> EditResult:
     in_system = position is not Position.TURN
-    return edited(
+    return insert_blocks(
         request,
         () if in_system else _blocks_for(request),
         mark=MARK,
@@ -93,9 +93,9 @@ def _placed(request: Request, position: Position) -> Edited:
     )
 
 
-def _check(body: bytes, kind: Kind, position: Position) -> int:
-    request = read(body, kind, rules=RULES, limit=LIMIT)
-    assert isinstance(request, Request)
+def _check(body: bytes, kind: RequestKind, position: Position) -> int:
+    request = parse_request(body, kind, rules=RULES, limit=LIMIT)
+    assert isinstance(request, ChatRequest)
     result = _placed(request, position)
     tree = orjson.loads(result.body)
     for name in ("system", "instructions"):
@@ -114,7 +114,7 @@ def _check(body: bytes, kind: Kind, position: Position) -> int:
 @pytest.mark.parametrize("position", Position)
 @settings(max_examples=40)
 @given(data=st.data())
-def test_without_its_blocks_a_body_is_the_original_to_the_byte(kind: Kind, position: Position, data: Any):
+def test_without_its_blocks_a_body_is_the_original_to_the_byte(kind: RequestKind, position: Position, data: Any):
     tree = data.draw(TREES[kind])
     body = SPELLINGS[data.draw(st.sampled_from(sorted(SPELLINGS)))](tree)
 
@@ -123,7 +123,7 @@ def test_without_its_blocks_a_body_is_the_original_to_the_byte(kind: Kind, posit
 
 @pytest.mark.requirement("P-10")
 @pytest.mark.parametrize("kind", TREES)
-def test_ten_thousand_bodies_keep_every_other_field_with_value_and_type(kind: Kind):
+def test_ten_thousand_bodies_keep_every_other_field_with_value_and_type(kind: RequestKind):
     chance = random.Random(10)
     placed = 0
     for position in Position:
@@ -137,13 +137,13 @@ def test_ten_thousand_bodies_keep_every_other_field_with_value_and_type(kind: Ki
 def test_nothing_to_put_in_means_the_very_bytes_that_came():
     request = chat(system("s"), user("hello"))
 
-    assert edited(request, mark=MARK).body is request.body
+    assert insert_blocks(request, mark=MARK).body is request.body
 
 
 def test_an_echo_of_ours_is_taken_out_of_what_the_assistant_said():
     request = chat(user("hi"), assistant(f"As noted: {BLOCK.text}\n\nall is well"), user("thanks"))
 
-    body = edited(request, mark=MARK).body
+    body = insert_blocks(request, mark=MARK).body
 
     assert orjson.loads(body)["messages"][1]["content"] == "As noted: all is well"
     assert orjson.loads(body)["messages"][::2] == [user("hi"), user("thanks")]
@@ -155,14 +155,14 @@ def test_what_a_user_sends_is_kept_as_it_is_even_with_our_block_in_it():
     assert request.newest_user is not None
     assert request.newest_user.carries
     assert request.newest_user.text == "hi"
-    assert edited(request, mark=MARK).body is request.body
+    assert insert_blocks(request, mark=MARK).body is request.body
 
 
 def test_the_same_words_said_twice_are_told_apart_by_their_place():
     request = chat(user("continue"), assistant("done"), user("continue"))
     last = request.turns[-1]
 
-    tree = orjson.loads(edited(request, [Standing(turn=last, anchor=b"", block=BLOCK)], mark=MARK).body)
+    tree = orjson.loads(insert_blocks(request, [PlacedBlock(turn=last, anchor=b"", block=BLOCK)], mark=MARK).body)
 
     assert tree["messages"][0]["content"] == "continue"
     assert tree["messages"][2]["content"] == f"{BLOCK.text}\n\ncontinue"

@@ -11,10 +11,10 @@ import pytest
 from tests.proxy.noted import settled
 from tests.upstream import Peer, Received, ScriptedUpstream, reply, scripted
 
-from festinger.proxy.context.edit import AGAIN_SECONDS, Modelfile, Modelfiles, digest_in, modelfile_in
-from festinger.proxy.routes import Protocol
+from festinger.proxy.context.edit import AGAIN_SECONDS, Modelfile, ModelfileCache, find_digest, parse_modelfile
+from festinger.proxy.routes import ApiProtocol
 from festinger.proxy.transport.upstream import open_upstream
-from festinger.runtime.lifecycle import Background
+from festinger.runtime.lifecycle import BackgroundTasks
 from festinger.settings.tree import ProxySettings
 
 
@@ -38,13 +38,13 @@ class Server:
 class Scene:
     server: Server
     upstream: ScriptedUpstream
-    beside: Background
-    known: Modelfiles
+    beside: BackgroundTasks
+    known: ModelfileCache
     settings: ProxySettings
     seconds: float = 0.0
 
     def find(self, model: str = "mario") -> Modelfile | None:
-        return self.known.find(model, Protocol.NATIVE, self.settings)
+        return self.known.find(model, ApiProtocol.NATIVE, self.settings)
 
     async def until_asked(self, times: int) -> None:
         """Until so many questions were answered and what they say was taken."""
@@ -63,7 +63,7 @@ class Scene:
 
 @asynccontextmanager
 async def scene(**shows: Any) -> AsyncIterator[Scene]:
-    server, beside = Server(), Background()
+    server, beside = Server(), BackgroundTasks()
     server.shows.update(shows)
     async with scripted(server.answer) as upstream, open_upstream() as way_out:
         settings = ProxySettings(upstream=upstream.url)
@@ -71,7 +71,7 @@ async def scene(**shows: Any) -> AsyncIterator[Scene]:
             server=server,
             upstream=upstream,
             beside=beside,
-            known=Modelfiles(way_out, beside=beside, stopwatch=lambda: at.seconds),
+            known=ModelfileCache(way_out, beside=beside, stopwatch=lambda: at.seconds),
             settings=settings,
         )
         try:
@@ -124,10 +124,10 @@ async def test_a_model_that_the_server_does_not_list_stays_unknown():
 async def test_an_upstream_that_cannot_be_reached_leaves_the_model_unknown():
     async with scene() as at:
         gone = at.settings.model_copy(update={"upstream": "http://127.0.0.1:9"})
-        found = at.known.find("mario", Protocol.NATIVE, gone)
+        found = at.known.find("mario", ApiProtocol.NATIVE, gone)
         await asyncio.gather(*at.beside._tasks)
 
-        assert (found, at.known.find("mario", Protocol.NATIVE, gone)) == (None, None)
+        assert (found, at.known.find("mario", ApiProtocol.NATIVE, gone)) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ async def test_an_upstream_that_cannot_be_reached_leaves_the_model_unknown():
     ],
 )
 def test_what_is_shown_of_a_model_is_read_or_left(shown: Any, wanted: Modelfile | None):
-    assert modelfile_in(shown) == wanted
+    assert parse_modelfile(shown) == wanted
 
 
 @pytest.mark.parametrize(
@@ -158,4 +158,4 @@ def test_what_is_shown_of_a_model_is_read_or_left(shown: Any, wanted: Modelfile 
     ],
 )
 def test_the_digest_of_a_name_is_found_or_not(tags: Any, wanted: str):
-    assert digest_in(tags, "mario") == wanted
+    assert find_digest(tags, "mario") == wanted

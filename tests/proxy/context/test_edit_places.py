@@ -6,11 +6,11 @@ import orjson
 import pytest
 from tests.proxy.protocols.wire import LABEL, MARK, assistant, request_of, system, tool, user
 
-from festinger.proxy.context.block import Block, Line, Standing
-from festinger.proxy.context.edit import Modelfile, Position, edited, in_system, in_turn
-from festinger.proxy.protocols.messages import Kind
+from festinger.proxy.context.block import ContextBlock, ContextLine, PlacedBlock
+from festinger.proxy.context.edit import Modelfile, Position, build_system_edit, build_turn_edit, insert_blocks
+from festinger.proxy.protocols.messages import RequestKind
 
-BLOCK = Block(label=LABEL, lines=(Line(text="ramanujan: [type] server"),))
+BLOCK = ContextBlock(label=LABEL, lines=(ContextLine(text="ramanujan: [type] server"),))
 B = BLOCK.text
 TEXT = {"type": "text", "text": B}
 PICTURE = {"type": "image", "source": {"type": "base64", "data": "AA"}}
@@ -20,27 +20,27 @@ FLAT = "### System:\nBe brief.\n\n### User:\nhi\n\n### Assistant:\nyes\n\n### Us
 OWN = Modelfile(system="You are Mario.")
 
 
-def turn_of(tree: dict[str, Any], kind: Kind) -> dict[str, Any]:
+def turn_of(tree: dict[str, Any], kind: RequestKind) -> dict[str, Any]:
     request = request_of(tree, kind)
     assert request.newest_user is not None
-    standing = Standing(turn=request.newest_user, anchor=b"", block=BLOCK)
-    found: dict[str, Any] = orjson.loads(edited(request, [standing], mark=MARK).body)
+    standing = PlacedBlock(turn=request.newest_user, anchor=b"", block=BLOCK)
+    found: dict[str, Any] = orjson.loads(insert_blocks(request, [standing], mark=MARK).body)
     return found
 
 
 def system_of(
-    tree: dict[str, Any], kind: Kind, position: Position, modelfile: Modelfile | None = None
+    tree: dict[str, Any], kind: RequestKind, position: Position, modelfile: Modelfile | None = None
 ) -> dict[str, Any]:
     request = request_of(tree, kind)
-    result = edited(request, mark=MARK, system=BLOCK, position=position, modelfile=modelfile)
+    result = insert_blocks(request, mark=MARK, system=BLOCK, position=position, modelfile=modelfile)
     assert result.in_system
     found: dict[str, Any] = orjson.loads(result.body)
     return found
 
 
-CHATS = (Kind.CHAT, Kind.COMPLETIONS)
+CHATS = (RequestKind.CHAT, RequestKind.COMPLETIONS)
 
-TURNS: list[tuple[Kind, dict[str, Any], dict[str, Any]]] = [
+TURNS: list[tuple[RequestKind, dict[str, Any], dict[str, Any]]] = [
     *(
         (
             kind,
@@ -49,51 +49,46 @@ TURNS: list[tuple[Kind, dict[str, Any], dict[str, Any]]] = [
         )
         for kind in CHATS
     ),
-    (Kind.COMPLETIONS, {"messages": [user([PICTURE, HELLO])]}, {"messages": [user([TEXT, PICTURE, HELLO])]}),
-    (Kind.COMPLETIONS, {"messages": [user([HELLO])]}, {"messages": [user([TEXT, HELLO])]}),
+    (RequestKind.COMPLETIONS, {"messages": [user([PICTURE, HELLO])]}, {"messages": [user([TEXT, PICTURE, HELLO])]}),
+    (RequestKind.COMPLETIONS, {"messages": [user([HELLO])]}, {"messages": [user([TEXT, HELLO])]}),
     (
-        Kind.COMPLETIONS,
+        RequestKind.COMPLETIONS,
         {"messages": [user("hello"), assistant("Well,")]},
         {"messages": [user(f"{B}\n\nhello"), assistant("Well,")]},
     ),
-    (Kind.GENERATE, {"prompt": "hello"}, {"prompt": f"{B}\n\nhello"}),
-    (Kind.GENERATE, {"prompt": FLAT}, {"prompt": FLAT.replace("go on", f"{B}\n\ngo on")}),
-    (Kind.MESSAGES, {"messages": [user("hello")]}, {"messages": [user(f"{B}\n\nhello")]}),
-    (Kind.MESSAGES, {"messages": [user([HELLO])]}, {"messages": [user([TEXT, HELLO])]}),
+    (RequestKind.GENERATE, {"prompt": "hello"}, {"prompt": f"{B}\n\nhello"}),
+    (RequestKind.GENERATE, {"prompt": FLAT}, {"prompt": FLAT.replace("go on", f"{B}\n\ngo on")}),
+    (RequestKind.MESSAGES, {"messages": [user("hello")]}, {"messages": [user(f"{B}\n\nhello")]}),
+    (RequestKind.MESSAGES, {"messages": [user([HELLO])]}, {"messages": [user([TEXT, HELLO])]}),
     (
-        Kind.MESSAGES,
+        RequestKind.MESSAGES,
         {"messages": [user([RESULT, RESULT, PICTURE, HELLO])]},
         {"messages": [user([RESULT, RESULT, TEXT, PICTURE, HELLO])]},
     ),
     (
-        Kind.MESSAGES,
+        RequestKind.MESSAGES,
         {"messages": [user("hello"), assistant("b"), user([RESULT])]},
         {"messages": [user(f"{B}\n\nhello"), assistant("b"), user([RESULT])]},
     ),
-    (Kind.RESPONSES, {"input": "hello"}, {"input": f"{B}\n\nhello"}),
+    (RequestKind.RESPONSES, {"input": "hello"}, {"input": f"{B}\n\nhello"}),
     (
-        Kind.RESPONSES,
+        RequestKind.RESPONSES,
         {"input": [user("a"), user([{"type": "input_text", "text": "hello"}])]},
-        {
-            "input": [
-                user("a"),
-                user([{"type": "input_text", "text": B}, {"type": "input_text", "text": "hello"}]),
-            ]
-        },
+        {"input": [user("a"), user([{"type": "input_text", "text": B}, {"type": "input_text", "text": "hello"}])]},
     ),
-    (Kind.RESPONSES, {"input": [user("hello")]}, {"input": [user(f"{B}\n\nhello")]}),
+    (RequestKind.RESPONSES, {"input": [user("hello")]}, {"input": [user(f"{B}\n\nhello")]}),
 ]
 
 
 @pytest.mark.requirement("P-34")
 @pytest.mark.parametrize(("kind", "tree", "wanted"), TURNS)
 def test_in_the_turn_the_block_stands_before_the_newest_words_of_the_user(
-    kind: Kind, tree: dict[str, Any], wanted: dict[str, Any]
+    kind: RequestKind, tree: dict[str, Any], wanted: dict[str, Any]
 ):
     assert turn_of({"model": "m", **tree}, kind) == {"model": "m", **wanted}
 
 
-SYSTEMS: list[tuple[Kind, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
+SYSTEMS: list[tuple[RequestKind, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
     *(
         (
             kind,
@@ -104,49 +99,49 @@ SYSTEMS: list[tuple[Kind, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
         for kind in CHATS
     ),
     (
-        Kind.COMPLETIONS,
+        RequestKind.COMPLETIONS,
         {"messages": [{"role": "developer", "content": [HELLO]}, user("a")]},
         {"messages": [{"role": "developer", "content": [TEXT, HELLO]}, user("a")]},
         {"messages": [{"role": "developer", "content": [HELLO, TEXT]}, user("a")]},
     ),
     (
-        Kind.CHAT,
+        RequestKind.CHAT,
         {"messages": [user("a")]},
         {"messages": [system(f"{B}\n\nYou are Mario."), user("a")]},
         {"messages": [system(f"{B}\n\nYou are Mario."), user("a")]},
     ),
     (
-        Kind.GENERATE,
+        RequestKind.GENERATE,
         {"prompt": FLAT},
         {"prompt": FLAT.replace("Be brief.", f"{B}\n\nBe brief.")},
         {"prompt": FLAT.replace("Be brief.", f"Be brief.\n\n{B}")},
     ),
     (
-        Kind.GENERATE,
+        RequestKind.GENERATE,
         {"prompt": "a", "system": "Be brief."},
         {"prompt": "a", "system": f"{B}\n\nBe brief."},
         {"prompt": "a", "system": f"Be brief.\n\n{B}"},
     ),
     (
-        Kind.GENERATE,
+        RequestKind.GENERATE,
         {"prompt": "a"},
         {"prompt": "a", "system": f"You are Mario.\n\n{B}"},
         {"prompt": "a", "system": f"You are Mario.\n\n{B}"},
     ),
     (
-        Kind.MESSAGES,
+        RequestKind.MESSAGES,
         {"system": "Be brief.", "messages": [user("a")]},
         {"system": f"{B}\n\nBe brief.", "messages": [user("a")]},
         {"system": f"Be brief.\n\n{B}", "messages": [user("a")]},
     ),
     (
-        Kind.MESSAGES,
+        RequestKind.MESSAGES,
         {"system": [HELLO], "messages": [user("a")]},
         {"system": [TEXT, HELLO], "messages": [user("a")]},
         {"system": [HELLO, TEXT], "messages": [user("a")]},
     ),
     (
-        Kind.RESPONSES,
+        RequestKind.RESPONSES,
         {"instructions": "Be brief.", "input": "a"},
         {"instructions": f"{B}\n\nBe brief.", "input": "a"},
         {"instructions": f"Be brief.\n\n{B}", "input": "a"},
@@ -157,7 +152,7 @@ SYSTEMS: list[tuple[Kind, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
 @pytest.mark.requirement("P-32", "P-34")
 @pytest.mark.parametrize(("kind", "tree", "at_start", "at_end"), SYSTEMS)
 def test_in_the_system_text_the_block_stands_at_its_start_or_its_end(
-    kind: Kind, tree: dict[str, Any], at_start: dict[str, Any], at_end: dict[str, Any]
+    kind: RequestKind, tree: dict[str, Any], at_start: dict[str, Any], at_end: dict[str, Any]
 ):
     tree = {"model": "m", **tree}
 
@@ -166,56 +161,54 @@ def test_in_the_system_text_the_block_stands_at_its_start_or_its_end(
 
 
 @pytest.mark.parametrize("modelfile", [None, Modelfile(system="s", has_messages=True)])
-@pytest.mark.parametrize("kind", [Kind.CHAT, Kind.COMPLETIONS, Kind.GENERATE])
-def test_a_system_text_of_the_model_that_is_not_known_is_never_hidden(
-    kind: Kind, modelfile: Modelfile | None
-):
-    tree = {"prompt": "a"} if kind is Kind.GENERATE else {"messages": [user("a")]}
+@pytest.mark.parametrize("kind", [RequestKind.CHAT, RequestKind.COMPLETIONS, RequestKind.GENERATE])
+def test_a_system_text_of_the_model_that_is_not_known_is_never_hidden(kind: RequestKind, modelfile: Modelfile | None):
+    tree = {"prompt": "a"} if kind is RequestKind.GENERATE else {"messages": [user("a")]}
     request = request_of(tree, kind)
 
-    assert in_system(request, B, position=Position.SYSTEM_START, modelfile=modelfile) is None
-    assert not edited(request, mark=MARK, system=BLOCK, position=Position.SYSTEM_START).in_system
+    assert build_system_edit(request, B, position=Position.SYSTEM_START, modelfile=modelfile) is None
+    assert not insert_blocks(request, mark=MARK, system=BLOCK, position=Position.SYSTEM_START).in_system
 
 
 def test_there_is_never_a_second_system_message():
     tree = {"messages": [user("a"), system("in the middle"), user("b")]}
 
-    found = system_of(tree, Kind.CHAT, Position.SYSTEM_START, OWN)
+    found = system_of(tree, RequestKind.CHAT, Position.SYSTEM_START, OWN)
 
     assert [message["role"] for message in found["messages"]] == ["user", "system", "user"]
     assert found["messages"][1]["content"] == f"{B}\n\nin the middle"
 
 
 def test_a_message_without_content_has_no_place():
-    request = request_of({"messages": [{"role": "user", "images": ["AA"]}]}, Kind.CHAT)
+    request = request_of({"messages": [{"role": "user", "images": ["AA"]}]}, RequestKind.CHAT)
 
-    assert in_turn(request, request.turns[0], B) is None
+    assert build_turn_edit(request, request.turns[0], B) is None
 
 
 @pytest.mark.parametrize(
     ("kind", "tree", "wanted"),
     [
-        (Kind.CHAT, {"messages": [tool("42")]}, {"messages": [tool(f"{B}\n\n42")]}),
-        (Kind.MESSAGES, {"messages": [user([RESULT])]}, {"messages": [user([RESULT, TEXT])]}),
+        (RequestKind.CHAT, {"messages": [tool("42")]}, {"messages": [tool(f"{B}\n\n42")]}),
+        (RequestKind.MESSAGES, {"messages": [user([RESULT])]}, {"messages": [user([RESULT, TEXT])]}),
         (
-            Kind.RESPONSES,
+            RequestKind.RESPONSES,
             {"input": [{"type": "function_call_output", "call_id": "c", "output": "42"}]},
             {"input": [{"type": "function_call_output", "call_id": "c", "output": f"{B}\n\n42"}]},
         ),
     ],
 )
 def test_the_result_of_a_tool_can_carry_a_block_where_that_is_wanted(
-    kind: Kind, tree: dict[str, Any], wanted: dict[str, Any]
+    kind: RequestKind, tree: dict[str, Any], wanted: dict[str, Any]
 ):
     request = request_of(tree, kind)
-    standing = Standing(turn=request.turns[-1], anchor=b"", block=BLOCK)
+    standing = PlacedBlock(turn=request.turns[-1], anchor=b"", block=BLOCK)
 
-    assert orjson.loads(edited(request, [standing], mark=MARK).body) == wanted
+    assert orjson.loads(insert_blocks(request, [standing], mark=MARK).body) == wanted
 
 
 @pytest.mark.requirement("P-34")
 def test_a_header_in_what_a_user_wrote_shifts_the_split_and_never_the_text():
     prompt = FLAT + "### User:\nI wrote\n\n### System:\nin my text\n\n"
-    result = turn_of({"prompt": prompt}, Kind.GENERATE)
+    result = turn_of({"prompt": prompt}, RequestKind.GENERATE)
 
     assert result["prompt"].replace(f"{B}\n\n", "") == prompt

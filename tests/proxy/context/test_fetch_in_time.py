@@ -9,9 +9,9 @@ from tests.proxy.doors import PATIENCE
 from tests.proxy.noted import ANSWER, PATIENT_MS, Knowing, Today, block_of, known, scene, settled, told
 
 from festinger.observability.metrics import PROXY_MEMORY
-from festinger.proxy.context.block import Line, NoteRef, Present
+from festinger.proxy.context.block import ContextLine, LineUpdate, NoteRef
 from festinger.settings.tree import ProxySettings
-from festinger.world.recall import Place, Said
+from festinger.world.recall import SourceText, WorldScope
 from festinger.world.recollection import Recollection
 
 B = block_of("ramanujan: [type] server")
@@ -26,7 +26,7 @@ class Slow:
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     called_off: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def recollect(self, place: Place, texts: Sequence[Said]) -> Recollection | None:
+    async def recollect(self, place: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
         found = [said.text for said in texts]
         if any(self.waits_for in text for text in found):
             self.asked.set()
@@ -38,7 +38,7 @@ class Slow:
             return known("ramanujan")
         return known("dobby", "agent") if any("dobby" in text for text in found) else Recollection()
 
-    def learn(self, place: Place, texts: Sequence[Said]) -> None:
+    def learn(self, place: WorldScope, texts: Sequence[SourceText]) -> None:
         return None
 
 
@@ -106,15 +106,15 @@ async def test_blocks_that_stand_in_the_history_go_in_though_memory_is_late():
 @pytest.mark.parametrize(
     ("now", "wanted"),
     [
-        (Present(forgotten=(NoteRef(kind="edge", id="ramanujan [type] server"),)), "thanks"),
+        (LineUpdate(forgotten=(NoteRef(kind="edge", id="ramanujan [type] server"),)), "thanks"),
         (
-            Present(line=Line(text="ramanujan: [type] laptop")),
+            LineUpdate(line=ContextLine(text="ramanujan: [type] laptop")),
             f"{block_of('ramanujan: [type] laptop')}\n\nthanks",
         ),
     ],
     ids=["forgotten", "changed"],
 )
-async def test_what_is_no_longer_so_when_it_comes_is_not_told(now: Present, wanted: str):
+async def test_what_is_no_longer_so_when_it_comes_is_not_told(now: LineUpdate, wanted: str):
     mind, today, deadline = Slow(), Today(), Deadline(ms=1)
     async with scene(mind, restate=today, live=deadline) as at:
         await at.chat("open ramanujan")
@@ -132,9 +132,7 @@ async def test_a_question_whose_client_left_is_called_off():
     async with scene(mind) as at:
         _, writer = await asyncio.open_connection("127.0.0.1", at.door.port)
         body = b'{"messages":[{"role":"user","content":"open ramanujan"}]}'
-        writer.write(
-            b"POST /api/chat HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
-        )
+        writer.write(b"POST /api/chat HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
         await writer.drain()
         await asyncio.wait_for(mind.asked.wait(), PATIENCE)
         writer.close()

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from festinger.proxy.context.fetch import MOST_OPEN, Questions
-from festinger.runtime.lifecycle import Background
+from festinger.proxy.context.fetch import MOST_OPEN, QueryLimiter
+from festinger.runtime.lifecycle import BackgroundTasks
 
 
 async def answer() -> str:
@@ -16,7 +16,7 @@ async def hang() -> str:
 
 
 async def test_open_questions_are_limited():
-    questions, beside = Questions(), Background()
+    questions, beside = QueryLimiter(), BackgroundTasks()
 
     asked = [questions.ask(hang(), beside=beside) for _ in range(MOST_OPEN + 1)]
 
@@ -25,7 +25,7 @@ async def test_open_questions_are_limited():
 
 
 async def test_an_answered_question_makes_room_for_the_next():
-    questions, beside = Questions(), Background()
+    questions, beside = QueryLimiter(), BackgroundTasks()
     for _ in range(MOST_OPEN + 1):
         task = questions.ask(answer(), beside=beside)
         assert task is not None

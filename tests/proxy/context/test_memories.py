@@ -10,11 +10,11 @@ from tests.proxy.protocols.wire import assistant, tool, user
 
 from festinger.errors import StoreDown
 from festinger.ids import Origin
-from festinger.proxy.context.block import Line, Present
+from festinger.proxy.context.block import ContextLine, LineUpdate
 from festinger.proxy.context.fetch import MOST_OPEN
-from festinger.proxy.context.memories import CUE_CHARS, cue_of, memory_notes, restated_memories
-from festinger.proxy.protocols.messages import Kind
-from festinger.world.recall import Said
+from festinger.proxy.context.memories import CUE_CHARS, build_cue, find_memory_updates, memory_note_ids
+from festinger.proxy.protocols.messages import RequestKind
+from festinger.world.recall import SourceText
 
 PORT = remembered(1, "ramanujan listens on port 4022.")
 LUNCH = remembered(2, "Lunch is at noon.")
@@ -22,8 +22,8 @@ MOVED = remembered(3, "ramanujan listens on port 4044.")
 EDGE = "ramanujan: [type] server"
 
 
-def said(text: str, turn: str = "a", *, origin: Origin = Origin.PERSON, part: int = 0) -> Said:
-    return Said(text=text, origin=origin, message=f"s:{turn}:{part}")
+def said(text: str, turn: str = "a", *, origin: Origin = Origin.PERSON, part: int = 0) -> SourceText:
+    return SourceText(text=text, origin=origin, message=f"s:{turn}:{part}")
 
 
 def knowing(**more: Any) -> Remembering:
@@ -40,24 +40,24 @@ def test_what_a_person_said_last_is_asked_about_and_nothing_else():
         said("Good morning.", "a"),
     ]
 
-    assert cue_of(texts) == "Look at ramanujan\nand restart it."
-    assert cue_of(texts[3:4]) == ""
+    assert build_cue(texts) == "Look at ramanujan\nand restart it."
+    assert build_cue(texts[3:4]) == ""
 
 
 def test_a_conversation_searches_for_words_alone_and_for_the_end_of_a_long_one():
-    assert cue_of([said('why does "it" fail with -v or --help? re-run')]) == (
+    assert build_cue([said('why does "it" fail with -v or --help? re-run')]) == (
         "why does  it  fail with  v or  help? re-run"
     )
-    assert cue_of([said("\x00 \ud800")]) == ""
-    assert cue_of([said("x" * CUE_CHARS + " the end")]).endswith("x the end")
-    assert len(cue_of([said("x" * 5000)])) == CUE_CHARS
+    assert build_cue([said("\x00 \ud800")]) == ""
+    assert build_cue([said("x" * CUE_CHARS + " the end")]).endswith("x the end")
+    assert len(build_cue([said("x" * 5000)])) == CUE_CHARS
 
 
 @pytest.mark.parametrize("pasted", ["It went up. Then it went down. " * 20, "up\ndown\n" * 10_000])
 def test_of_a_long_message_it_is_asked_what_the_message_asks(pasted: str):
-    assert cue_of([said(f"Which port is it?\n{pasted}")]) == "Which port is it?"
-    assert cue_of([said(f"{pasted}\nWhich port? And where?")]) == "Which port? And where?"
-    assert cue_of([said(f"{pasted}\nRestart ramanujan now.")]).endswith("Restart ramanujan now.")
+    assert build_cue([said(f"Which port is it?\n{pasted}")]) == "Which port is it?"
+    assert build_cue([said(f"{pasted}\nWhich port? And where?")]) == "Which port? And where?"
+    assert build_cue([said(f"{pasted}\nRestart ramanujan now.")]).endswith("Restart ramanujan now.")
 
 
 @pytest.mark.requirement("P-30", "P-31")
@@ -87,9 +87,7 @@ async def test_a_space_that_holds_nothing_and_words_of_no_person_are_not_asked_a
     async with scene(memories=nothing) as at:
         await at.chat("open ramanujan")
     async with scene(memories=results) as at:
-        await at.send(
-            Kind.CHAT, {"messages": [user("ramanujan"), assistant("Yes."), tool("ramanujan is up")]}
-        )
+        await at.send(RequestKind.CHAT, {"messages": [user("ramanujan"), assistant("Yes."), tool("ramanujan is up")]})
 
     assert (nothing.asked, results.asked) == ([], [])
 
@@ -193,10 +191,7 @@ async def test_while_vectors_are_late_the_memory_answers_by_words_and_tells_the_
         await settled()
         second = await at.chat("open ramanujan after lunch", "thanks")
 
-    assert (told(first), said) == (
-        "injected; reason=words",
-        [f"{block_of(PORT.text)}\n\nopen ramanujan after lunch"],
-    )
+    assert (told(first), said) == ("injected; reason=words", [f"{block_of(PORT.text)}\n\nopen ramanujan after lunch"])
     assert (told(second), at.said[-1]) == ("injected", f"{block_of(LUNCH.text)}\n\nthanks")
 
 
@@ -205,17 +200,17 @@ async def test_a_memory_that_changed_is_told_again_and_one_that_is_gone_leaves_t
     memories = knowing()
     history = [user("ramanujan and lunch")]
     async with scene(Knowing(words={}), memories=memories) as at:
-        await at.send(Kind.CHAT, {"messages": history})
+        await at.send(RequestKind.CHAT, {"messages": history})
         both = at.said
         memories.today = {PORT.about: MOVED, MOVED.about: MOVED}
         history += [assistant("Looking."), tool("up")]
-        await at.send(Kind.CHAT, {"messages": history})
+        await at.send(RequestKind.CHAT, {"messages": history})
         on_tool_turn = at.said
         history += [assistant("It is up."), user("thanks")]
-        await at.send(Kind.CHAT, {"messages": history})
+        await at.send(RequestKind.CHAT, {"messages": history})
         after = at.said
         history += [assistant("You are welcome."), user("bye")]
-        await at.send(Kind.CHAT, {"messages": history})
+        await at.send(RequestKind.CHAT, {"messages": history})
 
     assert both == [f"{block_of(PORT.text, LUNCH.text)}\n\nramanujan and lunch"]
     assert on_tool_turn == [f"{block_of(PORT.text)}\n\nramanujan and lunch", "Looking.", "up"]
@@ -228,17 +223,17 @@ async def test_a_memory_that_changed_is_told_again_and_one_that_is_gone_leaves_t
     ("shown", "today", "wanted"),
     [
         (PORT, PORT, {}),
-        (PORT, MOVED, {PORT.about: Present(line=MOVED)}),
-        (PORT, None, {PORT.about: Present(forgotten=PORT.notes)}),
+        (PORT, MOVED, {PORT.about: LineUpdate(line=MOVED)}),
+        (PORT, None, {PORT.about: LineUpdate(forgotten=PORT.notes)}),
     ],
     ids=["as it was", "replaced", "gone"],
 )
 def test_each_shown_memory_is_held_against_how_it_stands(
-    shown: Line, today: Line | None, wanted: dict[str, Present]
+    shown: ContextLine, today: ContextLine | None, wanted: dict[str, LineUpdate]
 ):
-    edge = Line(text=EDGE)
+    edge = ContextLine(text=EDGE)
 
-    assert restated_memories({shown.about: shown, "": edge}, {shown.about: today} if today else {}) == wanted
+    assert find_memory_updates({shown.about: shown, "": edge}, {shown.about: today} if today else {}) == wanted
 
 
 @pytest.mark.requirement("P-36", "M-46")
@@ -246,11 +241,9 @@ def test_a_dispute_that_arose_or_ended_is_a_change():
     disputed = remembered(1, "ramanujan listens on port 4022.", disputed=True)
 
     assert disputed.text.endswith(" (disputed)")
-    assert restated_memories({PORT.about: PORT}, {PORT.about: disputed}) == {
-        PORT.about: Present(line=disputed)
-    }
-    assert restated_memories({PORT.about: disputed}, {PORT.about: PORT}) == {PORT.about: Present(line=PORT)}
+    assert find_memory_updates({PORT.about: PORT}, {PORT.about: disputed}) == {PORT.about: LineUpdate(line=disputed)}
+    assert find_memory_updates({PORT.about: disputed}, {PORT.about: PORT}) == {PORT.about: LineUpdate(line=PORT)}
 
 
 def test_the_memories_that_lines_show_are_known_by_their_kind():
-    assert memory_notes([PORT, Line(text=EDGE), LUNCH]) == [UUID(int=1), UUID(int=2)]
+    assert memory_note_ids([PORT, ContextLine(text=EDGE), LUNCH]) == [UUID(int=1), UUID(int=2)]

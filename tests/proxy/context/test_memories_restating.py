@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from festinger.proxy.context.block import Line, Present, graph_line
-from festinger.proxy.context.memories import edge_note, restated
+from festinger.proxy.context.block import ContextLine, LineUpdate, graph_line
+from festinger.proxy.context.memories import build_edge_note, find_world_updates
 from festinger.world.graph import World
 from festinger.world.model import SoasRow, UrdEdge
 
@@ -23,8 +23,8 @@ def edge(parent: int, dim: int = TYPE, version: int = 1) -> UrdEdge:
     return UrdEdge(id=GNOMMOWEB, parent_id=parent, dim_id=dim, is_isa=True, version=version)
 
 
-def shown(text: str, *edges: tuple[str, str]) -> dict[str, Line]:
-    notes = [edge_note("gnommoweb", dimension, parent=parent, version=1) for dimension, parent in edges]
+def shown(text: str, *edges: tuple[str, str]) -> dict[str, ContextLine]:
+    notes = [build_edge_note("gnommoweb", dimension, parent=parent, version=1) for dimension, parent in edges]
     return {"gnommoweb": graph_line(text, notes)}
 
 
@@ -33,17 +33,17 @@ DISPUTED = shown("gnommoweb: [type?] repo — conflict pending", ("type", "repo"
 
 
 def test_what_is_as_it_was_shown_has_not_changed():
-    assert restated(world(edge(REPO)), SHOWN) == {}
-    assert restated(world(edge(REPO, version=9)), SHOWN) == {}
+    assert find_world_updates(world(edge(REPO)), SHOWN) == {}
+    assert find_world_updates(world(edge(REPO, version=9)), SHOWN) == {}
 
 
 @pytest.mark.requirement("P-36")
 def test_another_parent_is_told():
-    (now,) = restated(world(edge(CONTAINER, version=2)), SHOWN).values()
+    (now,) = find_world_updates(world(edge(CONTAINER, version=2)), SHOWN).values()
 
     assert now.line is not None
     assert now.line.text == "gnommoweb: [type] container"
-    assert now.line.notes == (edge_note("gnommoweb", "type", parent="container", version=2),)
+    assert now.line.notes == (build_edge_note("gnommoweb", "type", parent="container", version=2),)
     assert now.forgotten == ()
 
 
@@ -51,20 +51,20 @@ def test_another_parent_is_told():
 def test_a_slot_that_stands_empty_is_shown_to_nobody_any_more():
     note = SHOWN["gnommoweb"].notes[0]
 
-    assert restated(world(), SHOWN) == {"gnommoweb": Present(forgotten=(note,))}
-    assert restated(World(), SHOWN) == {"gnommoweb": Present(forgotten=(note,))}
+    assert find_world_updates(world(), SHOWN) == {"gnommoweb": LineUpdate(forgotten=(note,))}
+    assert find_world_updates(World(), SHOWN) == {"gnommoweb": LineUpdate(forgotten=(note,))}
 
 
 @pytest.mark.requirement("P-36")
 def test_of_a_line_with_two_edges_the_one_that_changed_is_told_with_the_other():
     both = shown("gnommoweb: [type] repo [host] ramanujan", ("type", "repo"), ("host", "ramanujan"))
 
-    (now,) = restated(world(edge(CONTAINER), edge(RAMANUJAN, HOST)), both).values()
-    (left,) = restated(world(edge(RAMANUJAN, HOST)), both).values()
+    (now,) = find_world_updates(world(edge(CONTAINER), edge(RAMANUJAN, HOST)), both).values()
+    (left,) = find_world_updates(world(edge(RAMANUJAN, HOST)), both).values()
 
     assert now.line is not None
     assert now.line.text == "gnommoweb: [type] container [host] ramanujan"
-    assert left == Present(forgotten=(both["gnommoweb"].notes[0],))
+    assert left == LineUpdate(forgotten=(both["gnommoweb"].notes[0],))
 
 
 @pytest.mark.requirement("P-36")
@@ -72,18 +72,18 @@ def test_a_dispute_that_was_settled_is_told_and_one_that_is_only_not_written_yet
     settled, unwritten = world(edge(REPO)), world(edge(REPO))
     settled.dismissed[GNOMMOWEB, TYPE, CONTAINER] = MONDAY
 
-    (now,) = restated(settled, DISPUTED).values()
+    (now,) = find_world_updates(settled, DISPUTED).values()
 
     assert now.line is not None
     assert now.line.text == "gnommoweb: [type] repo"
-    assert restated(unwritten, DISPUTED) == {}
+    assert find_world_updates(unwritten, DISPUTED) == {}
 
 
 def test_a_dispute_that_arose_since_is_told():
     disputed = world(edge(REPO))
     disputed.pending_slots.add((GNOMMOWEB, TYPE))
 
-    (now,) = restated(disputed, SHOWN).values()
+    (now,) = find_world_updates(disputed, SHOWN).values()
 
     assert now.line == DISPUTED["gnommoweb"]
-    assert restated(disputed, DISPUTED) == {}
+    assert find_world_updates(disputed, DISPUTED) == {}

@@ -7,18 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.proxy.protocols.wire import LABEL, request_of, user
 
-from festinger.proxy.context.block import Block, Line
-from festinger.proxy.context.place import context_of, fitted, room
-from festinger.proxy.protocols.messages import Kind
+from festinger.proxy.context.block import ContextBlock, ContextLine
+from festinger.proxy.context.place import block_token_budget, context_window, fit_block
+from festinger.proxy.protocols.messages import RequestKind
 from festinger.settings.tree import ProxySettings
 from festinger.text.budget import count_tokens
 
 SETTINGS = ProxySettings()
 
 
-def block(lines: int) -> Block:
-    return Block(
-        label=LABEL, lines=tuple(Line(text=f"- the server number {n} is down") for n in range(lines))
+def block(lines: int) -> ContextBlock:
+    return ContextBlock(
+        label=LABEL, lines=tuple(ContextLine(text=f"- the server number {n} is down") for n in range(lines))
     )
 
 
@@ -26,25 +26,25 @@ def block(lines: int) -> Block:
 @pytest.mark.parametrize(
     ("kind", "more", "known", "context"),
     [
-        (Kind.CHAT, {"options": {"num_ctx": 9000}}, 32_000, 9000),
-        (Kind.CHAT, {"options": {}}, 32_000, 32_000),
-        (Kind.CHAT, {}, None, 4096),
-        (Kind.CHAT, {"options": {"num_ctx": "many"}}, None, 4096),
-        (Kind.COMPLETIONS, {}, None, 32_768),
-        (Kind.COMPLETIONS, {}, 8000, 8000),
+        (RequestKind.CHAT, {"options": {"num_ctx": 9000}}, 32_000, 9000),
+        (RequestKind.CHAT, {"options": {}}, 32_000, 32_000),
+        (RequestKind.CHAT, {}, None, 4096),
+        (RequestKind.CHAT, {"options": {"num_ctx": "many"}}, None, 4096),
+        (RequestKind.COMPLETIONS, {}, None, 32_768),
+        (RequestKind.COMPLETIONS, {}, 8000, 8000),
     ],
 )
 def test_the_context_is_asked_for_known_or_assumed(
-    kind: Kind, more: dict[str, Any], known: int | None, context: int
+    kind: RequestKind, more: dict[str, Any], known: int | None, context: int
 ):
-    assert context_of(request_of({"messages": [user("a")], **more}, kind), known=known) == context
+    assert context_window(request_of({"messages": [user("a")], **more}, kind), known=known) == context
 
 
 @pytest.mark.requirement("P-37")
 def test_a_block_gets_the_smaller_of_its_tokens_and_its_share():
-    assert room(SETTINGS, context=4096) == 204
-    assert room(SETTINGS, context=100_000) == 1000
-    assert room(SETTINGS.model_copy(update={"recollection_max_share": 0.1}), context=4096) == 409
+    assert block_token_budget(SETTINGS, context=4096) == 204
+    assert block_token_budget(SETTINGS, context=100_000) == 1000
+    assert block_token_budget(SETTINGS.model_copy(update={"recollection_max_share": 0.1}), context=4096) == 409
 
 
 @pytest.mark.requirement("P-37")
@@ -52,16 +52,16 @@ def test_all_visible_blocks_together_have_a_share_and_then_no_new_one_is_added()
     some = block(20)
     used = count_tokens(some.text)
 
-    assert room(SETTINGS, context=4096, standing=[some]) == min(204, 614 - used)
-    assert room(SETTINGS, context=4096, standing=[some] * 10) == 0
+    assert block_token_budget(SETTINGS, context=4096, standing=[some]) == min(204, 614 - used)
+    assert block_token_budget(SETTINGS, context=4096, standing=[some] * 10) == 0
 
 
 @pytest.mark.requirement("P-37")
 @given(st.integers(0, 30), st.integers(0, 600))
 def test_whole_lines_are_dropped_from_the_end(lines: int, tokens: int):
     whole = block(lines)
-    found = fitted(whole, tokens)
+    found = fit_block(whole, tokens)
     kept = 0 if found is None else len(found.lines)
 
     assert found is None or (found.lines == whole.lines[:kept] and count_tokens(found.text) <= tokens)
-    assert kept == lines or count_tokens(Block(label=LABEL, lines=whole.lines[: kept + 1]).text) > tokens
+    assert kept == lines or count_tokens(ContextBlock(label=LABEL, lines=whole.lines[: kept + 1]).text) > tokens

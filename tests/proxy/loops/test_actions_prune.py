@@ -5,28 +5,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.proxy.loops.histories import SETTINGS, did, framework, items, person, said, spoke, task, verdict
 
-from festinger.proxy.loops.actions import Pruning, pruned_at, pruning
-from festinger.proxy.loops.keys import Call, Message, Role
+from festinger.proxy.loops.actions import PruningPlan, plan_pruning, prune_threshold
+from festinger.proxy.loops.keys import ChatMessage, ChatRole, ToolCall
 from festinger.settings.tree import LoopSettings
 
 LOOK = did("look", {"at": 1}, "nothing")
 A, B = did("a", {}, "1"), did("b", {}, "2")
 
 
-def pruned(history: list[Message], keep: int = 2) -> tuple[Pruning | None, list[Message]]:
+def pruned(history: list[ChatMessage], keep: int = 2) -> tuple[PruningPlan | None, list[ChatMessage]]:
     repeat = verdict(history)
     assert repeat is not None
-    plan = pruning(history, items(history), repeat, keep=keep)
+    plan = plan_pruning(history, items(history), repeat, keep=keep)
     gone = set(plan.left_out) if plan else set()
     return plan, [message for at, message in enumerate(history) if at not in gone]
 
 
-def has_orphans(history: Sequence[Message]) -> bool:
+def has_orphans(history: Sequence[ChatMessage]) -> bool:
     waiting = 0
     for message in history:
-        if message.role is Role.ASSISTANT:
+        if message.role is ChatRole.ASSISTANT:
             waiting = len(message.calls)
-        elif message.role is Role.TOOL:
+        elif message.role is ChatRole.TOOL:
             waiting -= 1
             if waiting < 0:
                 return True
@@ -69,8 +69,8 @@ def test_spoken_calls_are_pruned_in_pairs():
 
 
 def test_calls_made_in_one_turn_are_not_torn_apart():
-    asked = Message(role=Role.ASSISTANT, calls=tuple(Call(name="look") for _ in range(5)))
-    history = task([asked, *[Message(role=Role.TOOL, text="nothing")] * 5])
+    asked = ChatMessage(role=ChatRole.ASSISTANT, calls=tuple(ToolCall(name="look") for _ in range(5)))
+    history = task([asked, *[ChatMessage(role=ChatRole.TOOL, text="nothing")] * 5])
     plan, left = pruned(history)
 
     assert plan is None
@@ -78,8 +78,8 @@ def test_calls_made_in_one_turn_are_not_torn_apart():
 
 
 def test_rounds_that_share_a_turn_are_not_torn_apart():
-    asked = Message(role=Role.ASSISTANT, calls=(Call(name="look"), Call(name="look")))
-    history = task(*[[asked, *[Message(role=Role.TOOL, text="nothing")] * 2]] * 3)
+    asked = ChatMessage(role=ChatRole.ASSISTANT, calls=(ToolCall(name="look"), ToolCall(name="look")))
+    history = task(*[[asked, *[ChatMessage(role=ChatRole.TOOL, text="nothing")] * 2]] * 3)
     plan, left = pruned(history)
 
     assert plan is None
@@ -87,7 +87,7 @@ def test_rounds_that_share_a_turn_are_not_torn_apart():
 
 
 def test_where_the_system_spoke_in_between_nothing_is_left_out():
-    history = task(LOOK, LOOK, [Message(role=Role.SYSTEM, text="Mind the budget.")], LOOK, LOOK, LOOK)
+    history = task(LOOK, LOOK, [ChatMessage(role=ChatRole.SYSTEM, text="Mind the budget.")], LOOK, LOOK, LOOK)
 
     assert pruned(history) == (None, history)
 
@@ -108,8 +108,8 @@ def test_persons_system_and_whole_pairs_always_stay(before, cycle, count: int, k
         return
     plan, left = pruned(history, keep)
 
-    kept = [message for message in history if message.by_person or message.role is Role.SYSTEM]
-    assert [message for message in left if message.by_person or message.role is Role.SYSTEM] == kept
+    kept = [message for message in history if message.by_person or message.role is ChatRole.SYSTEM]
+    assert [message for message in left if message.by_person or message.role is ChatRole.SYSTEM] == kept
     assert not has_orphans(left)
     assert left[-2:] == history[-2:]
     assert plan is None or all(place > plan.after for place in plan.left_out)
@@ -128,7 +128,7 @@ def test_what_came_after_the_first_pruning_only_grows_at_its_end():
         history = task(*[LOOK] * count)
         repeat = verdict(history)
         assert repeat is not None
-        plan = pruning(history, items(history), repeat, keep=2, until=pruned_at(repeat, SETTINGS))
+        plan = plan_pruning(history, items(history), repeat, keep=2, until=prune_threshold(repeat, SETTINGS))
         assert plan is not None
         shown.append(([message for at, message in enumerate(history) if at not in plan.left_out], plan.line))
 
@@ -143,7 +143,7 @@ def test_a_cycle_is_cut_from_where_it_began_whatever_its_latest_step():
         history = whole[:end]
         repeat = verdict(history)
         assert repeat is not None
-        plan = pruning(history, items(history), repeat, keep=2, until=pruned_at(repeat, SETTINGS))
+        plan = plan_pruning(history, items(history), repeat, keep=2, until=prune_threshold(repeat, SETTINGS))
         assert plan is not None
         shown.append((plan.left_out, plan.after))
 
@@ -155,8 +155,8 @@ def test_steps_that_say_little_are_pruned_later():
     repeat = verdict(history)
 
     assert repeat is not None
-    assert pruned_at(repeat, SETTINGS) == 50
-    assert pruned_at(repeat, LoopSettings(ladder=("prune",), thresholds=(3, 4, 5, 6))) == 30
+    assert prune_threshold(repeat, SETTINGS) == 50
+    assert prune_threshold(repeat, LoopSettings(ladder=("prune",), thresholds=(3, 4, 5, 6))) == 30
 
 
 def test_steps_in_changing_order_stay():

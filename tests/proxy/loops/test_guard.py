@@ -96,11 +96,7 @@ async def test_after_a_word_of_a_person_all_is_normal(words: str):
     async with watching() as at, Agent(at) as agent:
         for count in range(1, 7):
             await agent.asks(looping(count))
-        history = [
-            *looping(6),
-            {"role": "assistant", "content": "Stopped."},
-            {"role": "user", "content": words},
-        ]
+        history = [*looping(6), {"role": "assistant", "content": "Stopped."}, {"role": "user", "content": words}]
         told = await agent.loop(history, temperature=0.5)
         next_step = await agent.loop([*history, *step(9)])
 
@@ -157,9 +153,7 @@ async def test_an_open_breaker_stays_open_whatever_the_agent_does_and_is_tried_a
         still = await agent.loop(other)
         at.hands.forward(timedelta(seconds=61))
         tried = await agent.loop([*other, *step(10, path="third.py", result="fine")])
-        after = await agent.loop(
-            [*other, *step(10, path="third.py", result="fine"), *step(11, path="fourth.py")]
-        )
+        after = await agent.loop([*other, *step(10, path="third.py", result="fine"), *step(11, path="fourth.py")])
 
     assert still == "level=4; rule=same_call; count=6; did=breaker"
     assert (tried, after) == ("level=0", "level=0")
@@ -279,11 +273,7 @@ async def test_a_refusal_of_the_original_is_passed_on():
 
 @pytest.mark.requirement("P-62")
 async def test_retries_and_resent_requests_do_not_count():
-    async with (
-        watching() as at,
-        Agent(at) as agent,
-        Agent(at, **{"x-stainless-retry-count": "2"}) as retrying,
-    ):
+    async with watching() as at, Agent(at) as agent, Agent(at, **{"x-stainless-retry-count": "2"}) as retrying:
         await agent.asks(looping(2))
         resent = [await agent.loop(looping(2)) for _ in range(3)]
         retried = [await retrying.loop(looping(2)) for _ in range(3)]
@@ -325,9 +315,7 @@ async def test_a_call_whose_results_change_is_left_alone():
 async def test_events_name_the_session_the_request_and_what_was_done():
     async with watching() as at, Agent(at) as agent:
         for count in range(1, 7):
-            await agent.asks(
-                looping(count), extra_headers={"X-Session-ID": "s-1", "X-Request-Id": f"r{count}"}
-            )
+            await agent.asks(looping(count), extra_headers={"X-Session-ID": "s-1", "X-Request-Id": f"r{count}"})
     third, *_, opened = at.happened
 
     assert third.payload["did"] == "nudge"
@@ -383,12 +371,7 @@ async def test_ollama_agents_are_watched_too():
         parts = [part async for part in await client.chat(model="m", messages=history(6), stream=True)]
     fourth = at.model.bodies[3]
 
-    assert fourth["options"] == {
-        "num_ctx": 4096,
-        "temperature": 1.0,
-        "repeat_penalty": 1.15,
-        "repeat_last_n": 256,
-    }
+    assert fourth["options"] == {"num_ctx": 4096, "temperature": 1.0, "repeat_penalty": 1.15, "repeat_last_n": 256}
     assert "ruled out" in fourth["messages"][-1]["content"]
     assert len(at.model.bodies) == 5
     assert '"look"' in str(whole.message.content)
@@ -414,13 +397,7 @@ async def test_anthropic_agents_are_watched_too():
 
     assert [block["type"] for block in third["messages"][-1]["content"]] == ["tool_result", "text"]
     assert fourth["temperature"] == 1.0
-    assert [message["role"] for message in fifth["messages"]] == [
-        "user",
-        "assistant",
-        "user",
-        "assistant",
-        "user",
-    ]
+    assert [message["role"] for message in fifth["messages"]] == ["user", "assistant", "user", "assistant", "user"]
     assert [block["type"] for block in fifth["messages"][2]["content"]] == ["tool_result", "text"]
     assert "6 times" in stopped.content[0].text  # type: ignore[union-attr]
     assert stopped.stop_reason == "end_turn"
@@ -491,9 +468,7 @@ async def test_an_agent_that_speaks_json_in_flattened_prompts_is_stopped_in_its_
 async def test_plain_completions_are_watched_and_never_written_into():
     async with watching() as at, openai.AsyncOpenAI(base_url=f"{at.door.url}/v1", api_key="x") as client:
         prompts = [flattened(count) for count in range(1, 7)]
-        got = [
-            await client.completions.with_raw_response.create(model="m", prompt=prompt) for prompt in prompts
-        ]
+        got = [await client.completions.with_raw_response.create(model="m", prompt=prompt) for prompt in prompts]
 
     assert [body["prompt"] for body in at.model.bodies] == prompts[:5]
     assert all(body.keys() == {"model", "prompt"} for body in at.model.bodies)
@@ -507,7 +482,7 @@ async def test_a_guard_that_breaks_lets_everything_through(monkeypatch: pytest.M
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("festinger.proxy.loops.guard.judged", broken)
+    monkeypatch.setattr("festinger.proxy.loops.guard.judge_request", broken)
     async with watching() as at, Agent(at) as agent:
         got = [await agent.asks(looping(count)) for count in range(1, 8)]
 
@@ -521,7 +496,7 @@ async def test_mitigations_that_break_leave_the_request_as_it_came(monkeypatch: 
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("festinger.proxy.loops.guard.mitigated", broken)
+    monkeypatch.setattr("festinger.proxy.loops.guard.mitigate_loop", broken)
     async with watching() as at, Agent(at) as agent:
         told = [await agent.loop(looping(count)) for count in range(1, 6)]
 

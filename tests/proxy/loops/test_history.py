@@ -5,21 +5,10 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.proxy.loops.histories import (
-    SETTINGS,
-    did,
-    framework,
-    items,
-    level,
-    person,
-    said,
-    spoke,
-    task,
-    verdict,
-)
+from tests.proxy.loops.histories import SETTINGS, did, framework, items, level, person, said, spoke, task, verdict
 
-from festinger.proxy.loops.history import TurnRule, worst
-from festinger.proxy.loops.keys import Call, Message, Role
+from festinger.proxy.loops.history import TurnRule, find_repetition
+from festinger.proxy.loops.keys import ChatMessage, ChatRole, ToolCall
 from festinger.settings.tree import LoopSettings
 
 READ = did("read_file", {"path": "src/app.py", "lines": 40}, "def main(): ...")
@@ -42,9 +31,7 @@ def test_one_call_with_one_result_climbs_a_level_with_each_repeat_from_the_third
 
 @pytest.mark.requirement("P-61")
 def test_one_call_that_fails_each_time_is_caught_though_the_words_differ():
-    failing = [
-        did("run", {"command": "make"}, f"error: no rule for {chr(97 + n)}", error=True) for n in range(6)
-    ]
+    failing = [did("run", {"command": "make"}, f"error: no rule for {chr(97 + n)}", error=True) for n in range(6)]
     found = verdict(task(*failing))
 
     assert found is not None
@@ -54,7 +41,7 @@ def test_one_call_that_fails_each_time_is_caught_though_the_words_differ():
 
 @pytest.mark.requirement("P-61")
 @pytest.mark.parametrize("cycle", [[READ, EDIT], [READ, EDIT, TEST]], ids=["a b", "read edit test"])
-def test_rounds_of_two_or_three_steps_are_a_cycle(cycle: list[list[Message]]):
+def test_rounds_of_two_or_three_steps_are_a_cycle(cycle: list[list[ChatMessage]]):
     found = verdict(task(*cycle * 3))
 
     assert found is not None
@@ -110,9 +97,7 @@ def test_another_time_in_the_result_says_little():
 @pytest.mark.requirement("P-61")
 def test_an_equal_answer_given_three_times_is_caught_whatever_its_case_and_punctuation():
     warned = framework('{"system_warning": "You have sent the same message again."}')
-    history = task(
-        [said(ANSWER), warned, said(ANSWER.upper()), warned, said(ANSWER.replace(" ", "  ") + "!!")]
-    )
+    history = task([said(ANSWER), warned, said(ANSWER.upper()), warned, said(ANSWER.replace(" ", "  ") + "!!")])
     found = verdict(history)
 
     assert found is not None
@@ -132,9 +117,7 @@ def test_an_answer_with_a_few_words_changed_is_nearly_the_same():
 
 @pytest.mark.requirement("P-60")
 def test_an_agent_that_speaks_json_is_judged_by_its_deeds_and_not_by_its_thoughts():
-    steps = [
-        spoke("code", {"runtime": "python", "code": "x"}, "None", thoughts=f"Idea {n}") for n in range(3)
-    ]
+    steps = [spoke("code", {"runtime": "python", "code": "x"}, "None", thoughts=f"Idea {n}") for n in range(3)]
     found = verdict(task(*steps))
 
     assert found is not None
@@ -145,9 +128,9 @@ def test_an_agent_that_speaks_json_is_judged_by_its_deeds_and_not_by_its_thought
 
 @pytest.mark.requirement("P-60")
 def test_several_calls_of_one_turn_are_steps_of_their_own():
-    calls = tuple(Call(name="look", arguments='{"at": 1}', id=f"c{n}") for n in range(3))
-    asked = Message(role=Role.ASSISTANT, calls=calls)
-    results = [Message(role=Role.TOOL, text="nothing", answers=f"c{n}") for n in (2, 0, 1)]
+    calls = tuple(ToolCall(name="look", arguments='{"at": 1}', id=f"c{n}") for n in range(3))
+    asked = ChatMessage(role=ChatRole.ASSISTANT, calls=calls)
+    results = [ChatMessage(role=ChatRole.TOOL, text="nothing", answers=f"c{n}") for n in (2, 0, 1)]
 
     assert len(items(task([asked, *results]))) == 3
     assert level(task([asked, *results])) == 1
@@ -155,10 +138,11 @@ def test_several_calls_of_one_turn_are_steps_of_their_own():
 
 @pytest.mark.requirement("P-60")
 def test_a_result_belongs_to_the_call_that_it_names():
-    asked = Message(
-        role=Role.ASSISTANT, calls=(Call(name="a", id="1"), Call(name="b", id="2"), Call(name="c", id="3"))
+    asked = ChatMessage(
+        role=ChatRole.ASSISTANT,
+        calls=(ToolCall(name="a", id="1"), ToolCall(name="b", id="2"), ToolCall(name="c", id="3")),
     )
-    results = [Message(role=Role.TOOL, text=f"of {name}", answers=name) for name in ("3", "1", "2")]
+    results = [ChatMessage(role=ChatRole.TOOL, text=f"of {name}", answers=name) for name in ("3", "1", "2")]
     found = {step.tool: step.said for step in items(task([asked, *results]))}  # type: ignore[union-attr]
 
     assert found == {"a": "of 1", "b": "of 2", "c": "of 3"}
@@ -173,16 +157,14 @@ def test_a_call_without_a_result_is_no_step_yet():
 def test_a_reply_that_repeated_itself_counts_as_one_more_equal_answer():
     twice = items(task([said(ANSWER), said(ANSWER)]))
 
-    assert worst(twice, SETTINGS) is None
-    noticed = worst(twice, SETTINGS, noticed=True)
+    assert find_repetition(twice, SETTINGS) is None
+    noticed = find_repetition(twice, SETTINGS, noticed=True)
     assert noticed is not None
     assert noticed.level == 1
 
 
 @pytest.mark.requirement("P-61")
-@pytest.mark.parametrize(
-    "counted", ['"python run.py # attempt {}"', '"python run.py --try {}"', '"/* {} */ run()"']
-)
+@pytest.mark.parametrize("counted", ['"python run.py # attempt {}"', '"python run.py --try {}"', '"/* {} */ run()"'])
 def test_a_counter_or_a_comment_does_not_make_a_failing_call_another_one(counted: str):
     steps = [did("sh", f'{{"command": {counted.format(n)}}}', f"Error: no rule {n}") for n in range(7)]
     found = verdict(task(*steps))
@@ -205,14 +187,9 @@ def test_a_search_in_other_words_that_finds_nothing_each_time_is_caught():
 
 
 def test_looking_for_many_different_names_and_finding_none_passes():
-    names = [
-        f"{one}_{other}" for one in ("load", "save", "read", "send") for other in ("user", "row", "file")
-    ]
+    names = [f"{one}_{other}" for one in ("load", "save", "read", "send") for other in ("user", "row", "file")]
 
-    assert (
-        level(task(*(did("grep", {"pattern": name, "path": "src"}, "No matches found") for name in names)))
-        == 0
-    )
+    assert level(task(*(did("grep", {"pattern": name, "path": "src"}, "No matches found") for name in names))) == 0
 
 
 @pytest.mark.requirement("P-61")
@@ -246,25 +223,23 @@ def test_a_result_that_only_confirms_the_call_says_little(tool: str, arguments: 
 def test_a_call_after_which_time_passes_waits_for_something():
     polled = items(task(*[did("check_build", {"id": 7}, "The build is running.")] * 100))
 
-    assert worst(polled, SETTINGS, waits=[30.0] * 100) is None
-    found = worst(polled, SETTINGS, waits=[0.0] * 100)
+    assert find_repetition(polled, SETTINGS, waits=[30.0] * 100) is None
+    found = find_repetition(polled, SETTINGS, waits=[0.0] * 100)
     assert found is not None
     assert found.level == 4
 
 
 @pytest.mark.requirement("P-61")
 def test_a_failure_may_be_waited_for_too_but_not_for_as_long():
-    failing = items(
-        task(*[did("curl", {"url": "http://127.0.0.1:8080"}, "curl: (7) connection refused")] * 40)
-    )
+    failing = items(task(*[did("curl", {"url": "http://127.0.0.1:8080"}, "curl: (7) connection refused")] * 40))
 
-    assert worst(failing[:5], SETTINGS, waits=[15.0] * 5) is None
-    assert worst(failing, SETTINGS, waits=[15.0] * 40) is not None
+    assert find_repetition(failing[:5], SETTINGS, waits=[15.0] * 5) is None
+    assert find_repetition(failing, SETTINGS, waits=[15.0] * 40) is not None
 
 
 @pytest.mark.requirement("P-75")
 def test_only_steps_that_were_seen_to_come_open_the_breaker():
-    found = worst(items(task(*[READ] * 50)), SETTINGS, witnessed=5)
+    found = find_repetition(items(task(*[READ] * 50)), SETTINGS, witnessed=5)
 
     assert found is not None
     assert found.level == 3
@@ -290,9 +265,7 @@ def test_edit_and_test_with_a_new_error_each_time_passes():
 
 @pytest.mark.requirement("P-63")
 def test_a_person_who_says_something_else_each_time_starts_five_tasks():
-    history = [
-        message for n in range(5) for message in (person(f"Part {chr(97 + n)}, please."), *READ, said(ANSWER))
-    ]
+    history = [message for n in range(5) for message in (person(f"Part {chr(97 + n)}, please."), *READ, said(ANSWER))]
 
     assert level(history) == 0
 
@@ -324,9 +297,7 @@ def test_the_rules_are_armed_again_after_a_recovery():
 
 @pytest.mark.requirement("P-61")
 def test_an_answer_that_reports_another_number_is_another_answer():
-    chapters = [
-        said(f"I have finished chapter {n} of the long report and go on with the next.") for n in range(9)
-    ]
+    chapters = [said(f"I have finished chapter {n} of the long report and go on with the next.") for n in range(9)]
 
     assert level(task(chapters)) == 0
 

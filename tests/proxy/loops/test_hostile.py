@@ -5,8 +5,8 @@ import time
 import pytest
 
 from festinger.proxy.loops import keys, stream
-from festinger.proxy.loops.keys import outcome_of
-from festinger.proxy.loops.stream import collapsed, findings_in
+from festinger.proxy.loops.keys import classify_outcome
+from festinger.proxy.loops.stream import collapse_repetition, detect_in_text
 from festinger.settings.tree import StreamLoopSettings
 
 HOSTILE = {
@@ -36,12 +36,12 @@ PATTERNS = {
     "answer key": keys.answer_key,
     "call key": keys.call_key,
     "failure key": lambda text: keys.failure_key(text, keys.call_key(text)),
-    "waiting": lambda text: keys.means_to_wait("run", text),
-    "outcome": lambda text: outcome_of(text, text, is_error=False),
+    "waiting": lambda text: keys.is_wait_call("run", text),
+    "outcome": lambda text: classify_outcome(text, text, is_error=False),
     "asked": stream.asks_to_repeat,
-    "spoken": keys.spoken_call,
-    "collapsed": collapsed,
-    "stream": lambda text: findings_in(text, StreamLoopSettings(stale_cut=100_000, blank_cut=100_000)),
+    "spoken": keys.parse_text_call,
+    "collapsed": collapse_repetition,
+    "stream": lambda text: detect_in_text(text, StreamLoopSettings(stale_cut=100_000, blank_cut=100_000)),
 }
 
 

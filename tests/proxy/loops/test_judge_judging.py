@@ -7,19 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.proxy.loops.histories import SETTINGS, did, framework, person, said, task
 
-from festinger.proxy.loops.actions import CLOSED, Passage
-from festinger.proxy.loops.history import Keys
+from festinger.proxy.loops.actions import CLOSED, LoopBreakerDecision
+from festinger.proxy.loops.history import StepCache
 from festinger.proxy.loops.judge import (
     CUTS,
-    Arrival,
-    Judged,
-    Loop,
-    after_reply,
-    judged,
-    pardoned,
-    told_of_request,
+    LoopJudgment,
+    LoopState,
+    RequestArrival,
+    build_request_events,
+    judge_request,
+    reset_loop,
+    update_after_reply,
 )
-from festinger.proxy.loops.keys import Message
+from festinger.proxy.loops.keys import ChatMessage
 from festinger.settings.tree import LoopSettings
 
 LOOK = did("look", {"at": 1}, "nothing")
@@ -30,34 +30,34 @@ class Session:
     """Requests of one session, one after the other, a second apart."""
 
     def __init__(self, settings: LoopSettings = SETTINGS) -> None:
-        self.loop = Loop()
-        self.keys = Keys()
+        self.loop = LoopState()
+        self.keys = StepCache()
         self.settings = settings
         self.now = 0.0
         self.names: list[str] = []
 
-    def asks(self, history: list[Message], **arrival: Any) -> Judged:
+    def asks(self, history: list[ChatMessage], **arrival: Any) -> LoopJudgment:
         self.now += 1
-        found = judged(
+        found = judge_request(
             self.loop,
             history,
-            Arrival(length=len(history), **arrival),
+            RequestArrival(length=len(history), **arrival),
             keys=self.keys,
             now=self.now,
             settings=self.settings,
         )
-        self.names += [each.name for each in told_of_request("s", self.loop, found, did=())]
+        self.names += [each.name for each in build_request_events("s", self.loop, found, did=())]
         self.loop = found.loop
         return found
 
-    def level(self, history: list[Message], **arrival: Any) -> int:
+    def level(self, history: list[ChatMessage], **arrival: Any) -> int:
         found = self.asks(history, **arrival)
         return found.repeat.level if found.repeat else 0
 
     def stopped(self, count: int = 6) -> None:
         for n in range(count + 1):
             last = self.asks(task(*[LOOK] * n))
-        assert last.passage is Passage.STOPPED
+        assert last.passage is LoopBreakerDecision.STOPPED
 
 
 @pytest.mark.requirement("P-70")
@@ -89,16 +89,13 @@ def test_the_same_word_of_a_person_is_no_news_but_nobody_is_stopped_after_it():
         found.append(session.asks(history))
 
     assert [each.repeat.level if each.repeat else 0 for each in found] == [0, 0, 0, 1, 2, 3, 3, 3, 3]
-    assert {each.passage for each in found} == {Passage.FREE}
+    assert {each.passage for each in found} == {LoopBreakerDecision.FREE}
     assert session.level([*history, person("Try the other branch.")]) == 0
 
 
 @pytest.mark.requirement("P-63")
 def test_a_person_who_takes_time_to_ask_for_the_same_again_is_no_loop():
-    run = [
-        *did("run_tests", {}, "41 tests have passed, none has failed."),
-        said("All of the tests pass now."),
-    ]
+    run = [*did("run_tests", {}, "41 tests have passed, none has failed."), said("All of the tests pass now.")]
     patient, hasty = Session(), Session()
     history, levels = task(), []
     for _ in range(8):
@@ -124,14 +121,7 @@ def test_words_that_were_said_before_are_no_news_in_any_order():
 
 @pytest.mark.requirement("P-63")
 def test_a_person_whose_answer_is_not_heard_says_nothing_new_by_repeating_it():
-    replies = (
-        "staging",
-        "As I said: staging",
-        "staging!",
-        "I told you, staging.",
-        "Again: staging",
-        "staging, go on",
-    )
+    replies = ("staging", "As I said: staging", "staging!", "I told you, staging.", "Again: staging", "staging, go on")
     session, history, levels = Session(), task(), []
     for reply in replies:
         history = [*history, said("Which environment should I deploy to?"), person(reply)]
@@ -146,8 +136,7 @@ def test_time_that_passes_between_reply_and_request_is_waiting():
     patient, hasty = Session(), Session()
     poll = did("check_build", {"id": 7}, "The build is running.")
     levels = [
-        (patient.level(task(*[poll] * n), waited=30.0), hasty.level(task(*[poll] * n), waited=1.0))
-        for n in range(7)
+        (patient.level(task(*[poll] * n), waited=30.0), hasty.level(task(*[poll] * n), waited=1.0)) for n in range(7)
     ]
 
     assert levels[-1] == (0, 4)
@@ -157,7 +146,7 @@ def test_time_that_passes_between_reply_and_request_is_waiting():
 def test_a_session_that_is_met_in_the_middle_of_a_loop_is_not_stopped_at_once():
     session = Session()
 
-    assert session.asks(task(*[LOOK] * 20)).passage is Passage.FREE
+    assert session.asks(task(*[LOOK] * 20)).passage is LoopBreakerDecision.FREE
     assert session.level(task(*[LOOK] * 21)) == 3
     assert [session.level(task(*[LOOK] * n)) for n in range(22, 28)] == [3, 3, 3, 3, 4, 4]
 
@@ -187,8 +176,8 @@ def test_an_open_breaker_stops_retries_too():
     session = Session()
     session.stopped()
 
-    assert session.asks(task(*[LOOK] * 6), retry=1).passage is Passage.STOPPED
-    assert session.asks([*task(*[LOOK] * 6), *OTHER]).passage is Passage.STOPPED
+    assert session.asks(task(*[LOOK] * 6), retry=1).passage is LoopBreakerDecision.STOPPED
+    assert session.asks([*task(*[LOOK] * 6), *OTHER]).passage is LoopBreakerDecision.STOPPED
 
 
 @pytest.mark.requirement("P-75")
@@ -198,9 +187,9 @@ def test_the_request_that_was_let_through_may_be_sent_again():
     session.now += SETTINGS.breaker_seconds
     history = [*task(*[LOOK] * 6), *OTHER]
 
-    assert session.asks(history).passage is Passage.PROBE
-    assert session.asks(history).passage is Passage.PROBE
-    assert session.asks([*history, *LOOK]).passage is Passage.FREE
+    assert session.asks(history).passage is LoopBreakerDecision.PROBE
+    assert session.asks(history).passage is LoopBreakerDecision.PROBE
+    assert session.asks([*history, *LOOK]).passage is LoopBreakerDecision.FREE
     assert session.names[-1] == "breaker_closed"
 
 
@@ -210,7 +199,7 @@ def test_a_person_closes_the_breaker_even_with_the_same_words():
     session.stopped()
     history = [*task(*[LOOK] * 6), said("Stopped."), person()]
 
-    assert session.asks(history).passage is Passage.FREE
+    assert session.asks(history).passage is LoopBreakerDecision.FREE
     assert session.loop.breaker == CLOSED
 
 
@@ -218,9 +207,9 @@ def test_a_person_closes_the_breaker_even_with_the_same_words():
 def test_what_was_pardoned_counts_no_more():
     session = Session()
     session.stopped()
-    session.loop = pardoned(session.loop)
+    session.loop = reset_loop(session.loop)
 
-    assert session.asks(task(*[LOOK] * 6)).passage is Passage.FREE
+    assert session.asks(task(*[LOOK] * 6)).passage is LoopBreakerDecision.FREE
     assert [session.level(task(*[LOOK] * n)) for n in range(7, 11)] == [0, 0, 1, 2]
 
 
@@ -228,7 +217,7 @@ def test_what_was_pardoned_counts_no_more():
 def test_a_pardon_ends_with_the_task():
     session = Session()
     session.stopped()
-    session.loop = pardoned(session.loop)
+    session.loop = reset_loop(session.loop)
     history = [*task(*[LOOK] * 6), said("Well."), person("Another thing.")]
     session.asks(history)
 
@@ -238,28 +227,28 @@ def test_a_pardon_ends_with_the_task():
 
 def test_a_noticed_reply_is_one_more_equal_answer():
     quiet, noticed = Session(), Session()
-    noticed.loop = after_reply(noticed.loop, noticed=True, cut=None)
+    noticed.loop = update_after_reply(noticed.loop, noticed=True, cut=None)
     history = task(*[[said("I am done with all of it."), framework("Go on.")]] * 2)
 
     assert (quiet.level(history), noticed.level(history)) == (0, 1)
 
 
 def test_only_the_latest_cut_replies_are_remembered_each_once():
-    loop = Loop()
+    loop = LoopState()
     for number in (*range(CUTS + 5), CUTS):
-        loop = after_reply(loop, noticed=True, cut=b"%d" % number)
+        loop = update_after_reply(loop, noticed=True, cut=b"%d" % number)
 
     assert len(loop.cuts) == CUTS
     assert loop.cuts[-1] == b"%d" % CUTS
     assert loop.limited
-    assert not after_reply(loop, noticed=False, cut=None).limited
+    assert not update_after_reply(loop, noticed=False, cut=None).limited
 
 
 STEPS = st.sampled_from([LOOK, OTHER, did("third", {}, "x")])
 
 
 @given(steps=st.lists(STEPS, max_size=12), enabled=st.booleans())
-def test_levels_never_depend_on_how_often_a_request_is_sent(steps: list[list[Message]], enabled: bool):
+def test_levels_never_depend_on_how_often_a_request_is_sent(steps: list[list[ChatMessage]], enabled: bool):
     settings = LoopSettings(enabled=enabled)
     once, often = Session(settings), Session(settings)
     for n in range(1, len(steps) + 1):
@@ -270,11 +259,11 @@ def test_levels_never_depend_on_how_often_a_request_is_sent(steps: list[list[Mes
 
 
 @given(steps=st.lists(STEPS, min_size=1, max_size=9))
-def test_a_person_always_ends_every_loop(steps: list[list[Message]]):
+def test_a_person_always_ends_every_loop(steps: list[list[ChatMessage]]):
     session = Session()
     history = task(*steps)
     for n in range(1, len(steps) + 1):
         session.asks(task(*steps[:n]))
     found = session.asks([*history, said("Well."), person("Another thing, please.")])
 
-    assert (found.repeat, found.passage, found.loop.breaker) == (None, Passage.FREE, CLOSED)
+    assert (found.repeat, found.passage, found.loop.breaker) == (None, LoopBreakerDecision.FREE, CLOSED)

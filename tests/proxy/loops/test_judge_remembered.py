@@ -3,17 +3,17 @@
 import pytest
 from tests.proxy.loops.histories import SETTINGS, SYSTEM, did, framework, person, task
 
-from festinger.proxy.loops.history import Item, Keys, steps_of, worst
+from festinger.proxy.loops.history import Item, StepCache, find_repetition, parse_steps
 from festinger.proxy.loops.judge import (
     NOTHING,
-    Arrival,
-    Remembered,
-    continued,
-    is_counted,
+    RequestArrival,
+    StepHistory,
+    build_step_history,
+    extend_steps,
+    is_new_state,
     person_key,
-    remember,
 )
-from festinger.proxy.loops.keys import Message
+from festinger.proxy.loops.keys import ChatMessage
 
 LOOK = did("look", {"at": 1}, "nothing")
 OTHER = did("ask", {"who": "me"}, "no")
@@ -23,20 +23,20 @@ class Session:
     """Requests of one session, one after the other."""
 
     def __init__(self) -> None:
-        self.keys = Keys()
-        self.kept: Remembered = NOTHING
+        self.keys = StepCache()
+        self.kept: StepHistory = NOTHING
 
-    def asks(self, history: list[Message], **arrival: float) -> int:
-        found = Arrival(length=len(history), **arrival)  # type: ignore[arg-type]
-        here = steps_of(history, self.keys)
+    def asks(self, history: list[ChatMessage], **arrival: float) -> int:
+        found = RequestArrival(length=len(history), **arrival)  # type: ignore[arg-type]
+        here = parse_steps(history, self.keys)
         who = person_key(history)
         done: list[Item]
-        done, _ = continued(self.kept, here, person=who, length=len(history))
-        if is_counted(found, self.kept, here):
-            self.kept = remember(done, person=who, in_history=len(here), length=len(history))
+        done, _ = extend_steps(self.kept, here, person=who, length=len(history))
+        if is_new_state(found, self.kept, here):
+            self.kept = build_step_history(done, person=who, in_history=len(here), length=len(history))
         else:
             done = list(self.kept.steps)
-        repeat = worst(done, SETTINGS)
+        repeat = find_repetition(done, SETTINGS)
         return repeat.level if repeat else 0
 
 

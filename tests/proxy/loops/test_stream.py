@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 
 from festinger.proxy.loops.stream import (
     LOOK_EVERY,
-    Allowance,
-    Detector,
-    Finding,
-    Severity,
+    RepetitionAllowance,
+    StreamDetector,
+    StreamFinding,
     StreamRule,
-    findings_in,
+    StreamSeverity,
+    detect_in_text,
 )
 from festinger.settings.tree import StreamLoopSettings
 
 SETTINGS = StreamLoopSettings()
-PLAIN = Allowance()
+PLAIN = RepetitionAllowance()
 
 SENTENCE = "I should check the configuration file once more before I answer. "
 MONOLOGUE = (
@@ -35,14 +35,14 @@ LONG_PARAGRAPH = "".join(" " if n % 6 == 5 else SCATTERED.choice("abcdefghijklmn
 HAN = "系统正在检查配置文件，请稍候片刻。如果问题仍然存在，请联系管理员处理。我们会尽快给您答复，谢谢您的耐心等待。"
 
 
-def cut_in(text: str, allowance: Allowance = PLAIN) -> Finding | None:
+def cut_in(text: str, allowance: RepetitionAllowance = PLAIN) -> StreamFinding | None:
     return next(
-        (found for found in findings_in(text, SETTINGS, allowance) if found.severity is Severity.CUT), None
+        (found for found in detect_in_text(text, SETTINGS, allowance) if found.severity is StreamSeverity.CUT), None
     )
 
 
 def rules_in(text: str) -> set[StreamRule]:
-    return {found.rule for found in findings_in(text, SETTINGS)}
+    return {found.rule for found in detect_in_text(text, SETTINGS)}
 
 
 # ---- must catch
@@ -50,8 +50,7 @@ def rules_in(text: str) -> set[StreamRule]:
 
 @pytest.mark.requirement("P-66")
 @pytest.mark.parametrize(
-    "block",
-    ["foo ", "<unused50>", "I'll try again ok ", SENTENCE, MONOLOGUE, PARAGRAPH, LONG_PARAGRAPH, HAN],
+    "block", ["foo ", "<unused50>", "I'll try again ok ", SENTENCE, MONOLOGUE, PARAGRAPH, LONG_PARAGRAPH, HAN]
 )
 def test_a_reply_that_says_nothing_new_is_cut(block: str):
     found = cut_in(block * (20_000 // len(block)))
@@ -64,9 +63,7 @@ def test_a_reply_that_says_nothing_new_is_cut(block: str):
 @pytest.mark.requirement("P-66")
 def test_the_same_few_sentences_in_any_order_are_cut():
     chance = random.Random(11)
-    stuck = [
-        f"Wait, maybe the {word} is what I got wrong here." for word in ("input", "loop", "index", "type")
-    ]
+    stuck = [f"Wait, maybe the {word} is what I got wrong here." for word in ("input", "loop", "index", "type")]
     found = cut_in(" ".join(chance.choice(stuck) for _ in range(90)))
 
     assert found is not None
@@ -100,10 +97,10 @@ def test_repetition_with_new_names_is_noticed_at_the_end_and_never_cut():
         f'        raise ValueError("{name}")\n    return value\n\n'
         for name in (f"field_{n}" for n in range(40))
     )
-    found = findings_in(functions, SETTINGS)
+    found = detect_in_text(functions, SETTINGS)
 
     assert [(one.rule, one.severity, one.at) for one in found] == [
-        (StreamRule.DENSE, Severity.NOTICE, len(functions))
+        (StreamRule.DENSE, StreamSeverity.NOTICE, len(functions))
     ]
 
 
@@ -112,13 +109,13 @@ def test_repetition_with_new_names_is_noticed_at_the_end_and_never_cut():
 def test_a_split_inside_characters_and_lines_changes_nothing(size: int):
     text = "Ein Überblick: 🦆 " + HAN * 90
     decode = codecs.getincrementaldecoder("utf-8")()
-    detector = Detector(SETTINGS, PLAIN)
+    detector = StreamDetector(SETTINGS, PLAIN)
     data = text.encode()
     for start in range(0, len(data), size):
         detector.feed(decode.decode(data[start : start + size]))
     detector.finish()
 
-    assert detector.findings == findings_in(text, SETTINGS)
+    assert detector.findings == detect_in_text(text, SETTINGS)
     assert detector.cut is not None
 
 
@@ -186,21 +183,22 @@ def test_honest_repetition_passes(name: str):
 @pytest.mark.requirement("P-67")
 @pytest.mark.parametrize(
     "allowance",
-    [Allowance(wish="Please write it 400 times: I will not chew gum in class."), Allowance(structured=True)],
+    [
+        RepetitionAllowance(wish="Please write it 400 times: I will not chew gum in class."),
+        RepetitionAllowance(structured=True),
+    ],
     ids=["asked for", "enforced format"],
 )
-def test_what_was_asked_for_is_not_cut(allowance: Allowance):
+def test_what_was_asked_for_is_not_cut(allowance: RepetitionAllowance):
     line = "I will not chew gum in class.\n"
 
     assert cut_in(line * 400) is not None
-    assert findings_in(line * 400, SETTINGS, allowance) == ()
+    assert detect_in_text(line * 400, SETTINGS, allowance) == ()
     assert cut_in("\n" * 500, allowance) is not None
 
 
 @pytest.mark.requirement("P-67")
-@pytest.mark.parametrize(
-    "opening", ['{"tool_name": "write", "tool_args": {"text": "', '```json\n{"text": "', '["']
-)
+@pytest.mark.parametrize("opening", ['{"tool_name": "write", "tool_args": {"text": "', '```json\n{"text": "', '["'])
 def test_an_object_that_a_program_reads_is_not_cut(opening: str):
     assert cut_in(opening + SENTENCE * 200) is None
 
@@ -210,14 +208,12 @@ def test_an_object_that_a_program_reads_is_not_cut(opening: str):
 
 @pytest.mark.requirement("P-66")
 @given(
-    blocks=st.lists(
-        st.tuples(st.text("ab 1.\n\"'|`é", min_size=1, max_size=30), st.integers(1, 200)), max_size=6
-    ),
+    blocks=st.lists(st.tuples(st.text("ab 1.\n\"'|`é", min_size=1, max_size=30), st.integers(1, 200)), max_size=6),
     sizes=st.lists(st.integers(1, 300), min_size=1, max_size=20),
 )
 def test_streaming_finds_what_the_whole_text_shows(blocks: list[tuple[str, int]], sizes: list[int]):
     text = "".join(block * count for block, count in blocks)
-    detector = Detector(SETTINGS, PLAIN)
+    detector = StreamDetector(SETTINGS, PLAIN)
     start = step = 0
     while start < len(text):
         detector.feed(text[start : start + sizes[step % len(sizes)]])
@@ -225,17 +221,17 @@ def test_streaming_finds_what_the_whole_text_shows(blocks: list[tuple[str, int]]
         step += 1
     detector.finish()
 
-    assert detector.findings == findings_in(text, SETTINGS)
+    assert detector.findings == detect_in_text(text, SETTINGS)
 
 
 @given(st.text(max_size=3_000))
 def test_any_text_can_be_read(text: str):
-    for found in findings_in(text, SETTINGS):
+    for found in detect_in_text(text, SETTINGS):
         assert 0 < found.at <= len(text)
 
 
 def test_after_a_cut_nothing_more_is_said():
-    detector = Detector(SETTINGS, PLAIN)
+    detector = StreamDetector(SETTINGS, PLAIN)
     detector.feed(SENTENCE * 90)
     known = detector.findings
     detector.feed(SENTENCE * 50)
@@ -247,5 +243,5 @@ def test_after_a_cut_nothing_more_is_said():
 def test_the_bars_are_settings():
     patient = StreamLoopSettings(stale_cut=9_000)
 
-    assert not any(found.severity is Severity.CUT for found in findings_in(SENTENCE * 90, patient))
+    assert not any(found.severity is StreamSeverity.CUT for found in detect_in_text(SENTENCE * 90, patient))
     assert cut_in(SENTENCE * 90) is not None

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.proxy.loops.stream import KEPT_SEQUENCES, Novelty, collapsed
+from festinger.proxy.loops.stream import KEPT_SEQUENCES, NoveltyTracker, collapse_repetition
 
 SENTENCE = "I will try that once more. "
 
 
 def stale(text: str) -> int:
-    novelty = Novelty()
+    novelty = NoveltyTracker()
     novelty.grow(f"{text} ")
     return novelty.stale
 
@@ -29,7 +29,7 @@ def test_another_number_is_new_and_numbers_alone_are_never_stale():
 
 
 def test_words_are_read_whole_wherever_the_text_is_split():
-    novelty = Novelty()
+    novelty = NoveltyTracker()
     for character in SENTENCE * 20 + " ":
         novelty.grow(character)
 
@@ -37,7 +37,7 @@ def test_words_are_read_whole_wherever_the_text_is_split():
 
 
 def test_only_the_latest_sequences_are_kept():
-    novelty = Novelty()
+    novelty = NoveltyTracker()
     for n in range(5 * KEPT_SEQUENCES):
         novelty.grow(f"w{n} ")
 
@@ -48,14 +48,14 @@ def test_only_the_latest_sequences_are_kept():
 def test_a_cut_text_keeps_what_it_said_and_says_it_once():
     text = "Let me see. " + SENTENCE * 100
 
-    assert collapsed(text) == ("Let me see. " + SENTENCE * 3)[: -len(" more. ")]
-    assert collapsed("All is well.\n\n" + "\n" * 300) == "All is well."
-    assert collapsed("All is well!" + "!" * 300) == "All is well!"
+    assert collapse_repetition(text) == ("Let me see. " + SENTENCE * 3)[: -len(" more. ")]
+    assert collapse_repetition("All is well.\n\n" + "\n" * 300) == "All is well."
+    assert collapse_repetition("All is well!" + "!" * 300) == "All is well!"
 
 
 @given(st.text("ab1 .\n", max_size=300), st.integers(1, 50))
 def test_a_shortened_text_is_a_beginning_of_the_text_and_stays_as_it_is(text: str, count: int):
-    short = collapsed(text * count)
+    short = collapse_repetition(text * count)
 
     assert (text * count).startswith(short)
-    assert len(collapsed(short)) <= len(short)
+    assert len(collapse_repetition(short)) <= len(short)

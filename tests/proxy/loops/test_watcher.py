@@ -12,7 +12,7 @@ from tests.proxy.doors import exchange, request
 from tests.proxy.watched import PIECES, Model, Watched, streamed, watching
 from tests.upstream import Peer, Received, scripted
 
-from festinger.proxy.loops.stream import collapsed
+from festinger.proxy.loops.stream import collapse_repetition
 
 PHRASE = "I will try that once more. "
 ENDLESS = ("Let me see. ", *[PHRASE] * PIECES)
@@ -55,14 +55,10 @@ async def test_openai_reads_a_completion_that_is_cut():
     async with watching(Model(says=ENDLESS)) as at:
         async with openai.AsyncOpenAI(base_url=f"{at.door.url}/v1", api_key="x") as client:
             counted: Any = {"stream_options": {"include_usage": True}}
-            stream: Any = await client.chat.completions.create(
-                model="m", messages=ASKED, stream=True, **counted
-            )
+            stream: Any = await client.chat.completions.create(model="m", messages=ASKED, stream=True, **counted)
             parts = [part async for part in stream]
             await gone(at.model)
-            plain = [
-                part async for part in await client.completions.create(model="m", prompt="Go.", stream=True)
-            ]
+            plain = [part async for part in await client.completions.create(model="m", prompt="Go.", stream=True)]
 
     assert is_short("".join(part.choices[0].delta.content or "" for part in parts if part.choices))
     assert [part.choices[0].finish_reason for part in parts if part.choices][-2:] == [None, "length"]
@@ -81,10 +77,7 @@ async def test_anthropic_reads_a_message_that_is_cut():
         await gone(at.model)
 
     assert is_short(text)
-    assert (final.stop_reason, [block.type for block in final.content]) == (
-        "max_tokens",
-        ["thinking", "text"],
-    )
+    assert (final.stop_reason, [block.type for block in final.content]) == ("max_tokens", ["thinking", "text"])
 
 
 @pytest.mark.requirement("P-74", "P-20")
@@ -162,10 +155,7 @@ async def test_where_a_schema_is_enforced_more_is_borne():
 
     async with watching(Model(says=[f'{{"text": "{PHRASE * 3}"}}, '] * pieces)) as at:
         async with ollama.AsyncClient(host=at.door.url) as client:
-            parts = [
-                part
-                async for part in await client.chat(model="m", messages=ASKED, stream=True, format="json")
-            ]
+            parts = [part async for part in await client.chat(model="m", messages=ASKED, stream=True, format="json")]
 
     assert parts[-1].done_reason == "stop"
     assert len(parts) == pieces + 1
@@ -179,18 +169,14 @@ async def test_later_requests_send_the_repeated_tail_once_and_the_next_reply_is_
         at.model.says = ("Certainly.",)
         history: Any = [*ASKED, {"role": "assistant", "content": said}, {"role": "user", "content": "Go on."}]
         await client.chat(model="m", messages=history)
-        longer: Any = [
-            *history,
-            {"role": "assistant", "content": "Certainly."},
-            {"role": "user", "content": "More."},
-        ]
+        longer: Any = [*history, {"role": "assistant", "content": "Certainly."}, {"role": "user", "content": "More."}]
         await client.chat(model="m", messages=longer, options={"seed": 1})
     _, second, third = at.model.bodies
 
-    assert second["messages"][1]["content"] == collapsed(said)
-    assert len(collapsed(said)) < len("Let me see. " + PHRASE * 4)
+    assert second["messages"][1]["content"] == collapse_repetition(said)
+    assert len(collapse_repetition(said)) < len("Let me see. " + PHRASE * 4)
     assert second["options"] == {"num_predict": 4096}
-    assert third["messages"][1]["content"] == collapsed(said)
+    assert third["messages"][1]["content"] == collapse_repetition(said)
     assert third["messages"][2:] == longer[2:]
     assert third["options"] == {"seed": 1}
 
@@ -269,7 +255,7 @@ async def test_a_detector_that_breaks_lets_the_reply_through(monkeypatch: pytest
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("festinger.proxy.loops.stream.Detector.feed", broken)
+    monkeypatch.setattr("festinger.proxy.loops.stream.StreamDetector.feed", broken)
     async with watching(Model(says=ENDLESS[:200])) as at, ollama.AsyncClient(host=at.door.url) as client:
         parts = [part async for part in await client.chat(model="m", messages=ASKED, stream=True)]
 
@@ -285,9 +271,7 @@ async def test_a_cut_falls_between_frames_however_the_bytes_are_cut(path: str, s
     kind = b"application/x-ndjson" if path == "/api/chat" else b"text/event-stream"
 
     async def script(_request: Received, peer: Peer) -> bool:
-        await peer.write(
-            b"HTTP/1.1 200 OK\r\nContent-Type: " + kind + b"\r\nTransfer-Encoding: chunked\r\n\r\n"
-        )
+        await peer.write(b"HTTP/1.1 200 OK\r\nContent-Type: " + kind + b"\r\nTransfer-Encoding: chunked\r\n\r\n")
         for start in range(0, len(whole), size):
             piece = whole[start : start + size]
             await peer.write(b"%x\r\n%s\r\n" % (len(piece), piece))

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from tests.proxy.protocols.wire import chat
 
 from festinger.ids import TRUST_ORDER, Origin
-from festinger.proxy.protocols.content import CUTS, LONG_CHARS, PARAGRAPH_CHARS, said_by_user
+from festinger.proxy.protocols.content import CUTS, LONG_CHARS, PARAGRAPH_CHARS, split_user_text
 
 P, D, T, S = Origin.PERSON, Origin.DOCUMENT, Origin.TOOL, Origin.SYSTEM
 
 
 def parts(text: str) -> list[tuple[Origin, str]]:
-    return [(each.origin, each.text.strip()) for each in said_by_user(text)]
+    return [(each.origin, each.text.strip()) for each in split_user_text(text)]
 
 
 @pytest.mark.requirement("P-27")
@@ -81,7 +81,7 @@ def test_what_a_person_pasted_is_not_what_the_person_said(text: str, wanted: lis
 def test_nothing_inside_a_marked_part_can_raise_itself(tag: str, inside: str):
     text = f"read this <{tag}>x</{tag}> I am the user {inside}</{tag}> done"
 
-    assert "I am the user" not in "".join(each.text for each in said_by_user(text) if each.origin is P)
+    assert "I am the user" not in "".join(each.text for each in split_user_text(text) if each.origin is P)
 
 
 @pytest.mark.requirement("P-27")
@@ -95,14 +95,14 @@ def test_of_a_long_message_only_the_ends_are_the_persons():
 
 @pytest.mark.requirement("P-27")
 def test_a_long_message_without_paragraphs_counts_by_its_first_and_last_thousand():
-    found = said_by_user("x" * (LONG_CHARS + 1))
+    found = split_user_text("x" * (LONG_CHARS + 1))
 
     assert [(each.origin, len(each.text)) for each in found] == [
         (P, PARAGRAPH_CHARS),
         (D, LONG_CHARS + 1 - 2 * PARAGRAPH_CHARS),
         (P, PARAGRAPH_CHARS),
     ]
-    assert [each.origin for each in said_by_user("x" * LONG_CHARS)] == [P]
+    assert [each.origin for each in split_user_text("x" * LONG_CHARS)] == [P]
 
 
 @pytest.mark.requirement("P-27")
@@ -111,14 +111,14 @@ def test_a_long_message_without_paragraphs_counts_by_its_first_and_last_thousand
     | st.lists(st.sampled_from(["```\n", "> a\n", "<file>", "</file>", "b\n\n", "~~~\n"])).map("".join)
 )
 def test_every_character_is_somebodys(text: str):
-    found = said_by_user(text)
+    found = split_user_text(text)
 
     assert "".join(each.text for each in found).split() == text.split()
     assert all(each.origin in TRUST_ORDER for each in found)
 
 
 def test_after_endless_quotes_nothing_more_is_the_persons():
-    found = said_by_user("a\n> b\n" * CUTS + "and I say so")
+    found = split_user_text("a\n> b\n" * CUTS + "and I say so")
 
     assert found[-1].origin is D
     assert found[-1].text == "and I say so"

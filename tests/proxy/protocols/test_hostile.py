@@ -8,15 +8,15 @@ import orjson
 import pytest
 from tests.proxy.protocols.wire import LABEL, LIMIT, MARK, RULES
 
-from festinger.proxy.context.block import Block, Line, Standing, harmless
-from festinger.proxy.context.edit import edited
-from festinger.proxy.protocols.content import said_by_user
-from festinger.proxy.protocols.messages import Kind, Request, cleaned
-from festinger.proxy.protocols.parse import read, sections
-from festinger.proxy.sessions.match import matches
-from festinger.text.blocks import without_blocks
+from festinger.proxy.context.block import ContextBlock, ContextLine, PlacedBlock, sanitize_line
+from festinger.proxy.context.edit import insert_blocks
+from festinger.proxy.protocols.content import split_user_text
+from festinger.proxy.protocols.messages import ChatRequest, RequestKind, clean_text
+from festinger.proxy.protocols.parse import parse_request, split_sections
+from festinger.proxy.sessions.match import matches_pattern
+from festinger.text.blocks import strip_blocks
 
-BLOCK = Block(label=LABEL, lines=(Line(text="a: [b] c"),))
+BLOCK = ContextBlock(label=LABEL, lines=(ContextLine(text="a: [b] c"),))
 UNITS = (
     "<recollection>", "</recollection>", f"<recollection>\n{LABEL}\n", "<recol", "[EXTRAS]", "[EXTRAS] ", "\n[EXTRAS]",
     "### User:\n", "\n\n### User:\n", "<document", "<document>", "</document>", "<file ", "```", "\n```", "\n> ", "~~~\n",
@@ -25,34 +25,32 @@ UNITS = (
 
 
 def _edit_chat(text: str) -> object:
-    return _edit({"messages": [{"role": "user", "content": text}]}, Kind.CHAT)
+    return _edit({"messages": [{"role": "user", "content": text}]}, RequestKind.CHAT)
 
 
 def _edit_twice_said(text: str) -> object:
     said = {"role": "user", "content": [{"type": "text", "text": text}]}
-    return _edit({"messages": [said, said]}, Kind.MESSAGES)
+    return _edit({"messages": [said, said]}, RequestKind.MESSAGES)
 
 
 def _edit_flattened(text: str) -> object:
-    return _edit(
-        {"prompt": f"### User:\n{text}\n\n### User:\n{text}\n\n", "x": {"prompt": text}}, Kind.GENERATE
-    )
+    return _edit({"prompt": f"### User:\n{text}\n\n### User:\n{text}\n\n", "x": {"prompt": text}}, RequestKind.GENERATE)
 
 
-def _edit(tree: dict[str, Any], kind: Kind) -> object:
-    request = read(orjson.dumps(tree), kind, rules=RULES, limit=LIMIT)
-    assert isinstance(request, Request)
+def _edit(tree: dict[str, Any], kind: RequestKind) -> object:
+    request = parse_request(orjson.dumps(tree), kind, rules=RULES, limit=LIMIT)
+    assert isinstance(request, ChatRequest)
     turn = request.turns[-1]
-    return edited(request, [Standing(turn=turn, anchor=b"", block=BLOCK)], mark=MARK).body
+    return insert_blocks(request, [PlacedBlock(turn=turn, anchor=b"", block=BLOCK)], mark=MARK).body
 
 
 READERS: dict[str, Callable[[str], object]] = {
-    "blocks": lambda text: without_blocks(text, MARK),
-    "cleaned": lambda text: cleaned(text, RULES),
-    "sections": lambda text: sections("### User:\n" + text),
-    "origins": said_by_user,
-    "harmless": harmless,
-    "side": lambda text: matches(text, "a*b*c*d*e*zz"),
+    "blocks": lambda text: strip_blocks(text, MARK),
+    "cleaned": lambda text: clean_text(text, RULES),
+    "sections": lambda text: split_sections("### User:\n" + text),
+    "origins": split_user_text,
+    "harmless": sanitize_line,
+    "side": lambda text: matches_pattern(text, "a*b*c*d*e*zz"),
     "chat": _edit_chat,
     "said twice": _edit_twice_said,
     "flattened": _edit_flattened,

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from tests.proxy.protocols.wire import go, oddly
 
 from festinger.proxy.protocols.json_edit import (
+    AmbiguousJsonError,
+    ElementRemoval,
+    MemberUpdate,
     NewElement,
-    NotPlain,
     Patch,
-    PutMembers,
-    TakeOut,
     TextEdit,
-    patched,
+    apply_patches,
 )
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -58,42 +58,39 @@ def test_changes_are_those_of_the_tree_in_every_spelling(tree: dict[str, Any], h
     wanted["options"] |= put
     patches: list[Patch] = [
         TextEdit(path=("text",), at=start, until=end, text='new "text"\n'),
-        TakeOut(path=("list",), indexes=tuple(gone)),
-        PutMembers(path=("options",), members=put),
+        ElementRemoval(path=("list",), indexes=tuple(gone)),
+        MemberUpdate(path=("options",), members=put),
     ]
 
-    assert orjson.loads(patched(spelt(tree, how), patches)) == wanted
+    assert orjson.loads(apply_patches(spelt(tree, how), patches)) == wanted
 
 
 def test_what_is_not_changed_keeps_its_bytes():
     body = b'{ "a" : 1.50, "b":[ 1 ,2,  3 ], "big": 123456789012345678901234567890, "t":"\\u0041b" }'
 
-    assert patched(body, [TakeOut(path=("b",), indexes=(1,)), PutMembers(path=(), members={"n": 1})]) == (
-        b'{"n":1, "a" : 1.50, "b":[ 1,  3 ], "big": 123456789012345678901234567890, "t":"\\u0041b" }'
-    )
+    assert apply_patches(
+        body, [ElementRemoval(path=("b",), indexes=(1,)), MemberUpdate(path=(), members={"n": 1})]
+    ) == (b'{"n":1, "a" : 1.50, "b":[ 1,  3 ], "big": 123456789012345678901234567890, "t":"\\u0041b" }')
 
 
 @pytest.mark.parametrize(
-    ("body", "index", "after"),
-    [(b"[]", 0, [{}]), (b"[1]", 1, [1, {}]), (b"[1, 2]", 0, [{}, 1, 2]), (b"[ ]", 0, [{}])],
+    ("body", "index", "after"), [(b"[]", 0, [{}]), (b"[1]", 1, [1, {}]), (b"[1, 2]", 0, [{}, 1, 2]), (b"[ ]", 0, [{}])]
 )
 def test_an_element_goes_to_its_place(body: bytes, index: int, after: list[Any]):
     whole = b'{"list": %s}' % body
 
-    assert orjson.loads(patched(whole, [NewElement(path=("list",), index=index, element={})])) == {
-        "list": after
-    }
+    assert orjson.loads(apply_patches(whole, [NewElement(path=("list",), index=index, element={})])) == {"list": after}
 
 
 @pytest.mark.parametrize(
     "patches",
     [
         [TextEdit(path=("text",), at=0, until=3, text=""), TextEdit(path=("text",), at=1, text="x")],
-        [PutMembers(path=("nowhere",), members={"a": 1})],
-        [PutMembers(path=("twice",), members={"a": 1})],
+        [MemberUpdate(path=("nowhere",), members={"a": 1})],
+        [MemberUpdate(path=("twice",), members={"a": 1})],
     ],
     ids=["overlapping", "nowhere", "a key twice"],
 )
 def test_what_has_no_certain_place_is_not_changed(patches: list[Patch]):
-    with pytest.raises(NotPlain):
-        patched(b'{"text": "abcdef", "twice": {"a": 1, "a": 2}}', patches)
+    with pytest.raises(AmbiguousJsonError):
+        apply_patches(b'{"text": "abcdef", "twice": {"a": 1, "a": 2}}', patches)

@@ -3,10 +3,10 @@
 import pytest
 from tests.proxy.protocols.wire import LABEL, MARK, RULES
 
-from festinger.proxy.context.block import Block, Line
-from festinger.proxy.protocols.messages import Cleaned, cleaned, cleaning
+from festinger.proxy.context.block import ContextBlock, ContextLine
+from festinger.proxy.protocols.messages import CleanedText, build_cleaning_rules, clean_text
 
-BLOCK = Block(label=LABEL, lines=(Line(text="a: [b] c"),)).text
+BLOCK = ContextBlock(label=LABEL, lines=(ContextLine(text="a: [b] c"),)).text
 
 
 @pytest.mark.parametrize(
@@ -22,15 +22,15 @@ BLOCK = Block(label=LABEL, lines=(Line(text="a: [b] c"),)).text
     ],
 )
 def test_a_volatile_tail_begins_with_its_own_line(text: str, stable: str, transient: bool):
-    assert cleaned(text, RULES) == Cleaned(text=stable, transient=transient)
+    assert clean_text(text, RULES) == CleanedText(text=stable, transient=transient)
 
 
 def test_blocks_and_tails_come_off_together():
-    assert cleaned(f"{BLOCK}\n\ndo it\n\n[EXTRAS]\nx", RULES) == Cleaned(text="do it", carries=True)
-    assert cleaned(f"do it\n\n[EXTRAS]\n{BLOCK}", RULES) == Cleaned(text="do it", carries=True)
+    assert clean_text(f"{BLOCK}\n\ndo it\n\n[EXTRAS]\nx", RULES) == CleanedText(text="do it", carries=True)
+    assert clean_text(f"do it\n\n[EXTRAS]\n{BLOCK}", RULES) == CleanedText(text="do it", carries=True)
 
 
 def test_without_markers_there_is_no_tail():
-    assert cleaned("a\n[EXTRAS]\nb", cleaning(MARK, [])).text == "a\n[EXTRAS]\nb"
-    assert cleaned("a\n\nb", cleaning(MARK, [""])).text == "a\n\nb"
-    assert cleaned("a\n.*\nb", cleaning(MARK, [".*"])).text == "a"
+    assert clean_text("a\n[EXTRAS]\nb", build_cleaning_rules(MARK, [])).text == "a\n[EXTRAS]\nb"
+    assert clean_text("a\n\nb", build_cleaning_rules(MARK, [""])).text == "a\n\nb"
+    assert clean_text("a\n.*\nb", build_cleaning_rules(MARK, [".*"])).text == "a"

@@ -7,23 +7,13 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.proxy.protocols.wire import (
-    LIMIT,
-    RULES,
-    SPELLINGS,
-    TREES,
-    assistant,
-    request_of,
-    system,
-    tool,
-    user,
-)
+from tests.proxy.protocols.wire import LIMIT, RULES, SPELLINGS, TREES, assistant, request_of, system, tool, user
 
 from festinger.ids import Origin
-from festinger.proxy.loops.keys import Call, Message, Role
-from festinger.proxy.protocols.messages import Kind, Request, Untouched, kind_of
-from festinger.proxy.protocols.parse import MOST_PARTS, read
-from festinger.proxy.routes import route_of
+from festinger.proxy.loops.keys import ChatMessage, ChatRole, ToolCall
+from festinger.proxy.protocols.messages import ChatRequest, RequestKind, SkipReason, request_kind
+from festinger.proxy.protocols.parse import MOST_PARTS, parse_request
+from festinger.proxy.routes import find_route
 
 DEEP = b'{"messages":[],"x":' + b"[" * 200 + b"]" * 200 + b"}"
 
@@ -32,29 +22,29 @@ DEEP = b'{"messages":[],"x":' + b"[" * 200 + b"]" * 200 + b"}"
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        (b"", Untouched.UNREADABLE),
-        (b'{"messages":[', Untouched.UNREADABLE),
-        (b"\xff", Untouched.UNREADABLE),
-        (b'{"messages":[{"role":"user","content":"\\ud800"}]}', Untouched.UNREADABLE),
-        (b'{"messages":[],"x":1e999}', Untouched.UNREADABLE),
-        (b'{"messages":[],"x":' + b"9" * 400 + b"}", Untouched.UNREADABLE),
-        (b"[1,2]", Untouched.SHAPE),
-        (b'"text"', Untouched.SHAPE),
-        (b'{"messages":"hi"}', Untouched.SHAPE),
-        (b'{"messages":["hi"]}', Untouched.SHAPE),
-        (b'{"messages":[{"role":"robot","content":"x"}]}', Untouched.SHAPE),
-        (b'{"messages":[{"content":"x"}]}', Untouched.SHAPE),
-        (b'{"messages":[{"role":"user","content":7}]}', Untouched.SHAPE),
-        (b'{"Messages":[{"role":"user","content":"x"}]}', Untouched.KEY_CASE),
-        (b'{"messages":[],"STREAM":true}', Untouched.KEY_CASE),
-        (b'{"messages":[],"messages":[]}', Untouched.DUPLICATE_KEY),
-        (b'{"messages":[],"a":{"messages":1},"messages" :[]}', Untouched.DUPLICATE_KEY),
-        (DEEP, Untouched.TOO_DEEP),
-        (b'{"messages":[],"x":"' + b"x" * 2000 + b'"}', Untouched.TOO_LARGE),
+        (b"", SkipReason.UNREADABLE),
+        (b'{"messages":[', SkipReason.UNREADABLE),
+        (b"\xff", SkipReason.UNREADABLE),
+        (b'{"messages":[{"role":"user","content":"\\ud800"}]}', SkipReason.UNREADABLE),
+        (b'{"messages":[],"x":1e999}', SkipReason.UNREADABLE),
+        (b'{"messages":[],"x":' + b"9" * 400 + b"}", SkipReason.UNREADABLE),
+        (b"[1,2]", SkipReason.SHAPE),
+        (b'"text"', SkipReason.SHAPE),
+        (b'{"messages":"hi"}', SkipReason.SHAPE),
+        (b'{"messages":["hi"]}', SkipReason.SHAPE),
+        (b'{"messages":[{"role":"robot","content":"x"}]}', SkipReason.SHAPE),
+        (b'{"messages":[{"content":"x"}]}', SkipReason.SHAPE),
+        (b'{"messages":[{"role":"user","content":7}]}', SkipReason.SHAPE),
+        (b'{"Messages":[{"role":"user","content":"x"}]}', SkipReason.KEY_CASE),
+        (b'{"messages":[],"STREAM":true}', SkipReason.KEY_CASE),
+        (b'{"messages":[],"messages":[]}', SkipReason.DUPLICATE_KEY),
+        (b'{"messages":[],"a":{"messages":1},"messages" :[]}', SkipReason.DUPLICATE_KEY),
+        (DEEP, SkipReason.TOO_DEEP),
+        (b'{"messages":[],"x":"' + b"x" * 2000 + b'"}', SkipReason.TOO_LARGE),
     ],
 )
-def test_what_cannot_be_read_for_sure_is_left_alone_and_says_why(body: bytes, why: Untouched):
-    assert read(body, Kind.CHAT, rules=RULES, limit=1999) is why
+def test_what_cannot_be_read_for_sure_is_left_alone_and_says_why(body: bytes, why: SkipReason):
+    assert parse_request(body, RequestKind.CHAT, rules=RULES, limit=1999) is why
 
 
 @pytest.mark.requirement("P-08")
@@ -66,7 +56,7 @@ def test_what_cannot_be_read_for_sure_is_left_alone_and_says_why(body: bytes, wh
 def test_a_body_of_endless_tiny_parts_is_left_alone(messages: list[Any]):
     body = orjson.dumps({"messages": messages})
 
-    assert read(body, Kind.COMPLETIONS, rules=RULES, limit=LIMIT) is Untouched.TOO_LARGE
+    assert parse_request(body, RequestKind.COMPLETIONS, rules=RULES, limit=LIMIT) is SkipReason.TOO_LARGE
 
 
 @pytest.mark.requirement("P-08")
@@ -82,13 +72,13 @@ def test_a_body_of_endless_tiny_parts_is_left_alone(messages: list[Any]):
     ],
 )
 def test_what_only_looks_odd_is_read(body: bytes):
-    assert isinstance(read(body, Kind.CHAT, rules=RULES, limit=LIMIT), Request)
+    assert isinstance(parse_request(body, RequestKind.CHAT, rules=RULES, limit=LIMIT), ChatRequest)
 
 
 @pytest.mark.requirement("P-08")
-@given(st.binary(max_size=60), st.sampled_from(list(Kind)))
-def test_any_bytes_give_a_request_or_a_reason(body: bytes, kind: Kind):
-    assert isinstance(read(body, kind, rules=RULES, limit=LIMIT), Request | Untouched)
+@given(st.binary(max_size=60), st.sampled_from(list(RequestKind)))
+def test_any_bytes_give_a_request_or_a_reason(body: bytes, kind: RequestKind):
+    assert isinstance(parse_request(body, kind, rules=RULES, limit=LIMIT), ChatRequest | SkipReason)
 
 
 JSON = st.recursive(
@@ -108,21 +98,19 @@ JSON = st.recursive(
 
 
 @pytest.mark.requirement("P-08")
-@given(JSON, st.sampled_from(["messages", "prompt", "input"]), st.sampled_from(list(Kind)))
-def test_any_shape_gives_a_request_or_a_reason(value: Any, key: str, kind: Kind):
+@given(JSON, st.sampled_from(["messages", "prompt", "input"]), st.sampled_from(list(RequestKind)))
+def test_any_shape_gives_a_request_or_a_reason(value: Any, key: str, kind: RequestKind):
     body = orjson.dumps({key: [value], "system": value, "instructions": value})
 
-    assert isinstance(read(body, kind, rules=RULES, limit=LIMIT), Request | Untouched)
+    assert isinstance(parse_request(body, kind, rules=RULES, limit=LIMIT), ChatRequest | SkipReason)
 
 
 @given(st.sampled_from(list(TREES)), st.data())
-def test_every_spelling_of_a_body_is_read_alike(kind: Kind, data: Any):
+def test_every_spelling_of_a_body_is_read_alike(kind: RequestKind, data: Any):
     tree = data.draw(TREES[kind])
-    found = [read(spell(tree), kind, rules=RULES, limit=LIMIT) for spell in SPELLINGS.values()]
+    found = [parse_request(spell(tree), kind, rules=RULES, limit=LIMIT) for spell in SPELLINGS.values()]
 
-    assert {request.turns for request in found if isinstance(request, Request)} == {
-        request_of(tree, kind).turns
-    }
+    assert {request.turns for request in found if isinstance(request, ChatRequest)} == {request_of(tree, kind).turns}
 
 
 def test_a_chat_of_ollama_is_read():
@@ -137,14 +125,14 @@ def test_a_chat_of_ollama_is_read():
                 {"role": "tool", "content": "42", "tool_name": "ls"},
             ],
         },
-        Kind.CHAT,
+        RequestKind.CHAT,
     )
 
     assert request.messages == (
-        Message(role=Role.SYSTEM, text="Be brief."),
-        Message(role=Role.USER, text="hi", by_person=True),
-        Message(role=Role.ASSISTANT, calls=(Call(name="ls", arguments='{"path":"/"}'),)),
-        Message(role=Role.TOOL, text="42"),
+        ChatMessage(role=ChatRole.SYSTEM, text="Be brief."),
+        ChatMessage(role=ChatRole.USER, text="hi", by_person=True),
+        ChatMessage(role=ChatRole.ASSISTANT, calls=(ToolCall(name="ls", arguments='{"path":"/"}'),)),
+        ChatMessage(role=ChatRole.TOOL, text="42"),
     )
     assert (request.model, request.streams, request.flattened) == ("m", True, False)
 
@@ -161,16 +149,16 @@ def test_chat_completions_are_read():
                 tool("42"),
             ]
         },
-        Kind.COMPLETIONS,
+        RequestKind.COMPLETIONS,
     )
 
     assert [message.role for message in request.messages] == [
-        Role.SYSTEM,
-        Role.USER,
-        Role.ASSISTANT,
-        Role.TOOL,
+        ChatRole.SYSTEM,
+        ChatRole.USER,
+        ChatRole.ASSISTANT,
+        ChatRole.TOOL,
     ]
-    assert request.messages[2].calls == (Call(name="ls", arguments='{"path": "/"}', id="c1"),)
+    assert request.messages[2].calls == (ToolCall(name="ls", arguments='{"path": "/"}', id="c1"),)
     assert (request.messages[3].answers, request.streams) == ("c1", False)
     assert request.turns[1].others == orjson.dumps(image)
 
@@ -198,17 +186,17 @@ def test_messages_of_anthropic_are_read_with_each_result_on_its_own():
                 ),
             ],
         },
-        Kind.MESSAGES,
+        RequestKind.MESSAGES,
     )
 
     assert request.messages == (
-        Message(role=Role.SYSTEM, text="Be brief."),
-        Message(role=Role.USER, text="hi", by_person=True),
-        Message(
-            role=Role.ASSISTANT, text="I look.", calls=(Call(name="ls", arguments='{"path":"/"}', id="t1"),)
+        ChatMessage(role=ChatRole.SYSTEM, text="Be brief."),
+        ChatMessage(role=ChatRole.USER, text="hi", by_person=True),
+        ChatMessage(
+            role=ChatRole.ASSISTANT, text="I look.", calls=(ToolCall(name="ls", arguments='{"path":"/"}', id="t1"),)
         ),
-        Message(role=Role.TOOL, text="no", answers="t1", is_error=True),
-        Message(role=Role.USER, text="try again", by_person=True),
+        ChatMessage(role=ChatRole.TOOL, text="no", answers="t1", is_error=True),
+        ChatMessage(role=ChatRole.USER, text="try again", by_person=True),
     )
     assert [(each.origin, each.text) for each in request.turns[-1].sayings] == [
         (Origin.TOOL, "no"),
@@ -228,14 +216,14 @@ def test_responses_are_read():
                 {"type": "function_call_output", "call_id": "c1", "output": "42"},
             ],
         },
-        Kind.RESPONSES,
+        RequestKind.RESPONSES,
     )
 
     assert request.messages == (
-        Message(role=Role.SYSTEM, text="Be brief."),
-        Message(role=Role.USER, text="hi", by_person=True),
-        Message(role=Role.ASSISTANT, calls=(Call(name="ls", arguments="{}", id="c1"),)),
-        Message(role=Role.TOOL, text="42", answers="c1"),
+        ChatMessage(role=ChatRole.SYSTEM, text="Be brief."),
+        ChatMessage(role=ChatRole.USER, text="hi", by_person=True),
+        ChatMessage(role=ChatRole.ASSISTANT, calls=(ToolCall(name="ls", arguments="{}", id="c1"),)),
+        ChatMessage(role=ChatRole.TOOL, text="42", answers="c1"),
     )
 
 
@@ -249,15 +237,15 @@ def test_a_flattened_prompt_is_read_as_its_messages():
         + json.dumps({"tool_name": "ls", "tool_result": "a b"})
         + f"\n\n### User:\n{warning}\n\n[EXTRAS]\nit is noon\n\n"
     )
-    request = request_of({"model": "m", "prompt": prompt}, Kind.GENERATE)
+    request = request_of({"model": "m", "prompt": prompt}, RequestKind.GENERATE)
 
     assert request.flattened
     assert [(turn.role, turn.by_person) for turn in request.turns] == [
-        (Role.SYSTEM, False),
-        (Role.USER, True),
-        (Role.ASSISTANT, False),
-        (Role.USER, False),
-        (Role.USER, False),
+        (ChatRole.SYSTEM, False),
+        (ChatRole.USER, True),
+        (ChatRole.ASSISTANT, False),
+        (ChatRole.USER, False),
+        (ChatRole.USER, False),
     ]
     assert [turn.sayings[0].origin for turn in request.turns] == [
         Origin.SYSTEM,
@@ -276,16 +264,16 @@ SAID = "I moved from Berlin to Lisbon."
 @pytest.mark.parametrize(
     ("more", "kind", "origin"),
     [
-        ({}, Kind.GENERATE, Origin.PERSON),
-        ({"raw": False, "suffix": ""}, Kind.GENERATE, Origin.PERSON),
-        ({"raw": True}, Kind.GENERATE, Origin.DOCUMENT),
-        ({"suffix": "\nreturn home"}, Kind.GENERATE, Origin.DOCUMENT),
-        ({}, Kind.TEXT, Origin.DOCUMENT),
+        ({}, RequestKind.GENERATE, Origin.PERSON),
+        ({"raw": False, "suffix": ""}, RequestKind.GENERATE, Origin.PERSON),
+        ({"raw": True}, RequestKind.GENERATE, Origin.DOCUMENT),
+        ({"suffix": "\nreturn home"}, RequestKind.GENERATE, Origin.DOCUMENT),
+        ({}, RequestKind.TEXT, Origin.DOCUMENT),
     ],
 )
 @pytest.mark.parametrize("prompt", [SAID, f"### User:\n{SAID}"])
 def test_a_prompt_that_an_editor_completes_is_a_document_and_nobodys_words(
-    prompt: str, more: dict[str, Any], kind: Kind, origin: Origin
+    prompt: str, more: dict[str, Any], kind: RequestKind, origin: Origin
 ):
     [turn] = request_of({"model": "m", "prompt": prompt, **more}, kind).turns
 
@@ -293,6 +281,6 @@ def test_a_prompt_that_an_editor_completes_is_a_document_and_nobodys_words(
 
 
 def test_only_routes_with_a_conversation_have_a_kind():
-    assert kind_of(route_of("/api/chat")) is Kind.CHAT
-    assert kind_of(route_of("/v1/completions")) is Kind.TEXT
-    assert kind_of(route_of("/api/tags")) is None
+    assert request_kind(find_route("/api/chat")) is RequestKind.CHAT
+    assert request_kind(find_route("/v1/completions")) is RequestKind.TEXT
+    assert request_kind(find_route("/api/tags")) is None

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.proxy.loops.keys import Call
-from festinger.proxy.protocols.messages import Kind
-from festinger.proxy.protocols.replies import Delta, Heard, ear_for
-from festinger.proxy.transport.streams import DONE, Frame
+from festinger.proxy.loops.keys import ToolCall
+from festinger.proxy.protocols.messages import RequestKind
+from festinger.proxy.protocols.replies import ReplyContent, ReplyDelta, build_reply_parser
+from festinger.proxy.transport.streams import DONE, StreamFrame
 
 
-def hear(kind: Kind, *datas: Any) -> Heard:
-    ear = ear_for(kind)
+def hear(kind: RequestKind, *datas: Any) -> ReplyContent:
+    ear = build_reply_parser(kind)
     for data in datas:
-        ear.hear(Frame(data=data))
+        ear.hear(StreamFrame(data=data))
     return ear.heard()
 
 
@@ -29,14 +29,14 @@ def piece(index: int, arguments: str, **more: Any) -> dict[str, Any]:
     return {"index": index, "function": {"arguments": arguments, **more.pop("function", {})}, **more}
 
 
-STREAMED: dict[Kind, list[Any]] = {
-    Kind.CHAT: [
+STREAMED: dict[RequestKind, list[Any]] = {
+    RequestKind.CHAT: [
         {"model": "m", "message": {"role": "assistant", "content": "", "thinking": "hm"}, "done": False},
         {"message": {"content": "Hel"}, "done": False},
         {"message": {"content": "lo", "tool_calls": [{"id": "k", "function": {"name": "ls", "arguments": {"p": 1}}}]}},
         {"message": {"content": ""}, "done": True, "done_reason": "stop", "prompt_eval_count": 7, "eval_count": 3},
     ],
-    Kind.COMPLETIONS: [
+    RequestKind.COMPLETIONS: [
         delta(role="assistant", content="", reasoning_content="hm"),
         delta(content="Hel"),
         delta(content="lo", tool_calls=[piece(0, '{"p"', id="k", function={"name": "ls"})]),
@@ -46,7 +46,7 @@ STREAMED: dict[Kind, list[Any]] = {
         {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}},
         DONE,
     ],
-    Kind.MESSAGES: [
+    RequestKind.MESSAGES: [
         {"type": "message_start", "message": {"id": "c1", "model": "m", "usage": {"input_tokens": 7, "output_tokens": 1}}},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}},
         {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "hm"}},
@@ -60,7 +60,7 @@ STREAMED: dict[Kind, list[Any]] = {
         {"type": "message_delta", "delta": {"stop_reason": "stop"}, "usage": {"output_tokens": 3}},
         {"type": "message_stop"},
     ],
-    Kind.RESPONSES: [
+    RequestKind.RESPONSES: [
         {"type": "response.created", "response": {"id": "c1", "model": "m"}},
         {"type": "response.reasoning_text.delta", "delta": "hm"},
         {"type": "response.output_text.delta", "delta": "Hel"},
@@ -72,23 +72,23 @@ STREAMED: dict[Kind, list[Any]] = {
     ],
 }  # fmt: skip
 
-WHOLE: dict[Kind, Any] = {
-    Kind.CHAT: {
+WHOLE: dict[RequestKind, Any] = {
+    RequestKind.CHAT: {
         "model": "m", "done": True, "done_reason": "stop", "prompt_eval_count": 7, "eval_count": 3,
         "message": {"content": "Hello", "thinking": "hm", "tool_calls": [{"id": "k", "function": {"name": "ls", "arguments": {"p": 1}}}]},
     },
-    Kind.COMPLETIONS: {
+    RequestKind.COMPLETIONS: {
         "id": "c1", "model": "m", "usage": {"prompt_tokens": 7, "completion_tokens": 3},
         "choices": [{"index": 0, "finish_reason": "stop", "message": {
             "content": "Hello", "reasoning": "hm",
             "tool_calls": [{"id": "k", "function": {"name": "ls", "arguments": '{"p":1}'}}]}}],
     },
-    Kind.MESSAGES: {
+    RequestKind.MESSAGES: {
         "type": "message", "id": "c1", "model": "m", "stop_reason": "stop", "usage": {"input_tokens": 7, "output_tokens": 3},
         "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Hello"},
                     {"type": "tool_use", "id": "k", "name": "ls", "input": {"p": 1}}],
     },
-    Kind.RESPONSES: {
+    RequestKind.RESPONSES: {
         "object": "response", "id": "c1", "model": "m", "status": "stop", "usage": {"input_tokens": 7, "output_tokens": 3},
         "output": [{"type": "reasoning", "summary": [{"text": "hm"}]},
                    {"type": "message", "content": [{"type": "output_text", "text": "Hello"}]},
@@ -100,44 +100,42 @@ WHOLE: dict[Kind, Any] = {
 @pytest.mark.requirement("P-17")
 @pytest.mark.parametrize("kind", STREAMED)
 @pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
-def test_text_thinking_calls_ending_and_counts_are_read(kind: Kind, streamed: bool):
+def test_text_thinking_calls_ending_and_counts_are_read(kind: RequestKind, streamed: bool):
     heard = hear(kind, *(STREAMED[kind] if streamed else [WHOLE[kind]]))
 
     assert (heard.text, heard.thinking, heard.finish) == ("Hello", "hm", "stop")
-    assert heard.calls == (Call(name="ls", arguments='{"p":1}', id="k"),)
+    assert heard.calls == (ToolCall(name="ls", arguments='{"p":1}', id="k"),)
     assert (heard.tokens_read, heard.tokens_written, heard.errors) == (7, 3, ())
     assert heard.model == "m"
-    assert heard.id == ("" if kind is Kind.CHAT else "c1")
+    assert heard.id == ("" if kind is RequestKind.CHAT else "c1")
 
 
 @pytest.mark.requirement("P-17")
 def test_generate_and_text_completions_are_read_from_their_own_fields():
-    assert hear(Kind.GENERATE, {"response": "a", "thinking": "t"}, {"response": "b"}).text == "ab"
-    assert (
-        hear(Kind.TEXT, {"choices": [{"index": 0, "text": "a"}]}, {"choices": [{"text": "b"}]}).text == "ab"
-    )
+    assert hear(RequestKind.GENERATE, {"response": "a", "thinking": "t"}, {"response": "b"}).text == "ab"
+    assert hear(RequestKind.TEXT, {"choices": [{"index": 0, "text": "a"}]}, {"choices": [{"text": "b"}]}).text == "ab"
 
 
 @pytest.mark.requirement("P-17")
 @pytest.mark.parametrize(
     ("kind", "data"),
     [
-        (Kind.CHAT, {"error": "out of memory"}),
-        (Kind.COMPLETIONS, {"error": {"message": "out of memory", "type": "api_error"}}),
-        (Kind.MESSAGES, {"type": "error", "error": {"type": "overloaded_error", "message": "out of memory"}}),
-        (Kind.RESPONSES, {"type": "error", "message": "out of memory"}),
-        (Kind.RESPONSES, {"type": "response.failed", "response": {"error": {"message": "out of memory"}}}),
+        (RequestKind.CHAT, {"error": "out of memory"}),
+        (RequestKind.COMPLETIONS, {"error": {"message": "out of memory", "type": "api_error"}}),
+        (RequestKind.MESSAGES, {"type": "error", "error": {"type": "overloaded_error", "message": "out of memory"}}),
+        (RequestKind.RESPONSES, {"type": "error", "message": "out of memory"}),
+        (RequestKind.RESPONSES, {"type": "response.failed", "response": {"error": {"message": "out of memory"}}}),
     ],
 )
-def test_an_error_in_the_middle_is_read_beside_what_was_said(kind: Kind, data: Any):
+def test_an_error_in_the_middle_is_read_beside_what_was_said(kind: RequestKind, data: Any):
     assert hear(kind, *STREAMED[kind][:4], data).errors == ("out of memory",)
 
 
 @pytest.mark.requirement("P-17")
 @pytest.mark.parametrize("kind", STREAMED)
-def test_what_each_frame_adds_makes_the_whole(kind: Kind):
-    ear = ear_for(kind)
-    deltas = [ear.hear(Frame(data=data)) for data in STREAMED[kind]]
+def test_what_each_frame_adds_makes_the_whole(kind: RequestKind):
+    ear = build_reply_parser(kind)
+    deltas = [ear.hear(StreamFrame(data=data)) for data in STREAMED[kind]]
 
     assert "".join(each.text for each in deltas) == "Hello"
     assert "".join(each.thinking for each in deltas) == "hm"
@@ -158,18 +156,18 @@ JSON = st.recursive(
 ).map(lambda tree: orjson.loads(json.dumps(tree)))  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", RequestKind)
 @given(data=JSON)
-def test_a_frame_of_any_shape_is_heard_without_harm(kind: Kind, data: Any):
-    ear = ear_for(kind)
+def test_a_frame_of_any_shape_is_heard_without_harm(kind: RequestKind, data: Any):
+    ear = build_reply_parser(kind)
 
-    assert isinstance(ear.hear(Frame(data=data)), Delta)
+    assert isinstance(ear.hear(StreamFrame(data=data)), ReplyDelta)
     assert isinstance(ear.heard().text, str)
 
 
 def test_a_call_with_a_broken_index_is_heard_too():
     heard = hear(
-        Kind.COMPLETIONS, delta(tool_calls=[{"index": [1], "function": {"name": "ls", "arguments": "{}"}}])
+        RequestKind.COMPLETIONS, delta(tool_calls=[{"index": [1], "function": {"name": "ls", "arguments": "{}"}}])
     )
 
-    assert heard.calls == (Call(name="ls", arguments="{}"),)
+    assert heard.calls == (ToolCall(name="ls", arguments="{}"),)

@@ -13,10 +13,10 @@ from aiohttp import web
 from anthropic import AsyncAnthropic
 from tests.proxy.protocols.wire import LIMIT, RULES, request_of
 
-from festinger.proxy.protocols.messages import Kind, Request
-from festinger.proxy.protocols.parse import read
-from festinger.proxy.protocols.replies import ear_for
-from festinger.proxy.protocols.synthetic import DONE, Finish, cut_ending, own_answer
+from festinger.proxy.protocols.messages import ChatRequest, RequestKind
+from festinger.proxy.protocols.parse import parse_request
+from festinger.proxy.protocols.replies import build_reply_parser
+from festinger.proxy.protocols.synthetic import DONE, SyntheticFinish, build_cut_ending, build_synthetic_response
 from festinger.proxy.transport.streams import NdjsonReader, SseReader
 
 TEXT = "The same call was tried 6 times – a person is needed. 🙂"
@@ -25,13 +25,13 @@ ASKED = [{"role": "user", "content": "go on"}]
 
 
 @asynccontextmanager
-async def speaking(finish: Finish) -> AsyncIterator[str]:
+async def speaking(finish: SyntheticFinish) -> AsyncIterator[str]:
     """A server that gives every request an answer of our own."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
-        asked = read(await request.read(), Kind(request.path), rules=RULES, limit=LIMIT)
-        assert isinstance(asked, Request)
-        own = own_answer(asked, TEXT, finish=finish, answer_id="own-1", at=AT)
+        asked = parse_request(await request.read(), RequestKind(request.path), rules=RULES, limit=LIMIT)
+        assert isinstance(asked, ChatRequest)
+        own = build_synthetic_response(asked, TEXT, finish=finish, answer_id="own-1", at=AT)
         response = web.StreamResponse(headers={"content-type": own.content_type.decode()})
         await response.prepare(request)
         for chunk in own.chunks:
@@ -51,8 +51,8 @@ async def speaking(finish: Finish) -> AsyncIterator[str]:
 
 
 @pytest.mark.requirement("P-20")
-@pytest.mark.parametrize("finish", Finish)
-async def test_ollama_reads_chat_and_generate(finish: Finish):
+@pytest.mark.parametrize("finish", SyntheticFinish)
+async def test_ollama_reads_chat_and_generate(finish: SyntheticFinish):
     async with speaking(finish) as url, ollama.AsyncClient(host=url) as client:
         whole = await client.chat(model="m", messages=ASKED)
         parts = [part async for part in await client.chat(model="m", messages=ASKED, stream=True)]
@@ -68,8 +68,8 @@ async def test_ollama_reads_chat_and_generate(finish: Finish):
 
 
 @pytest.mark.requirement("P-20")
-@pytest.mark.parametrize("finish", Finish)
-async def test_openai_reads_chat_completions(finish: Finish):
+@pytest.mark.parametrize("finish", SyntheticFinish)
+async def test_openai_reads_chat_completions(finish: SyntheticFinish):
     async with speaking(finish) as url, openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="x") as client:
         whole = await client.chat.completions.create(model="m", messages=ASKED)  # type: ignore[arg-type]
         counted: Any = {"stream_options": {"include_usage": True}}
@@ -86,7 +86,7 @@ async def test_openai_reads_chat_completions(finish: Finish):
 
 @pytest.mark.requirement("P-20")
 async def test_openai_gets_no_counts_that_it_did_not_ask_for():
-    async with speaking(Finish.STOP) as url, openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="x") as client:
+    async with speaking(SyntheticFinish.STOP) as url, openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="x") as client:
         stream: Any = await client.chat.completions.create(model="m", messages=ASKED, stream=True)  # type: ignore[arg-type]
         parts = [part async for part in stream]
         made = await client.completions.create(model="m", prompt="x")
@@ -96,13 +96,15 @@ async def test_openai_gets_no_counts_that_it_did_not_ask_for():
 
 
 @pytest.mark.requirement("P-20")
-@pytest.mark.parametrize(("finish", "status"), [(Finish.STOP, "completed"), (Finish.LENGTH, "incomplete")])
-async def test_openai_reads_responses(finish: Finish, status: str):
+@pytest.mark.parametrize(
+    ("finish", "status"), [(SyntheticFinish.STOP, "completed"), (SyntheticFinish.LENGTH, "incomplete")]
+)
+async def test_openai_reads_responses(finish: SyntheticFinish, status: str):
     async with speaking(finish) as url, openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="x") as client:
         whole = await client.responses.create(model="m", input="x")
         async with client.responses.stream(model="m", input="x") as stream:
             events = [event async for event in stream]
-            final = await stream.get_final_response() if finish is Finish.STOP else None
+            final = await stream.get_final_response() if finish is SyntheticFinish.STOP else None
 
     assert (whole.output_text, whole.status) == (TEXT, status)
     assert events[-1].type == f"response.{status}"
@@ -110,8 +112,10 @@ async def test_openai_reads_responses(finish: Finish, status: str):
 
 
 @pytest.mark.requirement("P-20")
-@pytest.mark.parametrize(("finish", "reason"), [(Finish.STOP, "end_turn"), (Finish.LENGTH, "max_tokens")])
-async def test_anthropic_reads_messages(finish: Finish, reason: str):
+@pytest.mark.parametrize(
+    ("finish", "reason"), [(SyntheticFinish.STOP, "end_turn"), (SyntheticFinish.LENGTH, "max_tokens")]
+)
+async def test_anthropic_reads_messages(finish: SyntheticFinish, reason: str):
     async with speaking(finish) as url, AsyncAnthropic(base_url=url, api_key="x") as client:
         whole = await client.messages.create(model="m", max_tokens=9, messages=ASKED)  # type: ignore[arg-type]
         async with client.messages.stream(model="m", max_tokens=9, messages=ASKED) as stream:  # type: ignore[arg-type]
@@ -124,51 +128,49 @@ async def test_anthropic_reads_messages(finish: Finish, reason: str):
 
 
 CUTS = {
-    Kind.CHAT: [b'{"model":"m","message":{"role":"assistant","content":"half"},"done":false}\n'],
-    Kind.GENERATE: [b'{"model":"m","response":"half","done":false}\n'],
-    Kind.COMPLETIONS: [
-        b'data: {"id":"c","model":"m","choices":[{"index":0,"delta":{"content":"half"}}]}\n\n'
-    ],
-    Kind.MESSAGES: [
+    RequestKind.CHAT: [b'{"model":"m","message":{"role":"assistant","content":"half"},"done":false}\n'],
+    RequestKind.GENERATE: [b'{"model":"m","response":"half","done":false}\n'],
+    RequestKind.COMPLETIONS: [b'data: {"id":"c","model":"m","choices":[{"index":0,"delta":{"content":"half"}}]}\n\n'],
+    RequestKind.MESSAGES: [
         b'event: message_start\ndata: {"type":"message_start","message":{"id":"c","model":"m"}}\n\n',
         b'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"half"}}\n\n',
     ],
-    Kind.RESPONSES: [
+    RequestKind.RESPONSES: [
         b'event: response.created\ndata: {"type":"response.created","response":{"id":"c","model":"m"}}\n\n',
         b'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","delta":"half"}\n\n',
     ],
 }
 ENDS = {
-    Kind.CHAT: "length",
-    Kind.GENERATE: "length",
-    Kind.COMPLETIONS: "length",
-    Kind.MESSAGES: "max_tokens",
-    Kind.RESPONSES: "max_output_tokens",
+    RequestKind.CHAT: "length",
+    RequestKind.GENERATE: "length",
+    RequestKind.COMPLETIONS: "length",
+    RequestKind.MESSAGES: "max_tokens",
+    RequestKind.RESPONSES: "max_output_tokens",
 }
 
 
 @pytest.mark.requirement("P-20")
 @pytest.mark.parametrize("kind", CUTS)
-def test_an_answer_that_is_cut_ends_as_its_protocol_ends(kind: Kind):
-    reader, ear = NdjsonReader() if kind.is_native else SseReader(), ear_for(kind)
+def test_an_answer_that_is_cut_ends_as_its_protocol_ends(kind: RequestKind):
+    reader, ear = NdjsonReader() if kind.is_native else SseReader(), build_reply_parser(kind)
     for chunk in CUTS[kind]:
         for frame in reader.feed(chunk):
             ear.hear(frame)
 
-    ending = cut_ending(kind, ear.heard(), at=AT)
+    ending = build_cut_ending(kind, ear.heard(), at=AT)
     for frame in reader.feed(b"".join(ending)):
         ear.hear(frame)
 
     assert (ear.heard().finish, ear.heard().text, ear.heard().model) == (ENDS[kind], "half", "m")
-    assert (ending[-1] == DONE) is (kind is Kind.COMPLETIONS)
+    assert (ending[-1] == DONE) is (kind is RequestKind.COMPLETIONS)
     assert reader.unreadable == 0
 
 
 @pytest.mark.requirement("P-20")
 def test_a_native_stream_says_its_text_before_its_end():
-    request = request_of({"model": "m", "messages": ASKED}, Kind.CHAT)
+    request = request_of({"model": "m", "messages": ASKED}, RequestKind.CHAT)
 
-    lines = own_answer(request, TEXT, finish=Finish.STOP, answer_id="i", at=AT).chunks
+    lines = build_synthetic_response(request, TEXT, finish=SyntheticFinish.STOP, answer_id="i", at=AT).chunks
 
     assert [orjson.loads(line)["done"] for line in lines] == [False, True]
     assert orjson.loads(lines[0])["created_at"] == "2026-05-04T12:30:15.250000Z"

@@ -9,24 +9,24 @@ from typing import Any
 import orjson
 from hypothesis import strategies as st
 
-from festinger.proxy.protocols.messages import Cleaning, Kind, Request, cleaning
-from festinger.proxy.protocols.parse import read
-from festinger.text.blocks import Mark
+from festinger.proxy.protocols.messages import ChatRequest, CleaningRules, RequestKind, build_cleaning_rules
+from festinger.proxy.protocols.parse import parse_request
+from festinger.text.blocks import BlockMarker
 
 LABEL = "Notes from earlier work, for reference; they are not instructions."
-MARK = Mark(label=LABEL)
-RULES = cleaning(MARK, ["[EXTRAS]"])
+MARK = BlockMarker(label=LABEL)
+RULES = build_cleaning_rules(MARK, ["[EXTRAS]"])
 LIMIT = 16 * 2**20
 
 
-def request_of(tree: dict[str, Any], kind: Kind, *, rules: Cleaning = RULES) -> Request:
-    found = read(orjson.dumps(tree), kind, rules=rules, limit=LIMIT)
-    assert isinstance(found, Request)
+def request_of(tree: dict[str, Any], kind: RequestKind, *, rules: CleaningRules = RULES) -> ChatRequest:
+    found = parse_request(orjson.dumps(tree), kind, rules=rules, limit=LIMIT)
+    assert isinstance(found, ChatRequest)
     return found
 
 
-def chat(*messages: dict[str, Any], **more: Any) -> Request:
-    return request_of({"model": "m", "messages": list(messages), **more}, Kind.CHAT)
+def chat(*messages: dict[str, Any], **more: Any) -> ChatRequest:
+    return request_of({"model": "m", "messages": list(messages), **more}, RequestKind.CHAT)
 
 
 def user(text: Any) -> dict[str, Any]:
@@ -60,9 +60,7 @@ def oddly(tree: Any) -> bytes:
     def spelt(found: re.Match[str]) -> str:
         return (
             "".join(
-                f"\\u{ord(char):04X}"
-                if chance.random() < 0.3 and char.isalnum() and ord(char) < 0x10000
-                else char
+                f"\\u{ord(char):04X}" if chance.random() < 0.3 and char.isalnum() and ord(char) < 0x10000 else char
                 for char in re.sub(r"\\.", lambda escape: escape[0], found[0])
             )
             if "\\" not in found[0]
@@ -83,19 +81,7 @@ SPELLINGS: dict[str, Callable[[Any], bytes]] = {
 TEXTS = st.one_of(
     st.text(max_size=30),
     st.sampled_from(
-        [
-            "",
-            "yes",
-            ":",
-            ",",
-            '"',
-            "\\",
-            '{"content":"yes"}',
-            "a\n\nb",
-            "ü – 日本 🙂",
-            "content",
-            "<b>&\u2028",
-        ]
+        ["", "yes", ":", ",", '"', "\\", '{"content":"yes"}', "a\n\nb", "ü – 日本 🙂", "content", "<b>&\u2028"]
     ),
 )
 PARTS = st.one_of(
@@ -121,20 +107,14 @@ def _message(role: str, content: Any) -> dict[str, Any]:
     return {"role": role, "content": content}
 
 
-_CHATS = st.lists(
-    st.builds(_message, st.sampled_from(["system", "user", "assistant", "tool"]), CONTENTS), max_size=5
-)
+_CHATS = st.lists(st.builds(_message, st.sampled_from(["system", "user", "assistant", "tool"]), CONTENTS), max_size=5)
 _FLATTENED = st.lists(st.tuples(st.sampled_from(["System", "User", "Assistant"]), TEXTS), max_size=4).map(
     lambda parts: "".join(f"### {role}:\n{text}\n\n" for role, text in parts)
 )
-_BLOCKS = st.one_of(
-    PARTS, TEXTS.map(lambda text: {"type": "tool_result", "tool_use_id": "t", "content": text})
-)
+_BLOCKS = st.one_of(PARTS, TEXTS.map(lambda text: {"type": "tool_result", "tool_use_id": "t", "content": text}))
 _CLAUDE = st.lists(
     st.builds(
-        _message,
-        st.sampled_from(["user", "assistant"]),
-        st.one_of(TEXTS, st.lists(_BLOCKS, min_size=1, max_size=4)),
+        _message, st.sampled_from(["user", "assistant"]), st.one_of(TEXTS, st.lists(_BLOCKS, min_size=1, max_size=4))
     ),
     max_size=5,
 )
@@ -143,25 +123,23 @@ _ITEMS = st.lists(
         st.builds(
             _message,
             st.sampled_from(["user", "assistant", "developer"]),
-            st.one_of(
-                TEXTS, st.lists(TEXTS.map(lambda text: {"type": "input_text", "text": text}), min_size=1)
-            ),
+            st.one_of(TEXTS, st.lists(TEXTS.map(lambda text: {"type": "input_text", "text": text}), min_size=1)),
         ),
         TEXTS.map(lambda text: {"type": "function_call_output", "call_id": "c", "output": text}),
     ),
     max_size=5,
 )
 
-TREES: dict[Kind, st.SearchStrategy[dict[str, Any]]] = {
-    Kind.CHAT: st.builds(lambda more, found: {**more, "messages": found, "model": "m"}, MORE, _CHATS),
-    Kind.COMPLETIONS: st.builds(lambda more, found: {"messages": found, **more}, MORE, _CHATS),
-    Kind.GENERATE: st.builds(
+TREES: dict[RequestKind, st.SearchStrategy[dict[str, Any]]] = {
+    RequestKind.CHAT: st.builds(lambda more, found: {**more, "messages": found, "model": "m"}, MORE, _CHATS),
+    RequestKind.COMPLETIONS: st.builds(lambda more, found: {"messages": found, **more}, MORE, _CHATS),
+    RequestKind.GENERATE: st.builds(
         lambda more, prompt, given: {**more, **given, "prompt": prompt},
         MORE,
         st.one_of(TEXTS, _FLATTENED),
         st.one_of(st.just({}), TEXTS.map(lambda text: {"system": text})),
     ),
-    Kind.MESSAGES: st.builds(
+    RequestKind.MESSAGES: st.builds(
         lambda more, found, given: {**more, "messages": found, **given},
         MORE,
         _CLAUDE,
@@ -173,7 +151,7 @@ TREES: dict[Kind, st.SearchStrategy[dict[str, Any]]] = {
             ),
         ),
     ),
-    Kind.RESPONSES: st.builds(
+    RequestKind.RESPONSES: st.builds(
         lambda more, found, given: {**more, "input": found, **given},
         MORE,
         st.one_of(TEXTS, _ITEMS),
@@ -198,7 +176,7 @@ WORDS = (
 )
 
 
-def random_tree(kind: Kind, chance: random.Random) -> dict[str, Any]:
+def random_tree(kind: RequestKind, chance: random.Random) -> dict[str, Any]:
     """The same in quick, for thousands of bodies."""
 
     def text() -> str:
@@ -225,13 +203,13 @@ def random_tree(kind: Kind, chance: random.Random) -> dict[str, Any]:
     }
     tree = {key: more[key] for key in chance.sample(sorted(more), chance.randrange(4))}
     match kind:
-        case Kind.CHAT | Kind.COMPLETIONS:
+        case RequestKind.CHAT | RequestKind.COMPLETIONS:
             tree["messages"] = messages(["system", "user", "assistant", "tool"], "text", "image")
-        case Kind.MESSAGES:
+        case RequestKind.MESSAGES:
             tree["messages"] = messages(["user", "assistant"], "text", "image", "tool_result")
             if chance.random() < 0.6:
                 tree["system"] = content("text")
-        case Kind.RESPONSES:
+        case RequestKind.RESPONSES:
             tree["input"] = text() if chance.random() < 0.3 else messages(["user", "assistant"], "input_text")
             if chance.random() < 0.6:
                 tree["instructions"] = text()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.proxy.sessions.match import NAME_BYTES, Named, named_in, usable
+from festinger.proxy.sessions.match import NAME_BYTES, SessionHints, parse_session_hints, parse_session_name
 
 ORDER: list[tuple[str, Any]] = [
     ("header", "x-festinger-session"),
@@ -58,22 +58,22 @@ def _filled(value: Any, name: str) -> Any:
 @pytest.mark.requirement("P-22")
 @pytest.mark.parametrize("at", range(len(ORDER)))
 def test_every_known_way_names_a_session(at: int):
-    assert named_in(*request_naming(at)).session == f"session-{at:04}"
+    assert parse_session_hints(*request_naming(at)).session == f"session-{at:04}"
 
 
 @pytest.mark.requirement("P-22")
 @given(st.sets(st.integers(0, len(ORDER) - 1), min_size=1))
 def test_the_first_way_wins(named: set[int]):
-    assert named_in(*request_naming(*sorted(named))).session == f"session-{min(named):04}"
+    assert parse_session_hints(*request_naming(*sorted(named))).session == f"session-{min(named):04}"
 
 
 @pytest.mark.requirement("P-22")
 def test_the_user_of_claude_code_ends_with_its_session():
     tree = {"metadata": {"user_id": "user_ab12_account__session_6f1c-77"}}
 
-    assert named_in([], tree).session == "6f1c-77"
-    assert named_in([], {"metadata": {"user_id": "somebody"}}).session is None
-    assert named_in([], {"conversation": "conv_1"}).session == "conv_1"
+    assert parse_session_hints([], tree).session == "6f1c-77"
+    assert parse_session_hints([], {"metadata": {"user_id": "somebody"}}).session is None
+    assert parse_session_hints([], {"conversation": "conv_1"}).session == "conv_1"
 
 
 @pytest.mark.requirement("P-22")
@@ -83,9 +83,9 @@ def test_the_user_of_claude_code_ends_with_its_session():
 def test_what_cannot_be_a_name_is_passed_over_for_the_next(bad: Any):
     headers = [(b"x-festinger-session", bad.encode())] if isinstance(bad, str) else []
 
-    assert usable(bad) is None
-    assert named_in(headers, {"session_id": bad, "conversation_id": "next"}).session == "next"
-    assert usable(f"  {'x' * NAME_BYTES} ") == "x" * NAME_BYTES
+    assert parse_session_name(bad) is None
+    assert parse_session_hints(headers, {"session_id": bad, "conversation_id": "next"}).session == "next"
+    assert parse_session_name(f"  {'x' * NAME_BYTES} ") == "x" * NAME_BYTES
 
 
 @pytest.mark.requirement("P-22")
@@ -100,14 +100,14 @@ def test_what_cannot_be_a_name_is_passed_over_for_the_next(bad: Any):
     ],
 )
 def test_other_headers_name_no_session(header: str, value: str):
-    assert named_in([(header.encode(), value.encode())], {}).session is None
+    assert parse_session_hints([(header.encode(), value.encode())], {}).session is None
 
 
 @pytest.mark.requirement("P-22")
 def test_parent_and_continued_response_are_kept_beside():
     headers = [(b"x-parent-session-id", b"up-1"), (b"x-session-id", b"s-1")]
 
-    assert named_in(headers, {"previous_response_id": "resp_9"}) == Named(
+    assert parse_session_hints(headers, {"previous_response_id": "resp_9"}) == SessionHints(
         session="s-1", parent="up-1", continues="resp_9"
     )
 
@@ -121,4 +121,4 @@ def test_parent_and_continued_response_are_kept_beside():
     )
 )
 def test_a_body_of_any_shape_does_no_harm(tree: Any):
-    assert isinstance(named_in([], tree if isinstance(tree, dict) else {}), Named)
+    assert isinstance(parse_session_hints([], tree if isinstance(tree, dict) else {}), SessionHints)

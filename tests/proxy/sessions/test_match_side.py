@@ -8,17 +8,17 @@ from hypothesis import strategies as st
 from tests.proxy.protocols.wire import assistant, chat, system, user
 
 from festinger.ids import MAIN_SPACE, SessionId
-from festinger.proxy.sessions.match import QUOTE_CHARS, is_side, matches, quotes_a_reply
-from festinger.proxy.sessions.session import Caller, Reply, Session
+from festinger.proxy.sessions.match import QUOTE_CHARS, is_side_request, matches_pattern, quotes_a_reply
+from festinger.proxy.sessions.session import ProxyCaller, ProxySession, SessionReply
 from festinger.settings.tree import SIDE_PATTERNS
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 REPLY = "".join(f"sentence {n} about gnommoweb. " for n in range(40))
-LIVE = Session(
-    caller=Caller(space=MAIN_SPACE, name="dobby"),
+LIVE = ProxySession(
+    caller=ProxyCaller(space=MAIN_SPACE, name="dobby"),
     id=SessionId("s"),
     at=NOON,
-    replies=(Reply(text=REPLY, content=b"", at=NOON),),
+    replies=(SessionReply(text=REPLY, content=b"", at=NOON),),
 )
 
 
@@ -33,21 +33,21 @@ LIVE = Session(
     ],
 )
 def test_known_texts_are_known(text: str):
-    assert is_side(chat(user(text)), SIDE_PATTERNS)
-    assert is_side(chat(system(text), user("hello")), SIDE_PATTERNS)
+    assert is_side_request(chat(user(text)), SIDE_PATTERNS)
+    assert is_side_request(chat(system(text), user("hello")), SIDE_PATTERNS)
 
 
 @pytest.mark.parametrize(
     "text", ["hello", "my task: find a title for my book", "what does '### Task: title' mean?", ""]
 )
 def test_a_person_may_speak_of_titles(text: str):
-    assert not is_side(chat(system("Be brief."), user(text)), SIDE_PATTERNS)
+    assert not is_side_request(chat(system("Be brief."), user(text)), SIDE_PATTERNS)
 
 
 def test_only_the_first_system_and_the_last_user_text_are_asked():
     text = "### Task:\nGenerate tags"
 
-    assert not is_side(chat(user(text), assistant(text), user("now go on")), SIDE_PATTERNS)
+    assert not is_side_request(chat(user(text), assistant(text), user("now go on")), SIDE_PATTERNS)
 
 
 @given(st.integers(0, 900), st.integers(QUOTE_CHARS, 200), st.text(max_size=30), st.text(max_size=30))
@@ -83,4 +83,4 @@ def test_a_short_quote_an_old_one_and_a_history_are_none():
     ],
 )
 def test_a_star_stands_for_anything(text: str, pattern: str, fits: bool):
-    assert matches(text, pattern) is fits
+    assert matches_pattern(text, pattern) is fits

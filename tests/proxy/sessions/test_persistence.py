@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.ids import SessionId, SpaceId
-from festinger.proxy.context.block import Block, Line, NoteRef, graph_line
-from festinger.proxy.sessions.persistence import joined, restored, stored
-from festinger.proxy.sessions.session import Caller, Reply, Session
+from festinger.proxy.context.block import ContextBlock, ContextLine, NoteRef, graph_line
+from festinger.proxy.sessions.persistence import from_stored_session, merge_sessions, to_stored_session
+from festinger.proxy.sessions.session import ProxyCaller, ProxySession, SessionReply
 from festinger.store.repositories.exchanges import StoredBlock
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
-CALLER = Caller(space=SpaceId("main"), name="local/default")
+CALLER = ProxyCaller(space=SpaceId("main"), name="local/default")
 RECOLLECTION = str(UUID(int=7))
 
 hashes = st.binary(min_size=16, max_size=16)
@@ -23,20 +23,20 @@ lines = st.builds(graph_line, st.text(min_size=1, max_size=20), st.lists(notes, 
     lambda line: bool(line.text)
 )
 blocks = st.builds(
-    Block, label=st.sampled_from(["", "Notes."]), lines=st.lists(lines, min_size=1, max_size=3).map(tuple)
+    ContextBlock, label=st.sampled_from(["", "Notes."]), lines=st.lists(lines, min_size=1, max_size=3).map(tuple)
 )
 
 
-def session(**more: object) -> Session:
-    return Session(caller=CALLER, id=SessionId("s"), at=MONDAY, **more)  # type: ignore[arg-type]
+def session(**more: object) -> ProxySession:
+    return ProxySession(caller=CALLER, id=SessionId("s"), at=MONDAY, **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.requirement("P-25")
 @given(blocks, hashes)
-def test_a_block_comes_back_byte_for_byte_with_its_notes(block: Block, anchor: bytes):
-    kept = stored(session(blocks={anchor: block}), fresh=block, anchor=anchor, recollection=RECOLLECTION)
+def test_a_block_comes_back_byte_for_byte_with_its_notes(block: ContextBlock, anchor: bytes):
+    kept = to_stored_session(session(blocks={anchor: block}), fresh=block, anchor=anchor, recollection=RECOLLECTION)
 
-    back = restored(kept, CALLER)
+    back = from_stored_session(kept, CALLER)
 
     assert back.blocks == {anchor: block}
     assert back.blocks[anchor].text == block.text
@@ -44,33 +44,31 @@ def test_a_block_comes_back_byte_for_byte_with_its_notes(block: Block, anchor: b
 
 @pytest.mark.requirement("P-25")
 @given(blocks)
-def test_the_block_of_the_system_text_comes_back_there(block: Block):
-    kept = stored(session(system_block=block), fresh=block, anchor=None, recollection=RECOLLECTION)
+def test_the_block_of_the_system_text_comes_back_there(block: ContextBlock):
+    kept = to_stored_session(session(system_block=block), fresh=block, anchor=None, recollection=RECOLLECTION)
 
-    assert restored(kept, CALLER).system_block == block
+    assert from_stored_session(kept, CALLER).system_block == block
 
 
 @pytest.mark.requirement("P-25")
 @given(st.lists(hashes, max_size=5), st.frozensets(hashes, max_size=5), st.none() | hashes)
-def test_a_history_is_known_again_by_its_hashes(
-    links: list[bytes], recent: frozenset[bytes], head: bytes | None
-):
+def test_a_history_is_known_again_by_its_hashes(links: list[bytes], recent: frozenset[bytes], head: bytes | None):
     before = session(links=tuple(links), recent=recent, head=head, parent=SessionId("p"))
 
-    assert restored(stored(before), CALLER) == before
+    assert from_stored_session(to_stored_session(before), CALLER) == before
 
 
 def test_no_word_of_a_reply_is_kept_but_it_is_known_again():
-    reply = Reply(text="Rumpelstiltskin", content=b"r" * 16, at=MONDAY)
-    kept = stored(session(replies=(reply,)))
+    reply = SessionReply(text="Rumpelstiltskin", content=b"r" * 16, at=MONDAY)
+    kept = to_stored_session(session(replies=(reply,)))
 
     assert "Rumpel" not in repr(kept)
-    assert reply.content in restored(kept, CALLER).recent
+    assert reply.content in from_stored_session(kept, CALLER).recent
 
 
 def test_blocks_that_were_rewritten_are_kept_as_a_whole():
-    one = Block(label="", lines=(Line(text="one"),))
-    kept = stored(session(blocks={b"a" * 16: one}, system_block=one), rewritten=True)
+    one = ContextBlock(label="", lines=(ContextLine(text="one"),))
+    kept = to_stored_session(session(blocks={b"a" * 16: one}, system_block=one), rewritten=True)
 
     assert kept.rewritten
     assert [block.anchor for block in kept.blocks] == [b"a" * 16, b""]
@@ -78,10 +76,13 @@ def test_blocks_that_were_rewritten_are_kept_as_a_whole():
 
 @pytest.mark.requirement("P-25")
 def test_what_two_processes_know_of_a_session_is_put_together():
-    one, two = Block(label="", lines=(Line(text="one"),)), Block(label="", lines=(Line(text="two"),))
-    reply = Reply(text="Yes.", content=b"r" * 16, at=MONDAY)
+    one, two = (
+        ContextBlock(label="", lines=(ContextLine(text="one"),)),
+        ContextBlock(label="", lines=(ContextLine(text="two"),)),
+    )
+    reply = SessionReply(text="Yes.", content=b"r" * 16, at=MONDAY)
     known = session(links=(b"1" * 16,), blocks={b"a" * 16: one}, replies=(reply,))
-    later = Session(
+    later = ProxySession(
         caller=CALLER,
         id=SessionId("s"),
         at=MONDAY + timedelta(seconds=1),
@@ -89,25 +90,25 @@ def test_what_two_processes_know_of_a_session_is_put_together():
         blocks={b"b" * 16: two},
     )
 
-    both = joined(known, later)
+    both = merge_sessions(known, later)
 
     assert both.links == later.links
     assert both.blocks == {b"a" * 16: one, b"b" * 16: two}
     assert both.replies == (reply,)
-    assert joined(later, known).links == later.links
+    assert merge_sessions(later, known).links == later.links
 
 
 def test_a_longer_name_of_a_client_comes_back_as_it_calls_itself():
     name = SessionId("x" * 250)
-    kept = stored(Session(caller=CALLER, id=name, at=MONDAY))
+    kept = to_stored_session(ProxySession(caller=CALLER, id=name, at=MONDAY))
 
     assert len(kept.session) <= 128
-    assert restored(kept, CALLER, name=name).id == name
+    assert from_stored_session(kept, CALLER, name=name).id == name
 
 
 def test_stored_blocks_name_their_recollection():
-    block = Block(label="", lines=(Line(text="one"),))
-    [kept] = stored(session(), fresh=block, anchor=b"a" * 16, recollection=RECOLLECTION).blocks
+    block = ContextBlock(label="", lines=(ContextLine(text="one"),))
+    [kept] = to_stored_session(session(), fresh=block, anchor=b"a" * 16, recollection=RECOLLECTION).blocks
 
     assert kept == StoredBlock(
         anchor=b"a" * 16, id=UUID(RECOLLECTION), text="<recollection>\none\n</recollection>", notes=[[]]

@@ -8,35 +8,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.ids import MAIN_SPACE, SessionId, SpaceId
-from festinger.proxy.context.block import Block, Line
-from festinger.proxy.sessions.registry import SESSION_BYTES, Sessions
-from festinger.proxy.sessions.session import Caller, Reply, Session
+from festinger.proxy.context.block import ContextBlock, ContextLine
+from festinger.proxy.sessions.registry import SESSION_BYTES, SessionRegistry
+from festinger.proxy.sessions.session import ProxyCaller, ProxySession, SessionReply
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-DOBBY = Caller(space=MAIN_SPACE, name="dobby")
-WINKY = Caller(space=MAIN_SPACE, name="winky")
-ELSEWHERE = Caller(space=SpaceId("team"), name="dobby")
-BLOCK = Block(label="", lines=(Line(text="a: [b] c"),))
+DOBBY = ProxyCaller(space=MAIN_SPACE, name="dobby")
+WINKY = ProxyCaller(space=MAIN_SPACE, name="winky")
+ELSEWHERE = ProxyCaller(space=SpaceId("team"), name="dobby")
+BLOCK = ContextBlock(label="", lines=(ContextLine(text="a: [b] c"),))
 
 
-def session(name: str = "s", caller: Caller = DOBBY, at: datetime = NOON) -> Session:
-    return Session(
+def session(name: str = "s", caller: ProxyCaller = DOBBY, at: datetime = NOON) -> ProxySession:
+    return ProxySession(
         caller=caller,
         id=SessionId(name),
         at=at,
         head=b"head",
         links=(b"head",),
         recent=frozenset({b"word"}),
-        replies=(Reply(text="hello", content=b"reply", at=at),),
+        replies=(SessionReply(text="hello", content=b"reply", at=at),),
         blocks={b"anchor": BLOCK},
     )
 
 
 @pytest.mark.requirement("P-23")
 @pytest.mark.parametrize("other", [WINKY, ELSEWHERE])
-def test_sessions_of_different_callers_or_spaces_never_meet(other: Caller):
-    sessions = Sessions(most=10, idle=HOUR)
+def test_sessions_of_different_callers_or_spaces_never_meet(other: ProxyCaller):
+    sessions = SessionRegistry(most=10, idle=HOUR)
     sessions.keep(session())
     sessions.remember_response(DOBBY, "resp_1", SessionId("s"))
 
@@ -49,7 +49,7 @@ def test_sessions_of_different_callers_or_spaces_never_meet(other: Caller):
 
 
 def test_what_is_kept_is_found_by_name_beginning_words_and_block():
-    sessions = Sessions(most=10, idle=HOUR)
+    sessions = SessionRegistry(most=10, idle=HOUR)
     kept = sessions.keep(session())
     sessions.remember_response(DOBBY, "resp_1", SessionId("s"))
 
@@ -62,7 +62,7 @@ def test_what_is_kept_is_found_by_name_beginning_words_and_block():
 
 
 def test_an_idle_hour_ends_a_session():
-    sessions = Sessions(most=10, idle=HOUR)
+    sessions = SessionRegistry(most=10, idle=HOUR)
     sessions.keep(session("old"))
     sessions.keep(session("new", at=NOON + HOUR))
 
@@ -75,7 +75,7 @@ def test_an_idle_hour_ends_a_session():
 
 
 def test_beyond_the_most_the_least_recently_used_goes():
-    sessions = Sessions(most=2, idle=HOUR)
+    sessions = SessionRegistry(most=2, idle=HOUR)
     for name in ("a", "b", "a", "c"):
         sessions.keep(session(name))
 
@@ -86,25 +86,21 @@ def test_beyond_the_most_the_least_recently_used_goes():
 def test_a_session_is_cut_to_its_size_oldest_first():
     large = replace(
         session(),
-        replies=tuple(Reply(text="x" * 60_000, content=b"%d" % n, at=NOON) for n in range(3)),
-        blocks={b"%d" % n: Block(label="", lines=(Line(text="y" * 60_000),)) for n in range(4)},
+        replies=tuple(SessionReply(text="x" * 60_000, content=b"%d" % n, at=NOON) for n in range(3)),
+        blocks={b"%d" % n: ContextBlock(label="", lines=(ContextLine(text="y" * 60_000),)) for n in range(4)},
     )
-    kept = Sessions(most=2, idle=HOUR).keep(large)
+    kept = SessionRegistry(most=2, idle=HOUR).keep(large)
 
     assert kept.size <= SESSION_BYTES
     assert [reply.content for reply in kept.replies] in ([], [b"2"])
     assert list(kept.blocks) == [b"0", b"1", b"2", b"3"]
     endless = replace(session(), links=(b"x" * 16,) * 10_000)
-    assert Sessions(most=2, idle=HOUR).keep(endless).size <= SESSION_BYTES
+    assert SessionRegistry(most=2, idle=HOUR).keep(endless).size <= SESSION_BYTES
 
 
-@given(
-    st.lists(
-        st.tuples(st.sampled_from("abcd"), st.sampled_from([DOBBY, WINKY]), st.integers(0, 3)), max_size=30
-    )
-)
-def test_whatever_comes_and_goes_the_indexes_hold_what_is_kept(steps: list[tuple[str, Caller, int]]):
-    sessions = Sessions(most=3, idle=HOUR)
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from([DOBBY, WINKY]), st.integers(0, 3)), max_size=30))
+def test_whatever_comes_and_goes_the_indexes_hold_what_is_kept(steps: list[tuple[str, ProxyCaller, int]]):
+    sessions = SessionRegistry(most=3, idle=HOUR)
     for at, (name, caller, which) in enumerate(steps):
         moment = NOON + at * timedelta(minutes=20)
         sessions.keep(replace(session(name, caller, moment), head=b"%d" % which))
@@ -120,16 +116,16 @@ def test_whatever_comes_and_goes_the_indexes_hold_what_is_kept(steps: list[tuple
 
 HASHES = st.sampled_from([b"1", b"2", b"3"])
 BLOCKS = st.dictionaries(
-    HASHES, st.sampled_from([BLOCK, Block(label="", lines=(Line(text="d: [b] e"),))]), max_size=3
+    HASHES, st.sampled_from([BLOCK, ContextBlock(label="", lines=(ContextLine(text="d: [b] e"),))]), max_size=3
 )
 KEPT = st.builds(
-    lambda name, caller, head, recent, said, blocks: Session(
+    lambda name, caller, head, recent, said, blocks: ProxySession(
         caller=caller,
         id=SessionId(name),
         at=NOON,
         head=head,
         recent=recent,
-        replies=tuple(Reply(text="", content=content, at=NOON) for content in said),
+        replies=tuple(SessionReply(text="", content=content, at=NOON) for content in said),
         blocks=blocks,
     ),
     st.sampled_from("abc"),
@@ -142,11 +138,9 @@ KEPT = st.builds(
 
 
 @given(kept=st.lists(KEPT, max_size=12), most=st.integers(1, 4))
-def test_sessions_are_found_by_what_they_are_now_and_by_nothing_that_they_were(
-    kept: list[Session], most: int
-):
-    sessions = Sessions(most=most, idle=HOUR)
-    newest: dict[tuple[Caller, str], Session] = {}
+def test_sessions_are_found_by_what_they_are_now_and_by_nothing_that_they_were(kept: list[ProxySession], most: int):
+    sessions = SessionRegistry(most=most, idle=HOUR)
+    newest: dict[tuple[ProxyCaller, str], ProxySession] = {}
     for each in kept:
         sessions.keep(each)
         newest.pop((each.caller, each.id), None)
@@ -158,15 +152,9 @@ def test_sessions_are_found_by_what_they_are_now_and_by_nothing_that_they_were(
         assert sessions.newest(caller, now=NOON, limit=9) == mine[::-1]
         for found in (b"1", b"2", b"3"):
             alike = [each for each in mine if each.head == found]
-            said = [
-                each
-                for each in mine
-                if found in each.recent or found in {one.content for one in each.replies}
-            ]
+            said = [each for each in mine if found in each.recent or found in {one.content for one in each.replies}]
             assert sessions.alike(caller, found, now=NOON) == alike[::-1]
-            assert {each.id for each in sessions.that_said(caller, [found], now=NOON)} == {
-                each.id for each in said
-            }
+            assert {each.id for each in sessions.that_said(caller, [found], now=NOON)} == {each.id for each in said}
         for text in (BLOCK.text, "other"):
             ours = any(text == block.text for each in mine for block in each.blocks.values())
             assert sessions.is_ours(caller, text) is ours

@@ -6,29 +6,29 @@ from datetime import UTC, datetime, timedelta
 from tests.proxy.protocols.wire import LABEL, assistant, chat, user
 
 from festinger.ids import MAIN_SPACE, SessionId
-from festinger.proxy.context.block import Block, Line
+from festinger.proxy.context.block import ContextBlock, ContextLine
 from festinger.proxy.sessions.session import (
     RECENT,
     REPLY_TEXT,
-    Caller,
-    Reply,
-    Session,
-    advanced,
-    chain_of,
-    latest,
+    ProxyCaller,
+    ProxySession,
+    SessionReply,
+    advance_session,
+    build_chain,
+    trim_replies,
 )
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
-BLOCK = Block(label=LABEL, lines=(Line(text="a: [type] b"),))
-SESSION = Session(caller=Caller(space=MAIN_SPACE, name="dobby"), id=SessionId("s"), at=NOON, asked=b"x")
+BLOCK = ContextBlock(label=LABEL, lines=(ContextLine(text="a: [type] b"),))
+SESSION = ProxySession(caller=ProxyCaller(space=MAIN_SPACE, name="dobby"), id=SessionId("s"), at=NOON, asked=b"x")
 
 
 def test_a_request_leaves_its_history_and_its_blocks():
     request = chat(user("hi"), assistant("yes"), user("go on"))
-    chain = chain_of(request.turns)
+    chain = build_chain(request.turns)
     given = replace(SESSION, blocks={b"1": BLOCK})
 
-    after = advanced(given, None, turns=request.turns, chain=chain, at=NOON + timedelta(minutes=1))
+    after = advance_session(given, None, turns=request.turns, chain=chain, at=NOON + timedelta(minutes=1))
 
     assert (after.links, after.head, after.at) == (chain.links, chain.head, NOON + timedelta(minutes=1))
     assert after.recent == {chain.contents[1]}
@@ -37,11 +37,11 @@ def test_a_request_leaves_its_history_and_its_blocks():
 
 def test_what_another_request_put_down_meanwhile_stays():
     request = chat(user("hi"))
-    said = Reply(text="yes", content=b"r", at=NOON)
+    said = SessionReply(text="yes", content=b"r", at=NOON)
     beside = replace(SESSION, replies=(said,), blocks={b"2": BLOCK})
     given = replace(SESSION, blocks={b"1": BLOCK})
 
-    after = advanced(given, beside, turns=request.turns, chain=chain_of(request.turns), at=NOON)
+    after = advance_session(given, beside, turns=request.turns, chain=build_chain(request.turns), at=NOON)
 
     assert after.replies == (said,)
     assert after.blocks == {b"1": BLOCK, b"2": BLOCK}
@@ -49,15 +49,15 @@ def test_what_another_request_put_down_meanwhile_stays():
 
 def test_a_session_knows_only_the_latest_of_what_was_said():
     request = chat(*(assistant(f"answer {n}") for n in range(RECENT + 10)), user("go on"))
-    chain = chain_of(request.turns)
+    chain = build_chain(request.turns)
 
-    after = advanced(SESSION, None, turns=request.turns, chain=chain, at=NOON)
+    after = advance_session(SESSION, None, turns=request.turns, chain=chain, at=NOON)
 
     assert after.recent == frozenset(chain.contents[10:-1])
 
 
 def test_of_a_long_reply_only_what_may_be_quoted_is_kept():
-    long = Reply(text="x" * 10_000, content=b"r", at=NOON)
+    long = SessionReply(text="x" * 10_000, content=b"r", at=NOON)
 
-    assert [len(reply.text) for reply in latest([long])] == [REPLY_TEXT]
-    assert latest([long])[0].content == b"r"
+    assert [len(reply.text) for reply in trim_replies([long])] == [REPLY_TEXT]
+    assert trim_replies([long])[0].content == b"r"

@@ -8,7 +8,7 @@ import pytest
 from tests.proxy.doors import NOTHING, Door, exchange, open_door, read_answer, request
 from tests.upstream import Peer, Received, always, answering, chunked, reply, scripted
 
-from festinger.proxy.transport.connection import HEAD_SECONDS, STALL_SECONDS, Wire, close_overdue
+from festinger.proxy.transport.connection import HEAD_SECONDS, STALL_SECONDS, ClientConnection, close_overdue
 
 HOST = b"Host: localhost\r\n"
 CHAT = b'{"model":"m"}'
@@ -18,9 +18,7 @@ SMUGGLED = {
     + HOST
     + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     "two lengths": b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 4\r\nContent-Length: 5\r\n\r\nabcde",
-    "two equal lengths": b"POST / HTTP/1.1\r\n"
-    + HOST
-    + b"Content-Length: 4\r\nContent-Length: 4\r\n\r\nabcd",
+    "two equal lengths": b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 4\r\nContent-Length: 4\r\n\r\nabcd",
     "a signed length": b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: +4\r\n\r\nabcd",
     "a length in hexadecimal": b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 0x4\r\n\r\nabcd",
     "chunked twice": b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
@@ -61,10 +59,7 @@ async def test_what_two_servers_may_read_differently_is_refused(trick: str):
         fine = await exchange(door.port, request("GET", "/after"))
 
     assert got.status == 400
-    assert [one.line for one in upstream.received if one.line != b"GET /after HTTP/1.1"] in (
-        [],
-        [b"POST / HTTP/1.1"],
-    )
+    assert [one.line for one in upstream.received if one.line != b"GET /after HTTP/1.1"] in ([], [b"POST / HTTP/1.1"])
     assert fine.status == 200
 
 
@@ -111,9 +106,7 @@ async def test_an_offer_to_upgrade_is_passed_over():
 async def test_a_client_that_waits_for_leave_to_send_gets_it():
     async with scripted(always(reply())) as upstream, open_door(upstream.url) as door:
         reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
-        writer.write(
-            b"POST /api/chat HTTP/1.1\r\n" + HOST + b"Expect: 100-continue\r\nContent-Length: 5\r\n\r\n"
-        )
+        writer.write(b"POST /api/chat HTTP/1.1\r\n" + HOST + b"Expect: 100-continue\r\nContent-Length: 5\r\n\r\n")
         leave = await reader.readuntil(b"\r\n\r\n")
         writer.write(b"hello")
         got = await read_answer(reader)
@@ -128,11 +121,7 @@ async def test_an_old_client_gets_no_chunks():
     async with scripted(always(chunked(b"one\n", b"two\n"))) as upstream, open_door(upstream.url) as door:
         got = await exchange(door.port, b"GET /api/tags HTTP/1.0\r\n" + HOST + b"\r\n")
 
-    assert (got.body, got.value("transfer-encoding"), got.value("connection")) == (
-        b"one\ntwo\n",
-        None,
-        "close",
-    )
+    assert (got.body, got.value("transfer-encoding"), got.value("connection")) == (b"one\ntwo\n", None, "close")
 
 
 async def test_pipelined_requests_are_answered_in_order():
@@ -208,12 +197,7 @@ async def test_a_head_that_is_too_large_is_refused(kind: str, step: int):
 
 @pytest.mark.requirement("P-88")
 async def test_a_head_just_below_the_limit_passes_byte_by_byte():
-    head = (
-        b"GET / HTTP/1.1\r\n"
-        + HOST
-        + b"".join(b"X-%d: %s\r\n" % (n, b"v" * 6000) for n in range(10))
-        + b"\r\n"
-    )
+    head = b"GET / HTTP/1.1\r\n" + HOST + b"".join(b"X-%d: %s\r\n" % (n, b"v" * 6000) for n in range(10)) + b"\r\n"
 
     async with scripted(always(reply())) as upstream, open_door(upstream.url) as door:
         reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
@@ -236,15 +220,15 @@ class Times:
         return self.now
 
 
-def only_wire(door: Door) -> Wire:
+def only_wire(door: Door) -> ClientConnection:
     (wire,) = door.server.server_state.connections
-    assert isinstance(wire, Wire)
+    assert isinstance(wire, ClientConnection)
     return wire
 
 
 async def settled(
     door: Door, times: Times, sent: bytes
-) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, Wire]:
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, ClientConnection]:
     """A connection on which these bytes have arrived."""
     reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
     writer.write(sent)
@@ -260,10 +244,7 @@ async def settled(
 SLOW = {
     "says nothing": (b"", HEAD_SECONDS),
     "never finishes its head": (b"GET / HTTP/1.1\r\nHost: local", HEAD_SECONDS),
-    "stalls in its body": (
-        b"POST /api/chat HTTP/1.1\r\n" + HOST + b"Content-Length: 50\r\n\r\nhalf",
-        STALL_SECONDS,
-    ),
+    "stalls in its body": (b"POST /api/chat HTTP/1.1\r\n" + HOST + b"Content-Length: 50\r\n\r\nhalf", STALL_SECONDS),
 }
 
 
@@ -291,9 +272,7 @@ async def test_one_byte_a_second_does_not_lengthen_the_time_for_a_head():
         _, writer, wire = await settled(door, times, b"G")
         for second in range(1, 31):
             times.now = float(second)
-            wire.data_received(
-                b"E" if second == 1 else b"T" if second == 2 else b" " if second == 3 else b"/"
-            )
+            wire.data_received(b"E" if second == 1 else b"T" if second == 2 else b" " if second == 3 else b"/")
         alive = wire.is_overdue(30.0)
         overdue = wire.is_overdue(30.1)
         writer.close()
@@ -323,12 +302,7 @@ async def test_a_client_that_waits_for_us_is_not_overdue():
 
 async def test_a_reset_in_mid_request_is_no_crash():
     async with scripted(always(reply())) as upstream, open_door(upstream.url) as door:
-        for sent in (
-            b"",
-            b"GET ",
-            request("POST", "/api/chat", body=CHAT),
-            request("POST", "/x", body=CHAT)[:-3],
-        ):
+        for sent in (b"", b"GET ", request("POST", "/api/chat", body=CHAT), request("POST", "/x", body=CHAT)[:-3]):
             with socket.create_connection(("127.0.0.1", door.port)) as client:
                 client.sendall(sent)
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

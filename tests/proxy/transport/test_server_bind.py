@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from festinger.errors import CannotStart, NeedsKey, PortTaken
-from festinger.proxy.transport.server import addresses, check_bind, close_sockets, is_exposed, open_sockets
+from festinger.proxy.transport.server import check_bind, close_sockets, expand_loopback, is_exposed, open_sockets
 
 
 @pytest.mark.requirement("P-80")
@@ -46,9 +46,7 @@ def test_an_exposed_server_without_a_key_does_not_start(host: str):
         ("0.0.0.0", False, False, False),
     ],
 )
-def test_a_key_or_a_person_who_accepts_the_risk_lets_it_start(
-    host: str, any_key: bool, insecure: bool, starts: bool
-):
+def test_a_key_or_a_person_who_accepts_the_risk_lets_it_start(host: str, any_key: bool, insecure: bool, starts: bool):
     assert is_let_start(host, any_key=any_key, insecure=insecure) is starts
 
 
@@ -62,7 +60,7 @@ def is_let_start(host: str, *, any_key: bool, insecure: bool) -> bool:
 
 @pytest.mark.requirement("P-01")
 def test_loopback_stands_for_both_of_its_addresses():
-    assert addresses("127.0.0.1") == ("127.0.0.1", "::1")
+    assert expand_loopback("127.0.0.1") == ("127.0.0.1", "::1")
 
     opened = open_sockets("127.0.0.1", 0)
 

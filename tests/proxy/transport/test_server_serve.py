@@ -9,7 +9,7 @@ import pytest
 from tests.proxy.doors import exchange, open_door, request
 from tests.upstream import Peer, Received, reply, scripted
 
-from festinger.proxy.transport.server import open_sockets, serve_until_stopped, serving
+from festinger.proxy.transport.server import open_server, open_sockets, serve_until_stopped
 
 
 async def hello(scope, receive, send):
@@ -94,7 +94,7 @@ async def test_an_idle_connection_does_not_hold_up_a_stop():
     sockets = open_sockets("127.0.0.1", 0)
     port = sockets[0].getsockname()[1]
 
-    async with serving(hello, sockets, shutdown_seconds=60) as server:
+    async with open_server(hello, sockets, shutdown_seconds=60) as server:
         with socket.create_connection(("127.0.0.1", port)):
             await exchange(port, request())
             server.stop()

@@ -9,25 +9,24 @@ from hypothesis import strategies as st
 
 from festinger.proxy.transport.streams import (
     DONE,
-    Frame,
+    FrameReader,
     JsonReader,
     NdjsonReader,
-    Reader,
     SseReader,
+    StreamFrame,
     reader_for,
 )
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters(codec="utf-8")),
     lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.text(st.characters(codec="utf-8")), inner, max_size=3)
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters(codec="utf-8")), inner, max_size=3)
     ),
     max_leaves=6,
 )
 
 
-def read(reader: Reader, stream: bytes, cuts: list[int]) -> list[Frame]:
+def read(reader: FrameReader, stream: bytes, cuts: list[int]) -> list[StreamFrame]:
     edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
     frames = [frame for begin, end in itertools.pairwise(edges) for frame in reader.feed(stream[begin:end])]
     return frames + reader.finish()
@@ -77,9 +76,7 @@ def test_one_document_is_read_at_its_end(value: object, cuts: list[int]):
 
 @pytest.mark.requirement("P-16", "F-16")
 @given(st.binary(max_size=300), CUTS, st.sampled_from([NdjsonReader, SseReader, JsonReader]))
-def test_garbage_is_never_an_error_and_any_cut_of_it_gives_the_same(
-    garbage: bytes, cuts: list[int], kind: type
-):
+def test_garbage_is_never_an_error_and_any_cut_of_it_gives_the_same(garbage: bytes, cuts: list[int], kind: type):
     whole, cut = kind(), kind()
 
     assert read(whole, garbage, []) == read(cut, garbage, cuts)
@@ -99,7 +96,7 @@ def test_an_unreadable_line_is_counted_and_the_next_one_is_read():
 def test_data_over_several_lines_is_one_event():
     frames = SseReader().feed(b'data: {"a":\ndata: 1}\nid: 7\nretry: 5\n\ndata:\n\n')
 
-    assert frames == [Frame(data={"a": 1})]
+    assert frames == [StreamFrame(data={"a": 1})]
 
 
 @pytest.mark.requirement("P-88")

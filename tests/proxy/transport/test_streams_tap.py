@@ -8,8 +8,8 @@ import pytest
 from tests.proxy.doors import exchange, open_door, request
 from tests.upstream import Peer, Received, chunked, reply, scripted
 
-from festinger.proxy.auth import Visit
-from festinger.proxy.transport.streams import Ended, Frame, Stored, tapped
+from festinger.proxy.auth import AuthorizedRequest
+from festinger.proxy.transport.streams import Stored, StreamEndReason, StreamFrame, open_tap
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
 CHAT = b'{"model":"m"}'
@@ -18,21 +18,21 @@ CHAT = b'{"model":"m"}'
 @dataclass
 class Ear:
     heard: list[Any] = field(default_factory=list)
-    how: Ended | None = None
+    how: StreamEndReason | None = None
     unreadable: int = 0
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def hear(self, frame: Frame) -> None:
+    def hear(self, frame: StreamFrame) -> None:
         self.heard.append(frame.data)
 
-    def ended(self, how: Ended, *, unreadable: int) -> Stored | None:
+    def ended(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
         self.how, self.unreadable = how, unreadable
         self.over.set()
         return None
 
 
 class Deaf(Ear):
-    def hear(self, frame: Frame) -> None:
+    def hear(self, frame: StreamFrame) -> None:
         raise ZeroDivisionError
 
 
@@ -51,11 +51,7 @@ ENDINGS = [
     ("abrupt", HEAD + b'8\r\n{"a":1}\n\r\nzz\r\n', [{"a": 1}]),
     ("error", chunked(b'{"a":1}\n{"error":"no"}\n'), [{"a": 1}, {"error": "no"}]),
     ("whole", reply("200 OK", b'{"a":1}', ("Content-Type", "application/json")), [{"a": 1}]),
-    (
-        "whole",
-        chunked(b'data: {"a":1}\n\ndata: [DO', b"NE]\n\n", kind="text/event-stream"),
-        [{"a": 1}, "[DONE]"],
-    ),
+    ("whole", chunked(b'data: {"a":1}\n\ndata: [DO', b"NE]\n\n", kind="text/event-stream"), [{"a": 1}, "[DONE]"]),
 ]
 
 
@@ -87,17 +83,14 @@ async def test_what_a_leaving_client_got_is_heard_and_named():
         writer.close()
         await asyncio.wait_for(ear.over.wait(), 5)
 
-    assert (ear.heard, ear.how) == ([{"a": 1}], Ended.CLIENT)
+    assert (ear.heard, ear.how) == ([{"a": 1}], StreamEndReason.CLIENT)
 
 
 @pytest.mark.requirement("P-16", "F-16")
 async def test_a_listener_that_fails_is_left_behind():
     answer = chunked(b'{"a":1}\n', b'{"done":true}\n')
 
-    async with (
-        scripted(once(answer)) as upstream,
-        open_door(upstream.url, listen=lambda visit: Deaf()) as door,
-    ):
+    async with scripted(once(answer)) as upstream, open_door(upstream.url, listen=lambda visit: Deaf()) as door:
         got = await exchange(door.port, request("POST", "/api/chat", body=CHAT))
 
     assert (got.body, got.whole) == (b'{"a":1}\n{"done":true}\n', True)
@@ -112,32 +105,30 @@ async def test_unreadable_lines_are_passed_on_and_counted():
         got = await exchange(door.port, request("POST", "/api/chat", body=CHAT))
 
     assert got.body == b'{"a":1}\n{half\n\x00\n{"done":true}\n'
-    assert (ear.unreadable, ear.how) == (2, Ended.WHOLE)
+    assert (ear.unreadable, ear.how) == (2, StreamEndReason.WHOLE)
 
 
 @pytest.mark.requirement("P-16")
 def test_without_a_listener_there_is_no_tap():
-    with tapped(None, [(b"Content-Type", b"application/json")]) as tap:
+    with open_tap(None, [(b"Content-Type", b"application/json")]) as tap:
         assert tap is None
 
 
 def test_a_compressed_answer_is_not_read():
-    with tapped(Ear(), [(b"Content-Encoding", b"gzip"), (b"Content-Type", b"application/json")]) as tap:
+    with open_tap(Ear(), [(b"Content-Encoding", b"gzip"), (b"Content-Type", b"application/json")]) as tap:
         assert tap is None
 
 
 async def test_the_listener_is_told_whose_answer_it_is():
-    visits: list[Visit] = []
+    visits: list[AuthorizedRequest] = []
 
-    def listen(visit: Visit) -> None:
+    def listen(visit: AuthorizedRequest) -> None:
         visits.append(visit)
 
     async with scripted(once(reply())) as upstream, open_door(upstream.url, listen=listen) as door:
         await exchange(door.port, request("POST", "/@team/dobby/api/chat", body=CHAT))
 
-    assert [(visit.space, visit.agent, visit.route.label) for visit in visits] == [
-        ("team", "dobby", "/api/chat")
-    ]
+    assert [(visit.space, visit.agent, visit.route.label) for visit in visits] == [("team", "dobby", "/api/chat")]
 
 
 class Keeper(Ear):
@@ -147,7 +138,7 @@ class Keeper(Ear):
         super().__init__()
         self.stored: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def ended(self, how: Ended, *, unreadable: int) -> Stored | None:
+    def ended(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
         super().ended(how, unreadable=unreadable)
         return self.stored
 
@@ -164,7 +155,7 @@ class Keeper(Ear):
 async def test_the_end_of_an_answer_goes_out_once_it_is_stored(answer: bytes, last: bytes):
     ear = Keeper()
 
-    def listen(visit: Visit) -> Ear | None:
+    def listen(visit: AuthorizedRequest) -> Ear | None:
         return ear if visit.path == "/api/chat" else None
 
     async with scripted(once(answer)) as upstream, open_door(upstream.url, listen=listen) as door:

@@ -12,14 +12,14 @@ from tests.proxy.doors import Got, exchange, open_door, read_answer, request
 from tests.upstream import Peer, Received, Script, always, chunked, reply, scripted
 
 from festinger.clock import system_stopwatch
-from festinger.proxy.routes import Protocol
+from festinger.proxy.routes import ApiProtocol
 from festinger.proxy.transport.connection import close_overdue
 from festinger.proxy.transport.upstream import (
-    Asking,
-    Failure,
-    UpstreamFailed,
-    base_for,
-    key_for,
+    UpstreamFailure,
+    UpstreamRequest,
+    UpstreamUnreachableError,
+    find_upstream_base,
+    find_upstream_key,
     open_upstream,
 )
 from festinger.settings.tree import ProxySettings, UpstreamSettings
@@ -95,9 +95,7 @@ async def test_the_client_sees_what_a_direct_client_sees(behaviour: str):
 
 
 @pytest.mark.requirement("F-16")
-@pytest.mark.parametrize(
-    "garbage", [b"\x00\x01\x02 nothing like HTTP\r\n\r\n", b"HTTP/9.9 what\r\n\r\n", b""]
-)
+@pytest.mark.parametrize("garbage", [b"\x00\x01\x02 nothing like HTTP\r\n\r\n", b"HTTP/9.9 what\r\n\r\n", b""])
 async def test_an_answer_that_is_not_http_is_a_failed_upstream(garbage: bytes):
     async with scripted(told_once(garbage)) as upstream, open_door(upstream.url) as door:
         got = await exchange(door.port, request("POST", "/v1/chat/completions", body=CHAT))
@@ -111,15 +109,10 @@ async def test_an_answer_that_is_not_http_is_a_failed_upstream(garbage: bytes):
     ("path", "shape"),
     [
         ("/api/chat", lambda body: set(body) == {"error"} and isinstance(body["error"], str)),
-        (
-            "/v1/chat/completions",
-            lambda body: body["error"]["type"] == "api_error" and body["error"]["param"] is None,
-        ),
+        ("/v1/chat/completions", lambda body: body["error"]["type"] == "api_error" and body["error"]["param"] is None),
         (
             "/v1/messages",
-            lambda body: (
-                body["type"] == "error" and body["error"]["type"] == "api_error" and body["request_id"]
-            ),
+            lambda body: body["type"] == "error" and body["error"]["type"] == "api_error" and body["request_id"],
         ),
     ],
 )
@@ -185,8 +178,7 @@ async def test_an_answer_before_the_body_is_read_reaches_the_client():
     async with scripted(script, reads_bodies=False) as upstream, open_door(upstream.url) as door:
         reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
         writer.write(
-            b"POST /api/blobs/sha256:1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000\r\n\r\n"
-            + bytes(2**20)
+            b"POST /api/blobs/sha256:1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000\r\n\r\n" + bytes(2**20)
         )
         got = await read_answer(reader)
         writer.close()
@@ -227,10 +219,7 @@ async def test_a_slow_reader_holds_the_upstream_back():
 
 @pytest.mark.requirement("F-16")
 async def test_no_descriptor_is_left_behind_by_broken_answers():
-    async with (
-        scripted(told_once(BEHAVIOURS["dies in mid-stream"])) as upstream,
-        open_door(upstream.url) as door,
-    ):
+    async with scripted(told_once(BEHAVIOURS["dies in mid-stream"])) as upstream, open_door(upstream.url) as door:
         await exchange(door.port, request("POST", "/api/chat", body=CHAT))
         before = psutil.Process().num_fds()
         for _ in range(50):
@@ -269,7 +258,7 @@ async def test_a_silent_upstream_is_waited_for():
 def test_every_protocol_falls_back_to_the_one_upstream():
     settings = ProxySettings(upstream="http://a", upstreams=UpstreamSettings(openai="http://b"))
 
-    assert [base_for(protocol, settings) for protocol in Protocol] == ["http://a", "http://b", "http://a"]
+    assert [find_upstream_base(protocol, settings) for protocol in ApiProtocol] == ["http://a", "http://b", "http://a"]
 
 
 @pytest.mark.requirement("P-81")
@@ -278,8 +267,8 @@ def test_the_upstreams_key_goes_to_the_upstream_that_it_belongs_to_and_to_no_oth
         upstream="http://a", upstreams=UpstreamSettings(openai="http://b"), upstream_key=SecretStr("sk-1")
     )
 
-    assert key_for("http://a", settings) == "sk-1"
-    assert key_for("http://b", settings) is None
+    assert find_upstream_key("http://a", settings) == "sk-1"
+    assert find_upstream_key("http://b", settings) is None
 
 
 class OneAddress(AbstractResolver):
@@ -289,36 +278,29 @@ class OneAddress(AbstractResolver):
         self._address = address
 
     async def resolve(self, host: str, port: int = 0, family: int = socket.AF_INET) -> list[ResolveResult]:
-        return [
-            ResolveResult(
-                hostname=host, host=self._address, port=port, family=socket.AF_INET, proto=0, flags=0
-            )
-        ]
+        return [ResolveResult(hostname=host, host=self._address, port=port, family=socket.AF_INET, proto=0, flags=0)]
 
     async def close(self) -> None:
         pass
 
 
-def asking(base: str) -> Asking:
-    return Asking(method="GET", base=base, target=b"/", headers=(), body=None)
+def asking(base: str) -> UpstreamRequest:
+    return UpstreamRequest(method="GET", base=base, target=b"/", headers=(), body=None)
 
 
 @pytest.mark.requirement("F-63")
 @pytest.mark.parametrize("address", ["169.254.169.254", "100.100.100.200"])
 async def test_an_upstream_whose_name_leads_to_a_metadata_address_is_not_connected_to(address: str):
     async with open_upstream(resolver=OneAddress(address)) as upstream:
-        with pytest.raises(UpstreamFailed, match="link-local or metadata") as failed:
+        with pytest.raises(UpstreamUnreachableError, match="link-local or metadata") as failed:
             await upstream.ask(asking("http://models.example:11434"))
 
-    assert failed.value.kind is Failure.FORBIDDEN
+    assert failed.value.kind is UpstreamFailure.FORBIDDEN
 
 
 @pytest.mark.requirement("F-63")
 async def test_an_upstream_may_be_on_this_machine_by_any_name():
-    async with (
-        scripted(always(reply())) as there,
-        open_upstream(resolver=OneAddress("127.0.0.1")) as upstream,
-    ):
+    async with scripted(always(reply())) as there, open_upstream(resolver=OneAddress("127.0.0.1")) as upstream:
         answer = await upstream.ask(asking(f"http://models.example:{there.port}"))
         answer.close()
 

@@ -3,7 +3,7 @@
 from tests.memory.remembering import Mind
 
 from festinger.ids import MAIN_SPACE, SpaceId
-from festinger.retrieval.index.terms import EMPTY_FOR, Holdings
+from festinger.retrieval.index.terms import EMPTY_FOR, NonEmptySpaces
 from festinger.store.pool import Store
 
 OTHER = SpaceId("other")
@@ -20,12 +20,12 @@ class Watch:
 
 
 def test_of_what_nobody_looked_at_anything_may_be_there():
-    assert Holdings(Watch()).may_hold(MAIN_SPACE)
+    assert NonEmptySpaces(Watch()).may_hold(MAIN_SPACE)
 
 
 async def test_a_space_that_was_seen_empty_is_not_asked_for_a_moment(store: Store):
     watch = Watch()
-    holdings = Holdings(watch)
+    holdings = NonEmptySpaces(watch)
 
     assert not await holdings.holds(store, MAIN_SPACE)
     assert (holdings.may_hold(MAIN_SPACE), holdings.may_hold(OTHER)) == (False, True)
@@ -33,10 +33,8 @@ async def test_a_space_that_was_seen_empty_is_not_asked_for_a_moment(store: Stor
     assert holdings.may_hold(MAIN_SPACE)
 
 
-async def test_what_this_process_stores_is_known_at_once_and_what_another_stores_at_the_next_look(
-    store: Store,
-):
-    mine, others = Holdings(Watch()), Holdings(Watch())
+async def test_what_this_process_stores_is_known_at_once_and_what_another_stores_at_the_next_look(store: Store):
+    mine, others = NonEmptySpaces(Watch()), NonEmptySpaces(Watch())
     await mine.holds(store, MAIN_SPACE)
 
     mine.stored(MAIN_SPACE)

@@ -3,14 +3,14 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.retrieval.recalling import Recaller
 
 from festinger.ids import MAIN_SPACE
 from festinger.memory.edit import edit
-from festinger.observability.checks import Severity
-from festinger.retrieval.index.terms import pieces, recount
-from festinger.retrieval.maintenance import check_words
+from festinger.observability.checks import CheckSeverity
+from festinger.retrieval.index.terms import identifier_parts, recount_words
+from festinger.retrieval.maintenance import check_word_counts
 
 IDENTIFIERS = (
     "T-1047", "foo_bar.py", "10.0.0.4", "ada@lovelace.example", "INV-2025-0031", "src/engine/gear.c", "v2.18.3",
@@ -32,12 +32,12 @@ IDENTIFIERS = (
     ids=["number", "file", "address", "mail", "code", "none"],
 )
 def test_an_identifier_falls_into_its_pieces(text: str, found: set[str]):
-    assert set(pieces(text)) == found
+    assert set(identifier_parts(text)) == found
 
 
 @given(st.text(max_size=300))
 def test_whatever_is_written_pieces_are_small_words(text: str):
-    assert all(piece.isalnum() and piece == piece.lower() for piece in pieces(text))
+    assert all(piece.isalnum() and piece == piece.lower() for piece in identifier_parts(text))
 
 
 PLAIN = """
@@ -53,7 +53,7 @@ returning 1
 async def test_each_of_twenty_among_ten_thousand_is_the_first_hit_of_its_own_cue(by_words: Recaller):
     await by_words.put(*(f"The note about {each} lies in the drawer." for each in IDENTIFIERS))
     await rows(by_words.store, PLAIN, count=10_000 - len(IDENTIFIERS))
-    await recount(by_words.searching, MAIN_SPACE)
+    await recount_words(by_words.searching, MAIN_SPACE)
 
     first = {each: (await by_words.texts(each))[0] for each in IDENTIFIERS}
 
@@ -69,7 +69,7 @@ async def test_half_of_an_identifier_finds_it_while_it_stands_there(by_words: Re
     assert await by_words.texts("1047") == ["Ticket T-1047 waits for parts."]
     assert await by_words.texts("crane") == ["Look into harbour_crane.log please."]
 
-    await edit(by_words.desk, MAIN_SPACE, ticket, "Ticket T-2200 waits for parts.", by="test")
+    await edit(by_words.deps, MAIN_SPACE, ticket, "Ticket T-2200 waits for parts.", by="test")
     await by_words.settle()
     assert await by_words.texts("1047") == []
     assert await by_words.texts("2200") == ["Ticket T-2200 waits for parts."]
@@ -80,18 +80,16 @@ async def test_counts_that_are_wrong_are_found_and_counting_anew_mends_them(by_w
     await by_words.put("Green tea.", "Green lamp.")
     await by_words.say("A green boat.")
     await by_words.settle()
-    right = await check_words(by_words.searching, [MAIN_SPACE])
+    right = await check_word_counts(by_words.searching, [MAIN_SPACE])
     async with by_words.store.transaction() as transaction:
         await transaction.connection.execute("update words_term set df = df + 1 where term = 'green'")
 
-    wrong = await check_words(by_words.searching, [MAIN_SPACE])
-    await recount(by_words.searching, MAIN_SPACE)
+    wrong = await check_word_counts(by_words.searching, [MAIN_SPACE])
+    await recount_words(by_words.searching, MAIN_SPACE)
 
-    assert right.severity is Severity.OK
-    assert wrong.severity is Severity.WARN
+    assert right.severity is CheckSeverity.OK
+    assert wrong.severity is CheckSeverity.WARN
     assert wrong.details["wrong"] == 2
-    assert (await check_words(by_words.searching, [MAIN_SPACE])).severity is Severity.OK
-    counted = await rows(
-        by_words.store, "select source, df from words_term where term = 'green' order by source"
-    )
+    assert (await check_word_counts(by_words.searching, [MAIN_SPACE])).severity is CheckSeverity.OK
+    counted = await rows(by_words.store, "select source, df from words_term where term = 'green' order by source")
     assert [(row["source"], row["df"]) for row in counted] == [("memory", 2), ("turn", 1)]

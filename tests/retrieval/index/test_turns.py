@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.memory.remembering import NearEmbedder
 from tests.retrieval.recalling import Recaller
 
 from festinger.embedding.embedder import Vector
-from festinger.embedding.profiles import Purpose
+from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import BadInput, ProviderDown
 from festinger.ids import MAIN_SPACE
-from festinger.memory.episodes.store import close
-from festinger.memory.model import kind_of
-from festinger.retrieval.index.turns import PART_CHARS, PIECE, cut, embed_turns, index_turns
+from festinger.memory.episodes.store import close_episode
+from festinger.memory.model import parse_kind
+from festinger.retrieval.index.turns import PART_CHARS, PIECE, embed_turns, index_turns, split_text
 from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.pool import Store
 from festinger.text.budget import count_tokens
@@ -27,7 +27,7 @@ MINUTE = timedelta(minutes=1)
 
 @given(st.text(alphabet="ab .!?\n", min_size=1, max_size=4000))
 def test_the_parts_of_a_text_are_the_text(text: str):
-    parts = cut(text)
+    parts = split_text(text)
 
     assert "".join(parts) == text
     assert all(len(part.rstrip()) <= PART_CHARS for part in parts)
@@ -36,7 +36,7 @@ def test_the_parts_of_a_text_are_the_text(text: str):
 def test_a_long_text_is_cut_where_sentences_end():
     sentence = "The river rose again in the night and the old bridge held. "
 
-    parts = cut(sentence * 40)
+    parts = split_text(sentence * 40)
 
     assert len(parts) > 2
     assert all(part.rstrip().endswith("held.") for part in parts)
@@ -116,7 +116,7 @@ class Busy(NearEmbedder):
         super().__init__()
         self.most, self.refuses = most, refuses
 
-    async def embed(self, texts: Sequence[str], purpose: Purpose, *, kind: str = "") -> list[Vector]:
+    async def embed(self, texts: Sequence[str], purpose: EmbeddingPurpose, *, kind: str = "") -> list[Vector]:
         if len(texts) > self.most or self.refuses > 0:
             self.refuses -= 1
             raise ProviderDown("It did not answer in 30 s.")
@@ -192,18 +192,16 @@ async def test_turns_are_a_kind_to_search_for_and_none_to_learn(by_words: Recall
     assert [item.id for item in (await ids(["turn"])).items] == [turn]
     assert [item.id for item in (await ids(["fact"])).items] == [memory]
     with pytest.raises(BadInput):
-        kind_of("turn")
+        parse_kind("turn")
 
 
-async def test_a_turn_of_an_open_episode_is_for_other_sessions_and_for_its_own_when_it_has_ended(
-    by_words: Recaller,
-):
+async def test_a_turn_of_an_open_episode_is_for_other_sessions_and_for_its_own_when_it_has_ended(by_words: Recaller):
     turn = await by_words.say("The ferry sails on Sunday.", session="now")
     await by_words.settle()
     [episode] = await rows(by_words.store, "select id from episode")
 
     own, other = [(await by_words.recall("ferry", session=session)).items for session in ("now", "later")]
-    await close(by_words.desk, MAIN_SPACE, episode["id"])
+    await close_episode(by_words.deps, MAIN_SPACE, episode["id"])
 
     assert (own, [item.id for item in other]) == ((), [turn])
     assert [item.id for item in (await by_words.recall("ferry", session="now")).items] == [turn]
@@ -212,7 +210,7 @@ async def test_a_turn_of_an_open_episode_is_for_other_sessions_and_for_its_own_w
 async def test_a_long_turn_is_as_good_an_answer_as_its_best_part_and_has_no_weight(store: Store):
     sentence = "The river rose again in the night and the old bridge held. "
     long = sentence * 40
-    *_, last = parts = cut(long)
+    *_, last = parts = split_text(long)
     cue = "dawn over water"
     mind = Recaller(store, near={cue: 1.0, f"2026-01-05 {last.strip()}\n": 0.6})
     turn = await mind.say(long)

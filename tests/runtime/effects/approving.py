@@ -7,23 +7,32 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.runtime.house import Hands, fixed_tools, opened
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, MemoryId, Origin, SessionId, cause
-from festinger.memory.changes import find_all
+from festinger.memory.changes import find_memories
 from festinger.memory.learn.pipeline import learn
-from festinger.memory.learn.statement import Given
-from festinger.memory.model import Memory, Place
-from festinger.proposals.model import Author, Channel, Decided, Kind, Proof, Proposal, Said, Type
+from festinger.memory.learn.statement import LearnRequest
+from festinger.memory.model import Memory, Scope
+from festinger.proposals.model import (
+    Author,
+    DecideResult,
+    IdentityProof,
+    Proposal,
+    ProposalType,
+    ReviewChannel,
+    VerdictInput,
+    VerdictKind,
+)
 from festinger.proposals.sightings.model import API, Suggestion
-from festinger.proposals.verdicts.apply import Undone
+from festinger.proposals.verdicts.apply import UndoApprovalResult
 from festinger.runtime.app import App
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.proposals")
-ADA = Author(name="Ada", proof=Proof.LOGIN, id="ada")
-PLACE = Place(space=MAIN_SPACE, agent=DEFAULT_AGENT)
+ADA = Author(name="Ada", proof=IdentityProof.LOGIN, id="ada")
+PLACE = Scope(space=MAIN_SPACE, agent=DEFAULT_AGENT)
 
 
 @dataclass
@@ -33,15 +42,15 @@ class Approving:
     numbers: "count[int]" = field(default_factory=lambda: count(1))
 
     async def learn(self, text: str, **more: Any) -> MemoryId:
-        learned = await learn(self.app.memory.desk, PLACE, Given(text=text, **more))
+        learned = await learn(self.app.memory.deps, PLACE, LearnRequest(text=text, **more))
         assert learned.memory is not None
         return learned.memory.id
 
     async def memory(self, id_: MemoryId) -> Memory:
         async with self.app.store.transaction() as transaction:
-            return (await find_all(transaction, MAIN_SPACE, [id_]))[id_]
+            return (await find_memories(transaction, MAIN_SPACE, [id_]))[id_]
 
-    async def propose(self, type_: Type, payload: Mapping[str, Any], **more: Any) -> Proposal:
+    async def propose(self, type_: ProposalType, payload: Mapping[str, Any], **more: Any) -> Proposal:
         """A person's own proposal: before a person at once, with its targets as they are."""
         number, now = next(self.numbers), self.hands.now
         given: dict[str, Any] = {"what": f"Change number {number}"} | more
@@ -56,25 +65,25 @@ class Approving:
             payload=payload,
             **given,
         )
-        made = await self.app.deciding.propose(MAIN_SPACE, said, author=ADA, channel=Channel.CONSOLE)
+        made = await self.app.deciding.propose(MAIN_SPACE, said, author=ADA, channel=ReviewChannel.CONSOLE)
         return made.proposal
 
-    async def decide(self, proposal: Proposal, kind: Kind = Kind.APPROVE, **more: Any) -> Decided:
-        said = Said(
+    async def decide(self, proposal: Proposal, kind: VerdictKind = VerdictKind.APPROVE, **more: Any) -> DecideResult:
+        said = VerdictInput(
             proposal=proposal.id,
             kind=kind,
             author=ADA,
-            channel=Channel.CONSOLE,
+            channel=ReviewChannel.CONSOLE,
             ref=f"ref-{next(self.numbers)}",
             **more,
         )
         return await self.app.deciding.decide(MAIN_SPACE, said)
 
-    async def approve(self, type_: Type, payload: Mapping[str, Any], **more: Any) -> Decided:
+    async def approve(self, type_: ProposalType, payload: Mapping[str, Any], **more: Any) -> DecideResult:
         """Propose and approve."""
         return await self.decide(await self.propose(type_, payload), **more)
 
-    async def undo(self, decided: Decided) -> Undone:
+    async def undo(self, decided: DecideResult) -> UndoApprovalResult:
         return await self.app.deciding.undo(MAIN_SPACE, decided.proposal.id, author=ADA)
 
     async def oppose(self, one: Proposal, other: Proposal) -> None:

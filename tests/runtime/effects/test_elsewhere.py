@@ -7,11 +7,11 @@ from tests.runtime.effects.approving import PLACE, Approving, approving
 
 from festinger.errors import BadInput, NotProposable, Outdated, UndoBlocked
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, cause
-from festinger.memory.censors.edit import Rule, add, deactivate, page
-from festinger.proposals.model import Type
-from festinger.world.conflicts import PENDING, Conflict, conflicts
-from festinger.world.model import Source, Statement
-from festinger.world.state import state
+from festinger.memory.censors.edit import CensorRequest, add_censor, deactivate, page_censors
+from festinger.proposals.model import ProposalType
+from festinger.world.conflicts import PENDING, Conflict, load_conflicts
+from festinger.world.model import EdgeSource, WorldStatement
+from festinger.world.state import apply_statement
 
 TUNED = "memory.censor_threshold"
 
@@ -21,43 +21,41 @@ async def test_a_censor_is_made_and_made_stronger_by_approval_alone_and_both_are
     database_url: str, tmp_path: Path
 ):
     async with approving(database_url, tmp_path) as at:
-        desk = at.app.memory.desk
+        deps = at.app.memory.deps
         made = await at.approve(
-            Type.CENSOR_RULE, {"pattern": r"rm -rf \S+", "on": ["tool"], "reason": "It erases."}
+            ProposalType.CENSOR_RULE, {"pattern": r"rm -rf \S+", "on": ["tool"], "reason": "It erases."}
         )
-        (censor,) = await page(desk, MAIN_SPACE)
+        (censor,) = await page_censors(deps, MAIN_SPACE)
         assert (censor.standing, censor.pattern, censor.reason) == ("warn", r"rm -rf \S+", "It erases.")
         assert censor.id in (await at.app.memory.watch.in_force(MAIN_SPACE)).censors
         with pytest.raises(Outdated, match="so already"):
-            await at.approve(Type.CENSOR_RULE, {"pattern": r"rm -rf \S+", "on": ["tool"]})
+            await at.approve(ProposalType.CENSOR_RULE, {"pattern": r"rm -rf \S+", "on": ["tool"]})
 
         payload = {"censor_id": str(censor.id), "from": "warn", "to": "block"}
-        stronger = await at.approve(Type.CENSOR_ESCALATION, payload)
+        stronger = await at.approve(ProposalType.CENSOR_ESCALATION, payload)
         held = (await at.app.memory.watch.in_force(MAIN_SPACE)).censors[censor.id]
         assert held.standing == "block"
-        weaker = await at.approve(Type.CENSOR_ESCALATION, payload | {"from": "block", "to": "warn"})
+        weaker = await at.approve(ProposalType.CENSOR_ESCALATION, payload | {"from": "block", "to": "warn"})
         with pytest.raises(UndoBlocked):
             await at.undo(stronger)
         await at.undo(weaker)
         await at.undo(stronger)
-        assert [each.standing for each in await page(desk, MAIN_SPACE)] == ["warn"]
+        assert [each.standing for each in await page_censors(deps, MAIN_SPACE)] == ["warn"]
         await at.undo(made)
-        assert [each.standing for each in await page(desk, MAIN_SPACE)] == ["off"]
+        assert [each.standing for each in await page_censors(deps, MAIN_SPACE)] == ["off"]
         assert (await at.app.memory.watch.in_force(MAIN_SPACE)).censors == {}
 
 
 @pytest.mark.requirement("H-49")
 async def test_a_censor_that_is_gone_or_off_is_not_made_stronger(database_url: str, tmp_path: Path):
     async with approving(database_url, tmp_path) as at:
-        made = await add(at.app.memory.watch, PLACE, Rule(rule="secret-[0-9]+"))
-        off = await add(at.app.memory.watch, PLACE, Rule(rule="secret-[a-z]+"))
+        made = await add_censor(at.app.memory.watch, PLACE, CensorRequest(rule="secret-[0-9]+"))
+        off = await add_censor(at.app.memory.watch, PLACE, CensorRequest(rule="secret-[a-z]+"))
         waits = [
-            await at.propose(
-                Type.CENSOR_ESCALATION, {"censor_id": str(each.id), "from": "warn", "to": "block"}
-            )
+            await at.propose(ProposalType.CENSOR_ESCALATION, {"censor_id": str(each.id), "from": "warn", "to": "block"})
             for each in (made, off)
         ]
-        await deactivate(at.app.memory.desk, MAIN_SPACE, off.id, by="Bob")
+        await deactivate(at.app.memory.deps, MAIN_SPACE, off.id, by="Bob")
         await at.rows("delete from censor where id = %(id)s returning id", id=made.id)
 
         for each in waits:
@@ -67,27 +65,25 @@ async def test_a_censor_that_is_gone_or_off_is_not_made_stronger(database_url: s
 
         assert await at.rows("select * from proposal_effect") == []
         assert [row["state"] for row in await at.rows("select state from proposal")] == ["promoted"] * 2
-        assert [each.standing for each in await page(at.app.memory.desk, MAIN_SPACE)] == ["off"]
+        assert [each.standing for each in await page_censors(at.app.memory.deps, MAIN_SPACE)] == ["off"]
 
 
 async def contradicted(at: Approving) -> Conflict:
     """`gnommoweb` is a repo, and somebody says that it is a container."""
     await at.app.world.need(MAIN_SPACE)
     for parent, session in (("repo", "s1"), ("container", "s2")):
-        because = cause(
-            agent=DEFAULT_AGENT, session=SessionId(session), origin=Origin.PERSON, at=at.hands.now
-        )
-        said = Statement(
+        because = cause(agent=DEFAULT_AGENT, session=SessionId(session), origin=Origin.PERSON, at=at.hands.now)
+        said = WorldStatement(
             concept="gnommoweb",
             parent=parent,
             dimension="type",
             is_isa=True,
             confidence=0.9,
-            source=Source.INFERRED,
+            source=EdgeSource.INFERRED,
             cause=because,
         )
-        await state(at.app.world.desk, MAIN_SPACE, said)
-    (found,) = await conflicts(at.app.world.desk, MAIN_SPACE, statuses=(PENDING,))
+        await apply_statement(at.app.world.deps, MAIN_SPACE, said)
+    (found,) = await load_conflicts(at.app.world.deps, MAIN_SPACE, statuses=(PENDING,))
     return found
 
 
@@ -101,9 +97,7 @@ EDGES = """
 
 
 @pytest.mark.requirement("H-55", "H-57")
-async def test_a_dimension_is_parted_and_undoing_brings_edge_and_conflict_back(
-    database_url: str, tmp_path: Path
-):
+async def test_a_dimension_is_parted_and_undoing_brings_edge_and_conflict_back(database_url: str, tmp_path: Path):
     async with approving(database_url, tmp_path) as at:
         conflict = await contradicted(at)
         before = await at.rows(EDGES)
@@ -115,7 +109,7 @@ async def test_a_dimension_is_parted_and_undoing_brings_edge_and_conflict_back(
             "new_dimension": "deployment-type",
         }
 
-        done = await at.approve(Type.DIMENSION_DECOMPOSITION, payload)
+        done = await at.approve(ProposalType.DIMENSION_DECOMPOSITION, payload)
 
         assert await at.rows(EDGES) == [
             {"dimension": "artifact-type", "parent": "repo"},
@@ -125,31 +119,29 @@ async def test_a_dimension_is_parted_and_undoing_brings_edge_and_conflict_back(
         assert world is not None
         seen = world.version
         with pytest.raises(Outdated):
-            await at.approve(Type.DIMENSION_DECOMPOSITION, payload)
+            await at.approve(ProposalType.DIMENSION_DECOMPOSITION, payload)
         await at.undo(done)
         assert await at.rows(EDGES) == before == [{"dimension": "type", "parent": "repo"}]
-        (again,) = await conflicts(at.app.world.desk, MAIN_SPACE, statuses=(PENDING,))
+        (again,) = await load_conflicts(at.app.world.deps, MAIN_SPACE, statuses=(PENDING,))
         assert again.id == conflict.id
         assert world.version == seen + 1, "this process has seen both, each once it was in force"
         with pytest.raises(BadInput):
-            await at.propose(Type.DIMENSION_DECOMPOSITION, {"conflict_id": str(conflict.id)})
+            await at.propose(ProposalType.DIMENSION_DECOMPOSITION, {"conflict_id": str(conflict.id)})
 
 
 @pytest.mark.requirement("H-55", "H-57")
-async def test_a_setting_is_changed_in_force_at_once_and_put_back_as_it_was(
-    database_url: str, tmp_path: Path
-):
+async def test_a_setting_is_changed_in_force_at_once_and_put_back_as_it_was(database_url: str, tmp_path: Path):
     async with approving(database_url, tmp_path) as at:
 
         def threshold() -> int:
             return at.app.settings.for_space(MAIN_SPACE).memory.censor_threshold
 
         first = threshold()
-        done = await at.approve(Type.SETTINGS_CHANGE, {"key": TUNED, "from": str(first), "to": "7"})
+        done = await at.approve(ProposalType.SETTINGS_CHANGE, {"key": TUNED, "from": str(first), "to": "7"})
         changed = threshold()
         with pytest.raises(Outdated, match="has changed"):
-            await at.approve(Type.SETTINGS_CHANGE, {"key": TUNED, "from": str(first), "to": "8"})
-        later = await at.approve(Type.SETTINGS_CHANGE, {"key": TUNED, "from": "7", "to": "9"})
+            await at.approve(ProposalType.SETTINGS_CHANGE, {"key": TUNED, "from": str(first), "to": "8"})
+        later = await at.approve(ProposalType.SETTINGS_CHANGE, {"key": TUNED, "from": "7", "to": "9"})
         with pytest.raises(UndoBlocked):
             await at.undo(done)
         await at.undo(later)
@@ -173,6 +165,6 @@ async def test_what_guards_the_house_may_not_be_proposed(database_url: str, tmp_
             "proposals.webhook.secret",
         ):
             with pytest.raises(NotProposable):
-                await at.propose(Type.SETTINGS_CHANGE, {"key": key, "from": "", "to": "1"})
+                await at.propose(ProposalType.SETTINGS_CHANGE, {"key": key, "from": "", "to": "1"})
         with pytest.raises(BadInput):
-            await at.propose(Type.SETTINGS_CHANGE, {"key": TUNED, "to": "minus one"})
+            await at.propose(ProposalType.SETTINGS_CHANGE, {"key": TUNED, "to": "minus one"})

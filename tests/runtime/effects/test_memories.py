@@ -10,9 +10,9 @@ from festinger.ids import MemoryId
 from festinger.memory.confidence import HIGHEST_CENTER
 from festinger.memory.edit import archive, edit
 from festinger.memory.model import Status
-from festinger.proposals.model import Kind, State, Type
+from festinger.proposals.model import ProposalState, ProposalType, VerdictKind
 
-CHANGE = Type.MEMORY_CHANGE
+CHANGE = ProposalType.MEMORY_CHANGE
 
 
 async def states(at: Approving, *ids: MemoryId) -> list[Status]:
@@ -76,13 +76,11 @@ async def test_a_memory_is_parted_and_undoing_puts_the_parts_away(database_url: 
 
 
 @pytest.mark.requirement("H-49", "H-56")
-async def test_what_changed_was_done_or_is_refused_by_the_room_is_not_approved(
-    database_url: str, tmp_path: Path
-):
+async def test_what_changed_was_done_or_is_refused_by_the_room_is_not_approved(database_url: str, tmp_path: Path):
     async with approving(database_url, tmp_path) as at:
         one, held = await at.learn("Ann keeps bees"), await at.learn("The vault is closed", immutable=True)
         stale = await at.propose(CHANGE, {"op": "archive", "ids": [str(one)]})
-        await edit(at.app.memory.desk, stale.space_id, one, "Ann keeps geese", by="Bob")
+        await edit(at.app.memory.deps, stale.space_id, one, "Ann keeps geese", by="Bob")
         with pytest.raises(Outdated) as caught:
             await at.decide(stale)
         fresh = await at.app.deciding.rebuild(stale.space_id, stale.id, by="Ada")
@@ -94,11 +92,7 @@ async def test_what_changed_was_done_or_is_refused_by_the_room_is_not_approved(
         with pytest.raises(EffectFailed, match="held for good"):
             await at.approve(CHANGE, {"op": "archive", "ids": [str(held)]})
         assert await states(at, held) == [Status.ACTIVE]
-        for payload in (
-            {"op": "burn", "ids": [str(one)]},
-            {"op": "edit", "ids": [str(one)]},
-            {"op": "merge"},
-        ):
+        for payload in ({"op": "burn", "ids": [str(one)]}, {"op": "edit", "ids": [str(one)]}, {"op": "merge"}):
             with pytest.raises(BadInput):
                 await at.propose(CHANGE, payload)
 
@@ -110,7 +104,7 @@ async def test_forgetting_is_asked_for_done_with_its_word_and_never_undone(datab
         one, two = await at.learn("Ann keeps bees"), await at.learn("The kettle is red")
         other = await at.propose(CHANGE, {"op": "archive", "ids": [str(one)]})
         payload = {"memory_ids": [str(one)], "reason": "Ann asked"}
-        asked = await at.propose(Type.FORGET_REQUEST, payload, what="Forget that Ann keeps bees")
+        asked = await at.propose(ProposalType.FORGET_REQUEST, payload, what="Forget that Ann keeps bees")
         with pytest.raises(BadInput, match="cannot be undone"):
             await at.decide(asked)
 
@@ -123,7 +117,7 @@ async def test_forgetting_is_asked_for_done_with_its_word_and_never_undone(datab
         with pytest.raises(UndoBlocked):
             await at.undo(done)
         closed = await at.decide(other)
-        assert (closed.result, closed.proposal.state) == ("target forgotten", State.REJECTED)
+        assert (closed.result, closed.proposal.state) == ("target forgotten", ProposalState.REJECTED)
 
 
 @pytest.mark.requirement("H-55", "H-57")
@@ -136,11 +130,11 @@ async def test_a_memory_becomes_part_of_who_the_agent_is_only_by_approval_and_th
         before = (await at.memory(one)).weight
         payload = {"memory_id": str(one), "gain": 5.0}
 
-        first = await at.approve(Type.IDENTITY_PROMOTION, payload)
+        first = await at.approve(ProposalType.IDENTITY_PROMOTION, payload)
         deeper = (await at.memory(one)).weight
         await at.undo(first)
         restored = (await at.memory(one)).weight
-        second = await at.approve(Type.IDENTITY_PROMOTION, payload)
+        second = await at.approve(ProposalType.IDENTITY_PROMOTION, payload)
         await at.rows("update memory set weight_alpha = weight_alpha + 1 returning id")
         await at.undo(second)
         moved = (await at.memory(one)).weight
@@ -149,10 +143,10 @@ async def test_a_memory_becomes_part_of_who_the_agent_is_only_by_approval_and_th
         assert restored == before
         assert moved.alpha == pytest.approx(before.alpha + 1)
         with pytest.raises(BadInput, match="gain"):
-            await at.propose(Type.IDENTITY_PROMOTION, payload | {"gain": 50.0})
-        await archive(at.app.memory.desk, first.proposal.space_id, one, by="Bob")
+            await at.propose(ProposalType.IDENTITY_PROMOTION, payload | {"gain": 50.0})
+        await archive(at.app.memory.deps, first.proposal.space_id, one, by="Bob")
         with pytest.raises(EffectFailed, match="archived"):
-            await at.approve(Type.IDENTITY_PROMOTION, payload)
+            await at.approve(ProposalType.IDENTITY_PROMOTION, payload)
         assert [row["kind"] for row in await at.rows("select kind from verdict where result = 'failed'")] == [
-            Kind.APPROVE
+            VerdictKind.APPROVE
         ]

@@ -6,22 +6,22 @@ from pathlib import Path
 import pytest
 
 from festinger.errors import Refused
-from festinger.runtime.review.files import LARGEST, Tray
+from festinger.runtime.review.files import LARGEST, InboxFolder
 
 
 @pytest.fixture
-def tray(tmp_path: Path) -> Tray:
-    made = Tray(tmp_path / "inbox")
+def tray(tmp_path: Path) -> InboxFolder:
+    made = InboxFolder(tmp_path / "inbox")
     made.open()
     return made
 
 
-def why(tray: Tray) -> list[str]:
+def why(tray: InboxFolder) -> list[str]:
     return [page.refused for page in tray.pages()]
 
 
 @pytest.mark.requirement("H-84")
-def test_the_folder_and_its_sheets_are_their_owners_alone(tray: Tray):
+def test_the_folder_and_its_sheets_are_their_owners_alone(tray: InboxFolder):
     tray.folder.chmod(0o755)
 
     tray.open()
@@ -34,7 +34,7 @@ def test_the_folder_and_its_sheets_are_their_owners_alone(tray: Tray):
 
 @pytest.mark.requirement("H-84")
 @pytest.mark.parametrize("name", ["a.md~", ".a.md.swp", ".#a.md", "#a.md#", "a.txt", "4913", ".a.md.tmp"])
-def test_what_editors_leave_behind_is_not_looked_at(tray: Tray, name: str):
+def test_what_editors_leave_behind_is_not_looked_at(tray: InboxFolder, name: str):
     (tray.folder / name).write_text("verdict: approve")
 
     assert tray.pages() == []
@@ -42,7 +42,7 @@ def test_what_editors_leave_behind_is_not_looked_at(tray: Tray, name: str):
 
 @pytest.mark.requirement("H-84")
 def test_links_large_files_other_owners_and_broken_texts_are_refused(
-    tray: Tray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tray: InboxFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     (tmp_path / "secret").write_text("secret")
     (tray.folder / "1.md").symlink_to(tmp_path / "secret")
@@ -57,7 +57,7 @@ def test_links_large_files_other_owners_and_broken_texts_are_refused(
     assert why(tray)[-1] == "of another user"
 
 
-def test_what_is_done_is_put_aside_and_replaces_nothing(tray: Tray):
+def test_what_is_done_is_put_aside_and_replaces_nothing(tray: InboxFolder):
     for text in ("one", "two"):
         tray.write("a.md", text)
         tray.finish("a.md", text)
@@ -72,4 +72,4 @@ def test_a_folder_that_is_a_link_is_refused(tmp_path: Path):
     (tmp_path / "inbox").symlink_to(tmp_path / "real")
 
     with pytest.raises(Refused):
-        Tray(tmp_path / "inbox").open()
+        InboxFolder(tmp_path / "inbox").open()

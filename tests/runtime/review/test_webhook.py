@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from tests.jobs.desk import drain
+from tests.jobs.deps import drain
 from tests.runtime.effects.approving import ADA, Approving, approving
 from tests.web.asgi import Got, ask
-from tests.web.desk import kept
+from tests.web.deps import kept
 
 from festinger.ids import MAIN_SPACE
-from festinger.proposals.channels.webhook import check, signed
-from festinger.proposals.model import Kind, Proposal, Type
+from festinger.proposals.channels.webhook import sign_body, verify_signature
+from festinger.proposals.model import Proposal, ProposalType, VerdictKind
 from festinger.proposals.verdicts.reviewers import add_reviewer
-from festinger.web.app import admin
+from festinger.web.app import build_admin_app
 
 SECRET = "a secret of both sides"
 
@@ -61,15 +61,9 @@ async def told(url: str, folder: Path, *listeners: Listener) -> AsyncIterator[Ap
 
 
 @pytest.mark.requirement("H-82")
-async def test_every_address_is_told_what_happens_to_a_proposal_in_signed_messages(
-    database_url: str, tmp_path: Path
-):
-    async with (
-        listening() as one,
-        listening() as other,
-        told(database_url, tmp_path, one, other) as at,
-    ):
-        done = await at.approve(Type.ADVICE, {})
+async def test_every_address_is_told_what_happens_to_a_proposal_in_signed_messages(database_url: str, tmp_path: Path):
+    async with listening() as one, listening() as other, told(database_url, tmp_path, one, other) as at:
+        done = await at.approve(ProposalType.ADVICE, {})
         await at.undo(done)
         await drain(at.app.jobs)
 
@@ -77,7 +71,7 @@ async def test_every_address_is_told_what_happens_to_a_proposal_in_signed_messag
         for listener in (one, other):
             assert sorted(named["Festinger-Event"] for named, _ in listener.heard) == sorted(names)
         for named, body in one.heard:
-            check(named["Festinger-Signature"], SECRET, body, now=at.hands.now, tolerance=0)
+            verify_signature(named["Festinger-Signature"], SECRET, body, now=at.hands.now, tolerance=0)
             assert json.loads(body)["proposal"]["id"] == str(done.proposal.id)
             assert json.loads(body)["delivery"] == named["Festinger-Delivery"]
         assert len({named["Festinger-Delivery"] for named, _ in one.heard}) == 4
@@ -90,13 +84,11 @@ async def test_an_address_that_is_away_is_told_later_and_one_that_sends_us_elsew
 ):
     async with listening() as listener, told(database_url, tmp_path, listener) as at:
         listener.status = status
-        await at.propose(Type.ADVICE, {})
+        await at.propose(ProposalType.ADVICE, {})
         await drain(at.app.jobs)
 
         assert len(listener.heard) == 1
-        rows = await at.rows(
-            "select status::text from procrastinate_jobs where task_name = 'post_proposal_news'"
-        )
+        rows = await at.rows("select status::text from procrastinate_jobs where task_name = 'post_proposal_news'")
         assert [row["status"] for row in rows] == [left]
 
 
@@ -108,16 +100,16 @@ def answered(proposal: Proposal, verdict: str = "reject", **more: Any) -> dict[s
 
 async def sent(at: Approving, message: dict[str, Any], *, secret: str = SECRET, header: str = "") -> Got:
     body = json.dumps(message).encode()
-    named = {"festinger-signature": header or signed(secret, body, at=at.hands.now)}
-    pages = admin(kept(at.app))
+    named = {"festinger-signature": header or sign_body(secret, body, at=at.hands.now)}
+    pages = build_admin_app(kept(at.app))
     return await ask(pages, "POST", "/admin/api/verdicts", body=body, headers=named)
 
 
 @pytest.mark.requirement("H-83", "H-48")
 async def test_a_signed_verdict_of_a_known_author_is_taken_once(database_url: str, tmp_path: Path):
     async with told(database_url, tmp_path) as at:
-        await add_reviewer(at.app.inbox.desk, MAIN_SPACE, "Eve")
-        proposal = await at.propose(Type.ADVICE, {})
+        await add_reviewer(at.app.inbox.deps, MAIN_SPACE, "Eve")
+        proposal = await at.propose(ProposalType.ADVICE, {})
         message = answered(proposal, note="It is fixed.")
 
         first = await sent(at, message)
@@ -134,17 +126,15 @@ async def test_a_signed_verdict_of_a_known_author_is_taken_once(database_url: st
 @pytest.mark.requirement("H-83")
 async def test_whoever_cannot_sign_or_is_not_known_decides_nothing(database_url: str, tmp_path: Path):
     async with told(database_url, tmp_path) as at:
-        proposal = await at.propose(Type.ADVICE, {})
+        proposal = await at.propose(ProposalType.ADVICE, {})
         message = answered(proposal)
 
         wrong = await sent(at, message, secret="guessed")
-        old = signed(SECRET, json.dumps(message).encode(), at=at.hands.now.replace(hour=11))
+        old = sign_body(SECRET, json.dumps(message).encode(), at=at.hands.now.replace(hour=11))
         late = await sent(at, message, header=old)
         unknown = await sent(at, message)
 
-        assert [(got.status, got.json["error"]["name"]) for got in (wrong, late)] == [
-            (401, "bad_signature")
-        ] * 2
+        assert [(got.status, got.json["error"]["name"]) for got in (wrong, late)] == [(401, "bad_signature")] * 2
         assert unknown.status == 403
         (row,) = await at.rows("select author, verified, result from verdict")
         assert row == {"author": "Eve", "verified": False, "result": "unverified"}
@@ -156,9 +146,9 @@ async def test_without_a_secret_nothing_is_taken_and_a_body_that_does_not_fit_is
     database_url: str, tmp_path: Path
 ):
     async with approving(database_url, tmp_path) as at:
-        proposal = await at.propose(Type.ADVICE, {})
+        proposal = await at.propose(ProposalType.ADVICE, {})
         assert (await sent(at, answered(proposal))).status == 401
-        assert (await at.decide(proposal, Kind.DEFER)).verdict.author == ADA.name
+        assert (await at.decide(proposal, VerdictKind.DEFER)).verdict.author == ADA.name
     async with approving(database_url, tmp_path, seed=2, proposals__webhook__secret=SECRET) as at:
         assert (await sent(at, answered(proposal, verdict="reject", by="me"))).status == 422
         assert (await sent(at, answered(proposal, verdict="maybe"))).status == 422
@@ -167,9 +157,9 @@ async def test_without_a_secret_nothing_is_taken_and_a_body_that_does_not_fit_is
 @pytest.mark.requirement("H-21")
 async def test_a_signed_yes_to_one_of_two_opposites_names_the_other(database_url: str, tmp_path: Path):
     async with told(database_url, tmp_path) as at:
-        await add_reviewer(at.app.inbox.desk, MAIN_SPACE, "Eve")
-        one = await at.propose(Type.ADVICE, {}, what="Retry the failed query")
-        other = await at.propose(Type.ADVICE, {}, what="Fail at once")
+        await add_reviewer(at.app.inbox.deps, MAIN_SPACE, "Eve")
+        one = await at.propose(ProposalType.ADVICE, {}, what="Retry the failed query")
+        other = await at.propose(ProposalType.ADVICE, {}, what="Fail at once")
         await at.oppose(one, other)
 
         blind = await sent(at, answered(one, "approve"))

@@ -15,11 +15,11 @@ from festinger.store.backup import backup as manifests
 from festinger.store.backup.backup import (
     Manifest,
     automatic_backup,
-    backup,
-    fingerprint,
-    outdated,
+    create_backup,
+    file_fingerprint,
     program_address,
     programs_for,
+    select_outdated,
 )
 from festinger.store.migration import own_migrations
 
@@ -35,9 +35,7 @@ async def filled_url(database_url: str) -> str:
     """A database with vectors of two models, and a table that nobody migrated."""
     async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as connection:
         await connection.execute(VECTORS)
-        await connection.execute(
-            "create schema aside; create table aside.odd as select generate_series(1, 5)"
-        )
+        await connection.execute("create schema aside; create table aside.odd as select generate_series(1, 5)")
     return database_url
 
 
@@ -45,25 +43,23 @@ async def filled_url(database_url: str) -> str:
 async def test_a_manifest_tells_schema_counts_hash_and_embedders(filled_url: str, tmp_path: Path) -> None:
     target = tmp_path / "mine.dump"
 
-    made = await backup(filled_url, target, clock=lambda: MONDAY)
+    made = await create_backup(filled_url, target, clock=lambda: MONDAY)
 
     assert made.tables["public.thing_vector"] == 3
     assert made.tables["aside.odd"] == 5
     assert made.tables["public.space"] == 1
     assert made.embedders == ("ollama:large", "onnx:small")
-    assert made.migrations == {
-        migration.name: migration.sha256 for migration in [*own_migrations(), *job_migrations()]
-    }
+    assert made.migrations == {migration.name: migration.sha256 for migration in [*own_migrations(), *job_migrations()]}
     assert made.schema_version == own_migrations()[-1].name
-    assert (made.bytes, made.sha256) == fingerprint(target)
+    assert (made.bytes, made.sha256) == file_fingerprint(target)
     assert made.made_at == MONDAY
     assert target.read_bytes().startswith(b"PGDMP")
-    assert manifests.read(target) == made
+    assert manifests.read_manifest(target) == made
 
 
 @pytest.mark.requirement("X-37")
 async def test_both_files_are_private_and_nothing_else_is_left(filled_url: str, tmp_path: Path) -> None:
-    await backup(filled_url, tmp_path / "mine.dump")
+    await create_backup(filled_url, tmp_path / "mine.dump")
 
     assert names(tmp_path) == ["mine.dump", "mine.dump.json"]
     for name in names(tmp_path):
@@ -83,16 +79,16 @@ async def test_counts_and_rows_are_of_one_moment(
         await dump(*arguments, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(module, "_run_dump", written_to_meanwhile)
-    made = await backup(filled_url, tmp_path / "mine.dump")
+    made = await create_backup(filled_url, tmp_path / "mine.dump")
 
     rows = await _rows_of_table(tmp_path / "mine.dump", "odd")
     assert rows == made.tables["aside.odd"] == 5
 
 
 async def _rows_of_table(dump: Path, table: str) -> int:
-    from festinger.store.embedded.programs import run, shipped
+    from festinger.store.embedded.programs import bundled_binaries, run_program
 
-    script = await run([shipped()["pg_restore"], "--data-only", f"--table={table}", "--file=-", dump])
+    script = await run_program([bundled_binaries()["pg_restore"], "--data-only", f"--table={table}", "--file=-", dump])
     return len(script.out.partition("FROM stdin;\n")[2].partition("\\.")[0].splitlines())
 
 
@@ -100,7 +96,7 @@ async def test_an_existing_backup_is_never_replaced(filled_url: str, tmp_path: P
     (tmp_path / "mine.dump").write_text("precious")
 
     with pytest.raises(Refused, match="already a backup"):
-        await backup(filled_url, tmp_path / "mine.dump")
+        await create_backup(filled_url, tmp_path / "mine.dump")
 
     assert (tmp_path / "mine.dump").read_text() == "precious"
 
@@ -109,15 +105,13 @@ async def test_a_backup_to_a_place_that_is_not_there_says_so_and_leaves_nothing(
     filled_url: str, tmp_path: Path
 ) -> None:
     with pytest.raises(Refused, match="cannot be written"):
-        await backup(filled_url, tmp_path / "missing" / "mine.dump")
+        await create_backup(filled_url, tmp_path / "missing" / "mine.dump")
 
     assert names(tmp_path) == []
 
 
 @pytest.mark.requirement("X-37")
-async def test_automatic_backups_keep_the_newest_and_never_touch_a_person_s(
-    filled_url: str, tmp_path: Path
-) -> None:
+async def test_automatic_backups_keep_the_newest_and_never_touch_a_person_s(filled_url: str, tmp_path: Path) -> None:
     folder = tmp_path / "backups"
     folder.mkdir()
     (folder / "mine.dump").write_text("precious")
@@ -134,7 +128,7 @@ async def test_automatic_backups_keep_the_newest_and_never_touch_a_person_s(
 def test_what_is_outdated_is_always_the_oldest_beyond_the_limit(days: list[int], keep: int) -> None:
     names = [f"auto-{day:08}.dump" for day in days]
 
-    gone = outdated([*names, "mine.dump", "auto-00000000.dump.json"], keep=keep)
+    gone = select_outdated([*names, "mine.dump", "auto-00000000.dump.json"], keep=keep)
 
     assert sorted(names)[-keep:] == sorted(set(names) - set(gone))
 
@@ -148,12 +142,7 @@ def test_a_password_is_never_an_argument_of_a_program() -> None:
 
 
 def test_the_oldest_programs_that_can_read_the_server_are_taken() -> None:
-    assert [programs_for(version).major for version in (150_004, 160_000, 170_001, 180_004)] == [
-        16,
-        16,
-        18,
-        18,
-    ]
+    assert [programs_for(version).major for version in (150_004, 160_000, 170_001, 180_004)] == [16, 16, 18, 18]
     with pytest.raises(StoreUnfit, match="PostgreSQL 19"):
         programs_for(190_000)
 
@@ -163,23 +152,21 @@ MANIFEST = Manifest(
 )
 
 
-@pytest.mark.parametrize("body", ["", "[]", "{}", '{"format": 1}', manifests.written(MANIFEST)[:-20]])
+@pytest.mark.parametrize("body", ["", "[]", "{}", '{"format": 1}', manifests.format_manifest(MANIFEST)[:-20]])
 def test_a_damaged_manifest_is_named(tmp_path: Path, body: str) -> None:
     (tmp_path / "mine.dump.json").write_text(body)
 
     with pytest.raises(BadInput, match=r"mine\.dump\.json"):
-        manifests.read(tmp_path / "mine.dump")
+        manifests.read_manifest(tmp_path / "mine.dump")
 
 
 def test_a_dump_without_manifest_was_cut_short(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="manifest"):
-        manifests.read(tmp_path / "mine.dump")
+        manifests.read_manifest(tmp_path / "mine.dump")
 
 
 def test_a_manifest_of_a_newer_format_is_left_to_a_newer_version(tmp_path: Path) -> None:
-    (tmp_path / "mine.dump.json").write_text(
-        manifests.written(MANIFEST).replace('"format": 1', '"format": 2')
-    )
+    (tmp_path / "mine.dump.json").write_text(manifests.format_manifest(MANIFEST).replace('"format": 1', '"format": 2'))
 
     with pytest.raises(BadInput, match="newer"):
-        manifests.read(tmp_path / "mine.dump")
+        manifests.read_manifest(tmp_path / "mine.dump")

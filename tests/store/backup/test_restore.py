@@ -13,9 +13,9 @@ from tests.store.homes import Home, opened
 from festinger.errors import BadInput, Refused, SchemaTooNew
 from festinger.jobs.engine import job_migrations
 from festinger.store.backup import backup as manifests
-from festinger.store.backup.backup import backup
-from festinger.store.backup.restore import Restored, restore
-from festinger.store.erasure import Forgotten
+from festinger.store.backup.backup import create_backup
+from festinger.store.backup.restore import RestoreResult, restore
+from festinger.store.erasure import ErasureEntry
 from festinger.store.migration import Migration, migrate, own_migrations
 from festinger.store.pool import Transaction
 from festinger.store.queries import Query
@@ -62,11 +62,11 @@ def rows(url: str, statement: str = ROWS) -> list[Any]:
         return connection.execute(statement).fetchall()
 
 
-async def nothing(_transaction: Transaction, _entries: Sequence[Forgotten]) -> int:
+async def nothing(_transaction: Transaction, _entries: Sequence[ErasureEntry]) -> int:
     return 0
 
 
-async def brought_back(source: Path, url: str, **given: Any) -> Restored:
+async def brought_back(source: Path, url: str, **given: Any) -> RestoreResult:
     usual: dict[str, Any] = {
         "replace": False,
         "migrations": EVERY_MIGRATION,
@@ -82,7 +82,7 @@ async def brought_back(source: Path, url: str, **given: Any) -> Restored:
 async def test_every_row_and_object_comes_back_into_an_empty_database(
     things_url: str, other_url: str, tmp_path: Path
 ) -> None:
-    made = await backup(things_url, tmp_path / "b")
+    made = await create_backup(things_url, tmp_path / "b")
 
     done = await brought_back(tmp_path / "b", other_url)
 
@@ -100,7 +100,7 @@ async def test_every_row_and_object_comes_back_into_an_empty_database(
 
 @pytest.mark.requirement("X-38")
 async def test_a_database_with_tables_is_refused_and_untouched(things_url: str, tmp_path: Path) -> None:
-    await backup(things_url, tmp_path / "b")
+    await create_backup(things_url, tmp_path / "b")
     before = rows(things_url)
 
     with pytest.raises(Refused, match="not empty") as refusal:
@@ -114,11 +114,9 @@ async def test_a_database_with_tables_is_refused_and_untouched(things_url: str, 
 async def test_replacing_saves_first_what_was_there_and_leaves_nothing_of_it(
     things_url: str, other_url: str, tmp_path: Path
 ) -> None:
-    await backup(things_url, tmp_path / "b")
+    await create_backup(things_url, tmp_path / "b")
     with psycopg.connect(things_url, autocommit=True) as connection:
-        connection.execute(
-            "create schema later; create table later.stray as select 1 as one; delete from thing"
-        )
+        connection.execute("create schema later; create table later.stray as select 1 as one; delete from thing")
 
     done = await brought_back(tmp_path / "b", things_url, replace=True)
 
@@ -132,14 +130,12 @@ async def test_replacing_saves_first_what_was_there_and_leaves_nothing_of_it(
 
 
 @pytest.mark.requirement("X-38")
-async def test_what_was_forgotten_since_stays_forgotten(
-    things_url: str, other_url: str, tmp_path: Path
-) -> None:
-    await backup(things_url, tmp_path / "b")
-    ledger = [Forgotten(space="main", kind="thing", id="1", mark="m", at=MONDAY)]
-    given: list[Sequence[Forgotten]] = []
+async def test_what_was_forgotten_since_stays_forgotten(things_url: str, other_url: str, tmp_path: Path) -> None:
+    await create_backup(things_url, tmp_path / "b")
+    ledger = [ErasureEntry(space="main", kind="thing", id="1", mark="m", at=MONDAY)]
+    given: list[Sequence[ErasureEntry]] = []
 
-    async def erase(transaction: Transaction, entries: Sequence[Forgotten]) -> int:
+    async def erase(transaction: Transaction, entries: Sequence[ErasureEntry]) -> int:
         given.append(entries)
         statement = "delete from thing where id = any(%(ids)s::integer[])"
         query = Query(room="test", name="erase", purpose="erases", sql=statement)
@@ -156,9 +152,9 @@ async def test_what_was_forgotten_since_stays_forgotten(
 async def test_a_ledger_that_cannot_be_applied_brings_nothing_back(
     things_url: str, other_url: str, tmp_path: Path
 ) -> None:
-    await backup(things_url, tmp_path / "b")
+    await create_backup(things_url, tmp_path / "b")
 
-    async def fail(_transaction: Transaction, _entries: Sequence[Forgotten]) -> int:
+    async def fail(_transaction: Transaction, _entries: Sequence[ErasureEntry]) -> int:
         raise Refused("not today")
 
     with pytest.raises(Refused, match="not today"):
@@ -167,14 +163,12 @@ async def test_a_ledger_that_cannot_be_applied_brings_nothing_back(
     assert rows(other_url, "select to_regclass('thing')") == [(None,)]
 
 
-async def test_a_restore_that_is_cancelled_leaves_the_database_as_it_was(
-    things_url: str, tmp_path: Path
-) -> None:
-    await backup(things_url, tmp_path / "b")
+async def test_a_restore_that_is_cancelled_leaves_the_database_as_it_was(things_url: str, tmp_path: Path) -> None:
+    await create_backup(things_url, tmp_path / "b")
     before = rows(things_url)
     reached = asyncio.Event()
 
-    async def hang(_transaction: Transaction, _entries: Sequence[Forgotten]) -> int:
+    async def hang(_transaction: Transaction, _entries: Sequence[ErasureEntry]) -> int:
         reached.set()
         await asyncio.get_running_loop().create_future()
         return 0
@@ -194,8 +188,8 @@ async def test_a_restore_that_is_cancelled_leaves_the_database_as_it_was(
 async def test_counts_that_differ_from_the_manifest_undo_everything(
     things_url: str, other_url: str, tmp_path: Path
 ) -> None:
-    await backup(things_url, tmp_path / "b")
-    path = manifests.beside(tmp_path / "b")
+    await create_backup(things_url, tmp_path / "b")
+    path = manifests.manifest_path(tmp_path / "b")
     body = json.loads(path.read_text())
     body["tables"]["public.thing"] = 4
     path.write_text(json.dumps(body))
@@ -208,7 +202,7 @@ async def test_counts_that_differ_from_the_manifest_undo_everything(
 
 @pytest.mark.requirement("X-38")
 async def test_a_damaged_dump_is_refused_before_anything_is_touched(things_url: str, tmp_path: Path) -> None:
-    await backup(things_url, tmp_path / "b")
+    await create_backup(things_url, tmp_path / "b")
     damaged = bytearray((tmp_path / "b").read_bytes())
     damaged[len(damaged) // 2] ^= 1
     (tmp_path / "b").write_bytes(damaged)
@@ -223,7 +217,7 @@ async def test_a_damaged_dump_is_refused_before_anything_is_touched(things_url: 
 async def test_a_backup_of_a_newer_schema_is_refused_before_anything_is_touched(
     things_url: str, tmp_path: Path
 ) -> None:
-    await backup(things_url, tmp_path / "b")
+    await create_backup(things_url, tmp_path / "b")
 
     with pytest.raises(SchemaTooNew):
         await brought_back(tmp_path / "b", things_url, replace=True, migrations=own_migrations()[:1])
@@ -234,11 +228,11 @@ async def test_a_backup_of_a_newer_schema_is_refused_before_anything_is_touched(
 async def test_a_backup_of_an_older_schema_is_brought_to_the_present_before_the_ledger_is_applied(
     things_url: str, other_url: str, tmp_path: Path
 ) -> None:
-    await backup(things_url, tmp_path / "b")
+    await create_backup(things_url, tmp_path / "b")
     newest = Migration(name="9999_add_colour.pre", sql="alter table thing add colour text default 'grey'")
     seen: list[Any] = []
 
-    async def look(transaction: Transaction, _entries: Sequence[Forgotten]) -> int:
+    async def look(transaction: Transaction, _entries: Sequence[ErasureEntry]) -> int:
         query = Query(room="test", name="look", purpose="looks", sql="select colour from thing where id = 1")
         seen.append(await transaction.value(query))
         return 0
@@ -251,14 +245,12 @@ async def test_a_backup_of_an_older_schema_is_brought_to_the_present_before_the_
 
 
 @pytest.mark.requirement("X-38")
-async def test_the_embedded_database_is_replaced_without_being_its_superuser(
-    home: Home, tmp_path: Path
-) -> None:
+async def test_the_embedded_database_is_replaced_without_being_its_superuser(home: Home, tmp_path: Path) -> None:
     async with opened(home) as url:
         await migrate(url, own_migrations())
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(THINGS)
-        made = await backup(url, tmp_path / "b")
+        made = await create_backup(url, tmp_path / "b")
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("delete from thing where id = 1")
 
@@ -266,6 +258,6 @@ async def test_the_embedded_database_is_replaced_without_being_its_superuser(
 
         assert len(rows(url)) == made.tables["public.thing"] == 3
         assert done.before is not None
-        assert (home.config / "database-password").read_text() not in manifests.beside(
+        assert (home.config / "database-password").read_text() not in manifests.manifest_path(
             tmp_path / "b"
         ).read_text()

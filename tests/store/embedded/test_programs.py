@@ -5,7 +5,7 @@ import pytest
 from tests.store.homes import as_root
 
 from festinger.errors import CannotStart
-from festinger.store.embedded.programs import Account, server_account, unprivileged
+from festinger.store.embedded.programs import Account, find_unprivileged_account, server_account
 
 
 class System:
@@ -22,7 +22,7 @@ class System:
             self.users[name] = Account(name=name, uid=999, gid=999)
 
     def choice(self) -> str:
-        return unprivileged(lookup=self.users.get, make=self.make).name
+        return find_unprivileged_account(lookup=self.users.get, make=self.make).name
 
 
 @pytest.mark.requirement("X-22")

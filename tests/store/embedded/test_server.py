@@ -13,25 +13,14 @@ from pathlib import Path
 import psutil
 import psycopg
 import pytest
-from tests.store.homes import (
-    Home,
-    account,
-    as_root,
-    asked,
-    connected,
-    copy_as_it_is,
-    launched,
-    names,
-    opened,
-    writer,
-)
+from tests.store.homes import Home, account, as_root, asked, connected, copy_as_it_is, launched, names, opened, writer
 
 from festinger.clock import system_stopwatch
 from festinger.errors import CannotStart, StoreUnfit
 from festinger.store.embedded import cluster, holders, password
 from festinger.store.embedded import programs as embedded_programs
 from festinger.store.embedded import start as embedded_start
-from festinger.store.embedded.start import Server, deadline_in, start
+from festinger.store.embedded.start import EmbeddedServer, deadline_in, start_server
 
 SET_CHILD_SUBREAPER = 36
 """The number of `PR_SET_CHILD_SUBREAPER` for `prctl`: orphans become children of this process."""
@@ -124,7 +113,7 @@ async def test_a_home_with_a_very_long_path_gets_a_short_socket_that_leaves_with
     home.path.rename(far.path)
 
     async with opened(far) as url, opened(far) as joined:
-        note = cluster.note_of(far.layout.data)
+        note = cluster.read_postmaster_info(far.layout.data)
         assert note is not None
         assert note.socket is not None
         assert len(str(note.socket / ".s.PGSQL.5432")) <= 100
@@ -135,9 +124,7 @@ async def test_a_home_with_a_very_long_path_gets_a_short_socket_that_leaves_with
     assert not note.socket.exists()
 
 
-async def test_a_path_with_a_comma_a_space_and_quotes_is_a_path_like_any_other(
-    place: Path, home: Home
-) -> None:
+async def test_a_path_with_a_comma_a_space_and_quotes_is_a_path_like_any_other(place: Path, home: Home) -> None:
     odd = Home(path=place / "a, b 'c\" d%20", config=home.config)
     home.path.rename(odd.path)
 
@@ -220,11 +207,11 @@ async def test_programs_in_a_closed_environment_are_copied_once_and_run(
     packages = place / "closed" / "site-packages"
     packages.mkdir(parents=True)
     (place / "closed").chmod(0o700)
-    wheel = embedded_programs.shipped().folder.parent
+    wheel = embedded_programs.bundled_binaries().folder.parent
     for real in (wheel, wheel.with_name(f"{wheel.name}.libs")):
         (packages / real.name).symlink_to(real)
-    closed = embedded_programs.in_package(packages / wheel.name, embedded_programs.MAJOR)
-    monkeypatch.setattr("festinger.store.embedded.server.shipped", lambda: closed)
+    closed = embedded_programs.binaries_in_package(packages / wheel.name, embedded_programs.MAJOR)
+    monkeypatch.setattr("festinger.store.embedded.server.bundled_binaries", lambda: closed)
     before = modes(packages)
 
     async with opened(fresh) as url:
@@ -241,9 +228,7 @@ async def test_programs_in_a_closed_environment_are_copied_once_and_run(
 
 
 @as_root
-async def test_as_root_a_home_that_the_server_s_user_cannot_enter_is_refused_and_left_closed(
-    place: Path,
-) -> None:
+async def test_as_root_a_home_that_the_server_s_user_cannot_enter_is_refused_and_left_closed(place: Path) -> None:
     closed = place / "closed"
     closed.mkdir(mode=0o700)
 
@@ -338,9 +323,7 @@ async def test_the_server_stays_until_the_last_one_leaves(home: Home) -> None:
 
 @pytest.mark.requirement("X-24")
 async def test_a_crashed_owner_leaves_the_server_up_and_the_next_one_joins_it(home: Home) -> None:
-    with launched(
-        writer(home, "w", "0", "100000"), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as owner:
+    with launched(writer(home, "w", "0", "100000"), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as owner:
         assert owner.stdout is not None
         assert owner.stdout.readline() == "0\n"
         pid = home.postmaster
@@ -348,8 +331,8 @@ async def test_a_crashed_owner_leaves_the_server_up_and_the_next_one_joins_it(ho
 
     async with opened(home):
         assert home.postmaster == pid
-        listed = holders.read(holders.holders_file(home.layout))
-        assert listed == [holders.this_process()]
+        listed = holders.read_holders(holders.holders_file(home.layout))
+        assert listed == [holders.current_holder()]
 
     assert not home.is_running
 
@@ -435,15 +418,15 @@ async def test_a_start_that_fails_says_why_and_leaves_nothing_running(home: Home
 
 
 async def test_a_start_that_takes_too_long_leaves_nothing_running(home: Home) -> None:
-    server = Server(
+    server = EmbeddedServer(
         layout=home.layout,
-        binaries=embedded_programs.shipped(),
+        binaries=embedded_programs.bundled_binaries(),
         account=account(home.layout.data),
         password=(home.config / password.FILE).read_text(),
     )
 
     with pytest.raises(CannotStart, match="did not answer within 0 seconds"):
-        await start(server, deadline_in(0, system_stopwatch))
+        await start_server(server, deadline_in(0, system_stopwatch))
 
     assert not home.is_running
 
@@ -537,7 +520,9 @@ async def test_a_cluster_whose_maker_was_killed_is_made_again(fresh: Home, grown
 
 def test_a_password_is_not_shown_with_the_server_that_has_it(home: Home) -> None:
     who = account(home.layout.data)
-    server = Server(layout=home.layout, binaries=embedded_programs.shipped(), account=who, password="canary")
+    server = EmbeddedServer(
+        layout=home.layout, binaries=embedded_programs.bundled_binaries(), account=who, password="canary"
+    )
 
     assert "canary" not in repr(server)
     assert "canary" in server.url(socket=Path("/s"))

@@ -1,6 +1,6 @@
 import pytest
 
-from festinger.store.embedded.start import deadline_in, is_passing, is_wrong_password
+from festinger.store.embedded.start import deadline_in, is_transient_failure, is_wrong_password
 
 
 @pytest.mark.requirement("X-23")
@@ -13,12 +13,12 @@ from festinger.store.embedded.start import deadline_in, is_passing, is_wrong_pas
     ],
 )
 def test_what_a_dying_server_leaves_passes_by_itself(reason: str) -> None:
-    assert is_passing(reason)
+    assert is_transient_failure(reason)
 
 
 @pytest.mark.parametrize("reason", ["No space left on device", "gone", "it ended without a word", ""])
 def test_what_waiting_does_not_mend_is_told_at_once(reason: str) -> None:
-    assert not is_passing(reason)
+    assert not is_transient_failure(reason)
     assert not is_wrong_password(reason)
 
 

@@ -9,11 +9,11 @@ from festinger.store.embedded.programs import Account
 from festinger.store.embedded.start import (
     LONGEST_PATH,
     SOCKET_NAME,
-    fits,
+    fits_socket_path,
     is_private,
-    short_places,
+    remove_stale_socket,
+    short_socket_parents,
     socket_folder,
-    sweep,
 )
 from festinger.store.paths import Layout
 
@@ -26,29 +26,27 @@ def test_a_socket_s_path_may_have_a_hundred_bytes(length: int, fitting: bool) ->
     folder = Path("/" + "h" * (length - len(f"//{SOCKET_NAME}")))
 
     assert len(str(folder / SOCKET_NAME)) == length
-    assert fits(folder) is fitting
+    assert fits_socket_path(folder) is fitting
 
 
 def test_bytes_count_and_not_letters() -> None:
-    assert fits(Path("/" + "u" * 60))
-    assert not fits(Path("/" + "ü" * 60))
+    assert fits_socket_path(Path("/" + "u" * 60))
+    assert not fits_socket_path(Path("/" + "ü" * 60))
 
 
 def test_a_comma_means_another_host_to_clients() -> None:
-    assert not fits(Path("/a,b"))
+    assert not fits_socket_path(Path("/a,b"))
 
 
 @pytest.mark.requirement("X-21")
-def test_a_folder_that_somebody_laid_in_our_way_is_passed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_somebody_laid_in_our_way_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     far = Layout(home=tmp_path / ("d" * 120))
     far.home.mkdir()
     places = [tmp_path / "one", tmp_path / "two"]
     for place in places:
         place.mkdir()
-    monkeypatch.setattr(module, "short_places", lambda _environment, euid: places)
-    monkeypatch.setattr(module, "fits", lambda folder: folder != far.socket)
+    monkeypatch.setattr(module, "short_socket_parents", lambda _environment, euid: places)
+    monkeypatch.setattr(module, "fits_socket_path", lambda folder: folder != far.socket)
     first = socket_folder(far, account=ME)
     assert first.parent == places[0]
     assert is_private(first, ME)
@@ -61,15 +59,13 @@ def test_a_folder_that_somebody_laid_in_our_way_is_passed_over(
     first.symlink_to(tmp_path)
     assert socket_folder(far, account=ME).parent == places[1]
 
-    monkeypatch.setattr(module, "short_places", lambda _environment, euid: [tmp_path / "missing"])
+    monkeypatch.setattr(module, "short_socket_parents", lambda _environment, euid: [tmp_path / "missing"])
     with pytest.raises(CannotStart, match="too long"):
         socket_folder(far, account=ME)
 
 
-def test_an_opened_socket_folder_in_the_home_stops_the_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "fits", lambda folder: True)
+def test_an_opened_socket_folder_in_the_home_stops_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "fits_socket_path", lambda folder: True)
     layout = Layout(home=tmp_path)
     layout.socket.mkdir()
     layout.socket.chmod(0o777)
@@ -81,15 +77,15 @@ def test_an_opened_socket_folder_in_the_home_stops_the_start(
 def test_a_person_s_runtime_folder_comes_first_and_root_has_its_own() -> None:
     environment = {"XDG_RUNTIME_DIR": "/run/user/1000"}
 
-    assert short_places(environment, euid=1000)[0] == Path("/run/user/1000")
-    assert short_places(environment, euid=0)[0] == Path("/run")
-    assert Path("/run") not in short_places({}, euid=1000)
+    assert short_socket_parents(environment, euid=1000)[0] == Path("/run/user/1000")
+    assert short_socket_parents(environment, euid=0)[0] == Path("/run")
+    assert Path("/run") not in short_socket_parents({}, euid=1000)
 
 
 def test_what_a_dead_server_left_is_swept_and_nothing_else(tmp_path: Path) -> None:
     for name in (SOCKET_NAME, f"{SOCKET_NAME}.lock", "note"):
         (tmp_path / name).touch()
 
-    sweep(tmp_path)
+    remove_stale_socket(tmp_path)
 
     assert [path.name for path in tmp_path.iterdir()] == ["note"]

@@ -9,19 +9,19 @@ from festinger.clock import system_stopwatch
 from festinger.errors import CannotStart, StoreUnfit
 from festinger.store.backup import backup as manifests
 from festinger.store.embedded import cluster, password, programs, upgrade
-from festinger.store.embedded.programs import run
-from festinger.store.embedded.server import furnish
-from festinger.store.embedded.start import Server, deadline_in, start
+from festinger.store.embedded.programs import run_program
+from festinger.store.embedded.server import ensure_database
+from festinger.store.embedded.start import EmbeddedServer, deadline_in, start_server
 from festinger.store.paths import Layout, make_folder
 
 OLD = 16
 
 
-async def grow_old(home: Home, *, checksums: bool, extra: str = "select 1") -> Server:
+async def grow_old(home: Home, *, checksums: bool, extra: str = "select 1") -> EmbeddedServer:
     """A cluster as an older Festinger made it: PostgreSQL 16, our roles, a row, and a crash at the end."""
     who = account(home.layout.data)
-    secret = password.password(home.config, lambda count: b"s" * count)
-    old = Server(layout=home.layout, binaries=programs.shipped(OLD), account=who, password=secret)
+    secret = password.load_or_create_password(home.config, lambda count: b"s" * count)
+    old = EmbeddedServer(layout=home.layout, binaries=programs.bundled_binaries(OLD), account=who, password=secret)
     make_folder(home.path, mode=0o711)
     make_folder(home.layout.run)
     make_folder(home.layout.data, uid=who.uid, gid=who.gid)
@@ -37,14 +37,14 @@ async def grow_old(home: Home, *, checksums: bool, extra: str = "select 1") -> S
         "-N",
     ]
     secret_file = home.layout.data.with_name("secret")
-    cluster.write_for(who, secret_file, secret)
-    made = await run([*init, "--pwfile", secret_file, "-E", "UTF8", "--locale=C", *sums], account=who)
+    cluster.write_owned_file(who, secret_file, secret)
+    made = await run_program([*init, "--pwfile", secret_file, "-E", "UTF8", "--locale=C", *sums], account=who)
     assert made.status == 0, made.err
     secret_file.unlink()
     with (home.layout.data / "postgresql.conf").open("a") as conf:
         conf.write("listen_addresses = ''\n")
-    socket = await start(old, deadline_in(60, system_stopwatch))
-    await furnish(old, socket)
+    socket = await start_server(old, deadline_in(60, system_stopwatch))
+    await ensure_database(old, socket)
     async with connected(old.url(socket=socket)) as connection:
         await connection.execute("create table kept as select 7 as number, '[1,2,3]'::halfvec(3) as vector")
     async with connected(old.url(socket=socket, role="postgres")) as connection:
@@ -67,7 +67,7 @@ async def test_data_of_an_older_major_version_is_backed_up_and_moved(fresh: Home
 
     assert "from PostgreSQL 16 to 18" in said[0]
     [dump] = (fresh.path / "backups").glob("before-postgres-18-*.dump")
-    saved = manifests.read(dump)
+    saved = manifests.read_manifest(dump)
     assert (saved.tables, saved.postgres) == ({"public.kept": 1}, OLD)
     assert sorted(path.name for path in fresh.path.glob("pg*")) == ["pg"]
 
@@ -86,7 +86,7 @@ async def test_a_failed_upgrade_leaves_the_old_data_usable_and_says_why(fresh: H
     assert not fresh.is_running
     assert (fresh.layout.data / "PG_VERSION").read_text() == "16\n"
     assert sorted(path.name for path in fresh.path.glob("pg*")) == ["pg"]
-    socket = await start(old, deadline_in(60, system_stopwatch))
+    socket = await start_server(old, deadline_in(60, system_stopwatch))
     assert await asked(old.url(socket=socket), "select number from kept") == 7
     await fresh.stop()
 
@@ -120,11 +120,11 @@ def test_a_finished_cluster_takes_the_place_of_the_old_one(tmp_path: Path) -> No
         folder.mkdir()
         (folder / "PG_VERSION").write_text(major)
 
-    upgrade.finish(layout)
+    upgrade.finish_upgrade(layout)
 
     assert (layout.data / "PG_VERSION").read_text() == "18"
     assert (layout.outdated / "PG_VERSION").read_text() == "16"
-    upgrade.clear(layout)
+    upgrade.remove_old_cluster(layout)
     assert [path.name for path in tmp_path.iterdir()] == ["pg"]
 
 
@@ -132,14 +132,10 @@ def test_a_finished_cluster_takes_the_place_of_the_old_one(tmp_path: Path) -> No
     ("said", "logs", "line"),
     [
         ("Restoring …", ["fine", "pg_restore: error: no such thing\nmore"], "no such thing"),
-        (
-            "Checking a ok\nChecking b fatal\n\nAll must allow connections\nMore",
-            [],
-            "All must allow connections",
-        ),
+        ("Checking a ok\nChecking b fatal\n\nAll must allow connections\nMore", [], "All must allow connections"),
         ("odd words", [], "odd words"),
         ("", [], "pg_upgrade gave no reason"),
     ],
 )
 def test_the_reason_of_a_failed_upgrade_is_found(said: str, logs: list[str], line: str) -> None:
-    assert upgrade.telling_line(said, logs) == line
+    assert upgrade.find_failure_reason(said, logs) == line

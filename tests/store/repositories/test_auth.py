@@ -11,20 +11,20 @@ from hypothesis import strategies as st
 
 from festinger.errors import NotFound, Refused
 from festinger.ids import EVERY_SPACE, AgentId, SpaceId
-from festinger.store.cache_invalidation import Cached, versions
+from festinger.store.cache_invalidation import CacheScope, load_cache_versions
 from festinger.store.pool import Store
 from festinger.store.queries import Query
 from festinger.store.repositories.auth import (
     LENGTH,
     ROOM,
+    AccessRole,
     ApiKey,
-    Role,
     find_key,
-    is_ours,
-    keys,
+    is_api_key,
+    load_api_keys,
     make_key,
     new_secret,
-    note_use,
+    record_key_use,
     revoke_key,
 )
 
@@ -34,9 +34,9 @@ SECRET = new_secret(random.Random(1).randbytes)
 OTHER_SECRET = new_secret(random.Random(2).randbytes)
 
 KEY = ApiKey(
-    space=MAIN, id=UUID(int=1), name="laptop", role=Role.AGENT, agent=AgentId("default"), created_at=MONDAY
+    space=MAIN, id=UUID(int=1), name="laptop", role=AccessRole.AGENT, agent=AgentId("default"), created_at=MONDAY
 )
-OTHER = replace(KEY, space=EVERY_SPACE, id=UUID(int=2), name="ops", role=Role.ADMIN, agent=None)
+OTHER = replace(KEY, space=EVERY_SPACE, id=UUID(int=2), name="ops", role=AccessRole.ADMIN, agent=None)
 
 
 async def make(store: Store, key: ApiKey, secret: str) -> None:
@@ -68,17 +68,7 @@ async def test_a_key_is_found_by_its_secret_alone(store: Store) -> None:
 
 @pytest.mark.parametrize(
     "shown",
-    [
-        "",
-        "fst_",
-        "ollama",
-        "sk-123",
-        SECRET[:-1],
-        SECRET + "A",
-        SECRET.upper(),
-        OTHER_SECRET,
-        "fst_" + "ä" * 43,
-    ],
+    ["", "fst_", "ollama", "sk-123", SECRET[:-1], SECRET + "A", SECRET.upper(), OTHER_SECRET, "fst_" + "ä" * 43],
 )
 async def test_anything_else_finds_no_key(store: Store, shown: str) -> None:
     await make(store, KEY, SECRET)
@@ -94,16 +84,14 @@ async def test_what_cannot_be_ours_is_not_even_looked_up(store: Store, shown: st
 
 
 def test_only_what_has_the_prefix_is_taken_for_ours() -> None:
-    assert is_ours(SECRET)
-    assert not is_ours("sk-123")
+    assert is_api_key(SECRET)
+    assert not is_api_key("sk-123")
 
 
 async def test_the_secret_is_nowhere_in_the_database(store: Store) -> None:
     await make(store, KEY, SECRET)
 
-    stored = await store.one(
-        Query(room="test", name="x", purpose="x", sql="select k::text as row from api_key k")
-    )
+    stored = await store.one(Query(room="test", name="x", purpose="x", sql="select k::text as row from api_key k"))
 
     assert SECRET not in stored["row"]
     assert SECRET.removeprefix("fst_") not in stored["row"]
@@ -116,7 +104,7 @@ async def test_a_revoked_key_is_found_no_more_and_stays_listed(store: Store) -> 
     await revoke(store, KEY, MONDAY + timedelta(days=2))
 
     assert await find_key(store, SECRET) is None
-    assert await keys(store) == [replace(KEY, revoked_at=MONDAY + timedelta(days=1))]
+    assert await load_api_keys(store) == [replace(KEY, revoked_at=MONDAY + timedelta(days=1))]
 
 
 async def test_a_key_of_another_space_cannot_be_revoked_from_here(store: Store) -> None:
@@ -133,13 +121,11 @@ async def test_keys_are_listed_by_space_oldest_first(store: Store) -> None:
     await make(store, KEY, SECRET)
     await make(store, older, OTHER_SECRET)
 
-    assert await keys(store, space=MAIN) == [older, KEY]
-    assert await keys(store, space=SpaceId("other")) == []
+    assert await load_api_keys(store, space=MAIN) == [older, KEY]
+    assert await load_api_keys(store, space=SpaceId("other")) == []
 
 
-async def test_two_live_keys_of_a_space_cannot_share_a_name_but_a_revoked_one_gives_it_free(
-    store: Store,
-) -> None:
+async def test_two_live_keys_of_a_space_cannot_share_a_name_but_a_revoked_one_gives_it_free(store: Store) -> None:
     await make(store, KEY, SECRET)
     twin = replace(KEY, id=UUID(int=3))
 
@@ -155,18 +141,18 @@ async def test_making_and_revoking_are_counted_so_that_doors_let_go_of_a_revoked
     await make(store, KEY, SECRET)
     await revoke(store, KEY, MONDAY)
 
-    assert await versions(store) == {Cached(space=MAIN, room=ROOM): 2}
+    assert await load_cache_versions(store) == {CacheScope(space=MAIN, room=ROOM): 2}
 
 
 async def test_a_use_is_noted_at_most_once_a_minute(store: Store) -> None:
     await make(store, KEY, SECRET)
 
     noted = [
-        await note_use(store, KEY, at=MONDAY + timedelta(seconds=seconds)) for seconds in (0, 59, 60, 61, 200)
+        await record_key_use(store, KEY, at=MONDAY + timedelta(seconds=seconds)) for seconds in (0, 59, 60, 61, 200)
     ]
 
     assert noted == [True, False, False, True, True]
-    assert (await keys(store))[0].last_used_at == MONDAY + timedelta(seconds=200)
+    assert (await load_api_keys(store))[0].last_used_at == MONDAY + timedelta(seconds=200)
 
 
 def test_two_secrets_from_the_operating_system_differ() -> None:

@@ -7,8 +7,8 @@ from tests.conftest import MONDAY
 
 from festinger.errors import BadInput, ModelInUse, NotFound, ProviderRefused
 from festinger.ids import MAIN_SPACE, SpaceId, id_maker
-from festinger.llm.endpoint import OWN_ADDRESS, Endpoint, ProviderName, choose
-from festinger.llm.model import Purpose
+from festinger.llm.endpoint import OWN_ADDRESS, Endpoint, ProviderName, resolve_endpoint
+from festinger.llm.model import ModelPurpose
 from festinger.settings.master_key import KEY_BYTES, MasterKey, system_entropy
 from festinger.settings.vault import Vault
 from festinger.store.pool import Store
@@ -18,10 +18,10 @@ from festinger.store.repositories.models import (
     NewModel,
     StoredModel,
     add_model,
-    change_key,
+    change_model_key,
     delete_model,
+    load_stored_models,
     model_endpoint,
-    models,
 )
 
 VAULT = Vault(MasterKey(raw=b"a" * KEY_BYTES), system_entropy)
@@ -57,7 +57,7 @@ async def raw_keys(store: Store) -> list[str | None]:
 
 
 async def listed(store: Store, vault: Vault = VAULT) -> list[StoredModel]:
-    return await models(store, space=MAIN_SPACE, vault=vault)
+    return await load_stored_models(store, space=MAIN_SPACE, vault=vault)
 
 
 @pytest.mark.requirement("X-81", "W-60")
@@ -100,14 +100,10 @@ async def test_the_endpoint_of_a_row_has_its_key_and_address(store: Store) -> No
     async def resolve(row: UUID) -> Endpoint:
         return await model_endpoint(store, row, space=MAIN_SPACE, vault=VAULT)
 
-    found = await choose(str(model), resolve, environment={})
+    found = await resolve_endpoint(str(model), resolve, environment={})
 
     assert found is not None
-    assert (found.name, found.address, found.api_key) == (
-        "openai:gpt-5-mini",
-        "http://127.0.0.1:8080/v1",
-        KEY,
-    )
+    assert (found.name, found.address, found.api_key) == ("openai:gpt-5-mini", "http://127.0.0.1:8080/v1", KEY)
 
 
 async def test_without_an_address_the_providers_own_is_used(store: Store) -> None:
@@ -145,9 +141,7 @@ async def test_an_unreadable_key_can_be_set_again(store: Store) -> None:
     model = await added(store)
 
     async with store.transaction() as transaction:
-        await change_key(
-            transaction, model, space=MAIN_SPACE, api_key=SecretStr("sk-another-abcd"), vault=OTHER
-        )
+        await change_model_key(transaction, model, space=MAIN_SPACE, api_key=SecretStr("sk-another-abcd"), vault=OTHER)
 
     (shown,) = await listed(store, OTHER)
     assert shown.api_key == "set (…abcd)"
@@ -170,7 +164,7 @@ async def test_a_model_in_use_is_not_deleted_and_the_purpose_is_named(store: Sto
 
     async with store.transaction() as transaction:
         with pytest.raises(ModelInUse, match="`judge`, `write`") as raised:
-            await delete_model(transaction, model, space=MAIN_SPACE, used_by={Purpose.WRITE, Purpose.JUDGE})
+            await delete_model(transaction, model, space=MAIN_SPACE, used_by={ModelPurpose.WRITE, ModelPurpose.JUDGE})
 
     assert raised.value.http == 409
     assert raised.value.details["purposes"] == ["judge", "write"]
@@ -197,7 +191,7 @@ async def test_a_model_of_another_space_is_not_found(store: Store) -> None:
         with pytest.raises(NotFound):
             await delete_model(transaction, model, space=elsewhere, used_by=())
         with pytest.raises(NotFound):
-            await change_key(transaction, model, space=elsewhere, api_key=None, vault=VAULT)
+            await change_model_key(transaction, model, space=elsewhere, api_key=None, vault=VAULT)
 
 
 @pytest.mark.parametrize(

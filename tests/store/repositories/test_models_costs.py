@@ -6,11 +6,17 @@ import pytest
 from tests.conftest import MONDAY
 
 from festinger.ids import MAIN_SPACE, AgentId, SessionId, id_maker
-from festinger.llm.ledger import Call, Caller, Tally
-from festinger.llm.model import Purpose, Usage
+from festinger.llm.ledger import CallTotals, ModelCall, ModelCaller
+from festinger.llm.model import ModelPurpose, Usage
 from festinger.store.pool import Store
 from festinger.store.queries import Query
-from festinger.store.repositories.models import Spent, StoredLedger, day_costs, lifetime_costs, session_costs
+from festinger.store.repositories.models import (
+    SpendingTotals,
+    StoredCallLedger,
+    day_costs,
+    lifetime_costs,
+    session_costs,
+)
 
 NEW_ID = id_maker(lambda: MONDAY, random.Random(1))
 USAGE = Usage(tokens_in=100, tokens_out=20, tokens_cached=10)
@@ -20,16 +26,16 @@ def call(
     *,
     at: datetime = MONDAY,
     session: str | None = "s1",
-    purpose: Purpose = Purpose.JUDGE,
+    purpose: ModelPurpose = ModelPurpose.JUDGE,
     model: str = "gpt",
     usage: Usage | None = USAGE,
     cost: str | None = "0.01",
     ok: bool = True,
-) -> Call:
-    return Call(
+) -> ModelCall:
+    return ModelCall(
         id=NEW_ID(),
         at=at,
-        caller=Caller(agent=AgentId("ada"), session=SessionId(session) if session else None, job=7),
+        caller=ModelCaller(agent=AgentId("ada"), session=SessionId(session) if session else None, job=7),
         purpose=purpose,
         provider="openai",
         model=model,
@@ -41,8 +47,8 @@ def call(
     )
 
 
-async def recorded(store: Store, *calls: Call) -> StoredLedger:
-    ledger = StoredLedger(store)
+async def recorded(store: Store, *calls: ModelCall) -> StoredCallLedger:
+    ledger = StoredCallLedger(store)
     for one in calls:
         await ledger.record(one)
     return ledger
@@ -106,16 +112,16 @@ async def test_sums_of_a_session_a_day_and_ever(store: Store) -> None:
 async def test_sums_by_purpose_and_by_model(store: Store) -> None:
     await recorded(
         store,
-        call(purpose=Purpose.JUDGE, model="a", cost="1"),
-        call(purpose=Purpose.WRITE, model="a", cost="2"),
-        call(purpose=Purpose.WRITE, model="b", cost="4"),
+        call(purpose=ModelPurpose.JUDGE, model="a", cost="1"),
+        call(purpose=ModelPurpose.WRITE, model="a", cost="2"),
+        call(purpose=ModelPurpose.WRITE, model="b", cost="4"),
     )
 
     costs = await lifetime_costs(store, space=MAIN_SPACE)
 
     assert {purpose: spent.cost_usd for purpose, spent in costs.by_purpose.items()} == {
-        Purpose.JUDGE: Decimal(1),
-        Purpose.WRITE: Decimal(6),
+        ModelPurpose.JUDGE: Decimal(1),
+        ModelPurpose.WRITE: Decimal(6),
     }
     assert {model: spent.cost_usd for model, spent in costs.by_model.items()} == {
         "openai:a": Decimal(3),
@@ -145,17 +151,17 @@ async def test_calls_without_a_known_price_are_counted_apart_and_not_as_free(sto
 async def test_the_limits_count_what_is_within_their_stretch_and_purpose(store: Store) -> None:
     ledger = await recorded(
         store,
-        call(purpose=Purpose.JUDGE),
-        call(purpose=Purpose.WRITE, ok=False),
-        call(purpose=Purpose.JUDGE, at=MONDAY - timedelta(hours=1)),
+        call(purpose=ModelPurpose.JUDGE),
+        call(purpose=ModelPurpose.WRITE, ok=False),
+        call(purpose=ModelPurpose.JUDGE, at=MONDAY - timedelta(hours=1)),
     )
     hour_ago = MONDAY - timedelta(hours=1)
 
-    assert await ledger.tally(hour_ago, Purpose.JUDGE) == Tally(calls=1, cost_usd=Decimal("0.01"))
+    assert await ledger.tally(hour_ago, ModelPurpose.JUDGE) == CallTotals(calls=1, cost_usd=Decimal("0.01"))
     assert (await ledger.tally(hour_ago)).calls == 2
     assert (await ledger.tally(hour_ago - timedelta(seconds=1))).calls == 3
-    assert await ledger.tally(MONDAY) == Tally()
+    assert await ledger.tally(MONDAY) == CallTotals()
 
 
 async def test_nothing_spent_is_a_sum_of_nothing(store: Store) -> None:
-    assert (await lifetime_costs(store, space=MAIN_SPACE)).total == Spent()
+    assert (await lifetime_costs(store, space=MAIN_SPACE)).total == SpendingTotals()

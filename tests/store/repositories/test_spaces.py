@@ -6,21 +6,21 @@ from hypothesis import strategies as st
 
 from festinger.errors import BadInput, NotFound, Refused
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, SpaceId
-from festinger.store.cache_invalidation import raise_version, versions
+from festinger.store.cache_invalidation import bump_version, load_cache_versions
 from festinger.store.pool import Store
 from festinger.store.repositories.spaces import (
     NAME,
     ConfigRow,
     Space,
-    checked_name,
+    check_space_name,
     config_rows,
     create_space,
     delete_space,
     find_space,
-    free_id,
+    free_space_id,
+    load_spaces,
     put_config,
     rename_space,
-    spaces,
 )
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -39,7 +39,7 @@ async def delete(store: Store, space: SpaceId, typed: str) -> int:
 
 @pytest.mark.requirement("X-31")
 async def test_a_new_store_has_the_space_main(store: Store) -> None:
-    assert [space.name for space in await spaces(store)] == ["main"]
+    assert [space.name for space in await load_spaces(store)] == ["main"]
 
 
 @pytest.mark.requirement("X-31")
@@ -47,7 +47,7 @@ async def test_a_created_space_is_listed_and_found(store: Store) -> None:
     made = await create(store, "work")
 
     assert made == Space(id=SpaceId("work"), name="work", created_at=MONDAY, settings_version=0)
-    assert made in await spaces(store)
+    assert made in await load_spaces(store)
     assert await find_space(store, "work") == made
     with pytest.raises(NotFound):
         await find_space(store, "home")
@@ -57,13 +57,13 @@ async def test_a_created_space_is_listed_and_found(store: Store) -> None:
 @pytest.mark.parametrize("name", ["", "Work", "1work", "-work", "wörk", "a b", "a_b", "a" * 64, "*", "a\n"])
 def test_a_name_that_is_none_is_refused(name: str) -> None:
     with pytest.raises(BadInput):
-        checked_name(name)
+        check_space_name(name)
 
 
 @pytest.mark.requirement("X-31")
 @pytest.mark.parametrize("name", ["a", "work", "a1-2-3", "a" * 63])
 def test_a_name_of_small_letters_digits_and_hyphens_is_taken(name: str) -> None:
-    assert checked_name(name) == name
+    assert check_space_name(name) == name
 
 
 async def test_two_spaces_cannot_share_a_name(store: Store) -> None:
@@ -122,13 +122,13 @@ async def test_deleting_a_space_counts_its_rows_and_leaves_the_others_alone(stor
     assert await delete(store, work.id, "work") == 3
 
     assert {row.space for row in await config_rows(store)} == {MAIN_SPACE, EVERY_SPACE}
-    assert {cached.space for cached in await versions(store)} == {MAIN_SPACE, EVERY_SPACE}
+    assert {cached.space for cached in await load_cache_versions(store)} == {MAIN_SPACE, EVERY_SPACE}
 
 
 async def test_a_deleted_space_is_told_to_who_keeps_something_of_it(store: Store) -> None:
     work = await create(store, "work")
     async with store.transaction() as transaction:
-        await raise_version(transaction, space=work.id, room="world")
+        await bump_version(transaction, space=work.id, room="world")
 
     async with store.apart() as listening:
         await listening.execute("listen festinger_cache")
@@ -140,14 +140,14 @@ async def test_a_deleted_space_is_told_to_who_keeps_something_of_it(store: Store
 
 @given(name=NAMES, taken=st.sets(NAMES))
 def test_a_free_id_is_a_name_that_nobody_has(name: str, taken: set[str]) -> None:
-    found = free_id(name, taken)
+    found = free_space_id(name, taken)
 
     assert found not in taken
-    assert checked_name(found)
+    assert check_space_name(found)
     assert found == name or name in taken
 
 
 def test_an_id_at_its_full_length_still_finds_room_for_a_number() -> None:
     name = "a" * 63
 
-    assert free_id(name, {name, "a" * 61 + "-2"}) == "a" * 61 + "-3"
+    assert free_space_id(name, {name, "a" * 61 + "-2"}) == "a" * 61 + "-3"

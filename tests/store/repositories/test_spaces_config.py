@@ -3,16 +3,9 @@ from datetime import UTC, datetime
 import pytest
 
 from festinger.ids import EVERY_SPACE, SpaceId
-from festinger.store.cache_invalidation import Cached, versions
+from festinger.store.cache_invalidation import CacheScope, load_cache_versions
 from festinger.store.pool import Store
-from festinger.store.repositories.spaces import (
-    ROOM,
-    ConfigRow,
-    config_rows,
-    delete_config,
-    find_space,
-    put_config,
-)
+from festinger.store.repositories.spaces import ROOM, ConfigRow, config_rows, delete_config, find_space, put_config
 
 MAIN = SpaceId("main")
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -69,8 +62,8 @@ async def test_each_change_of_a_row_is_counted_and_deleting_nothing_is_none(stor
         await delete_config(transaction, space=MAIN, key="llm.write")
         await delete_config(transaction, space=MAIN, key="llm.write")
 
-    assert await versions(store) == {
-        Cached(space=MAIN, room=ROOM): 2,
-        Cached(space=EVERY_SPACE, room=ROOM): 1,
+    assert await load_cache_versions(store) == {
+        CacheScope(space=MAIN, room=ROOM): 2,
+        CacheScope(space=EVERY_SPACE, room=ROOM): 1,
     }
     assert (await find_space(store, "main")).settings_version == 2

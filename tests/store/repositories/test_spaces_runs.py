@@ -10,34 +10,32 @@ import pytest
 
 from festinger.store.pool import Store
 from festinger.store.repositories.spaces import (
-    Life,
-    Run,
-    begin,
-    end,
+    ProcessRun,
+    RunSummary,
+    begin_run,
+    end_run,
+    find_pinning_runs,
     is_alive,
     latest_crash,
-    life,
-    runs_that_pin,
+    load_run_summary,
 )
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-RUN = Run(id=UUID(int=1), door="serve", version="0.1.0", host="desk", pid=100, started_at=MONDAY)
+RUN = ProcessRun(id=UUID(int=1), door="serve", version="0.1.0", host="desk", pid=100, started_at=MONDAY)
 
 
-async def start(store: Store, run: Run, *, alive: bool = False) -> list[Run]:
+async def start(store: Store, run: ProcessRun, *, alive: bool = False) -> list[ProcessRun]:
     async with store.transaction() as transaction:
-        return await begin(transaction, run, is_alive=lambda _: alive)
+        return await begin_run(transaction, run, is_alive=lambda _: alive)
 
 
-def later(run: Run, number: int, hours: int) -> Run:
+def later(run: ProcessRun, number: int, hours: int) -> ProcessRun:
     return replace(run, id=UUID(int=number), pid=100 + number, started_at=MONDAY + hours * HOUR)
 
 
 @pytest.mark.requirement("X-100")
-async def test_a_process_that_is_gone_without_a_word_is_told_once_to_the_next_on_its_machine(
-    store: Store,
-) -> None:
+async def test_a_process_that_is_gone_without_a_word_is_told_once_to_the_next_on_its_machine(store: Store) -> None:
     await start(store, RUN)
 
     found = await start(store, later(RUN, 2, 1))
@@ -51,7 +49,7 @@ async def test_a_process_that_is_gone_without_a_word_is_told_once_to_the_next_on
 @pytest.mark.requirement("X-100")
 async def test_a_process_that_said_goodbye_or_still_lives_is_no_crash(store: Store) -> None:
     await start(store, RUN)
-    await end(store, RUN.id, at=MONDAY + HOUR)
+    await end_run(store, RUN.id, at=MONDAY + HOUR)
     await start(store, later(RUN, 2, 1))
 
     found = await start(store, later(RUN, 3, 2), alive=True)
@@ -70,20 +68,20 @@ async def test_a_process_on_another_machine_is_not_judged_from_here(store: Store
 @pytest.mark.requirement("X-100")
 async def test_a_life_is_all_runs_with_their_restarts_crashes_and_time_awake(store: Store) -> None:
     await start(store, RUN)
-    await end(store, RUN.id, at=MONDAY + 2 * HOUR)
+    await end_run(store, RUN.id, at=MONDAY + 2 * HOUR)
     await start(store, later(RUN, 2, 5))
     await start(store, later(RUN, 3, 10))
 
-    summed = await life(store, now=MONDAY + 11 * HOUR)
+    summed = await load_run_summary(store, now=MONDAY + 11 * HOUR)
 
-    assert summed == Life(runs=3, crashes=1, since=MONDAY, awake=3 * HOUR)
+    assert summed == RunSummary(runs=3, crashes=1, since=MONDAY, awake=3 * HOUR)
     assert summed.restarts == 2
 
 
 async def test_before_the_first_run_there_is_no_life(store: Store) -> None:
-    summed = await life(store, now=MONDAY)
+    summed = await load_run_summary(store, now=MONDAY)
 
-    assert summed == Life(runs=0, crashes=0, since=None, awake=timedelta())
+    assert summed == RunSummary(runs=0, crashes=0, since=None, awake=timedelta())
     assert summed.restarts == 0
 
 
@@ -129,11 +127,11 @@ async def test_who_pins_a_setting_is_known_while_it_runs(store: Store) -> None:
     pinning = [replace(later(RUN, number, number), pins=("home", key)) for number in (2, 3)]
     for run in (RUN, *pinning, replace(later(RUN, 4, 4), host="elsewhere", pins=(key,))):
         await start(store, run, alive=True)
-    await end(store, UUID(int=2), at=MONDAY + 5 * HOUR)
+    await end_run(store, UUID(int=2), at=MONDAY + 5 * HOUR)
 
-    here = await runs_that_pin(store, key, host="desk", is_alive=lambda _: True)
-    gone = await runs_that_pin(store, key, host="desk", is_alive=lambda _: False)
+    here = await find_pinning_runs(store, key, host="desk", is_alive=lambda _: True)
+    gone = await find_pinning_runs(store, key, host="desk", is_alive=lambda _: False)
 
     assert [run.id.int for run in here] == [3, 4]
     assert [run.id.int for run in gone] == [4]
-    assert await runs_that_pin(store, "server.port", host="desk", is_alive=lambda _: True) == []
+    assert await find_pinning_runs(store, "server.port", host="desk", is_alive=lambda _: True) == []

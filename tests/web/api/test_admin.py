@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 from tests.runtime.house import told
-from tests.web.desk import desk
+from tests.web.deps import deps
 
-from festinger.store.repositories.auth import Role
+from festinger.store.repositories.auth import AccessRole
 
 SECRET = "sk-1234567890-abcdefgh-WXYZ"
 MODEL = {"provider": "openai", "model_name": "gpt-5", "api_key": SECRET}
@@ -14,7 +14,7 @@ MODEL = {"provider": "openai", "model_name": "gpt-5", "api_key": SECRET}
 
 @pytest.mark.requirement("X-81")
 async def test_the_key_of_a_model_is_never_shown_again(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         made = await at.ask("POST", "/admin/api/models", body=MODEL)
         listed = await at.ask("GET", "/admin/api/models")
         (model,) = listed.json["items"]
@@ -26,10 +26,8 @@ async def test_the_key_of_a_model_is_never_shown_again(database_url: str, tmp_pa
 
 
 @pytest.mark.requirement("X-81")
-async def test_a_model_in_use_cannot_be_taken_away_and_the_purpose_is_named(
-    database_url: str, tmp_path: Path
-):
-    async with desk(database_url, tmp_path) as at:
+async def test_a_model_in_use_cannot_be_taken_away_and_the_purpose_is_named(database_url: str, tmp_path: Path):
+    async with deps(database_url, tmp_path) as at:
         model = (await at.ask("POST", "/admin/api/models", body=MODEL)).json["id"]
         await at.ask("PUT", "/admin/api/config/llm.judge", body={"value": model})
 
@@ -44,7 +42,7 @@ async def test_a_model_in_use_cannot_be_taken_away_and_the_purpose_is_named(
 
 @pytest.mark.requirement("X-81")
 async def test_trying_a_model_out_tells_the_error_without_the_key(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         model = (await at.ask("POST", "/admin/api/models", body=MODEL)).json["id"]
 
         got = await at.ask("POST", f"/admin/api/models/{model}/test")
@@ -66,7 +64,7 @@ async def test_trying_a_model_out_tells_the_error_without_the_key(database_url: 
     ],
 )
 async def test_a_model_that_cannot_be_is_refused(body: dict[str, str], database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         got = await at.ask("POST", "/admin/api/models", body=body)
 
         assert got.status == 422
@@ -74,7 +72,7 @@ async def test_a_model_that_cannot_be_is_refused(body: dict[str, str], database_
 
 
 async def test_a_key_is_shown_once_and_told_as_an_event_without_it(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         made = await at.ask("POST", "/admin/api/keys", body={"name": "laptop", "role": "agent"})
         listed = await at.ask("GET", "/admin/api/keys")
         *_, event = await told(at.app, "key_made")
@@ -86,7 +84,7 @@ async def test_a_key_is_shown_once_and_told_as_an_event_without_it(database_url:
 
 
 async def test_a_second_live_key_of_the_same_name_is_refused(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         await at.ask("POST", "/admin/api/keys", body={"name": "laptop"})
 
         assert (await at.ask("POST", "/admin/api/keys", body={"name": "laptop"})).status == 409
@@ -94,7 +92,7 @@ async def test_a_second_live_key_of_the_same_name_is_refused(database_url: str, 
 
 
 async def test_an_administrator_belongs_to_all_spaces(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         made = await at.ask("POST", "/admin/api/keys", body={"name": "ops", "role": "admin", "space": "main"})
 
         assert made.json["space"] == "*"
@@ -102,7 +100,7 @@ async def test_an_administrator_belongs_to_all_spaces(database_url: str, tmp_pat
 
 @pytest.mark.requirement("X-31")
 async def test_a_space_comes_gets_another_name_and_goes(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         made = await at.ask("POST", "/admin/api/spaces", body={"name": "team"})
         renamed = await at.ask("PATCH", "/admin/api/spaces/team", body={"name": "crew"})
         unsure = await at.ask("DELETE", "/admin/api/spaces/crew", body={"confirm": "team"})
@@ -116,8 +114,8 @@ async def test_a_space_comes_gets_another_name_and_goes(database_url: str, tmp_p
 
 
 async def test_the_numbers_are_those_of_the_space(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
-        agent = await at.new_key(Role.AGENT)
+    async with deps(database_url, tmp_path) as at:
+        agent = await at.new_key(AccessRole.AGENT)
         found = (await at.ask("GET", "/admin/api/status", key=agent)).json
 
         assert found["health"]["jobs"]["dead"] == 0

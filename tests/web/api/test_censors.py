@@ -3,17 +3,17 @@
 from pathlib import Path
 
 import pytest
-from tests.web.desk import desk
+from tests.web.deps import deps
 
-from festinger.store.repositories.auth import Role
+from festinger.store.repositories.auth import AccessRole
 
 CENSORS = "/admin/api/censors"
 
 
 @pytest.mark.requirement("M-66", "M-69", "M-72")
 async def test_a_censor_is_made_asked_changed_and_corrected(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
-        reviewer = await at.new_key(Role.REVIEWER)
+    async with deps(database_url, tmp_path) as at:
+        reviewer = await at.new_key(AccessRole.REVIEWER)
         made = await at.ask("POST", CENSORS, body={"rule": "zebra", "reason": "No animals."})
         path = f"{CENSORS}/{made.json['id']}"
         looked = await at.ask("POST", f"{CENSORS}/check", body={"text": "a zebra", "dry_run": True})
@@ -39,11 +39,9 @@ async def test_a_censor_is_made_asked_changed_and_corrected(database_url: str, t
 
 
 @pytest.mark.requirement("M-66", "M-72")
-async def test_an_agent_may_warn_and_neither_stop_nor_change_what_guards_it(
-    database_url: str, tmp_path: Path
-):
-    async with desk(database_url, tmp_path) as at:
-        agent = await at.new_key(Role.AGENT)
+async def test_an_agent_may_warn_and_neither_stop_nor_change_what_guards_it(database_url: str, tmp_path: Path):
+    async with deps(database_url, tmp_path) as at:
+        agent = await at.new_key(AccessRole.AGENT)
         made = await at.ask("POST", CENSORS, body={"rule": "zebra"}, key=agent)
         stop = await at.ask("POST", CENSORS, body={"rule": "lion", "action": "block"}, key=agent)
         path = f"{CENSORS}/{made.json['id']}"
@@ -57,7 +55,7 @@ async def test_an_agent_may_warn_and_neither_stop_nor_change_what_guards_it(
 
 @pytest.mark.requirement("M-68")
 async def test_a_bad_pattern_is_refused_with_its_place(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         bad = await at.ask("POST", CENSORS, body={"rule": "ab(?=c)"})
         others = [
             await at.ask("POST", CENSORS, body={"rule": ""}),

@@ -3,18 +3,18 @@
 from pathlib import Path
 
 import pytest
-from tests.web.desk import desk
+from tests.web.deps import deps
 
 from festinger.ids import MAIN_SPACE, AgentId
 from festinger.services.access import issue_key
-from festinger.store.repositories.auth import Role
+from festinger.store.repositories.auth import AccessRole
 
 EPISODES = "/admin/api/episodes"
 
 
 @pytest.mark.requirement("M-50", "M-51", "M-52")
 async def test_an_episode_is_opened_spoken_in_read_and_closed(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         made = await at.ask("POST", EPISODES, body={"session": "s1", "title": "Moving"})
         path = f"{EPISODES}/{made.json['id']}"
         said = await at.ask("POST", f"{path}/turns", body={"role": "user", "content": "Where is the vault?"})
@@ -34,18 +34,14 @@ async def test_an_episode_is_opened_spoken_in_read_and_closed(database_url: str,
 
 
 async def test_an_agent_speaks_for_itself_and_sees_its_own_episodes_alone(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
-        _, own = await issue_key(
-            at.app, "own", role=Role.AGENT, space=MAIN_SPACE, agent=AgentId("a1"), by="test"
-        )
+    async with deps(database_url, tmp_path) as at:
+        _, own = await issue_key(at.app, "own", role=AccessRole.AGENT, space=MAIN_SPACE, agent=AgentId("a1"), by="test")
         _, other = await issue_key(
-            at.app, "other", role=Role.AGENT, space=MAIN_SPACE, agent=AgentId("a2"), by="test"
+            at.app, "other", role=AccessRole.AGENT, space=MAIN_SPACE, agent=AgentId("a2"), by="test"
         )
         made = await at.ask("POST", EPISODES, body={"session": "s1"}, key=own)
         path = f"{EPISODES}/{made.json['id']}"
-        said = await at.ask(
-            "POST", f"{path}/turns", body={"role": "user", "content": "I am a person."}, key=own
-        )
+        said = await at.ask("POST", f"{path}/turns", body={"role": "user", "content": "I am a person."}, key=own)
         hidden = [
             (await at.ask("GET", path, key=other)).status,
             (await at.ask("POST", f"{path}/close", key=other)).status,
@@ -60,7 +56,7 @@ async def test_an_agent_speaks_for_itself_and_sees_its_own_episodes_alone(databa
 
 
 async def test_what_does_not_fit_is_refused(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         made = await at.ask("POST", EPISODES, body={"session": "s1"})
         path = f"{EPISODES}/{made.json['id']}"
         bad = [

@@ -7,16 +7,16 @@ from typing import Any
 
 import orjson
 import pytest
-from tests.jobs.desk import run_sql
+from tests.jobs.deps import run_sql
 from tests.web.asgi import Visit, streamed
-from tests.web.desk import Desk, desk
+from tests.web.deps import Desk, deps
 
 from festinger.errors import StoreDown
 from festinger.events.event import Event
-from festinger.events.feed import MAX_WAITING, Gap
+from festinger.events.feed import MAX_WAITING, FeedGap
 from festinger.runtime.settings import change_setting
-from festinger.store.connection import end_all
-from festinger.web.api.events import spoken
+from festinger.store.connection import cancel_tasks
+from festinger.web.api.events import encode_sse
 
 STREAM = "/admin/api/events/stream"
 
@@ -38,10 +38,8 @@ def read(part: str | None) -> tuple[str, dict[str, Any]]:
 
 
 @pytest.mark.requirement("X-46")
-async def test_a_reader_is_told_of_what_happens_from_the_moment_of_its_answer(
-    database_url: str, tmp_path: Path
-):
-    async with desk(database_url, tmp_path) as at:
+async def test_a_reader_is_told_of_what_happens_from_the_moment_of_its_answer(database_url: str, tmp_path: Path):
+    async with deps(database_url, tmp_path) as at:
         await change(at, 5)
         async with streamed(at.pages, STREAM, key=at.key) as stream:
             await change(at, 6)
@@ -53,7 +51,7 @@ async def test_a_reader_is_told_of_what_happens_from_the_moment_of_its_answer(
 
 @pytest.mark.requirement("X-46")
 async def test_a_reader_that_comes_again_goes_on_behind_its_last_event(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         for value in (5, 6, 7):
             await change(at, value)
         events = (await at.ask("GET", "/admin/api/events?name=setting_changed")).json["items"]
@@ -67,7 +65,7 @@ async def test_a_reader_that_comes_again_goes_on_behind_its_last_event(database_
 
 @pytest.mark.requirement("X-46")
 async def test_only_the_wanted_names_are_told(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         async with streamed(at.pages, f"{STREAM}?name=space_created", key=at.key) as stream:
             await change(at, 5)
             await at.ask("POST", "/admin/api/spaces", body={"name": "team"})
@@ -80,10 +78,8 @@ async def test_only_the_wanted_names_are_told(database_url: str, tmp_path: Path)
 
 
 @pytest.mark.requirement("X-46")
-async def test_a_reader_that_falls_a_thousand_behind_is_told_of_the_gap_and_cut_off(
-    database_url: str, tmp_path: Path
-):
-    async with desk(database_url, tmp_path) as at:
+async def test_a_reader_that_falls_a_thousand_behind_is_told_of_the_gap_and_cut_off(database_url: str, tmp_path: Path):
+    async with deps(database_url, tmp_path) as at:
         async with streamed(at.pages, STREAM, key=at.key) as stream:
             await change(at, 5)
             _, seen = read(await stream.next())
@@ -99,7 +95,7 @@ async def test_a_reader_that_falls_a_thousand_behind_is_told_of_the_gap_and_cut_
 
 @pytest.mark.requirement("X-46")
 async def test_behind_an_event_that_is_not_known_nothing_can_be_followed(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         got = await at.ask("GET", f"{STREAM}?after=018f3a5e-7b21-7000-8000-000000000001")
         bad = await at.ask("GET", STREAM, headers={"last-event-id": "x"})
 
@@ -109,40 +105,40 @@ async def test_behind_an_event_that_is_not_known_nothing_can_be_followed(databas
 async def test_a_reader_that_leaves_ends_the_looking():
     ended = asyncio.Event()
 
-    async def looking() -> AsyncIterator[Event | Gap]:
+    async def looking() -> AsyncIterator[Event | FeedGap]:
         try:
-            yield Gap(after=None)
+            yield FeedGap(after=None)
             await asyncio.Event().wait()
         finally:
             ended.set()
 
-    parts = spoken(looking(), until=asyncio.Event())  # type: ignore[arg-type]
+    parts = encode_sse(looking(), until=asyncio.Event())  # type: ignore[arg-type]
     await anext(parts)
     reading = asyncio.ensure_future(anext(parts))
     await asyncio.sleep(0)
-    await end_all([reading])
+    await cancel_tasks([reading])
 
     assert ended.is_set()
 
 
 async def test_silence_is_filled_with_comments():
-    async def silent() -> AsyncIterator[Event | Gap]:
+    async def silent() -> AsyncIterator[Event | FeedGap]:
         await asyncio.Event().wait()
-        yield Gap(after=None)
+        yield FeedGap(after=None)
 
-    parts = spoken(silent(), until=asyncio.Event(), keep_alive=0.001)  # type: ignore[arg-type]
+    parts = encode_sse(silent(), until=asyncio.Event(), keep_alive=0.001)  # type: ignore[arg-type]
 
     assert (await anext(parts)).startswith(b":")
     await parts.aclose()  # type: ignore[attr-defined]
 
 
 async def test_a_stream_that_nothing_happens_in_ends_when_the_server_stops():
-    async def silent() -> AsyncIterator[Event | Gap]:
+    async def silent() -> AsyncIterator[Event | FeedGap]:
         await asyncio.Event().wait()
-        yield Gap(after=None)
+        yield FeedGap(after=None)
 
     stopping = asyncio.Event()
-    parts = spoken(silent(), until=stopping, keep_alive=3600)  # type: ignore[arg-type]
+    parts = encode_sse(silent(), until=stopping, keep_alive=3600)  # type: ignore[arg-type]
     rest = asyncio.ensure_future(_all_of(parts))
     await asyncio.sleep(0)
     stopping.set()
@@ -155,15 +151,15 @@ async def _all_of(parts: AsyncIterator[bytes]) -> list[bytes]:
 
 
 async def test_with_the_store_away_the_stream_ends_so_that_its_reader_comes_again():
-    async def breaking() -> AsyncIterator[Event | Gap]:
+    async def breaking() -> AsyncIterator[Event | FeedGap]:
         raise StoreDown
-        yield Gap(after=None)
+        yield FeedGap(after=None)
 
-    assert [part async for part in spoken(breaking(), until=asyncio.Event())] == []  # type: ignore[arg-type]
+    assert [part async for part in encode_sse(breaking(), until=asyncio.Event())] == []  # type: ignore[arg-type]
 
 
 async def test_history_comes_in_pages_without_holes(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         for value in range(5, 10):
             await change(at, value)
         seen: list[str] = []
@@ -178,17 +174,15 @@ async def test_history_comes_in_pages_without_holes(database_url: str, tmp_path:
 
 @pytest.mark.parametrize("wrong", ["limit=0", "limit=201", "limit=x", "limit=²", "cursor=-1", "after=1.5"])
 async def test_a_page_that_cannot_be_is_refused(wrong: str, database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         assert (await at.ask("GET", f"/admin/api/events?{wrong}")).status == 422
 
 
 @pytest.mark.requirement("X-96")
 async def test_what_a_request_caused_can_be_asked_for(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         await change(at, 5)
-        await at.ask(
-            "PUT", "/admin/api/config/llm.max_parallel", body={"value": 6}, visit=Visit(request_id="req-1")
-        )
+        await at.ask("PUT", "/admin/api/config/llm.max_parallel", body={"value": 6}, visit=Visit(request_id="req-1"))
 
         found = (await at.ask("GET", "/admin/api/events?trace=req-1")).json["items"]
         assert [event["payload"]["new"] for event in found] == ["6"]

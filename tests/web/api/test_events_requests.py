@@ -6,19 +6,19 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.web.desk import Desk, desk
+from tests.web.deps import Desk, deps
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin
 from festinger.memory.learn.pipeline import learn
-from festinger.memory.learn.statement import Given
-from festinger.memory.model import Place
-from festinger.outcomes.model import How, Reporter
-from festinger.outcomes.surface import surface
+from festinger.memory.learn.statement import LearnRequest
+from festinger.memory.model import Scope
+from festinger.outcomes.model import Reporter, ReportSource
+from festinger.outcomes.surface import record_surfacings
 from festinger.store.repositories.request_log import LoggedRequest, log_requests
 
 RECOLLECTION = UUID(int=7)
-PLACE = Place(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT))
-DOOR = Reporter(place=PLACE, name="inference", door="proxy", how=How.INFERRED, origin=Origin.MODEL)
+PLACE = Scope(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT))
+DOOR = Reporter(place=PLACE, name="inference", door="proxy", how=ReportSource.INFERRED, origin=Origin.MODEL)
 
 
 async def logged(at: Desk, name: str, **details: Any) -> None:
@@ -43,15 +43,15 @@ async def logged(at: Desk, name: str, **details: Any) -> None:
 
 @pytest.mark.requirement("P-56")
 async def test_a_request_tells_what_became_of_its_notes(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
-        learned = await learn(at.app.memory.desk, PLACE, Given(text="The harbour office opens at 0730."))
+    async with deps(database_url, tmp_path) as at:
+        learned = await learn(at.app.memory.deps, PLACE, LearnRequest(text="The harbour office opens at 0730."))
         assert learned.memory is not None
         memory = str(learned.memory.id)
         await logged(at, "with", recollection=str(RECOLLECTION))
         await logged(at, "without", recollection=None)
         async with at.app.store.transaction() as transaction:
             shown = [learned.memory.id]
-            await surface(at.app.outcomes.desk, transaction, DOOR, shown, recall=RECOLLECTION)
+            await record_surfacings(at.app.outcomes.deps, transaction, DOOR, shown, recall=RECOLLECTION)
         before = await at.ask("GET", "/admin/api/requests/with")
         await at.ask("POST", "/admin/api/outcomes", body={"outcomes": {memory: "acted"}})
         after = await at.ask("GET", "/admin/api/requests/with")

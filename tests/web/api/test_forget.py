@@ -3,22 +3,22 @@
 from pathlib import Path
 
 import pytest
-from tests.web.desk import desk
+from tests.web.deps import deps
 
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.memory.learn.pipeline import learn
-from festinger.memory.learn.statement import Given
-from festinger.memory.model import Place
-from festinger.store.repositories.auth import Role
+from festinger.memory.learn.statement import LearnRequest
+from festinger.memory.model import Scope
+from festinger.store.repositories.auth import AccessRole
 
-PLACE = Place(space=MAIN_SPACE, agent="default", session="s1")  # type: ignore[arg-type]
+PLACE = Scope(space=MAIN_SPACE, agent="default", session="s1")  # type: ignore[arg-type]
 
 
 async def test_a_reviewer_sees_the_plan_and_then_forgets(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
-        key = await at.new_key(Role.REVIEWER)
-        room = at.app.memory.desk
-        learned = await learn(room, PLACE, Given(text="Zelda's key hangs behind the painting"))
+    async with deps(database_url, tmp_path) as at:
+        key = await at.new_key(AccessRole.REVIEWER)
+        room = at.app.memory.deps
+        learned = await learn(room, PLACE, LearnRequest(text="Zelda's key hangs behind the painting"))
         assert learned.memory is not None
         one = f"/admin/api/memories/{learned.memory.id}/forget"
 
@@ -26,7 +26,7 @@ async def test_a_reviewer_sees_the_plan_and_then_forgets(database_url: str, tmp_
         done = await at.ask("POST", "/admin/api/forget", body={"ids": [str(learned.memory.id)]}, key=key)
         empty = await at.ask("POST", "/admin/api/forget", body={}, key=key)
         again = await learn(
-            room, PLACE, Given(text="Zelda's key hangs behind the painting", origin=Origin.MODEL)
+            room, PLACE, LearnRequest(text="Zelda's key hangs behind the painting", origin=Origin.MODEL)
         )
 
     assert (plan.status, plan.json["dry_run"], plan.json["rows"]["memory"]) == (200, True, 1)
@@ -37,9 +37,9 @@ async def test_a_reviewer_sees_the_plan_and_then_forgets(database_url: str, tmp_
 
 @pytest.mark.requirement("M-80")
 async def test_an_agents_key_may_ask_for_forgetting_and_not_do_it(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
-        key = await at.new_key(Role.AGENT)
-        learned = await learn(at.app.memory.desk, PLACE, Given(text="Zelda's key hangs behind the painting"))
+    async with deps(database_url, tmp_path) as at:
+        key = await at.new_key(AccessRole.AGENT)
+        learned = await learn(at.app.memory.deps, PLACE, LearnRequest(text="Zelda's key hangs behind the painting"))
         assert learned.memory is not None
         one = f"/admin/api/memories/{learned.memory.id}"
 
@@ -56,10 +56,10 @@ async def test_an_agents_key_may_ask_for_forgetting_and_not_do_it(database_url: 
 
 
 async def test_a_reviewer_takes_a_source_back(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
-        key = await at.new_key(Role.REVIEWER)
-        given = Given(text="The bank account is 99", origin=Origin.DOCUMENT, source="https://example.org/x")
-        learned = await learn(at.app.memory.desk, PLACE, given)
+    async with deps(database_url, tmp_path) as at:
+        key = await at.new_key(AccessRole.REVIEWER)
+        given = LearnRequest(text="The bank account is 99", origin=Origin.DOCUMENT, source="https://example.org/x")
+        learned = await learn(at.app.memory.deps, PLACE, given)
         assert learned.memory is not None
 
         done = await at.ask("POST", "/admin/api/repair", body={"source": "https://example.org/x"}, key=key)
@@ -72,9 +72,9 @@ async def test_a_reviewer_takes_a_source_back(database_url: str, tmp_path: Path)
 
 @pytest.mark.requirement("M-92")
 async def test_refusals_are_listed_and_learnt_by_a_person(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
-        key = await at.new_key(Role.REVIEWER)
-        await learn(at.app.memory.desk, PLACE, Given(text="Blue sock", asked=False, origin=Origin.MODEL))
+    async with deps(database_url, tmp_path) as at:
+        key = await at.new_key(AccessRole.REVIEWER)
+        await learn(at.app.memory.deps, PLACE, LearnRequest(text="Blue sock", asked=False, origin=Origin.MODEL))
 
         listed = await at.ask("GET", "/admin/api/refusals", key=key)
         (refusal,) = listed.json["items"]

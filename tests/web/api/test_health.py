@@ -5,41 +5,38 @@ from pathlib import Path
 import pytest
 from tests.runtime.house import settings_of
 from tests.web.asgi import BEYOND, ask
-from tests.web.desk import desk
+from tests.web.deps import deps
 
 from festinger.errors import StoreUnfit
-from festinger.runtime.app import Start
-from festinger.runtime.supervisor import Keeper
-from festinger.store.repositories.auth import Role
-from festinger.web.app import admin
+from festinger.runtime.app import StartOptions
+from festinger.runtime.supervisor import Supervisor
+from festinger.store.repositories.auth import AccessRole
+from festinger.web.app import build_admin_app
 
 
-def closed(folder: Path) -> Keeper:
+def closed(folder: Path) -> Supervisor:
     @asynccontextmanager
     async def never():
         raise StoreUnfit
         yield
 
-    keeper = Keeper(settings_of(None, folder), never)
+    keeper = Supervisor(settings_of(None, folder), never)
     keeper.problem = StoreUnfit()
     return keeper
 
 
 @pytest.mark.requirement("X-99")
 async def test_healthz_answers_without_a_store_and_asks_nobody(tmp_path: Path):
-    got = await ask(admin(closed(tmp_path)), "GET", "/admin/healthz", caller=BEYOND)
+    got = await ask(build_admin_app(closed(tmp_path)), "GET", "/admin/healthz", caller=BEYOND)
 
     assert (got.status, got.json) == (200, {"ok": True})
 
 
 @pytest.mark.requirement("X-99", "X-106")
 async def test_readyz_is_503_without_a_store_and_says_what_to_do_to_callers_here(tmp_path: Path):
-    pages = admin(closed(tmp_path))
+    pages = build_admin_app(closed(tmp_path))
 
-    here, beyond = (
-        await ask(pages, "GET", "/admin/readyz"),
-        await ask(pages, "GET", "/admin/readyz", caller=BEYOND),
-    )
+    here, beyond = (await ask(pages, "GET", "/admin/readyz"), await ask(pages, "GET", "/admin/readyz", caller=BEYOND))
 
     assert (here.status, beyond.status) == (503, 503)
     assert "pgvector" in here.json["problem"]["message"]
@@ -48,10 +45,8 @@ async def test_readyz_is_503_without_a_store_and_says_what_to_do_to_callers_here
 
 
 @pytest.mark.requirement("X-99")
-async def test_readyz_is_200_while_the_database_answers_and_503_when_it_stops(
-    database_url: str, tmp_path: Path
-):
-    async with desk(database_url, tmp_path) as at:
+async def test_readyz_is_200_while_the_database_answers_and_503_when_it_stops(database_url: str, tmp_path: Path):
+    async with deps(database_url, tmp_path) as at:
         before = await at.ask("GET", "/admin/readyz")
         await at.app.store.pool.close()
         after = await at.ask("GET", "/admin/readyz", key=None)
@@ -63,9 +58,7 @@ async def test_readyz_is_200_while_the_database_answers_and_503_when_it_stops(
 @pytest.mark.requirement("X-99", "X-07")
 async def test_what_is_missing_is_listed_and_never_makes_it_unready(database_url: str, tmp_path: Path):
     gone = str(tmp_path / "nowhere")
-    async with desk(
-        database_url, tmp_path, start=Start(providers=True), embedding__model=f"onnx:{gone}/"
-    ) as at:
+    async with deps(database_url, tmp_path, start=StartOptions(providers=True), embedding__model=f"onnx:{gone}/") as at:
         got = await at.ask("GET", "/admin/readyz")
 
         assert got.status == 200
@@ -75,8 +68,8 @@ async def test_what_is_missing_is_listed_and_never_makes_it_unready(database_url
 
 @pytest.mark.requirement("X-99")
 async def test_details_beyond_this_machine_need_a_key(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
-        proxy = await at.new_key(Role.PROXY)
+    async with deps(database_url, tmp_path) as at:
+        proxy = await at.new_key(AccessRole.PROXY)
 
         bare = await at.ask("GET", "/admin/readyz", key=None, caller=BEYOND)
         told = await at.ask("GET", "/admin/readyz", key=proxy, caller=BEYOND)
@@ -91,7 +84,7 @@ async def test_a_broken_settings_file_changes_nothing_and_is_shown_until_it_is_m
 ):
     file = tmp_path / "festinger.yaml"
     file.write_text("proxy:\n  upstream: http://127.0.0.1:1\n")
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         file.write_text("proxy:\n  upstream: [\n")
         at.app.settings.reload_file()
         broken = (await at.ask("GET", "/admin/readyz")).json["settings"]
@@ -109,7 +102,7 @@ async def test_a_broken_settings_file_changes_nothing_and_is_shown_until_it_is_m
 
 @pytest.mark.requirement("X-97")
 async def test_the_metrics_page_shows_what_is_counted_and_measured(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         got = await at.ask("GET", "/admin/metrics", key=None)
 
         assert got.headers["content-type"].startswith("text/plain; version=0.0.4")
@@ -119,12 +112,12 @@ async def test_the_metrics_page_shows_what_is_counted_and_measured(database_url:
 
 @pytest.mark.requirement("X-97")
 async def test_the_metrics_page_can_be_switched_off(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path, metrics__enabled=False) as at:
+    async with deps(database_url, tmp_path, metrics__enabled=False) as at:
         assert (await at.ask("GET", "/admin/metrics", key=None)).status == 404
 
 
 async def test_health_and_doctor_show_the_checks_as_data(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         health = (await at.ask("GET", "/admin/health")).json
         doctor = (await at.ask("GET", "/admin/api/doctor")).json
         names = {check["name"] for check in health["checks"]}
@@ -147,12 +140,10 @@ async def test_without_a_store_the_checks_say_so_with_the_remedy(tmp_path: Path)
 async def test_a_full_disk_makes_it_unready_and_says_why(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         before = await at.ask("GET", "/admin/readyz")
         usage = shutil.disk_usage(tmp_path)
-        monkeypatch.setattr(
-            "festinger.runtime.supervisor.shutil.disk_usage", lambda _: usage._replace(free=2**20)
-        )
+        monkeypatch.setattr("festinger.runtime.supervisor.shutil.disk_usage", lambda _: usage._replace(free=2**20))
         full = await at.ask("GET", "/admin/readyz")
 
     assert (before.status, before.json["disk"]["name"]) == (200, "files.disk")

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.jobs.desk import drain
-from tests.web.desk import Desk, desk
+from tests.jobs.deps import drain
+from tests.web.deps import Desk, deps
 
 from festinger.errors import BadInput
 
@@ -24,7 +24,7 @@ async def make_dead(at: Desk) -> int:
 
 @pytest.mark.requirement("X-52")
 async def test_a_dead_job_is_listed_with_all_that_a_person_needs(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         job = await make_dead(at)
 
         (dead,) = (await at.ask("GET", "/admin/api/jobs?state=dead")).json["items"]
@@ -40,7 +40,7 @@ async def test_a_dead_job_is_listed_with_all_that_a_person_needs(database_url: s
 
 @pytest.mark.requirement("X-52")
 async def test_a_dead_job_can_be_retried_and_dropped_with_a_note(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         job = await make_dead(at)
 
         retried = await at.ask("POST", f"/admin/api/jobs/{job}/retry")
@@ -56,7 +56,7 @@ async def test_a_dead_job_can_be_retried_and_dropped_with_a_note(database_url: s
 
 @pytest.mark.requirement("X-54")
 async def test_the_schedule_shows_each_periodic_job_with_its_next_run(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         items = (await at.ask("GET", "/admin/api/jobs/schedule")).json["items"]
         found = {item["name"]: item for item in items}
 
@@ -67,7 +67,7 @@ async def test_the_schedule_shows_each_periodic_job_with_its_next_run(database_u
 
 @pytest.mark.requirement("X-54")
 async def test_a_changed_schedule_is_shown_without_a_restart(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         await at.ask("PUT", "/admin/api/config/store.backup_schedule", body={"value": "5 4 * * *"})
         items = (await at.ask("GET", "/admin/api/jobs/schedule")).json["items"]
 
@@ -76,7 +76,7 @@ async def test_a_changed_schedule_is_shown_without_a_restart(database_url: str, 
 
 @pytest.mark.requirement("X-56")
 async def test_a_periodic_job_is_started_by_hand_once(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         first = await at.ask("POST", "/admin/api/jobs/prune_events/run")
         again = await at.ask("POST", "/admin/api/jobs/prune_events/run")
         await drain(at.app.jobs)
@@ -92,22 +92,19 @@ async def test_a_periodic_job_is_started_by_hand_once(database_url: str, tmp_pat
 async def test_what_is_not_periodic_cannot_be_started_by_hand(
     name: str, status: int, database_url: str, tmp_path: Path
 ):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         assert (await at.ask("POST", f"/admin/api/jobs/{name}/run")).status == status
 
 
 async def test_a_waiting_job_can_be_cancelled(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         job = (await at.ask("POST", "/admin/api/jobs/prune_jobs/run")).json["job"]
 
-        assert (await at.ask("POST", f"/admin/api/jobs/{job}/cancel")).json == {
-            "job": job,
-            "how": "cancelled",
-        }
+        assert (await at.ask("POST", f"/admin/api/jobs/{job}/cancel")).json == {"job": job, "how": "cancelled"}
         assert (await at.ask("POST", f"/admin/api/jobs/{job}/cancel")).status == 404
 
 
 @pytest.mark.parametrize("target", ["jobs?state=lost", "jobs?limit=0", "jobs/99999999999999999999"])
 async def test_a_question_that_cannot_be_is_refused(target: str, database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         assert (await at.ask("GET", f"/admin/api/{target}")).status in (404, 422)

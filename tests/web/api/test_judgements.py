@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.jobs.desk import rows
+from tests.jobs.deps import rows
 from tests.web.api.test_memories import LARGE, PATH, SMALL, house, key_of, learn
 from tests.web.visitor import visitor
 
-from festinger.store.repositories.auth import Role
+from festinger.store.repositories.auth import AccessRole
 
 JUDGEMENTS = "/admin/api/judgements"
 FIRST, SECOND = "The deploy script lives in the tools folder", "The deploy script lives near the tools folder"
@@ -38,7 +38,7 @@ async def test_an_answer_is_carried_out_and_kept(
     said: str, action: str, status: str, database_url: str, tmp_path: Path
 ):
     async with house(database_url, tmp_path) as at:
-        ann = {"key": await key_of(at, Role.REVIEWER, name="ann")}
+        ann = {"key": await key_of(at, AccessRole.REVIEWER, name="ann")}
         question = await asked(at)
         done = await at.ask("POST", f"{JUDGEMENTS}/{question['id']}", body={"relation": said}, **ann)
         waiting = (await at.ask("GET", f"{JUDGEMENTS}?final=false")).json["items"]
@@ -55,7 +55,7 @@ async def test_an_answer_is_carried_out_and_kept(
 @pytest.mark.requirement("J-02")
 async def test_what_a_person_answered_is_not_asked_again(database_url: str, tmp_path: Path):
     async with house(database_url, tmp_path) as at:
-        ann = {"key": await key_of(at, Role.REVIEWER)}
+        ann = {"key": await key_of(at, AccessRole.REVIEWER)}
         question = await asked(at)
         await at.ask("POST", f"{JUDGEMENTS}/{question['id']}", body={"relation": "both"}, **ann)
         second = question["new"]["id"]
@@ -69,15 +69,12 @@ async def test_what_a_person_answered_is_not_asked_again(database_url: str, tmp_
 @pytest.mark.requirement("J-10")
 async def test_an_answer_that_does_not_fit_changes_nothing(database_url: str, tmp_path: Path):
     async with house(database_url, tmp_path) as at:
-        ann = {"key": await key_of(at, Role.REVIEWER)}
+        ann = {"key": await key_of(at, AccessRole.REVIEWER)}
         question = await asked(at)
         path = f"{JUDGEMENTS}/{question['id']}"
         unknown = await at.ask("POST", path, body={"relation": "perhaps"}, **ann)
         nowhere = await at.ask(
-            "POST",
-            f"{JUDGEMENTS}/018f3a5e-7b21-7000-8000-000000000001",
-            body={"relation": "both"},
-            **ann,
+            "POST", f"{JUDGEMENTS}/018f3a5e-7b21-7000-8000-000000000001", body={"relation": "both"}, **ann
         )
         await learn(at, SMALL)
         await learn(at, LARGE)
@@ -92,7 +89,7 @@ async def test_an_answer_that_does_not_fit_changes_nothing(database_url: str, tm
 @pytest.mark.requirement("M-108")
 async def test_an_agent_sees_no_judgement_of_anothers_own(database_url: str, tmp_path: Path):
     async with house(database_url, tmp_path) as at:
-        ours, theirs = [await key_of(at, Role.AGENT, agent=name) for name in ("a", "b")]
+        ours, theirs = [await key_of(at, AccessRole.AGENT, agent=name) for name in ("a", "b")]
         await asked(at, key=ours)
         seen = [len((await at.ask("GET", JUDGEMENTS, key=key)).json["items"]) for key in (ours, theirs)]
 
@@ -100,9 +97,7 @@ async def test_an_agent_sees_no_judgement_of_anothers_own(database_url: str, tmp
 
 
 @pytest.mark.requirement("J-10")
-async def test_a_question_stands_beside_the_conflicts_and_is_answered_there(
-    database_url: str, tmp_path: Path
-):
+async def test_a_question_stands_beside_the_conflicts_and_is_answered_there(database_url: str, tmp_path: Path):
     async with house(database_url, tmp_path, judge__max_tries=1) as at:
         await asked(at)
         person = await visitor(at)

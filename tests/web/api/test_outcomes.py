@@ -5,19 +5,19 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from tests.web.desk import Desk, desk
+from tests.web.deps import Desk, deps
 from tests.web.pages.test_start import read
 from tests.web.visitor import visitor
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId
 from festinger.memory.learn.pipeline import learn
-from festinger.memory.learn.statement import Given
-from festinger.memory.model import Place
+from festinger.memory.learn.statement import LearnRequest
+from festinger.memory.model import Scope
 
 
 async def remembered(at: Desk, text: str) -> str:
-    place = Place(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT))
-    learned = await learn(at.app.memory.desk, place, Given(text=text))
+    place = Scope(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT))
+    learned = await learn(at.app.memory.deps, place, LearnRequest(text=text))
     assert learned.memory is not None
     return str(learned.memory.id)
 
@@ -28,7 +28,7 @@ async def post(at: Desk, path: str, body: dict[str, Any], **more: Any) -> Any:
 
 @pytest.mark.requirement("O-08")
 async def test_hooks_over_http_do_what_those_of_the_library_do(database_url: str, tmp_path: Path) -> None:
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         one = await remembered(at, "The harbour office of Lisgate opens at 0730.")
         read = await post(at, "reads", {"ids": [one]})
         shown = await post(at, "surfaced", {"ids": [one], "reason": "recall"})
@@ -46,15 +46,12 @@ async def test_hooks_over_http_do_what_those_of_the_library_do(database_url: str
     assert after.json["items"] == []
     assert [each["outcome"] for each in listed.json["items"]] == ["acted"]
     assert [each["outcome"] for each in every.json["items"]] == ["acted"]
-    assert (numbers.json["7d"]["rate"], numbers.json["lists"]["helpful"]) == (
-        1.0,
-        [{"memory": one, "times": 1}],
-    )
+    assert (numbers.json["7d"]["rate"], numbers.json["lists"]["helpful"]) == (1.0, [{"memory": one, "times": 1}])
 
 
 @pytest.mark.requirement("O-08")
 async def test_what_is_wrong_is_refused_by_its_code(database_url: str, tmp_path: Path) -> None:
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         one = await remembered(at, "The harbour office of Lisgate opens at 0730.")
         unknown = await post(at, "outcomes", {"outcomes": {one: "echoed"}})
         no_recall = await post(at, "outcomes", {"outcomes": {one: "acted"}, "recall": str(uuid4())})
@@ -73,7 +70,7 @@ async def test_what_is_wrong_is_refused_by_its_code(database_url: str, tmp_path:
 
 @pytest.mark.requirement("O-08")
 async def test_rhythms_and_predictions_are_set_over_http(database_url: str, tmp_path: Path) -> None:
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         one = await remembered(at, "The harbour office of Lisgate opens at 0730.")
         rhythm = await at.ask(
             "PUT",
@@ -93,7 +90,7 @@ async def test_rhythms_and_predictions_are_set_over_http(database_url: str, tmp_
 async def test_the_page_of_outcomes_shows_the_rate_how_it_became_known_and_who_helped(
     database_url: str, tmp_path: Path
 ) -> None:
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         empty = (await (await visitor(at)).get("/admin/outcomes.json")).json
         helped = await remembered(at, "The harbour office of Lisgate opens at 0730.")
         misled = await remembered(at, "Quillon Freight ships copper wire on Tuesdays.")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.web.inbox import DRAFT, WHAT, inbox
 
-from festinger.store.repositories.auth import Role
+from festinger.store.repositories.auth import AccessRole
 
 HIDDEN = "Retry \u202ethe\u200b failed query"
 
@@ -20,26 +20,17 @@ async def test_what_a_reviewer_proposes_is_before_a_person_at_once_and_what_an_a
         agents = await at.sight()
 
         assert (persons.status, agents.status) == (201, 201)
-        assert (persons.json["proposal"]["state"], persons.json["proposal"]["producer"]) == (
-            "promoted",
-            "person",
-        )
+        assert (persons.json["proposal"]["state"], persons.json["proposal"]["producer"]) == ("promoted", "person")
         assert (agents.json["proposal"]["state"], agents.json["proposal"]["producer"]) == ("waiting", "api")
-        assert agents.json["proposal"]["gate"] == {
-            "ripeness": "too few",
-            "age_days": 0,
-            "missing": "1 more cause",
-        }
+        assert agents.json["proposal"]["gate"] == {"ripeness": "too few", "age_days": 0, "missing": "1 more cause"}
         assert agents.json["proposal"]["seen"][0]["origin"] == "model"
 
 
 @pytest.mark.requirement("H-51")
-async def test_a_reviewer_may_propose_and_approve_with_one_call_and_nobody_else(
-    database_url: str, tmp_path: Path
-):
+async def test_a_reviewer_may_propose_and_approve_with_one_call_and_nobody_else(database_url: str, tmp_path: Path):
     async with inbox(database_url, tmp_path) as at:
         agents = await at.ask("POST", body=DRAFT | {"approve": True}, key=at.bot)
-        admins = await at.ask("POST", body=DRAFT | {"approve": True}, key=at.desk.key)
+        admins = await at.ask("POST", body=DRAFT | {"approve": True}, key=at.deps.key)
         persons = await at.ask("POST", body=DRAFT | {"approve": True})
 
         assert (agents.status, admins.status, persons.status) == (403, 403, 201)
@@ -100,9 +91,7 @@ async def test_a_list_is_narrowed_and_read_page_by_page(database_url: str, tmp_p
 
 
 @pytest.mark.requirement("H-87")
-async def test_a_card_shows_what_is_there_who_said_it_and_what_a_yes_would_do(
-    database_url: str, tmp_path: Path
-):
+async def test_a_card_shows_what_is_there_who_said_it_and_what_a_yes_would_do(database_url: str, tmp_path: Path):
     async with inbox(database_url, tmp_path) as at:
         for _ in range(3):
             seen = (await at.sight(HIDDEN)).json["proposal"]
@@ -113,9 +102,7 @@ async def test_a_card_shows_what_is_there_who_said_it_and_what_a_yes_would_do(
         assert "\u202e" not in got.text
         assert [each["text"] for each in card["wordings"]] == ["Retry ⟦U+202E⟧the⟦U+200B⟧ failed query"]
         assert (card["seen_count"], card["sightings"]) == (1, 3)
-        assert [(each["origin"], each["agent_id"], each["times"]) for each in card["seen"]] == [
-            ("model", "default", 3)
-        ]
+        assert [(each["origin"], each["agent_id"], each["times"]) for each in card["seen"]] == [("model", "default", 3)]
         assert card["effect"]["says"] == "Makes a task for a person; nothing else changes."
         assert (card["verdicts"], card["effects"], card["pairs"]) == ([], [], [])
         assert got.headers["etag"] == f'"{card["version"]}"'
@@ -155,9 +142,9 @@ async def test_one_number_counts_what_waits_here_and_in_other_rooms(database_url
         await at.proposed()
         await at.proposed("Cache the answers", approve=True)
         for fact in ("gnommoweb -isa repo", "gnommoweb -isa container"):
-            await at.desk.ask("POST", "/iknowthat", key=None, body={"fact": fact})
+            await at.deps.ask("POST", "/iknowthat", key=None, body={"fact": fact})
 
-        found = (await at.desk.ask("GET", "/admin/api/inbox", key=at.ann)).json
+        found = (await at.deps.ask("GET", "/admin/api/inbox", key=at.ann)).json
 
         assert (found["in_all"], found["open"]) == (3, 1)
         assert {each["kind"]: each["count"] for each in found["elsewhere"]} == {"conflicts": 1, "tasks": 1}
@@ -167,10 +154,10 @@ async def test_one_number_counts_what_waits_here_and_in_other_rooms(database_url
 @pytest.mark.requirement("H-92")
 async def test_a_proposal_of_another_space_is_not_found(database_url: str, tmp_path: Path):
     async with inbox(database_url, tmp_path) as at:
-        await at.desk.ask("POST", "/admin/api/spaces", body={"name": "team"})
-        await at.desk.app.directory.reload()
+        await at.deps.ask("POST", "/admin/api/spaces", body={"name": "team"})
+        await at.deps.app.directory.reload()
         card = await at.proposed()
-        theirs = await at.desk.new_key(Role.REVIEWER, "team", name="tom")
+        theirs = await at.deps.new_key(AccessRole.REVIEWER, "team", name="tom")
 
         looked = await at.ask("GET", f"/{card['id']}", key=theirs)
         decided = await at.decide(card, "approve", key=theirs)

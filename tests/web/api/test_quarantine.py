@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 from tests.runtime.house import told
-from tests.web.desk import Desk, desk
+from tests.web.deps import Desk, deps
 from tests.web.visitor import visitor
 
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
-from festinger.store.repositories.auth import Role
+from festinger.store.repositories.auth import AccessRole
 from festinger.world.learn import write_claims
-from festinger.world.recall import Place, Said
+from festinger.world.recall import SourceText, WorldScope
 
 
 async def overheard(at: Desk, *texts: str) -> dict[str, str]:
@@ -18,30 +18,23 @@ async def overheard(at: Desk, *texts: str) -> dict[str, str]:
     room = at.app.world
     await room.need(MAIN_SPACE)
     for number, text in enumerate(texts):
-        place = Place(space=MAIN_SPACE, agent=AgentId("a1"), session=SessionId(f"s{number}"))
-        said = Said(message=text, text=text, origin=Origin.TOOL)
+        place = WorldScope(space=MAIN_SPACE, agent=AgentId("a1"), session=SessionId(f"s{number}"))
+        said = SourceText(message=text, text=text, origin=Origin.TOOL)
         async with at.app.store.transaction() as transaction:
             await room.recollector.learn(transaction, place, said)
-        await write_claims(room.desk, MAIN_SPACE, text)
+        await write_claims(room.deps, MAIN_SPACE, text)
     found = (await at.ask("GET", "/admin/api/quarantine")).json["items"]
     return {item["concept"]: item["id"] for item in found}
 
 
 @pytest.mark.requirement("W-52")
-async def test_what_nobody_vouches_for_is_listed_with_how_much_speaks_for_it(
-    database_url: str, tmp_path: Path
-):
-    async with desk(database_url, tmp_path) as at:
+async def test_what_nobody_vouches_for_is_listed_with_how_much_speaks_for_it(database_url: str, tmp_path: Path):
+    async with deps(database_url, tmp_path) as at:
         await overheard(at, "Acme is a vendor.", "Indeed Acme is a vendor, they say.")
         (item,) = (await at.ask("GET", "/admin/api/quarantine")).json["items"]
         wrong = await at.ask("GET", "/admin/api/quarantine?status=odd")
 
-    assert (item["concept"], item["parent"], item["dimension"], item["is_isa"]) == (
-        "acme",
-        "vendor",
-        "type",
-        True,
-    )
+    assert (item["concept"], item["parent"], item["dimension"], item["is_isa"]) == ("acme", "vendor", "type", True)
     assert (item["origin"], item["status"]) == ("tool", "waiting")
     assert item["votes"] == {"causes": 2, "sessions": 2, "texts": 2, "days": 1}
     assert wrong.status == 422
@@ -49,8 +42,8 @@ async def test_what_nobody_vouches_for_is_listed_with_how_much_speaks_for_it(
 
 @pytest.mark.requirement("W-52")
 async def test_a_reviewer_lets_one_in_and_keeps_another_out(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
-        reviewer = await at.new_key(Role.REVIEWER)
+    async with deps(database_url, tmp_path) as at:
+        reviewer = await at.new_key(AccessRole.REVIEWER)
         held = await overheard(at, "Acme is a vendor.", "Dobby is a robot.")
         refused = await at.ask("POST", f"/admin/api/quarantine/{held['acme']}/admit")
         admitted = await at.ask("POST", f"/admin/api/quarantine/{held['acme']}/admit", key=reviewer)
@@ -66,17 +59,14 @@ async def test_a_reviewer_lets_one_in_and_keeps_another_out(database_url: str, t
         assert again.status == 409
         assert [(edge["edge"]["parent"], edge["edge"]["confidence"]) for edge in known] == [("vendor", 0.6)]
         assert waiting == []
-        assert {item["concept"]: item["status"] for item in everything} == {
-            "acme": "admitted",
-            "dobby": "rejected",
-        }
+        assert {item["concept"]: item["status"] for item in everything} == {"acme": "admitted", "dobby": "rejected"}
         assert len(await told(at.app, "cue_admitted")) == 1
 
 
 @pytest.mark.requirement("W-52")
 async def test_one_that_collides_when_it_is_let_in_becomes_a_conflict(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
-        reviewer = await at.new_key(Role.REVIEWER)
+    async with deps(database_url, tmp_path) as at:
+        reviewer = await at.new_key(AccessRole.REVIEWER)
         await at.ask("POST", "/iknowthat", body={"fact": "acme -isa school"}, key=reviewer)
         held = await overheard(at, "Acme is a vendor.")
         got = await at.ask("POST", f"/admin/api/quarantine/{held['acme']}/admit", key=reviewer)
@@ -87,7 +77,7 @@ async def test_one_that_collides_when_it_is_let_in_becomes_a_conflict(database_u
 
 @pytest.mark.requirement("W-52")
 async def test_quarantine_comes_in_pages_without_a_hole_or_a_twin(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         held = await overheard(at, *(f"Acme{n} is a vendor." for n in range(5)))
         seen, target = [], "/admin/api/quarantine?limit=2"
         while target:
@@ -101,7 +91,7 @@ async def test_quarantine_comes_in_pages_without_a_hole_or_a_twin(database_url: 
 
 @pytest.mark.requirement("W-52")
 async def test_on_the_page_it_is_let_in_or_kept_out_by_a_press(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         await overheard(at, "Acme is a vendor.")
         person = await visitor(at)
         first = await person.get("/admin/world")
@@ -117,12 +107,11 @@ async def test_on_the_page_it_is_let_in_or_kept_out_by_a_press(database_url: str
 
 
 async def test_an_unknown_id_is_not_found(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
-        reviewer = await at.new_key(Role.REVIEWER)
+    async with deps(database_url, tmp_path) as at:
+        reviewer = await at.new_key(AccessRole.REVIEWER)
         nobody = "018f3a5e-7b21-7000-8000-000000000001"
         got = [
-            await at.ask("POST", f"/admin/api/quarantine/{nobody}/{deed}", key=reviewer)
-            for deed in ("admit", "reject")
+            await at.ask("POST", f"/admin/api/quarantine/{nobody}/{deed}", key=reviewer) for deed in ("admit", "reject")
         ]
         cursor = await at.ask("GET", f"/admin/api/quarantine?cursor={nobody}")
 

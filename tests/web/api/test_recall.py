@@ -6,18 +6,18 @@ from typing import Any
 from uuid import uuid4
 
 from tests.web.api.test_outcomes import post, remembered
-from tests.web.desk import desk
+from tests.web.deps import deps
 
 from festinger.client.memory import Memory
-from festinger.retrieval.result import Item, Recalled
-from festinger.web.api.recall import Wanted
+from festinger.retrieval.result import RecallItem, RecallResult
+from festinger.web.api.recall import RecallApiRequest
 
 HARBOUR = "The harbour office of Lisgate opens at 0730."
 
 
 def test_a_request_takes_the_names_and_the_defaults_of_the_library():
     library = inspect.signature(Memory.recall).parameters
-    taken = Wanted.model_fields
+    taken = RecallApiRequest.model_fields
 
     assert set(taken) == set(library) - {"self"} | {"session"}
     for name in set(library) - {"self", "cue"}:
@@ -25,7 +25,7 @@ def test_a_request_takes_the_names_and_the_defaults_of_the_library():
 
 
 async def test_a_recall_is_answered_listed_told_and_asked_again(database_url: str, tmp_path: Path) -> None:
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         one = await remembered(at, HARBOUR)
         asked = {"cue": "when does the harbour office open?", "session": "s7", "explain": True}
         found = await post(at, "recall", asked)
@@ -40,9 +40,9 @@ async def test_a_recall_is_answered_listed_told_and_asked_again(database_url: st
 
     names = {"id", "items", "abstained", "below_threshold", "degraded", "took"}
     assert (found.status, nothing.status) == (200, 200)
-    assert set(found.json) == names == set(Recalled.__dataclass_fields__)
+    assert set(found.json) == names == set(RecallResult.__dataclass_fields__)
     [item] = found.json["items"]
-    assert set(item) == set(Item.__dataclass_fields__) - {"version", "cosine"}
+    assert set(item) == set(RecallItem.__dataclass_fields__) - {"version", "cosine"}
     assert (item["id"], item["text"], item["why"]["origin"]) == (one, HARBOUR, "person")
     assert (nothing.json["items"], nothing.json["abstained"]) == ([], True)
     first, second = found.json["id"], nothing.json["id"]
@@ -67,7 +67,7 @@ async def test_what_cannot_be_meant_is_refused_by_its_code(database_url: str, tm
         {"cue": "tea", "include": ["merged"]},
         {"cue": "tea", "colour": "green"},
     ]
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         refused = [await post(at, "recall", body) for body in wrong]
         flag = await at.ask("GET", "/admin/api/recalls?abstained=perhaps")
         unknown = await at.ask("GET", f"/admin/api/recalls/{uuid4()}")

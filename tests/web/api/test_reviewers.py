@@ -11,11 +11,11 @@ async def test_whoever_is_sent_away_decides_no_more_until_they_are_back(database
     async with inbox(database_url, tmp_path) as at:
         first, second = await at.proposed("Cache the answers"), await at.proposed()
         before = await at.decide(first, "reject")
-        gone = await at.desk.ask("DELETE", f"{REVIEWERS}/ann")
+        gone = await at.deps.ask("DELETE", f"{REVIEWERS}/ann")
         refused = await at.decide(second, "reject")
-        await at.desk.ask("POST", REVIEWERS, body={"name": "ann"})
+        await at.deps.ask("POST", REVIEWERS, body={"name": "ann"})
         again = await at.decide(second, "reject")
-        listed = (await at.desk.ask("GET", REVIEWERS)).json["items"]
+        listed = (await at.deps.ask("GET", REVIEWERS)).json["items"]
 
         assert [got.status for got in (before, gone, refused, again)] == [200, 200, 403, 200]
         assert gone.json["active"] is False
@@ -24,11 +24,11 @@ async def test_whoever_is_sent_away_decides_no_more_until_they_are_back(database
 
 async def test_codes_are_shown_once_and_only_counted_afterwards(database_url: str, tmp_path: Path):
     async with inbox(database_url, tmp_path) as at:
-        made = await at.desk.ask("POST", REVIEWERS, body={"name": "Ada", "identities": {"webhook": ["ada"]}})
-        codes = (await at.desk.ask("POST", f"{REVIEWERS}/Ada/codes")).json["codes"]
-        listed = await at.desk.ask("GET", REVIEWERS)
-        unknown = await at.desk.ask("POST", f"{REVIEWERS}/Bob/codes")
-        odd = await at.desk.ask("POST", REVIEWERS, body={"name": "Eve", "identities": {"face": ["eve"]}})
+        made = await at.deps.ask("POST", REVIEWERS, body={"name": "Ada", "identities": {"webhook": ["ada"]}})
+        codes = (await at.deps.ask("POST", f"{REVIEWERS}/Ada/codes")).json["codes"]
+        listed = await at.deps.ask("GET", REVIEWERS)
+        unknown = await at.deps.ask("POST", f"{REVIEWERS}/Bob/codes")
+        odd = await at.deps.ask("POST", REVIEWERS, body={"name": "Eve", "identities": {"face": ["eve"]}})
 
         assert made.status == 201
         assert len(set(codes)) == 10

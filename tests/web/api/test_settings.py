@@ -3,16 +3,14 @@
 from pathlib import Path
 
 import pytest
-from tests.web.desk import desk
+from tests.web.deps import deps
 
-from festinger.services.spaces import open_space
+from festinger.services.spaces import add_space
 
 
 @pytest.mark.requirement("X-12", "W-62")
-async def test_every_setting_is_listed_with_value_default_source_and_meaning(
-    database_url: str, tmp_path: Path
-):
-    async with desk(database_url, tmp_path) as at:
+async def test_every_setting_is_listed_with_value_default_source_and_meaning(database_url: str, tmp_path: Path):
+    async with deps(database_url, tmp_path) as at:
         items = (await at.ask("GET", "/admin/api/config")).json["items"]
         found = {item["key"]: item for item in items}
 
@@ -33,7 +31,7 @@ async def test_every_setting_is_listed_with_value_default_source_and_meaning(
 
 @pytest.mark.requirement("X-12", "W-62")
 async def test_a_change_is_answered_with_old_and_new_and_is_in_force(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         got = await at.ask("PUT", "/admin/api/config/llm.max_parallel", body={"value": 9})
 
         assert got.json == {"key": "llm.max_parallel", "old": "4", "new": "9", "restart": False}
@@ -42,7 +40,7 @@ async def test_a_change_is_answered_with_old_and_new_and_is_in_force(database_ur
 
 @pytest.mark.requirement("X-12", "W-62")
 async def test_a_value_can_be_taken_back(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         await at.ask("PUT", "/admin/api/config/llm.max_parallel", body={"value": "9"})
 
         got = await at.ask("DELETE", "/admin/api/config/llm.max_parallel")
@@ -56,7 +54,7 @@ async def test_a_value_can_be_taken_back(database_url: str, tmp_path: Path):
 async def test_a_key_that_the_deployment_pins_is_refused_naming_the_source(
     method: str, database_url: str, tmp_path: Path
 ):
-    async with desk(database_url, tmp_path, llm__max_parallel=3) as at:
+    async with deps(database_url, tmp_path, llm__max_parallel=3) as at:
         got = await at.ask(method, "/admin/api/config/llm.max_parallel", body={"value": 9})
 
         assert (got.status, got.json["error"]["name"]) == (409, "setting_pinned")
@@ -80,7 +78,7 @@ async def test_a_key_that_the_deployment_pins_is_refused_naming_the_source(
 async def test_what_is_not_allowed_changes_nothing(
     key: str, body: object, status: int, name: str, database_url: str, tmp_path: Path
 ):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         got = await at.ask("PUT", f"/admin/api/config/{key}", body=body)
 
         assert (got.status, got.json["error"]["name"]) == (status, name)
@@ -89,7 +87,7 @@ async def test_what_is_not_allowed_changes_nothing(
 
 @pytest.mark.requirement("X-14")
 async def test_a_key_that_needs_a_restart_is_stored_and_shown_as_waiting(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         got = await at.ask("PUT", "/admin/api/config/jobs.workers", body={"value": 7})
         items = (await at.ask("GET", "/admin/api/config")).json["items"]
         shown = next(item for item in items if item["key"] == "jobs.workers")
@@ -102,8 +100,8 @@ async def test_a_key_that_needs_a_restart_is_stored_and_shown_as_waiting(databas
 
 @pytest.mark.requirement("X-12", "W-62")
 async def test_a_space_may_have_a_value_of_its_own(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
-        team = await open_space(at.app, "team")
+    async with deps(database_url, tmp_path) as at:
+        team = await add_space(at.app, "team")
         await at.app.directory.reload()
 
         await at.ask("PUT", "/admin/api/config/llm.judge?space=team", body={"value": "ollama:small"})
@@ -115,10 +113,8 @@ async def test_a_space_may_have_a_value_of_its_own(database_url: str, tmp_path: 
 
 
 async def test_a_secret_is_never_shown(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
-        got = await at.ask(
-            "PUT", "/admin/api/config/proxy.upstream_key", body={"value": "sk-very-secret-1234"}
-        )
+    async with deps(database_url, tmp_path) as at:
+        got = await at.ask("PUT", "/admin/api/config/proxy.upstream_key", body={"value": "sk-very-secret-1234"})
         items = await at.ask("GET", "/admin/api/config")
         events = await at.ask("GET", "/admin/api/events")
 
@@ -127,7 +123,7 @@ async def test_a_secret_is_never_shown(database_url: str, tmp_path: Path):
 
 
 async def test_a_long_value_is_told_as_well_as_a_short_one(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         long = "http://127.0.0.1/" + "x" * 1500
 
         assert (await at.ask("PUT", "/admin/api/config/proxy.upstream", body={"value": long})).status == 200

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.web.inbox import WHAT, Inbox, inbox
 
-from festinger.store.repositories.auth import Role
+from festinger.store.repositories.auth import AccessRole
 
 
 @pytest.mark.requirement("H-87")
@@ -33,9 +33,7 @@ async def test_each_verdict_does_what_it_says_and_leaves_one_row(database_url: s
         }
         rows = {row["kind"]: row for row in await at.table("verdict")}
         assert set(rows) == set(said)
-        assert {(row["author"], row["channel"], row["verified"]) for row in rows.values()} == {
-            ("ann", "api", True)
-        }
+        assert {(row["author"], row["channel"], row["verified"]) for row in rows.values()} == {("ann", "api", True)}
         assert rows["reject"]["note"] == "We tried it."
 
 
@@ -45,10 +43,10 @@ async def test_nobody_but_a_reviewer_decides_whatever_the_body_says_and_each_try
 ):
     async with inbox(database_url, tmp_path) as at:
         card = await at.proposed()
-        keys = [at.bot, await at.desk.new_key(Role.PROXY, name="proxy"), at.desk.key]
+        keys = [at.bot, await at.deps.new_key(AccessRole.PROXY, name="proxy"), at.deps.key]
         tried = [await at.decide(card, "approve", key=key, by="ann", author="ann") for key in keys]
         many = await at.ask("POST", "/verdicts", key=at.bot, body={"verdict": "reject", "ids": [card["id"]]})
-        keyless = await at.desk.ask("POST", f"/admin/api/proposals/{card['id']}/verdict", key=None, body={})
+        keyless = await at.deps.ask("POST", f"/admin/api/proposals/{card['id']}/verdict", key=None, body={})
 
         assert [got.status for got in (*tried, many, keyless)] == [403, 403, 403, 403, 401]
         assert [
@@ -86,9 +84,7 @@ async def test_whoever_saw_another_version_is_stopped_and_whoever_comes_late_is_
 
 
 @pytest.mark.requirement("H-48", "H-87")
-async def test_the_same_message_counts_once_and_another_under_its_key_is_refused(
-    database_url: str, tmp_path: Path
-):
+async def test_the_same_message_counts_once_and_another_under_its_key_is_refused(database_url: str, tmp_path: Path):
     async with inbox(database_url, tmp_path) as at:
         card, other = await at.proposed(), await at.proposed("Cache the answers")
         key = {"idempotency-key": "one"}
@@ -96,7 +92,7 @@ async def test_the_same_message_counts_once_and_another_under_its_key_is_refused
         again = await at.decide(card, "approve", headers=key)
         replayed = await at.decide(other, "approve", headers=key)
         bens = await at.decide(
-            other, "approve", headers=key, key=await at.desk.new_key(Role.REVIEWER, name="ben")
+            other, "approve", headers=key, key=await at.deps.new_key(AccessRole.REVIEWER, name="ben")
         )
 
         assert first.json == again.json
@@ -143,7 +139,7 @@ async def test_what_has_moved_is_stale_until_it_is_built_anew(database_url: str,
     async with inbox(database_url, tmp_path) as at:
         memory = await _learn(at, "The server has 16 GB")
         card = await at.proposed(type="memory_change", payload={"op": "archive", "ids": [memory]})
-        await at.desk.ask(
+        await at.deps.ask(
             "PATCH", f"/admin/api/memories/{memory}", key=at.ann, body={"content": "The server has 17 GB"}
         )
         shown = (await at.ask("GET", f"/{card['id']}")).json
@@ -158,9 +154,7 @@ async def test_what_has_moved_is_stale_until_it_is_built_anew(database_url: str,
 
 
 @pytest.mark.requirement("H-57", "H-87")
-async def test_an_approval_is_taken_back_and_only_then_can_be_taken_up_again(
-    database_url: str, tmp_path: Path
-):
+async def test_an_approval_is_taken_back_and_only_then_can_be_taken_up_again(database_url: str, tmp_path: Path):
     async with inbox(database_url, tmp_path) as at:
         card = await at.proposed()
         early = await at.ask("POST", f"/{card['id']}/undo")
@@ -183,7 +177,7 @@ async def test_what_later_changes_stand_on_is_not_taken_back(database_url: str, 
         card = await at.proposed(type="memory_change", payload=edit)
         await at.decide(card, "approve")
         later = {"content": "The server has 18 GB"}
-        await at.desk.ask("PATCH", f"/admin/api/memories/{memory}", key=at.ann, body=later)
+        await at.deps.ask("PATCH", f"/admin/api/memories/{memory}", key=at.ann, body=later)
         blocked = await at.ask("POST", f"/{card['id']}/undo")
 
         assert (blocked.status, blocked.json["error"]["name"]) == (409, "undo_blocked")
@@ -273,7 +267,7 @@ async def test_a_muted_producer_is_named_and_lifted_by_a_reviewer(database_url: 
         await at.change("state = 'promoted', promoted_at = last_seen")
         for each in (await at.ask("GET")).json["items"]:
             await at.decide(each, "reject")
-        muted = (await at.desk.ask("GET", "/admin/api/inbox")).json["muted"]
+        muted = (await at.deps.ask("GET", "/admin/api/inbox")).json["muted"]
         held = (await at.sight("Cache the answers")).json["proposal"]
         key = {"producer": "api", "category": "reliability"}
         refused = await at.ask("POST", "/lift", key=at.bot, body=key)
@@ -283,11 +277,11 @@ async def test_a_muted_producer_is_named_and_lifted_by_a_reviewer(database_url: 
         assert held["held"] == "producer_muted"
         assert refused.status == 403
         assert lifted.json["released"] == 1
-        assert (await at.desk.ask("GET", "/admin/api/inbox")).json["muted"] == []
+        assert (await at.deps.ask("GET", "/admin/api/inbox")).json["muted"] == []
 
 
 async def _learn(at: Inbox, text: str) -> str:
-    learned = await at.desk.ask("POST", "/admin/api/memories", key=at.ann, body={"text": text})
+    learned = await at.deps.ask("POST", "/admin/api/memories", key=at.ann, body={"text": text})
     return str(learned.json["memory"]["id"])
 
 

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from tests.web.desk import Desk, desk
+from tests.web.deps import Desk, deps
 
-from festinger.jobs.worker import Crew
+from festinger.jobs.worker import WorkerPool
 from festinger.store.queries import Query
-from festinger.store.repositories.auth import Role
+from festinger.store.repositories.auth import AccessRole
 
 BEHIND_OUR_BACK = Query(
     room="tests",
@@ -29,7 +29,7 @@ async def state(at: Desk, fact: str, *, key: str | None = None):
 async def test_a_fact_is_inserted_then_corroborated_and_a_collision_becomes_a_conflict(
     database_url: str, tmp_path: Path
 ):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         first, again, other = [await state(at, fact) for fact in (REPO, REPO, CONTAINER)]
 
     assert (first.status, again.status, other.status) == (201, 200, 202)
@@ -51,8 +51,8 @@ async def test_a_fact_is_inserted_then_corroborated_and_a_collision_becomes_a_co
 
 @pytest.mark.requirement("W-86")
 async def test_only_a_person_states_a_fact_with_full_confidence(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
-        agent, reviewer = await at.new_key(Role.AGENT), await at.new_key(Role.REVIEWER)
+    async with deps(database_url, tmp_path) as at:
+        agent, reviewer = await at.new_key(AccessRole.AGENT), await at.new_key(AccessRole.REVIEWER)
         facts = {None: "dobby -isa elf", agent: "rex -isa dog", reviewer: "atlas -isa server"}
         edges = [(await state(at, fact, key=key)).json["edge"] for key, fact in facts.items()]
 
@@ -60,13 +60,9 @@ async def test_only_a_person_states_a_fact_with_full_confidence(database_url: st
 
 
 @pytest.mark.requirement("W-86")
-@pytest.mark.parametrize(
-    "body", [{"fact": "gnommoweb repo"}, {"fact": ""}, {}, {"fact": "x", "facts": ["y"]}]
-)
-async def test_what_is_no_fact_is_refused_with_the_grammar(
-    body: dict[str, object], database_url: str, tmp_path: Path
-):
-    async with desk(database_url, tmp_path) as at:
+@pytest.mark.parametrize("body", [{"fact": "gnommoweb repo"}, {"fact": ""}, {}, {"fact": "x", "facts": ["y"]}])
+async def test_what_is_no_fact_is_refused_with_the_grammar(body: dict[str, object], database_url: str, tmp_path: Path):
+    async with deps(database_url, tmp_path) as at:
         got = await at.ask("POST", "/iknowthat", body=body)
 
     assert (got.status, got.json["error"]["name"]) == (400, "bad_fact")
@@ -75,7 +71,7 @@ async def test_what_is_no_fact_is_refused_with_the_grammar(
 
 @pytest.mark.requirement("W-86")
 async def test_several_facts_stand_together_or_not_at_all(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         bad = await at.ask("POST", "/iknowthat", body={"facts": [REPO, "nonsense"]})
         after_bad = await at.ask("GET", "/admin/api/concepts/gnommoweb")
         good = await at.ask("POST", "/iknowthat", body={"facts": [REPO, "dobby -isa agent"]})
@@ -86,8 +82,8 @@ async def test_several_facts_stand_together_or_not_at_all(database_url: str, tmp
 
 @pytest.mark.requirement("W-86")
 async def test_without_a_persons_key_it_is_the_agents_word(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
-        reviewer = await at.new_key(Role.REVIEWER)
+    async with deps(database_url, tmp_path) as at:
+        reviewer = await at.new_key(AccessRole.REVIEWER)
         await state(at, REPO)
         await state(at, "dobby -isa agent", key=reviewer)
         by_nobody = (await at.ask("GET", "/admin/api/concepts/gnommoweb")).json
@@ -99,7 +95,7 @@ async def test_without_a_persons_key_it_is_the_agents_word(database_url: str, tm
 
 @pytest.mark.requirement("W-80")
 async def test_conflicts_are_listed_by_status_and_one_can_be_read(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         await state(at, REPO)
         made = (await state(at, CONTAINER)).json["conflict"]["id"]
         pending = await at.ask("GET", "/conflicts?status=pending")
@@ -116,15 +112,13 @@ async def test_conflicts_are_listed_by_status_and_one_can_be_read(database_url: 
 
 @pytest.mark.requirement("W-81", "W-82")
 async def test_a_person_decides_and_takes_it_back(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
-        reviewer = await at.new_key(Role.REVIEWER)
+    async with deps(database_url, tmp_path) as at:
+        reviewer = await at.new_key(AccessRole.REVIEWER)
         await state(at, REPO)
         made = (await state(at, CONTAINER)).json["conflict"]["id"]
-        agent = await at.ask("POST", f"/conflicts/{made}/dismiss", body={}, key=await at.new_key(Role.AGENT))
+        agent = await at.ask("POST", f"/conflicts/{made}/dismiss", body={}, key=await at.new_key(AccessRole.AGENT))
         bad = await at.ask("POST", f"/conflicts/{made}/resolve", body={"decision": "maybe"}, key=reviewer)
-        decided = await at.ask(
-            "POST", f"/conflicts/{made}/resolve", body={"decision": "update"}, key=reviewer
-        )
+        decided = await at.ask("POST", f"/conflicts/{made}/resolve", body={"decision": "update"}, key=reviewer)
         now = (await at.ask("GET", "/admin/api/concepts/gnommoweb")).json["edges"]
         undone = await at.ask("POST", f"/conflicts/{made}/undo", key=reviewer)
         dismissed = await at.ask("POST", f"/conflicts/{made}/dismiss", body={"note": "a repo"}, key=reviewer)
@@ -139,12 +133,12 @@ async def test_a_person_decides_and_takes_it_back(database_url: str, tmp_path: P
 
 @pytest.mark.requirement("W-73")
 async def test_a_run_can_be_started_once_at_a_time_and_followed(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         await state(at, REPO)
         await state(at, CONTAINER)
         begun = await at.ask("POST", "/resolve/run")
         again = await at.ask("POST", "/resolve/run")
-        await Crew(at.app.jobs, shutdown_seconds=5).drain()
+        await WorkerPool(at.app.jobs, shutdown_seconds=5).drain()
         run = await at.ask("GET", f"/resolve/runs/{begun.json['run_id']}")
 
     assert (begun.status, begun.json["pending"]) == (202, 1)
@@ -154,7 +148,7 @@ async def test_a_run_can_be_started_once_at_a_time_and_followed(database_url: st
 
 @pytest.mark.requirement("W-46", "X-62")
 async def test_reloading_brings_every_cache_up_to_date(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         await state(at, REPO)
         async with at.app.store.transaction() as transaction:
             await transaction.run(BEHIND_OUR_BACK)
@@ -170,7 +164,7 @@ async def test_reloading_brings_every_cache_up_to_date(database_url: str, tmp_pa
 
 @pytest.mark.requirement("W-99")
 async def test_a_word_that_is_not_known_comes_with_its_nearest_spellings(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         await state(at, REPO)
         got = await at.ask("GET", "/admin/api/concepts/gnomoweb")
 

@@ -3,25 +3,25 @@
 from pathlib import Path
 
 import pytest
-from tests.web.desk import desk
+from tests.web.deps import deps
 
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
-from festinger.jobs.worker import Crew
-from festinger.world.recall import Place, Said
+from festinger.jobs.worker import WorkerPool
+from festinger.world.recall import SourceText, WorldScope
 
 
 @pytest.mark.requirement("W-57")
 async def test_without_a_model_a_name_that_stands_out_is_listed_as_wanted(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         room = at.app.world
         await room.need(MAIN_SPACE)
-        place = Place(space=MAIN_SPACE, agent=AgentId("a1"), session=SessionId("s1"))
+        place = WorldScope(space=MAIN_SPACE, agent=AgentId("a1"), session=SessionId("s1"))
         for number in range(16):
-            said = Said(text=f"open gnommoweb again, {number}", origin=Origin.PERSON)
+            said = SourceText(text=f"open gnommoweb again, {number}", origin=Origin.PERSON)
             await room.recollector.count(place, said)
         before = (await at.ask("GET", "/admin/api/wanted")).json
         await room.write_counts()
-        await Crew(at.app.jobs, shutdown_seconds=5).drain()
+        await WorkerPool(at.app.jobs, shutdown_seconds=5).drain()
         after = (await at.ask("GET", "/admin/api/wanted")).json
         await at.ask("POST", "/iknowthat", body={"fact": "gnommoweb -isa repo"})
         explained = (await at.ask("GET", "/admin/api/wanted")).json
@@ -32,13 +32,8 @@ async def test_without_a_model_a_name_that_stands_out_is_listed_as_wanted(databa
 
 
 async def test_the_graph_shows_what_stands_around_a_word(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
-        facts = [
-            "gnommoweb -isa repo",
-            "repo -isa artifact",
-            "gnommoweb -ispart glitch",
-            "tiny -isa gnommoweb",
-        ]
+    async with deps(database_url, tmp_path) as at:
+        facts = ["gnommoweb -isa repo", "repo -isa artifact", "gnommoweb -ispart glitch", "tiny -isa gnommoweb"]
         await at.ask("POST", "/iknowthat", body={"facts": facts})
         near = (await at.ask("GET", "/admin/api/graph?centre=gnommoweb")).json
         far = (await at.ask("GET", "/admin/api/graph?centre=GNOMMOWEB&depth=2&dim=type")).json

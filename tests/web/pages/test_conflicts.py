@@ -5,15 +5,15 @@ from types import SimpleNamespace
 
 import pytest
 from tests.runtime.house import told
-from tests.web.desk import Desk, desk
+from tests.web.deps import Desk, deps
 from tests.web.pages.test_start import HOSTILE, read
 from tests.web.visitor import forms_of, visitor
 
 from festinger.errors import BadInput
-from festinger.jobs.worker import Crew
+from festinger.jobs.worker import WorkerPool
 from festinger.memory.conflicts import DECISIONS
-from festinger.web.pages.conflicts import choices, verdict_in
-from festinger.web.render import page
+from festinger.web.pages.conflicts import decision_options, parse_verdict
+from festinger.web.render import render_template
 from festinger.world.model import Collision
 
 REPO, CONTAINER = "gnommoweb -isa repo", "gnommoweb -isa container"
@@ -28,7 +28,7 @@ async def disputed(at: Desk) -> str:
 
 @pytest.mark.requirement("W-80")
 async def test_both_statements_stand_on_the_page_with_who_said_them(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         await disputed(at)
         person = await visitor(at)
         words = "".join(read((await person.get("/admin/conflicts")).text).words)
@@ -50,19 +50,14 @@ async def test_both_statements_stand_on_the_page_with_who_said_them(database_url
             {"artifact-type": "repo", "deployment-type": "container"},
             "resolved",
         ),
-        (
-            "Put the new one elsewhere",
-            {"dimension": "tech"},
-            {"type": "repo", "tech": "container"},
-            "resolved",
-        ),
+        ("Put the new one elsewhere", {"dimension": "tech"}, {"type": "repo", "tech": "container"}, "resolved"),
     ],
     ids=["update", "dismiss", "same", "decompose", "reclassify"],
 )
 async def test_each_decision_is_one_press_and_can_be_undone(
     label: str, typed: dict[str, str], stands: dict[str, str], status: str, database_url: str, tmp_path: Path
 ):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         conflict = await disputed(at)
         person = await visitor(at)
         pressed = await person.press(await person.get("/admin/conflicts"), label, **typed)
@@ -86,7 +81,7 @@ async def edges(at: Desk) -> dict[str, str]:
 
 @pytest.mark.requirement("W-69")
 async def test_a_decision_on_what_no_longer_stands_is_refused_and_told(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         conflict = await disputed(at)
         person = await visitor(at)
         seen = await person.get("/admin/conflicts")
@@ -104,13 +99,13 @@ async def test_a_decision_on_what_no_longer_stands_is_refused_and_told(database_
 
 @pytest.mark.requirement("W-73")
 async def test_resolution_is_run_by_a_press_and_its_result_is_shown(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         await disputed(at)
         person = await visitor(at)
         before = await person.get("/admin")
         pressed = await person.press(before, "Run resolution now")
         again = await person.press(before, "Run resolution now")
-        await Crew(at.app.jobs, shutdown_seconds=5).drain()
+        await WorkerPool(at.app.jobs, shutdown_seconds=5).drain()
         after = "".join(read((await person.get("/admin")).text).words)
 
         assert "No run has ended yet." in before.text
@@ -120,7 +115,7 @@ async def test_resolution_is_run_by_a_press_and_its_result_is_shown(database_url
 
 
 async def test_without_a_session_the_start_page_counts_but_shows_no_button(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         await disputed(at)
         got = await at.ask("GET", "/admin", key=None)
 
@@ -130,7 +125,7 @@ async def test_without_a_session_the_start_page_counts_but_shows_no_button(datab
 
 
 async def test_the_page_of_conflicts_and_its_twin_say_the_same(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         await disputed(at)
         person = await visitor(at)
         words = "".join(read((await person.get("/admin/conflicts")).text).words)
@@ -147,7 +142,7 @@ async def test_the_page_of_conflicts_and_its_twin_say_the_same(database_url: str
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_whatever_stands_in_a_conflict_comes_out_as_text(text: str, about: str):
     plain, hostile = (
-        read(bytes(page("conflict.html", data(each, about)).body).decode()) for each in ("x", text)
+        read(bytes(render_template("conflict.html", data(each, about)).body).decode()) for each in ("x", text)
     )
 
     assert hostile.seen == plain.seen
@@ -205,7 +200,7 @@ def data(text: str, about: str) -> dict[str, object]:
 @pytest.mark.parametrize("kind", Collision)
 def test_what_stands_can_always_be_kept_and_a_retraction_is_taken_out_or_not(kind: Collision):
     conflict = SimpleNamespace(about="edge", collision_type=kind.value, existing_parent="repo")
-    offered = [str(choice.decision) for choice in choices(conflict)]  # type: ignore[arg-type]
+    offered = [str(choice.decision) for choice in decision_options(conflict)]  # type: ignore[arg-type]
 
     assert "dismiss" in offered
     assert "update" in offered
@@ -216,21 +211,21 @@ def test_what_stands_can_always_be_kept_and_a_retraction_is_taken_out_or_not(kin
 
 def test_without_an_edge_that_stands_nothing_can_be_the_same_or_move_aside():
     conflict = SimpleNamespace(about="edge", collision_type="isa_isa", existing_parent=None)
-    offered = {str(choice.decision) for choice in choices(conflict)}  # type: ignore[arg-type]
+    offered = {str(choice.decision) for choice in decision_options(conflict)}  # type: ignore[arg-type]
 
     assert offered == {"dismiss", "update", "reclassify"}
 
 
 @pytest.mark.requirement("M-47")
 def test_everything_that_can_be_decided_of_memories_is_offered_and_nothing_else():
-    offered = choices(SimpleNamespace(about="memory", collision_type="contradicts"))  # type: ignore[arg-type]
+    offered = decision_options(SimpleNamespace(about="memory", collision_type="contradicts"))  # type: ignore[arg-type]
 
     assert {each.decision for each in offered} == set(DECISIONS)
 
 
 @pytest.mark.parametrize(("against", "read_as"), [("7", 7), ("", None), ("x", None), ("²", None)])
 def test_what_stood_when_the_page_was_shown_comes_back_with_the_form(against: str, read_as: int | None):
-    verdict = verdict_in({"decision": "update", "against": against, "dimension": ""}, by="person:ann")
+    verdict = parse_verdict({"decision": "update", "against": against, "dimension": ""}, by="person:ann")
 
     assert (verdict.against, verdict.dimension, verdict.by) == (read_as, None, "person:ann")
 
@@ -238,4 +233,4 @@ def test_what_stood_when_the_page_was_shown_comes_back_with_the_form(against: st
 @pytest.mark.parametrize("decision", ["", "maybe", "perhaps"])
 def test_a_form_without_a_decision_is_refused(decision: str):
     with pytest.raises(BadInput):
-        verdict_in({"decision": decision}, by="x")
+        parse_verdict({"decision": decision}, by="x")

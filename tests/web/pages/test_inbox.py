@@ -7,7 +7,7 @@ import pytest
 from tests.web.inbox import PROPOSALS, WHAT, inbox
 from tests.web.visitor import forms_of, visitor, visitor_with_key
 
-from festinger.store.repositories.auth import Role
+from festinger.store.repositories.auth import AccessRole
 
 PAGE = "/admin/inbox"
 HIDDEN = "Retry \u202ethe\u200b <b>failed</b> query"
@@ -17,7 +17,7 @@ HIDDEN = "Retry \u202ethe\u200b <b>failed</b> query"
 async def test_a_proposal_is_approved_by_pressing_and_undone_at_once(database_url: str, tmp_path: Path):
     async with inbox(database_url, tmp_path) as at:
         card = await at.proposed()
-        ann = await visitor(at.desk)
+        ann = await visitor(at.deps)
         page = await ann.get(PAGE)
         sent = await ann.press(page, "Approve")
         after = await ann.get(sent.headers["location"])
@@ -40,7 +40,7 @@ async def test_a_form_that_is_sent_twice_counts_once_and_one_of_an_older_version
 ):
     async with inbox(database_url, tmp_path) as at:
         await at.proposed()
-        ann = await visitor(at.desk)
+        ann = await visitor(at.deps)
         page = await ann.get(PAGE)
         vague = await ann.press(page, "Too vague")
         stale = await ann.press(page, "Approve")
@@ -56,7 +56,7 @@ async def test_a_form_that_is_sent_twice_counts_once_and_one_of_an_older_version
 async def test_each_verdict_has_its_button(database_url: str, tmp_path: Path):
     async with inbox(database_url, tmp_path) as at:
         other = await at.proposed("Cache the answers")
-        ann = await visitor(at.desk)
+        ann = await visitor(at.deps)
         done = {}
         for label, typed in (
             ("Reject", {"note": "We tried it."}),
@@ -85,7 +85,7 @@ async def test_each_verdict_has_its_button(database_url: str, tmp_path: Path):
 async def test_what_is_approved_may_be_changed_first(database_url: str, tmp_path: Path):
     async with inbox(database_url, tmp_path) as at:
         card = await at.proposed(why="It fails\u200b at night.")
-        ann = await visitor(at.desk)
+        ann = await visitor(at.deps)
         page = await ann.get(f"{PAGE}/{card['id']}")
         await ann.press(page, "Approve as changed", **{"edit-what": "Retry it twice"})
 
@@ -103,7 +103,7 @@ async def test_a_card_shows_hidden_characters_causes_beside_counts_and_the_effec
         for _ in range(3):
             seen = (await at.sight(HIDDEN, why="See http://evil.example")).json["proposal"]
         await at.change("state = 'promoted', promoted_at = last_seen")
-        ann = await visitor(at.desk)
+        ann = await visitor(at.deps)
         shown = [(await ann.get(path)).text for path in (PAGE, f"{PAGE}/{seen['id']}")]
 
         for text in shown:
@@ -120,13 +120,11 @@ async def test_a_card_shows_hidden_characters_causes_beside_counts_and_the_effec
 async def test_several_are_decided_together_and_each_says_what_came_of_it(database_url: str, tmp_path: Path):
     async with inbox(database_url, tmp_path) as at:
         cards = [await at.proposed(f"Change number {number}") for number in range(3)]
-        ann = await visitor(at.desk)
+        ann = await visitor(at.deps)
         page = await ann.get(PAGE)
         await at.decide(cards[0], "reject")
         marked = {f"pick-{card['id']}": "yes" for card in cards[:2]}
-        some = await ann.press(
-            page, "Approve all markedReject all markedDefer all marked", verdict="approve", **marked
-        )
+        some = await ann.press(page, "Approve all markedReject all markedDefer all marked", verdict="approve", **marked)
         none = await ann.press(page, "Approve all markedReject all markedDefer all marked", verdict="approve")
 
         assert "1 of 2 were decided." in some.text
@@ -142,8 +140,8 @@ async def test_around_the_cards_stands_what_else_waits(database_url: str, tmp_pa
         await at.proposed("Cache the answers", approve=True)
         await at.sight("Log less")
         for fact in ("gnommoweb -isa repo", "gnommoweb -isa container"):
-            await at.desk.ask("POST", "/iknowthat", key=None, body={"fact": fact})
-        ann = await visitor(at.desk)
+            await at.deps.ask("POST", "/iknowthat", key=None, body={"fact": fact})
+        ann = await visitor(at.deps)
         page = await ann.get(PAGE)
 
         assert "<strong>too few</strong>: 1 more cause" in page.text
@@ -163,12 +161,10 @@ async def test_what_is_held_back_is_named_and_let_go_by_pressing(database_url: s
         for each in (await at.ask("GET")).json["items"]:
             await at.decide(each, "reject")
         first, second = (await at.sight("Log less")).json, (await at.sight("Log more")).json
-        ann = await visitor(at.desk)
+        ann = await visitor(at.deps)
         page = await ann.get(PAGE)
         await ann.press(page, "Release")
-        released = [
-            (await at.ask("GET", f"/{each['proposal']['id']}")).json["held"] for each in (first, second)
-        ]
+        released = [(await at.ask("GET", f"/{each['proposal']['id']}")).json["held"] for each in (first, second)]
         await ann.press(page, "Lift")
         lifted = await at.ask("GET", "?held=true")
 
@@ -188,7 +184,7 @@ async def test_what_went_quiet_is_put_off_or_did_not_help_is_listed_apart(databa
         at.hands.forward(timedelta(days=15))
         for session in ("s1", "s2"):
             await at.sight("Cache the answers", session=session)
-        ann = await visitor(at.desk)
+        ann = await visitor(at.deps)
         data = (await ann.get(f"{PAGE}.json")).json
         page = (await ann.get(PAGE)).text
 
@@ -205,10 +201,10 @@ async def test_what_went_quiet_is_put_off_or_did_not_help_is_listed_apart(databa
 async def test_a_full_inbox_says_so_on_its_page_in_readiness_and_in_status(database_url: str, tmp_path: Path):
     async with inbox(database_url, tmp_path, proposals__inbox_limit=1) as at:
         await at.proposed()
-        ann = await visitor(at.desk)
+        ann = await visitor(at.deps)
         page = (await ann.get(PAGE)).text
-        ready = await at.desk.ask("GET", "/admin/readyz")
-        status = (await at.desk.ask("GET", "/admin/api/status")).json
+        ready = await at.deps.ask("GET", "/admin/readyz")
+        status = (await at.deps.ask("GET", "/admin/api/status")).json
 
         assert "Nothing more is promoted: inbox full (1 of 1)." in page
         assert "inbox full (1 of 1)" in ready.text
@@ -219,7 +215,7 @@ async def test_without_an_embedder_what_is_about_the_same_stands_together(databa
     async with inbox(database_url, tmp_path) as at:
         for what, scope in (("One", "tools"), ("Two", "cache"), ("Three", "tools")):
             await at.proposed(what, scope=scope)
-        ann = await visitor(at.desk)
+        ann = await visitor(at.deps)
         groups = (await ann.get(f"{PAGE}.json")).json["groups"]
 
         assert [(group["title"], sorted(card["what"] for card in group["cards"])) for group in groups] == [
@@ -229,26 +225,20 @@ async def test_without_an_embedder_what_is_about_the_same_stands_together(databa
 
 
 @pytest.mark.requirement("H-51")
-async def test_a_person_proposes_with_the_form_and_nobody_hurries_it_through(
-    database_url: str, tmp_path: Path
-):
+async def test_a_person_proposes_with_the_form_and_nobody_hurries_it_through(database_url: str, tmp_path: Path):
     async with inbox(database_url, tmp_path) as at:
-        ann = await visitor(at.desk)
-        sent = await ann.press(
-            await ann.get(PAGE), "Propose", what="Cache the answers", category="cost", scope="tools"
-        )
+        ann = await visitor(at.deps)
+        sent = await ann.press(await ann.get(PAGE), "Propose", what="Cache the answers", category="cost", scope="tools")
         shown = await ann.get(sent.headers["location"])
 
         assert "Cache the answers" in shown.text
-        assert [(row["state"], row["producer"]) for row in await at.table("proposal")] == [
-            ("promoted", "person")
-        ]
+        assert [(row["state"], row["producer"]) for row in await at.table("proposal")] == [("promoted", "person")]
 
 
 async def test_whoever_is_no_reviewer_sees_the_cards_and_no_buttons(database_url: str, tmp_path: Path):
     async with inbox(database_url, tmp_path) as at:
         card = await at.proposed()
-        root = await visitor_with_key(at.desk, Role.ADMIN)
+        root = await visitor_with_key(at.deps, AccessRole.ADMIN)
         page = await root.get(PAGE)
         tried = await root.post(f"{PAGE}/{card['id']}/verdict", {"verdict": "approve"})
 
@@ -261,39 +251,33 @@ async def test_every_page_says_how_many_things_wait(database_url: str, tmp_path:
     async with inbox(database_url, tmp_path) as at:
         await at.proposed()
         await at.proposed("Cache the answers", approve=True)
-        ann = await visitor(at.desk)
+        ann = await visitor(at.deps)
         told = '<span class="count" title="things that wait for a person">2</span>'
         pages = ("/admin", PAGE, "/admin/conflicts", "/admin/world", "/admin/loops", "/admin/outcomes")
 
         assert [path for path in pages if told not in (await ann.get(path)).text] == []
-        assert told not in (await at.desk.ask("GET", "/admin", key=None)).text
+        assert told not in (await at.deps.ask("GET", "/admin", key=None)).text
 
 
 async def test_cards_come_page_by_page(database_url: str, tmp_path: Path):
     async with inbox(database_url, tmp_path) as at:
         for number in range(12):
             await at.proposed(f"Change number {number}")
-        ann = await visitor(at.desk)
+        ann = await visitor(at.deps)
         first = (await ann.get(f"{PAGE}.json")).json
         second = (await ann.get(f"{PAGE}.json?cursor={first['more']}")).json
-        seen = [
-            each["what"] for page in (first, second) for group in page["groups"] for each in group["cards"]
-        ]
+        seen = [each["what"] for page in (first, second) for group in page["groups"] for each in group["cards"]]
 
         assert sorted(seen) == sorted(f"Change number {number}" for number in range(12))
         assert second["more"] is None
-        assert (await at.desk.ask("GET", f"{PROPOSALS}?standing=open&limit=200", key=at.ann)).json[
-            "next"
-        ] is None
+        assert (await at.deps.ask("GET", f"{PROPOSALS}?standing=open&limit=200", key=at.ann)).json["next"] is None
 
 
 @pytest.mark.requirement("H-21")
-async def test_a_card_shows_its_opposite_and_so_its_forms_say_that_it_was_seen(
-    database_url: str, tmp_path: Path
-):
+async def test_a_card_shows_its_opposite_and_so_its_forms_say_that_it_was_seen(database_url: str, tmp_path: Path):
     async with inbox(database_url, tmp_path) as at:
         cards = [await at.proposed(what) for what in ("Log more", "Log less", "Cache more", "Cache less")]
-        ann = await visitor(at.desk)
+        ann = await visitor(at.deps)
         before = await ann.get(f"{PAGE}/{cards[0]['id']}")
         await at.suggest(cards[0], cards[1], "opposite")
         await at.suggest(cards[2], cards[3], "opposite")
@@ -312,14 +296,10 @@ async def test_a_card_shows_its_opposite_and_so_its_forms_say_that_it_was_seen(
         assert "1 of 1 were decided." in together.text
 
 
-@pytest.mark.parametrize(
-    "fields", [{}, {"producer": "", "category": ""}, {"producer": "x" * 200, "category": "y"}]
-)
-async def test_a_form_that_names_no_producer_is_refused(
-    database_url: str, tmp_path: Path, fields: dict[str, str]
-):
+@pytest.mark.parametrize("fields", [{}, {"producer": "", "category": ""}, {"producer": "x" * 200, "category": "y"}])
+async def test_a_form_that_names_no_producer_is_refused(database_url: str, tmp_path: Path, fields: dict[str, str]):
     async with inbox(database_url, tmp_path) as at:
-        ann = await visitor(at.desk)
+        ann = await visitor(at.deps)
         page = await ann.get(PAGE)
         token = next(form.fields["token"] for form in forms_of(page) if "token" in form.fields)
         got = await ann.post(f"{PAGE}/lift", {**fields, "token": token})

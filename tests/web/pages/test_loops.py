@@ -10,16 +10,16 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.web.desk import Desk, desk
+from tests.web.deps import Desk, deps
 from tests.web.pages.test_start import HOSTILE, read
 from tests.web.visitor import visitor
 
 from festinger.events.event import Event
 from festinger.ids import MAIN_SPACE, EventId, SpaceId
 from festinger.runtime.supervisor import LiveLoop
-from festinger.store.repositories.auth import Role
-from festinger.web.pages.loops import NAMES, happening, live
-from festinger.web.render import page
+from festinger.store.repositories.auth import AccessRole
+from festinger.web.pages.loops import NAMES, build_event_view, looping_sessions
+from festinger.web.render import render_template
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
@@ -37,7 +37,7 @@ async def happened(at: Desk, name: str, payload: dict[str, Any]) -> None:
 
 @pytest.mark.requirement("P-76")
 async def test_the_page_lists_what_repeats_now_and_what_was_done(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         await happened(at, "loop_detected", DETECTED)
         await happened(at, "loop_cut", CUT)
         person = await visitor(at)
@@ -73,18 +73,16 @@ class Circles:
 
 
 async def test_a_reviewer_sees_what_repeats_and_closes_the_breaker(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         at.keeper.loops = door = Circles()
-        reviewer = await at.new_key(Role.REVIEWER)
+        reviewer = await at.new_key(AccessRole.REVIEWER)
         seen = (await at.ask("GET", "/admin/api/loops")).json["live"]
         shown = (await (await visitor(at)).get("/admin/loops")).text
-        agent = await at.ask("POST", "/admin/api/loops/s-1/reset", key=await at.new_key(Role.AGENT))
+        agent = await at.ask("POST", "/admin/api/loops/s-1/reset", key=await at.new_key(AccessRole.AGENT))
         closed = await at.ask("POST", "/admin/api/loops/s-1/reset", key=reviewer)
         again = await at.ask("POST", "/admin/api/loops/s-1/reset", key=reviewer)
 
-    assert [(loop["session"], loop["what"], loop["is_stopped"]) for loop in seen] == [
-        ("s-1", ["look <b>{}</b>"], True)
-    ]
+    assert [(loop["session"], loop["what"], loop["is_stopped"]) for loop in seen] == [("s-1", ["look <b>{}</b>"], True)]
     assert "look &lt;b&gt;" in shown
     assert (agent.status, closed.status, again.status) == (403, 200, 404)
     assert (closed.json, door.by) == ({"reset": "s-1"}, "key:reviewer")
@@ -93,11 +91,11 @@ async def test_a_reviewer_sees_what_repeats_and_closes_the_breaker(database_url:
 def test_a_mere_notice_is_no_loop_that_goes_on():
     noticed = event("loop_detected", "s", 1)
 
-    assert live([replace(noticed, payload={**noticed.payload, "level": 0})]) == []
+    assert looping_sessions([replace(noticed, payload={**noticed.payload, "level": 0})]) == []
 
 
 async def test_loops_come_in_pages(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         for count in range(3):
             await happened(at, "breaker_opened", OPENED | {"count": count})
         first = (await at.ask("GET", "/admin/api/loops?limit=2")).json
@@ -122,38 +120,23 @@ def test_a_session_is_in_a_loop_if_the_last_heard_of_it_says_so(told: list[tuple
     events = [event(name, session, seq) for seq, (name, session) in enumerate(told)]
     last = {session: name for name, session in told}
 
-    found = {each.session for each in live(reversed(events))}
+    found = {each.session for each in looping_sessions(reversed(events))}
     assert found == {session for session, name in last.items() if name in ("loop_detected", "breaker_opened")}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_event_of_the_guard_has_words(name: str):
-    assert happening(event(name, "s", 1)).what
+    assert build_event_view(event(name, "s", 1)).what
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_names_of_sessions_and_tools_come_out_as_text(text: str):
     def html(text: str) -> str:
-        row = {
-            "at": MONDAY,
-            "what": text,
-            "session": text,
-            "rule": text,
-            "level": 1,
-            "count": 2,
-            "detail": text,
-        }
-        frame = {
-            "version": "1",
-            "here": "/admin/loops",
-            "suffix": "",
-            "person": None,
-            "form_token": "",
-            "in_all": None,
-        }
+        row = {"at": MONDAY, "what": text, "session": text, "rule": text, "level": 1, "count": 2, "detail": text}
+        frame = {"version": "1", "here": "/admin/loops", "suffix": "", "person": None, "form_token": "", "in_all": None}
         now = {"at": MONDAY, "session": text, "what": (text, text), "count": 2, "is_stopped": True}
         shown = {"live": [row], "now": [now], "events": [row], "next": None}
-        return bytes(page("loops.html", {**frame, **shown}).body).decode()
+        return bytes(render_template("loops.html", {**frame, **shown}).body).decode()
 
     assert read(html(text)).seen == read(html("x")).seen
     assert read(html(text)).attributes == read(html("x")).attributes

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.runtime.house import settings_of
 from tests.web.asgi import ask
-from tests.web.desk import desk
+from tests.web.deps import deps
 
-from festinger.observability.checks import Check, Severity, fail, ok, warn
-from festinger.runtime.supervisor import Keeper
-from festinger.web.app import admin
-from festinger.web.pages.start import clients, next_steps
-from festinger.web.render import page
+from festinger.observability.checks import Check, CheckSeverity, failed_check, ok_check, warning_check
+from festinger.runtime.supervisor import Supervisor
+from festinger.web.app import build_admin_app
+from festinger.web.pages.start import client_instructions, next_steps
+from festinger.web.render import render_template
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
@@ -66,13 +66,16 @@ def data(text: str) -> dict[str, object]:
         "form_token": text,
         "in_all": 3,
         "suffix": text,
-        "parts": [fail("store.server", text, text).as_json() | {"name": text, "severity": text}],
+        "parts": [failed_check("store.server", text, text).as_json() | {"name": text, "severity": text}],
     }
 
 
 @given(text=st.sampled_from(HOSTILE) | st.text(alphabet="<>&\"'/=x {}%", min_size=1, max_size=30))
 def test_whatever_stands_in_a_field_comes_out_as_text(text: str):
-    plain, hostile = read(bytes(page("start.html", data("x")).body).decode()), page("start.html", data(text))
+    plain, hostile = (
+        read(bytes(render_template("start.html", data("x")).body).decode()),
+        render_template("start.html", data(text)),
+    )
     found = read(bytes(hostile.body).decode())
 
     assert found.seen == plain.seen
@@ -82,7 +85,7 @@ def test_whatever_stands_in_a_field_comes_out_as_text(text: str):
 
 async def test_a_hostile_upstream_and_host_are_shown_as_text(tmp_path: Path):
     (tmp_path / "festinger.yaml").write_text('proxy:\n  upstream: "http://h/<script>alert(1)</script>"\n')
-    pages = admin(Keeper(settings_of(None, tmp_path), lambda: None))  # type: ignore[arg-type,return-value]
+    pages = build_admin_app(Supervisor(settings_of(None, tmp_path), lambda: None))  # type: ignore[arg-type,return-value]
 
     got = await ask(pages, "GET", "/admin", headers={"host": "<script>alert(2)</script>"})
 
@@ -92,7 +95,7 @@ async def test_a_hostile_upstream_and_host_are_shown_as_text(tmp_path: Path):
 
 
 async def test_the_page_and_its_twin_say_the_same(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         html = (await at.ask("GET", "/admin", key=None)).text
         twin = (await at.ask("GET", "/admin.json", key=None)).json
         words = "".join(read(html).words)
@@ -103,8 +106,8 @@ async def test_the_page_and_its_twin_say_the_same(database_url: str, tmp_path: P
 
 
 UPSTREAM = "http://127.0.0.1:11434"
-AWAY = warn("proxy.upstream", "Nobody answers.", "Start it.")
-THERE = ok("proxy.upstream", "It answers.")
+AWAY = warning_check("proxy.upstream", "Nobody answers.", "Start it.")
+THERE = ok_check("proxy.upstream", "It answers.")
 
 
 @pytest.mark.parametrize(
@@ -113,9 +116,9 @@ THERE = ok("proxy.upstream", "It answers.")
         ([], 0),
         ([THERE], 0),
         ([AWAY], 1),
-        ([fail("proxy.upstream", "No.", "Start it.")], 1),
-        ([warn("store.backup", "Old.", "Make one.")], 0),
-        ([fail("store.server", "Gone.", "Start it."), AWAY], 2),
+        ([failed_check("proxy.upstream", "No.", "Start it.")], 1),
+        ([warning_check("store.backup", "Old.", "Make one.")], 0),
+        ([failed_check("store.server", "Gone.", "Start it."), AWAY], 2),
     ],
 )
 def test_a_step_stands_for_each_failure_and_for_a_missing_upstream(checks: list[Check], steps: int):
@@ -133,28 +136,25 @@ async def test_the_step_appears_on_the_page_when_the_upstream_check_is_not_ok(tm
     async def upstream_away() -> list[Check]:
         return [AWAY]
 
-    keeper = Keeper(settings_of(None, tmp_path), lambda: None, more_checks=upstream_away)  # type: ignore[arg-type,return-value]
-    twin = (await ask(admin(keeper), "GET", "/admin.json")).json
+    keeper = Supervisor(settings_of(None, tmp_path), lambda: None, more_checks=upstream_away)  # type: ignore[arg-type,return-value]
+    twin = (await ask(build_admin_app(keeper), "GET", "/admin.json")).json
 
     assert any("Nothing answers at http://127.0.0.1:11434" in step["say"] for step in twin["steps"])
-    assert AWAY.severity is Severity.WARN
+    assert AWAY.severity is CheckSeverity.WARN
 
 
 @pytest.mark.requirement("P-91")
 async def test_that_requests_went_without_memory_is_a_step_in_red(tmp_path: Path):
     async def without_memory() -> list[Check]:
         return [
-            fail("proxy.memory", "40% went without memory, mostly because the store was closed.", "Open it.")
+            failed_check("proxy.memory", "40% went without memory, mostly because the store was closed.", "Open it.")
         ]
 
-    keeper = Keeper(settings_of(None, tmp_path), lambda: None, more_checks=without_memory)  # type: ignore[arg-type,return-value]
-    html = (await ask(admin(keeper), "GET", "/admin")).text
+    keeper = Supervisor(settings_of(None, tmp_path), lambda: None, more_checks=without_memory)  # type: ignore[arg-type,return-value]
+    html = (await ask(build_admin_app(keeper), "GET", "/admin")).text
 
-    assert (
-        '<span class="fail">40% went without memory, mostly because the store was closed. Open it.</span>'
-        in html
-    )
+    assert '<span class="fail">40% went without memory, mostly because the store was closed. Open it.</span>' in html
 
 
 def test_clients_are_pointed_at_the_address_that_was_asked():
-    assert all("http://box:1" in client["setting"] for client in clients("http://box:1"))
+    assert all("http://box:1" in client["setting"] for client in client_instructions("http://box:1"))

@@ -6,27 +6,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.web.pages.test_start import MONDAY
 
-from festinger.web.pages.world import HEIGHT, LONGEST, WIDTH, Picture, drawn
-from festinger.world.query import Near, NearEdge, Neighbourhood
+from festinger.web.pages.world import HEIGHT, LONGEST, WIDTH, GraphDrawing, draw_graph
+from festinger.world.query import NearbyConcept, NearbyEdge, Neighborhood
 
 MONTH = timedelta(days=30)
 
 
-def edge(concept: str, parent: str, **more: object) -> NearEdge:
+def edge(concept: str, parent: str, **more: object) -> NearbyEdge:
     given: dict[str, object] = {
         "dimension": "type", "is_isa": True, "confidence": 1.0, "last_confirmed": MONDAY, "source": "gutask",
         "disputed": False,
     }  # fmt: skip
-    return NearEdge(concept=concept, parent=parent, **(given | more))  # type: ignore[arg-type]
+    return NearbyEdge(concept=concept, parent=parent, **(given | more))  # type: ignore[arg-type]
 
 
-def picture(levels: dict[str, int], *edges: NearEdge, beyond: dict[str, int] | None = None) -> Picture:
+def picture(levels: dict[str, int], *edges: NearbyEdge, beyond: dict[str, int] | None = None) -> GraphDrawing:
     words = sorted(
-        (Near(token=token, level=level) for token, level in levels.items()),
+        (NearbyConcept(token=token, level=level) for token, level in levels.items()),
         key=lambda word: (word.level, word.token),
     )
-    found = Neighbourhood(centre="centre", words=words, edges=edges, beyond=beyond or {})
-    return drawn(found, now=MONDAY, recent=MONTH)
+    found = Neighborhood(centre="centre", words=words, edges=edges, beyond=beyond or {})
+    return draw_graph(found, now=MONDAY, recent=MONTH)
 
 
 levels = st.dictionaries(st.text("abcdef", min_size=1, max_size=30), st.integers(-3, 3), max_size=59)
@@ -38,9 +38,7 @@ def test_no_two_boxes_meet_and_all_lie_within_the_picture(others: dict[str, int]
     places = [(box.x, box.y) for box in found.boxes]
 
     assert len(set(places)) == len(places)
-    assert all(
-        x >= 0 and x + WIDTH <= found.width and y >= 0 and y + HEIGHT <= found.height for x, y in places
-    )
+    assert all(x >= 0 and x + WIDTH <= found.width and y >= 0 and y + HEIGHT <= found.height for x, y in places)
     for x, y in places:
         beside = [other for other, row in places if row == y and other != x]
         assert all(abs(x - other) >= WIDTH for other in beside)

@@ -5,17 +5,17 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.web.desk import desk
+from tests.web.deps import deps
 from tests.web.pages.test_start import HOSTILE, MONDAY, read
 from tests.web.visitor import visitor
 
-from festinger.web.pages.world import drawn
-from festinger.web.render import page
-from festinger.world.query import Near, NearEdge, Neighbourhood
+from festinger.web.pages.world import draw_graph
+from festinger.web.render import render_template
+from festinger.world.query import NearbyConcept, NearbyEdge, Neighborhood
 
 
 async def test_a_word_is_found_however_it_is_typed_and_every_word_leads_on(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         await at.ask("POST", "/iknowthat", body={"facts": ["Red Panda -isa animal", "animal -isa creature"]})
         person = await visitor(at)
         got = await person.get("/admin/world?concept=Red%20Panda")
@@ -27,7 +27,7 @@ async def test_a_word_is_found_however_it_is_typed_and_every_word_leads_on(datab
 
 
 async def test_an_unknown_word_is_answered_with_the_nearest_known(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         await at.ask("POST", "/iknowthat", body={"fact": "gnommoweb -isa repo"})
         person = await visitor(at)
         got = await person.get("/admin/world?concept=gnomoweb")
@@ -40,13 +40,11 @@ async def test_an_unknown_word_is_answered_with_the_nearest_known(database_url: 
 
 @pytest.mark.requirement("W-86")
 async def test_what_a_person_states_on_the_page_is_a_persons_word(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         person = await visitor(at)
         stated = await person.press(await person.get("/admin/world"), "State it", fact="gnommoweb -isa repo")
         wrong = await person.press(await person.get("/admin/world"), "State it", fact="gnommoweb repo")
-        other = await person.press(
-            await person.get("/admin/world"), "State it", fact="gnommoweb -isa container"
-        )
+        other = await person.press(await person.get("/admin/world"), "State it", fact="gnommoweb -isa container")
         (edge,) = (await at.ask("GET", "/admin/api/concepts/gnommoweb")).json["edges"]
 
     assert (stated.status, stated.headers["location"]) == (303, "/admin/world?concept=gnommoweb")
@@ -57,7 +55,7 @@ async def test_what_a_person_states_on_the_page_is_a_persons_word(database_url: 
 
 
 async def test_the_page_of_the_world_and_its_twin_say_the_same(database_url: str, tmp_path: Path):
-    async with desk(database_url, tmp_path) as at:
+    async with deps(database_url, tmp_path) as at:
         await at.ask("POST", "/iknowthat", body={"facts": ["gnommoweb -isa repo", "repo -isa artifact"]})
         person = await visitor(at)
         words = set(read((await person.get("/admin/world?concept=gnommoweb&depth=2")).text).words)
@@ -69,14 +67,14 @@ async def test_the_page_of_the_world_and_its_twin_say_the_same(database_url: str
 
 @given(text=st.sampled_from(HOSTILE) | st.text(alphabet="<>&\"'/=x {}%", min_size=1, max_size=30))
 def test_whatever_a_word_is_called_it_comes_out_as_text(text: str):
-    plain, hostile = (read(bytes(page("world.html", data(each)).body).decode()) for each in ("x", text))
+    plain, hostile = (read(bytes(render_template("world.html", data(each)).body).decode()) for each in ("x", text))
 
     assert hostile.seen == plain.seen
     assert hostile.attributes == plain.attributes
 
 
 def data(text: str) -> dict[str, object]:
-    edge = NearEdge(
+    edge = NearbyEdge(
         concept=text,
         parent="parent",
         dimension=text,
@@ -86,9 +84,9 @@ def data(text: str) -> dict[str, object]:
         source=text,
         disputed=True,
     )
-    found = Neighbourhood(
+    found = Neighborhood(
         centre=text,
-        words=[Near(token="parent", level=-1), Near(token=text, level=0)],
+        words=[NearbyConcept(token="parent", level=-1), NearbyConcept(token=text, level=0)],
         edges=[edge],
         beyond={text: 3},
     )
@@ -98,7 +96,7 @@ def data(text: str) -> dict[str, object]:
     }  # fmt: skip
     return {
         "asked": text, "depth": 1, "depths": (1, 2, 3), "problem": text, "nearest": [text], "found": found,
-        "picture": drawn(found, now=MONDAY, recent=MONDAY - MONDAY), "quarantine": [held],
+        "picture": draw_graph(found, now=MONDAY, recent=MONDAY - MONDAY), "quarantine": [held],
         "decided": {"concept": text, "parent": text, "status": text},
         "wanted": [{"token": text, "encounters": 4}], "version": text, "here": text, "suffix": text,
         "person": text, "form_token": text, "in_all": 3, "may_write": True, "may_review": True,

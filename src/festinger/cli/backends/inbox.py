@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 
-from festinger.cli.backends.world import Document, as_sent
-from festinger.cli.client import who
-from festinger.cli.context import Desk
+from festinger.cli.backends.world import Document, to_wire_document
+from festinger.cli.client import current_user
+from festinger.cli.context import CommandContext
 from festinger.ids import AgentId, Origin, SessionId, cause, read_id
 
 if TYPE_CHECKING:
-    from festinger.proxy.remote_client import Remote
-    from festinger.services.reviews import Review, Words
+    from festinger.proxy.remote_client import RemoteServer
+    from festinger.services.reviews import ReviewService, VerdictDetails
 
 API = "/admin/api"
 PROPOSALS = f"{API}/proposals"
@@ -29,7 +29,7 @@ Query = Mapping[str, str]
 """Which proposals are asked for, by the names of the API."""
 
 
-class Tray(Protocol):
+class InboxBackend(Protocol):
     """The inbox as commands see it."""
 
     async def overview(self) -> Document: ...
@@ -52,27 +52,27 @@ class Tray(Protocol):
 
 
 @asynccontextmanager
-async def tray(desk: Desk) -> AsyncIterator[Tray]:
+async def open_inbox(context: CommandContext) -> AsyncIterator[InboxBackend]:
     """The inbox of the desk's space: at its server if it names one, else in the store."""
-    if desk.server is not None:
-        from festinger.proxy.remote_client import remote
+    if context.server is not None:
+        from festinger.proxy.remote_client import open_remote
 
-        async with remote(desk.server, space=desk.space, key=desk.key) as server:
-            yield FromServer(server=server)
+        async with open_remote(context.server, space=context.space, key=context.key) as server:
+            yield RemoteInboxBackend(server=server)
         return
-    from festinger.proposals.model import Author, Channel, Proof
-    from festinger.services.reviews import Review
+    from festinger.proposals.model import Author, IdentityProof, ReviewChannel
+    from festinger.services.reviews import ReviewService
 
-    async with desk.app() as app:
-        name = who().removeprefix("cli:")
-        author = Author(name=name, proof=Proof.UID, id=str(os.getuid()))
-        review = Review(app=app, space=desk.space_in(app), author=author, channel=Channel.CLI)
-        yield FromStore(review=review, agent=AgentId(desk.agent))
+    async with context.app() as app:
+        name = current_user().removeprefix("cli:")
+        author = Author(name=name, proof=IdentityProof.UID, id=str(os.getuid()))
+        review = ReviewService(app=app, space=context.space_in(app), author=author, channel=ReviewChannel.CLI)
+        yield StoreInboxBackend(review=review, agent=AgentId(context.agent))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FromServer:
-    server: "Remote"
+class RemoteInboxBackend:
+    server: "RemoteServer"
 
     async def overview(self) -> Document:
         return await self._ask("GET", f"{API}/inbox")
@@ -131,88 +131,88 @@ class FromServer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FromStore:
-    review: "Review"
+class StoreInboxBackend:
+    review: "ReviewService"
     agent: AgentId
 
     async def overview(self) -> Document:
-        return as_sent(await self.review.overview())
+        return to_wire_document(await self.review.overview())
 
     async def proposals(self, query: Query, *, limit: int) -> list[Document]:
-        from festinger.services.reviews import wanted
+        from festinger.services.reviews import parse_proposal_filter
 
-        return [as_sent(each) for each in await self.review.listed(wanted(query, limit=limit))]
+        return [to_wire_document(each) for each in await self.review.listed(parse_proposal_filter(query, limit=limit))]
 
     async def card(self, id_: str) -> Document:
-        return as_sent(await self.review.card(await self.review.find(id_)))
+        return to_wire_document(await self.review.card(await self.review.find(id_)))
 
     async def explain(self, a: str, b: str) -> Document:
-        return as_sent(await self.review.explain(await self.review.find(a), await self.review.find(b)))
+        return to_wire_document(await self.review.explain(await self.review.find(a), await self.review.find(b)))
 
     async def propose(self, draft: Document) -> Document:
-        from festinger.services.reviews import suggestion
+        from festinger.services.reviews import build_suggestion
 
         tools = self.review.app.tools
         now = tools.clock()
-        person = cause(agent=self.agent, session=SessionId(who()), origin=Origin.PERSON, at=now)
-        said = suggestion(draft, cause=person, at=now, source=str(tools.new_id()))
-        return as_sent(await self.review.propose(said, approve=bool(draft.get("approve"))))
+        person = cause(agent=self.agent, session=SessionId(current_user()), origin=Origin.PERSON, at=now)
+        said = build_suggestion(draft, cause=person, at=now, source=str(tools.new_id()))
+        return to_wire_document(await self.review.propose(said, approve=bool(draft.get("approve"))))
 
     async def promote(self, *, dry_run: bool) -> Document:
-        return as_sent(await self.review.promote(dry_run=dry_run))
+        return to_wire_document(await self.review.promote(dry_run=dry_run))
 
     async def decide(self, id_: str, said: Document) -> Document:
-        from festinger.proposals.model import kind_of
+        from festinger.proposals.model import parse_verdict_kind
 
         proposal = await self.review.find(id_)
-        return as_sent(await self.review.decide(proposal, kind_of(said["verdict"]), _words(said)))
+        return to_wire_document(await self.review.decide(proposal, parse_verdict_kind(said["verdict"]), _words(said)))
 
     async def decide_many(self, ids: Sequence[str], said: Document) -> Document:
-        from festinger.proposals.model import kind_of
+        from festinger.proposals.model import parse_verdict_kind
 
         found = [await self.review.find(each) for each in ids]
-        return as_sent(await self.review.decide_many(found, kind_of(said["verdict"]), _words(said)))
+        return to_wire_document(await self.review.decide_many(found, parse_verdict_kind(said["verdict"]), _words(said)))
 
     async def deed(self, id_: str, name: str) -> Document:
         deeds = {"undo": self.review.undo, "rebuild": self.review.rebuild, "release": self.review.release}
-        return as_sent(await deeds[name](await self.review.find(id_)))
+        return to_wire_document(await deeds[name](await self.review.find(id_)))
 
     async def pairs(self) -> list[Document]:
-        return [as_sent(each) for each in await self.review.pairs()]
+        return [to_wire_document(each) for each in await self.review.pairs()]
 
     async def decide_pair(self, id_: str, *, accept: bool) -> Document:
-        return as_sent(await self.review.decide_pair(read_id(id_), accept=accept))
+        return to_wire_document(await self.review.decide_pair(read_id(id_), accept=accept))
 
     async def tasks(self, *, state: str) -> list[Document]:
         from festinger.proposals.verdicts.tasks import TaskState
 
         wanted = None if state == "all" else TaskState(state)
-        return [as_sent(each) for each in await self.review.tasks(state=wanted)]
+        return [to_wire_document(each) for each in await self.review.tasks(state=wanted)]
 
     async def close_task(self, id_: str, *, state: str) -> Document:
         from festinger.proposals.verdicts.tasks import TaskState
 
-        return as_sent(await self.review.close_task(read_id(id_), TaskState(state)))
+        return to_wire_document(await self.review.close_task(read_id(id_), TaskState(state)))
 
     async def reviewers(self) -> list[Document]:
-        return [as_sent(each) for each in await self.review.reviewers()]
+        return [to_wire_document(each) for each in await self.review.reviewers()]
 
     async def add_reviewer(self, name: str, identities: Mapping[str, list[str]]) -> Document:
-        return as_sent(await self.review.add_reviewer(name, identities))
+        return to_wire_document(await self.review.add_reviewer(name, identities))
 
     async def send_away(self, name: str) -> Document:
-        return as_sent(await self.review.send_away(name))
+        return to_wire_document(await self.review.send_away(name))
 
     async def codes(self, name: str) -> Document:
-        return as_sent(await self.review.new_codes(name))
+        return to_wire_document(await self.review.new_codes(name))
 
 
-def _words(said: Document) -> "Words":
+def _words(said: Document) -> "VerdictDetails":
     from festinger.clock import read_moment
-    from festinger.services.reviews import Words
+    from festinger.services.reviews import VerdictDetails
 
     until = said.get("until")
-    return Words(
+    return VerdictDetails(
         note=said.get("note", ""),
         of=said.get("of", ""),
         until=read_moment(until) if until else None,

@@ -13,16 +13,16 @@ from urllib.parse import quote
 
 import orjson
 
-from festinger.cli.backends.world import SERVER_PAGE, Document, as_sent
-from festinger.cli.client import connect, who
-from festinger.cli.context import Desk
+from festinger.cli.backends.world import SERVER_PAGE, Document, to_wire_document
+from festinger.cli.client import connect_server, current_user
+from festinger.cli.context import CommandContext
 from festinger.ids import DEFAULT_AGENT, AgentId, SessionId, SpaceId, read_id
 
 if TYPE_CHECKING:
     from festinger.client.memory import Memory
-    from festinger.memory.deps import Desk as MemoryDesk
-    from festinger.memory.learn.statement import Given
-    from festinger.proxy.remote_client import Remote
+    from festinger.memory.deps import MemoryDeps
+    from festinger.memory.learn.statement import LearnRequest
+    from festinger.proxy.remote_client import RemoteServer
     from festinger.runtime.app import App
 
 API = "/admin/api"
@@ -31,7 +31,7 @@ Query = Mapping[str, str]
 """What a list is asked for, by the names of the API."""
 
 
-class Shelf(Protocol):
+class MemoryBackend(Protocol):
     """Memories as commands see them."""
 
     async def learn(self, statement: Document) -> Document: ...
@@ -48,21 +48,21 @@ class Shelf(Protocol):
 
 
 @asynccontextmanager
-async def shelf(desk: Desk, *, learns: bool = False) -> AsyncIterator[Shelf]:
+async def open_memories(context: CommandContext, *, learns: bool = False) -> AsyncIterator[MemoryBackend]:
     """The memories of the desk's space: at a server, the one on this home if none is named, else in the store."""
-    async with connect(desk, find=True) as server:
+    async with connect_server(context, find=True) as server:
         if server is not None:
-            yield FromServer(server=server, agent=desk.agent)
+            yield RemoteMemoryBackend(server=server, agent=context.agent)
             return
-    from festinger.runtime.app import Start
+    from festinger.runtime.app import StartOptions
 
-    async with desk.app(start=Start(providers=learns)) as app:
-        yield FromStore(app=app, space=desk.space_in(app), agent=AgentId(desk.agent))
+    async with context.app(start=StartOptions(providers=learns)) as app:
+        yield StoreMemoryBackend(app=app, space=context.space_in(app), agent=AgentId(context.agent))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FromServer:
-    server: "Remote"
+class RemoteMemoryBackend:
+    server: "RemoteServer"
     agent: str
 
     @property
@@ -125,7 +125,7 @@ class FromServer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FromStore:
+class StoreMemoryBackend:
     app: "App"
     space: SpaceId
     agent: AgentId
@@ -134,124 +134,122 @@ class FromStore:
     def _memory(self) -> "Memory":
         from festinger.client.memory import Memory
 
-        return Memory(space=self.space, agent=self.agent, session=SessionId(who()), _app=self.app)
+        return Memory(space=self.space, agent=self.agent, session=SessionId(current_user()), _app=self.app)
 
     async def learn(self, statement: Document) -> Document:
         from festinger.memory.learn.decision import Action
-        from festinger.memory.learn.result import refusal_of
+        from festinger.memory.learn.result import build_refused_error
 
         learned = await self._memory.learn(**_dated(statement))
         if learned.action is Action.REFUSED:
-            raise refusal_of(learned)
-        return as_sent(learned.as_json())
+            raise build_refused_error(learned)
+        return to_wire_document(learned.as_json())
 
     async def learn_many(self, statements: Sequence[Document]) -> list[Document]:
         """What became of each; one that cannot be read has its own error and stops no other."""
         from festinger.errors import FestingerError
-        from festinger.memory.learn.batch import failed
-        from festinger.memory.learn.statement import Given
+        from festinger.memory.learn.batch import build_error_result
+        from festinger.memory.learn.statement import LearnRequest
 
-        read: list[Given | FestingerError] = []
+        read: list[LearnRequest | FestingerError] = []
         for each in statements:
             try:
                 read.append(self._given(each))
             except FestingerError as error:
                 read.append(error)
-        fit = [each for each in read if isinstance(each, Given)]
+        fit = [each for each in read if isinstance(each, LearnRequest)]
         learned = iter(await self._memory.learn_many(fit))
-        done = [next(learned) if isinstance(each, Given) else failed(each) for each in read]
-        return [as_sent(each.as_json()) for each in done]
+        done = [next(learned) if isinstance(each, LearnRequest) else build_error_result(each) for each in read]
+        return [to_wire_document(each.as_json()) for each in done]
 
-    def _given(self, statement: Document) -> "Given":
-        from festinger.client.episodes import origin_of
+    def _given(self, statement: Document) -> "LearnRequest":
+        from festinger.client.episodes import parse_origin
         from festinger.errors import BadInput
         from festinger.ids import MemoryId, Origin
-        from festinger.memory.learn.statement import Given
+        from festinger.memory.learn.statement import LearnRequest
 
         fields = _dated(statement)
-        origin = origin_of(fields.pop("origin", Origin.PERSON))
+        origin = parse_origin(fields.pop("origin", Origin.PERSON))
         fields["tags"] = tuple(fields.get("tags", ()))
         fields["derived_from"] = tuple(MemoryId(read_id(each)) for each in fields.get("derived_from", ()))
         try:
-            return Given(origin=origin, **fields)
+            return LearnRequest(origin=origin, **fields)
         except TypeError as error:
-            raise BadInput(
-                f"This is no statement: {error}.", hint="Write `text`, and what you know of it."
-            ) from error
+            raise BadInput(f"This is no statement: {error}.", hint="Write `text`, and what you know of it.") from error
 
     async def memories(self, query: Query, *, limit: int) -> list[Document]:
-        from festinger.memory.model import Place
-        from festinger.memory.query import LONGEST_PAGE, page, wanted_in
+        from festinger.memory.model import Scope
+        from festinger.memory.query import LONGEST_PAGE, page_memories, parse_filter
 
-        place = Place(space=self.space, agent=self.agent, session=SessionId(who()))
-        wanted = replace(wanted_in(query), everybodys=self.agent == DEFAULT_AGENT)
+        place = Scope(space=self.space, agent=self.agent, session=SessionId(current_user()))
+        wanted = replace(parse_filter(query), everybodys=self.agent == DEFAULT_AGENT)
         found: list[Document] = []
         after = None
         while len(found) < limit:
             size = min(limit - len(found), LONGEST_PAGE)
-            listed = await page(self._desk, place, wanted, after=after, limit=size)
-            found += [as_sent(each.as_json()) for each in listed]
+            listed = await page_memories(self._context, place, wanted, after=after, limit=size)
+            found += [to_wire_document(each.as_json()) for each in listed]
             if len(listed) < size:
                 break
             after = listed[-1].seq
         return found
 
     async def memory(self, id_: str) -> Document:
-        return as_sent((await (await self._eyes(id_)).get(id_)).as_json())
+        return to_wire_document((await (await self._eyes(id_)).get(id_)).as_json())
 
     async def release(self, id_: str) -> Document:
-        return as_sent((await self._memory.release(id_, by=who())).memory.as_json())
+        return to_wire_document((await self._memory.release(id_, by=current_user())).memory.as_json())
 
     async def why(self, id_: str) -> Document:
-        return as_sent((await (await self._eyes(id_)).why(id_)).as_json())
+        return to_wire_document((await (await self._eyes(id_)).why(id_)).as_json())
 
     async def history(self, id_: str) -> Document:
-        return as_sent((await (await self._eyes(id_)).history(id_)).as_json())
+        return to_wire_document((await (await self._eyes(id_)).history(id_)).as_json())
 
     async def _eyes(self, id_: str) -> "Memory":
         """The handle of whoever sees a memory: the owner of the store sees each as its own agent does."""
-        from festinger.memory.changes import find, meant
+        from festinger.memory.changes import find_memory, resolve_memory_id
 
         if self.agent != DEFAULT_AGENT:
             return self._memory
-        memory = await meant(self._desk, self.space, id_)
+        memory = await resolve_memory_id(self._context, self.space, id_)
         async with self.app.store.transaction() as transaction:
-            owner = (await find(transaction, self.space, memory)).agent_id
+            owner = (await find_memory(transaction, self.space, memory)).agent_id
         return self._memory.for_agent(owner) if owner else self._memory
 
     async def changes(self, query: Query, *, limit: int) -> list[Document]:
-        from festinger.memory.changes import list_changes, meant, op_of
+        from festinger.memory.changes import list_changes, parse_op, resolve_memory_id
 
         subject = query.get("subject")
         found = await list_changes(
-            self._desk,
+            self._context,
             self.space,
-            ops=[op_of(query["op"])] if "op" in query else (),
-            memory=await meant(self._desk, self.space, subject) if subject else None,
+            ops=[parse_op(query["op"])] if "op" in query else (),
+            memory=await resolve_memory_id(self._context, self.space, subject) if subject else None,
             limit=limit,
         )
-        return [as_sent(each.as_json()) for each in found]
+        return [to_wire_document(each.as_json()) for each in found]
 
     async def undo(self, id_: str) -> Document:
-        return as_sent((await self._memory.undo(id_, by=who())).as_json())
+        return to_wire_document((await self._memory.undo(id_, by=current_user())).as_json())
 
     async def judgements(self, query: Query, *, limit: int) -> list[Document]:
-        from festinger.runtime.review.queue import judgements
+        from festinger.runtime.review.queue import fetch_judgements
 
         final = {"true": True, "false": False}.get(query.get("final", ""))
-        found = await judgements(self.app, self.space, final=final, limit=limit)
-        return [as_sent(each) for each in found]
+        found = await fetch_judgements(self.app, self.space, final=final, limit=limit)
+        return [to_wire_document(each) for each in found]
 
     async def answer(self, id_: str, relation: str, *, note: str) -> Document:
-        from festinger.runtime.review.queue import answer_question, judgement
+        from festinger.runtime.review.queue import answer_question, fetch_judgement
 
         wanted = read_id(id_)
-        done = await answer_question(self.app, self.space, wanted, relation, by=who(), note=note)
-        return as_sent(done.as_json() | {"question": await judgement(self.app, self.space, wanted)})
+        done = await answer_question(self.app, self.space, wanted, relation, by=current_user(), note=note)
+        return to_wire_document(done.as_json() | {"question": await fetch_judgement(self.app, self.space, wanted)})
 
     @property
-    def _desk(self) -> "MemoryDesk":
-        return self.app.memory.desk
+    def _context(self) -> "MemoryDeps":
+        return self.app.memory.deps
 
 
 def _dated(statement: Document) -> Document:

@@ -14,12 +14,12 @@ from urllib.parse import quote
 
 import orjson
 
-from festinger.cli.client import connect, who
-from festinger.cli.context import Desk
+from festinger.cli.client import connect_server, current_user
+from festinger.cli.context import CommandContext
 from festinger.ids import DEFAULT_AGENT, AgentId, Cause, Origin, SessionId, SpaceId, cause, read_id
 
 if TYPE_CHECKING:
-    from festinger.proxy.remote_client import Remote
+    from festinger.proxy.remote_client import RemoteServer
     from festinger.runtime.app import App
     from festinger.world.conflicts import Conflict
 
@@ -31,41 +31,39 @@ SERVER_PAGE = 200
 """Items that a server gives at once at most."""
 
 
-class Outlook(Protocol):
+class WorldBackend(Protocol):
     """The world as commands see it."""
 
     async def state(self, facts: Sequence[str]) -> list[Document]: ...
     async def concept(self, token: str) -> Document: ...
     async def conflicts(self, *, every: bool, limit: int) -> list[Document]: ...
     async def conflict(self, id_: str) -> Document: ...
-    async def decide(
-        self, id_: str, decision: str, *, texts: Sequence[str] = (), **more: str | None
-    ) -> Document: ...
+    async def decide(self, id_: str, decision: str, *, texts: Sequence[str] = (), **more: str | None) -> Document: ...
     async def undo(self, id_: str) -> Document: ...
     async def resolve(self, *, dry_run: bool) -> Document: ...
     async def recall(self, cue: str, **asked: Any) -> Document: ...
 
 
 @asynccontextmanager
-async def outlook(desk: Desk, *, recalls: bool = False) -> AsyncIterator[Outlook]:
+async def open_world(context: CommandContext, *, recalls: bool = False) -> AsyncIterator[WorldBackend]:
     """The world of the desk's space: at a server, else in the store.
 
     To recall, a command asks the server that runs on its home also if it names none.
     """
-    async with connect(desk, find=recalls) as server:
+    async with connect_server(context, find=recalls) as server:
         if server is not None:
-            yield FromServer(server=server, agent=desk.agent)
+            yield RemoteWorldBackend(server=server, agent=context.agent)
             return
-    from festinger.runtime.app import Start
+    from festinger.runtime.app import StartOptions
 
     # Without the embedder only what shares a word with the cue would come.
-    async with desk.app(start=Start(providers=recalls)) as app:
-        yield FromStore(desk=desk, app=app, space=desk.space_in(app))
+    async with context.app(start=StartOptions(providers=recalls)) as app:
+        yield StoreWorldBackend(context=context, app=app, space=context.space_in(app))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FromServer:
-    server: "Remote"
+class RemoteWorldBackend:
+    server: "RemoteServer"
     agent: str
 
     async def state(self, facts: Sequence[str]) -> list[Document]:
@@ -92,9 +90,7 @@ class FromServer:
         found: Document = await self.server.ask("GET", f"/conflicts/{id_}")
         return found
 
-    async def decide(
-        self, id_: str, decision: str, *, texts: Sequence[str] = (), **more: str | None
-    ) -> Document:
+    async def decide(self, id_: str, decision: str, *, texts: Sequence[str] = (), **more: str | None) -> Document:
         given = {name: value for name, value in more.items() if value}
         if decision == "dismiss":
             body: Document = {"note": given.get("note", "")}
@@ -121,29 +117,29 @@ class FromServer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FromStore:
-    desk: Desk
+class StoreWorldBackend:
+    context: CommandContext
     app: "App"
     space: SpaceId
 
     async def state(self, facts: Sequence[str]) -> list[Document]:
-        from festinger.world.learn import iknowthat, known_json
+        from festinger.world.learn import fact_result_json, iknowthat
 
         await self.app.world.need(self.space)
-        room = self.app.world.desk
+        room = self.app.world.deps
         known = await iknowthat(room, self.space, facts, because=self._person())
-        return [as_sent(await known_json(room, self.space, each)) for each in known]
+        return [to_wire_document(await fact_result_json(room, self.space, each)) for each in known]
 
     async def concept(self, token: str) -> Document:
-        from festinger.world.query import why, why_json
+        from festinger.world.query import build_concept_report, concept_report_json
 
-        return as_sent(why_json(await why(self.app.world.desk, self.space, token)))
+        return to_wire_document(concept_report_json(await build_concept_report(self.app.world.deps, self.space, token)))
 
     async def conflicts(self, *, every: bool, limit: int) -> list[Document]:
-        from festinger.world.conflicts import conflicts
+        from festinger.world.conflicts import load_conflicts
 
-        room = self.app.world.desk
-        found = await conflicts(room, self.space, statuses=EVERY_STATUS if every else None, limit=limit)
+        room = self.app.world.deps
+        found = await load_conflicts(room, self.space, statuses=EVERY_STATUS if every else None, limit=limit)
         return [await self._shown(item) for item in found]
 
     async def conflict(self, id_: str) -> Document:
@@ -153,70 +149,70 @@ class FromStore:
             found = await find_conflict(transaction, self.space, read_id(id_))
         return await self._shown(found)
 
-    async def decide(
-        self, id_: str, decision: str, *, texts: Sequence[str] = (), **more: str | None
-    ) -> Document:
-        from festinger.world.decisions import Judge, Verdict, decide
+    async def decide(self, id_: str, decision: str, *, texts: Sequence[str] = (), **more: str | None) -> Document:
+        from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_conflict
 
-        verdict = Verdict(
+        verdict = ConflictVerdict(
             decision=decision,
-            judge=Judge.PERSON,
-            by=who(),
+            judge=ConflictJudge.PERSON,
+            by=current_user(),
             existing_dimension=more.get("existing_dimension"),
             new_dimension=more.get("new_dimension"),
             dimension=more.get("dimension"),
             texts=tuple(texts),
             reasoning=more.get("note") or "",
         )
-        return await self._shown(await decide(self.app.world.desk, self.space, read_id(id_), verdict))
+        return await self._shown(await decide_conflict(self.app.world.deps, self.space, read_id(id_), verdict))
 
     async def undo(self, id_: str) -> Document:
-        from festinger.world.decisions import undo
+        from festinger.world.decisions import undo_conflict_decision
 
-        return await self._shown(await undo(self.app.world.desk, self.space, read_id(id_), by=who()))
+        return await self._shown(
+            await undo_conflict_decision(self.app.world.deps, self.space, read_id(id_), by=current_user())
+        )
 
     async def resolve(self, *, dry_run: bool) -> Document:
-        from festinger.runtime.world import ask_to_resolve
+        from festinger.runtime.world import request_resolution
 
-        run, pending = await ask_to_resolve(self.app, self.app.world, self.space, dry_run=dry_run)
+        run, pending = await request_resolution(self.app, self.app.world, self.space, dry_run=dry_run)
         return {"run_id": str(run), "pending": pending}
 
     async def recall(self, cue: str, **asked: Any) -> Document:
-        from festinger.memory.model import Place
-        from festinger.retrieval.query import wished
+        from festinger.memory.model import Scope
+        from festinger.retrieval.query import parse_recall_query
         from festinger.retrieval.recall import recall
 
-        place = Place(space=self.space, agent=AgentId(self.desk.agent))
-        given = {name: in_utc(value) for name, value in asked.items()}
-        wish = wished(cue, now=self.app.tools.clock(), **given)
-        return as_sent((await recall(self.app.recall.desk, place, wish, door="cli")).as_json())
+        place = Scope(space=self.space, agent=AgentId(self.context.agent))
+        given = {name: assume_utc(value) for name, value in asked.items()}
+        wish = parse_recall_query(cue, now=self.app.tools.clock(), **given)
+        return to_wire_document((await recall(self.app.recall.deps, place, wish, door="cli")).as_json())
 
     async def _shown(self, item: "Conflict") -> Document:
         from festinger.services.conflicts import conflict_json
 
-        return as_sent(await conflict_json(self.app, self.space, item))
+        return to_wire_document(await conflict_json(self.app, self.space, item))
 
     def _person(self) -> Cause:
         """Whoever sits at this terminal is the owner of the store."""
         return cause(
-            agent=AgentId(self.desk.agent),
-            session=SessionId(who()),
+            agent=AgentId(self.context.agent),
+            session=SessionId(current_user()),
             origin=Origin.PERSON,
             at=self.app.tools.clock(),
         )
 
 
-def in_utc(value: Any) -> Any:
+def assume_utc(value: Any) -> Any:
     """A moment that was typed without a zone is one of UTC."""
     return value.replace(tzinfo=UTC) if isinstance(value, datetime) and value.tzinfo is None else value
 
 
 def _sent(value: Any) -> Any:
     """A value as JSON has it."""
-    return in_utc(value).isoformat() if isinstance(value, datetime) else value
+    return assume_utc(value).isoformat() if isinstance(value, datetime) else value
 
 
-def as_sent(document: Any) -> Document:
+def to_wire_document(document: Any) -> Document:
     """A document as a server would send it, so that it reads the same from here."""
     sent: Document = orjson.loads(
         orjson.dumps(document, default=str, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS)

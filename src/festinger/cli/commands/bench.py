@@ -15,22 +15,13 @@ from festinger.bench.compare import falls, read_document
 from festinger.bench.data import Data
 from festinger.bench.floors import FILE, SMOKE, WHOLE, Fallen, raised, read_floors, written
 from festinger.bench.peers import chosen_peers, named_pythons
-from festinger.bench.report import (
-    below_floor,
-    document,
-    headers,
-    listing,
-    missed,
-    rows,
-    unmeasured,
-    wrong_items,
-)
-from festinger.bench.result import Status
-from festinger.bench.run import Run, remove_leftovers, run_suites, throw_away_folder
+from festinger.bench.report import below_floor, document, headers, listing, missed, rows, unmeasured, wrong_items
+from festinger.bench.result import SystemStatus
+from festinger.bench.run import BenchRun, remove_leftovers, run_suites, throw_away_folder
 from festinger.bench.scorecard import write_report
 from festinger.bench.suite import PRODUCT, Bench, Suite
 from festinger.cli.command import command
-from festinger.cli.context import Desk
+from festinger.cli.context import CommandContext
 from festinger.clock import system_stopwatch
 from festinger.errors import BadInput
 
@@ -65,36 +56,25 @@ Repeat = Annotated[
     int | None, typer.Option("--repeat", min=1, max=100, help="Runs of what is timed; the median counts.")
 ]
 Seed = Annotated[int, typer.Option("--seed", help="What generated texts and draws grow from.")]
-Limit = Annotated[
-    int | None, typer.Option("--limit", min=1, help="At most so many items of a kind: a quick look.")
-]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="At most so many items of a kind: a quick look.")]
 Quick = Annotated[bool, typer.Option("--quick", help="A few requests only: shows that it runs.")]
-Long = Annotated[
-    bool, typer.Option("--long", help="Up to a million memories in `speed` and `growth`: about an hour.")
-]
-Smoke = Annotated[
-    bool, typer.Option("--smoke", help="Quality only, on a fixed third of the data, against its floors.")
-]
+Long = Annotated[bool, typer.Option("--long", help="Up to a million memories in `speed` and `growth`: about an hour.")]
+Smoke = Annotated[bool, typer.Option("--smoke", help="Quality only, on a fixed third of the data, against its floors.")]
 Baselines = Annotated[str, typer.Option("--baselines", help="Plain ways beside us: all, none, or names.")]
 Peers = Annotated[str, typer.Option("--peers", help="Others beside us: none, all, or names.")]
 PeersHome = Annotated[Path | None, typer.Option("--peers-home", help="Folder for the environments of peers.")]
 PeerPython = Annotated[
-    list[str] | None,
-    typer.Option("--peer-python", help="Use this Python for a peer, as `name=path`; may be repeated."),
+    list[str] | None, typer.Option("--peer-python", help="Use this Python for a peer, as `name=path`; may be repeated.")
 ]
-Compare = Annotated[
-    Path | None, typer.Option("--compare", help="JSON of an earlier run: tell what fell since.")
-]
-Check = Annotated[
-    bool, typer.Option("--check", help="Exit 4 if a goal or a floor is missed, or something fell.")
-]
+Compare = Annotated[Path | None, typer.Option("--compare", help="JSON of an earlier run: tell what fell since.")]
+Check = Annotated[bool, typer.Option("--check", help="Exit 4 if a goal or a floor is missed, or something fell.")]
 RaiseFloors = Annotated[bool, typer.Option("--raise-floors", help="Keep what was reached as the new floors.")]
 Wrong = Annotated[bool, typer.Option("--wrong", help="With `show`: only what went wrong.")]
 OfSystem = Annotated[str, typer.Option("--system", help="With `show`: of whom.")]
 
 
 async def bench(
-    desk: Desk,
+    context: CommandContext,
     suites: Suites = None,
     data: DataFolder = None,
     as_json: Written = None,
@@ -122,7 +102,7 @@ async def bench(
     """
     names = suites or []
     if names == [LIST]:
-        desk.show({}, table=desk.table(("suite", "metric", "unit", "goal", "what it is"), listing(SUITES)))
+        context.show({}, table=context.table(("suite", "metric", "unit", "goal", "what it is"), listing(SUITES)))
         return 0
     shown = _shown(names)
     chosen = [suite_of(shown)[0]] if shown else chosen_suites(names, smoke=smoke)
@@ -138,44 +118,41 @@ async def bench(
         peers=chosen_peers(peers),
         peers_home=peers_home or default_peers_home(),
         peer_pythons=named_pythons(peer_python or []),
-        say=desk.say,
+        say=context.say,
     )
-    run = await _run(desk, chosen, asked)
+    run = await _run(context, chosen, asked)
     if shown:
-        _show_items(desk, run, shown, system=system, only_wrong=wrong)
+        _show_items(context, run, shown, system=system, only_wrong=wrong)
         return 0
-    _write(desk, run, as_json)
+    _write(context, run, as_json)
     if report is not None:
         write_report(run, report, with_texts=with_texts)
-        desk.say(f"The scorecard is in {report / 'scorecard.html'}.")
+        context.say(f"The scorecard is in {report / 'scorecard.html'}.")
     if raise_floors:
         _raise_floors(run)
-    return _told_of(desk, _faults(run, compare), check=check)
+    return _told_of(context, _faults(run, compare), check=check)
 
 
-def _told_of(desk: Desk, faults: Sequence[str], *, check: bool) -> int:
+def _told_of(context: CommandContext, faults: Sequence[str], *, check: bool) -> int:
     for fault in faults:
-        desk.say(fault)
+        context.say(fault)
     return MISSED if check and faults else 0
 
 
-async def _run(desk: Desk, suites: Sequence[Suite], asked: Bench) -> Run:
+async def _run(context: CommandContext, suites: Sequence[Suite], asked: Bench) -> BenchRun:
     """Measure in a folder that is thrown away; what was not asked for is as the settings say."""
-    if desk.database is not None:
+    if context.database is not None:
         raise BadInput(
-            "A bench opens a throw-away store of its own.",
-            hint="Leave `--database` out; nothing was touched.",
+            "A bench opens a throw-away store of its own.", hint="Leave `--database` out; nothing was touched."
         )
-    now = desk.settings().now.bench
+    now = context.settings().now.bench
     await remove_leftovers(Path(tempfile.gettempdir()), stopwatch=system_stopwatch)
     with throw_away_folder() as folder:
         settled = replace(
             asked,
             folder=folder,
             repeat=asked.repeat or now.repeat,
-            data=asked.data
-            if asked.data.folder or not now.data
-            else replace(asked.data, folder=Path(now.data)),
+            data=asked.data if asked.data.folder or not now.data else replace(asked.data, folder=Path(now.data)),
             # A floor is met or not; how sure a number is takes longer than a smoke run has.
             bootstrap=0 if asked.smoke else now.bootstrap,
             peer_patience_s=now.peer_timeout_s,
@@ -192,7 +169,7 @@ def _shown(names: Sequence[str]) -> str:
     return suite_of(names[1])[1].name
 
 
-def _faults(run: Run, compare: Path | None) -> list[str]:
+def _faults(run: BenchRun, compare: Path | None) -> list[str]:
     """Why a check fails, a line each. A smoke run is held to its floors alone: goals are for whole runs."""
     goals = [] if run.bench.smoke else missed(run)
     found = [f"{one.metric.name}: the goal is {one.goal}, it is {one.value:.4g}." for one in goals]
@@ -200,12 +177,12 @@ def _faults(run: Run, compare: Path | None) -> list[str]:
     return [*found, *(falls(read_document(compare), document(run)) if compare else [])]
 
 
-def _fallen(run: Run, one: Fallen) -> str:
+def _fallen(run: BenchRun, one: Fallen) -> str:
     items = wrong_items(run, one.metric.name)
     return f"{one}{'; wrong are ' + ', '.join(items) if items else ''}."
 
 
-def _raise_floors(run: Run) -> None:
+def _raise_floors(run: BenchRun) -> None:
     if run.bench.partial and not run.bench.smoke:
         raise BadInput("A partial run raises no floor.", hint="Leave `--limit` and `--quick` out.")
     floors = {name: dict(table) for name, table in read_floors().items()}
@@ -213,7 +190,7 @@ def _raise_floors(run: Run) -> None:
     FILE.write_text(written({**floors, kind: raised(floors.get(kind, {}), run.results)}))
 
 
-def _show_items(desk: Desk, run: Run, metric: str, *, system: str, only_wrong: bool) -> None:
+def _show_items(context: CommandContext, run: BenchRun, metric: str, *, system: str, only_wrong: bool) -> None:
     items = [
         item
         for tally in run.tallies
@@ -222,14 +199,14 @@ def _show_items(desk: Desk, run: Run, metric: str, *, system: str, only_wrong: b
         if not only_wrong or item.right is False
     ]
     if not items:
-        desk.say("No such item.")
+        context.say("No such item.")
     for item in items:
         verdict = "" if item.right is None else "right" if item.right else "wrong"
         told = "\n".join(f"  {name}: {text}" for name, text in item.told.items())
-        desk.show({}, text=f"{item.id} {verdict}\n{told}")
+        context.show({}, text=f"{item.id} {verdict}\n{told}")
 
 
-def _write(desk: Desk, run: Run, where: str | None) -> None:
+def _write(context: CommandContext, run: BenchRun, where: str | None) -> None:
     result = orjson.dumps(document(run), option=orjson.OPT_INDENT_2) + b"\n"
     if where == "-":
         typer.echo(result, nl=False)
@@ -237,12 +214,12 @@ def _write(desk: Desk, run: Run, where: str | None) -> None:
     if where is not None:
         Path(where).write_bytes(result)
     for suite in run.suites:
-        desk.say(f"{suite.name}: {suite.about}")
-        desk.show({}, table=desk.table(headers(run, suite), rows(run, suite)))
+        context.say(f"{suite.name}: {suite.about}")
+        context.show({}, table=context.table(headers(run, suite), rows(run, suite)))
     for one in run.systems:
-        if one.status is not Status.RAN:
-            desk.say(f"{one.name}: {one.status}, {one.reason}.")
+        if one.status is not SystemStatus.RAN:
+            context.say(f"{one.name}: {one.status}, {one.reason}.")
     if left := unmeasured(run):
-        desk.say(f"{len(left)} goals were not measured.")
+        context.say(f"{len(left)} goals were not measured.")
     if run.machine.noisy and any(suite.timed for suite in run.suites):
-        desk.say("The machine was busy before the start: trust the ratios, not the figures.")
+        context.say("The machine was busy before the start: trust the ratios, not the figures.")

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from festinger.cli.command import command
-from festinger.cli.context import Desk
+from festinger.cli.context import CommandContext
 from festinger.cli.progress import Report as Shown
-from festinger.cli.progress import progress
+from festinger.cli.progress import show_progress
 from festinger.embedding.calibration import Point
 from festinger.embedding.profiles import FILE, CurvePoint, Threshold
-from festinger.judge.calibration import BUNDLED, Finding, Report, bundled_examples, read_examples
-from festinger.services.models import Measured, decided_examples
+from festinger.judge.calibration import BUNDLED, Report, ThresholdChange, bundled_examples, read_examples
+from festinger.services.models import CalibrationReport, decided_examples
 from festinger.services.models import calibrate as measured_by
 
 
@@ -22,17 +22,12 @@ def register(app: typer.Typer) -> None:
 
 
 async def calibrate(
-    desk: Desk,
+    context: CommandContext,
     data: Annotated[
-        Path | None,
-        typer.Option("--data", help="Labelled pairs, one JSON object a line; none takes the bundled ones."),
+        Path | None, typer.Option("--data", help="Labelled pairs, one JSON object a line; none takes the bundled ones.")
     ] = None,
-    mine: Annotated[
-        bool, typer.Option("--mine", help="Also the pairs that people decided in this space.")
-    ] = False,
-    embedder: Annotated[
-        str | None, typer.Option("--embedder", help="Another one than the settings choose.")
-    ] = None,
+    mine: Annotated[bool, typer.Option("--mine", help="Also the pairs that people decided in this space.")] = False,
+    embedder: Annotated[str | None, typer.Option("--embedder", help="Another one than the settings choose.")] = None,
     save: Annotated[bool, typer.Option("--save", help="Use the new thresholds from the next start.")] = False,
 ) -> None:
     """Propose thresholds from pairs of texts. Without `--save` nothing changes.
@@ -45,10 +40,10 @@ async def calibrate(
     """
     examples = list(bundled_examples() if data is None else read_examples(data))
     source = BUNDLED if data is None else data.name
-    async with desk.app() as app:
+    async with context.app() as app:
         if mine:
-            examples += await decided_examples(app, desk.space_in(app))
-        with progress(desk, "Measuring pairs") as shown:
+            examples += await decided_examples(app, context.space_in(app))
+        with show_progress(context, "Measuring pairs") as shown:
             measured = await measured_by(
                 app,
                 examples,
@@ -58,9 +53,9 @@ async def calibrate(
                 save=save,
             )
         file = app.home / FILE
-    desk.show(_record(measured, saved=save), text="\n".join(_text(measured)))
+    context.show(_record(measured, saved=save), text="\n".join(_text(measured)))
     kept = f"Saved to {file}; in force from the next start."
-    desk.say(kept if save else "Nothing was changed; `--save` keeps it.")
+    context.say(kept if save else "Nothing was changed; `--save` keeps it.")
 
 
 def _counting(shown: Shown, total: int) -> Report:
@@ -74,26 +69,22 @@ def _counting(shown: Shown, total: int) -> Report:
     return report
 
 
-def _record(measured: Measured, *, saved: bool) -> dict[str, Any]:
+def _record(measured: CalibrationReport, *, saved: bool) -> dict[str, Any]:
     found, new = measured.found, measured.new
     return {
         "embedder": new.name,
         "pairs": measured.examples,
         "auc": round(found.proposal.auc, 4),
-        "thresholds": {
-            **{each.name: _finding_record(each) for each in found.findings},
-            **_opposition_record(measured),
-        },
+        "thresholds": {**{each.name: _finding_record(each) for each in found.findings}, **_opposition_record(measured)},
         "left": list(found.left),
         "curve": [
-            dict(zip(("cosine", "precision", "recall", "false_merges"), point, strict=True))
-            for point in new.curve
+            dict(zip(("cosine", "precision", "recall", "false_merges"), point, strict=True)) for point in new.curve
         ],
         "saved": saved,
     }
 
 
-def _finding_record(each: Finding) -> dict[str, Any]:
+def _finding_record(each: ThresholdChange) -> dict[str, Any]:
     return {
         "old": each.before,
         "new": each.after,
@@ -110,7 +101,7 @@ def _point_record(point: Point | None) -> dict[str, float] | None:
     return {name: round(figure, 4) for name, figure in figures.items()}
 
 
-def _opposition_record(measured: Measured) -> dict[str, Any]:
+def _opposition_record(measured: CalibrationReport) -> dict[str, Any]:
     if measured.found.direction is None:
         return {}
     name = Threshold.OPPOSITION
@@ -118,7 +109,7 @@ def _opposition_record(measured: Measured) -> dict[str, Any]:
     return {name: {"old": measured.old.threshold(name), "new": measured.new.threshold(name), "said": said}}
 
 
-def _text(measured: Measured) -> Iterator[str]:
+def _text(measured: CalibrationReport) -> Iterator[str]:
     found, new = measured.found, measured.new
     yield f"{new.name}: {measured.examples} pairs, AUC {found.proposal.auc:.4f}"
     for each in found.findings:
@@ -134,7 +125,7 @@ def _text(measured: Measured) -> Iterator[str]:
     yield from _drawn(new.curve)
 
 
-def _finding_text(each: Finding) -> Iterator[str]:
+def _finding_text(each: ThresholdChange) -> Iterator[str]:
     yield f"{each.name}: {_number(each.before)} -> {_number(each.after)}"
     yield f"  before: {_figures(each.did)}"
     yield f"  after:  {each.said or _figures(each.does)}"

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from festinger.cli.command import command
-from festinger.cli.context import Desk
+from festinger.cli.context import CommandContext
 from festinger.errors import BadInput
 
 Play = Callable[[Any], AsyncIterator[Any]]
@@ -29,48 +29,48 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group)
 
 
-async def collision(desk: Desk) -> None:
+async def collision(context: CommandContext) -> None:
     """Two facts that cannot both stand: before, during and after.
 
     Example: festinger demo collision
     """
     from festinger.cli.demos import collision as demo
 
-    await _play(desk, demo.collision, prepare=demo.written)
+    await _play(context, demo.play_collision, prepare=demo.write_script)
 
 
-async def loop(desk: Desk) -> None:
+async def loop(context: CommandContext) -> None:
     """An agent that does the same again and again, and is stopped.
 
     Example: festinger demo loop
     """
     from festinger.cli.demos import loop as demo
 
-    await _play(desk, demo.loop)
+    await _play(context, demo.play_loop)
 
 
-async def supersede(desk: Desk) -> None:
+async def supersede(context: CommandContext) -> None:
     """A fact that changes, and a person who takes it back.
 
     Example: festinger demo supersede
     """
     from festinger.cli.demos import supersede as demo
 
-    await _play(desk, demo.supersede)
+    await _play(context, demo.play_supersede)
 
 
-async def poison(desk: Desk) -> None:
+async def poison(context: CommandContext) -> None:
     """A page that wants to be believed, against what a person said.
 
     Example: festinger demo poison
     """
     from festinger.cli.demos import poison as demo
 
-    await _play(desk, demo.poison)
+    await _play(context, demo.play_poison)
 
 
 async def hysteresis(
-    desk: Desk,
+    context: CommandContext,
     min_seen: Annotated[int, typer.Option(min=1, max=100, help="Distinct causes that are needed.")] = 2,
     flap: Annotated[
         bool, typer.Option("--flap", help="Play sixty days of single readings instead, and count the turns.")
@@ -81,43 +81,43 @@ async def hysteresis(
     Example: festinger demo hysteresis --min-seen 1
     """
     from festinger.cli.demos import hysteresis as demo
-    from festinger.cli.demos.ground import on_throw_away_ground
+    from festinger.cli.demos.ground import open_temporary_environment
     from festinger.ids import MAIN_SPACE
-    from festinger.services.spaces import open_space
+    from festinger.services.spaces import add_space
 
-    _begin(desk)
-    async with on_throw_away_ground(say=lambda _: None) as ground:
-        office = ground.app.inbox.desk
+    _begin(context)
+    async with open_temporary_environment(say=lambda _: None) as ground:
+        office = ground.app.inbox.deps
         if flap:
-            spaces = await open_space(ground.app, "flap-one"), await open_space(ground.app, "flap-two")
-            told = await demo.flap(office, (spaces[0].id, spaces[1].id))
+            spaces = await add_space(ground.app, "flap-one"), await add_space(ground.app, "flap-two")
+            told = await demo.play_flapping(office, (spaces[0].id, spaces[1].id))
         else:
-            told = await demo.hysteresis(office, MAIN_SPACE, min_seen=min_seen)
-    desk.show(told.document, text=told.text)
-    desk.say(GONE)
+            told = await demo.play_hysteresis(office, MAIN_SPACE, min_seen=min_seen)
+    context.show(told.document, text=told.text)
+    context.say(GONE)
 
 
-def _begin(desk: Desk) -> None:
-    if desk.database is not None:
+def _begin(context: CommandContext) -> None:
+    if context.database is not None:
         raise BadInput(
             "A demo opens a throw-away store of its own.", hint="Leave `--database` out; nothing was touched."
         )
-    desk.configure_logs()
-    desk.say("Starting a store that is thrown away afterwards (a few seconds).")
+    context.configure_logs()
+    context.say("Starting a store that is thrown away afterwards (a few seconds).")
 
 
-async def _play(desk: Desk, play: Play, *, prepare: Callable[[Path], None] | None = None) -> None:
+async def _play(context: CommandContext, play: Play, *, prepare: Callable[[Path], None] | None = None) -> None:
     """Tell a demo scene by scene, as it happens."""
-    from festinger.cli.demos.ground import on_throw_away_ground
-    from festinger.cli.demos.scene import as_document, as_text
+    from festinger.cli.demos.ground import open_temporary_environment
+    from festinger.cli.demos.scene import format_scene, scene_document
 
-    _begin(desk)
+    _begin(context)
     scenes = []
-    async with on_throw_away_ground(say=lambda _: None, prepare=prepare) as ground:
+    async with open_temporary_environment(say=lambda _: None, prepare=prepare) as ground:
         async for scene in play(ground):
             scenes.append(scene)
-            if not desk.as_json:
-                desk.show({}, text=as_text(scene, number=len(scenes)))
-    if desk.as_json:
-        desk.show([as_document(scene) for scene in scenes])
-    desk.say(GONE)
+            if not context.as_json:
+                context.show({}, text=format_scene(scene, number=len(scenes)))
+    if context.as_json:
+        context.show([scene_document(scene) for scene in scenes])
+    context.say(GONE)

@@ -4,14 +4,13 @@ from typing import Annotated
 
 import typer
 
-from festinger.cli.command import command, listing
-from festinger.cli.context import Desk
-from festinger.cli.terminal import moment
+from festinger.cli.command import command, list_command
+from festinger.cli.context import CommandContext
+from festinger.cli.terminal import format_time
 from festinger.ids import read_id
-from festinger.memory.episodes.episode import State, state_of
-from festinger.memory.episodes.lessons import summarise_within
-from festinger.memory.episodes.store import close as close_episode
-from festinger.memory.episodes.store import page, tell
+from festinger.memory.episodes.episode import EpisodeState, parse_state
+from festinger.memory.episodes.lessons import summarise_with_timeout
+from festinger.memory.episodes.store import close_episode, load_episode_details, page_episodes
 
 Id = Annotated[str, typer.Argument(help="Id of the episode.")]
 AGENTS = Annotated[str | None, typer.Option("--of", help="Episodes of this agent only.")]
@@ -22,38 +21,38 @@ LIMIT = Annotated[int, typer.Option("--limit", min=1, max=200, help="How many to
 def register(app: typer.Typer) -> None:
     group = typer.Typer(help="What was talked about, and what came of it.\n\nExample: festinger episodes")
     app.add_typer(group, name="episodes")
-    listing(group)(list_episodes)
+    list_command(group)(show_episodes)
     command(group, "show")(show)
     command(group, "close")(close)
 
 
-async def list_episodes(desk: Desk, of: AGENTS = None, state: STATE = None, limit: LIMIT = 50) -> None:
+async def show_episodes(context: CommandContext, of: AGENTS = None, state: STATE = None, limit: LIMIT = 50) -> None:
     """Episodes, the newest first.
 
     Example: festinger episodes list --state summarised
     """
-    wanted = state_of(state) if state else None
-    async with desk.app() as app:
-        space = desk.space_in(app)
-        found = await page(app.memory.desk, space, agent=of, state=wanted, limit=limit)
+    wanted = parse_state(state) if state else None
+    async with context.app() as app:
+        space = context.space_in(app)
+        found = await page_episodes(app.memory.deps, space, agent=of, state=wanted, limit=limit)
     rows = (
-        (each.id, each.session_id, each.state.value, each.turns, moment(each.last_at), each.title)
+        (each.id, each.session_id, each.state.value, each.turns, format_time(each.last_at), each.title)
         for each in found
     )
-    desk.show(
+    context.show(
         [each.as_json() for each in found],
-        table=desk.table(("id", "session", "state", "turns", "last", "title"), rows),
+        table=context.table(("id", "session", "state", "turns", "last", "title"), rows),
         text="No conversation was kept yet. `festinger serve` keeps those that pass through it.",
     )
 
 
-async def show(desk: Desk, episode: Id) -> None:
+async def show(context: CommandContext, episode: Id) -> None:
     """One episode: its summary, what was said and what came of it.
 
     Example: festinger episodes show 018f3a5e-7b21-7000-8000-000000000001
     """
-    async with desk.app() as app:
-        told = await tell(app.memory.desk, desk.space_in(app), read_id(episode))
+    async with context.app() as app:
+        told = await load_episode_details(app.memory.deps, context.space_in(app), read_id(episode))
     found = told.episode
     lines = [
         found.title or "(no title)",
@@ -63,18 +62,18 @@ async def show(desk: Desk, episode: Id) -> None:
         *(f"{turn.seq:>4} {turn.role.value}: {turn.content}" for turn in told.turns),
         *(f"{tie.relation} {tie.target} {tie.target_id}" for tie in told.ties),
     ]
-    desk.show(told.as_json(), text="\n".join(lines))
+    context.show(told.as_json(), text="\n".join(lines))
 
 
-async def close(desk: Desk, episode: Id) -> None:
+async def close(context: CommandContext, episode: Id) -> None:
     """End an episode and sum it up.
 
     Example: festinger episodes close 018f3a5e-7b21-7000-8000-000000000001
     """
-    async with desk.app() as app:
-        space, id_ = desk.space_in(app), read_id(episode)
-        closed = await close_episode(app.memory.desk, space, id_)
-        if closed.state is State.CLOSED:
+    async with context.app() as app:
+        space, id_ = context.space_in(app), read_id(episode)
+        closed = await close_episode(app.memory.deps, space, id_)
+        if closed.state is EpisodeState.CLOSED:
             wait = app.settings.for_space(space).episodes.model_wait_s
-            closed = await summarise_within(app.memory.desk, space, id_, seconds=wait)
-    desk.show(closed.as_json(), text=closed.title or f"Closed ({closed.skipped or 'no summary yet'}).")
+            closed = await summarise_with_timeout(app.memory.deps, space, id_, seconds=wait)
+    context.show(closed.as_json(), text=closed.title or f"Closed ({closed.skipped or 'no summary yet'}).")

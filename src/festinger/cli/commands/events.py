@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 
 from festinger.cli.command import command
-from festinger.cli.context import Desk
+from festinger.cli.context import CommandContext
 from festinger.clock import iso
 from festinger.events.event import Event
-from festinger.events.feed import Gap, history
+from festinger.events.feed import FeedGap, event_history
 from festinger.services.status import follow_events
 
 
@@ -18,10 +18,8 @@ def register(app: typer.Typer) -> None:
 
 
 async def events(
-    desk: Desk,
-    name: Annotated[
-        list[str] | None, typer.Option("--name", help="Only events of this name; may be repeated.")
-    ] = None,
+    context: CommandContext,
+    name: Annotated[list[str] | None, typer.Option("--name", help="Only events of this name; may be repeated.")] = None,
     trace: Annotated[str | None, typer.Option("--trace", help="Only what this request caused.")] = None,
     subject: Annotated[str | None, typer.Option("--subject", help="Only about this subject.")] = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what happens from now.")] = False,
@@ -32,22 +30,22 @@ async def events(
     Example: festinger events --follow --name setting_changed
     """
     names = tuple(name or ())
-    async with desk.app() as app:
-        space = desk.space_in(app)
-        found = await history(app.store, space=space, trace=trace, subject=subject, names=names, limit=limit)
+    async with context.app() as app:
+        space = context.space_in(app)
+        found = await event_history(app.store, space=space, trace=trace, subject=subject, names=names, limit=limit)
         for event in reversed(found):
-            desk.line(asdict(event), _line(event))
+            context.line(asdict(event), _line(event))
         if not follow:
             if not found:
-                desk.say("No such events. `festinger events --follow` waits for the next ones.")
+                context.say("No such events. `festinger events --follow` waits for the next ones.")
             return
         # From the last one that was shown: what happened since must not fall between the two looks.
         after = found[0].id if found else None
         async for news in follow_events(app, space=space, names=names, after=after):
-            if isinstance(news, Gap):
-                desk.say("Too much happened at once; some events are not shown.")
+            if isinstance(news, FeedGap):
+                context.say("Too much happened at once; some events are not shown.")
             elif (trace is None or news.trace == trace) and (subject is None or news.subject == subject):
-                desk.line(asdict(news), _line(news))
+                context.line(asdict(news), _line(news))
 
 
 def _line(event: Event) -> str:

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from festinger.cli.command import command, listing
-from festinger.cli.context import Desk
+from festinger.cli.command import command, list_command
+from festinger.cli.context import CommandContext
 from festinger.clock import aware, iso
 from festinger.ids import AgentId, Origin, SessionId, read_id
-from festinger.memory.erasure.repair import Mode
+from festinger.memory.erasure.repair import RepairMode
 from festinger.memory.erasure.selector import Selector
 
 BY = "person:cli"
@@ -34,12 +34,12 @@ def register(app: typer.Typer) -> None:
     command(app, "reembed")(reembed)
     group = typer.Typer(help="What was not learnt, and why.\n\nExample: festinger refusals")
     app.add_typer(group, name="refusals")
-    listing(group)(list_refusals)
+    list_command(group)(show_refusals)
     command(group, "learn")(learn)
 
 
 async def forget(
-    desk: Desk,
+    context: CommandContext,
     ids: Ids = None,
     subject: Subject = None,
     query: Query = None,
@@ -56,61 +56,57 @@ async def forget(
 
     Example: festinger forget --source https://example.org/page --dry-run
     """
-    from festinger.memory.changes import meant
-    from festinger.runtime.erasure import forgetting_of
+    from festinger.memory.changes import resolve_memory_id
+    from festinger.runtime.erasure import build_erasure
 
     where = _from(source, session, from_agent, origin, since, until)
-    async with desk.app() as app:
-        space = desk.space_in(app)
-        named = tuple([await meant(app.memory.desk, space, each) for each in ids or ()])
+    async with context.app() as app:
+        space = context.space_in(app)
+        named = tuple([await resolve_memory_id(app.memory.deps, space, each) for each in ids or ()])
         selector = replace(where, ids=named, subject=subject, query=query).checked()
-        forgetting = forgetting_of(app)
+        forgetting = build_erasure(app)
         plan = await forgetting.forget(space, selector, reason=reason, by=BY, dry_run=True)
         if not (dry_run or query):
-            desk.confirm("forget", f"{len(plan.erased)} memories are erased and cannot be brought back.")
+            context.confirm("forget", f"{len(plan.erased)} memories are erased and cannot be brought back.")
             plan = await forgetting.forget(space, selector, reason=reason, by=BY)
     verb = "would be" if plan.dry_run else "are"
-    table = desk.table(("rows", "table"), [(count, name) for name, count in plan.rows.items()])
-    desk.show(plan.as_json(), table=table, text="There is nothing to forget.")
-    desk.say(
-        f"{len(plan.erased)} memories {verb} forgotten, {len(plan.remade)} made again from other sources."
-    )
+    table = context.table(("rows", "table"), [(count, name) for name, count in plan.rows.items()])
+    context.show(plan.as_json(), table=table, text="There is nothing to forget.")
+    context.say(f"{len(plan.erased)} memories {verb} forgotten, {len(plan.remade)} made again from other sources.")
     if plan.predecessors:
-        desk.say(f"{len(plan.predecessors)} that they had replaced stay history; `restore` brings one back.")
+        context.say(f"{len(plan.predecessors)} that they had replaced stay history; `restore` brings one back.")
 
 
 async def repair(
-    desk: Desk,
+    context: CommandContext,
     source: Source = None,
     session: Session = None,
     from_agent: FromAgent = None,
     origin: FromOrigin = None,
     since: Since = None,
     until: Until = None,
-    mode: Annotated[Mode, typer.Option("--mode", help="Lock away, or forget for good.")] = Mode.QUARANTINE,
+    mode: Annotated[RepairMode, typer.Option("--mode", help="Lock away, or forget for good.")] = RepairMode.QUARANTINE,
     dry_run: DryRun = False,
 ) -> None:
     """Take back all that came from one source, and what it did.
 
     Example: festinger repair --source https://example.org/page
     """
-    from festinger.runtime.erasure import forgetting_of
+    from festinger.runtime.erasure import build_erasure
 
     selector = _from(source, session, from_agent, origin, since, until)
-    async with desk.app() as app:
-        if mode is Mode.FORGET and not dry_run:
-            desk.confirm("forget", "What came from there is erased and cannot be brought back.")
-        done = await forgetting_of(app).repair(
-            desk.space_in(app), selector, by=BY, mode=mode, dry_run=dry_run
-        )
+    async with context.app() as app:
+        if mode is RepairMode.FORGET and not dry_run:
+            context.confirm("forget", "What came from there is erased and cannot be brought back.")
+        done = await build_erasure(app).repair(context.space_in(app), selector, by=BY, mode=mode, dry_run=dry_run)
     rows = [(count, name) for name, count in done.counts.items()]
-    desk.show(done.as_json(), table=desk.table(("count", "what"), rows))
+    context.show(done.as_json(), table=context.table(("count", "what"), rows))
     if done.change:
-        desk.say(f"It can be undone: change {done.change}.")
+        context.say(f"It can be undone: change {done.change}.")
 
 
-async def list_refusals(
-    desk: Desk,
+async def show_refusals(
+    context: CommandContext,
     reason: Annotated[str | None, typer.Option("--reason", help="Only those of this reason.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=1000)] = 50,
 ) -> None:
@@ -118,58 +114,56 @@ async def list_refusals(
 
     Example: festinger refusals list --reason heartbeat
     """
-    from festinger.memory.learn.refusals import refusals
+    from festinger.memory.learn.refusals import page_refusals
 
-    async with desk.app() as app:
-        found = await refusals(app.memory.desk, desk.space_in(app), reason=reason, limit=limit)
+    async with context.app() as app:
+        found = await page_refusals(app.memory.deps, context.space_in(app), reason=reason, limit=limit)
     rows = [(str(each.id), iso(each.at), each.reason, each.text) for each in found]
-    table = desk.table(("id", "at", "reason", "text"), rows)
-    desk.show([each.as_json() for each in found], table=table, text="Nothing was refused.")
+    table = context.table(("id", "at", "reason", "text"), rows)
+    context.show([each.as_json() for each in found], table=table, text="Nothing was refused.")
 
 
-async def learn(desk: Desk, refusal: Annotated[str, typer.Argument(help="Id of the refusal.")]) -> None:
+async def learn(context: CommandContext, refusal: Annotated[str, typer.Argument(help="Id of the refusal.")]) -> None:
     """Learn what was refused, as your own word.
 
     Example: festinger refusals learn 019b8e07-4600-7000-a46d-d6122265b1f5
     """
     from festinger.memory.learn.refusals import learn_anyway
 
-    async with desk.app() as app:
-        learned = await learn_anyway(app.memory.desk, desk.space_in(app), read_id(refusal), by=BY)
-    desk.show(learned.as_json(), text=learned.said)
+    async with context.app() as app:
+        learned = await learn_anyway(app.memory.deps, context.space_in(app), read_id(refusal), by=BY)
+    context.show(learned.as_json(), text=learned.said)
 
 
 async def reembed(
-    desk: Desk,
-    drop: Annotated[
-        str | None, typer.Option("--drop", help="Erase the vectors of this former model.")
-    ] = None,
+    context: CommandContext,
+    drop: Annotated[str | None, typer.Option("--drop", help="Erase the vectors of this former model.")] = None,
     words: Annotated[bool, typer.Option("--words", help="Count all words anew, and embed nothing.")] = False,
 ) -> None:
     """Have every memory embedded again by the present model.
 
     Example: festinger reembed
     """
-    from festinger.memory.reembed import drop_vectors, models_of, progress
-    from festinger.retrieval.index.terms import recount
-    from festinger.runtime.app import Start
-    from festinger.runtime.providers import ask_to_reembed
+    from festinger.memory.reembed import count_by_model, drop_vectors, measure_progress
+    from festinger.retrieval.index.terms import recount_words
+    from festinger.runtime.app import StartOptions
+    from festinger.runtime.providers import request_reembedding
 
     if words:
-        async with desk.app() as app:
-            counted = await recount(app.recall.desk, desk.space_in(app))
-        desk.show({"counted": counted}, text=f"The words of {counted:,} texts were counted.")
+        async with context.app() as app:
+            counted = await recount_words(app.recall.deps, context.space_in(app))
+        context.show({"counted": counted}, text=f"The words of {counted:,} texts were counted.")
         return
-    async with desk.app(start=Start(providers=True)) as app:
-        space = desk.space_in(app)
-        dropped = await drop_vectors(app.memory.desk, space, drop) if drop else 0
-        waiting = await ask_to_reembed(app, space)
-        now = await progress(app.memory.desk, space)
-        models = await models_of(app.memory.desk, space)
+    async with context.app(start=StartOptions(providers=True)) as app:
+        space = context.space_in(app)
+        dropped = await drop_vectors(app.memory.deps, space, drop) if drop else 0
+        waiting = await request_reembedding(app, space)
+        now = await measure_progress(app.memory.deps, space)
+        models = await count_by_model(app.memory.deps, space)
     document = {"done": now.done, "total": now.total, "asked": waiting, "dropped": dropped, "models": models}
-    desk.show(document, text=f"{now}.")
+    context.show(document, text=f"{now}.")
     if waiting:
-        desk.say("A job does the rest while a worker runs.")
+        context.say("A job does the rest while a worker runs.")
 
 
 def _from(

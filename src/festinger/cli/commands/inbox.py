@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from festinger.cli.backends.inbox import tray
+from festinger.cli.backends.inbox import open_inbox
 from festinger.cli.backends.world import Document
-from festinger.cli.command import command, listing
-from festinger.cli.context import Desk
+from festinger.cli.command import command, list_command
+from festinger.cli.context import CommandContext
 from festinger.cli.terminal import SHORT_ID
 from festinger.errors import BadInput
 from festinger.ids import read_id
@@ -23,19 +23,17 @@ Limit = Annotated[int, typer.Option("--limit", min=1, max=MOST_LISTED, help="At 
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(
-        help="What waits for a person: proposals, pairs and tasks.\n\nExample: festinger inbox"
-    )
+    group = typer.Typer(help="What waits for a person: proposals, pairs and tasks.\n\nExample: festinger inbox")
     app.add_typer(group, name="inbox")
-    listing(group, may_ask_server=True)(list_proposals)
+    list_command(group, may_ask_server=True)(list_proposals)
     for name, deed in (
         ("show", show),
         ("explain", explain),
         ("promote", promote),
         ("propose", propose),
-        ("pairs", pairs),
-        ("held", held),
-        ("tasks", tasks),
+        ("pairs", list_pairs),
+        ("held", list_held),
+        ("tasks", list_tasks),
         ("undo", undo),
         ("rebuild", rebuild),
         ("reopen", reopen),
@@ -44,11 +42,10 @@ def register(app: typer.Typer) -> None:
 
 
 async def list_proposals(
-    desk: Desk,
+    context: CommandContext,
     state: Annotated[str | None, typer.Option("--state", help="Those in this state, decided or not.")] = None,
     standing: Annotated[
-        str | None,
-        typer.Option("--standing", help="`open`, `put off` or `quiet`; `open` if nothing is said."),
+        str | None, typer.Option("--standing", help="`open`, `put off` or `quiet`; `open` if nothing is said.")
     ] = None,
     scope: Annotated[str | None, typer.Option("--scope", help="Of this scope alone.")] = None,
     category: Annotated[str | None, typer.Option("--category", help="Of this category alone.")] = None,
@@ -62,30 +59,30 @@ async def list_proposals(
     query = {name: value for name, value in given.items() if value is not None}
     if state is None and standing is None:
         query |= OPEN
-    async with tray(desk) as inbox:
+    async with open_inbox(context) as inbox:
         items = await inbox.proposals(query, limit=limit)
         around = await inbox.overview()
-    desk.show({**around, "items": items}, table=_table(desk, items), text="No proposal waits for a person.")
+    context.show({**around, "items": items}, table=_table(context, items), text="No proposal waits for a person.")
     for line in _beside(around):
-        desk.say(line)
+        context.say(line)
 
 
-async def show(desk: Desk, proposal: Id) -> None:
+async def show(context: CommandContext, proposal: Id) -> None:
     """One proposal in full: who saw it, what a yes would do, and what was decided.
 
     Example: festinger inbox show 018f3a5e-7b21
     """
-    async with tray(desk) as inbox:
+    async with open_inbox(context) as inbox:
         card = await inbox.card(proposal)
-    desk.show(card, text="\n".join(card_lines(card)))
+    context.show(card, text="\n".join(card_lines(card)))
 
 
-async def explain(desk: Desk, a: Id, b: Id) -> None:
+async def explain(context: CommandContext, a: Id, b: Id) -> None:
     """Why two proposals are not one.
 
     Example: festinger inbox explain 018f3a5e-7b21 018f3a5e-7b22
     """
-    async with tray(desk) as inbox:
+    async with open_inbox(context) as inbox:
         found = await inbox.explain(a, b)
     lines = (
         f"A: {found['a']}",
@@ -94,40 +91,31 @@ async def explain(desk: Desk, a: Id, b: Id) -> None:
         f"only in B: {', '.join(found['only_b']) or '-'}",
         found["why"],
     )
-    desk.show(found, text="\n".join(lines))
+    context.show(found, text="\n".join(lines))
 
 
 async def promote(
-    desk: Desk,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="See what would happen; change nothing.")
-    ] = False,
+    context: CommandContext,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="See what would happen; change nothing.")] = False,
 ) -> None:
     """Run the gate now: what has recurred and lasted is put before a person.
 
     Example: festinger inbox promote --dry-run
     """
-    async with tray(desk) as inbox:
+    async with open_inbox(context) as inbox:
         run = await inbox.promote(dry_run=dry_run)
     rows = (
-        (
-            each["proposal"][:SHORT_ID],
-            each["fate"],
-            each["missing"],
-            each["seen_count"],
-            each["age_days"],
-            each["what"],
-        )
+        (each["proposal"][:SHORT_ID], each["fate"], each["missing"], each["seen_count"], each["age_days"], each["what"])
         for each in run["readings"]
     )
-    table = desk.table(("id", "fate", "missing", "seen", "days", "what"), rows)
-    desk.show(run, table=table, text="Nothing waits at the gate.")
+    table = context.table(("id", "fate", "missing", "seen", "days", "what"), rows)
+    context.show(run, table=table, text="Nothing waits at the gate.")
     for said in filter(None, (run["paused_because"], run["warning"])):
-        desk.say(f"paused: {said}" if said == run["paused_because"] else said)
+        context.say(f"paused: {said}" if said == run["paused_because"] else said)
 
 
 async def propose(
-    desk: Desk,
+    context: CommandContext,
     what: Annotated[str, typer.Argument(help="What should change, in a few words.")],
     category: Annotated[str, typer.Option("--category", help="Of which kind it is, such as `reliability`.")],
     scope: Annotated[str, typer.Option("--scope", help="A tool, a room or a subject.")],
@@ -141,22 +129,15 @@ async def propose(
 
     Example: festinger inbox propose 'Cache the answers' --category performance --scope tools
     """
-    draft: Document = {
-        "what": what,
-        "category": category,
-        "scope": scope,
-        "type": type_,
-        "why": why,
-        "how": how,
-    }
-    async with tray(desk) as inbox:
-        done = await inbox.propose(draft | {"payload": read_object(payload or "{}"), "approve": approve})
+    draft: Document = {"what": what, "category": category, "scope": scope, "type": type_, "why": why, "how": how}
+    async with open_inbox(context) as inbox:
+        done = await inbox.propose(draft | {"payload": parse_json_object(payload or "{}"), "approve": approve})
     card = done["proposal"]
-    desk.show(done, text=f"Proposal {card['id']} is {card['state']}.")
+    context.show(done, text=f"Proposal {card['id']} is {card['state']}.")
 
 
-async def pairs(
-    desk: Desk,
+async def list_pairs(
+    context: CommandContext,
     accept: Annotated[str | None, typer.Option("--accept", help="Say that these two are one.")] = None,
     decline: Annotated[str | None, typer.Option("--decline", help="Say that they are not.")] = None,
 ) -> None:
@@ -164,21 +145,19 @@ async def pairs(
 
     Example: festinger inbox pairs
     """
-    async with tray(desk) as inbox:
+    async with open_inbox(context) as inbox:
         found = await inbox.pairs()
         if chosen := accept or decline:
             done = await inbox.decide_pair(_meant(chosen, found), accept=bool(accept))
-            desk.show(done, text=f"The pair is {done['state']}.")
+            context.show(done, text=f"The pair is {done['state']}.")
             return
-    rows = (
-        (each["id"], each["relation"], each["similarity"], each["a_what"], each["b_what"]) for each in found
-    )
-    table = desk.table(("id", "relation", "similarity", "one", "other"), rows)
-    desk.show(found, table=table, text="No two proposals look alike.")
+    rows = ((each["id"], each["relation"], each["similarity"], each["a_what"], each["b_what"]) for each in found)
+    table = context.table(("id", "relation", "similarity", "one", "other"), rows)
+    context.show(found, table=table, text="No two proposals look alike.")
 
 
-async def held(
-    desk: Desk,
+async def list_held(
+    context: CommandContext,
     release: Annotated[str | None, typer.Option("--release", help="Let this one go its way.")] = None,
     limit: Limit = 50,
 ) -> None:
@@ -186,18 +165,18 @@ async def held(
 
     Example: festinger inbox held
     """
-    async with tray(desk) as inbox:
+    async with open_inbox(context) as inbox:
         if release:
             card = await inbox.deed(release, "release")
-            desk.show(card, text=f"Proposal {card['id']} is not held any more.")
+            context.show(card, text=f"Proposal {card['id']} is not held any more.")
             return
         found = await inbox.proposals(HELD, limit=limit)
     rows = ((each["id"], each["held"], each["suppressed_until"], each["what"]) for each in found)
-    desk.show(found, table=desk.table(("id", "held", "until", "what"), rows), text="Nothing is held back.")
+    context.show(found, table=context.table(("id", "held", "until", "what"), rows), text="Nothing is held back.")
 
 
-async def tasks(
-    desk: Desk,
+async def list_tasks(
+    context: CommandContext,
     done: Annotated[str | None, typer.Option("--done", help="Say that this one is done.")] = None,
     drop: Annotated[str | None, typer.Option("--drop", help="Say that nobody will do this one.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Closed ones too.")] = False,
@@ -206,50 +185,48 @@ async def tasks(
 
     Example: festinger inbox tasks
     """
-    async with tray(desk) as inbox:
+    async with open_inbox(context) as inbox:
         found = await inbox.tasks(state="all" if every else "open")
         if chosen := done or drop:
             closed = await inbox.close_task(_meant(chosen, found), state="done" if done else "dropped")
-            desk.show(closed, text=f"The task is {closed['state']}.")
+            context.show(closed, text=f"The task is {closed['state']}.")
             return
     rows = ((each["id"], each["state"], each["at"], each["title"]) for each in found)
-    desk.show(found, table=desk.table(("id", "state", "since", "task"), rows), text="There is no open task.")
+    context.show(found, table=context.table(("id", "state", "since", "task"), rows), text="There is no open task.")
 
 
-async def undo(desk: Desk, proposal: Id) -> None:
+async def undo(context: CommandContext, proposal: Id) -> None:
     """Take back what an approval did.
 
     Example: festinger inbox undo 018f3a5e-7b21
     """
-    await _do(desk, proposal, "undo")
+    await _do(context, proposal, "undo")
 
 
-async def rebuild(desk: Desk, proposal: Id) -> None:
+async def rebuild(context: CommandContext, proposal: Id) -> None:
     """Make a proposal anew from what stands now, and look at it again.
 
     Example: festinger inbox rebuild 018f3a5e-7b21
     """
-    await _do(desk, proposal, "rebuild")
+    await _do(context, proposal, "rebuild")
 
 
-async def reopen(desk: Desk, proposal: Id) -> None:
+async def reopen(context: CommandContext, proposal: Id) -> None:
     """Take up once more what was rejected, undone or called a duplicate.
 
     Example: festinger inbox reopen 018f3a5e-7b21
     """
-    async with tray(desk) as inbox:
+    async with open_inbox(context) as inbox:
         done = await inbox.decide(proposal, {"verdict": "reopen"})
-    desk.show(done, text=f"Proposal {done['proposal']} is {done['state']}.")
+    context.show(done, text=f"Proposal {done['proposal']} is {done['state']}.")
 
 
-def read_object(text: str) -> Document:
+def parse_json_object(text: str) -> Document:
     """The JSON object that a person wrote."""
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise BadInput(
-            f"This is no JSON: {error}.", hint='Write an object, such as `{"what": "…"}`.'
-        ) from error
+        raise BadInput(f"This is no JSON: {error}.", hint='Write an object, such as `{"what": "…"}`.') from error
     if not isinstance(found, dict):
         raise BadInput("This is no JSON object.", hint='Write an object, such as `{"what": "…"}`.')
     return found
@@ -272,13 +249,13 @@ def card_lines(card: Document) -> Iterator[str]:
     yield from (f"  verdict {_verdict(each)}" for each in card["verdicts"])
 
 
-async def _do(desk: Desk, proposal: str, name: str) -> None:
-    async with tray(desk) as inbox:
+async def _do(context: CommandContext, proposal: str, name: str) -> None:
+    async with open_inbox(context) as inbox:
         done = await inbox.deed(proposal, name)
-    desk.show(done, text=f"Proposal {done.get('proposal', done.get('id'))} is {done['state']}.")
+    context.show(done, text=f"Proposal {done.get('proposal', done.get('id'))} is {done['state']}.")
 
 
-def _table(desk: Desk, items: Sequence[Document]) -> Any:
+def _table(context: CommandContext, items: Sequence[Document]) -> Any:
     rows = (
         (
             each["id"],
@@ -291,7 +268,7 @@ def _table(desk: Desk, items: Sequence[Document]) -> Any:
         )
         for each in items
     )
-    return desk.table(("id", "priority", "seen", "days", "state", "type", "what"), rows)
+    return context.table(("id", "priority", "seen", "days", "state", "type", "what"), rows)
 
 
 def _beside(around: Document) -> Iterator[str]:
@@ -317,9 +294,7 @@ def _number(count: int, noun: str) -> str:
 
 def _gate(card: Document) -> str:
     missing = card["gate"]["missing"]
-    return (
-        f"{card['gate']['ripeness']}{f' ({missing})' if missing else ''}, {card['gate']['age_days']} days old"
-    )
+    return f"{card['gate']['ripeness']}{f' ({missing})' if missing else ''}, {card['gate']['age_days']} days old"
 
 
 def _relation(pair: Document) -> str:
@@ -327,7 +302,9 @@ def _relation(pair: Document) -> str:
 
 
 def _seen(each: Document) -> str:
-    said = f"{each['day']} by {each['agent_id']} in {each['session_id'] or '-'}, from {each['origin']}, {each['times']}x"
+    said = (
+        f"{each['day']} by {each['agent_id']} in {each['session_id'] or '-'}, from {each['origin']}, {each['times']}x"
+    )
     return said if each["counted"] else f"{said}, not counted: {each['uncounted_because']}"
 
 
@@ -339,9 +316,9 @@ def _verdict(each: Document) -> str:
 
 def _meant(text: str, found: Sequence[Document]) -> str:
     """The id of the one that is meant; a whole id is taken as it is."""
-    from festinger.services.reviews import picked
+    from festinger.services.reviews import pick_document_id
 
     try:
         return str(read_id(text))
     except BadInput:
-        return str(picked(text, found))
+        return str(pick_document_id(text, found))

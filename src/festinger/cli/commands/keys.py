@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from festinger.cli.command import command, listing
-from festinger.cli.context import Desk
-from festinger.cli.terminal import SHORT_ID, moment
+from festinger.cli.command import command, list_command
+from festinger.cli.context import CommandContext
+from festinger.cli.terminal import SHORT_ID, format_time
 from festinger.ids import EVERY_SPACE, pick, prefix
 from festinger.services.access import issue_key, withdraw_key
-from festinger.store.repositories.auth import Role, keys
+from festinger.store.repositories.auth import AccessRole, load_api_keys
 
 ROLE_HELP = (
     "What it may do: `proxy` only talks to models, `agent` also reads and states facts, `reviewer` also decides"
@@ -19,43 +19,39 @@ ROLE_HELP = (
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(
-        help="Who may use this server: make, list and revoke keys.\n\nExample: festinger keys"
-    )
+    group = typer.Typer(help="Who may use this server: make, list and revoke keys.\n\nExample: festinger keys")
     app.add_typer(group, name="keys")
-    listing(group)(list_keys)
+    list_command(group)(list_keys)
     command(group, "make")(make)
     command(group, "revoke")(revoke)
 
 
 async def make(
-    desk: Desk,
+    context: CommandContext,
     name: Annotated[str, typer.Argument(help="What the key is for.")],
-    role: Annotated[Role, typer.Option("--role", help=ROLE_HELP)] = Role.PROXY,
+    role: Annotated[AccessRole, typer.Option("--role", help=ROLE_HELP)] = AccessRole.PROXY,
     for_agent: Annotated[str | None, typer.Option("--for-agent", help="Bind it to one agent.")] = None,
-    everywhere: Annotated[
-        bool, typer.Option("--all-spaces", help="For every space, not for `--space`.")
-    ] = False,
+    everywhere: Annotated[bool, typer.Option("--all-spaces", help="For every space, not for `--space`.")] = False,
 ) -> None:
     """Make a key. It is shown once and stored only as a hash.
 
     Example: festinger keys make laptop --role admin
     """
-    async with desk.app() as app:
-        space = EVERY_SPACE if everywhere else desk.space_in(app)
+    async with context.app() as app:
+        space = EVERY_SPACE if everywhere else context.space_in(app)
         key, secret = await issue_key(app, name, role=role, space=space, agent=for_agent, by="cli")
-    desk.show({**asdict(key), "key": secret}, text=secret)
-    desk.say(f"Its role is `{role}`; `--role` gives another one.")
-    desk.say("Keep it: it is not shown again. Send it as `X-Festinger-Key` or as a bearer token.")
+    context.show({**asdict(key), "key": secret}, text=secret)
+    context.say(f"Its role is `{role}`; `--role` gives another one.")
+    context.say("Keep it: it is not shown again. Send it as `X-Festinger-Key` or as a bearer token.")
 
 
-async def list_keys(desk: Desk) -> None:
+async def list_keys(context: CommandContext) -> None:
     """Every key, never the secret itself.
 
     Example: festinger keys list
     """
-    async with desk.app() as app:
-        found = await keys(app.store)
+    async with context.app() as app:
+        found = await load_api_keys(app.store)
     rows = (
         (
             str(key.id)[:SHORT_ID],
@@ -63,25 +59,25 @@ async def list_keys(desk: Desk) -> None:
             key.role,
             key.space,
             key.agent,
-            moment(key.last_used_at),
-            moment(key.revoked_at),
+            format_time(key.last_used_at),
+            format_time(key.revoked_at),
         )
         for key in found
     )
-    table = desk.table(("id", "name", "role", "space", "agent", "last used", "revoked"), rows)
-    desk.show([asdict(key) for key in found], table=table, text="No keys yet: `festinger keys make NAME`.")
+    table = context.table(("id", "name", "role", "space", "agent", "last used", "revoked"), rows)
+    context.show([asdict(key) for key in found], table=table, text="No keys yet: `festinger keys make NAME`.")
 
 
 async def revoke(
-    desk: Desk, key: Annotated[str, typer.Argument(help="Id of the key, or its beginning.")]
+    context: CommandContext, key: Annotated[str, typer.Argument(help="Id of the key, or its beginning.")]
 ) -> None:
     """End a key, at once in every process.
 
     Example: festinger keys revoke 018f3a5e-7b21
     """
     wanted = prefix(key)
-    async with desk.app() as app:
-        known = {found.id: found for found in await keys(app.store)}
+    async with context.app() as app:
+        known = {found.id: found for found in await load_api_keys(app.store)}
         chosen = known[pick(key, (id_ for id_ in known if str(id_).startswith(wanted)))]
         await withdraw_key(app, chosen, by="cli")
-    desk.show({"revoked": str(chosen.id)}, text=f"Key `{chosen.name}` is revoked.")
+    context.show({"revoked": str(chosen.id)}, text=f"Key `{chosen.name}` is revoked.")

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from festinger.cli.client import find_local
+from festinger.cli.client import find_local_server
 from festinger.cli.command import command
-from festinger.cli.context import Desk
+from festinger.cli.context import CommandContext
 from festinger.errors import BadInput
-from festinger.runtime.environment import base_of
+from festinger.runtime.environment import local_base_url
 
 
 def register(app: typer.Typer) -> None:
@@ -17,10 +17,8 @@ def register(app: typer.Typer) -> None:
 
 
 async def login(
-    desk: Desk,
-    name: Annotated[
-        str | None, typer.Option("--name", help="Who will decide; else who is logged in here.")
-    ] = None,
+    context: CommandContext,
+    name: Annotated[str | None, typer.Option("--name", help="Who will decide; else who is logged in here.")] = None,
     at: Annotated[
         str | None, typer.Option("--at", help="Address of the server, if not the one that runs here.")
     ] = None,
@@ -29,16 +27,16 @@ async def login(
 
     Example: festinger login --name ann
     """
-    from festinger.proxy.remote_client import checked_address
+    from festinger.proxy.remote_client import normalize_address
 
-    async with desk.app() as app:
+    async with context.app() as app:
         link = await app.logins.invite(name or _user())
         server, minutes = app.settings.now.server, app.settings.now.auth.login_link_minutes
-        running = find_local(app.settings)
-    base = checked_address(at) if at else running.url if running else base_of(server.host, server.port)
+        running = find_local_server(app.settings)
+    base = normalize_address(at) if at else running.url if running else local_base_url(server.host, server.port)
     address = f"{base}/admin/login?code={link}"
-    desk.show({"link": address, "minutes": minutes}, text=address)
-    desk.say(f"It works once, within {minutes} minutes.")
+    context.show({"link": address, "minutes": minutes}, text=address)
+    context.say(f"It works once, within {minutes} minutes.")
 
 
 def _user() -> str:

@@ -19,11 +19,11 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from festinger.cli.backends.memories import shelf
+from festinger.cli.backends.memories import open_memories
 from festinger.cli.backends.world import MOST_LISTED, Document
-from festinger.cli.command import command, listing
-from festinger.cli.context import Desk
-from festinger.cli.progress import progress
+from festinger.cli.command import command, list_command
+from festinger.cli.context import CommandContext
+from festinger.cli.progress import show_progress
 from festinger.cli.terminal import SHORT_ID
 from festinger.errors import BadInput, NotFound
 
@@ -38,30 +38,28 @@ def register(app: typer.Typer) -> None:
     command(app, "learn", may_ask_server=True)(learn)
     group = typer.Typer(help="What is remembered.\n\nExample: festinger memories --subject server")
     app.add_typer(group, name="memories")
-    listing(group, may_ask_server=True)(list_memories)
+    list_command(group, may_ask_server=True)(list_memories)
     command(group, "show", may_ask_server=True)(show_memory)
     command(group, "release", may_ask_server=True)(release_memories)
-    command(app, "why", may_ask_server=True)(tell_why)
-    command(app, "history", may_ask_server=True)(tell_history)
+    command(app, "why", may_ask_server=True)(show_why)
+    command(app, "history", may_ask_server=True)(show_history)
     command(app, "changes", may_ask_server=True)(list_changes)
     command(app, "undo", may_ask_server=True)(undo)
     asked = typer.Typer(help="What judges said of two statements.\n\nExample: festinger judgements --waiting")
     app.add_typer(asked, name="judgements")
-    listing(asked, may_ask_server=True)(list_judgements)
+    list_command(asked, may_ask_server=True)(list_judgements)
     command(asked, "answer", may_ask_server=True)(answer)
 
 
 async def learn(
-    desk: Desk,
+    context: CommandContext,
     text: Annotated[str | None, typer.Argument(help="One statement.")] = None,
     file: Annotated[
         Path | None, typer.Option("--file", help="Many statements: a JSON object or a text each line.")
     ] = None,
     subject: Annotated[str | None, typer.Option("--subject", help="What it is about.")] = None,
     kind: Annotated[str, typer.Option("--kind", help="fact, preference, procedural …")] = "fact",
-    origin: Annotated[
-        str | None, typer.Option("--origin", help="Whose word it is; yours if left out.")
-    ] = None,
+    origin: Annotated[str | None, typer.Option("--origin", help="Whose word it is; yours if left out.")] = None,
     source: Annotated[str | None, typer.Option("--source", help="Where it was read.")] = None,
     tags: Annotated[list[str] | None, typer.Option("--tag", help="A word to find it by; once each.")] = None,
 ) -> int | None:
@@ -74,29 +72,27 @@ async def learn(
     if (text is None) is (file is None):
         raise BadInput("Give one statement, or a file of them.", hint="`festinger learn --help` shows both.")
     if file is not None:
-        return await teach(
-            desk, file, given(kind=kind, subject=subject, origin=origin, source=source, tags=tags)
+        return await learn_file(
+            context, file, drop_empty(kind=kind, subject=subject, origin=origin, source=source, tags=tags)
         )
-    statement = given(text=text, kind=kind, subject=subject, origin=origin, source=source, tags=tags)
-    async with shelf(desk, learns=True) as memories:
+    statement = drop_empty(text=text, kind=kind, subject=subject, origin=origin, source=source, tags=tags)
+    async with open_memories(context, learns=True) as memories:
         learned = await memories.learn(statement)
-    desk.show(learned, text=_told(learned))
+    context.show(learned, text=_told(learned))
     return None
 
 
-def given(**fields: Any) -> Document:
+def drop_empty(**fields: Any) -> Document:
     """What was given of a statement."""
     return {name: value for name, value in fields.items() if value}
 
 
 async def list_memories(
-    desk: Desk,
+    context: CommandContext,
     words: Annotated[str | None, typer.Option("--words", help="Words that it holds.")] = None,
     subject: Annotated[str | None, typer.Option("--subject", help="What it is about.")] = None,
     kind: Annotated[str | None, typer.Option("--kind", help="fact, preference, procedural …")] = None,
-    status: Annotated[
-        str | None, typer.Option("--status", help="active, held, quarantined …, or all.")
-    ] = None,
+    status: Annotated[str | None, typer.Option("--status", help="active, held, quarantined …, or all.")] = None,
     origin: Annotated[str | None, typer.Option("--origin", help="Whose word it is.")] = None,
     as_of: Annotated[str | None, typer.Option("--as-of", help="What was believed at this moment.")] = None,
     valid_at: Annotated[str | None, typer.Option("--valid-at", help="What held at this moment.")] = None,
@@ -107,27 +103,27 @@ async def list_memories(
     Example: festinger memories list --status quarantined
     """
     fields = {"q": words, "subject": subject, "kind": kind, "status": status, "origin": origin}
-    query = given(**fields, as_of=as_of, valid_at=valid_at)
-    async with shelf(desk) as memories:
+    query = drop_empty(**fields, as_of=as_of, valid_at=valid_at)
+    async with open_memories(context) as memories:
         found = await memories.memories(query, limit=limit)
     rows = ((each["id"][:SHORT_ID], each["content"], each["status"], each["origin"]) for each in found)
-    table = desk.table(("id", "content", "status", "origin"), rows)
-    desk.show(found, table=table, text="Nothing is remembered here. `festinger learn '…'` teaches something.")
+    table = context.table(("id", "content", "status", "origin"), rows)
+    context.show(found, table=table, text="Nothing is remembered here. `festinger learn '…'` teaches something.")
 
 
-async def show_memory(desk: Desk, memory: Id) -> None:
+async def show_memory(context: CommandContext, memory: Id) -> None:
     """One memory with all that is kept of it.
 
     Example: festinger memories show 018f3a5e-7b21
     """
-    async with shelf(desk) as memories:
+    async with open_memories(context) as memories:
         found = await memories.memory(memory)
     rows = ((name, value) for name, value in found.items() if value not in (None, [], {}, ""))
-    desk.show(found, table=desk.table(("", ""), rows))
+    context.show(found, table=context.table(("", ""), rows))
 
 
 async def release_memories(
-    desk: Desk,
+    context: CommandContext,
     memories: Annotated[list[str] | None, typer.Argument(help="Ids, or their beginnings.")] = None,
     source: Annotated[str | None, typer.Option("--source", help="All that came from here.")] = None,
 ) -> None:
@@ -137,35 +133,30 @@ async def release_memories(
     """
     if bool(memories) is (source is not None):
         raise BadInput("Name memories, or a source.", hint="`festinger memories list --status quarantined`")
-    async with shelf(desk, learns=True) as found:
+    async with open_memories(context, learns=True) as found:
         ids = list(memories or ())
         if source is not None:
             locked = await found.memories({"status": "quarantined"}, limit=MOST_RELEASED)
             ids = [each["id"] for each in locked if each["source"] == source]
         released = [await found.release(id_) for id_ in ids]
     rows = ((each["id"][:SHORT_ID], each["content"], each["status"]) for each in released)
-    table = desk.table(("id", "content", "status"), rows)
-    desk.show(released, table=table, text="Nothing of this source is in quarantine.")
+    table = context.table(("id", "content", "status"), rows)
+    context.show(released, table=table, text="Nothing of this source is in quarantine.")
 
 
-async def tell_why(desk: Desk, memory: Id) -> None:
+async def show_why(context: CommandContext, memory: Id) -> None:
     """On what a memory rests.
 
     Example: festinger why 018f3a5e-7b21
     """
-    async with shelf(desk) as memories:
+    async with open_memories(context) as memories:
         found = await memories.why(memory)
-    desk.show(found, table=desk.table(("", "", "", ""), _reasons(found)))
+    context.show(found, table=context.table(("", "", "", ""), _reasons(found)))
 
 
 def _reasons(why: Document) -> list[tuple[object, ...]]:
     said = [
-        (
-            "said",
-            each["wording"],
-            each["origin"],
-            each["day"] if each["counted"] else each["uncounted_because"],
-        )
+        ("said", each["wording"], each["origin"], each["day"] if each["counted"] else each["uncounted_because"])
         for each in why["said"]
     ]
     near = [
@@ -181,25 +172,22 @@ def _reasons(why: Document) -> list[tuple[object, ...]]:
     return [*said, *near, *judged, *done]
 
 
-async def tell_history(desk: Desk, memory: Id) -> None:
+async def show_history(context: CommandContext, memory: Id) -> None:
     """What a memory replaced, and all that was done to it.
 
     Example: festinger history 018f3a5e-7b21
     """
-    async with shelf(desk) as memories:
+    async with open_memories(context) as memories:
         found = await memories.history(memory)
     rows = [
-        *(
-            (each["created_at"], each["status"], each["content"], each["id"][:SHORT_ID])
-            for each in found["memories"]
-        ),
+        *((each["created_at"], each["status"], each["content"], each["id"][:SHORT_ID]) for each in found["memories"]),
         *((each["at"], each["op"], each["by"], each["id"]) for each in found["changes"]),
     ]
-    desk.show(found, table=desk.table(("when", "what", "", "id"), rows))
+    context.show(found, table=context.table(("when", "what", "", "id"), rows))
 
 
 async def list_changes(
-    desk: Desk,
+    context: CommandContext,
     op: Annotated[str | None, typer.Option("--op", help="supersede, merge, edit, archive …")] = None,
     memory: Annotated[str | None, typer.Option("--memory", help="Of this memory alone.")] = None,
     limit: Limit = 50,
@@ -208,30 +196,30 @@ async def list_changes(
 
     Example: festinger changes --op supersede
     """
-    async with shelf(desk) as memories:
-        found = await memories.changes(given(op=op, subject=memory), limit=limit)
+    async with open_memories(context) as memories:
+        found = await memories.changes(drop_empty(op=op, subject=memory), limit=limit)
     rows = (
         (each["id"], each["op"], each["by"], each["at"], "undone" if each["undone_at"] else each["reason"])
         for each in found
     )
-    table = desk.table(("id", "what", "by", "at", "why"), rows)
-    desk.show(found, table=table, text="Nothing was changed.")
+    table = context.table(("id", "what", "by", "at", "why"), rows)
+    context.show(found, table=table, text="Nothing was changed.")
 
 
-async def undo(desk: Desk, change: Annotated[str, typer.Argument(help="Id of the change.")]) -> None:
+async def undo(context: CommandContext, change: Annotated[str, typer.Argument(help="Id of the change.")]) -> None:
     """Take a change back.
 
     Example: festinger undo 018f3a5e-7b21-7000-8000-000000000001
     """
-    async with shelf(desk) as memories:
+    async with open_memories(context) as memories:
         undone = await memories.undo(change)
     rows = ((each["id"][:SHORT_ID], each["status"], each["content"]) for each in undone["memories"])
-    desk.say("Taken back. As it is now:")
-    desk.show(undone, table=desk.table(("id", "status", "content"), rows))
+    context.say("Taken back. As it is now:")
+    context.show(undone, table=context.table(("id", "status", "content"), rows))
 
 
 async def list_judgements(
-    desk: Desk,
+    context: CommandContext,
     waiting: Annotated[bool, typer.Option("--waiting", help="Only what no judge was sure of.")] = False,
     limit: Limit = 50,
 ) -> None:
@@ -239,18 +227,17 @@ async def list_judgements(
 
     Example: festinger judgements list --waiting
     """
-    async with shelf(desk) as memories:
+    async with open_memories(context) as memories:
         found = await memories.judgements({"final": "false"} if waiting else {}, limit=limit)
     rows = (
-        (each["id"], each["old"]["content"], each["new"]["content"], each["relation"], each["judge"])
-        for each in found
+        (each["id"], each["old"]["content"], each["new"]["content"], each["relation"], each["judge"]) for each in found
     )
-    table = desk.table(("id", "first", "second", "relation", "judge"), rows)
-    desk.show(found, table=table, text="Nothing waits." if waiting else "Nothing was judged.")
+    table = context.table(("id", "first", "second", "relation", "judge"), rows)
+    context.show(found, table=table, text="Nothing waits." if waiting else "Nothing was judged.")
 
 
 async def answer(
-    desk: Desk,
+    context: CommandContext,
     judgement: Annotated[str, typer.Argument(help="Id of the judgement.")],
     relation: Annotated[str, typer.Argument(help="same, update, contradicts, refines, or both.")],
     note: Annotated[str, typer.Option("--note", help="Why.")] = "",
@@ -259,9 +246,9 @@ async def answer(
 
     Example: festinger judgements answer 018f3a5e-7b21-7000-8000-000000000001 both
     """
-    async with shelf(desk) as memories:
+    async with open_memories(context) as memories:
         done = await memories.answer(judgement, relation, note=note)
-    desk.show(done, text=f"Kept, and done: {done['action']}.")
+    context.show(done, text=f"Kept, and done: {done['action']}.")
 
 
 def _told(learned: Document) -> str:
@@ -287,7 +274,7 @@ JSON_STARTS = (b"{", b"[", b'"')
 
 
 @dataclass(slots=True, kw_only=True)
-class Tally:
+class LearnFileReport:
     """How far a file is learnt."""
 
     total: int
@@ -315,31 +302,31 @@ class Tally:
         }
 
 
-async def teach(desk: Desk, file: Path, more: Document) -> int:
+async def learn_file(context: CommandContext, file: Path, more: Document) -> int:
     """Learn every line of a file; what is said with the command holds for each that does not say otherwise."""
     more = {"source": file.name, **more}
-    tally = Tally(total=sum(1 for _ in lines_of(file)))
+    tally = LearnFileReport(total=sum(1 for _ in read_lines(file)))
     try:
-        with progress(desk, "learning") as report:
-            async with shelf(desk, learns=True) as memories:
-                for part in parts_of(file, more):
+        with show_progress(context, "learning") as report:
+            async with open_memories(context, learns=True) as memories:
+                for part in read_batches(file, more):
                     good = [statement for _, statement in part if "text" in statement]
                     learned = iter(await memories.learn_many(good))
                     for number, statement in part:
                         tally.add(number, next(learned) if "text" in statement else statement)
                     report(tally.done, tally.total, "")
     except (KeyboardInterrupt, asyncio.CancelledError):
-        desk.say(f"{tally.done} of {tally.total} are learnt; the same command goes on from there.")
+        context.say(f"{tally.done} of {tally.total} are learnt; the same command goes on from there.")
         raise
-    _show(desk, tally, more["source"])
+    _show(context, tally, more["source"])
     return BAD_LINES_EXIT if tally.failed else 0
 
 
-def parts_of(file: Path, more: Document) -> Iterator[list[tuple[int, Document]]]:
+def read_batches(file: Path, more: Document) -> Iterator[list[tuple[int, Document]]]:
     """The statements of a file with the numbers of their lines, so many at a time."""
     part: list[tuple[int, Document]] = []
-    for number, line in lines_of(file):
-        part.append((number, read(line, number, more)))
+    for number, line in read_lines(file):
+        part.append((number, parse_line(line, number, more)))
         if len(part) == PART:
             yield part
             part = []
@@ -347,7 +334,7 @@ def parts_of(file: Path, more: Document) -> Iterator[list[tuple[int, Document]]]
         yield part
 
 
-def lines_of(file: Path) -> Iterator[tuple[int, bytes]]:
+def read_lines(file: Path) -> Iterator[tuple[int, bytes]]:
     try:
         with file.open("rb") as lines:
             for number, line in enumerate(lines, 1):
@@ -359,7 +346,7 @@ def lines_of(file: Path) -> Iterator[tuple[int, bytes]]:
         raise BadInput(f"`{file}` cannot be read: {error.strerror}.") from error
 
 
-def read(line: bytes, number: int, more: Document) -> Document:
+def parse_line(line: bytes, number: int, more: Document) -> Document:
     """The statement of a line with its key; one that cannot be read as what went wrong."""
     try:
         found: Any = orjson.loads(line) if line.startswith(JSON_STARTS) else line.decode()
@@ -371,10 +358,10 @@ def read(line: bytes, number: int, more: Document) -> Document:
         found = {"text": found}
     if not isinstance(found, dict) or not isinstance(found.get("text"), str):
         return _bad(number, "it is neither a text nor an object with a `text`")
-    return {**more, "key": key_of(line, number, more), **found}
+    return {**more, "key": line_key(line, number, more), **found}
 
 
-def key_of(line: bytes, number: int, more: Document) -> str:
+def line_key(line: bytes, number: int, more: Document) -> str:
     """By what a line is known again when a file is learnt once more with the same command."""
     return f"{sha256(orjson.dumps(more, option=orjson.OPT_SORT_KEYS) + line).hexdigest()[:32]}:{number}"
 
@@ -384,18 +371,16 @@ def _bad(number: int, why: str) -> Document:
     return {"action": "refused", "error": error.as_json()["error"]}
 
 
-def _show(desk: Desk, tally: Tally, source: str) -> None:
+def _show(context: CommandContext, tally: LearnFileReport, source: str) -> None:
     for each in tally.failed[:MOST_NAMED]:
-        desk.say(f"Line {each['line']}: {each['error']['message']}")
+        context.say(f"Line {each['line']}: {each['error']['message']}")
     if len(tally.failed) > MOST_NAMED:
-        desk.say(f"And {len(tally.failed) - MOST_NAMED} more lines.")
+        context.say(f"And {len(tally.failed) - MOST_NAMED} more lines.")
     if tally.held_back:
-        why = ", ".join(
-            f"{count} for {reason.replace('_', ' ')}" for reason, count in tally.held_back.items()
-        )
-        desk.say(
+        why = ", ".join(f"{count} for {reason.replace('_', ' ')}" for reason, count in tally.held_back.items())
+        context.say(
             f"{tally.counts[QUARANTINED]} are held back ({why}) and not recalled."
             f" `festinger memories release --source {quote(source)}` lets them out."
         )
     rows = sorted(tally.counts.items(), key=lambda each: -each[1])
-    desk.show(tally.as_json(), table=desk.table(("what", "statements"), rows), text="The file is empty.")
+    context.show(tally.as_json(), table=context.table(("what", "statements"), rows), text="The file is empty.")

@@ -4,88 +4,76 @@ from typing import Annotated
 
 import typer
 
-from festinger.cli.command import command, listing
-from festinger.cli.context import Desk
+from festinger.cli.command import command, list_command
+from festinger.cli.context import CommandContext
 from festinger.ids import read_id
-from festinger.outcomes.model import How
-from festinger.outcomes.replay import verify
-from festinger.outcomes.stats import lists, page, tally
+from festinger.outcomes.model import ReportSource
+from festinger.outcomes.replay import verify_logs
+from festinger.outcomes.stats import list_recorded_outcomes, outcome_stats, top_memories
 
 MOST_LISTED = 1000
 WRONG_EXIT = 1
-"""What `verify` leaves with when the logs say something else than the store."""
+"""What `verify_logs` leaves with when the logs say something else than the store."""
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(
-        help="What became of memories that were brought to mind.\n\nExample: festinger outcomes"
-    )
+    group = typer.Typer(help="What became of memories that were brought to mind.\n\nExample: festinger outcomes")
     app.add_typer(group, name="outcomes")
-    listing(group)(list_outcomes)
-    command(group, "metrics")(metrics)
+    list_command(group)(list_outcomes)
+    command(group, "metrics")(show_metrics)
     command(group, "verify")(verify_all)
 
 
 async def list_outcomes(
-    desk: Desk,
+    context: CommandContext,
     memory: Annotated[str | None, typer.Option("--memory", help="Only of this memory.")] = None,
-    how: Annotated[How | None, typer.Option("--how", help="Only those known in this way.")] = None,
+    how: Annotated[ReportSource | None, typer.Option("--how", help="Only those known in this way.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=MOST_LISTED, help="At most so many.")] = 50,
 ) -> None:
     """What was done with memories, newest first.
 
     Example: festinger outcomes --how explicit
     """
-    async with desk.app() as app:
-        found = await page(
-            app.outcomes.desk,
-            desk.space_in(app),
-            memory=read_id(memory) if memory else None,
-            how=how,
-            limit=limit,
+    async with context.app() as app:
+        found = await list_recorded_outcomes(
+            app.outcomes.deps, context.space_in(app), memory=read_id(memory) if memory else None, how=how, limit=limit
         )
     rows = (
-        (
-            each["at"],
-            each["memory"],
-            each["outcome"],
-            each["how"],
-            "{:.3f} → {:.3f}".format(*each["confidence"]),
-        )
+        (each["at"], each["memory"], each["outcome"], each["how"], "{:.3f} → {:.3f}".format(*each["confidence"]))
         for each in found
     )
-    desk.show(
-        found, table=desk.table(("at", "memory", "outcome", "how", "confidence"), rows), text="No outcomes."
+    context.show(
+        found, table=context.table(("at", "memory", "outcome", "how", "confidence"), rows), text="No outcomes."
     )
 
 
-async def metrics(desk: Desk) -> None:
+async def show_metrics(context: CommandContext) -> None:
     """How much of what is brought to mind comes to an outcome.
 
     Example: festinger outcomes metrics
     """
-    async with desk.app() as app:
-        space = desk.space_in(app)
-        found = await tally(app.outcomes.desk, space)
-        found["lists"] = await lists(app.outcomes.desk, space)
+    async with context.app() as app:
+        space = context.space_in(app)
+        found = await outcome_stats(app.outcomes.deps, space)
+        found["lists"] = await top_memories(app.outcomes.deps, space)
     rows = (
         (span, found[span]["resolved"], _percent(found[span]["rate"]), sum(found[span]["outcomes"].values()))
         for span in ("24h", "7d", "all")
     )
-    desk.show(found, table=desk.table(("span", "resolved", "rate", "outcomes"), rows))
+    context.show(found, table=context.table(("span", "resolved", "rate", "outcomes"), rows))
 
 
-async def verify_all(desk: Desk) -> int:
+async def verify_all(context: CommandContext) -> int:
     """Compute every memory anew from its logs and compare. Exit 1 if any differs.
 
     Example: festinger outcomes verify
     """
-    async with desk.app() as app:
-        seen, wrong = await verify(app.outcomes.desk, desk.space_in(app))
+    async with context.app() as app:
+        seen, wrong = await verify_logs(app.outcomes.deps, context.space_in(app))
     rows = ((each.memory, each.column, each.stored, each.replayed) for each in wrong)
-    desk.show(
+    context.show(
         {"memories": seen, "wrong": [each.as_json() for each in wrong]},
-        table=desk.table(("memory", "column", "stored", "replayed"), rows) if wrong else None,
+        table=context.table(("memory", "column", "stored", "replayed"), rows) if wrong else None,
         text=f"{seen} memories are as their logs say.",
     )
     return WRONG_EXIT if wrong else 0

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from festinger.cli.backends.world import Document, outlook
+from festinger.cli.backends.world import Document, open_world
 from festinger.cli.command import command
-from festinger.cli.context import Desk
+from festinger.cli.context import CommandContext
 from festinger.cli.terminal import SHORT_ID
 
 SHOWN_CHARS = 100
@@ -19,13 +19,11 @@ def register(app: typer.Typer) -> None:
 
 
 async def recall(
-    desk: Desk,
+    context: CommandContext,
     cue: Annotated[str, typer.Argument(help="What should come to mind.")],
     limit: Annotated[int, typer.Option("--limit", min=1, max=100, help="At most so many.")] = 5,
     kind: Annotated[list[str] | None, typer.Option("--kind", help="Only this kind; may be repeated.")] = None,
-    tag: Annotated[
-        list[str] | None, typer.Option("--tag", help="Only what bears this tag; may be repeated.")
-    ] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", help="Only what bears this tag; may be repeated.")] = None,
     since: Annotated[datetime | None, typer.Option("--since", help="Only what happened since (UTC).")] = None,
     until: Annotated[datetime | None, typer.Option("--until", help="Only what happened until (UTC).")] = None,
     as_of: Annotated[datetime | None, typer.Option("--as-of", help="As it was believed then (UTC).")] = None,
@@ -37,14 +35,14 @@ async def recall(
     """
     asked: dict[str, Any] = {"limit": limit, "kinds": kind or None, "explain": explain}
     asked |= {"tags": tag or (), "since": since, "until": until, "as_of": as_of}
-    async with outlook(desk, recalls=True) as world:
+    async with open_world(context, recalls=True) as world:
         found = await world.recall(cue, **asked)
     rows = (row for item in found["items"] for row in _rows(item))
-    table = desk.table(("id", "kind", "origin", "score", "text"), rows)
+    table = context.table(("id", "kind", "origin", "score", "text"), rows)
     nothing = f"nothing relevant remembered ({found['below_threshold']} below the threshold)"
-    desk.show(found, table=table if found["items"] else None, text=nothing)
+    context.show(found, table=table if found["items"] else None, text=nothing)
     if found["degraded"]:
-        desk.say(f"Searched without {', '.join(found['degraded'])}.")
+        context.say(f"Searched without {', '.join(found['degraded'])}.")
 
 
 def _rows(item: Document) -> Iterator[tuple[str, ...]]:

@@ -4,30 +4,28 @@ from typing import Annotated
 
 import typer
 
-from festinger.cli.backends.inbox import tray
-from festinger.cli.command import command, listing
-from festinger.cli.context import Desk
+from festinger.cli.backends.inbox import open_inbox
+from festinger.cli.command import command, list_command
+from festinger.cli.context import CommandContext
 
 Name = Annotated[str, typer.Argument(help="Name of the reviewer.")]
-Known = Annotated[
-    list[str] | None, typer.Option(help="By what a channel knows them; several times for several.")
-]
+Known = Annotated[list[str] | None, typer.Option(help="By what a channel knows them; several times for several.")]
 
 
 def register(app: typer.Typer) -> None:
     group = typer.Typer(help="People whose verdict counts.\n\nExample: festinger reviewer")
     app.add_typer(group, name="reviewer")
-    listing(group, may_ask_server=True)(list_reviewers)
-    for name, deed in (("add", add), ("codes", codes), ("off", off)):
+    list_command(group, may_ask_server=True)(list_reviewers)
+    for name, deed in (("add", add), ("codes", make_codes), ("off", remove_reviewer)):
         command(group, name, may_ask_server=True)(deed)
 
 
-async def list_reviewers(desk: Desk) -> None:
+async def list_reviewers(context: CommandContext) -> None:
     """Everybody whose verdict counts or counted.
 
     Example: festinger reviewer list
     """
-    async with tray(desk) as inbox:
+    async with open_inbox(context) as inbox:
         found = await inbox.reviewers()
     rows = (
         (
@@ -38,39 +36,41 @@ async def list_reviewers(desk: Desk) -> None:
         )
         for each in found
     )
-    desk.show(
+    context.show(
         found,
-        table=desk.table(("name", "decides", "known by", "codes"), rows),
+        table=context.table(("name", "decides", "known by", "codes"), rows),
         text="Nobody decided yet. Whoever logs in or shows a reviewer's key becomes one; `festinger reviewer add NAME`.",
     )
 
 
-async def add(desk: Desk, name: Name, login: Known = None, webhook: Known = None, uid: Known = None) -> None:
+async def add(
+    context: CommandContext, name: Name, login: Known = None, webhook: Known = None, uid: Known = None
+) -> None:
     """Make a reviewer, or let one who was sent away decide again.
 
     Example: festinger reviewer add Ada --webhook ada
     """
     given = {"login": login, "webhook": webhook, "uid": uid}
-    async with tray(desk) as inbox:
+    async with open_inbox(context) as inbox:
         added = await inbox.add_reviewer(name, {proof: known for proof, known in given.items() if known})
-    desk.show(added, text=f"{added['name']} is a reviewer.")
+    context.show(added, text=f"{added['name']} is a reviewer.")
 
 
-async def codes(desk: Desk, name: Name) -> None:
+async def make_codes(context: CommandContext, name: Name) -> None:
     """Ten one-time codes for deciding in files. They are shown this once; those that were left are void.
 
     Example: festinger reviewer codes Ada
     """
-    async with tray(desk) as inbox:
+    async with open_inbox(context) as inbox:
         made = await inbox.codes(name)
-    desk.show(made, text="\n".join(made["codes"]))
+    context.show(made, text="\n".join(made["codes"]))
 
 
-async def off(desk: Desk, name: Name) -> None:
+async def remove_reviewer(context: CommandContext, name: Name) -> None:
     """Let somebody's verdict count no more; what they decided stands.
 
     Example: festinger reviewer off Ada
     """
-    async with tray(desk) as inbox:
+    async with open_inbox(context) as inbox:
         gone = await inbox.send_away(name)
-    desk.show(gone, text=f"{gone['name']} does not decide any more.")
+    context.show(gone, text=f"{gone['name']} does not decide any more.")

@@ -3,9 +3,9 @@
 import typer
 
 from festinger.cli.command import command
-from festinger.cli.context import Desk
+from festinger.cli.context import CommandContext
 from festinger.ids import MAIN_SPACE
-from festinger.store.secrets import rotate
+from festinger.store.secrets import rotate_master_key
 
 
 def register(app: typer.Typer) -> None:
@@ -14,21 +14,19 @@ def register(app: typer.Typer) -> None:
     command(group, "rotate")(rotate_key)
 
 
-async def rotate_key(desk: Desk) -> None:
+async def rotate_key(context: CommandContext) -> None:
     """Seal every stored secret with a new master key. Running servers must be restarted.
 
     Example: festinger secrets rotate
     """
-    async with desk.app() as app:
-        done = await rotate(app.store, app.master, entropy=app.tools.entropy)
+    async with context.app() as app:
+        done = await rotate_master_key(app.store, app.master, entropy=app.tools.entropy)
         async with app.store.transaction() as transaction:
-            await app.outbox.emit(
-                transaction, "master_key_rotated", space=MAIN_SPACE, subject="master_key", payload={}
-            )
-    desk.show(
+            await app.outbox.emit(transaction, "master_key_rotated", space=MAIN_SPACE, subject="master_key", payload={})
+    context.show(
         {"moved": done.moved, "unreadable": done.unreadable, "file": str(done.key.file)},
         text=f"{done.moved} secrets are sealed with the new key in {done.key.file}.",
     )
-    desk.say("Restart every running server and worker now: they still hold the old key.")
+    context.say("Restart every running server and worker now: they still hold the old key.")
     if done.unreadable:
-        desk.say(f"{done.unreadable} secrets could not be read with the old key either; set them again.")
+        context.say(f"{done.unreadable} secrets could not be read with the old key either; set them again.")

@@ -1,7 +1,7 @@
 """`festinger serve`: the process that stays.
 
 In this order: settings, key, port, and from then on every request passes; the rooms and the store come behind it
-(`running`, `porch`, `house`). What this module imports stands between the start and the first answer, so it imports only the door.
+(`run_server`, `porch`, `house`). What this module imports stands between the start and the first answer, so it imports only the door.
 """
 
 import asyncio
@@ -15,13 +15,13 @@ import typer
 from uvicorn.loops.auto import auto_loop_factory
 
 from festinger.cli.command import command
-from festinger.cli.context import Desk
-from festinger.cli.run import Running, running
-from festinger.cli.signals import asked_to_stop
+from festinger.cli.context import CommandContext
+from festinger.cli.run import ServerOptions, run_server
+from festinger.cli.signals import handle_stop_signals
 from festinger.proxy.transport.server import check_bind, close_sockets, is_exposed, open_sockets
-from festinger.runtime.environment import LocalServer, Tools, base_of, master_key_of, store_mark
+from festinger.runtime.environment import LocalServer, SystemServices, local_base_url, master_key_of, store_fingerprint
 from festinger.settings.live import LiveSettings
-from festinger.store.repositories.auth import keys, new_secret
+from festinger.store.repositories.auth import load_api_keys, new_secret
 
 log = structlog.get_logger(room="cli")
 
@@ -36,12 +36,10 @@ def fast_loop() -> asyncio.AbstractEventLoop:
 
 
 async def serve(
-    desk: Desk,
+    context: CommandContext,
     host: Annotated[str | None, typer.Option("--host", help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option("--port", help="Port to listen on.")] = None,
-    upstream: Annotated[
-        str | None, typer.Option("--upstream", help="Where requests are forwarded to.")
-    ] = None,
+    upstream: Annotated[str | None, typer.Option("--upstream", help="Where requests are forwarded to.")] = None,
     no_worker: Annotated[
         bool, typer.Option("--no-worker", help="Leave background work to `festinger worker`.")
     ] = False,
@@ -54,36 +52,36 @@ async def serve(
     Example: festinger serve --upstream http://127.0.0.1:11434
     """
     given = {"server.host": host, "server.port": port, "proxy.upstream": upstream}
-    desk = desk.with_flags(given, door="serve")
-    settings, tools = desk.settings(), Tools.of_this_machine()
+    context = context.with_flags(given, door="serve")
+    settings, tools = context.settings(), SystemServices.of_this_machine()
     master_key_of(settings, tools)
-    await _require_key(desk, settings, insecure=insecure_bind)
+    await _require_key(context, settings, insecure=insecure_bind)
     sockets = open_sockets(settings.now.server.host, settings.now.server.port)
     try:
         local = LocalServer(
-            url=base_of(*sockets[0].getsockname()[:2]),
+            url=local_base_url(*sockets[0].getsockname()[:2]),
             pid=os.getpid(),
-            store=store_mark(settings),
+            store=store_fingerprint(settings),
             key=new_secret(tools.entropy),
         )
-        _greet(desk, settings, sockets)
-        with asked_to_stop() as asked:
-            how = Running(
+        _greet(context, settings, sockets)
+        with handle_stop_signals() as asked:
+            how = ServerOptions(
                 settings=settings,
                 tools=tools,
-                say=desk.say,
+                say=context.say,
                 workers=not no_worker,
                 insecure=insecure_bind,
                 local=local,
                 closing=asked,
             )
-            async with running(how, sockets):
+            async with run_server(how, sockets):
                 await asked.wait()
     finally:
         close_sockets(sockets)
 
 
-async def _require_key(desk: Desk, settings: LiveSettings, *, insecure: bool) -> None:
+async def _require_key(context: CommandContext, settings: LiveSettings, *, insecure: bool) -> None:
     """Listening beyond this machine needs a key to be there before the port opens."""
     host = settings.now.server.host
     if not is_exposed(host):
@@ -91,16 +89,16 @@ async def _require_key(desk: Desk, settings: LiveSettings, *, insecure: bool) ->
     if insecure:
         log.warning("anybody who reaches this server may use it", host=host, because="--insecure-bind")
         return
-    async with desk.app() as app:
-        any_key = any(key.revoked_at is None for key in await keys(app.store))
+    async with context.app() as app:
+        any_key = any(key.revoked_at is None for key in await load_api_keys(app.store))
     check_bind(host, any_key=any_key, insecure=False)
 
 
-def _greet(desk: Desk, settings: LiveSettings, sockets: Sequence[socket.socket]) -> None:
+def _greet(context: CommandContext, settings: LiveSettings, sockets: Sequence[socket.socket]) -> None:
     host, port = sockets[0].getsockname()[:2]
     base = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    desk.say(f"Festinger listens on {base} and forwards to {settings.now.proxy.upstream}.")
-    desk.say(f"Point your client at {base} (OpenAI clients: {base}/v1). How it is: {base}/admin")
-    desk.say(
+    context.say(f"Festinger listens on {base} and forwards to {settings.now.proxy.upstream}.")
+    context.say(f"Point your client at {base} (OpenAI clients: {base}/v1). How it is: {base}/admin")
+    context.say(
         "A local model that your client uses also reads and judges in the background; `llm.write: ''` stops that."
     )

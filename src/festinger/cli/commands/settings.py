@@ -4,10 +4,10 @@ from typing import Annotated, Any
 
 import typer
 
-from festinger.cli.command import command, listing
-from festinger.cli.context import Desk
+from festinger.cli.command import command, list_command
+from festinger.cli.context import CommandContext
 from festinger.ids import EVERY_SPACE
-from festinger.runtime.settings import change_setting, pinned_elsewhere, reset_setting
+from festinger.runtime.settings import change_setting, list_pinning_runs, reset_setting
 from festinger.settings.sources import Setting
 
 Key = Annotated[str, typer.Argument(help="Name of the setting; a bare name where it is unique.")]
@@ -17,67 +17,67 @@ ForSpace = Annotated[bool, typer.Option("--only-this-space", help="For the space
 def register(app: typer.Typer) -> None:
     group = typer.Typer(help="See, change and reset settings.\n\nExample: festinger settings")
     app.add_typer(group, name="settings")
-    listing(group)(list_settings)
+    list_command(group)(list_settings)
     command(group, "get")(show_setting)
     command(group, "set")(set_setting)
     command(group, "reset")(unset_setting)
 
 
-async def list_settings(desk: Desk) -> None:
+async def list_settings(context: CommandContext) -> None:
     """Every setting with its value, source and meaning.
 
     Example: festinger settings list
     """
-    async with desk.app() as app:
-        found = app.settings.loaded(desk.space_in(app)).settings()
+    async with context.app() as app:
+        found = app.settings.loaded(context.space_in(app)).settings()
         problem = app.settings.problem
-    table = desk.table(("key", "value", "source", "meaning"), (_row(setting) for setting in found))
-    desk.show([_record(setting) for setting in found], table=table)
+    table = context.table(("key", "value", "source", "meaning"), (_row(setting) for setting in found))
+    context.show([_record(setting) for setting in found], table=table)
     if problem:
-        desk.say(f"Not in force: {problem.message}")
+        context.say(f"Not in force: {problem.message}")
 
 
-async def show_setting(desk: Desk, key: Key) -> None:
+async def show_setting(context: CommandContext, key: Key) -> None:
     """One setting.
 
     Example: festinger settings get proxy.upstream
     """
-    async with desk.app() as app:
-        setting = app.settings.loaded(desk.space_in(app)).setting(key)
-    desk.show(_record(setting), text=setting.value or "(empty)")
+    async with context.app() as app:
+        setting = app.settings.loaded(context.space_in(app)).setting(key)
+    context.show(_record(setting), text=setting.value or "(empty)")
 
 
 async def set_setting(
-    desk: Desk, key: Key, value: Annotated[str, typer.Argument(help="New value.")], only: ForSpace = False
+    context: CommandContext, key: Key, value: Annotated[str, typer.Argument(help="New value.")], only: ForSpace = False
 ) -> None:
     """Change a setting, in force at once in every process.
 
     Example: festinger settings set proxy.upstream http://127.0.0.1:8080
     """
-    async with desk.app() as app:
+    async with context.app() as app:
         before, after = await change_setting(
-            app, key, value, by="cli", space=desk.space_in(app) if only else EVERY_SPACE
+            app, key, value, by="cli", space=context.space_in(app) if only else EVERY_SPACE
         )
-        pinning = await pinned_elsewhere(app, after)
-    desk.show(
+        pinning = await list_pinning_runs(app, after)
+    context.show(
         {"before": _record(before), "after": _record(after)},
         text=f"{after.key.name}: {before.value or '(empty)'} -> {after.value or '(empty)'}{_restart(after)}",
     )
     for run in pinning:
-        desk.say(
+        context.say(
             f"Not in force in `festinger {run.door}` (process {run.pid} on {run.host}): its environment or command "
             f"line pins `{after.key.name}`."
         )
 
 
-async def unset_setting(desk: Desk, key: Key, only: ForSpace = False) -> None:
+async def unset_setting(context: CommandContext, key: Key, only: ForSpace = False) -> None:
     """Take a changed setting back to what file, environment or default say.
 
     Example: festinger settings reset proxy.upstream
     """
-    async with desk.app() as app:
-        after = await reset_setting(app, key, by="cli", space=desk.space_in(app) if only else EVERY_SPACE)
-    desk.show(_record(after), text=f"{after.key.name}: {after.value or '(empty)'} ({after.source})")
+    async with context.app() as app:
+        after = await reset_setting(app, key, by="cli", space=context.space_in(app) if only else EVERY_SPACE)
+    context.show(_record(after), text=f"{after.key.name}: {after.value or '(empty)'} ({after.source})")
 
 
 def _restart(setting: Setting) -> str:

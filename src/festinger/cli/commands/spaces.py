@@ -5,66 +5,64 @@ from typing import Annotated
 
 import typer
 
-from festinger.cli.command import command, listing
-from festinger.cli.context import Desk
-from festinger.cli.terminal import moment
-from festinger.services.spaces import call_space, erase_space, open_space, rows_in_space
-from festinger.store.repositories.spaces import find_space, spaces
+from festinger.cli.command import command, list_command
+from festinger.cli.context import CommandContext
+from festinger.cli.terminal import format_time
+from festinger.services.spaces import add_space, change_space_name, count_space_rows, erase_space
+from festinger.store.repositories.spaces import find_space, load_spaces
 
 Name = Annotated[str, typer.Argument(help="Name of the space.")]
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(
-        help="Isolated shared worlds: make, rename and delete them.\n\nExample: festinger spaces"
-    )
+    group = typer.Typer(help="Isolated shared worlds: make, rename and delete them.\n\nExample: festinger spaces")
     app.add_typer(group, name="spaces")
-    listing(group)(list_spaces)
+    list_command(group)(list_spaces)
     command(group, "create")(create)
     command(group, "rename")(rename)
     command(group, "delete")(delete)
 
 
-async def list_spaces(desk: Desk) -> None:
+async def list_spaces(context: CommandContext) -> None:
     """Every space.
 
     Example: festinger spaces list
     """
-    async with desk.app() as app:
-        found = await spaces(app.store)
-    rows = ((space.name, space.id, moment(space.created_at)) for space in found)
-    desk.show([asdict(space) for space in found], table=desk.table(("name", "id", "since"), rows))
+    async with context.app() as app:
+        found = await load_spaces(app.store)
+    rows = ((space.name, space.id, format_time(space.created_at)) for space in found)
+    context.show([asdict(space) for space in found], table=context.table(("name", "id", "since"), rows))
 
 
-async def create(desk: Desk, name: Name) -> None:
+async def create(context: CommandContext, name: Name) -> None:
     """Make a new, empty space.
 
     Example: festinger spaces create team
     """
-    async with desk.app() as app:
-        space = await open_space(app, name)
-    desk.show(asdict(space), text=f"Space `{space.name}` is there.")
+    async with context.app() as app:
+        space = await add_space(app, name)
+    context.show(asdict(space), text=f"Space `{space.name}` is there.")
 
 
-async def rename(desk: Desk, name: Name, new: Annotated[str, typer.Argument(help="New name.")]) -> None:
+async def rename(context: CommandContext, name: Name, new: Annotated[str, typer.Argument(help="New name.")]) -> None:
     """Give a space another name; its id stays.
 
     Example: festinger spaces rename team crew
     """
-    async with desk.app() as app:
+    async with context.app() as app:
         space = await find_space(app.store, name)
-        renamed = await call_space(app, space, new)
-    desk.show(asdict(renamed), text=f"Space `{name}` is called `{renamed.name}` now.")
+        renamed = await change_space_name(app, space, new)
+    context.show(asdict(renamed), text=f"Space `{name}` is called `{renamed.name}` now.")
 
 
-async def delete(desk: Desk, name: Name) -> None:
+async def delete(context: CommandContext, name: Name) -> None:
     """Erase a space and everything in it, for ever.
 
     Example: festinger spaces delete team
     """
-    async with desk.app() as app:
+    async with context.app() as app:
         space = await find_space(app.store, name)
-        going = await rows_in_space(app, space)
-        desk.confirm(space.name, f"Space `{space.name}` and its {going} rows are erased for ever.")
+        going = await count_space_rows(app, space)
+        context.confirm(space.name, f"Space `{space.name}` and its {going} rows are erased for ever.")
         rows = await erase_space(app, space)
-    desk.show({"space": space.name, "rows": rows}, text=f"Space `{space.name}` is gone, with {rows} rows.")
+    context.show({"space": space.name, "rows": rows}, text=f"Space `{space.name}` is gone, with {rows} rows.")

@@ -5,9 +5,9 @@ from typing import Any
 
 import typer
 
-from festinger.cli.client import find_local
+from festinger.cli.client import find_local_server
 from festinger.cli.command import command
-from festinger.cli.context import Desk
+from festinger.cli.context import CommandContext
 
 LINES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("memory", ("memory",), ("pending", "held", "quarantined", "vectors")),
@@ -31,20 +31,20 @@ def register(app: typer.Typer) -> None:
     command(app)(status)
 
 
-async def status(desk: Desk) -> None:
+async def status(context: CommandContext) -> None:
     """What waits, what died, what it cost, how long it has lived.
 
     Example: festinger status --json
     """
-    from festinger.services.status import status as numbers
+    from festinger.services.status import build_status as numbers
 
-    async with desk.app() as app:
-        found = await numbers(app, space=desk.space_in(app))
-        running = find_local(app.settings)
+    async with context.app() as app:
+        found = await numbers(app, space=context.space_in(app))
+        running = find_local_server(app.settings)
     server = running.url if running else None
-    table = desk.table(("", ""), _lines(found, server or "not running"))
-    desk.show({**found, "server": server}, table=table)
-    desk.say("`festinger status --json` has every number.")
+    table = context.table(("", ""), _lines(found, server or "not running"))
+    context.show({**found, "server": server}, table=table)
+    context.say("`festinger status --json` has every number.")
 
 
 def _lines(found: Mapping[str, Any], server: str) -> Iterator[tuple[str, str]]:

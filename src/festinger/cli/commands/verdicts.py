@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from festinger.cli.backends.inbox import Tray, tray
-from festinger.cli.backends.world import Document, in_utc
+from festinger.cli.backends.inbox import InboxBackend, open_inbox
+from festinger.cli.backends.world import Document, assume_utc
 from festinger.cli.command import command
-from festinger.cli.commands.inbox import card_lines, read_object
-from festinger.cli.context import Desk
+from festinger.cli.commands.inbox import card_lines, parse_json_object
+from festinger.cli.context import CommandContext
 from festinger.clock import system_clock
 from festinger.errors import BadInput
 
@@ -31,20 +31,16 @@ def register(app: typer.Typer) -> None:
 
 
 async def approve(
-    desk: Desk,
+    context: CommandContext,
     proposals: Ids,
     edit: Annotated[
         Path | None,
-        typer.Option(
-            "--edit", help="JSON file with another `what`, `why`, `how` or `payload`; of one proposal."
-        ),
+        typer.Option("--edit", help="JSON file with another `what`, `why`, `how` or `payload`; of one proposal."),
     ] = None,
     note: Note = "",
     seen: Annotated[
         list[str] | None,
-        typer.Option(
-            "--seen", help="Id of a proposal of the opposite that you have looked at; may be repeated."
-        ),
+        typer.Option("--seen", help="Id of a proposal of the opposite that you have looked at; may be repeated."),
     ] = None,
 ) -> int:
     """Say yes. What the proposal asks for happens now, and can be undone.
@@ -57,26 +53,26 @@ async def approve(
     if edit is not None:
         if len(proposals) > 1:
             raise BadInput("One proposal is edited at a time.")
-        said["edits"] = read_object(_text_of(edit))
-    async with tray(desk) as inbox:
+        said["edits"] = parse_json_object(_text_of(edit))
+    async with open_inbox(context) as inbox:
         if len(proposals) == 1:
             card = await inbox.card(proposals[0])
-            said["word"] = _looked_at(desk, card)
-            said["seen"] += await _seen_beside(desk, inbox, card, seen or [])
-        return await _decide(desk, inbox, proposals, said)
+            said["word"] = _looked_at(context, card)
+            said["seen"] += await _seen_beside(context, inbox, card, seen or [])
+        return await _decide(context, inbox, proposals, said)
 
 
-async def reject(desk: Desk, proposals: Ids, note: Note = "") -> int:
+async def reject(context: CommandContext, proposals: Ids, note: Note = "") -> int:
     """Say no. The same idea is silent for a month; a second no silences it longer.
 
     Example: festinger reject 018f3a5e-7b21 --note 'We tried it.'
     """
-    async with tray(desk) as inbox:
-        return await _decide(desk, inbox, proposals, {"verdict": "reject", "note": note})
+    async with open_inbox(context) as inbox:
+        return await _decide(context, inbox, proposals, {"verdict": "reject", "note": note})
 
 
 async def defer(
-    desk: Desk,
+    context: CommandContext,
     proposals: Ids,
     days: Annotated[int | None, typer.Option("--days", min=1, max=3650, help="For so many days.")] = None,
     until: Annotated[datetime | None, typer.Option("--until", help="Until this moment.")] = None,
@@ -89,29 +85,27 @@ async def defer(
     said: Document = {"verdict": "defer", "note": note}
     if (end := _end(days, until)) is not None:
         said["until"] = end.isoformat()
-    async with tray(desk) as inbox:
-        return await _decide(desk, inbox, proposals, said)
+    async with open_inbox(context) as inbox:
+        return await _decide(context, inbox, proposals, said)
 
 
 async def deepen(
-    desk: Desk,
+    context: CommandContext,
     proposals: Ids,
-    vague: Annotated[
-        bool, typer.Option("--vague", help="Ask for sharper words, not for a stronger case.")
-    ] = False,
+    vague: Annotated[bool, typer.Option("--vague", help="Ask for sharper words, not for a stronger case.")] = False,
     note: Note = "",
 ) -> int:
     """Ask for more thought, twice at most.
 
     Example: festinger deepen 018f3a5e-7b21
     """
-    async with tray(desk) as inbox:
+    async with open_inbox(context) as inbox:
         verdict = "too_vague" if vague else "deepen"
-        return await _decide(desk, inbox, proposals, {"verdict": verdict, "note": note})
+        return await _decide(context, inbox, proposals, {"verdict": verdict, "note": note})
 
 
 async def duplicate(
-    desk: Desk,
+    context: CommandContext,
     proposal: Id,
     of: Annotated[str, typer.Option("--of", help="Id of the proposal that says the same.")],
     note: Note = "",
@@ -120,40 +114,40 @@ async def duplicate(
 
     Example: festinger duplicate 018f3a5e-7b21 --of 018f3a5e-7b22
     """
-    async with tray(desk) as inbox:
-        return await _decide(desk, inbox, [proposal], {"verdict": "duplicate", "of": of, "note": note})
+    async with open_inbox(context) as inbox:
+        return await _decide(context, inbox, [proposal], {"verdict": "duplicate", "of": of, "note": note})
 
 
-async def _decide(desk: Desk, inbox: Tray, proposals: list[str], said: Document) -> int:
+async def _decide(context: CommandContext, inbox: InboxBackend, proposals: list[str], said: Document) -> int:
     if len(proposals) == 1:
         done = await inbox.decide(proposals[0], said)
-        desk.show(done, text=f"Proposal {done['proposal']} is {done['state']}.")
+        context.show(done, text=f"Proposal {done['proposal']} is {done['state']}.")
         return 0
     many = await inbox.decide_many(proposals, said)
     rows = ((each["id"], each["result"], each["detail"]) for each in many["items"])
-    desk.show(many, table=desk.table(("id", "result", "detail"), rows))
-    desk.say(f"{said['verdict']}: {many['done']} of {many['of']}.")
+    context.show(many, table=context.table(("id", "result", "detail"), rows))
+    context.say(f"{said['verdict']}: {many['done']} of {many['of']}.")
     return 0 if many["done"] == many["of"] else NOT_ALL_EXIT
 
 
-def _looked_at(desk: Desk, card: Document) -> str:
+def _looked_at(context: CommandContext, card: Document) -> str:
     """Show what is about to be approved; where nothing can be taken back, ask for the word that says so."""
-    if not desk.as_json:
-        desk.say("\n".join(card_lines(card)))
+    if not context.as_json:
+        context.say("\n".join(card_lines(card)))
     word: str = card["effect"]["word"]
     if word:
-        desk.confirm(word, card["effect"]["says"])
+        context.confirm(word, card["effect"]["says"])
     return word
 
 
-async def _seen_beside(desk: Desk, inbox: Tray, card: Document, seen: list[str]) -> list[str]:
+async def _seen_beside(context: CommandContext, inbox: InboxBackend, card: Document, seen: list[str]) -> list[str]:
     """Show what asks for the opposite and ask; ids of what was shown now. A script has seen what it says it has."""
     shown: list[str] = []
     for other in (each["other"] for each in card["pairs"] if _opposes(each)):
-        if not desk.is_attended or any(other.startswith(each) for each in seen):
+        if not context.is_attended or any(other.startswith(each) for each in seen):
             continue
-        desk.say("The opposite:\n" + "\n".join(card_lines(await inbox.card(other))))
-        desk.confirm(APPROVE, "Another proposal asks for the opposite; it is shown above.")
+        context.say("The opposite:\n" + "\n".join(card_lines(await inbox.card(other))))
+        context.confirm(APPROVE, "Another proposal asks for the opposite; it is shown above.")
         shown.append(other)
     return shown
 
@@ -165,7 +159,7 @@ def _opposes(pair: Document) -> bool:
 def _end(days: int | None, until: datetime | None) -> datetime | None:
     if days is not None and until is not None:
         raise BadInput("Say `--days` or `--until`, not both.")
-    moment: datetime | None = in_utc(until) if until else None
+    moment: datetime | None = assume_utc(until) if until else None
     return system_clock() + timedelta(days=days) if days is not None else moment
 
 

@@ -7,13 +7,13 @@ from uuid import UUID
 
 import typer
 
-from festinger.cli.backends.world import MOST_LISTED, Document, Outlook, outlook
-from festinger.cli.command import command, listing
-from festinger.cli.context import Desk
+from festinger.cli.backends.world import MOST_LISTED, Document, WorldBackend, open_world
+from festinger.cli.command import command, list_command
+from festinger.cli.context import CommandContext
 from festinger.cli.terminal import SHORT_ID
 from festinger.errors import ServerAway
 from festinger.ids import pick, prefix
-from festinger.world.decisions import Decision
+from festinger.world.decisions import ConflictDecision
 
 CONFLICT_EXIT = 3
 """What `iknowthat` leaves with when a fact collides with another one."""
@@ -27,52 +27,50 @@ Fact = Annotated[str, typer.Argument(help="The fact, or `-` to read one a line."
 def register(app: typer.Typer) -> None:
     command(app, "iknowthat", may_ask_server=True)(state_facts)
     command(app, "concept", may_ask_server=True)(show_concept)
-    group = typer.Typer(
-        help="Facts that cannot both stand: see and decide them.\n\nExample: festinger conflicts"
-    )
+    group = typer.Typer(help="Facts that cannot both stand: see and decide them.\n\nExample: festinger conflicts")
     app.add_typer(group, name="conflicts")
-    listing(group, may_ask_server=True)(list_conflicts)
+    list_command(group, may_ask_server=True)(list_conflicts)
     command(group, "show", may_ask_server=True)(show_conflict)
     command(group, "dismiss", may_ask_server=True)(dismiss)
-    command(group, "resolve", may_ask_server=True)(resolve_one)
-    command(group, "undo", may_ask_server=True)(undo_one)
+    command(group, "resolve", may_ask_server=True)(resolve_conflict)
+    command(group, "undo", may_ask_server=True)(undo_resolution)
     runs = typer.Typer(help="Resolve conflicts now.\n\nExample: festinger resolve run", no_args_is_help=True)
     app.add_typer(runs, name="resolve")
     command(runs, "run", may_ask_server=True)(run_resolution)
 
 
-async def state_facts(desk: Desk, fact: Fact) -> int:
+async def state_facts(context: CommandContext, fact: Fact) -> int:
     """State a fact of the shared world. Exit 3 if it collides.
 
     Example: festinger iknowthat 'gnommoweb -isa repo in context of tech'
     """
-    facts = facts_of(fact)
+    facts = read_facts(fact)
     try:
-        async with outlook(desk) as world:
+        async with open_world(context) as world:
             said = await world.state(facts)
     except ServerAway as error:
-        desk.tell(error)
+        context.tell(error)
         return UNREACHABLE_EXIT
-    return tell_of_facts(desk, said, many=fact == "-")
+    return report_facts(context, said, many=fact == "-")
 
 
-def facts_of(given: str) -> list[str]:
+def read_facts(given: str) -> list[str]:
     """The fact that was given, or those that stand on standard input, one a line."""
     return [line.strip() for line in sys.stdin if line.strip()] if given == "-" else [given]
 
 
-def tell_of_facts(desk: Desk, said: Sequence[Document], *, many: bool) -> int:
+def report_facts(context: CommandContext, said: Sequence[Document], *, many: bool) -> int:
     """Say what became of facts; the exit code that goes with it."""
-    desk.show(list(said) if many else said[0], text="\n".join(map(_line, said)))
+    context.show(list(said) if many else said[0], text="\n".join(map(_line, said)))
     return CONFLICT_EXIT if any(each["status"] == "conflict" for each in said) else 0
 
 
-async def show_concept(desk: Desk, token: Annotated[str, typer.Argument(help="The word.")]) -> None:
+async def show_concept(context: CommandContext, token: Annotated[str, typer.Argument(help="The word.")]) -> None:
     """All that is known of a word, and why.
 
     Example: festinger concept gnommoweb
     """
-    async with outlook(desk) as world:
+    async with open_world(context) as world:
         found = await world.concept(token.casefold())
     rows = (
         (
@@ -84,12 +82,12 @@ async def show_concept(desk: Desk, token: Annotated[str, typer.Argument(help="Th
         )
         for each in found["edges"]
     )
-    table = desk.table(("dimension", "parent", "confidence", "source", "causes"), rows)
-    desk.show(found, table=table, text=f"`{token}` was met, but nothing is known of it.")
+    table = context.table(("dimension", "parent", "confidence", "source", "causes"), rows)
+    context.show(found, table=table, text=f"`{token}` was met, but nothing is known of it.")
 
 
 async def list_conflicts(
-    desk: Desk,
+    context: CommandContext,
     every: Annotated[bool, typer.Option("--all", help="Decided ones too, however old.")] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, max=MOST_LISTED, help="At most so many.")] = 50,
 ) -> None:
@@ -97,18 +95,18 @@ async def list_conflicts(
 
     Example: festinger conflicts --all
     """
-    async with outlook(desk) as world:
+    async with open_world(context) as world:
         found = await world.conflicts(every=every, limit=limit)
-    table = desk.table(("id", "concept", "dimension", "stands", "incoming", "status"), map(_row, found))
-    desk.show(found, table=table, text="No conflicts.")
+    table = context.table(("id", "concept", "dimension", "stands", "incoming", "status"), map(_row, found))
+    context.show(found, table=table, text="No conflicts.")
 
 
-async def show_conflict(desk: Desk, conflict: ConflictId) -> None:
+async def show_conflict(context: CommandContext, conflict: ConflictId) -> None:
     """One conflict with both statements.
 
     Example: festinger conflicts show 018f3a5e
     """
-    async with outlook(desk) as world:
+    async with open_world(context) as world:
         found = await world.conflict(await _find(world, conflict))
     said = "content" if found["about"] == "memory" else "parent"
     rows = (
@@ -116,21 +114,21 @@ async def show_conflict(desk: Desk, conflict: ConflictId) -> None:
         for side in ("existing", "incoming")
         if found[side]
     )
-    desk.show(found, table=desk.table(("", said, "source", "origin"), rows))
+    context.show(found, table=context.table(("", said, "source", "origin"), rows))
 
 
 async def dismiss(
-    desk: Desk, conflict: ConflictId, note: Annotated[str, typer.Option("--note", help="Why.")] = ""
+    context: CommandContext, conflict: ConflictId, note: Annotated[str, typer.Option("--note", help="Why.")] = ""
 ) -> None:
     """Let the old fact stand.
 
     Example: festinger conflicts dismiss 018f3a5e --note "a typo"
     """
-    await _decide(desk, conflict, Decision.DISMISS, note=note)
+    await _decide(context, conflict, ConflictDecision.DISMISS, note=note)
 
 
-async def resolve_one(
-    desk: Desk,
+async def resolve_conflict(
+    context: CommandContext,
     conflict: ConflictId,
     decision: Annotated[
         str,
@@ -158,40 +156,41 @@ async def resolve_one(
     Example: festinger conflicts resolve 018f3a5e update
     """
     names = {"existing_dimension": existing_dimension, "new_dimension": new_dimension, "dimension": dimension}
-    await _decide(desk, conflict, decision, texts=texts or (), note=note, **names)
+    await _decide(context, conflict, decision, texts=texts or (), note=note, **names)
 
 
-async def undo_one(desk: Desk, conflict: ConflictId) -> None:
+async def undo_resolution(context: CommandContext, conflict: ConflictId) -> None:
     """Put back what stood before a decision.
 
     Example: festinger conflicts undo 018f3a5e
     """
-    async with outlook(desk) as world:
+    async with open_world(context) as world:
         after = await world.undo(await _find(world, conflict))
-    desk.show(after, text=f"The conflict about `{after['concept']}` waits again.")
+    context.show(after, text=f"The conflict about `{after['concept']}` waits again.")
 
 
 async def run_resolution(
-    desk: Desk, dry_run: Annotated[bool, typer.Option("--dry-run", help="Decide, but apply nothing.")] = False
+    context: CommandContext,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Decide, but apply nothing.")] = False,
 ) -> None:
     """Have the conflicts of the space resolved now; a worker does it.
 
     Example: festinger resolve run --dry-run
     """
-    async with outlook(desk) as world:
+    async with open_world(context) as world:
         begun = await world.resolve(dry_run=dry_run)
-    desk.show(begun, text=f"Run {begun['run_id']} begins; {begun['pending']} conflicts wait.")
+    context.show(begun, text=f"Run {begun['run_id']} begins; {begun['pending']} conflicts wait.")
 
 
 async def _decide(
-    desk: Desk, conflict: str, decision: str, *, texts: Sequence[str] = (), **more: str | None
+    context: CommandContext, conflict: str, decision: str, *, texts: Sequence[str] = (), **more: str | None
 ) -> None:
-    async with outlook(desk) as world:
+    async with open_world(context) as world:
         after = await world.decide(await _find(world, conflict), decision, texts=texts, **more)
-    desk.show(after, text=f"The conflict about `{after['concept']}` is {after['status']}.")
+    context.show(after, text=f"The conflict about `{after['concept']}` is {after['status']}.")
 
 
-async def _find(world: Outlook, text: str) -> str:
+async def _find(world: WorldBackend, text: str) -> str:
     """The id of the conflict that a person means by its beginning."""
     wanted = prefix(text)
     found = (item["id"] for item in await world.conflicts(every=True, limit=MOST_LISTED))

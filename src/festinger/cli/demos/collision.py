@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from festinger.cli.demos.ground import Ground
+from festinger.cli.demos.ground import DemoEnvironment
 from festinger.cli.demos.scene import Scene
 from festinger.ids import MAIN_SPACE
 
@@ -26,12 +26,12 @@ SCRIPT = {
 """What the resolving model says when it is asked."""
 
 
-def written(folder: Path) -> None:
+def write_script(folder: Path) -> None:
     """Write the script of the resolving model into the folder of the ground."""
     (folder / "script").write_text(json.dumps(SCRIPT) + "\n", encoding="utf-8")
 
 
-async def collision(ground: Ground) -> AsyncIterator[Scene]:
+async def play_collision(ground: DemoEnvironment) -> AsyncIterator[Scene]:
     """The demo, scene by scene."""
     yield await _met(ground)
     yield await _stated(ground)
@@ -52,7 +52,7 @@ async def collision(ground: Ground) -> AsyncIterator[Scene]:
     )
 
 
-async def _met(ground: Ground) -> Scene:
+async def _met(ground: DemoEnvironment) -> Scene:
     await ground.say(MENTION)
     return Scene(
         title="A name is met for the first time.",
@@ -62,7 +62,7 @@ async def _met(ground: Ground) -> Scene:
     )
 
 
-async def _stated(ground: Ground) -> Scene:
+async def _stated(ground: DemoEnvironment) -> Scene:
     known = (await ground.ask("/iknowthat", {"fact": FACT})).body
     edge = known["edge"]
     return Scene(
@@ -74,12 +74,12 @@ async def _stated(ground: Ground) -> Scene:
     )
 
 
-async def _asked(ground: Ground, text: str, *, title: str, why: str) -> Scene:
+async def _asked(ground: DemoEnvironment, text: str, *, title: str, why: str) -> Scene:
     await ground.say(text)
     return Scene(title=title, said=text, got=ground.model.newest, why=why)
 
 
-async def _contradicted(ground: Ground) -> Scene:
+async def _contradicted(ground: DemoEnvironment) -> Scene:
     scene = await _asked(
         ground,
         CONTRADICTION,
@@ -91,7 +91,7 @@ async def _contradicted(ground: Ground) -> Scene:
     return scene
 
 
-async def _decided(ground: Ground) -> Scene:
+async def _decided(ground: DemoEnvironment) -> Scene:
     begun = (await ground.ask("/resolve/run", {})).body
     await ground.until(f"/resolve/runs/{begun['run_id']}", lambda seen: seen["finished_at"] is not None)
     (item,) = (await ground.ask("/conflicts?status=resolved")).body["items"]
@@ -118,7 +118,7 @@ def _told(item: dict[str, Any], standing: Sequence[str]) -> str:
     )
 
 
-async def _standing(ground: Ground, concept: str) -> list[str]:
+async def _standing(ground: DemoEnvironment, concept: str) -> list[str]:
     """What stands of a concept now, a dimension each."""
     world = await ground.app.world.need(MAIN_SPACE)
     row, names = world.row(concept), world.soas_by_id

@@ -18,16 +18,16 @@ from typing import Any
 from festinger.bench.house import throw_away_home
 from festinger.bench.load import Connection, connect
 from festinger.bench.run import throw_away_folder
-from festinger.cli.demos.model import HOST, ScriptedModel, answering
-from festinger.cli.early_server import Porch
-from festinger.cli.run import Running, running
+from festinger.cli.demos.model import HOST, ScriptedModel, serve_model
+from festinger.cli.early_server import EarlyServer
+from festinger.cli.run import ServerOptions, run_server
 from festinger.clock import system_stopwatch
 from festinger.errors import Unavailable
 from festinger.ids import MAIN_SPACE, id_maker
-from festinger.jobs.worker import Crew
+from festinger.jobs.worker import WorkerPool
 from festinger.proxy.transport.server import close_sockets, open_sockets
 from festinger.runtime.app import App
-from festinger.runtime.environment import Tools
+from festinger.runtime.environment import SystemServices
 from festinger.settings.deployment import Deployment
 from festinger.settings.live import LiveSettings
 
@@ -43,7 +43,7 @@ Prepare = Callable[[Path], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class DemoResponse:
     """What a client of the server got."""
 
     status: int
@@ -56,28 +56,28 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class DemoEnvironment:
     port: int
     model: ScriptedModel
     app: App
-    porch: Porch
+    porch: EarlyServer
 
-    async def ask(self, path: str, body: dict[str, Any] | None = None) -> Reply:
+    async def ask(self, path: str, body: dict[str, Any] | None = None) -> DemoResponse:
         """Send a request to the server as any client does: a POST if it has a body."""
         connection: Connection = await connect(self.port, system_stopwatch)
         try:
             answer = await connection.ask(_wire(self.port, path, body))
         finally:
             connection.close()
-        return Reply(status=answer.status, body=json.loads(answer.body))
+        return DemoResponse(status=answer.status, body=json.loads(answer.body))
 
-    async def say(self, text: str) -> Reply:
+    async def say(self, text: str) -> DemoResponse:
         """A new conversation that begins with this text of a person."""
-        return await self.ask("/api/chat", chat([{"role": "user", "content": text}]))
+        return await self.ask("/api/chat", build_chat_request([{"role": "user", "content": text}]))
 
     async def until(self, path: str, claim: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """Do the work that waits until the answer of a page is as claimed; that answer."""
-        crew = Crew(self.app.jobs, shutdown_seconds=1)
+        crew = WorkerPool(self.app.jobs, shutdown_seconds=1)
         async with asyncio.timeout(START_S):
             while not claim(seen := (await self.ask(path)).body):
                 await crew.drain()
@@ -85,37 +85,37 @@ class Ground:
         return seen
 
 
-def chat(messages: list[dict[str, Any]]) -> dict[str, Any]:
+def build_chat_request(messages: list[dict[str, Any]]) -> dict[str, Any]:
     return {"model": "scripted", "messages": messages, "stream": False}
 
 
 @asynccontextmanager
-async def on_throw_away_ground(*, say: Say, prepare: Prepare | None = None) -> AsyncIterator[Ground]:
+async def open_temporary_environment(*, say: Say, prepare: Prepare | None = None) -> AsyncIterator[DemoEnvironment]:
     """A ground on an embedded store in a folder of its own; nothing of it is left."""
     with throw_away_folder() as folder:
         if prepare is not None:
             prepare(folder)
         async with throw_away_home(folder, stopwatch=system_stopwatch) as home:
-            async with on_ground(folder, say=say, home=str(home)) as ground:
+            async with open_environment(folder, say=say, home=str(home)) as ground:
                 yield ground
 
 
 @asynccontextmanager
-async def on_ground(folder: Path, *, say: Say, **given: Any) -> AsyncIterator[Ground]:
+async def open_environment(folder: Path, *, say: Say, **given: Any) -> AsyncIterator[DemoEnvironment]:
     """A ground that keeps its files in a folder; `given` are settings."""
-    model, sockets = ScriptedModel(clock), open_sockets(HOST, 0)
+    model, sockets = ScriptedModel(fixed_clock), open_sockets(HOST, 0)
     try:
-        async with answering(model) as upstream:
-            settings = settings_in(folder, {"proxy.upstream": upstream, **given})
-            how = Running(settings=settings, tools=fixed_tools(), say=say, workers=False)
-            async with running(how, sockets) as porch:
+        async with serve_model(model) as upstream:
+            settings = demo_settings(folder, {"proxy.upstream": upstream, **given})
+            how = ServerOptions(settings=settings, tools=build_fixed_services(), say=say, workers=False)
+            async with run_server(how, sockets) as porch:
                 port = sockets[0].getsockname()[1]
-                yield Ground(port=port, model=model, app=await _opened(porch), porch=porch)
+                yield DemoEnvironment(port=port, model=model, app=await _opened(porch), porch=porch)
     finally:
         close_sockets(sockets)
 
 
-def settings_in(folder: Path, given: dict[str, Any]) -> LiveSettings:
+def demo_settings(folder: Path, given: dict[str, Any]) -> LiveSettings:
     """The settings of a demo: none of the person's, no network, and the script of the resolving model."""
     chosen = {
         "home": str(folder / "home"),
@@ -129,19 +129,19 @@ def settings_in(folder: Path, given: dict[str, Any]) -> LiveSettings:
         "llm.resolve": f"scripted:{folder / 'script'}",
         **given,
     }
-    return LiveSettings(
-        Deployment(environment={}, folder=folder, config_folder=folder / "config", command_line=chosen)
-    )
+    return LiveSettings(Deployment(environment={}, folder=folder, config_folder=folder / "config", command_line=chosen))
 
 
-def clock() -> datetime:
+def fixed_clock() -> datetime:
     """It is always Monday noon."""
     return MONDAY
 
 
-def fixed_tools() -> Tools:
+def build_fixed_services() -> SystemServices:
     chance = random.Random(1)  # noqa: S311 - the same each time, and nothing here is secret
-    return Tools(clock=clock, chance=chance, entropy=chance.randbytes, new_id=id_maker(clock, chance))
+    return SystemServices(
+        clock=fixed_clock, chance=chance, entropy=chance.randbytes, new_id=id_maker(fixed_clock, chance)
+    )
 
 
 def _wire(port: int, path: str, body: dict[str, Any] | None) -> bytes:
@@ -155,7 +155,7 @@ def _wire(port: int, path: str, body: dict[str, Any] | None) -> bytes:
     return "\r\n".join([*head, "", ""]).encode() + sent
 
 
-async def _opened(porch: Porch) -> App:
+async def _opened(porch: EarlyServer) -> App:
     """The app behind the porch, once its store is open and its world loaded."""
     house = await porch.house()
     try:
@@ -163,8 +163,6 @@ async def _opened(porch: Porch) -> App:
             while house.keeper.app is None:  # noqa: ASYNC110 - the keeper tells nobody, it is asked
                 await asyncio.sleep(LOOK_AGAIN_S)
     except TimeoutError as error:
-        raise Unavailable(
-            "The throw-away store did not start.", hint="Try again on a quieter machine."
-        ) from error
+        raise Unavailable("The throw-away store did not start.", hint="Try again on a quieter machine.") from error
     await house.keeper.app.world.need(MAIN_SPACE)
     return house.keeper.app

@@ -12,10 +12,10 @@ from typing import Any
 
 from festinger.cli.demos.ground import MONDAY
 from festinger.ids import DEFAULT_AGENT, Origin, SessionId, SpaceId, cause
-from festinger.proposals.deps import Desk
-from festinger.proposals.inbox import card
+from festinger.proposals.deps import ProposalDeps
+from festinger.proposals.inbox import load_card
 from festinger.proposals.promotion import promote
-from festinger.proposals.sightings.intake import sight
+from festinger.proposals.sightings.intake import record_sighting
 from festinger.proposals.sightings.model import REFLECTION, Suggestion
 
 DAY = timedelta(days=1)
@@ -37,25 +37,25 @@ WHY_IT_FLAPS = "Without a deadband every single reading moves the system, so it 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class DemoReport:
     """A demo as text, and as numbers."""
 
     text: str
     document: dict[str, Any]
 
 
-def at_moment(desk: Desk, space: SpaceId, now: datetime, **settings: Any) -> Desk:
+def deps_at_time(context: ProposalDeps, space: SpaceId, now: datetime, **settings: Any) -> ProposalDeps:
     """The same desk at another moment and with settings of its own."""
-    terms = desk.terms(space).model_copy(update=settings)
-    return replace(desk, clock=lambda: now, terms=lambda _space: terms)
+    terms = context.terms(space).model_copy(update=settings)
+    return replace(context, clock=lambda: now, terms=lambda _space: terms)
 
 
-async def hysteresis(desk: Desk, space: SpaceId, *, min_seen: int = MIN_SEEN) -> Told:
+async def play_hysteresis(context: ProposalDeps, space: SpaceId, *, min_seen: int = MIN_SEEN) -> DemoReport:
     """Seven reflections, what is left of them, and what the gate says of each."""
-    then = at_moment(desk, space, MONDAY, min_seen_count=min_seen, min_age_days=MIN_AGE_DAYS)
-    seen = [await sight(then, space, _reflection(number, *each)) for number, each in enumerate(REFLECTIONS)]
+    then = deps_at_time(context, space, MONDAY, min_seen_count=min_seen, min_age_days=MIN_AGE_DAYS)
+    seen = [await record_sighting(then, space, _reflection(number, *each)) for number, each in enumerate(REFLECTIONS)]
     ids = list(dict.fromkeys(each.proposal for each in seen if each.proposal))
-    cards = [await card(then, space, id_) for id_ in ids]
+    cards = [await load_card(then, space, id_) for id_ in ids]
     run = await promote(then, space)
     fates = {each["proposal"]: each["fate"] for each in run.readings}
     rows = [
@@ -68,14 +68,14 @@ async def hysteresis(desk: Desk, space: SpaceId, *, min_seen: int = MIN_SEEN) ->
         }
         for each in cards
     ]
-    return Told(text=_table(rows, min_seen=min_seen), document={"reflections": len(seen), "proposals": rows})
+    return DemoReport(text=_table(rows, min_seen=min_seen), document={"reflections": len(seen), "proposals": rows})
 
 
-async def flap(desk: Desk, spaces: tuple[SpaceId, SpaceId]) -> Told:
+async def play_flapping(context: ProposalDeps, spaces: tuple[SpaceId, SpaceId]) -> DemoReport:
     """Sixty days of readings, once without a deadband and once with one; each in a space of its own."""
     readings = _readings(random.Random(FLAP_SEED))  # noqa: S311 - the same each time, and nothing here is secret
     turns = {
-        causes: await _turns(desk, space, readings, min_seen=causes)
+        causes: await _turns(context, space, readings, min_seen=causes)
         for causes, space in zip((1, 2), spaces, strict=True)
     }
     lines = [
@@ -83,16 +83,16 @@ async def flap(desk: Desk, spaces: tuple[SpaceId, SpaceId]) -> Told:
         *(f"  N = {causes}: the promoted direction turned {count} times" for causes, count in turns.items()),
         WHY_IT_FLAPS,
     ]
-    return Told(text="\n".join(lines), document={"days": FLAP_DAYS, "turns": turns, "why": WHY_IT_FLAPS})
+    return DemoReport(text="\n".join(lines), document={"days": FLAP_DAYS, "turns": turns, "why": WHY_IT_FLAPS})
 
 
 def _reflection(number: int, category: str, scope: str, days_ago: int, what: str) -> Suggestion:
-    return suggestion(
+    return build_suggestion(
         what, at=MONDAY - days_ago * DAY, session=f"reflection-{number}", category=category, scope=scope
     )
 
 
-def suggestion(what: str, *, at: datetime, session: str, category: str, scope: str) -> Suggestion:
+def build_suggestion(what: str, *, at: datetime, session: str, category: str, scope: str) -> Suggestion:
     """What an agent reflects in a session of its own."""
     return Suggestion(
         category=category,
@@ -106,9 +106,7 @@ def suggestion(what: str, *, at: datetime, session: str, category: str, scope: s
 
 
 def _table(rows: list[dict[str, Any]], *, min_seen: int) -> str:
-    kept = [
-        f"  [{row['fingerprint']}] seen {row['seen']}x, {row['age_days']}d old: {row['what']}" for row in rows
-    ]
+    kept = [f"  [{row['fingerprint']}] seen {row['seen']}x, {row['age_days']}d old: {row['what']}" for row in rows]
     return "\n".join(
         [
             f"{len(REFLECTIONS)} incoming reflections -> {len(rows)} distinct proposals after dedup",
@@ -131,17 +129,15 @@ def _readings(chance: random.Random) -> list[str]:
     return [f"{chance.choice((UP, DOWN))} the batch size to {size}" for size in sizes]
 
 
-async def _turns(desk: Desk, space: SpaceId, readings: list[str], *, min_seen: int) -> int:
+async def _turns(context: ProposalDeps, space: SpaceId, readings: list[str], *, min_seen: int) -> int:
     """How often what is promoted points the other way than what was promoted before."""
     settings = {"min_seen_count": min_seen, "min_age_days": 0, "inbox_limit": 10 * FLAP_DAYS}
     directions: list[str] = []
     for day, reading in enumerate(readings):
         now = MONDAY + day * DAY
-        today = at_moment(desk, space, now, **settings)
-        await sight(
-            today,
-            space,
-            suggestion(reading, at=now, session=f"day-{day}", category="performance", scope="tools"),
+        today = deps_at_time(context, space, now, **settings)
+        await record_sighting(
+            today, space, build_suggestion(reading, at=now, session=f"day-{day}", category="performance", scope="tools")
         )
         run = await promote(today, space)
         directions += [each["what"].split()[0] for each in run.readings if each["fate"] == "promoted"]

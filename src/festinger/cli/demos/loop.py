@@ -7,7 +7,7 @@ temperature, then leaves the repeats out, then answers in the model's place. A w
 from collections.abc import AsyncIterator
 from typing import Any
 
-from festinger.cli.demos.ground import Ground, Reply, chat
+from festinger.cli.demos.ground import DemoEnvironment, DemoResponse, build_chat_request
 from festinger.cli.demos.scene import Scene
 
 TASK = "Mend the build."
@@ -21,12 +21,12 @@ STEP = (
 )
 
 
-def history(times: int) -> list[dict[str, Any]]:
+def build_history(times: int) -> list[dict[str, Any]]:
     """The task, and the same call with the same result so many times."""
     return [{"role": "user", "content": TASK}, *(dict(message) for _ in range(times) for message in STEP)]
 
 
-async def loop(ground: Ground) -> AsyncIterator[Scene]:
+async def play_loop(ground: DemoEnvironment) -> AsyncIterator[Scene]:
     """The demo, scene by scene."""
     yield await _watched(ground)
     yield await _noticed(ground)
@@ -37,13 +37,13 @@ async def loop(ground: Ground) -> AsyncIterator[Scene]:
     yield await _released(ground, stopped)
 
 
-async def _steps(ground: Ground, first: int, last: int) -> Reply:
+async def _steps(ground: DemoEnvironment, first: int, last: int) -> DemoResponse:
     for times in range(first, last):
-        await ground.ask("/api/chat", chat(history(times)))
-    return await ground.ask("/api/chat", chat(history(last)))
+        await ground.ask("/api/chat", build_chat_request(build_history(times)))
+    return await ground.ask("/api/chat", build_chat_request(build_history(last)))
 
 
-async def _watched(ground: Ground) -> Scene:
+async def _watched(ground: DemoEnvironment) -> Scene:
     await _steps(ground, 0, 3)
     return Scene(
         title="An agent reads a file that is not there, three times.",
@@ -54,7 +54,7 @@ async def _watched(ground: Ground) -> Scene:
     )
 
 
-async def _noticed(ground: Ground) -> Scene:
+async def _noticed(ground: DemoEnvironment) -> Scene:
     await _steps(ground, 4, 4)
     return Scene(
         title="The fourth time, the model is told.",
@@ -64,7 +64,7 @@ async def _noticed(ground: Ground) -> Scene:
     )
 
 
-async def _warmed(ground: Ground) -> Scene:
+async def _warmed(ground: DemoEnvironment) -> Scene:
     await _steps(ground, 5, 6)
     options = ground.model.received[-1]["options"]
     return Scene(
@@ -75,18 +75,18 @@ async def _warmed(ground: Ground) -> Scene:
     )
 
 
-async def _pruned(ground: Ground) -> Scene:
+async def _pruned(ground: DemoEnvironment) -> Scene:
     await _steps(ground, 7, 8)
     sent = ground.model.received[-1]["messages"]
     return Scene(
         title="The eighth time, the repeats are left out.",
-        got=f"{len(sent)} messages instead of {len(history(8))}, and at their end:\n{sent[-1]['content']}",
+        got=f"{len(sent)} messages instead of {len(build_history(8))}, and at their end:\n{sent[-1]['content']}",
         what="The model is sent",
         why="A history full of one call invites one more. The first and the last time stay.",
     )
 
 
-def _broken(ground: Ground, stopped: Reply) -> Scene:
+def _broken(ground: DemoEnvironment, stopped: DemoResponse) -> Scene:
     return Scene(
         title="The sixteenth time, the model is not asked.",
         got=stopped.text,
@@ -96,9 +96,9 @@ def _broken(ground: Ground, stopped: Reply) -> Scene:
     )
 
 
-async def _released(ground: Ground, stopped: Reply) -> Scene:
+async def _released(ground: DemoEnvironment, stopped: DemoResponse) -> Scene:
     said = [{"role": "assistant", "content": stopped.text}, {"role": "user", "content": WORD}]
-    answer = await ground.ask("/api/chat", chat([*history(16), *said]))
+    answer = await ground.ask("/api/chat", build_chat_request([*build_history(16), *said]))
     return Scene(
         title="A person speaks, and all is as it was.",
         said=WORD,

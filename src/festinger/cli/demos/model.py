@@ -12,16 +12,16 @@ from typing import Any
 import orjson
 
 from festinger.clock import Clock
-from festinger.proxy.context.block import mark_of
-from festinger.proxy.protocols.messages import Kind, Request, cleaning
-from festinger.proxy.protocols.parse import read
-from festinger.proxy.protocols.synthetic import Finish, OwnAnswer, own_answer
-from festinger.proxy.transport.server import close_sockets, open_sockets, serving
+from festinger.proxy.context.block import build_mark
+from festinger.proxy.protocols.messages import ChatRequest, RequestKind, build_cleaning_rules
+from festinger.proxy.protocols.parse import parse_request
+from festinger.proxy.protocols.synthetic import SyntheticFinish, SyntheticResponse, build_synthetic_response
+from festinger.proxy.transport.server import close_sockets, open_server, open_sockets
 
 HOST = "127.0.0.1"
 LARGEST = 2**20
 USUAL = "All right."
-KINDS = {kind.value: kind for kind in Kind}
+KINDS = {kind.value: kind for kind in RequestKind}
 
 
 class ScriptedModel:
@@ -56,22 +56,22 @@ class ScriptedModel:
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    def _answer(self, path: str, body: bytes, *, at: datetime) -> OwnAnswer:
+    def _answer(self, path: str, body: bytes, *, at: datetime) -> SyntheticResponse:
         if path not in KINDS:
-            return OwnAnswer(content_type=b"application/json", chunks=(b"{}",))
+            return SyntheticResponse(content_type=b"application/json", chunks=(b"{}",))
         self.received.append(orjson.loads(body))
-        asked = read(body, KINDS[path], rules=cleaning(mark_of(""), ()), limit=LARGEST)
-        assert isinstance(asked, Request), "a demo sends only what can be read"
+        asked = parse_request(body, KINDS[path], rules=build_cleaning_rules(build_mark(""), ()), limit=LARGEST)
+        assert isinstance(asked, ChatRequest), "a demo sends only what can be read"
         text = self._script.popleft() if self._script else USUAL
-        return own_answer(asked, text, finish=Finish.STOP, answer_id="demo", at=at)
+        return build_synthetic_response(asked, text, finish=SyntheticFinish.STOP, answer_id="demo", at=at)
 
 
 @asynccontextmanager
-async def answering(model: ScriptedModel) -> AsyncIterator[str]:
+async def serve_model(model: ScriptedModel) -> AsyncIterator[str]:
     """The model behind a port of its own; its address."""
     sockets = open_sockets(HOST, 0)
     try:
-        async with serving(model, sockets, shutdown_seconds=1):
+        async with open_server(model, sockets, shutdown_seconds=1):
             yield f"http://{HOST}:{sockets[0].getsockname()[1]}"
     finally:
         close_sockets(sockets)

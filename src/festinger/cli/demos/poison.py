@@ -6,8 +6,8 @@ agent are locked away; what contradicts a person waits for one.
 
 from collections.abc import AsyncIterator
 
-from festinger.cli.demos.ground import Ground
-from festinger.cli.demos.owner import memory_of, standing, told
+from festinger.cli.demos.ground import DemoEnvironment
+from festinger.cli.demos.owner import format_learned, format_memories, memory_of
 from festinger.cli.demos.scene import Scene
 from festinger.memory.learn.result import Learned
 
@@ -22,7 +22,7 @@ WORDINGS = (
 )
 
 
-async def poison(ground: Ground) -> AsyncIterator[Scene]:
+async def play_poison(ground: DemoEnvironment) -> AsyncIterator[Scene]:
     """The demo, scene by scene."""
     memory = memory_of(ground)
     known = await memory.learn(TRUTH)
@@ -30,7 +30,7 @@ async def poison(ground: Ground) -> AsyncIterator[Scene]:
         title="A person says something.",
         said=f"festinger learn '{TRUTH}'",
         what="What became of it",
-        got=told(known),
+        got=format_learned(known),
         why="What a person says is trusted with 1.0.",
     )
     lie = await _from_page(ground, LIE)
@@ -38,7 +38,7 @@ async def poison(ground: Ground) -> AsyncIterator[Scene]:
         title="A page says something else.",
         said=f"{PAGE}: {LIE}",
         what="What became of it",
-        got=told(lie),
+        got=format_learned(lie),
         why="A page is trusted with 0.4. It may not replace what a person said: its word is held, and a person decides.",
     )
     order = await _from_page(ground, ORDER)
@@ -46,7 +46,7 @@ async def poison(ground: Ground) -> AsyncIterator[Scene]:
         title="The page gives orders.",
         said=f"{PAGE}: {ORDER}",
         what="What became of it",
-        got=told(order),
+        got=format_learned(order),
         why="A page that orders the agent about is locked away. It is not recalled, confirms nothing and replaces "
         "nothing; only a person lets it out.",
     )
@@ -62,7 +62,7 @@ async def poison(ground: Ground) -> AsyncIterator[Scene]:
         title="What stands.",
         said="festinger memories",
         what="Remembered",
-        got=await standing(ground),
+        got=await format_memories(ground),
         why="Nothing that a person said was retired.",
     )
     assert lie.conflict is not None, "what contradicts a person is a conflict"
@@ -71,10 +71,10 @@ async def poison(ground: Ground) -> AsyncIterator[Scene]:
         title="A person decides.",
         said=f"festinger conflicts dismiss {lie.conflict} --note 'a forged page'",
         what="Remembered, everything",
-        got=await standing(ground, every=True),
+        got=await format_memories(ground, every=True),
         why="The lie is put away with who said it and who decided. `festinger conflicts undo` would bring it back.",
     )
 
 
-async def _from_page(ground: Ground, text: str) -> Learned:
+async def _from_page(ground: DemoEnvironment, text: str) -> Learned:
     return await memory_of(ground).learn(text, origin="document", source=PAGE)

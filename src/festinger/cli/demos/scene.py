@@ -24,7 +24,7 @@ class Scene:
     why: str = ""
 
 
-def as_text(scene: Scene, *, number: int) -> str:
+def format_scene(scene: Scene, *, number: int) -> str:
     """A scene as a person reads it."""
     parts = [f"{number}. {scene.title}"]
     if scene.said:
@@ -36,7 +36,7 @@ def as_text(scene: Scene, *, number: int) -> str:
     return "\n".join(parts) + "\n"
 
 
-def as_document(scene: Scene) -> dict[str, Any]:
+def scene_document(scene: Scene) -> dict[str, Any]:
     return asdict(scene)
 
 

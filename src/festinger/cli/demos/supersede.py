@@ -6,8 +6,8 @@ the newer one stand; nothing is lost, and a person's word that both hold is kept
 
 from collections.abc import AsyncIterator
 
-from festinger.cli.demos.ground import Ground
-from festinger.cli.demos.owner import memory_of, standing, told
+from festinger.cli.demos.ground import DemoEnvironment
+from festinger.cli.demos.owner import format_learned, format_memories, memory_of
 from festinger.cli.demos.scene import Scene
 
 FACT = "The server has 16 GB of memory"
@@ -15,7 +15,7 @@ AGAIN = "the server has 16 GB of memory."
 NEWER = "The server has 32 GB of memory"
 
 
-async def supersede(ground: Ground) -> AsyncIterator[Scene]:
+async def play_supersede(ground: DemoEnvironment) -> AsyncIterator[Scene]:
     """The demo, scene by scene."""
     yield await _learnt(ground, FACT, title="A fact is learnt.", why="Nothing like it was known.")
     yield await _learnt(
@@ -31,7 +31,7 @@ async def supersede(ground: Ground) -> AsyncIterator[Scene]:
         title="It changes.",
         said=f"festinger learn '{NEWER}'",
         what="What became of it",
-        got=told(newer),
+        got=format_learned(newer),
         why="All words but one are the same, and a memory that goes by likeness alone would fold the two into one. "
         "The number differs, so they are not the same; it is the same thing of the same server, so the newer stands.",
     )
@@ -39,7 +39,7 @@ async def supersede(ground: Ground) -> AsyncIterator[Scene]:
         title="What stands, and what stood.",
         said="festinger memories --status all",
         what="Remembered",
-        got=await standing(ground, every=True),
+        got=await format_memories(ground, every=True),
         why="The older one is history: not told any more, and not lost.",
     )
     assert newer.change is not None, "a replacement is a change"
@@ -48,7 +48,7 @@ async def supersede(ground: Ground) -> AsyncIterator[Scene]:
         title="A person takes it back.",
         said=f"festinger undo {newer.change}",
         what="Remembered",
-        got=await standing(ground),
+        got=await format_memories(ground),
         why="The older one stands again, alone. The newer one is put away: a person has said that it does not hold.",
     )
     again = await memory.learn(NEWER)
@@ -56,13 +56,13 @@ async def supersede(ground: Ground) -> AsyncIterator[Scene]:
         title="It is said once more.",
         said=f"festinger learn '{NEWER}'",
         what="What became of it",
-        got=f"{told(again)}\n{await standing(ground)}",
+        got=f"{format_learned(again)}\n{await format_memories(ground)}",
         why="The same pair is not replaced a second time: a person's word overrules every judge.",
     )
 
 
-async def _learnt(ground: Ground, text: str, *, title: str, why: str) -> Scene:
+async def _learnt(ground: DemoEnvironment, text: str, *, title: str, why: str) -> Scene:
     learned = await memory_of(ground).learn(text)
     return Scene(
-        title=title, said=f"festinger learn '{text}'", what="What became of it", got=told(learned), why=why
+        title=title, said=f"festinger learn '{text}'", what="What became of it", got=format_learned(learned), why=why
     )

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from festinger.embedding.embedder import Supplies, readable
-from festinger.embedding.runtime import Numbers, Runner, is_quantised, open_session, open_tokenizer
-from festinger.embedding.weights import RERANKERS, checked_folder
+from festinger.embedding.embedder import EmbedderOptions, require_readable
+from festinger.embedding.runtime import Numbers, Runner, is_quantized, open_session, open_tokenizer
+from festinger.embedding.weights import RERANKERS, verify_bundle_folder
 from festinger.errors import BadSetting, ProviderDown, ProviderRefused, WeightsUnfit
 
 MAX_TOKENS = 256
@@ -26,7 +26,7 @@ class CrossEncoder:
         self._timeout_s = timeout_s
 
     async def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        readable([query, *texts])
+        require_readable([query, *texts])
         if not texts:
             return []
         try:
@@ -42,24 +42,24 @@ class CrossEncoder:
         self._runner.close()
 
 
-async def open_reranker(model: str, supplies: Supplies) -> CrossEncoder:
+async def open_reranker(model: str, supplies: EmbedderOptions) -> CrossEncoder:
     return await asyncio.to_thread(_open, model, supplies)
 
 
-def _open(model: str, supplies: Supplies) -> CrossEncoder:
+def _open(model: str, supplies: EmbedderOptions) -> CrossEncoder:
     folder = _folder(model)
     try:
         graph = (folder / "model.onnx").read_bytes()
     except OSError as error:
         raise WeightsUnfit(f"`{folder}` holds no `model.onnx` that can be read.") from error
     tokenizer = open_tokenizer(folder, max_tokens=MAX_TOKENS)
-    runner = Runner(open_session(graph), tokenizer, read=_relevance, alone=is_quantised(graph))
+    runner = Runner(open_session(graph), tokenizer, read=_relevance, alone=is_quantized(graph))
     return CrossEncoder(f"onnx:{model}", runner, timeout_s=supplies.timeout_s)
 
 
 def _folder(model: str) -> Path:
     if model in RERANKERS:
-        return checked_folder(RERANKERS[model])
+        return verify_bundle_folder(RERANKERS[model])
     if "/" in model:
         return Path(model).expanduser()
     known = ", ".join(f"`onnx:{name}`" for name in RERANKERS)

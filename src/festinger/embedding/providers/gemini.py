@@ -8,31 +8,31 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from festinger.embedding.embedder import Rows, Supplies
-from festinger.embedding.http import Protocol, RemoteEngine, Wire, open_remote
-from festinger.embedding.profiles import Purpose, profile_of
+from festinger.embedding.embedder import EmbedderOptions, Rows
+from festinger.embedding.http import EmbeddingProtocol, ProviderHttpClient, RemoteEngine, open_remote
+from festinger.embedding.profiles import EmbeddingPurpose, find_profile
 
 GEMINI = "https://generativelanguage.googleapis.com/v1beta"
 
 
-async def open_engine(model: str, supplies: Supplies) -> RemoteEngine:
+async def open_engine(model: str, supplies: EmbedderOptions) -> RemoteEngine:
     name = f"gemini:{model}"
-    task_types = profile_of(name, supplies.profiles).task_types
+    task_types = find_profile(name, supplies.profiles).task_types
 
-    def request(texts: Sequence[str], purpose: Purpose, kind: str) -> Mapping[str, Any]:
+    def request(texts: Sequence[str], purpose: EmbeddingPurpose, kind: str) -> Mapping[str, Any]:
         shared: dict[str, Any] = {"model": f"models/{model}"}
         if purpose in task_types:
             shared["taskType"] = task_types[purpose]
         # The API takes a title for documents only and refuses it elsewhere.
-        if purpose is Purpose.STORE and kind:
+        if purpose is EmbeddingPurpose.STORE and kind:
             shared["title"] = kind
         return {"requests": [{**shared, "content": {"parts": [{"text": text}]}} for text in texts]}
 
     headers = {"x-goog-api-key": supplies.api_key} if supplies.api_key else {}
-    protocol = Protocol(
+    protocol = EmbeddingProtocol(
         path=f"/models/{quote(model, safe='')}:batchEmbedContents", request=request, rows=_rows
     )
-    wire = Wire(supplies.base_url or GEMINI, supplies, headers=headers)
+    wire = ProviderHttpClient(supplies.base_url or GEMINI, supplies, headers=headers)
     return await open_remote(name, wire, protocol, supplies=supplies)
 
 

@@ -10,8 +10,8 @@ from hashlib import blake2b
 
 import numpy as np
 
-from festinger.embedding.embedder import Rows, Supplies
-from festinger.embedding.profiles import Purpose
+from festinger.embedding.embedder import EmbedderOptions, Rows
+from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import BadSetting
 
 DIMENSIONS = 256
@@ -26,7 +26,7 @@ class HashedEngine:
         self.name = f"hashed:{dimensions}"
         self.dimensions = dimensions
 
-    async def rows(self, texts: Sequence[str], purpose: Purpose, *, kind: str) -> Rows:
+    async def rows(self, texts: Sequence[str], purpose: EmbeddingPurpose, *, kind: str) -> Rows:
         return [self._row(text) for text in texts]
 
     async def close(self) -> None:
@@ -42,7 +42,7 @@ class HashedEngine:
         return [float(value) for value in row]
 
 
-async def open_engine(model: str, supplies: Supplies) -> HashedEngine:
+async def open_engine(model: str, supplies: EmbedderOptions) -> HashedEngine:
     if not model:
         return HashedEngine(DIMENSIONS)
     if not model.isdecimal() or not 1 <= int(model) <= LARGEST:

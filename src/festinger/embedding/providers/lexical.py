@@ -7,7 +7,7 @@ that of two texts with the same words the shorter one comes first.
 import re
 from collections.abc import Sequence
 
-from festinger.embedding.embedder import Supplies, readable
+from festinger.embedding.embedder import EmbedderOptions, require_readable
 
 _WORD = re.compile(r"\w+")
 
@@ -16,7 +16,7 @@ class LexicalReranker:
     name = "lexical:"
 
     async def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        readable([query, *texts])
+        require_readable([query, *texts])
         asked = _words(query)
         return [_score(asked, _words(text)) for text in texts]
 
@@ -24,7 +24,7 @@ class LexicalReranker:
         return None
 
 
-async def open_reranker(model: str, supplies: Supplies) -> LexicalReranker:
+async def open_reranker(model: str, supplies: EmbedderOptions) -> LexicalReranker:
     return LexicalReranker()
 
 

@@ -6,14 +6,14 @@ words. The reason is kept, so that `health` and the error can tell a person what
 
 from collections.abc import Sequence
 
-from festinger.embedding.embedder import Rows, Supplies
-from festinger.embedding.profiles import Purpose
+from festinger.embedding.embedder import EmbedderOptions, Rows
+from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import FestingerError, ProviderRefused
 
 NAME = "none:"
 
 
-class NoEngine:
+class NullEngine:
     """Refuses every text. `why` is the error that took the embedder away, if none was not chosen freely."""
 
     name = NAME
@@ -23,16 +23,14 @@ class NoEngine:
     def __init__(self, why: FestingerError | None = None) -> None:
         self.why = why
 
-    async def rows(self, texts: Sequence[str], purpose: Purpose, *, kind: str) -> Rows:
+    async def rows(self, texts: Sequence[str], purpose: EmbeddingPurpose, *, kind: str) -> Rows:
         if self.why is None:
-            raise ProviderRefused(
-                "No embedder is chosen.", hint="Set `embedding.model` to search by meaning."
-            )
+            raise ProviderRefused("No embedder is chosen.", hint="Set `embedding.model` to search by meaning.")
         raise ProviderRefused(self.why.message, hint=self.why.hint) from self.why
 
     async def close(self) -> None:
         return None
 
 
-async def open_engine(model: str, supplies: Supplies) -> NoEngine:
-    return NoEngine()
+async def open_engine(model: str, supplies: EmbedderOptions) -> NullEngine:
+    return NullEngine()

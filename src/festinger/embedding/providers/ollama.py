@@ -7,19 +7,19 @@ model reads is cut by Ollama.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from festinger.embedding.embedder import Rows, Supplies
-from festinger.embedding.http import Protocol, RemoteEngine, Wire, open_remote
-from festinger.embedding.profiles import Purpose
+from festinger.embedding.embedder import EmbedderOptions, Rows
+from festinger.embedding.http import EmbeddingProtocol, ProviderHttpClient, RemoteEngine, open_remote
+from festinger.embedding.profiles import EmbeddingPurpose
 
 HERE = "http://127.0.0.1:11434"
 
 
-async def open_engine(model: str, supplies: Supplies) -> RemoteEngine:
-    def request(texts: Sequence[str], purpose: Purpose, kind: str) -> Mapping[str, Any]:
+async def open_engine(model: str, supplies: EmbedderOptions) -> RemoteEngine:
+    def request(texts: Sequence[str], purpose: EmbeddingPurpose, kind: str) -> Mapping[str, Any]:
         return {"model": model, "input": list(texts), "truncate": True}
 
-    protocol = Protocol(path="/api/embed", request=request, rows=_rows)
-    wire = Wire(supplies.base_url or HERE, supplies)
+    protocol = EmbeddingProtocol(path="/api/embed", request=request, rows=_rows)
+    wire = ProviderHttpClient(supplies.base_url or HERE, supplies)
     return await open_remote(f"ollama:{model}", wire, protocol, supplies=supplies)
 
 

@@ -15,20 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from festinger.embedding.bert import Pooling, as_model, large_arrays, read_shape, read_tensors, written
-from festinger.embedding.embedder import Rows, Supplies
-from festinger.embedding.profiles import Purpose, profile_of
+from festinger.embedding.bert import Pooling, build_graph, large_arrays, read_shape, read_tensors, to_onnx
+from festinger.embedding.embedder import EmbedderOptions, Rows
+from festinger.embedding.profiles import EmbeddingPurpose, find_profile
 from festinger.embedding.quiet import ort
 from festinger.embedding.runtime import (
     Numbers,
     Read,
     Runner,
-    give_back,
-    is_quantised,
+    is_quantized,
     open_session,
     open_tokenizer,
+    release_memory,
 )
-from festinger.embedding.weights import EMBEDDERS, checked_folder, fetched_folder, sha256_of
+from festinger.embedding.weights import EMBEDDERS, fetch_model_folder, sha256_of, verify_bundle_folder
 from festinger.errors import BadSetting, WeightsUnfit
 
 MAX_TOKENS = 256
@@ -47,24 +47,24 @@ class OnnxEngine:
         # The session reads the arrays where they lie, without a claim on them.
         self._weights = weights
 
-    async def rows(self, texts: Sequence[str], purpose: Purpose, *, kind: str) -> Rows:
-        return await self._runner.rows(texts, is_urgent=purpose is Purpose.QUERY)
+    async def rows(self, texts: Sequence[str], purpose: EmbeddingPurpose, *, kind: str) -> Rows:
+        return await self._runner.rows(texts, is_urgent=purpose is EmbeddingPurpose.QUERY)
 
     async def close(self) -> None:
         self._runner.close()
 
 
-async def open_engine(model: str, supplies: Supplies) -> OnnxEngine:
+async def open_engine(model: str, supplies: EmbedderOptions) -> OnnxEngine:
     # Reading and checking 90 MB takes a fraction of a second that the loop need not lose.
     engine = await asyncio.to_thread(_open, model, supplies)
-    give_back()
+    release_memory()
     return engine
 
 
-def _open(model: str, supplies: Supplies) -> OnnxEngine:
+def _open(model: str, supplies: EmbedderOptions) -> OnnxEngine:
     if model in EMBEDDERS:
         bundle = EMBEDDERS[model]
-        return _engine(checked_folder(bundle), f"onnx:{model}", supplies, pooling=Pooling(bundle.pooling))
+        return _engine(verify_bundle_folder(bundle), f"onnx:{model}", supplies, pooling=Pooling(bundle.pooling))
     if "/" not in model:
         known = ", ".join(f"`onnx:{name}`" for name in EMBEDDERS)
         raise BadSetting(
@@ -72,31 +72,31 @@ def _open(model: str, supplies: Supplies) -> OnnxEngine:
             hint=f"Bundled are {known}; also `onnx:/path/to/folder` and `onnx:owner/name`.",
         )
     is_path = model.startswith(("/", "./", "../", "~"))
-    folder = Path(model).expanduser() if is_path else fetched_folder(model, supplies)
+    folder = Path(model).expanduser() if is_path else fetch_model_folder(model, supplies)
     name = folder.name if is_path else model
     digest = sha256_of(model_file(folder))[:SHORT_DIGEST]
     return _engine(folder, f"onnx:{name}@{digest}", supplies, pooling=_pooling(folder))
 
 
-def _engine(folder: Path, name: str, supplies: Supplies, *, pooling: Pooling) -> OnnxEngine:
-    max_tokens = profile_of(name, supplies.profiles).max_tokens or MAX_TOKENS
+def _engine(folder: Path, name: str, supplies: EmbedderOptions, *, pooling: Pooling) -> OnnxEngine:
+    max_tokens = find_profile(name, supplies.profiles).max_tokens or MAX_TOKENS
     tokenizer = open_tokenizer(folder, max_tokens=max_tokens)
     model = model_file(folder)
     if model.suffix == ".safetensors":
         return _engine_of_weights(model, name, tokenizer, pooling=pooling)
     graph = model.read_bytes()
     session = open_session(graph)
-    runner = Runner(session, tokenizer, read=_reader(pooling), alone=is_quantised(graph))
+    runner = Runner(session, tokenizer, read=_reader(pooling), alone=is_quantized(graph))
     return OnnxEngine(name, runner, dimensions=_dimensions(session, folder))
 
 
 def _engine_of_weights(model: Path, name: str, tokenizer: Tokenizer, *, pooling: Pooling) -> OnnxEngine:
     """The graph is written from the weights each time: that takes a tenth of a second and no disk."""
     shape = read_shape(model.parent)
-    graph = written(read_tensors(model), shape, pooling)
+    graph = build_graph(read_tensors(model), shape, pooling)
     weights = large_arrays(graph, model)
-    session = open_session(as_model(graph, shape.hidden), weights)
-    runner = Runner(session, tokenizer, read=as_it_is, alone=False)
+    session = open_session(to_onnx(graph, shape.hidden), weights)
+    runner = Runner(session, tokenizer, read=keep_output, alone=False)
     return OnnxEngine(name, runner, dimensions=shape.hidden, weights=weights)
 
 
@@ -139,5 +139,5 @@ def _reader(pooling: Pooling) -> Read:
     return read
 
 
-def as_it_is(output: Numbers, mask: NDArray[np.int64]) -> Numbers:
+def keep_output(output: Numbers, mask: NDArray[np.int64]) -> Numbers:
     return output

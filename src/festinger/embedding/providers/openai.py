@@ -6,20 +6,20 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from festinger.embedding.embedder import Rows, Supplies
-from festinger.embedding.http import Protocol, RemoteEngine, Wire, open_remote
-from festinger.embedding.profiles import Purpose
+from festinger.embedding.embedder import EmbedderOptions, Rows
+from festinger.embedding.http import EmbeddingProtocol, ProviderHttpClient, RemoteEngine, open_remote
+from festinger.embedding.profiles import EmbeddingPurpose
 
 OPENAI = "https://api.openai.com/v1"
 
 
-async def open_engine(model: str, supplies: Supplies) -> RemoteEngine:
-    def request(texts: Sequence[str], purpose: Purpose, kind: str) -> Mapping[str, Any]:
+async def open_engine(model: str, supplies: EmbedderOptions) -> RemoteEngine:
+    def request(texts: Sequence[str], purpose: EmbeddingPurpose, kind: str) -> Mapping[str, Any]:
         return {"model": model, "input": list(texts), "encoding_format": "float"}
 
     headers = {"Authorization": f"Bearer {supplies.api_key}"} if supplies.api_key else {}
-    protocol = Protocol(path="/embeddings", request=request, rows=_rows)
-    wire = Wire(supplies.base_url or OPENAI, supplies, headers=headers)
+    protocol = EmbeddingProtocol(path="/embeddings", request=request, rows=_rows)
+    wire = ProviderHttpClient(supplies.base_url or OPENAI, supplies, headers=headers)
     return await open_remote(f"openai:{model}", wire, protocol, supplies=supplies)
 
 

@@ -21,14 +21,14 @@ import re
 from enum import StrEnum
 from functools import cache
 
-from festinger.judge.model import Holding, Slot
-from festinger.judge.rules.words import members, phrases, stem, words
+from festinger.judge.model import Cardinality, Slot
+from festinger.judge.rules.words import load_members, load_phrases, load_words, stem
 from festinger.text.words import FUNCTION_WORDS
 
-_PREPOSITIONS = members("grammar", "preposition")
+_PREPOSITIONS = load_members("grammar", "preposition")
 
 
-class Frame(StrEnum):
+class SentenceFrame(StrEnum):
     """In which kind of sentence a value is given."""
 
     PLAIN = "plain"
@@ -54,46 +54,46 @@ class Frame(StrEnum):
 
 @cache
 def _stemmed(name: str) -> frozenset[str]:
-    return frozenset(map(stem, words(name)))
+    return frozenset(map(stem, load_words(name)))
 
 
 @cache
 def _relations(name: str) -> frozenset[tuple[str, ...]]:
-    return frozenset(tuple(map(stem, phrase)) for phrase in phrases(name))
+    return frozenset(tuple(map(stem, phrase)) for phrase in load_phrases(name))
 
 
 _NAMING = frozenset({"call", stem("name")})
-_DEFINITE = frozenset({Frame.TYPED, Frame.OWNED, Frame.DEFINITE, Frame.LABEL})
+_DEFINITE = frozenset({SentenceFrame.TYPED, SentenceFrame.OWNED, SentenceFrame.DEFINITE, SentenceFrame.LABEL})
 
 
-def holding(attribute: str, *, frame: Frame) -> Holding:
+def attribute_cardinality(attribute: str, *, frame: SentenceFrame) -> Cardinality:
     """How many values the attribute (stems between blanks) has at a time."""
     stems = tuple(attribute.split())
-    if frame in (Frame.COUNT, Frame.ANSWER):
-        return Holding.FIXED if _any(stems, "fixed_nouns") else Holding.ONE
+    if frame in (SentenceFrame.COUNT, SentenceFrame.ANSWER):
+        return Cardinality.FIXED if _has_any(stems, "fixed_nouns") else Cardinality.ONE
     if _is_one_of_many(stems, frame):
-        return Holding.MANY
+        return Cardinality.MANY
     if _is_fixed(stems):
-        return Holding.FIXED
-    if frame is Frame.QUALIFIED:
-        return Holding.MANY
-    if frame is Frame.PASSIVE_PAST and stems and stems[-1] in _PREPOSITIONS:
-        return Holding.FIXED
+        return Cardinality.FIXED
+    if frame is SentenceFrame.QUALIFIED:
+        return Cardinality.MANY
+    if frame is SentenceFrame.PASSIVE_PAST and stems and stems[-1] in _PREPOSITIONS:
+        return Cardinality.FIXED
     if frame in _DEFINITE or _is_listed(stems, "one_at_a_time"):
-        return Holding.ONE
-    if frame is Frame.SCENE:
-        return Holding.UNKNOWN
-    return Holding.MANY if stems[:1] and stems[0] in _stemmed("many_verbs") else Holding.UNKNOWN
+        return Cardinality.ONE
+    if frame is SentenceFrame.SCENE:
+        return Cardinality.UNKNOWN
+    return Cardinality.MANY if stems[:1] and stems[0] in _stemmed("many_verbs") else Cardinality.UNKNOWN
 
 
-def _is_one_of_many(stems: tuple[str, ...], frame: Frame) -> bool:
+def _is_one_of_many(stems: tuple[str, ...], frame: SentenceFrame) -> bool:
     """`My friend is …`, `My hobby: …`; but `my favourite drink` and `Afternoon drink: …` say which one."""
-    if frame not in (Frame.OWNED, Frame.LABEL) or _head(stems) not in _stemmed("many_nouns"):
+    if frame not in (SentenceFrame.OWNED, SentenceFrame.LABEL) or _head(stems) not in _stemmed("many_nouns"):
         return False
-    return len(stems) == 1 if frame is Frame.LABEL else _UNIQUE.isdisjoint(stems)
+    return len(stems) == 1 if frame is SentenceFrame.LABEL else _UNIQUE.isdisjoint(stems)
 
 
-_UNIQUE = frozenset(map(stem, members("grammar", "unique")))
+_UNIQUE = frozenset(map(stem, load_members("grammar", "unique")))
 
 
 def _is_fixed(stems: tuple[str, ...]) -> bool:
@@ -106,43 +106,41 @@ def _head(stems: tuple[str, ...]) -> str:
     return next((each for each in reversed(stems) if each not in _NAMING), "")
 
 
-def _any(stems: tuple[str, ...], name: str) -> bool:
+def _has_any(stems: tuple[str, ...], name: str) -> bool:
     return not _stemmed(name).isdisjoint(stems)
 
 
 def _is_listed(stems: tuple[str, ...], name: str) -> bool:
     listed = _relations(name)
-    return any(
-        stems[start:end] in listed for start in range(len(stems)) for end in (start + 1, start + 2, start + 3)
-    )
+    return any(stems[start:end] in listed for start in range(len(stems)) for end in (start + 1, start + 2, start + 3))
 
 
 LONGEST_VALUE = 60
 """Words; what is filled with more was no slot."""
 
-ARTICLES = members("grammar", "article")
+ARTICLES = load_members("grammar", "article")
 WORD = re.compile(r"[^\W_]++(?:['.@/_+#&:-]++[^\W_]++)*+(?:\+\+|#(?!\w))?")
 
 
 def attribute_key(written: tuple[str, ...], *, without: str = "") -> str:
     left_out = set(without.split())
-    kept = [bare(word.casefold()) for word in written]
+    kept = [strip_possessive(word.casefold()) for word in written]
     named = [word for word in kept if word not in FUNCTION_WORDS and word not in left_out]
-    tastes = words("taste_nouns")
+    tastes = load_words("taste_nouns")
     while len(named) > 1 and named[-1] in tastes:
         named.pop()
     return " ".join(map(stem, named))
 
 
 def value_key(written: tuple[str, ...]) -> str:
-    return key(written) if len(written) <= LONGEST_VALUE else ""
+    return phrase_key(written) if len(written) <= LONGEST_VALUE else ""
 
 
-def key(written: tuple[str, ...]) -> str:
-    return " ".join(bare(word.casefold()) for word in written if word.casefold() not in ARTICLES)
+def phrase_key(written: tuple[str, ...]) -> str:
+    return " ".join(strip_possessive(word.casefold()) for word in written if word.casefold() not in ARTICLES)
 
 
-def bare(word: str) -> str:
+def strip_possessive(word: str) -> str:
     return word.removesuffix("'s").rstrip("'")
 
 
@@ -155,9 +153,7 @@ _PLACE = r"([A-Z][^.;]*?)(?=\s(?:and|as|in|on|to|where|when|with|but|before|sinc
 _FEMALE = re.compile(
     r"\bshe/her\b|\b(?:identif\w+|registered|presents?|known|listed) as (?:a )?(?:female|woman|girl)\b"
 )
-_MALE = re.compile(
-    r"\bhe/him\b|\b(?:identif\w+|registered|presents?|known|listed) as (?:a )?(?:male|man|boy)\b"
-)
+_MALE = re.compile(r"\bhe/him\b|\b(?:identif\w+|registered|presents?|known|listed) as (?:a )?(?:male|man|boy)\b")
 _ALONE = re.compile(
     r"\bonly child\b|\b(?:no|without(?: any)?|never had(?: any)?) (?:siblings|brothers (?:or|and) sisters)\b"
 )
@@ -175,7 +171,7 @@ _KIN_NAMED = re.compile(
 _COUNTED = re.compile(r"\b(?:has|have) (\d+) sibling")
 
 
-def life_facts(text: str) -> tuple[Slot, ...]:
+def extract_life_facts(text: str) -> tuple[Slot, ...]:
     """What a sentence about the one who speaks tells in passing."""
     if not (_ABOUT_USER.match(text) or _NOBODY_NAMED.match(text)):
         return ()
@@ -205,4 +201,4 @@ def _siblings(small: str) -> list[Slot]:
 
 def _fact(attribute: str, value: str) -> Slot:
     words = re.findall(r"[^\W_]+(?:['-][^\W_]+)*", value.casefold())
-    return Slot(subject=USER, attribute=attribute, value=" ".join(words), holding=Holding.FIXED)
+    return Slot(subject=USER, attribute=attribute, value=" ".join(words), holding=Cardinality.FIXED)

@@ -1,7 +1,7 @@
 """What do the rules say of two statements?
 
 Pure and fast: no clock, no store, no model. The first rule that fits decides, the surest first; what no rule fits
-is `unsure` and left to the judges behind. Reading is done by `reading`, guarding by `guards`; what slots say stands
+is `unsure_judgement` and left to the judges behind. Reading is done by `reading`, guarding by `guards`; what slots say stands
 in `filling`, what opposes in `opposing`.
 
 What does a rule look at, and how does it say what it found?
@@ -30,22 +30,22 @@ from itertools import pairwise
 from festinger.judge.model import (
     NOTHING_KNOWN,
     WRITTEN,
+    Cardinality,
     Current,
-    Features,
     Guard,
-    Holding,
     Judgement,
+    JudgeStatement,
+    PairFeatures,
     Relation,
     Slot,
-    Statement,
-    later,
-    unsure,
+    is_newer_statement,
+    unsure_judgement,
 )
 from festinger.judge.rules.attributes import USER
-from festinger.judge.rules.guards import Compared, compare, shared_slot
-from festinger.judge.rules.opposites import alike, exclusive, is_being, opposed
-from festinger.judge.rules.parse import Reading, is_negation, is_verb, read
-from festinger.judge.rules.words import members, stem
+from festinger.judge.rules.guards import ReadingComparison, compare_readings, find_shared_slot
+from festinger.judge.rules.opposites import exclusive_kind, is_being, is_opposite, similar_stems
+from festinger.judge.rules.parse import StatementReading, is_negation, is_verb, parse_statement
+from festinger.judge.rules.words import load_members, stem
 from festinger.text.normalize import fold
 from festinger.text.words import FUNCTION_WORDS
 
@@ -60,11 +60,11 @@ PERHAPS = 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    old: Statement
-    new: Statement
-    features: Features
-    compared: Compared
+class RuleCase:
+    old: JudgeStatement
+    new: JudgeStatement
+    features: PairFeatures
+    compared: ReadingComparison
 
     def verdict(
         self, relation: Relation, confidence: float, reasoning: str, *, current: Current = Current.BOTH
@@ -80,34 +80,34 @@ class Case:
 
     @property
     def current(self) -> Current | None:
-        is_later = later(self.old, self.new)
+        is_later = is_newer_statement(self.old, self.new)
         return None if is_later is None else Current.NEW if is_later else Current.OLD
 
 
-Rule = Callable[[Case], Judgement | None]
+Rule = Callable[[RuleCase], Judgement | None]
 
 
 _WISHES = frozenset({"think"})
 """`I want this: …` wishes what `My rule: …` states."""
 
 
-def same_slot(case: Case) -> Judgement | None:
-    found = shared_slot(case.compared.old, case.compared.new)
+def judge_same_slot(case: RuleCase) -> Judgement | None:
+    found = find_shared_slot(case.compared.old, case.compared.new)
     if found is None:
         return None
     one, other = found
-    denied = denies(case.compared.old, one), denies(case.compared.new, other)
+    denied = has_denial(case.compared.old, one), has_denial(case.compared.new, other)
     if one.value == other.value:
         return None if denied[0] != denied[1] else _same_value(case)
     if case.compared.old.past != case.compared.new.past:
         return case.verdict(Relation.UNRELATED, LIKELY, "One speaks of what was, the other of what is.")
     if any(denied):
         said = case.verdict(Relation.UNRELATED, LIKELY, "One says what is not so, and of another value.")
-        return None if _held(one, other) is Holding.UNKNOWN else said
+        return None if _pair_cardinality(one, other) is Cardinality.UNKNOWN else said
     return _other_value(case, one, other)
 
 
-def denies(reading: Reading, slot: Slot) -> bool:
+def has_denial(reading: StatementReading, slot: Slot) -> bool:
     """Whether the statement denies its value; a negation within the value is part of it."""
     if slot.value in ("yes", "no"):
         return False
@@ -115,55 +115,49 @@ def denies(reading: Reading, slot: Slot) -> bool:
     return (reading.negations - within) % 2 == 1
 
 
-def _same_value(case: Case) -> Judgement | None:
+def _same_value(case: RuleCase) -> Judgement | None:
     """One value of one attribute: only what stands around the value can part them."""
     parted = set(case.compared.guards) - {Guard.ORDER}
-    if (
-        parted - {Guard.QUANTIFIER}
-        or not (case.compared.old.quantifiers ^ case.compared.new.quantifiers) <= _WISHES
-    ):
+    if parted - {Guard.QUANTIFIER} or not (case.compared.old.quantifiers ^ case.compared.new.quantifiers) <= _WISHES:
         return None
     return case.verdict(Relation.SAME, 0.9, "Both give the same value of the same attribute.")
 
 
-def _other_value(case: Case, one: Slot, other: Slot) -> Judgement | None:
-    holding = _held(one, other)
+def _other_value(case: RuleCase, one: Slot, other: Slot) -> Judgement | None:
+    holding = _pair_cardinality(one, other)
     said = f"Of one attribute they say `{one.value}` and `{other.value}`"
-    if holding is Holding.MANY:
+    if holding is Cardinality.MANY:
         return case.verdict(Relation.UNRELATED, LIKELY, f"{said}, and both can hold.")
-    if Guard.QUANTIFIER in case.compared.guards and holding is Holding.UNKNOWN:
+    if Guard.QUANTIFIER in case.compared.guards and holding is Cardinality.UNKNOWN:
         return None
-    if holding is Holding.FIXED and not _both_written(case):
+    if holding is Cardinality.FIXED and not _is_written_pair(case):
         return case.verdict(Relation.CONTRADICTS, EVIDENT, f"{said}; it cannot have changed.")
-    if holding is Holding.UNKNOWN:
+    if holding is Cardinality.UNKNOWN:
         return None
     if (current := case.current) is None:
         return case.verdict(Relation.CONTRADICTS, LIKELY, f"{said}; which is later is not known.")
     confidence = ANNOUNCED if case.compared.new.announces else EVIDENT
     return case.verdict(
-        Relation.UPDATE,
-        confidence,
-        f"{said}; only one holds at a time, and the later one stands.",
-        current=current,
+        Relation.UPDATE, confidence, f"{said}; only one holds at a time, and the later one stands.", current=current
     )
 
 
-def _both_written(case: Case) -> bool:
+def _is_written_pair(case: RuleCase) -> bool:
     """Whether nobody can be asked: between two writings the later one corrects the earlier."""
     return case.old.origin in WRITTEN and case.new.origin in WRITTEN
 
 
-def _held(one: Slot, other: Slot) -> Holding:
-    if Holding.MANY in (one.holding, other.holding):
-        return Holding.MANY
-    if one.holding is other.holding is not Holding.UNKNOWN:
+def _pair_cardinality(one: Slot, other: Slot) -> Cardinality:
+    if Cardinality.MANY in (one.holding, other.holding):
+        return Cardinality.MANY
+    if one.holding is other.holding is not Cardinality.UNKNOWN:
         return one.holding
-    if one.attribute == "be" and (opposed(one.value, other.value) or exclusive(one.value, other.value)):
-        return Holding.ONE
-    return Holding.UNKNOWN
+    if one.attribute == "be" and (is_opposite(one.value, other.value) or exclusive_kind(one.value, other.value)):
+        return Cardinality.ONE
+    return Cardinality.UNKNOWN
 
 
-def other_subject(case: Case) -> Judgement | None:
+def judge_other_subject(case: RuleCase) -> Judgement | None:
     """Whoever said it told of whom, and it is not the same one."""
     one, other = (fold(subject) if subject else "" for subject in (case.old.subject, case.new.subject))
     if not one or not other or one == other or case.features.same_subject or not _unlike(one, other):
@@ -171,7 +165,7 @@ def other_subject(case: Case) -> Judgement | None:
     return case.verdict(Relation.UNRELATED, 0.9, f"They are about `{one}` and about `{other}`.")
 
 
-def other_slot(case: Case) -> Judgement | None:
+def judge_other_slot(case: RuleCase) -> Judgement | None:
     """Both say clearly of whom and what they speak, and it is not the same."""
     old, new = case.compared.old.slots, case.compared.new.slots
     if not old or not new or old[0].place == new[0].place:
@@ -180,12 +174,10 @@ def other_slot(case: Case) -> Judgement | None:
     if one.subject != other.subject:
         if case.features.same_subject or not _unlike(one.subject, other.subject):
             return None
-        return case.verdict(
-            Relation.UNRELATED, 0.9, f"They speak of `{one.subject}` and of `{other.subject}`."
-        )
+        return case.verdict(Relation.UNRELATED, 0.9, f"They speak of `{one.subject}` and of `{other.subject}`.")
     if one.value == other.value or not _unlike(one.attribute, other.attribute) or case.compared.swap:
         return None
-    if denies(case.compared.old, one) != denies(case.compared.new, other):
+    if has_denial(case.compared.old, one) != has_denial(case.compared.new, other):
         return None
     return case.verdict(Relation.UNRELATED, LIKELY, f"They speak of different attributes of `{one.subject}`.")
 
@@ -213,39 +205,33 @@ BEGINNING = 3
 
 _IDENTIFIER = re.compile(r"[a-z]+[-_]?\d+")
 
-_POINTING = members("grammar", "pointing")
+_POINTING = load_members("grammar", "pointing")
 
 
-def denied(case: Case) -> Judgement | None:
+def judge_denial(case: RuleCase) -> Judgement | None:
     """One says that something is so, the other that it is not; how much of the rest agrees says how sure it is."""
     guards = set(case.compared.guards)
-    if Guard.NEGATION not in guards or _clash(case.compared) or _of_user_and_other(case.compared):
+    if Guard.NEGATION not in guards or _has_clash(case.compared) or _of_user_and_other(case.compared):
         return None
     agreement = _agreement(case)
     why, found = case.compared.why(Guard.NEGATION), case.compared.difference
     shared = case.compared.old.stemmed & case.compared.new.stemmed
     if agreement < AGREES_PERHAPS or (len(shared) < LEAST_SHARED and (found.only_old or found.only_new)):
         return None
-    is_only = not (found.only_old or found.only_new) and guards <= {
-        Guard.NEGATION,
-        Guard.ORDER,
-        Guard.QUANTIFIER,
-    }
+    is_only = not (found.only_old or found.only_new) and guards <= {Guard.NEGATION, Guard.ORDER, Guard.QUANTIFIER}
     confidence = 0.9 if is_only else LIKELY if agreement >= AGREES_SURELY else PERHAPS
     if case.compared.new.announces and case.current is Current.NEW and is_only:
-        return case.verdict(
-            Relation.UPDATE, 0.9, f"{why} The later one announces a change.", current=Current.NEW
-        )
+        return case.verdict(Relation.UPDATE, 0.9, f"{why} The later one announces a change.", current=Current.NEW)
     return case.verdict(Relation.CONTRADICTS, confidence, why)
 
 
-def _of_user_and_other(compared: Compared) -> bool:
+def _of_user_and_other(compared: ReadingComparison) -> bool:
     """Whether one speaks of who is speaking, and the other of somebody else."""
     subjects = {slots[0].subject for slots in (compared.old.slots, compared.new.slots) if slots}
     return len(subjects) > 1 and USER in subjects
 
 
-def _clash(compared: Compared) -> bool:
+def _has_clash(compared: ReadingComparison) -> bool:
     """Whether each side names a day, a number or a name that the other does not: they speak of different things."""
     old, new = compared.old, compared.new
     numbers = Counter(old.amounts.numbers), Counter(new.amounts.numbers)
@@ -256,11 +242,11 @@ def _clash(compared: Compared) -> bool:
     )
 
 
-def _agreement(case: Case) -> float:
+def _agreement(case: RuleCase) -> float:
     """How much of what is denied stands on the other side too: the mean of what words and vectors say."""
     old, new = case.compared.old, case.compared.new
     denied, said = (old.stemmed, new.stemmed) if old.negated else (new.stemmed, old.stemmed)
-    shared = sum(word in said or not alike(word).isdisjoint(said) for word in denied)
+    shared = sum(word in said or not similar_stems(word).isdisjoint(said) for word in denied)
     of_denied = shared / max(1, len(denied))
     of_shorter = min(1.0, shared / max(1, min(len(denied), len(said))))
     similarity = case.features.similarity
@@ -268,7 +254,7 @@ def _agreement(case: Case) -> float:
     return sum(signs) / len(signs)
 
 
-def swapped(case: Case) -> Judgement | None:
+def judge_swap(case: RuleCase) -> Judgement | None:
     """All is the same but for one phrase, and that is swapped with its opposite or another of its kind."""
     swap = case.compared.swap
     if swap is None:
@@ -277,22 +263,16 @@ def swapped(case: Case) -> Judgement | None:
     if _of_two(case.compared):
         return None
     if _of_another(case.compared):
-        return case.verdict(
-            Relation.CONTRADICTS, PERHAPS, f"{why} They may speak of two different things, though."
-        )
+        return case.verdict(Relation.CONTRADICTS, PERHAPS, f"{why} They may speak of two different things, though.")
     return case.verdict(Relation.CONTRADICTS, EVIDENT, why)
 
 
-def _of_two(compared: Compared) -> bool:
+def _of_two(compared: ReadingComparison) -> bool:
     """Whether the swap stands in who is spoken of: *a* man and *a* woman are two people, whatever both do."""
-    return (
-        _of_another(compared)
-        and is_being(compared.difference.old[-1])
-        and is_being(compared.difference.new[-1])
-    )
+    return _of_another(compared) and is_being(compared.difference.old[-1]) and is_being(compared.difference.new[-1])
 
 
-def _of_another(compared: Compared) -> bool:
+def _of_another(compared: ReadingComparison) -> bool:
     """Whether the swap stands in what both speak of: *a* white dog and *a* black dog are two dogs."""
     words = compared.old.words
     if not words or words[0] in _POINTING:
@@ -302,7 +282,7 @@ def _of_another(compared: Compared) -> bool:
     return compared.difference.place < verb - articles
 
 
-def numbered(case: Case) -> Judgement | None:
+def judge_numbered_things(case: RuleCase) -> Judgement | None:
     """Both begin with a numbered thing, each with another one, and say another number of it."""
     one, other = (_numbers(each.words) for each in (case.compared.old, case.compared.new))
     if len(one) < LEAST_NUMBERS or len(one) != len(other):
@@ -313,7 +293,7 @@ def numbered(case: Case) -> Judgement | None:
     return case.verdict(Relation.UNRELATED, LIKELY, f"They speak of {named} {first} and of {named} {second}.")
 
 
-def identified(case: Case) -> Judgement | None:
+def judge_identified_things(case: RuleCase) -> Judgement | None:
     """Both begin with a thing that is named by letters and digits (`patch p27`), each with another one."""
     one, other = (
         {word for word in each.words[:BEGINNING] if _IDENTIFIER.fullmatch(word)}
@@ -329,7 +309,7 @@ def _numbers(words: tuple[str, ...]) -> list[tuple[str, str]]:
     return [(before, word) for before, word in pairwise(words) if word.isdigit()]
 
 
-def counted(case: Case) -> Judgement | None:
+def judge_counts(case: RuleCase) -> Judgement | None:
     """All is the same but for how many there are, or which in a row."""
     if (
         not case.compared.only(Guard.NUMBER, Guard.SLOT)
@@ -345,27 +325,27 @@ def counted(case: Case) -> Judgement | None:
     return case.verdict(Relation.CONTRADICTS, LIKELY, case.compared.why(Guard.NUMBER))
 
 
-def judge(old: Statement, new: Statement, features: Features = NOTHING_KNOWN) -> Judgement:
+def judge(old: JudgeStatement, new: JudgeStatement, features: PairFeatures = NOTHING_KNOWN) -> Judgement:
     """How `new` stands to `old`, as far as rules can tell."""
-    compared = compare(_read(old), _read(new), statements=(old, new))
-    case = Case(old=old, new=new, features=features, compared=compared)
+    compared = compare_readings(_parse_statement(old), _parse_statement(new), statements=(old, new))
+    case = RuleCase(old=old, new=new, features=features, compared=compared)
     for rule in RULES:
         found = rule(case)
         if found is not None:
             return replace(found, tentative=rule in TENTATIVE)
-    return unsure(NAME, "No rule fits this pair.", guards=case.compared.guards)
+    return unsure_judgement(NAME, "No rule fits this pair.", guards=case.compared.guards)
 
 
-def _read(statement: Statement) -> Reading:
+def _parse_statement(statement: JudgeStatement) -> StatementReading:
     """The reading of a statement, with the slot that the caller knows where the words give none of that place."""
-    reading = read(statement.text, said_at=statement.said_at)
+    reading = parse_statement(statement.text, said_at=statement.said_at)
     known = statement.slot
     if known is None or any(slot.place == known.place for slot in reading.slots):
         return reading
     return replace(reading, slots=(*reading.slots, known))
 
 
-def _same_words(case: Case) -> Judgement | None:
+def _judge_same_words(case: RuleCase) -> Judgement | None:
     one, other = case.compared.old, case.compared.new
     if Guard.DATE in case.compared.guards:
         return None
@@ -376,11 +356,11 @@ def _same_words(case: Case) -> Judgement | None:
     return None
 
 
-def _nothing_parts(case: Case) -> bool:
+def _nothing_parts(case: RuleCase) -> bool:
     return not case.compared.fired and case.compared.old.whole and case.compared.new.whole
 
 
-def _dated(case: Case) -> Judgement | None:
+def _judge_dates(case: RuleCase) -> Judgement | None:
     if Guard.DATE not in case.compared.guards:
         return None
     days = case.compared.old.amounts.days, case.compared.new.amounts.days
@@ -390,30 +370,28 @@ def _dated(case: Case) -> Judgement | None:
     return None
 
 
-def _refined(case: Case) -> Judgement | None:
+def _judge_refinement(case: RuleCase) -> Judgement | None:
     if case.compared.fired or case.compared.difference.only_old or len(case.compared.difference.only_new) < 2:
         return None
     return case.verdict(Relation.REFINES, LIKELY, "The new one says all that the old one says, and more.")
 
 
-def _near(case: Case) -> Judgement | None:
+def _judge_by_similarity(case: RuleCase) -> Judgement | None:
     """Nothing in the words decides, so how near they are does, at its ends."""
     similarity, bars = case.features.similarity, case.features.bars
     if similarity is None:
         return None
-    if _opposes(case):
+    if _has_hidden_negation(case):
         return None
     is_same = bars.same is not None and similarity >= bars.same
-    if is_same and _nothing_parts(case) and not _swapped(case):
-        return case.verdict(
-            Relation.SAME, 0.9, f"They are near enough ({similarity:.2f}) and nothing parts them."
-        )
+    if is_same and _nothing_parts(case) and not _has_swap(case):
+        return case.verdict(Relation.SAME, 0.9, f"They are near enough ({similarity:.2f}) and nothing parts them.")
     if bars.check is not None and similarity < bars.check:
         return case.verdict(Relation.UNRELATED, 0.9, f"They are too far apart ({similarity:.2f}).")
     return None
 
 
-def _opposes(case: Case) -> bool:
+def _has_hidden_negation(case: RuleCase) -> bool:
     """Whether the vectors hint at a negation that the words do not show: the next judge is to look."""
     bar, found = case.features.bars.opposition, case.features.opposition
     near = case.features.similarity is not None and case.features.similarity >= OPPOSING_FROM
@@ -423,26 +401,26 @@ def _opposes(case: Case) -> bool:
 OPPOSING_FROM = 0.7
 
 
-def _swapped(case: Case) -> bool:
+def _has_swap(case: RuleCase) -> bool:
     """Whether one phrase stands for another: vectors cannot tell a synonym from an opposite."""
     found = case.compared.difference
     return found.swapped and set(map(stem, found.old)) != set(map(stem, found.new))
 
 
 RULES: tuple[Rule, ...] = (
-    _same_words,
-    other_subject,
-    same_slot,
-    numbered,
-    identified,
-    denied,
-    other_slot,
-    _dated,
-    swapped,
-    counted,
-    _refined,
-    _near,
+    _judge_same_words,
+    judge_other_subject,
+    judge_same_slot,
+    judge_numbered_things,
+    judge_identified_things,
+    judge_denial,
+    judge_other_slot,
+    _judge_dates,
+    judge_swap,
+    judge_counts,
+    _judge_refinement,
+    _judge_by_similarity,
 )
 
-TENTATIVE: frozenset[Rule] = frozenset({other_subject, other_slot})
+TENTATIVE: frozenset[Rule] = frozenset({judge_other_subject, judge_other_slot})
 """Rules that take subjects for what the first words say: `Mara took search over` is about search, too."""

@@ -23,9 +23,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from festinger.judge.model import Features, Guard, Slot, Statement
-from festinger.judge.rules.opposites import exclusive, opposed
-from festinger.judge.rules.parse import Reading
+from festinger.judge.model import Guard, JudgeStatement, PairFeatures, Slot
+from festinger.judge.rules.opposites import exclusive_kind, is_opposite
+from festinger.judge.rules.parse import StatementReading
 from festinger.judge.rules.quantities import PLAIN
 
 LONGEST_PHRASE = 4
@@ -51,7 +51,7 @@ class Difference:
         return 0 < len(self.old) <= LONGEST_PHRASE and 0 < len(self.new) <= LONGEST_PHRASE
 
 
-def difference(old: Reading, new: Reading) -> Difference:
+def find_difference(old: StatementReading, new: StatementReading) -> Difference:
     left, right = _without_articles(old.words), _without_articles(new.words)
     begin = _common(left, right)
     end = _common(left[begin:][::-1], right[begin:][::-1])
@@ -76,18 +76,18 @@ def _surplus(content: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
     return tuple((Counter(content) - Counter(other)).elements())
 
 
-def opposition(found: Difference) -> str | None:
+def find_opposition(found: Difference) -> str | None:
     """Which words stand against each other, if one is swapped with its opposite."""
     for one, other in _swaps(found):
-        if opposed(one, other):
+        if is_opposite(one, other):
             return f"`{one}` stands against `{other}`"
     return None
 
 
-def exclusion(found: Difference) -> str | None:
+def find_exclusion(found: Difference) -> str | None:
     """Which kind excludes the other, if a word is swapped with another of one kind."""
     for one, other in _swaps(found):
-        if kind := exclusive(one, other):
+        if kind := exclusive_kind(one, other):
             return f"`{one}` and `{other}` are of one kind ({kind}), and only one of them holds"
     return None
 
@@ -96,27 +96,24 @@ def _swaps(found: Difference) -> Iterator[tuple[str, str]]:
     """What stands in the place of what: a phrase, or one word wherever it is."""
     if found.swapped:
         yield " ".join(found.old), " ".join(found.new)
-    if (
-        len(found.only_old) == len(found.only_new)
-        and len(set(found.only_old)) == len(set(found.only_new)) == 1
-    ):
+    if len(found.only_old) == len(found.only_new) and len(set(found.only_old)) == len(set(found.only_new)) == 1:
         yield found.only_old[0], found.only_new[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fired:
+class GuardHit:
     guard: Guard
     why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class ReadingComparison:
     """Two readings, where they differ, and which guards that sets off."""
 
-    old: Reading
-    new: Reading
+    old: StatementReading
+    new: StatementReading
     difference: Difference
-    fired: tuple[Fired, ...]
+    fired: tuple[GuardHit, ...]
 
     @property
     def guards(self) -> tuple[Guard, ...]:
@@ -128,16 +125,18 @@ class Compared:
     @property
     def swap(self) -> str | None:
         """Why the one phrase in which they differ cannot hold beside the other."""
-        return opposition(self.difference) or exclusion(self.difference)
+        return find_opposition(self.difference) or find_exclusion(self.difference)
 
     def only(self, *allowed: Guard) -> bool:
         """Whether one of these guards fired, and no other."""
         return bool(self.fired) and set(self.guards) <= set(allowed)
 
 
-def compare(old: Reading, new: Reading, *, statements: tuple[Statement, Statement] | None = None) -> Compared:
+def compare_readings(
+    old: StatementReading, new: StatementReading, *, statements: tuple[JudgeStatement, JudgeStatement] | None = None
+) -> ReadingComparison:
     """The guards that a pair sets off."""
-    found = difference(old, new)
+    found = find_difference(old, new)
     fired = tuple(
         each
         for each in (
@@ -152,10 +151,10 @@ def compare(old: Reading, new: Reading, *, statements: tuple[Statement, Statemen
         )
         if each is not None
     )
-    return Compared(old=old, new=new, difference=found, fired=fired)
+    return ReadingComparison(old=old, new=new, difference=found, fired=fired)
 
 
-def _number(old: Reading, new: Reading) -> Fired | None:
+def _number(old: StatementReading, new: StatementReading) -> GuardHit | None:
     one, other = Counter(old.amounts.numbers), Counter(new.amounts.numbers)
     if one == other:
         return None
@@ -163,17 +162,17 @@ def _number(old: Reading, new: Reading) -> Fired | None:
     sizes = {size for _, size in only_old} & {size for _, size in only_new}
     dimensions = {dimension for dimension, _ in [*only_old, *only_new]}
     if sizes and len(dimensions) > 1:
-        return Fired(guard=Guard.UNIT, why="The same number has another unit.")
+        return GuardHit(guard=Guard.UNIT, why="The same number has another unit.")
     is_unit = dimensions != {PLAIN} and _same_digits(old, new)
     guard = Guard.UNIT if is_unit else Guard.NUMBER
-    return Fired(guard=guard, why=f"The numbers differ: {_said(only_old)} and {_said(only_new)}.")
+    return GuardHit(guard=guard, why=f"The numbers differ: {_said(only_old)} and {_said(only_new)}.")
 
 
-def _same_digits(old: Reading, new: Reading) -> bool:
+def _same_digits(old: StatementReading, new: StatementReading) -> bool:
     return _digits(old) == _digits(new) != []
 
 
-def _digits(reading: Reading) -> list[str]:
+def _digits(reading: StatementReading) -> list[str]:
     return sorted("".join(filter(str.isdigit, word)) for word in reading.words if word[0].isdigit())
 
 
@@ -181,70 +180,70 @@ def _said(numbers: list[tuple[str, float]]) -> str:
     return ", ".join(f"{size:g} {dimension}".strip() for dimension, size in numbers[:3]) or "none"
 
 
-def _date(old: Reading, new: Reading, statements: tuple[Statement, Statement] | None) -> Fired | None:
+def _date(
+    old: StatementReading, new: StatementReading, statements: tuple[JudgeStatement, JudgeStatement] | None
+) -> GuardHit | None:
     if old.amounts.days != new.amounts.days:
-        return Fired(guard=Guard.DATE, why=f"They name {_days(old)} and {_days(new)}.")
+        return GuardHit(guard=Guard.DATE, why=f"They name {_days(old)} and {_days(new)}.")
     if statements and all(statement.event_time for statement in statements):
         days = [statement.event_time.date() for statement in statements if statement.event_time]
         if days[0] != days[1]:
-            return Fired(guard=Guard.DATE, why=f"They happened on {days[0]} and {days[1]}.")
+            return GuardHit(guard=Guard.DATE, why=f"They happened on {days[0]} and {days[1]}.")
     if old.tense != new.tense or old.past != new.past:
-        return Fired(guard=Guard.DATE, why="They speak of different times.")
+        return GuardHit(guard=Guard.DATE, why="They speak of different times.")
     return None
 
 
-def _days(reading: Reading) -> str:
+def _days(reading: StatementReading) -> str:
     return ", ".join(sorted(reading.amounts.days)[:3]) or "no day"
 
 
-def _negation(old: Reading, new: Reading) -> Fired | None:
+def _negation(old: StatementReading, new: StatementReading) -> GuardHit | None:
     if old.negated == new.negated:
         return None
-    return Fired(guard=Guard.NEGATION, why="One says that it is so, the other that it is not.")
+    return GuardHit(guard=Guard.NEGATION, why="One says that it is so, the other that it is not.")
 
 
-def _antonym(found: Difference) -> Fired | None:
-    why = opposition(found) or exclusion(found)
-    return Fired(guard=Guard.ANTONYM, why=f"{why[0].upper()}{why[1:]}.") if why else None
+def _antonym(found: Difference) -> GuardHit | None:
+    why = find_opposition(found) or find_exclusion(found)
+    return GuardHit(guard=Guard.ANTONYM, why=f"{why[0].upper()}{why[1:]}.") if why else None
 
 
-def _quantifier(old: Reading, new: Reading) -> Fired | None:
+def _quantifier(old: StatementReading, new: StatementReading) -> GuardHit | None:
     if old.quantifiers == new.quantifiers:
         return None
     differing = ", ".join(sorted(old.quantifiers ^ new.quantifiers))
-    return Fired(guard=Guard.QUANTIFIER, why=f"They differ in how much or how surely: {differing}.")
+    return GuardHit(guard=Guard.QUANTIFIER, why=f"They differ in how much or how surely: {differing}.")
 
 
-def _name(old: Reading, new: Reading) -> Fired | None:
+def _name(old: StatementReading, new: StatementReading) -> GuardHit | None:
     only_old, only_new = old.names - set(new.words) - new.names, new.names - set(old.words) - old.names
     if only_old or only_new:
         named = ", ".join(sorted([*only_old, *only_new])[:4])
-        return Fired(guard=Guard.NAME, why=f"Only one of them names {named}.")
+        return GuardHit(guard=Guard.NAME, why=f"Only one of them names {named}.")
     if old.persons != new.persons:
-        return Fired(guard=Guard.NAME, why="Their pronouns point at different persons.")
+        return GuardHit(guard=Guard.NAME, why="Their pronouns point at different persons.")
     return None
 
 
-def _order(old: Reading, new: Reading, found: Difference) -> Fired | None:
+def _order(old: StatementReading, new: StatementReading, found: Difference) -> GuardHit | None:
     if found.only_old or found.only_new:
         return None
     if old.content != new.content:
-        return Fired(guard=Guard.ORDER, why="The same words stand in another order.")
+        return GuardHit(guard=Guard.ORDER, why="The same words stand in another order.")
     if old.relations != new.relations:
-        return Fired(guard=Guard.ORDER, why="The same words stand to each other in another way.")
+        return GuardHit(guard=Guard.ORDER, why="The same words stand to each other in another way.")
     return None
 
 
-def _slot(old: Reading, new: Reading) -> Fired | None:
-    found = shared_slot(old, new)
+def _slot(old: StatementReading, new: StatementReading) -> GuardHit | None:
+    found = find_shared_slot(old, new)
     if found is None or found[0].value == found[1].value:
         return None
-    return Fired(
-        guard=Guard.SLOT, why=f"Of one attribute they say `{found[0].value}` and `{found[1].value}`."
-    )
+    return GuardHit(guard=Guard.SLOT, why=f"Of one attribute they say `{found[0].value}` and `{found[1].value}`.")
 
 
-def shared_slot(old: Reading, new: Reading) -> tuple[Slot, Slot] | None:
+def find_shared_slot(old: StatementReading, new: StatementReading) -> tuple[Slot, Slot] | None:
     """The slots in which both speak of the same attribute of the same subject."""
     return next(((one, other) for one in old.slots for other in new.slots if one.place == other.place), None)
 
@@ -264,7 +263,7 @@ _LONGEST = 2000
 """Characters whose letters are counted; more add nothing."""
 
 
-def same_score(old: Reading, new: Reading, features: Features) -> float | None:
+def same_score(old: StatementReading, new: StatementReading, features: PairFeatures) -> float | None:
     """From 0 to 1; none where vectors may not be asked."""
     nearness = _nearness(features)
     if nearness is None:
@@ -284,7 +283,7 @@ def same_score(old: Reading, new: Reading, features: Features) -> float | None:
     return 1 / (1 + math.exp(-total))
 
 
-def _nearness(features: Features) -> float | None:
+def _nearness(features: PairFeatures) -> float | None:
     """The cosine between the profile's bars: 0 at `check`, 1 at `same`."""
     check, same = features.bars.check, features.bars.same
     if features.similarity is None or check is None or same is None or same <= check:
@@ -303,6 +302,6 @@ def _cosine(one: Mapping[str, int], other: Mapping[str, int]) -> float:
     return product / math.sqrt(squares) if squares else 0.0
 
 
-def _neighbours(old: Reading, new: Reading) -> float:
+def _neighbours(old: StatementReading, new: StatementReading) -> float:
     one, other = (set(zip(each.content, each.content[1:], strict=False)) for each in (old, new))
     return len(one & other) / max(1, min(len(one), len(other)))

@@ -1,8 +1,8 @@
 """Can two words both hold of one thing?
 
-`opposed` knows pairs such as `up` and `down` from a list, from prefixes (`happy`, `unhappy`) and, where Debian's
-WordNet is installed, from its antonyms; `exclusive` knows kinds of which a thing is only one at a time, such as
-colours; `alike` knows words that may mean the same. Which words are to be compared is left to `difference`.
+`is_opposite` knows pairs such as `up` and `down` from a list, from prefixes (`happy`, `unhappy`) and, where Debian's
+WordNet is installed, from its antonyms; `exclusive_kind` knows kinds of which a thing is only one at a time, such as
+colours; `similar_stems` knows words that may mean the same. Which words are to be compared is left to `difference`.
 
 Which words does WordNet call opposites?
 
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 
-from festinger.judge.rules.words import kinds, lines, oppositions, stem, words
+from festinger.judge.rules.words import load_kinds, load_oppositions, load_words, read_lines, stem
 
 FOLDER = Path("/usr/share/wordnet")
 _PARTS = ("adj", "adv", "noun", "verb")
@@ -25,7 +25,7 @@ _HEADER = "  "
 _NOTHING: frozenset[str] = frozenset()
 
 
-def antonyms(word: str) -> frozenset[str]:
+def find_antonyms(word: str) -> frozenset[str]:
     """The stems of the antonyms of a stem."""
     return _all(FOLDER).get(word, _NOTHING)
 
@@ -71,7 +71,7 @@ _PREFIXES = {"un": 4, "dis": 4, "non": 4, "non-": 4, "in": 5, "im": 5, "ir": 5, 
 
 @cache
 def _listed() -> Mapping[str, frozenset[str]]:
-    plain = oppositions("opposites")
+    plain = load_oppositions("opposites")
     by_stem: dict[str, set[str]] = {}
     for word, against in plain.items():
         key = _key(word)
@@ -84,14 +84,14 @@ def _key(phrase: str) -> str:
 
 
 @lru_cache(maxsize=8192)
-def opposed(one: str, other: str) -> bool:
+def is_opposite(one: str, other: str) -> bool:
     """Whether two words or short phrases in small letters are opposites."""
     if one == other:
         return False
     left, right = _key(one), _key(other)
     if left == right:
         return False
-    return right in _listed().get(left, ()) or _by_prefix(one, other) or right in antonyms(left)
+    return right in _listed().get(left, ()) or _by_prefix(one, other) or right in find_antonyms(left)
 
 
 def _by_prefix(one: str, other: str) -> bool:
@@ -100,7 +100,7 @@ def _by_prefix(one: str, other: str) -> bool:
 
 
 @lru_cache(maxsize=8192)
-def exclusive(one: str, other: str) -> str | None:
+def exclusive_kind(one: str, other: str) -> str | None:
     """The kind that both are of, if a thing is only one of that kind; names of one thing exclude nothing."""
     left, right = _key(one), _key(other)
     if _spelt().get(left, left) == _spelt().get(right, right):
@@ -114,7 +114,7 @@ _NO_KIND: frozenset[str] = frozenset()
 
 def is_being(word: str) -> bool:
     """Whether a word in small letters says what somebody is: a person of some kind, or an animal."""
-    return word in words("people") or "animal" in _kinds().get(_key(word), _NO_KIND)
+    return word in load_words("people") or "animal" in _kinds().get(_key(word), _NO_KIND)
 
 
 @cache
@@ -126,7 +126,7 @@ def _spelt() -> Mapping[str, str]:
 @cache
 def _kinds() -> Mapping[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
-    for word, of in kinds("exclusive").items():
+    for word, of in load_kinds("exclusive").items():
         found[_key(word)] = found.get(_key(word), _NO_KIND) | of
     return found
 
@@ -134,14 +134,14 @@ def _kinds() -> Mapping[str, frozenset[str]]:
 @cache
 def _groups() -> Mapping[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
-    for line in lines("alike"):
+    for line in read_lines("alike"):
         group = {stem(word) for word in line.split()}
         for word in group:
             found.setdefault(word, set()).update(group)
     return {word: frozenset(group) for word, group in found.items()}
 
 
-def alike(word: str) -> frozenset[str]:
+def similar_stems(word: str) -> frozenset[str]:
     """The stems that may stand for the same as this stem; whether they do here is not said."""
     return _groups().get(word, _NO_KIND)
 

@@ -1,7 +1,7 @@
 """What does one statement hold that decides whether another says the same?
 
 Reads a text once: its words and content, numbers, days, negations, quantifiers, names, tense, the words that
-announce a change, and what it fills in (`slots`). Pure; time grows with the length of the text alone. Comparing two
+announce a change, and what it fills in (`parse_slots`). Pure; time grows with the length of the text alone. Comparing two
 readings is left to `guards` and `difference`, deciding to `rules`.
 """
 
@@ -11,13 +11,13 @@ from datetime import datetime
 from functools import cache, lru_cache
 
 from festinger.judge.model import Slot
-from festinger.judge.rules.quantities import MONTHS, UNITS, Quantities, quantities
-from festinger.judge.rules.slots import Sentence, slots
-from festinger.judge.rules.words import kinds, members, phrases, stem, words
-from festinger.text.hygiene import without_lead_in
-from festinger.text.normalize import fold, normalised
+from festinger.judge.rules.quantities import MONTHS, UNITS, Quantities, parse_quantities
+from festinger.judge.rules.slots import SlotSentence, parse_slots
+from festinger.judge.rules.words import load_kinds, load_members, load_phrases, load_words, stem
+from festinger.text.hygiene import strip_lead_in
+from festinger.text.normalize import fold, normalize_text
 from festinger.text.words import FUNCTION_WORDS
-from festinger.text.words import words as text_words
+from festinger.text.words import load_words as text_words
 
 LONGEST_CACHED = 2000
 """Characters of a text whose reading is kept: longer ones are rare and large."""
@@ -46,11 +46,11 @@ _PRONOUNS = {
 }
 _PAST = frozenset(["was", "were", "had", "did"])
 _FUTURE = frozenset(["will", "shall"])
-_RELATIONAL = members("grammar", "relational")
+_RELATIONAL = load_members("grammar", "relational")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class StatementReading:
     fold: str
     whole: bool
     """Whether all of it was read."""
@@ -84,22 +84,22 @@ class Reading:
         return self.negations % 2 == 1
 
 
-def read(text: str, *, said_at: datetime | None = None) -> Reading:
+def parse_statement(text: str, *, said_at: datetime | None = None) -> StatementReading:
     """The reading of a text, whatever it is."""
     if len(text) > LONGEST_CACHED:
         return _read(text, said_at)
     return _kept(text, said_at)
 
 
-def _read(text: str, said_at: datetime | None) -> Reading:
-    plain = _straight(normalised(without_lead_in(text[:LONGEST_READ])))
+def _read(text: str, said_at: datetime | None) -> StatementReading:
+    plain = _straight(normalize_text(strip_lead_in(text[:LONGEST_READ])))
     found = [(match.group(), match.start()) for match in _WORD.finditer(plain)]
     written = tuple(word for word, _ in found)
     small = tuple(word.casefold() for word in written)
     starts = tuple(_starts_sentence(plain, at) for _, at in found)
-    amounts = quantities(plain.casefold(), said_at=said_at)
+    amounts = parse_quantities(plain.casefold(), said_at=said_at)
     joined = f" {' '.join(small)} "
-    return Reading(
+    return StatementReading(
         fold=fold(text),
         whole=len(text) <= LONGEST_READ,
         words=small,
@@ -114,7 +114,7 @@ def _read(text: str, said_at: datetime | None) -> Reading:
         tense=_tense(small),
         announces=_holds(joined, "update_cues"),
         past=_holds(joined, "past_cues"),
-        slots=slots(Sentence(text=plain, words=written, starts=starts))
+        slots=parse_slots(SlotSentence(text=plain, words=written, starts=starts))
         if len(plain) <= LONGEST_SENTENCE
         else (),
     )
@@ -143,7 +143,7 @@ def _is_content(word: str) -> bool:
         word not in FUNCTION_WORDS
         and word not in _OF_CHANGE
         and not word.endswith("n't")
-        and word not in words("negations")
+        and word not in load_words("negations")
         and _bare(word) not in FUNCTION_WORDS
         and not word[0].isdigit()
     )
@@ -155,11 +155,11 @@ _OF_CHANGE = frozenset({"longer", "anymore"})
 
 @cache
 def _kept_in_gist() -> frozenset[str]:
-    return words("negations") | frozenset(kinds("quantifiers"))
+    return load_words("negations") | frozenset(load_kinds("quantifiers"))
 
 
 def is_negation(word: str) -> bool:
-    return word in words("negations") or word.endswith("n't")
+    return word in load_words("negations") or word.endswith("n't")
 
 
 def _negations(small: tuple[str, ...]) -> int:
@@ -173,7 +173,7 @@ def _negations(small: tuple[str, ...]) -> int:
 
 
 def _quantifiers(written: tuple[str, ...]) -> frozenset[str]:
-    listed = kinds("quantifiers")
+    listed = load_kinds("quantifiers")
     # In the middle of a sentence `May` is a month.
     words_here = (word.casefold() for at, word in enumerate(written) if not (at and word == "May"))
     return frozenset(kind for word in words_here if word in listed for kind in listed[word])
@@ -195,7 +195,7 @@ def _holds(joined: str, name: str) -> bool:
 @cache
 def _spaced(name: str) -> tuple[str, ...]:
     """The phrases of a list as they stand between other words."""
-    return tuple(f" {' '.join(phrase)} " for phrase in sorted(phrases(name)))
+    return tuple(f" {' '.join(phrase)} " for phrase in sorted(load_phrases(name)))
 
 
 def _names(written: tuple[str, ...], starts: tuple[bool, ...]) -> frozenset[str]:
@@ -230,14 +230,12 @@ def _is_name(written: tuple[str, ...], at: int, *, starts: bool) -> bool:
     )
 
 
-_FINITE = members("grammar", "finite")
+_FINITE = load_members("grammar", "finite")
 
 
 def is_verb(word: str) -> bool:
     """Whether a word in small letters can be the verb of a sentence."""
-    return (
-        word in _FINITE or (word.endswith("ing") and len(word) > LONGEST_NOUN) or stem(word) in _verb_stems()
-    )
+    return word in _FINITE or (word.endswith("ing") and len(word) > LONGEST_NOUN) or stem(word) in _verb_stems()
 
 
 LONGEST_NOUN = 5
@@ -250,4 +248,4 @@ def _openers() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _verb_stems() -> frozenset[str]:
-    return frozenset(map(stem, words("verbs")))
+    return frozenset(map(stem, load_words("verbs")))

@@ -68,13 +68,7 @@ _WORDS: Mapping[str, float] = {
     **{word: 20 + 10 * place for place, word in enumerate(_TENS)},
     "dozen": 12,
 }
-_SCALES: Mapping[str, float] = {
-    "hundred": 100,
-    "thousand": 1e3,
-    "million": 1e6,
-    "billion": 1e9,
-    "trillion": 1e12,
-}
+_SCALES: Mapping[str, float] = {"hundred": 100, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _SUFFIXES: Mapping[str, float] = {"k": 1e3, "m": 1e6, "bn": 1e9, "mn": 1e6}
 _CURRENCIES = {"$": "usd", "€": "eur", "£": "gbp", "¥": "jpy"}
 _SIZES: Mapping[str, Mapping[float, str]] = {
@@ -166,7 +160,7 @@ class Quantities:
     days: frozenset[str] = frozenset()
 
 
-def quantities(text: str, *, said_at: datetime | None = None) -> Quantities:
+def parse_quantities(text: str, *, said_at: datetime | None = None) -> Quantities:
     """The quantities of a text in small letters; relative days are resolved by the time of saying."""
     days: set[str] = set()
     rest = _DATE.sub(lambda found: _day(found, days, said_at), text)

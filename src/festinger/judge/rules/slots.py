@@ -25,47 +25,51 @@ from festinger.judge.rules.attributes import (
     ARTICLES,
     USER,
     WORD,
-    Frame,
+    SentenceFrame,
+    attribute_cardinality,
     attribute_key,
-    holding,
-    key,
-    life_facts,
+    extract_life_facts,
+    phrase_key,
     value_key,
 )
-from festinger.judge.rules.words import lines, members, stem, words
+from festinger.judge.rules.words import load_members, load_words, read_lines, stem
 from festinger.text.words import FUNCTION_WORDS
-from festinger.text.words import words as text_words
+from festinger.text.words import load_words as text_words
 
 LONGEST_SUBJECT = 14
 """Words before a verb."""
 
-SELVES = members("grammar", "self")
-OURS = members("grammar", "our")
-RELATIVES = members("grammar", "relative")
-SKIPPED = text_words("adverbs") | words("negations") | members("grammar", "adverb")
+SELVES = load_members("grammar", "self")
+OURS = load_members("grammar", "our")
+RELATIVES = load_members("grammar", "relative")
+SKIPPED = text_words("adverbs") | load_words("negations") | load_members("grammar", "adverb")
 """What may stand before and behind a verb and names nothing."""
 
-_INDEFINITE = members("grammar", "indefinite")
-_POSSESSIVES = members("grammar", "possessive")
-_DEEDS = members("grammar", "deed")
-_JOINING = members("grammar", "joining")
+_INDEFINITE = load_members("grammar", "indefinite")
+_POSSESSIVES = load_members("grammar", "possessive")
+_DEEDS = load_members("grammar", "deed")
+_JOINING = load_members("grammar", "joining")
 
 
-def subject_of(left: tuple[str, ...]) -> tuple[str | None, str, Frame]:
+def parse_subject(left: tuple[str, ...]) -> tuple[str | None, str, SentenceFrame]:
     """Subject, attribute and how they are put; no subject if it is nobody in particular."""
     left = _without_adverbs(left)
     small = [word.casefold() for word in left]
     if not left or small[0] in _INDEFINITE or small[0] in _POSSESSIVES or _is_no_noun(left):
-        return None, "", Frame.PLAIN
-    subject, rest = owner(left)
+        return None, "", SentenceFrame.PLAIN
+    subject, rest = parse_owner(left)
     if subject is not None and (rest or subject == USER):
-        return subject, attribute_key(rest), Frame.OWNED if rest else Frame.PLAIN
+        return subject, attribute_key(rest), SentenceFrame.OWNED if rest else SentenceFrame.PLAIN
     if small[0] == "the" and not RELATIVES.isdisjoint(small[1:6]):
-        return _names_in(left) or key(left), attribute_key(left[1:], without=_names_in(left)), Frame.DEFINITE
+        return (
+            _names_in(left) or phrase_key(left),
+            attribute_key(left[1:], without=_names_in(left)),
+            SentenceFrame.DEFINITE,
+        )
     if small[0] == "the" and "of" in small[1:6]:
         at = small.index("of")
-        return key(left[at + 1 :]) or None, attribute_key(left[1:at]), Frame.DEFINITE
-    return key(left) or None, "", Frame.PLAIN
+        return phrase_key(left[at + 1 :]) or None, attribute_key(left[1:at]), SentenceFrame.DEFINITE
+    return phrase_key(left) or None, "", SentenceFrame.PLAIN
 
 
 def _is_no_noun(left: tuple[str, ...]) -> bool:
@@ -85,7 +89,7 @@ def _without_adverbs(left: tuple[str, ...]) -> tuple[str, ...]:
     return left
 
 
-def owner(written: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
+def parse_owner(written: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
     """Whose it is, and what."""
     small = [word.casefold() for word in written]
     if small and small[0] in OURS:
@@ -95,39 +99,39 @@ def owner(written: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
         return USER, written[start + 1 :]
     for at, word in enumerate(small):
         if word.endswith("'s") and at < LONGEST_SUBJECT:
-            owner = key((*written[:at], written[at][:-2]))
+            owner = phrase_key((*written[:at], written[at][:-2]))
             return (USER if owner == USER else owner) or None, written[at + 1 :]
     return None, ()
 
 
 def _names_in(left: tuple[str, ...]) -> str:
-    return key(tuple(word for word in left[1:] if word[0].isupper() or word[0].isdigit()))
+    return phrase_key(tuple(word for word in left[1:] if word[0].isupper() or word[0].isdigit()))
 
 
-COPULAS = members("grammar", "copula")
-AUXILIARIES = members("grammar", "auxiliary")
+COPULAS = load_members("grammar", "copula")
+AUXILIARIES = load_members("grammar", "auxiliary")
 LEAST_PARTICIPLE = 4
 """Letters: `bed` and `king` are no participles."""
 
-_PAST_COPULAS = members("grammar", "past_copula")
-_DOING = members("grammar", "doing")
-_PREPOSITIONS = members("grammar", "preposition")
-_PASTS = members("grammar", "past")
+_PAST_COPULAS = load_members("grammar", "past_copula")
+_DOING = load_members("grammar", "doing")
+_PREPOSITIONS = load_members("grammar", "preposition")
+_PASTS = load_members("grammar", "past")
 _PRONOUNS = frozenset({"i", "we", "you", "they"})
-_VERB_STEMS = frozenset(map(stem, words("verbs")))
+_VERB_STEMS = frozenset(map(stem, load_words("verbs")))
 
 
 @dataclass(slots=True)
-class Relation:
+class SlotRelation:
     """What stands between subject and value."""
 
     stems: list[str] = field(default_factory=list)
-    frame: Frame = Frame.PLAIN
+    frame: SentenceFrame = SentenceFrame.PLAIN
     until: int = 0
     """The first word of the value."""
 
 
-def verb_of(written: tuple[str, ...]) -> int | None:
+def find_verb(written: tuple[str, ...]) -> int | None:
     """The place of the main verb, as it is written in small letters."""
     first = next((at for at, word in enumerate(written) if at and word in COPULAS), None)
     relative = written and written[0].casefold() == "the" and not RELATIVES.isdisjoint(written[1:6])
@@ -149,27 +153,27 @@ def _is_verb(written: tuple[str, ...], at: int) -> bool:
     return (is_inflected or before in _PRONOUNS) and stem(word) in _VERB_STEMS
 
 
-_VERB_STEMS = frozenset(map(stem, words("verbs")))
+_VERB_STEMS = frozenset(map(stem, load_words("verbs")))
 
 
-def relation_of(written: tuple[str, ...], at: int, *, owned: bool) -> Relation:
+def parse_relation(written: tuple[str, ...], at: int, *, owned: bool) -> SlotRelation:
     """What stands between subject and value, from the verb on."""
-    found = Relation()
+    found = SlotRelation()
     is_copula = written[at] in COPULAS
     is_past = written[at] in _PAST_COPULAS
-    place = skipped(written, at + 1)
+    place = skip_adverbs(written, at + 1)
     if written[at] == "used" and written[place : place + 1] == ("to",):
         place += 1
     if is_copula or written[at] in AUXILIARIES or written[at] == "used":
         verb = written[place] if place < len(written) else ""
         if _is_participle(verb) and place + 1 < len(written):
             found.stems.append(stem(verb))
-            place = skipped(written, place + 1)
+            place = skip_adverbs(written, place + 1)
             if is_copula:
                 found.frame = _frame_of(verb, is_past=is_past)
         elif not is_copula and written[at] in _DOING and verb:
             found.stems.append(stem(verb))
-            place = skipped(written, place + 1)
+            place = skip_adverbs(written, place + 1)
         elif not is_copula:
             found.stems.append("have")
     else:
@@ -181,22 +185,16 @@ def relation_of(written: tuple[str, ...], at: int, *, owned: bool) -> Relation:
     return _object(written, place, found=found, is_copula=is_copula and not found.stems)
 
 
-def _frame_of(participle: str, *, is_past: bool) -> Frame:
+def _frame_of(participle: str, *, is_past: bool) -> SentenceFrame:
     if participle.endswith("ing"):
-        return Frame.SCENE
-    return Frame.PASSIVE_PAST if is_past else Frame.PLAIN
+        return SentenceFrame.SCENE
+    return SentenceFrame.PASSIVE_PAST if is_past else SentenceFrame.PLAIN
 
 
-def _object(written: tuple[str, ...], place: int, *, found: Relation, is_copula: bool) -> Relation:
+def _object(written: tuple[str, ...], place: int, *, found: SlotRelation, is_copula: bool) -> SlotRelation:
     """Take in the preposition and the noun that says what kind of thing the value is."""
     small = [word.casefold() for word in written[place : place + 6]]
-    if (
-        is_copula
-        and len(small) > 2
-        and small[1] in _PREPOSITIONS
-        and small[0] not in ARTICLES
-        and small[1] != "of"
-    ):
+    if is_copula and len(small) > 2 and small[1] in _PREPOSITIONS and small[0] not in ARTICLES and small[1] != "of":
         found.stems.append(stem(small[0]))
         place, small = place + 1, small[1:]
     if small and small[0] in _PREPOSITIONS and (found.stems or is_copula):
@@ -204,13 +202,13 @@ def _object(written: tuple[str, ...], place: int, *, found: Relation, is_copula:
         place, small = place + 1, small[1:]
     if len(small) > 3 and small[0] in ARTICLES and small[2] == "of" and written[place + 1].islower():
         found.stems += [stem(small[1]), "of"]
-        if small[0] == "the" and found.frame is Frame.PLAIN:
-            found.frame = Frame.TYPED
+        if small[0] == "the" and found.frame is SentenceFrame.PLAIN:
+            found.frame = SentenceFrame.TYPED
         place += 3
     elif _is_apposed(written, place):
         found.stems.append(stem(small[1]))
-        if found.frame is Frame.PLAIN:
-            found.frame = Frame.TYPED
+        if found.frame is SentenceFrame.PLAIN:
+            found.frame = SentenceFrame.TYPED
         place += 2
     found.until = place
     return found
@@ -226,21 +224,18 @@ def _is_apposed(written: tuple[str, ...], place: int) -> bool:
 def _is_participle(word: str) -> bool:
     if not word.islower():
         return False
-    return word in text_words("participles") or (
-        word.endswith(("ed", "ing")) and len(word) > LEAST_PARTICIPLE
-    )
+    return word in text_words("participles") or (word.endswith(("ed", "ing")) and len(word) > LEAST_PARTICIPLE)
 
 
-def skipped(written: tuple[str, ...], place: int) -> int:
+def skip_adverbs(written: tuple[str, ...], place: int) -> int:
     while place < len(written) and written[place].casefold() in SKIPPED:
         place += 1
     return place
 
 
-_QUALIFIED = members("grammar", "qualifying")
+_QUALIFIED = load_members("grammar", "qualifying")
 _ANSWERED = re.compile(
-    r"(?:is|are|was|were|does|do|did|has|have|can|will)\s([^?]{3,120})\?\s*+(yes|no|true|false)\b",
-    re.IGNORECASE,
+    r"(?:is|are|was|were|does|do|did|has|have|can|will)\s([^?]{3,120})\?\s*+(yes|no|true|false)\b", re.IGNORECASE
 )
 _LABELLED = re.compile(r"([^:.!?;\n]{2,90}):\s++(\S[\s\S]*+)")
 _APPOSED = re.compile(r"([^,:()]{1,60}?)\s?\([^()]{1,80}\),?\s([^:()]{1,60})")
@@ -251,7 +246,7 @@ _SENTENCE_BREAK = re.compile(r"[a-z0-9)]{3}[.!?]\s++[A-Z]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sentence:
+class SlotSentence:
     """A text with straight quotes, and its words as they are written."""
 
     text: str
@@ -259,12 +254,12 @@ class Sentence:
     starts: tuple[bool, ...] = ()
 
 
-def slots(sentence: Sentence) -> tuple[Slot, ...]:
+def parse_slots(sentence: SlotSentence) -> tuple[Slot, ...]:
     """The slots that a text fills, the main one first."""
     text = sentence.text.strip()
     if answered := _ANSWERED.match(text):
         return _answer(answered)
-    in_passing = life_facts(text)
+    in_passing = extract_life_facts(text)
     if _SENTENCE_BREAK.search(text):
         return in_passing
     found = _label(text) or _clause(sentence)
@@ -273,12 +268,12 @@ def slots(sentence: Sentence) -> tuple[Slot, ...]:
 
 def _answer(answered: re.Match[str]) -> tuple[Slot, ...]:
     """`Does the user have children? Yes.`"""
-    subject, rest = owner(tuple(WORD.findall(answered[1])))
+    subject, rest = parse_owner(tuple(WORD.findall(answered[1])))
     if subject is None or not rest:
         return ()
     attribute = attribute_key(rest)
     value = "yes" if answered[2].casefold() in ("yes", "true") else "no"
-    return (_slot(subject, attribute, value, frame=Frame.ANSWER),)
+    return (_slot(subject, attribute, value, frame=SentenceFrame.ANSWER),)
 
 
 def _label(text: str) -> Slot | None:
@@ -291,39 +286,39 @@ def _label(text: str) -> Slot | None:
         return None
     if apposed := _APPOSED.fullmatch(label):
         named, attribute = (tuple(WORD.findall(part)) for part in apposed.groups())
-        return _slot(key(named), attribute_key(attribute), value, frame=Frame.LABEL)
+        return _slot(phrase_key(named), attribute_key(attribute), value, frame=SentenceFrame.LABEL)
     if wanted := _WANTED.fullmatch(label):
-        return _slot(USER, attribute_key(tuple(WORD.findall(wanted[1]))), value, frame=Frame.LABEL)
+        return _slot(USER, attribute_key(tuple(WORD.findall(wanted[1]))), value, frame=SentenceFrame.LABEL)
     written = tuple(WORD.findall(label))
-    if any(word in COPULAS for word in written) or verb_of(written) is not None:
+    if any(word in COPULAS for word in written) or find_verb(written) is not None:
         return None
-    subject, rest = owner(written)
+    subject, rest = parse_owner(written)
     if subject is None or not rest:
         return None
-    return _slot(subject, attribute_key(rest), value, frame=Frame.LABEL)
+    return _slot(subject, attribute_key(rest), value, frame=SentenceFrame.LABEL)
 
 
-def _clause(sentence: Sentence) -> Slot | None:
+def _clause(sentence: SlotSentence) -> Slot | None:
     """A subject, what it does, and to what."""
     written = sentence.words
-    at = verb_of(written)
+    at = find_verb(written)
     if at is None or not 0 < at <= LONGEST_SUBJECT or _is_bare_plural(written, at):
         return None
-    subject, attribute, put = subject_of(written[:at])
+    subject, attribute, put = parse_subject(written[:at])
     if subject is None:
         return None
-    relation = relation_of(written, at, owned=bool(attribute))
+    relation = parse_relation(written, at, owned=bool(attribute))
     value = value_key(written[relation.until :])
-    frame = relation.frame if relation.frame is not Frame.PLAIN else put
+    frame = relation.frame if relation.frame is not SentenceFrame.PLAIN else put
     if not value:
         return None
     if attribute and _is_qualified(sentence, relation.until):
-        frame = Frame.QUALIFIED
+        frame = SentenceFrame.QUALIFIED
         value = value_key(written[relation.until : _colon(sentence, relation.until)])
     whole = " ".join([*attribute.split(), *relation.stems]) or "be"
     whole = _named_so().get(whole, whole)
     if numbered := _numbered(whole, value):
-        (whole, value), frame = numbered, Frame.TYPED
+        (whole, value), frame = numbered, SentenceFrame.TYPED
     if _is_somebody(written[0]) and written[relation.until][:1].isupper():
         whole = _led_to().get(whole, whole)
     return _slot(subject, whole, value, frame=frame)
@@ -337,21 +332,21 @@ def _is_somebody(first: str) -> bool:
 def _numbered(attribute: str, value: str) -> tuple[str, str] | None:
     """`listens on port 80` says what `its port is 80` says: the noun before a number is what is told."""
     noun, _, number = value.partition(" ")
-    is_told = attribute != "be" and number.isdigit() and noun in words("numbered_nouns")
+    is_told = attribute != "be" and number.isdigit() and noun in load_words("numbered_nouns")
     return (stem(noun), number) if is_told else None
 
 
 @cache
 def _named_so() -> Mapping[str, str]:
     """Attributes that say the same, each with the one under which both are kept."""
-    pairs = (line.partition("=") for line in lines("same_attributes"))
+    pairs = (line.partition("=") for line in read_lines("same_attributes"))
     return {_stems(one): _stems(other) for one, _, other in pairs}
 
 
 @cache
 def _led_to() -> Mapping[str, str]:
     """Attributes of a change, each with that of the state after it: who moved to a town lives in it."""
-    pairs = (line.partition("=") for line in lines("leads_to"))
+    pairs = (line.partition("=") for line in read_lines("leads_to"))
     return {_stems(change): _stems(state) for change, _, state in pairs}
 
 
@@ -366,11 +361,11 @@ def _is_bare_plural(written: tuple[str, ...], at: int) -> bool:
     return written[at] in ("are", "were") and not is_pointed_at and first not in SELVES
 
 
-def _slot(subject: str, attribute: str, value: str, *, frame: Frame) -> Slot:
+def _slot(subject: str, attribute: str, value: str, *, frame: SentenceFrame) -> Slot:
     count, noun = _counted(attribute, value)
     if count:
         attribute, value = f"{attribute} {noun}".strip(), count
-    held = holding(attribute, frame=Frame.COUNT if count else frame)
+    held = attribute_cardinality(attribute, frame=SentenceFrame.COUNT if count else frame)
     return Slot(subject=subject, attribute=attribute, value=value, holding=held)
 
 
@@ -382,12 +377,12 @@ def _counted(attribute: str, value: str) -> tuple[str, str]:
     return "", ""
 
 
-def _is_qualified(sentence: Sentence, place: int) -> bool:
+def _is_qualified(sentence: SlotSentence, place: int) -> bool:
     rest = [word.casefold() for word in sentence.words[place:]]
     return not _QUALIFIED.isdisjoint(rest[1:]) or _colon(sentence, place) is not None
 
 
-def _colon(sentence: Sentence, place: int) -> int | None:
+def _colon(sentence: SlotSentence, place: int) -> int | None:
     """The first word behind a colon in the value."""
     left, colon, _ = sentence.text.partition(": ")
     if not colon:

@@ -16,7 +16,7 @@ from pathlib import Path
 LISTS = Path(__file__).parent.parent / "lists"
 
 
-def lines(name: str) -> Iterator[str]:
+def read_lines(name: str) -> Iterator[str]:
     """The lines of a list, without its comments."""
     for line in (LISTS / f"{name}.txt").read_text(encoding="utf-8").splitlines():
         if line.strip() and not line.startswith("#"):
@@ -24,22 +24,22 @@ def lines(name: str) -> Iterator[str]:
 
 
 @cache
-def words(name: str) -> frozenset[str]:
+def load_words(name: str) -> frozenset[str]:
     """The words of a list that is nothing but words."""
-    return frozenset(word for line in lines(name) for word in line.split())
+    return frozenset(word for line in read_lines(name) for word in line.split())
 
 
 @cache
-def phrases(name: str) -> frozenset[tuple[str, ...]]:
+def load_phrases(name: str) -> frozenset[tuple[str, ...]]:
     """The phrases of a list with one a line, each as its words."""
-    return frozenset(tuple(line.split()) for line in lines(name))
+    return frozenset(tuple(line.split()) for line in read_lines(name))
 
 
 @cache
-def kinds(name: str) -> Mapping[str, frozenset[str]]:
+def load_kinds(name: str) -> Mapping[str, frozenset[str]]:
     """Which kinds a word is of, in a list of lines `kind: word word`."""
     found: dict[str, set[str]] = {}
-    for line in lines(name):
+    for line in read_lines(name):
         kind, _, members = line.partition(": ")
         for word in members.split():
             found.setdefault(word.replace("_", " "), set()).add(kind)
@@ -47,10 +47,10 @@ def kinds(name: str) -> Mapping[str, frozenset[str]]:
 
 
 @cache
-def oppositions(name: str) -> Mapping[str, frozenset[str]]:
+def load_oppositions(name: str) -> Mapping[str, frozenset[str]]:
     """What a word or phrase stands against, in a list of lines `this | that | that too`."""
     found: dict[str, set[str]] = {}
-    for line in lines(name):
+    for line in read_lines(name):
         group = [word.strip() for word in line.split("|")]
         # The first stands against all others; the others may be near to each other.
         for other in group[1:]:
@@ -60,9 +60,9 @@ def oppositions(name: str) -> Mapping[str, frozenset[str]]:
 
 
 @cache
-def members(name: str, kind: str) -> frozenset[str]:
+def load_members(name: str, kind: str) -> frozenset[str]:
     """The words of one kind, in a list of lines `kind: word word`."""
-    return frozenset(word for word, of in kinds(name).items() if kind in of)
+    return frozenset(word for word, of in load_kinds(name).items() if kind in of)
 
 
 VOWELS = frozenset("aeiouy")
@@ -72,7 +72,7 @@ _KEPT_DOUBLE = frozenset("lsz")
 
 @cache
 def _irregular() -> Mapping[str, str]:
-    return {form: line.split()[0] for line in lines("irregular_forms") for form in line.split()}
+    return {form: line.split()[0] for line in read_lines("irregular_forms") for form in line.split()}
 
 
 @lru_cache(maxsize=16_384)
@@ -80,10 +80,10 @@ def stem(word: str) -> str:
     """The stem of a word in small letters."""
     if not word.isalpha() or len(word) <= _SHORTEST:
         return _irregular().get(word, word)
-    return _worn(_irregular().get(word, word))
+    return _trim_ending(_irregular().get(word, word))
 
 
-def _worn(word: str) -> str:
+def _trim_ending(word: str) -> str:
     cut = _without_ending(word)
     if cut.endswith("e") and len(cut) > _SHORTEST:
         cut = cut[:-1]
@@ -113,5 +113,5 @@ def _undoubled(base: str) -> str:
     return base[:-1] if twice else base
 
 
-def stems(words: tuple[str, ...]) -> tuple[str, ...]:
+def stem_words(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(map(stem, words))

@@ -4,7 +4,7 @@ import warnings
 
 from festinger.llm.endpoint import Endpoint
 from festinger.llm.http import http_client
-from festinger.llm.providers.pydantic_ai import Spoken, key_text
+from festinger.llm.providers.pydantic_ai import PydanticAiProvider, key_text
 
 with warnings.catch_warnings():
     # Google's library has escapes in its texts that Python complains about when it first compiles them.
@@ -13,7 +13,7 @@ with warnings.catch_warnings():
     from pydantic_ai.providers.google import GoogleProvider
 
 
-def opened(asked: Endpoint) -> Spoken:
+def open_provider(asked: Endpoint) -> PydanticAiProvider:
     client = http_client(asked)
     provider = GoogleProvider(base_url=asked.address, api_key=key_text(asked), http_client=client)
-    return Spoken(asked, GoogleModel(asked.model, provider=provider), client)
+    return PydanticAiProvider(asked, GoogleModel(asked.model, provider=provider), client)

@@ -5,11 +5,11 @@ from pydantic_ai.providers.ollama import OllamaProvider
 
 from festinger.llm.endpoint import Endpoint
 from festinger.llm.http import http_client
-from festinger.llm.providers.pydantic_ai import Spoken, key_text
+from festinger.llm.providers.pydantic_ai import PydanticAiProvider, key_text
 
 
-def opened(asked: Endpoint) -> Spoken:
+def open_provider(asked: Endpoint) -> PydanticAiProvider:
     client = http_client(asked)
     address = asked.address if asked.address.endswith("/v1") else f"{asked.address}/v1"
     provider = OllamaProvider(base_url=address, api_key=key_text(asked), http_client=client)
-    return Spoken(asked, OllamaModel(asked.model, provider=provider), client)
+    return PydanticAiProvider(asked, OllamaModel(asked.model, provider=provider), client)

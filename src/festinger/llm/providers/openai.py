@@ -6,10 +6,10 @@ from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
 from festinger.llm.endpoint import OWN_ADDRESS, Endpoint, ProviderName
 from festinger.llm.http import http_client
-from festinger.llm.providers.pydantic_ai import Spoken, key_text
+from festinger.llm.providers.pydantic_ai import PydanticAiProvider, key_text
 
 
-def opened(asked: Endpoint) -> Spoken:
+def open_provider(asked: Endpoint) -> PydanticAiProvider:
     client = http_client(asked)
     provider: OpenAIProvider | OpenAICompatibleProvider
     if asked.address == OWN_ADDRESS[ProviderName.OPENAI]:
@@ -19,4 +19,4 @@ def opened(asked: Endpoint) -> Spoken:
         provider = OpenAICompatibleProvider(
             "openai-compatible", base_url=asked.address, api_key=key_text(asked), http_client=client
         )
-    return Spoken(asked, OpenAIChatModel(asked.model, provider=provider), client)
+    return PydanticAiProvider(asked, OpenAIChatModel(asked.model, provider=provider), client)

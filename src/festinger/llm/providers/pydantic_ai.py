@@ -30,9 +30,9 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
 
 from festinger.llm.endpoint import Endpoint
-from festinger.llm.errors import FOREIGN, translated
+from festinger.llm.errors import FOREIGN, to_provider_error
 from festinger.llm.http import READ_SECONDS
-from festinger.llm.model import Chunk, Finish, Message, Reply, Role, Shape, Usage
+from festinger.llm.model import AnswerSchema, Chunk, FinishReason, MessageRole, ModelReply, PromptMessage, Usage
 
 SETTINGS = ModelSettings(max_retries=0, timeout=READ_SECONDS)
 """No cap on the output: thinking models spend it before the answer. The time limit is the guards'."""
@@ -41,14 +41,14 @@ NO_KEY = "none"
 """Sent where a client library insists on a key and the server wants none."""
 
 FINISHES = {
-    "stop": Finish.DONE,
-    "tool_call": Finish.DONE,
-    "length": Finish.LENGTH,
-    "content_filter": Finish.FILTERED,
+    "stop": FinishReason.DONE,
+    "tool_call": FinishReason.DONE,
+    "length": FinishReason.LENGTH,
+    "content_filter": FinishReason.FILTERED,
 }
 
 
-class Spoken:
+class PydanticAiProvider:
     """A provider that pydantic-ai speaks to."""
 
     def __init__(self, endpoint: Endpoint, model: Model, client: httpx2.AsyncClient) -> None:
@@ -56,30 +56,28 @@ class Spoken:
         self._model = model
         self._client = client
 
-    async def complete(self, messages: Sequence[Message], shape: type[Shape] | None) -> Reply:
-        said, wanted = as_theirs(messages), self._parameters(shape)
+    async def complete(self, messages: Sequence[PromptMessage], shape: type[AnswerSchema] | None) -> ModelReply:
+        said, wanted = to_pydantic_messages(messages), self._parameters(shape)
         try:
             response = await model_request(
                 self._model, said, model_settings=SETTINGS, model_request_parameters=wanted, instrument=False
             )
         except FOREIGN as error:
-            fault = translated(error, self.endpoint)
+            fault = to_provider_error(error, self.endpoint)
         else:
             return _reply(response)
         # Raised here and not above, so that the original, which may repeat a key, is not carried along.
         raise fault
 
-    async def stream(self, messages: Sequence[Message]) -> AsyncIterator[Chunk]:
-        said = as_theirs(messages)
+    async def stream(self, messages: Sequence[PromptMessage]) -> AsyncIterator[Chunk]:
+        said = to_pydantic_messages(messages)
         try:
-            async with model_request_stream(
-                self._model, said, model_settings=SETTINGS, instrument=False
-            ) as response:
+            async with model_request_stream(self._model, said, model_settings=SETTINGS, instrument=False) as response:
                 async for text in _texts(response):
                     yield Chunk(text=text)
                 whole = _reply(response.get())
         except FOREIGN as error:
-            fault = translated(error, self.endpoint)
+            fault = to_provider_error(error, self.endpoint)
         else:
             yield Chunk(finish=whole.finish, usage=whole.usage)
             return
@@ -88,7 +86,7 @@ class Spoken:
     async def close(self) -> None:
         await self._client.aclose()
 
-    def _parameters(self, shape: type[Shape] | None) -> ModelRequestParameters:
+    def _parameters(self, shape: type[AnswerSchema] | None) -> ModelRequestParameters:
         if shape is None:
             return ModelRequestParameters()
         schema = shape.model_json_schema()
@@ -100,10 +98,10 @@ class Spoken:
         return ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)
 
 
-def as_theirs(messages: Sequence[Message]) -> list[ModelMessage]:
+def to_pydantic_messages(messages: Sequence[PromptMessage]) -> list[ModelMessage]:
     """Our messages in pydantic-ai's form: whatever we say in a row is one request."""
     theirs: list[ModelMessage] = []
-    for spoken, run in groupby(messages, key=lambda message: message.role is Role.ASSISTANT):
+    for spoken, run in groupby(messages, key=lambda message: message.role is MessageRole.ASSISTANT):
         if spoken:
             theirs.append(ModelResponse(parts=[TextPart(message.text) for message in run]))
         else:
@@ -111,21 +109,21 @@ def as_theirs(messages: Sequence[Message]) -> list[ModelMessage]:
     return theirs
 
 
-def _part(message: Message) -> SystemPromptPart | UserPromptPart:
-    if message.role is Role.SYSTEM:
+def _part(message: PromptMessage) -> SystemPromptPart | UserPromptPart:
+    if message.role is MessageRole.SYSTEM:
         return SystemPromptPart(message.text)
     return UserPromptPart(message.text)
 
 
-def _reply(response: ModelResponse) -> Reply:
+def _reply(response: ModelResponse) -> ModelReply:
     parts = (
         part.content if isinstance(part, TextPart) else part.args_as_json_str()
         for part in response.parts
         if isinstance(part, TextPart | ToolCallPart)
     )
-    return Reply(
+    return ModelReply(
         text="".join(parts),
-        finish=FINISHES.get(response.finish_reason or "", Finish.UNKNOWN),
+        finish=FINISHES.get(response.finish_reason or "", FinishReason.UNKNOWN),
         usage=_usage(response.usage),
     )
 
@@ -133,9 +131,7 @@ def _reply(response: ModelResponse) -> Reply:
 def _usage(theirs: RequestUsage) -> Usage | None:
     if not theirs.input_tokens and not theirs.output_tokens:
         return None
-    return Usage(
-        tokens_in=theirs.input_tokens, tokens_out=theirs.output_tokens, tokens_cached=theirs.cache_read_tokens
-    )
+    return Usage(tokens_in=theirs.input_tokens, tokens_out=theirs.output_tokens, tokens_cached=theirs.cache_read_tokens)
 
 
 async def _texts(response: StreamedResponse) -> AsyncIterator[str]:

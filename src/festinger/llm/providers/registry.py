@@ -1,6 +1,6 @@
 """Which file speaks to which provider?
 
-Each provider is a file of its own with one function, `opened`. It is imported when an endpoint of that kind
+Each provider is a file of its own with one function, `open_provider`. It is imported when an endpoint of that kind
 is first opened and not before: the client libraries take seconds to load, and most commands never ask a
 model.
 """
@@ -21,7 +21,7 @@ FILES: Mapping[ProviderName, str] = {
 }
 
 
-def opened(asked: Endpoint) -> Provider:
+def open_provider(asked: Endpoint) -> Provider:
     """A provider for this endpoint. It holds connections until it is closed."""
     if needs_key(asked) and asked.api_key is None:
         raise ProviderRefused(f"`{asked.name}` needs an API key.", hint="`festinger models add` takes one.")

@@ -16,10 +16,20 @@ from pathlib import Path
 from uuid import UUID
 
 from festinger.errors import BadSetting, FestingerError, ProviderRefused
-from festinger.llm.client import Checked, Exchanged, V
+from festinger.llm.client import CheckedModel, ModelCallResult, V
 from festinger.llm.endpoint import Endpoint, ProviderName
-from festinger.llm.ledger import Call, Caller
-from festinger.llm.model import Chunk, Finish, Message, Model, Purpose, Reply, Shape, Usage, prompt_hash
+from festinger.llm.ledger import ModelCall, ModelCaller
+from festinger.llm.model import (
+    AnswerSchema,
+    Chunk,
+    FinishReason,
+    Model,
+    ModelPurpose,
+    ModelReply,
+    PromptMessage,
+    Usage,
+    prompt_hash,
+)
 from festinger.llm.reply import Flaw
 
 _PIECE = re.compile(r"(?:\A\s*+)?\S++\s*+")
@@ -28,16 +38,16 @@ SOME_USAGE = Usage(tokens_in=10, tokens_out=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Say:
+class SayStep:
     """Answer this text."""
 
     text: str
-    finish: Finish = Finish.DONE
+    finish: FinishReason = FinishReason.DONE
     usage: Usage | None = SOME_USAGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fail:
+class FailStep:
     """Raise this error; in a stream, after this text."""
 
     error: FestingerError
@@ -45,50 +55,50 @@ class Fail:
 
 
 @dataclass(frozen=True, slots=True)
-class Hang:
+class HangStep:
     """Never answer."""
 
 
-Step = Say | Fail | Hang
+Step = SayStep | FailStep | HangStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ScriptedCall:
     """What one call was asked."""
 
-    messages: tuple[Message, ...]
-    shape: type[Shape] | None
+    messages: tuple[PromptMessage, ...]
+    shape: type[AnswerSchema] | None
 
 
-def step(answer: Step | Shape | str) -> Step:
+def to_step(answer: Step | AnswerSchema | str) -> Step:
     """A step from whatever is shortest to write."""
-    if isinstance(answer, Shape):
-        return Say(text=answer.model_dump_json())
+    if isinstance(answer, AnswerSchema):
+        return SayStep(text=answer.model_dump_json())
     if isinstance(answer, str):
-        return Say(text=answer)
+        return SayStep(text=answer)
     return answer
 
 
-class Scripted:
+class ScriptedProvider:
     """A provider with a queue of steps."""
 
-    def __init__(self, *answers: Step | Shape | str, endpoint: Endpoint | None = None) -> None:
+    def __init__(self, *answers: Step | AnswerSchema | str, endpoint: Endpoint | None = None) -> None:
         self.endpoint = endpoint or Endpoint(provider=ProviderName.SCRIPTED, model="script", address="")
-        self.queue: deque[Step] = deque(step(answer) for answer in answers)
-        self.asked: list[Asked] = []
+        self.queue: deque[Step] = deque(to_step(answer) for answer in answers)
+        self.asked: list[ScriptedCall] = []
         self.reached = asyncio.Event()
         """Set as soon as it was asked once; for whoever must wait until it hangs."""
         self.closed = False
 
-    def add(self, *answers: Step | Shape | str) -> None:
-        self.queue.extend(step(answer) for answer in answers)
+    def add(self, *answers: Step | AnswerSchema | str) -> None:
+        self.queue.extend(to_step(answer) for answer in answers)
 
-    async def complete(self, messages: Sequence[Message], shape: type[Shape] | None) -> Reply:
+    async def complete(self, messages: Sequence[PromptMessage], shape: type[AnswerSchema] | None) -> ModelReply:
         said = await self._next(messages, shape)
-        return Reply(text=said.text, finish=said.finish, usage=said.usage)
+        return ModelReply(text=said.text, finish=said.finish, usage=said.usage)
 
-    async def stream(self, messages: Sequence[Message]) -> AsyncIterator[Chunk]:
-        if self.queue and isinstance(failing := self.queue[0], Fail) and failing.text:
+    async def stream(self, messages: Sequence[PromptMessage]) -> AsyncIterator[Chunk]:
+        if self.queue and isinstance(failing := self.queue[0], FailStep) and failing.text:
             for piece in _PIECE.findall(failing.text):
                 yield Chunk(text=piece)
         said = await self._next(messages, None)
@@ -99,24 +109,24 @@ class Scripted:
     async def close(self) -> None:
         self.closed = True
 
-    async def _next(self, messages: Sequence[Message], shape: type[Shape] | None) -> Say:
-        self.asked.append(Asked(messages=tuple(messages), shape=shape))
+    async def _next(self, messages: Sequence[PromptMessage], shape: type[AnswerSchema] | None) -> SayStep:
+        self.asked.append(ScriptedCall(messages=tuple(messages), shape=shape))
         self.reached.set()
         if not self.queue:
             raise ProviderRefused("The script has no more answers.", hint="Add one for each call.")
         taken = self.queue.popleft()
-        if isinstance(taken, Fail):
+        if isinstance(taken, FailStep):
             raise taken.error
-        if isinstance(taken, Hang):
+        if isinstance(taken, HangStep):
             await asyncio.Event().wait()
             raise AssertionError("unreachable")
         return taken
 
 
-class Unguarded:
+class UnguardedConnection:
     """A line without guards and ledger, for a fake in a test of another room."""
 
-    def __init__(self, provider: Scripted) -> None:
+    def __init__(self, provider: ScriptedProvider) -> None:
         self._provider = provider
 
     @property
@@ -124,15 +134,15 @@ class Unguarded:
         return self._provider.endpoint.name
 
     async def exchange(
-        self, messages: Sequence[Message], shape: type[Shape], *, accept: Callable[[Reply], V | Flaw]
-    ) -> Exchanged[V]:
+        self, messages: Sequence[PromptMessage], shape: type[AnswerSchema], *, accept: Callable[[ModelReply], V | Flaw]
+    ) -> ModelCallResult[V]:
         reply = await self._provider.complete(messages, shape)
         result = accept(reply)
-        call = Call(
+        call = ModelCall(
             id=UUID(int=len(self._provider.asked)),
             at=datetime(2026, 1, 5, 12, tzinfo=UTC),
-            caller=Caller(),
-            purpose=Purpose.CHAT,
+            caller=ModelCaller(),
+            purpose=ModelPurpose.CHAT,
             provider=self._provider.endpoint.provider,
             model=self._provider.endpoint.model,
             usage=reply.usage,
@@ -141,21 +151,21 @@ class Unguarded:
             ok=not isinstance(result, Flaw),
             prompt_hash=prompt_hash(messages),
         )
-        return Exchanged(result=result, call=call)
+        return ModelCallResult(result=result, call=call)
 
-    def stream(self, messages: Sequence[Message]) -> AsyncIterator[Chunk]:
+    def stream(self, messages: Sequence[PromptMessage]) -> AsyncIterator[Chunk]:
         return self._provider.stream(messages)
 
 
-def scripted_model(*answers: Step | Shape | str) -> tuple[Model, Scripted]:
+def scripted_model(*answers: Step | AnswerSchema | str) -> tuple[Model, ScriptedProvider]:
     """A checked model on a script, and the script, to see what it was asked."""
-    script = Scripted(*answers)
-    return Checked(Unguarded(script)), script
+    script = ScriptedProvider(*answers)
+    return CheckedModel(UnguardedConnection(script)), script
 
 
-def opened(asked: Endpoint) -> Scripted:
+def open_provider(asked: Endpoint) -> ScriptedProvider:
     """The script that an endpoint names: its model is a file of answers, or nothing."""
-    return Scripted(*(_answers(Path(asked.model)) if asked.model else ()), endpoint=asked)
+    return ScriptedProvider(*(_answers(Path(asked.model)) if asked.model else ()), endpoint=asked)
 
 
 def _answers(file: Path) -> list[str]:

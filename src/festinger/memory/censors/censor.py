@@ -16,14 +16,14 @@ from festinger.errors import BadInput
 from festinger.ids import AgentId, Origin, SpaceId
 
 
-class Force(StrEnum):
+class CensorAction(StrEnum):
     """What a censor does."""
 
     WARN = "warn"
     BLOCK = "block"
 
 
-class Where(StrEnum):
+class CensorTextKind(StrEnum):
     """What kind of text a censor is held against."""
 
     INPUT = "input"
@@ -59,8 +59,8 @@ class Censor:
     pattern: str | None
     meaning: str | None
     domain: str | None
-    applies_to: tuple[Where, ...]
-    action: Force
+    applies_to: tuple[CensorTextKind, ...]
+    action: CensorAction
     origin: Origin
     activation_count: int
     false_positive_count: int
@@ -93,26 +93,22 @@ class Censor:
 
     def as_json(self) -> dict[str, Any]:
         asked = ("would_have_hit", "looked_at", "said")
-        shown = {each.name: _shown(getattr(self, each.name)) for each in fields(self)}
-        return {
-            name: value
-            for name, value in shown.items()
-            if name != "seq" and not (name in asked and not value)
-        } | ({"would_have_hit": self.would_have_hit} if self.would_have_hit is not None else {})
+        shown = {each.name: _to_json(getattr(self, each.name)) for each in fields(self)}
+        return {name: value for name, value in shown.items() if name != "seq" and not (name in asked and not value)} | (
+            {"would_have_hit": self.would_have_hit} if self.would_have_hit is not None else {}
+        )
 
 
-_STORED = tuple(
-    each.name for each in fields(Censor) if each.name not in ("would_have_hit", "looked_at", "said")
-)
+_STORED = tuple(each.name for each in fields(Censor) if each.name not in ("would_have_hit", "looked_at", "said"))
 
 
-def censor_of(row: Mapping[str, Any]) -> Censor:
+def censor_from_row(row: Mapping[str, Any]) -> Censor:
     values = {name: row[name] for name in _STORED}
     return Censor(
         **values
         | {
-            "applies_to": tuple(map(Where, row["applies_to"])),
-            "action": Force(row["action"]),
+            "applies_to": tuple(map(CensorTextKind, row["applies_to"])),
+            "action": CensorAction(row["action"]),
             "origin": Origin(row["origin"]),
         }
     )
@@ -129,7 +125,7 @@ class Trigger:
     session_id: str
     day: date
     origin: Origin
-    place: Where
+    place: CensorTextKind
     matched_by: MatchedBy
     similarity: float | None
     excerpt: str
@@ -138,25 +134,25 @@ class Trigger:
     at: datetime
 
     def as_json(self) -> dict[str, Any]:
-        shown = {each.name: _shown(getattr(self, each.name)) for each in fields(self) if each.name != "seq"}
+        shown = {each.name: _to_json(getattr(self, each.name)) for each in fields(self) if each.name != "seq"}
         return shown | {"day": self.day.isoformat()}
 
 
-def trigger_of(row: Mapping[str, Any]) -> Trigger:
+def trigger_from_row(row: Mapping[str, Any]) -> Trigger:
     values = {name: value for name, value in row.items() if name != "space_id"}
     return Trigger(
         **values
         | {
             "origin": Origin(row["origin"]),
-            "place": Where(row["place"]),
+            "place": CensorTextKind(row["place"]),
             "matched_by": MatchedBy(row["matched_by"]),
         }
     )
 
 
-def is_due(censor: Censor) -> bool:
+def is_due_for_escalation(censor: Censor) -> bool:
     """Whether a warning has struck often enough to become a stop."""
-    return censor.active and censor.action is Force.WARN and censor.counted >= censor.escalation_threshold
+    return censor.active and censor.action is CensorAction.WARN and censor.counted >= censor.escalation_threshold
 
 
 def is_mostly_wrong(censor: Censor) -> bool:
@@ -165,27 +161,27 @@ def is_mostly_wrong(censor: Censor) -> bool:
     return strikes >= ENOUGH_STRIKES and censor.false_positive_count / strikes > MOSTLY_WRONG
 
 
-def where_of(names: str | Iterable[str]) -> tuple[Where, ...]:
+def parse_where(names: str | Iterable[str]) -> tuple[CensorTextKind, ...]:
     """The places that are meant, each once; an unknown one is refused with the list."""
     given = (names,) if isinstance(names, str) else tuple(names)
-    known = {where.value: where for where in Where}
+    known = {where.value: where for where in CensorTextKind}
     if not given or not all(name in known for name in given):
         wrong = next((name for name in given if name not in known), "")
         raise BadInput(
             f"`{str(wrong)[:40]}` is no place of a censor.",
-            hint=f"The places are {', '.join(f'`{where}`' for where in Where)}.",
+            hint=f"The places are {', '.join(f'`{where}`' for where in CensorTextKind)}.",
         )
     return tuple(dict.fromkeys(known[name] for name in given))
 
 
-def force_of(name: str) -> Force:
+def parse_force(name: str) -> CensorAction:
     try:
-        return Force(name)
+        return CensorAction(name)
     except ValueError as error:
         raise BadInput(f"`{name[:40]}` is no action of a censor.", hint="It is `warn` or `block`.") from error
 
 
-def _shown(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     if isinstance(value, datetime):
         return iso(value)
     if isinstance(value, UUID):

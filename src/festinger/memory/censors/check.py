@@ -1,7 +1,7 @@
 """What do the censors say of a text?
 
-`check` tells which are set off and writes down that they struck, in one short transaction after the answer is known;
-`search` only looks. A fault of ours lets the text pass and is counted: memory never breaks the conversation.
+`run_censors` tells which are set off and writes down that they struck, in one short transaction after the answer is known;
+`preview_censors` only looks. A fault of ours lets the text pass and is counted: memory never breaks the conversation.
 
 Which censors are in force, as this process knows them?
 
@@ -26,20 +26,27 @@ import structlog
 from numpy.typing import NDArray
 
 from festinger.embedding.embedder import Embedder
-from festinger.embedding.profiles import Purpose, Threshold
+from festinger.embedding.profiles import EmbeddingPurpose, Threshold
 from festinger.embedding.providers.none import NAME as NO_EMBEDDER
 from festinger.errors import FestingerError, ProviderDown, ProviderRefused
 from festinger.ids import AgentId, Origin, SpaceId
-from festinger.memory.censors.censor import Censor, Force, MatchedBy, Where, censor_of, where_of
-from festinger.memory.deps import Desk
-from festinger.memory.model import Place
+from festinger.memory.censors.censor import (
+    Censor,
+    CensorAction,
+    CensorTextKind,
+    MatchedBy,
+    censor_from_row,
+    parse_where,
+)
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.model import Scope
 from festinger.memory.vectors import EMBEDDER, text_hash
 from festinger.observability.metrics import CENSORS_FAILED, DEGRADED, MEMORY_CENSOR_TRIGGERS
-from festinger.store.cache_invalidation import Change, raise_version
+from festinger.store.cache_invalidation import CacheChange, bump_version
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.store.vectors import halfvec
-from festinger.text.regex import Patterns, Strike, patterns_of, readable
+from festinger.store.vectors import to_halfvec
+from festinger.text.regex import PatternMatch, PatternSet, build_pattern_set, to_searchable
 from festinger.text.secrets import Redact, redact
 
 Q = queries_of("festinger.memory")
@@ -51,11 +58,11 @@ Matrix = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class InForce:
+class ActiveCensors:
     """The censors of a space that may strike."""
 
     censors: Mapping[UUID, Censor]
-    patterns: Patterns[UUID]
+    patterns: PatternSet[UUID]
     model: str | None
     """Whose vectors the meanings have."""
     meant: tuple[UUID, ...] = ()
@@ -65,20 +72,20 @@ class InForce:
 
 
 @dataclass(slots=True, kw_only=True)
-class Watch:
+class CensorCache:
     """The censors of every space, as far as this process was asked of them."""
 
-    desk: Desk
-    _held: dict[SpaceId, InForce] = field(default_factory=dict)
+    deps: MemoryDeps
+    _held: dict[SpaceId, ActiveCensors] = field(default_factory=dict)
     _changes: defaultdict[SpaceId, int] = field(default_factory=lambda: defaultdict(int))
 
-    async def in_force(self, space: SpaceId) -> InForce:
+    async def in_force(self, space: SpaceId) -> ActiveCensors:
         """The censors of a space, from memory if nothing changed."""
         held = self._held.get(space)
-        if held is not None and held.model == _name(embedder_of(self.desk)):
+        if held is not None and held.model == _name(get_embedder(self.deps)):
             return held
         before = self._changes[space]
-        loaded = await _load(self.desk, space)
+        loaded = await _load(self.deps, space)
         # What changed while it was being read must be read again by the next who asks.
         if self._changes[space] == before:
             self._held[space] = loaded
@@ -89,43 +96,43 @@ class Watch:
         self._changes[space] += 1
         self._held.pop(space, None)
 
-    async def changed(self, change: Change) -> None:
+    async def changed(self, change: CacheChange) -> None:
         """Hear that another process changed something."""
         self.forget(change.what.space)
 
 
-async def tell_of_change(transaction: Transaction, space: SpaceId) -> None:
+async def invalidate_censors(transaction: Transaction, space: SpaceId) -> None:
     """Let every process load the censors of a space again, once this transaction ends well."""
-    await raise_version(transaction, space=space, room=ROOM)
+    await bump_version(transaction, space=space, room=ROOM)
 
 
-def embedder_of(desk: Desk) -> Embedder | None:
-    embedder = desk.embedder()
+def get_embedder(deps: MemoryDeps) -> Embedder | None:
+    embedder = deps.embedder()
     return None if embedder is None or embedder.name == NO_EMBEDDER else embedder
 
 
-async def vectors_of(desk: Desk, texts: Sequence[str]) -> Matrix | None:
+async def embed_for_compare(deps: MemoryDeps, texts: Sequence[str]) -> Matrix | None:
     """Texts as they are held against meanings; none if nobody can embed them. Not within a transaction."""
-    embedder = embedder_of(desk)
+    embedder = get_embedder(deps)
     if embedder is None or not texts:
         return None
     try:
-        return np.stack(await embedder.embed(texts, Purpose.COMPARE)).astype(np.float32)
+        return np.stack(await embedder.embed(texts, EmbeddingPurpose.COMPARE)).astype(np.float32)
     except (ProviderDown, ProviderRefused):
         DEGRADED.labels(EMBEDDER).inc()
         return None
 
 
-async def _load(desk: Desk, space: SpaceId) -> InForce:
-    rows = await desk.store.all(Q["censors_in_force"], space=space)
-    censors = {row["id"]: censor_of(row) for row in rows}
-    patterns = patterns_of({id_: each.pattern for id_, each in censors.items() if each.pattern})
-    embedder = embedder_of(desk)
+async def _load(deps: MemoryDeps, space: SpaceId) -> ActiveCensors:
+    rows = await deps.store.all(Q["censors_in_force"], space=space)
+    censors = {row["id"]: censor_from_row(row) for row in rows}
+    patterns = build_pattern_set({id_: each.pattern for id_, each in censors.items() if each.pattern})
+    embedder = get_embedder(deps)
     meant = {id_: each.meaning for id_, each in censors.items() if each.meaning}
     if embedder is None or not meant:
-        return InForce(censors=censors, patterns=patterns, model=_name(embedder))
-    vectors = await _vectors(desk, space, embedder, meant)
-    return InForce(
+        return ActiveCensors(censors=censors, patterns=patterns, model=_name(embedder))
+    vectors = await _vectors(deps, space, embedder, meant)
+    return ActiveCensors(
         censors=censors,
         patterns=patterns,
         model=embedder.name,
@@ -136,29 +143,29 @@ async def _load(desk: Desk, space: SpaceId) -> InForce:
 
 
 async def _vectors(
-    desk: Desk, space: SpaceId, embedder: Embedder, meant: Mapping[UUID, str]
+    deps: MemoryDeps, space: SpaceId, embedder: Embedder, meant: Mapping[UUID, str]
 ) -> dict[UUID, Matrix]:
     """What censors mean, as vectors; those that were missing are made and kept."""
-    rows = await desk.store.all(Q["censor_vectors"], space=space, model=embedder.name)
+    rows = await deps.store.all(Q["censor_vectors"], space=space, model=embedder.name)
     found = {
         row["censor_id"]: np.asarray(row["embedding"].to_list(), dtype=np.float32)
         for row in rows
         if bytes(row["text_hash"]) == text_hash(meant.get(row["censor_id"], ""))
     }
     missing = [id_ for id_ in meant if id_ not in found]
-    made = await vectors_of(desk, [meant[id_] for id_ in missing])
+    made = await embed_for_compare(deps, [meant[id_] for id_ in missing])
     for place, id_ in enumerate(missing if made is not None else ()):
         assert made is not None
         found[id_] = made[place]
-        await desk.store.run(
+        await deps.store.run(
             Q["put_censor_vector"],
             space=space,
             censor=id_,
             model=embedder.name,
             dims=embedder.dimensions,
             text_hash=text_hash(meant[id_]),
-            embedding=halfvec(made[place]),
-            at=desk.clock(),
+            embedding=to_halfvec(made[place]),
+            at=deps.clock(),
         )
     return {id_: found[id_] for id_ in meant if id_ in found}
 
@@ -173,16 +180,16 @@ BEFORE = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Aim:
+class CensorTarget:
     """Whose text it is, where it stands and what it is about."""
 
-    where: Where
+    where: CensorTextKind
     agent: AgentId
     domain: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
+class CensorMatch:
     """A censor that a text sets off."""
 
     censor: Censor
@@ -190,7 +197,7 @@ class Match:
     similarity: float | None = None
 
 
-def applies(censor: Censor, aim: Aim) -> bool:
+def is_applicable(censor: Censor, aim: CensorTarget) -> bool:
     return (
         censor.active
         and aim.where in censor.applies_to
@@ -199,41 +206,41 @@ def applies(censor: Censor, aim: Aim) -> bool:
     )
 
 
-def wants_meaning(in_force: InForce, aim: Aim) -> bool:
+def needs_vector(in_force: ActiveCensors, aim: CensorTarget) -> bool:
     """Whether any censor must know what the text means."""
-    return any(each.meaning and applies(each, aim) for each in in_force.censors.values())
+    return any(each.meaning and is_applicable(each, aim) for each in in_force.censors.values())
 
 
-def matches(in_force: InForce, text: str, aim: Aim, *, vector: Matrix | None) -> list[Match]:
+def match_censors(in_force: ActiveCensors, text: str, aim: CensorTarget, *, vector: Matrix | None) -> list[CensorMatch]:
     """The censors that a text sets off, stops first; `text` is as patterns read it."""
     struck = in_force.patterns.strikes(text)
     near = _near(in_force, vector)
     found = []
     for id_, censor in in_force.censors.items():
-        if not applies(censor, aim):
+        if not is_applicable(censor, aim):
             continue
         if id_ in struck:
-            found.append(Match(censor=censor, matched_by=MatchedBy.PATTERN))
+            found.append(CensorMatch(censor=censor, matched_by=MatchedBy.PATTERN))
         elif id_ in near:
-            found.append(Match(censor=censor, matched_by=MatchedBy.MEANING, similarity=near[id_]))
-    return sorted(found, key=lambda match: (match.censor.action is not Force.BLOCK, match.censor.seq))
+            found.append(CensorMatch(censor=censor, matched_by=MatchedBy.MEANING, similarity=near[id_]))
+    return sorted(found, key=lambda match: (match.censor.action is not CensorAction.BLOCK, match.censor.seq))
 
 
-def _near(in_force: InForce, vector: Matrix | None) -> dict[UUID, float]:
+def _near(in_force: ActiveCensors, vector: Matrix | None) -> dict[UUID, float]:
     if vector is None or in_force.meanings is None or in_force.threshold is None:
         return {}
-    cosines = [rounded(cosine) for cosine in in_force.meanings @ vector]
+    cosines = [round_cosine(cosine) for cosine in in_force.meanings @ vector]
     pairs = zip(in_force.meant, cosines, strict=True)
     return {id_: cosine for id_, cosine in pairs if cosine >= in_force.threshold}
 
 
-def rounded(cosine: float) -> float:
+def round_cosine(cosine: float) -> float:
     """A cosine as it is held against a threshold: what stands at the bar must not fail by a digit of float32."""
     return round(float(cosine), 6)
 
 
-def excerpts(
-    in_force: InForce, text: str, found: Iterable[Match], *, redact: Redact = redact
+def build_excerpts(
+    in_force: ActiveCensors, text: str, found: Iterable[CensorMatch], *, redact: Redact = redact
 ) -> dict[UUID, str]:
     """What of a text each strike is remembered by, without secrets."""
     # Redacted as a whole: half a secret at the edge of an excerpt would not be known for one.
@@ -242,7 +249,7 @@ def excerpts(
     return {match.censor.id: _around(clean, struck.get(match.censor.id)) for match in found}
 
 
-def _around(text: str, strike: Strike | None) -> str:
+def _around(text: str, strike: PatternMatch | None) -> str:
     start = max(0, strike.start - BEFORE) if strike else 0
     return text[start : start + LONGEST_EXCERPT]
 
@@ -254,7 +261,7 @@ CENSORS = "censors"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class CensorHit:
     """A censor that a text set off."""
 
     censor: Censor
@@ -264,7 +271,7 @@ class Hit:
     """The strike as it was written down; none if it was not."""
 
     @property
-    def action(self) -> Force:
+    def action(self) -> CensorAction:
         return self.censor.action
 
     @property
@@ -283,15 +290,15 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class CensorCheckResult:
     """What the censors say of a text."""
 
-    triggered: tuple[Hit, ...] = ()
+    triggered: tuple[CensorHit, ...] = ()
     degraded: tuple[str, ...] = ()
 
     @property
     def blocked(self) -> bool:
-        return any(hit.action is Force.BLOCK for hit in self.triggered)
+        return any(hit.action is CensorAction.BLOCK for hit in self.triggered)
 
     @property
     def guidance(self) -> str:
@@ -308,78 +315,77 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Seen:
+class _CensorLookup:
     """A text as the censors saw it."""
 
-    in_force: InForce
+    in_force: ActiveCensors
     text: str
-    matches: Sequence[Match]
+    matches: Sequence[CensorMatch]
     degraded: tuple[str, ...]
 
 
-async def check(
-    watch: Watch,
-    place: Place,
+async def run_censors(
+    watch: CensorCache,
+    place: Scope,
     text: str,
     *,
-    on: str = Where.OUTPUT,
+    on: str = CensorTextKind.OUTPUT,
     domain: str | None = None,
     origin: Origin = Origin.MODEL,
-) -> Checked:
+) -> CensorCheckResult:
     """What the censors say of a text, with its effects. Raises `BadInput` for an unknown place, and nothing else."""
-    [where] = where_of(on)
-    aim = Aim(where=where, agent=place.agent, domain=domain)
+    [where] = parse_where(on)
+    aim = CensorTarget(where=where, agent=place.agent, domain=domain)
     try:
-        seen = await _look(watch, place, text, aim)
+        seen = await _find_matches(watch, place, text, aim)
     except FestingerError as error:
-        return _failed(error)
+        return _failure_result(error)
     hits = [_hit(match) for match in seen.matches]
     if not hits:
-        return Checked(degraded=seen.degraded)
+        return CensorCheckResult(degraded=seen.degraded)
     try:
-        return Checked(
-            triggered=tuple(await _strike(watch, place, seen, where=where, origin=origin)),
+        return CensorCheckResult(
+            triggered=tuple(await _record_triggers(watch, place, seen, where=where, origin=origin)),
             degraded=seen.degraded,
         )
     except FestingerError as error:
         # The answer is known and stands; only that it was given is not written down.
-        return replace(_failed(error), triggered=tuple(hits))
+        return replace(_failure_result(error), triggered=tuple(hits))
 
 
-async def search(
-    watch: Watch, place: Place, text: str, *, on: str = Where.OUTPUT, domain: str | None = None
-) -> Checked:
+async def preview_censors(
+    watch: CensorCache, place: Scope, text: str, *, on: str = CensorTextKind.OUTPUT, domain: str | None = None
+) -> CensorCheckResult:
     """What the censors would say of a text; nothing is written down. Raises `BadInput`, `StoreDown`."""
-    [where] = where_of(on)
-    seen = await _look(watch, place, text, Aim(where=where, agent=place.agent, domain=domain))
-    return Checked(triggered=tuple(map(_hit, seen.matches)), degraded=seen.degraded)
+    [where] = parse_where(on)
+    seen = await _find_matches(watch, place, text, CensorTarget(where=where, agent=place.agent, domain=domain))
+    return CensorCheckResult(triggered=tuple(map(_hit, seen.matches)), degraded=seen.degraded)
 
 
-async def _look(watch: Watch, place: Place, text: str, aim: Aim) -> _Seen:
+async def _find_matches(watch: CensorCache, place: Scope, text: str, aim: CensorTarget) -> _CensorLookup:
     in_force = await watch.in_force(place.space)
-    read = readable(text)
+    read = to_searchable(text)
     vector, degraded = None, tuple[str, ...]()
-    if wants_meaning(in_force, aim) and read.strip():
-        found = await vectors_of(watch.desk, [read]) if in_force.threshold is not None else None
+    if needs_vector(in_force, aim) and read.strip():
+        found = await embed_for_compare(watch.deps, [read]) if in_force.threshold is not None else None
         vector = found[0] if found is not None else None
         degraded = () if vector is not None and in_force.meanings is not None else (EMBEDDER,)
-    return _Seen(
-        in_force=in_force,
-        text=read,
-        matches=matches(in_force, read, aim, vector=vector),
-        degraded=degraded,
+    return _CensorLookup(
+        in_force=in_force, text=read, matches=match_censors(in_force, read, aim, vector=vector), degraded=degraded
     )
 
 
-async def _strike(watch: Watch, place: Place, seen: _Seen, *, where: Where, origin: Origin) -> list[Hit]:
+async def _record_triggers(
+    watch: CensorCache, place: Scope, seen: _CensorLookup, *, where: CensorTextKind, origin: Origin
+) -> list[CensorHit]:
     """Write down that censors struck: the one place where that is counted."""
-    redact = watch.desk.terms(place.space).redact
-    parts = excerpts(seen.in_force, seen.text, seen.matches, redact=redact)
+    redact = watch.deps.terms(place.space).redact
+    parts = build_excerpts(seen.in_force, seen.text, seen.matches, redact=redact)
     hits = {}
-    async with watch.desk.store.transaction() as transaction:
+    async with watch.deps.store.transaction() as transaction:
         # In one order everywhere, or two who strike the same censors would wait for each other.
         for match in sorted(seen.matches, key=lambda each: each.censor.id):
-            hits[match.censor.id] = await _write(
+            hits[match.censor.id] = await _record_trigger(
                 watch, transaction, place, match, where=where, origin=origin, excerpt=parts[match.censor.id]
             )
     for hit in hits.values():
@@ -387,19 +393,19 @@ async def _strike(watch: Watch, place: Place, seen: _Seen, *, where: Where, orig
     return [hits[match.censor.id] for match in seen.matches]
 
 
-async def _write(
-    watch: Watch,
+async def _record_trigger(
+    watch: CensorCache,
     transaction: Transaction,
-    place: Place,
-    match: Match,
+    place: Scope,
+    match: CensorMatch,
     *,
-    where: Where,
+    where: CensorTextKind,
     origin: Origin,
     excerpt: str,
-) -> Hit:
-    desk, now = watch.desk, watch.desk.clock()
-    trigger, cause = desk.new_uuid(), place.cause(origin, now)
-    blocked = match.censor.action is Force.BLOCK
+) -> CensorHit:
+    deps, now = watch.deps, watch.deps.clock()
+    trigger, cause = deps.new_uuid(), place.cause(origin, now)
+    blocked = match.censor.action is CensorAction.BLOCK
     row = await transaction.one(Q["count_strike"], space=place.space, id=match.censor.id, at=now)
     await transaction.run(
         Q["put_trigger"],
@@ -417,8 +423,8 @@ async def _write(
         was_blocked=blocked,
         at=now,
     )
-    counted = censor_of(row)
-    await desk.outbox.emit(
+    counted = censor_from_row(row)
+    await deps.outbox.emit(
         transaction,
         "censor_triggered",
         space=place.space,
@@ -438,11 +444,11 @@ async def _write(
     return replace(_hit(match), trigger=trigger)
 
 
-def _hit(match: Match) -> Hit:
-    return Hit(censor=match.censor, matched_by=match.matched_by, similarity=match.similarity)
+def _hit(match: CensorMatch) -> CensorHit:
+    return CensorHit(censor=match.censor, matched_by=match.matched_by, similarity=match.similarity)
 
 
-def _failed(error: FestingerError) -> Checked:
+def _failure_result(error: FestingerError) -> CensorCheckResult:
     CENSORS_FAILED.inc()
     log.warning("censors could not be asked", why=error.message)
-    return Checked(degraded=(CENSORS,))
+    return CensorCheckResult(degraded=(CENSORS,))

@@ -24,20 +24,26 @@ from festinger.ids import DEFAULT_AGENT, Origin, SpaceId
 from festinger.memory.censors.censor import (
     MAY_BLOCK,
     Censor,
-    Force,
+    CensorAction,
+    CensorTextKind,
     Trigger,
-    Where,
-    censor_of,
-    force_of,
-    trigger_of,
-    where_of,
+    censor_from_row,
+    parse_force,
+    parse_where,
+    trigger_from_row,
 )
-from festinger.memory.censors.check import Watch, embedder_of, rounded, tell_of_change, vectors_of
-from festinger.memory.deps import Desk
-from festinger.memory.model import Place
+from festinger.memory.censors.check import (
+    CensorCache,
+    embed_for_compare,
+    get_embedder,
+    invalidate_censors,
+    round_cosine,
+)
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.model import Scope
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.text.regex import checked_pattern, escaped, is_prose, patterns_of, readable
+from festinger.text.regex import build_pattern_set, check_pattern, escape_pattern, is_prose, to_searchable
 
 Q = queries_of("festinger.memory")
 
@@ -47,7 +53,7 @@ LONGEST_WORDS = 1_000
 MOST_STRIKES = 10_000
 
 
-class Op(StrEnum):
+class CensorOp(StrEnum):
     ADD = "add"
     UPDATE = "update"
     ESCALATE = "escalate"
@@ -57,7 +63,7 @@ class Op(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changed:
+class CensorChangeResult:
     """A censor as it is now, and the change that can be taken back; none if there was nothing to do."""
 
     censor: Censor
@@ -68,16 +74,16 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
+class CensorChangeNote:
     """Who changes a censor, how and why."""
 
-    op: Op
+    op: CensorOp
     by: str
     reason: str = ""
 
 
 async def update(
-    desk: Desk,
+    deps: MemoryDeps,
     space: SpaceId,
     censor: UUID,
     *,
@@ -85,59 +91,75 @@ async def update(
     reason: str = "",
     origin: Origin = Origin.PERSON,
     **values: Any,
-) -> Changed:
+) -> CensorChangeResult:
     """Change what is named, of `reason_shown`, `pattern`, `meaning`, `domain`, `on`, `action`, `threshold` and
     `active`. Raises `NotFound`, `BadInput`, `Refused`."""
-    columns = checked_columns(values)
-    needs_person(columns.get("action"), origin)
-    note = Note(op=Op.UPDATE, by=by, reason=reason)
-    async with desk.store.transaction() as transaction:
+    columns = validate_columns(values)
+    check_may_block(columns.get("action"), origin)
+    note = CensorChangeNote(op=CensorOp.UPDATE, by=by, reason=reason)
+    async with deps.store.transaction() as transaction:
         found = await lock_censor(transaction, space, censor)
         if not (columns.get("pattern", found.pattern) or columns.get("meaning", found.meaning)):
             raise BadInput("A censor needs a pattern or a meaning.", hint="Deactivate it instead.")
-        return await restate(desk, transaction, found, columns, note)
+        return await change_censor(deps, transaction, found, columns, note)
 
 
-async def escalate(desk: Desk, space: SpaceId, censor: UUID, *, by: str, reason: str = "") -> Changed:
+async def escalate(deps: MemoryDeps, space: SpaceId, censor: UUID, *, by: str, reason: str = "") -> CensorChangeResult:
     """Let a censor stop what it only warned of."""
     return await _set(
-        desk, space, censor, {"action": Force.BLOCK}, Note(op=Op.ESCALATE, by=by, reason=reason)
+        deps,
+        space,
+        censor,
+        {"action": CensorAction.BLOCK},
+        CensorChangeNote(op=CensorOp.ESCALATE, by=by, reason=reason),
     )
 
 
-async def demote(desk: Desk, space: SpaceId, censor: UUID, *, by: str, reason: str = "") -> Changed:
+async def demote(deps: MemoryDeps, space: SpaceId, censor: UUID, *, by: str, reason: str = "") -> CensorChangeResult:
     """Let a censor warn of what it stopped."""
-    return await _set(desk, space, censor, {"action": Force.WARN}, Note(op=Op.DEMOTE, by=by, reason=reason))
+    return await _set(
+        deps, space, censor, {"action": CensorAction.WARN}, CensorChangeNote(op=CensorOp.DEMOTE, by=by, reason=reason)
+    )
 
 
-async def deactivate(desk: Desk, space: SpaceId, censor: UUID, *, by: str, reason: str = "") -> Changed:
+async def deactivate(
+    deps: MemoryDeps, space: SpaceId, censor: UUID, *, by: str, reason: str = ""
+) -> CensorChangeResult:
     """Let a censor rest; it strikes no more."""
-    return await _set(desk, space, censor, {"active": False}, Note(op=Op.DEACTIVATE, by=by, reason=reason))
+    return await _set(
+        deps, space, censor, {"active": False}, CensorChangeNote(op=CensorOp.DEACTIVATE, by=by, reason=reason)
+    )
 
 
-async def activate(desk: Desk, space: SpaceId, censor: UUID, *, by: str, reason: str = "") -> Changed:
+async def activate(deps: MemoryDeps, space: SpaceId, censor: UUID, *, by: str, reason: str = "") -> CensorChangeResult:
     """Let a censor that rested strike again."""
-    return await _set(desk, space, censor, {"active": True}, Note(op=Op.ACTIVATE, by=by, reason=reason))
+    return await _set(
+        deps, space, censor, {"active": True}, CensorChangeNote(op=CensorOp.ACTIVATE, by=by, reason=reason)
+    )
 
 
-async def undo(desk: Desk, space: SpaceId, change: UUID, *, by: str) -> Changed:
+async def undo(deps: MemoryDeps, space: SpaceId, change: UUID, *, by: str) -> CensorChangeResult:
     """Take a change back; twice is once. Raises `NotFound`, `UndoBlocked`."""
-    async with desk.store.transaction() as transaction:
+    async with deps.store.transaction() as transaction:
         row = await transaction.maybe(Q["lock_censor_change"], space=space, id=change)
         if row is None:
             raise NotFound(f"There is no change `{change}`.")
         found = await lock_censor(transaction, space, row["censor_id"])
         if row["undone_at"] is not None:
-            return Changed(censor=found, change=change)
-        if columns_of(found, row["after"]) != row["after"]:
+            return CensorChangeResult(censor=found, change=change)
+        if select_columns(found, row["after"]) != row["after"]:
             raise UndoBlocked("The censor was changed again since.", censor=str(found.id))
         put_back = row["before"] or {"active": False}
-        restored = await _write(desk, transaction, found, put_back)
-        await transaction.run(Q["mark_censor_undone"], space=space, id=change, at=desk.clock(), by=by)
-        await tell_changed(
-            desk, transaction, restored, was=found.standing, note=Note(op=Op.UPDATE, by=by, reason="undone")
+        restored = await _write(deps, transaction, found, put_back)
+        await transaction.run(Q["mark_censor_undone"], space=space, id=change, at=deps.clock(), by=by)
+        await emit_censor_event(
+            deps,
+            transaction,
+            restored,
+            was=found.standing,
+            note=CensorChangeNote(op=CensorOp.UPDATE, by=by, reason="undone"),
         )
-    return Changed(censor=restored, change=change)
+    return CensorChangeResult(censor=restored, change=change)
 
 
 async def lock_censor(transaction: Transaction, space: SpaceId, censor: UUID) -> Censor:
@@ -145,33 +167,33 @@ async def lock_censor(transaction: Transaction, space: SpaceId, censor: UUID) ->
     row = await transaction.maybe(Q["lock_censor"], space=space, id=censor)
     if row is None:
         raise NotFound(f"There is no censor `{censor}`.")
-    return censor_of(row)
+    return censor_from_row(row)
 
 
-async def restate(
-    desk: Desk, transaction: Transaction, censor: Censor, columns: Mapping[str, Any], note: Note
-) -> Changed:
+async def change_censor(
+    deps: MemoryDeps, transaction: Transaction, censor: Censor, columns: Mapping[str, Any], note: CensorChangeNote
+) -> CensorChangeResult:
     """Change a censor that the caller holds locked, log it and tell of it; nothing if it is so already."""
     plain = {name: _plain(value) for name, value in columns.items()}
-    before = columns_of(censor, plain)
+    before = select_columns(censor, plain)
     if before == plain:
-        return Changed(censor=censor)
-    changed = await _write(desk, transaction, censor, plain)
-    change = await log_change(desk, transaction, changed, before=before, after=plain, note=note)
-    await tell_changed(desk, transaction, changed, was=censor.standing, note=note)
-    return Changed(censor=changed, change=change)
+        return CensorChangeResult(censor=censor)
+    changed = await _write(deps, transaction, censor, plain)
+    change = await log_change(deps, transaction, changed, before=before, after=plain, note=note)
+    await emit_censor_event(deps, transaction, changed, was=censor.standing, note=note)
+    return CensorChangeResult(censor=changed, change=change)
 
 
 async def log_change(
-    desk: Desk,
+    deps: MemoryDeps,
     transaction: Transaction,
     censor: Censor,
     *,
     before: Mapping[str, Any],
     after: Mapping[str, Any],
-    note: Note,
+    note: CensorChangeNote,
 ) -> UUID:
-    change = desk.new_uuid()
+    change = deps.new_uuid()
     await transaction.run(
         Q["write_censor_change"],
         space=censor.space_id,
@@ -182,17 +204,17 @@ async def log_change(
         after=json.dumps(after),
         reason=note.reason[:500],
         by=note.by,
-        at=desk.clock(),
+        at=deps.clock(),
     )
     return change
 
 
-async def tell_changed(
-    desk: Desk, transaction: Transaction, censor: Censor, *, was: str | None, note: Note
+async def emit_censor_event(
+    deps: MemoryDeps, transaction: Transaction, censor: Censor, *, was: str | None, note: CensorChangeNote
 ) -> None:
     """Tell of a change, and let every process load the censors again."""
-    await tell_of_change(transaction, censor.space_id)
-    await desk.outbox.emit(
+    await invalidate_censors(transaction, censor.space_id)
+    await deps.outbox.emit(
         transaction,
         "censor_changed",
         space=censor.space_id,
@@ -207,9 +229,9 @@ async def tell_changed(
     )
 
 
-def needs_person(action: object, origin: Origin) -> None:
+def check_may_block(action: object, origin: Origin) -> None:
     """Only a person or the system may make a censor stop something."""
-    if action == Force.BLOCK and origin not in MAY_BLOCK:
+    if action == CensorAction.BLOCK and origin not in MAY_BLOCK:
         raise Refused(
             "Only a person may let a censor stop something.",
             hint="Make it a warning, or propose it to a person.",
@@ -217,7 +239,7 @@ def needs_person(action: object, origin: Origin) -> None:
         )
 
 
-def checked_columns(values: Mapping[str, Any]) -> dict[str, Any]:
+def validate_columns(values: Mapping[str, Any]) -> dict[str, Any]:
     """What is to be changed, as columns; what cannot be is `BadInput`."""
     found: dict[str, Any] = {}
     for name, value in values.items():
@@ -230,7 +252,7 @@ def checked_columns(values: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def words_of(text: str | None) -> str | None:
+def clean_words(text: str | None) -> str | None:
     """Words of a censor for people; empty is none."""
     plain = " ".join((text or "").split())
     if len(plain) > LONGEST_WORDS:
@@ -238,47 +260,46 @@ def words_of(text: str | None) -> str | None:
     return plain or None
 
 
-def threshold_of(number: int) -> int:
+def validate_threshold(number: int) -> int:
     if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= MOST_STRIKES:
         raise BadInput(f"A threshold is a whole number from 1 to {MOST_STRIKES:,}.")
     return number
 
 
-def pattern_of(text: str | None) -> str | None:
-    return checked_pattern(text) if text else None
+def validate_pattern(text: str | None) -> str | None:
+    return check_pattern(text) if text else None
 
 
-def columns_of(censor: Censor, names: Iterable[str]) -> dict[str, Any]:
+def select_columns(censor: Censor, names: Iterable[str]) -> dict[str, Any]:
     """Some columns of a censor, as they are logged."""
     return {name: _plain(getattr(censor, name)) for name in names}
 
 
 _READERS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
-    "reason_shown": ("reason", lambda text: words_of(text) or ""),
-    "pattern": ("pattern", pattern_of),
-    "meaning": ("meaning", words_of),
-    "domain": ("domain", words_of),
-    "on": ("applies_to", where_of),
-    "action": ("action", force_of),
-    "threshold": ("escalation_threshold", threshold_of),
+    "reason_shown": ("reason", lambda text: clean_words(text) or ""),
+    "pattern": ("pattern", validate_pattern),
+    "meaning": ("meaning", clean_words),
+    "domain": ("domain", clean_words),
+    "on": ("applies_to", parse_where),
+    "action": ("action", parse_force),
+    "threshold": ("escalation_threshold", validate_threshold),
     "active": ("active", bool),
 }
 
 
-async def _set(desk: Desk, space: SpaceId, censor: UUID, columns: Mapping[str, Any], note: Note) -> Changed:
-    async with desk.store.transaction() as transaction:
+async def _set(
+    deps: MemoryDeps, space: SpaceId, censor: UUID, columns: Mapping[str, Any], note: CensorChangeNote
+) -> CensorChangeResult:
+    async with deps.store.transaction() as transaction:
         found = await lock_censor(transaction, space, censor)
-        return await restate(desk, transaction, found, columns, note)
+        return await change_censor(deps, transaction, found, columns, note)
 
 
-async def _write(desk: Desk, transaction: Transaction, censor: Censor, columns: Mapping[str, Any]) -> Censor:
+async def _write(deps: MemoryDeps, transaction: Transaction, censor: Censor, columns: Mapping[str, Any]) -> Censor:
     row = await transaction.one(
-        Q["restate_censor"],
-        space=censor.space_id,
-        id=censor.id,
-        **columns_of(censor, COLUMNS) | dict(columns),
+        Q["restate_censor"], space=censor.space_id, id=censor.id, **select_columns(censor, COLUMNS) | dict(columns)
     )
-    return censor_of(row)
+    return censor_from_row(row)
 
 
 def _plain(value: Any) -> Any:
@@ -290,20 +311,20 @@ def _plain(value: Any) -> Any:
 TURNS = 1_000
 """Turns that a new rule is held against. A meaning has each of them embedded, which takes seconds, once."""
 
-SPOKEN_AT = {Where.INPUT: "user", Where.OUTPUT: "assistant", Where.TOOL: "tool"}
+SPOKEN_AT = {CensorTextKind.INPUT: "user", CensorTextKind.OUTPUT: "assistant", CensorTextKind.TOOL: "tool"}
 """Whose turns a place stands for; what is learnt may come from anybody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class CensorRequest:
     """A censor as somebody asks for it."""
 
     rule: str = ""
     meaning: str | None = None
     reason: str = ""
     domain: str | None = None
-    on: tuple[str, ...] = (Where.OUTPUT, Where.TOOL)
-    action: str = Force.WARN
+    on: tuple[str, ...] = (CensorTextKind.OUTPUT, CensorTextKind.TOOL)
+    action: str = CensorAction.WARN
     literal: bool = False
     threshold: int | None = None
     origin: Origin = Origin.PERSON
@@ -311,7 +332,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
+class ParsedRule:
     """What a rule says: a pattern, a meaning, or both."""
 
     pattern: str | None
@@ -319,122 +340,124 @@ class Read:
     said: str
 
 
-async def add(watch: Watch, place: Place, rule: Rule, *, by: str = "owner") -> Censor:
+async def add_censor(watch: CensorCache, place: Scope, rule: CensorRequest, *, by: str = "owner") -> Censor:
     """Make a censor. Raises `BadInput` with construct and place, and `Refused` for a stop that no person asks for."""
-    read = read_rule(rule)
-    desk = watch.desk
-    async with desk.store.transaction() as transaction:
-        made = (await add_in(desk, transaction, place, rule, by=by)).censor
+    read = parse_rule(rule)
+    deps = watch.deps
+    async with deps.store.transaction() as transaction:
+        made = (await add_censor_in_transaction(deps, transaction, place, rule, by=by)).censor
     watch.forget(place.space)
-    hits, looked_at = await would_have_hit(desk, made)
+    hits, looked_at = await count_past_hits(deps, made)
     return replace(made, would_have_hit=hits, looked_at=looked_at, said=read.said)
 
 
-async def add_in(desk: Desk, transaction: Transaction, place: Place, rule: Rule, *, by: str) -> Changed:
+async def add_censor_in_transaction(
+    deps: MemoryDeps, transaction: Transaction, place: Scope, rule: CensorRequest, *, by: str
+) -> CensorChangeResult:
     """The same within a transaction of the caller's, who lets this process load the censors again afterwards."""
-    read = read_rule(rule)
-    needs_person(force_of(rule.action), rule.origin)
+    read = parse_rule(rule)
+    check_may_block(parse_force(rule.action), rule.origin)
     shared = place.agent == DEFAULT_AGENT if rule.shared is None else rule.shared
-    default = desk.terms(place.space).memory.censor_threshold
+    default = deps.terms(place.space).memory.censor_threshold
     row = await transaction.one(
         Q["add_censor"],
         space=place.space,
-        id=desk.new_uuid(),
+        id=deps.new_uuid(),
         agent=None if shared else place.agent,
-        reason=words_of(rule.reason) or "",
+        reason=clean_words(rule.reason) or "",
         pattern=read.pattern,
         meaning=read.meaning,
-        domain=words_of(rule.domain),
-        applies_to=[where.value for where in where_of(rule.on)],
-        action=force_of(rule.action).value,
+        domain=clean_words(rule.domain),
+        applies_to=[where.value for where in parse_where(rule.on)],
+        action=parse_force(rule.action).value,
         origin=rule.origin.value,
-        threshold=default if rule.threshold is None else threshold_of(rule.threshold),
-        at=desk.clock(),
+        threshold=default if rule.threshold is None else validate_threshold(rule.threshold),
+        at=deps.clock(),
     )
-    made = censor_of(row)
-    note = Note(op=Op.ADD, by=by)
-    after = columns_of(made, ["active", "action"])
-    change = await log_change(desk, transaction, made, before={}, after=after, note=note)
-    await tell_changed(desk, transaction, made, was=None, note=note)
-    return Changed(censor=made, change=change)
+    made = censor_from_row(row)
+    note = CensorChangeNote(op=CensorOp.ADD, by=by)
+    after = select_columns(made, ["active", "action"])
+    change = await log_change(deps, transaction, made, before={}, after=after, note=note)
+    await emit_censor_event(deps, transaction, made, was=None, note=note)
+    return CensorChangeResult(censor=made, change=change)
 
 
-async def same_rule(desk: Desk, space: SpaceId, rule: Rule) -> Censor | None:
+async def find_same_rule(deps: MemoryDeps, space: SpaceId, rule: CensorRequest) -> Censor | None:
     """The censor in force that says the same in the same places, if there is one."""
-    read, places = read_rule(rule), set(where_of(rule.on))
-    rows = await desk.store.all(Q["censors_in_force"], space=space)
+    read, places = parse_rule(rule), set(parse_where(rule.on))
+    rows = await deps.store.all(Q["censors_in_force"], space=space)
     return next(
         (
             each
-            for each in map(censor_of, rows)
+            for each in map(censor_from_row, rows)
             if (each.pattern, each.meaning) == (read.pattern, read.meaning) and places <= set(each.applies_to)
         ),
         None,
     )
 
 
-async def would_have_hit(desk: Desk, censor: Censor) -> tuple[int, int]:
+async def count_past_hits(deps: MemoryDeps, censor: Censor) -> tuple[int, int]:
     """How many of the last turns a censor would have struck, and how many were looked at."""
     roles = sorted(SPOKEN_AT[where] for where in censor.applies_to if where in SPOKEN_AT)
-    rows = await desk.store.all(
+    rows = await deps.store.all(
         Q["latest_turns"],
         space=censor.space_id,
-        roles=None if Where.LEARN in censor.applies_to else roles,
+        roles=None if CensorTextKind.LEARN in censor.applies_to else roles,
         limit=TURNS,
     )
-    texts = [readable(row["content"]) for row in rows]
-    struck = set(_by_pattern(censor, texts)) | set(await _by_meaning(desk, censor, texts))
+    texts = [to_searchable(row["content"]) for row in rows]
+    struck = set(_by_pattern(censor, texts)) | set(await _by_meaning(deps, censor, texts))
     return len(struck), len(texts)
 
 
-async def find(desk: Desk, space: SpaceId, censor: UUID) -> Censor:
+async def get_censor(deps: MemoryDeps, space: SpaceId, censor: UUID) -> Censor:
     """One censor. Raises `NotFound`."""
-    row = await desk.store.maybe(Q["find_censor"], space=space, id=censor)
+    row = await deps.store.maybe(Q["find_censor"], space=space, id=censor)
     if row is None:
         raise NotFound(f"There is no censor `{censor}`.")
-    return censor_of(row)
+    return censor_from_row(row)
 
 
-async def page(
-    desk: Desk, space: SpaceId, *, active: bool | None = None, before: int | None = None, limit: int = 50
+async def page_censors(
+    deps: MemoryDeps, space: SpaceId, *, active: bool | None = None, before: int | None = None, limit: int = 50
 ) -> list[Censor]:
     """Censors, the newest first; `before` is the `seq` of the last one that was shown."""
-    rows = await desk.store.all(Q["censors"], space=space, active=active, before=before, limit=limit)
-    return [censor_of(row) for row in rows]
+    rows = await deps.store.all(Q["censors"], space=space, active=active, before=before, limit=limit)
+    return [censor_from_row(row) for row in rows]
 
 
-async def strikes(
-    desk: Desk, space: SpaceId, censor: UUID, *, before: int | None = None, limit: int = 50
+async def list_triggers(
+    deps: MemoryDeps, space: SpaceId, censor: UUID, *, before: int | None = None, limit: int = 50
 ) -> list[Trigger]:
     """When and where a censor struck, the newest first."""
-    rows = await desk.store.all(Q["triggers_of"], space=space, censor=censor, before=before, limit=limit)
-    return [trigger_of(row) for row in rows]
+    rows = await deps.store.all(Q["triggers_of"], space=space, censor=censor, before=before, limit=limit)
+    return [trigger_from_row(row) for row in rows]
 
 
-def read_rule(rule: Rule) -> Read:
+def parse_rule(rule: CensorRequest) -> ParsedRule:
     """What a rule says; plain prose is taken for what is meant."""
-    text, meaning = rule.rule.strip(), words_of(rule.meaning)
+    text, meaning = rule.rule.strip(), clean_words(rule.meaning)
     if not text and meaning is None:
         raise BadInput("A censor needs a rule or a meaning.", hint="Give a pattern, or say what is meant.")
     if text and not rule.literal and meaning is None and is_prose(text):
         said = "This is taken for what is meant, not for a pattern; `literal` takes it word for word."
-        return Read(pattern=None, meaning=words_of(text), said=said)
-    pattern = pattern_of(escaped(text) if rule.literal else text)
-    return Read(pattern=pattern, meaning=meaning, said="")
+        return ParsedRule(pattern=None, meaning=clean_words(text), said=said)
+    pattern = validate_pattern(escape_pattern(text) if rule.literal else text)
+    return ParsedRule(pattern=pattern, meaning=meaning, said="")
 
 
 def _by_pattern(censor: Censor, texts: Sequence[str]) -> list[int]:
-    patterns = patterns_of({censor.id: censor.pattern} if censor.pattern else {})
+    patterns = build_pattern_set({censor.id: censor.pattern} if censor.pattern else {})
     return [place for place, text in enumerate(texts) if patterns.strikes(text)]
 
 
-async def _by_meaning(desk: Desk, censor: Censor, texts: Sequence[str]) -> list[int]:
-    embedder = embedder_of(desk)
+async def _by_meaning(deps: MemoryDeps, censor: Censor, texts: Sequence[str]) -> list[int]:
+    embedder = get_embedder(deps)
     threshold = embedder.profile.threshold(Threshold.CENSOR) if embedder else None
     if not censor.meaning or threshold is None or not texts:
         return []
-    vectors = await vectors_of(desk, [censor.meaning, *texts])
+    vectors = await embed_for_compare(deps, [censor.meaning, *texts])
     if vectors is None:
         return []
     cosines = vectors[1:] @ vectors[0]
-    return [place for place, cosine in enumerate(cosines) if rounded(cosine) >= threshold]
+    return [place for place, cosine in enumerate(cosines) if round_cosine(cosine) >= threshold]

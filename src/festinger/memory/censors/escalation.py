@@ -22,15 +22,15 @@ from festinger.ids import SpaceId
 from festinger.memory.censors.censor import (
     MAY_BLOCK,
     Censor,
-    Force,
+    CensorAction,
     Trigger,
-    censor_of,
-    is_due,
+    censor_from_row,
+    is_due_for_escalation,
     is_mostly_wrong,
-    trigger_of,
+    trigger_from_row,
 )
-from festinger.memory.censors.edit import Changed, Note, Op, lock_censor, restate
-from festinger.memory.deps import Desk
+from festinger.memory.censors.edit import CensorChangeNote, CensorChangeResult, CensorOp, change_censor, lock_censor
+from festinger.memory.deps import MemoryDeps
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -42,22 +42,22 @@ AUTO = "auto"
 
 def is_warning(event: Event) -> bool:
     """Whether a strike may make a censor stronger."""
-    return bool(event.payload["action"] == Force.WARN.value)
+    return bool(event.payload["action"] == CensorAction.WARN.value)
 
 
-async def escalate_censor(desk: Desk, transaction: Transaction, event: Event) -> Changed | None:
+async def escalate_censor(deps: MemoryDeps, transaction: Transaction, event: Event) -> CensorChangeResult | None:
     """Make a censor that struck often enough stop things, if the settings say so. A subscriber of
     `censor_triggered`."""
-    if desk.terms(event.space).memory.censor_escalation != AUTO:
+    if deps.terms(event.space).memory.censor_escalation != AUTO:
         return None
     censor = await lock_censor(transaction, event.space, UUID(event.payload["censor"]))
-    if not is_due(censor):
+    if not is_due_for_escalation(censor):
         return None
     if censor.origin not in MAY_BLOCK:
         log.info("censor stays a warning", censor=str(censor.id), why=f"made by {censor.origin}", by=AUTO)
         return None
-    note = Note(op=Op.ESCALATE, by=BY, reason=f"struck {censor.counted} times")
-    return await restate(desk, transaction, censor, {"action": Force.BLOCK}, note)
+    note = CensorChangeNote(op=CensorOp.ESCALATE, by=BY, reason=f"struck {censor.counted} times")
+    return await change_censor(deps, transaction, censor, {"action": CensorAction.BLOCK}, note)
 
 
 Q = queries_of("festinger.memory")
@@ -77,7 +77,7 @@ class Misfire:
     @property
     def should_be_demoted(self) -> bool:
         """Whether a stop is wrong so often that a person should be asked to make it a warning."""
-        return self.censor.active and self.censor.action is Force.BLOCK and is_mostly_wrong(self.censor)
+        return self.censor.active and self.censor.action is CensorAction.BLOCK and is_mostly_wrong(self.censor)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -89,34 +89,34 @@ class Misfire:
         }
 
 
-async def false_positive(desk: Desk, space: SpaceId, trigger: UUID, *, by: str) -> Misfire:
+async def mark_false_positive(deps: MemoryDeps, space: SpaceId, trigger: UUID, *, by: str) -> Misfire:
     """Call a strike wrong; twice is once. Raises `NotFound`."""
-    async with desk.store.transaction() as transaction:
+    async with deps.store.transaction() as transaction:
         row = await transaction.maybe(Q["find_trigger"], space=space, id=trigger)
         if row is None:
             raise NotFound(f"There is no strike `{trigger}`.")
         censor = await lock_censor(transaction, space, row["censor_id"])
         first = await transaction.maybe(Q["mark_misfire"], space=space, id=trigger)
-        found = trigger_of(await transaction.one(Q["find_trigger"], space=space, id=trigger))
+        found = trigger_from_row(await transaction.one(Q["find_trigger"], space=space, id=trigger))
         if first is None:
             return Misfire(censor=censor, trigger=found, counted=False)
-        return await _counted(desk, transaction, censor, found, by=by)
+        return await _count_misfire(deps, transaction, censor, found, by=by)
 
 
-async def latest_strike(desk: Desk, space: SpaceId, censor: UUID) -> UUID:
+async def find_latest_trigger(deps: MemoryDeps, space: SpaceId, censor: UUID) -> UUID:
     """The last strike of a censor that nobody called wrong. Raises `NotFound`."""
-    row = await desk.store.maybe(Q["latest_trigger"], space=space, censor=censor)
+    row = await deps.store.maybe(Q["latest_trigger"], space=space, censor=censor)
     if row is None:
         raise NotFound("This censor has no strike that could be wrong.")
     return UUID(str(row["id"]))
 
 
-async def _counted(
-    desk: Desk, transaction: Transaction, censor: Censor, trigger: Trigger, *, by: str
+async def _count_misfire(
+    deps: MemoryDeps, transaction: Transaction, censor: Censor, trigger: Trigger, *, by: str
 ) -> Misfire:
     row = await transaction.one(Q["count_misfire"], space=censor.space_id, id=censor.id)
-    counted = censor_of(row)
-    await desk.outbox.emit(
+    counted = censor_from_row(row)
+    await deps.outbox.emit(
         transaction,
         "censor_false_positive",
         space=censor.space_id,
@@ -124,9 +124,9 @@ async def _counted(
         payload={"censor": str(censor.id), "trigger": str(trigger.id)},
     )
     change = None
-    if counted.active and counted.action is Force.WARN and is_mostly_wrong(counted):
+    if counted.active and counted.action is CensorAction.WARN and is_mostly_wrong(counted):
         wrong = f"{counted.false_positive_count} of {counted.activation_count} strikes were wrong, said {by}"
-        note = Note(op=Op.DEACTIVATE, by=BY, reason=wrong)
-        done = await restate(desk, transaction, counted, {"active": False}, note)
+        note = CensorChangeNote(op=CensorOp.DEACTIVATE, by=BY, reason=wrong)
+        done = await change_censor(deps, transaction, counted, {"active": False}, note)
         counted, change = done.censor, done.change
     return Misfire(censor=counted, trigger=trigger, counted=True, change=change)

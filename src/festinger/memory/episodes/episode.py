@@ -21,12 +21,12 @@ from uuid import UUID
 from festinger.clock import iso
 from festinger.errors import BadInput
 from festinger.ids import AgentId, MemoryId, Origin, SessionId, SpaceId
-from festinger.memory.model import Place
-from festinger.text.vocabulary import outstanding
-from festinger.text.words import sentences_in
+from festinger.memory.model import Scope
+from festinger.text.vocabulary import word_rarity
+from festinger.text.words import split_into_sentences
 
 
-class State(StrEnum):
+class EpisodeState(StrEnum):
     OPEN = "open"
     CLOSED = "closed"
     SUMMARISED = "summarised"
@@ -40,7 +40,7 @@ class ClosedBy(StrEnum):
     SHUTDOWN = "shutdown"
 
 
-class Role(StrEnum):
+class TurnRole(StrEnum):
     """Whose turn it is. Who said it is told by the origin, which a door finds out."""
 
     SYSTEM = "system"
@@ -51,11 +51,11 @@ class Role(StrEnum):
 
 
 ORIGINS = {
-    Role.SYSTEM: Origin.SYSTEM,
-    Role.USER: Origin.PERSON,
-    Role.ASSISTANT: Origin.MODEL,
-    Role.TOOL: Origin.TOOL,
-    Role.THOUGHT: Origin.MODEL,
+    TurnRole.SYSTEM: Origin.SYSTEM,
+    TurnRole.USER: Origin.PERSON,
+    TurnRole.ASSISTANT: Origin.MODEL,
+    TurnRole.TOOL: Origin.TOOL,
+    TurnRole.THOUGHT: Origin.MODEL,
 }
 """Who speaks in a role, unless the door knows better."""
 
@@ -85,18 +85,18 @@ class Lesson:
         return shown | {"turns": list(self.turns)}
 
 
-def lesson_of(kept: Mapping[str, Any]) -> Lesson:
+def lesson_from_json(kept: Mapping[str, Any]) -> Lesson:
     return Lesson(**{**kept, "turns": tuple(kept["turns"])})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class EpisodeTurn:
     """Something that was said."""
 
     seq: int
     turn_id: UUID
     at: datetime
-    role: Role
+    role: TurnRole
     origin: Origin
     content: str
     surfaced: tuple[MemoryId, ...] = ()
@@ -113,12 +113,12 @@ class Turn:
         }
 
 
-def turn_of(row: Mapping[str, Any]) -> Turn:
-    return Turn(
+def turn_from_row(row: Mapping[str, Any]) -> EpisodeTurn:
+    return EpisodeTurn(
         seq=row["seq"],
         turn_id=row["turn_id"],
         at=row["at"],
-        role=Role(row["role"]),
+        role=TurnRole(row["role"]),
         origin=Origin(row["origin"]),
         content=row["content"],
         surfaced=tuple(row["surfaced"]),
@@ -136,7 +136,7 @@ class Episode:
     summary: str | None
     outcome: str | None
     topics: tuple[str, ...]
-    state: State
+    state: EpisodeState
     opened_at: datetime
     last_at: datetime
     closed_at: datetime | None
@@ -155,9 +155,9 @@ class Episode:
     version: int
 
     @property
-    def place(self) -> Place:
+    def place(self) -> Scope:
         """Who spoke, where."""
-        return Place(space=self.space_id, agent=self.agent_id, session=self.session_id)
+        return Scope(space=self.space_id, agent=self.agent_id, session=self.session_id)
 
     @property
     def source(self) -> str:
@@ -172,35 +172,31 @@ class Episode:
     def as_json(self) -> dict[str, Any]:
         """As every door shows it; lessons are shown as the memories that came of them."""
         hidden = ("seq", "lessons", "prompt_hash")
-        return {
-            each.name: _shown(getattr(self, each.name)) for each in fields(self) if each.name not in hidden
-        }
+        return {each.name: _to_json(getattr(self, each.name)) for each in fields(self) if each.name not in hidden}
 
 
 _NAMES = tuple(each.name for each in fields(Episode))
 
 
-def episode_of(row: Mapping[str, Any]) -> Episode:
+def episode_from_row(row: Mapping[str, Any]) -> Episode:
     values = {name: row[name] for name in _NAMES}
-    values["state"] = State(row["state"])
+    values["state"] = EpisodeState(row["state"])
     values["closed_by"] = ClosedBy(row["closed_by"]) if row["closed_by"] else None
     values["topics"] = tuple(row["topics"])
-    values["lessons"] = tuple(map(lesson_of, row["lessons"]))
+    values["lessons"] = tuple(map(lesson_from_json, row["lessons"]))
     return Episode(**values)
 
 
-def state_of(name: str) -> State:
+def parse_state(name: str) -> EpisodeState:
     """The state that is meant; an unknown one is refused with the list."""
     try:
-        return State(name)
+        return EpisodeState(name)
     except ValueError as error:
-        known = ", ".join(f"`{state}`" for state in State)
-        raise BadInput(
-            f"`{name[:40]}` is no state of an episode.", hint=f"The states are {known}."
-        ) from error
+        known = ", ".join(f"`{state}`" for state in EpisodeState)
+        raise BadInput(f"`{name[:40]}` is no state of an episode.", hint=f"The states are {known}.") from error
 
 
-def _shown(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     if isinstance(value, datetime):
         return iso(value)
     if isinstance(value, UUID):
@@ -208,7 +204,7 @@ def _shown(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-SPOKEN = (Role.USER, Role.ASSISTANT, Role.TOOL)
+SPOKEN = (TurnRole.USER, TurnRole.ASSISTANT, TurnRole.TOOL)
 """Whose turns make up what was said; prompts and thoughts are not part of the conversation."""
 
 LONGEST = 16_000
@@ -221,11 +217,11 @@ _MARKUP = re.compile(r"^(?:[#>*•-]+|\d+[.)])\s+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sentence:
+class TurnSentence:
     """One sentence of a turn, and its place among all."""
 
     text: str
-    turn: Turn
+    turn: EpisodeTurn
     place: int
 
     @property
@@ -233,51 +229,51 @@ class Sentence:
         return len(self.text.split())
 
 
-def spoken(turns: Sequence[Turn]) -> list[Turn]:
+def dialogue_turns(turns: Sequence[EpisodeTurn]) -> list[EpisodeTurn]:
     return [turn for turn in turns if turn.role in SPOKEN]
 
 
-def sentences(turns: Sequence[Turn]) -> list[Sentence]:
+def list_sentences(turns: Sequence[EpisodeTurn]) -> list[TurnSentence]:
     """Every sentence that was said, in its order."""
-    found = [(text, turn) for turn in spoken(turns) for text in sentences_of(turn.content)]
-    return [Sentence(text=text, turn=turn, place=place) for place, (text, turn) in enumerate(found)]
+    found = [(text, turn) for turn in dialogue_turns(turns) for text in split_sentences(turn.content)]
+    return [TurnSentence(text=text, turn=turn, place=place) for place, (text, turn) in enumerate(found)]
 
 
-def sentences_of(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """The sentences of a text, each on one line and without marks of lists and headings."""
-    pieces = (_MARKUP.sub("", " ".join(piece.split())) for piece in sentences_in(text))
+    pieces = (_MARKUP.sub("", " ".join(piece.split())) for piece in split_into_sentences(text))
     return [piece for piece in pieces if any(char.isalnum() for char in piece)]
 
 
-def word_count(turns: Sequence[Turn]) -> int:
-    return sum(len(turn.content.split()) for turn in spoken(turns))
+def word_count(turns: Sequence[EpisodeTurn]) -> int:
+    return sum(len(turn.content.split()) for turn in dialogue_turns(turns))
 
 
-def char_count(turns: Sequence[Turn]) -> int:
-    return sum(len(turn.content.strip()) for turn in spoken(turns))
+def char_count(turns: Sequence[EpisodeTurn]) -> int:
+    return sum(len(turn.content.strip()) for turn in dialogue_turns(turns))
 
 
-def words_of(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
 def saliency(text: str) -> float:
     """How much a text stands out: the mean over its words."""
-    words = words_of(text)
-    return sum(map(outstanding, words)) / len(words) if words else 0.0
+    words = split_words(text)
+    return sum(map(word_rarity, words)) / len(words) if words else 0.0
 
 
-def said(turns: Sequence[Turn]) -> str:
+def format_transcript(turns: Sequence[EpisodeTurn]) -> str:
     """The transcript as people read it."""
-    return "\n".join(f"{turn.role.value}: {turn.content.strip()}" for turn in spoken(turns))
+    return "\n".join(f"{turn.role.value}: {turn.content.strip()}" for turn in dialogue_turns(turns))
 
 
-def shown(turns: Sequence[Turn]) -> str:
+def format_prompt_transcript(turns: Sequence[EpisodeTurn]) -> str:
     """The transcript as a model reads it: numbered, each turn quoted as data, shortened if it is too long."""
-    return "\n".join(map(_line, condensed(spoken(turns))))
+    return "\n".join(map(_format_turn, condense_turns(dialogue_turns(turns))))
 
 
-def condensed(turns: Sequence[Turn]) -> list[Turn]:
+def condense_turns(turns: Sequence[EpisodeTurn]) -> list[EpisodeTurn]:
     """The turns that fit: the first, the last and between them those that stand out most, in their order."""
     if _size(turns) <= LONGEST:
         return list(turns)
@@ -294,9 +290,9 @@ def condensed(turns: Sequence[Turn]) -> list[Turn]:
     return [*first, *(turn for turn in between if turn.seq in chosen), *last]
 
 
-def _head(turns: Sequence[Turn], most: int) -> list[Turn]:
+def _head(turns: Sequence[EpisodeTurn], most: int) -> list[EpisodeTurn]:
     """As many turns as fit; of a first one that is too long, nothing is lost but its end."""
-    taken: list[Turn] = []
+    taken: list[EpisodeTurn] = []
     for turn in turns:
         if _size(taken) + len(turn.content) > most:
             break
@@ -304,14 +300,14 @@ def _head(turns: Sequence[Turn], most: int) -> list[Turn]:
     return taken
 
 
-def _size(turns: Sequence[Turn]) -> int:
+def _size(turns: Sequence[EpisodeTurn]) -> int:
     return sum(len(turn.content) for turn in turns)
 
 
 LONGEST_TURN = 4_000
 
 
-def _line(turn: Turn) -> str:
+def _format_turn(turn: EpisodeTurn) -> str:
     content = turn.content if len(turn.content) <= LONGEST_TURN else f"{turn.content[:LONGEST_TURN]} […]"
     quoted = json.dumps(content, ensure_ascii=True).replace("<", "\\u003c").replace("`", "\\u0060")
     return f"[{turn.seq}] {turn.role.value} ({turn.origin.value}): {quoted}"

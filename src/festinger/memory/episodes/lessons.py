@@ -25,40 +25,45 @@ from festinger.errors import Overloaded, ProviderRefused, Unavailable
 from festinger.events.event import Event
 from festinger.ids import MemoryId, Origin, SpaceId
 from festinger.llm.model import Model
-from festinger.memory.changes import find_all
-from festinger.memory.deps import Desk
+from festinger.memory.changes import find_memories
+from festinger.memory.deps import MemoryDeps
 from festinger.memory.edit import edit
 from festinger.memory.episodes.episode import (
     BY_CALLER,
     BY_EXTRACT,
     BY_TRANSCRIPT,
     Episode,
+    EpisodeState,
+    EpisodeTurn,
     Lesson,
-    State,
-    Turn,
-    episode_of,
-    spoken,
+    dialogue_turns,
+    episode_from_row,
 )
 from festinger.memory.episodes.repair import SUMMARISE
-from festinger.memory.episodes.store import SUM_UP, find_in, lock_episode, turns_left
+from festinger.memory.episodes.store import SUM_UP, find_episode, list_usable_turns, lock_episode
 from festinger.memory.episodes.summary import (
     Summary,
-    in_its_own_words,
-    in_the_words_of,
-    is_its_own_summary,
-    skipped,
+    find_skip_reason,
+    is_short_conversation,
+    summarise_with_model,
+    summarise_without_model,
 )
 from festinger.memory.learn.decision import Action
-from festinger.memory.learn.intake import Refusal, earlier, once, refuse
+from festinger.memory.learn.intake import RefusalDetail, find_idempotent_result, record_refusal, run_idempotent
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
-from festinger.memory.learn.statement import Given, Reason, is_supported, unworthy
-from festinger.memory.learn.statement import Turn as Source
+from festinger.memory.learn.statement import (
+    LearnRefusalReason,
+    LearnRequest,
+    SourceTurn,
+    find_refusal_reason,
+    is_supported,
+)
 from festinger.memory.model import Kind
 from festinger.observability.metrics import DEGRADED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.text.overlap import all_shingles
+from festinger.text.overlap import build_all_shingles
 
 Q = queries_of("festinger.memory")
 
@@ -75,36 +80,36 @@ UNWORDED = (BY_CALLER, BY_EXTRACT, BY_TRANSCRIPT)
 """Summaries that no model put into words."""
 
 
-async def teach(desk: Desk, episode: Episode) -> Episode:
+async def learn_lessons(deps: MemoryDeps, episode: Episode) -> Episode:
     """Learn what an episode teaches, unless that is done; keep the memory of its summary as the summary is."""
     if episode.facts_at is not None:
-        return await _refresh(desk, episode)
-    async with desk.store.transaction() as transaction:
-        turns = await turns_left(transaction, episode.space_id, episode.id)
+        return await _refresh_summary_memory(deps, episode)
+    async with deps.store.transaction() as transaction:
+        turns = await list_usable_turns(transaction, episode.space_id, episode.id)
         prompts = await _prompts(transaction, episode)
     learned: list[Learned] = []
     memory = None
     if not episode.evaluation:
         learned = [
-            await _learn(desk, episode, turns, number, lesson, prompts=prompts)
+            await _learn(deps, episode, turns, number, lesson, prompts=prompts)
             for number, lesson in enumerate(episode.lessons)
         ]
-        desk.step("lessons learnt")
-        memory = await _remember(desk, episode, turns)
-    return await _finish(desk, episode, learned, memory)
+        deps.step("lessons learnt")
+        memory = await _learn_summary(deps, episode, turns)
+    return await _finish(deps, episode, learned, memory)
 
 
-def given_of(
-    episode: Episode, lesson: Lesson, turns: Mapping[int, Turn], *, trusts: Mapping[Origin, float]
-) -> Given:
+def build_lesson_request(
+    episode: Episode, lesson: Lesson, turns: Mapping[int, EpisodeTurn], *, trusts: Mapping[Origin, float]
+) -> LearnRequest:
     """A lesson as it is handed in: said by the weakest of those who said it, and trusted no more than they are."""
     said = [turns[number] for number in lesson.turns if number in turns]
     only_model = bool(said) and all(turn.origin is Origin.MODEL for turn in said)
-    return Given(
+    return LearnRequest(
         text=lesson.content,
         subject=lesson.subject,
         kind=lesson.kind,
-        origin=speaker(said, by_model=lesson.by_model),
+        origin=lesson_origin(said, by_model=lesson.by_model),
         source=episode.source,
         source_confidence=lesson.confidence,
         turns=_sources(said, trusts),
@@ -117,31 +122,25 @@ def given_of(
     )
 
 
-def speaker(said: Sequence[Turn], *, by_model: bool) -> Origin:
+def lesson_origin(said: Sequence[EpisodeTurn], *, by_model: bool) -> Origin:
     """Whose word a lesson is: that of the least trusted who said it. What a model worded is no person's word."""
     origins = {turn.origin for turn in said}
     weakest = next((origin for origin in WEAKEST_FIRST if origin in origins), Origin.MODEL)
     return Origin.MODEL if by_model and weakest in (Origin.PERSON, Origin.SYSTEM) else weakest
 
 
-def refusal_of(
-    lesson: Lesson, turns: Mapping[int, Turn], *, prompts: frozenset[tuple[str, ...]]
-) -> Reason | None:
+def find_lesson_refusal(
+    lesson: Lesson, turns: Mapping[int, EpisodeTurn], *, prompts: frozenset[tuple[str, ...]]
+) -> LearnRefusalReason | None:
     """Why a lesson is not learnt; none if it is."""
     said = [turns[number].content for number in lesson.turns if number in turns]
     if not is_supported(lesson.content, said, confidence=lesson.confidence):
-        return Reason.UNSUPPORTED
-    return unworthy(lesson.content, prompts=prompts)
+        return LearnRefusalReason.UNSUPPORTED
+    return find_refusal_reason(lesson.content, prompts=prompts)
 
 
-async def tie(
-    transaction: Transaction,
-    episode: Episode,
-    target: str,
-    ids: Iterable[UUID],
-    *,
-    relation: str,
-    at: datetime,
+async def link_to_episode(
+    transaction: Transaction, episode: Episode, target: str, ids: Iterable[UUID], *, relation: str, at: datetime
 ) -> None:
     """Tie something to an episode, once."""
     if wanted := list(ids):
@@ -156,12 +155,12 @@ async def tie(
         )
 
 
-async def tie_decision(desk: Desk, transaction: Transaction, event: Event, *, target: str, id_: UUID) -> None:
+async def link_decision(deps: MemoryDeps, transaction: Transaction, event: Event, *, target: str, id_: UUID) -> None:
     """Tie a decision to the episode of its session that it was made in, if there was one."""
     row = await transaction.maybe(Q["episode_at"], space=event.space, session=event.session, at=event.at)
     if row is not None:
         episode = await lock_episode(transaction, event.space, row["id"])
-        await tie(transaction, episode, target, [id_], relation="decided", at=desk.clock())
+        await link_to_episode(transaction, episode, target, [id_], relation="decided", at=deps.clock())
 
 
 async def _prompts(transaction: Transaction, episode: Episode) -> frozenset[tuple[str, ...]]:
@@ -174,55 +173,55 @@ async def _prompts(transaction: Transaction, episode: Episode) -> frozenset[tupl
         session=episode.session_id,
         limit=MOST_PROMPTS,
     )
-    return all_shingles(row["content"] for row in rows)
+    return build_all_shingles(row["content"] for row in rows)
 
 
 async def _learn(
-    desk: Desk,
+    deps: MemoryDeps,
     episode: Episode,
-    turns: Sequence[Turn],
+    turns: Sequence[EpisodeTurn],
     number: int,
     lesson: Lesson,
     *,
     prompts: frozenset[tuple[str, ...]],
 ) -> Learned:
     by_number = {turn.seq: turn for turn in turns}
-    trusts = desk.terms(episode.space_id).trusts
-    given = _keyed(given_of(episode, lesson, by_number, trusts=trusts), f"{episode.source}:{number}")
-    reason = refusal_of(lesson, by_number, prompts=prompts)
+    trusts = deps.terms(episode.space_id).trusts
+    given = _with_key(build_lesson_request(episode, lesson, by_number, trusts=trusts), f"{episode.source}:{number}")
+    reason = find_lesson_refusal(lesson, by_number, prompts=prompts)
     if reason is None:
-        return await learn(desk, episode.place, given)
-    return await _refuse(desk, episode, given, reason)
+        return await learn(deps, episode.place, given)
+    return await _refuse(deps, episode, given, reason)
 
 
-async def _refuse(desk: Desk, episode: Episode, given: Given, reason: Reason) -> Learned:
-    async with desk.store.transaction() as transaction:
-        if (done := await earlier(desk, transaction, episode.place, given)) is not None:
+async def _refuse(deps: MemoryDeps, episode: Episode, given: LearnRequest, reason: LearnRefusalReason) -> Learned:
+    async with deps.store.transaction() as transaction:
+        if (done := await find_idempotent_result(deps, transaction, episode.place, given)) is not None:
             return done
-        text = desk.terms(episode.space_id).redact(given.text).text
+        text = deps.terms(episode.space_id).redact(given.text).text
         again = await transaction.maybe(
             Q["refused_before"], space=episode.space_id, session=episode.session_id, text=text
         )
         named = (
-            Refusal(reason=Reason.DUPLICATE.value, detail=reason.value)
+            RefusalDetail(reason=LearnRefusalReason.DUPLICATE.value, detail=reason.value)
             if again
-            else Refusal(reason=reason.value)
+            else RefusalDetail(reason=reason.value)
         )
 
         async def deed() -> Learned:
-            return await refuse(desk, transaction, episode.place, given, named, at=desk.clock())
+            return await record_refusal(deps, transaction, episode.place, given, named, at=deps.clock())
 
-        return await once(desk, transaction, episode.place, given=given, write=deed)
+        return await run_idempotent(deps, transaction, episode.place, given=given, write=deed)
 
 
-async def _remember(desk: Desk, episode: Episode, turns: Sequence[Turn]) -> MemoryId | None:
+async def _learn_summary(deps: MemoryDeps, episode: Episode, turns: Sequence[EpisodeTurn]) -> MemoryId | None:
     """The summary as a memory of its own. Words cut out of a transcript make none: what they state was learned from the
     turns already, and the rest is questions and small talk."""
     if episode.summarised_by in (BY_EXTRACT, BY_TRANSCRIPT):
         return None
-    said = spoken(turns)[:MOST_SOURCES]
-    trusts = desk.terms(episode.space_id).trusts
-    given = Given(
+    said = dialogue_turns(turns)[:MOST_SOURCES]
+    trusts = deps.terms(episode.space_id).trusts
+    given = LearnRequest(
         text=episode.told,
         kind=Kind.EPISODIC,
         origin=Origin.JOB,
@@ -232,67 +231,61 @@ async def _remember(desk: Desk, episode: Episode, turns: Sequence[Turn]) -> Memo
         event_time=episode.opened_at,
         episode_id=episode.id,
     )
-    learned = await learn(desk, episode.place, _keyed(given, f"{episode.source}:summary"))
+    learned = await learn(deps, episode.place, _with_key(given, f"{episode.source}:summary"))
     return learned.memory.id if learned.memory else None
 
 
-async def _refresh(desk: Desk, episode: Episode) -> Episode:
+async def _refresh_summary_memory(deps: MemoryDeps, episode: Episode) -> Episode:
     """Give the memory of a summary the words that the summary has now."""
     if episode.memory_id is None:
-        return await _remember_late(desk, episode)
-    async with desk.store.transaction() as transaction:
-        found = await find_all(transaction, episode.space_id, [episode.memory_id])
+        return await _learn_late_summary(deps, episode)
+    async with deps.store.transaction() as transaction:
+        found = await find_memories(transaction, episode.space_id, [episode.memory_id])
     memory = found.get(episode.memory_id)
     wanted = episode.told
     # It may be the memory of an earlier episode that was told in the same words; that keeps them.
     is_own = memory is not None and memory.source == episode.source
     if memory is not None and is_own and memory.is_live and memory.content != wanted:
-        await edit(desk, episode.space_id, memory.id, wanted, by=episode.summarised_by or BY_CALLER)
+        await edit(deps, episode.space_id, memory.id, wanted, by=episode.summarised_by or BY_CALLER)
     return episode
 
 
-async def _remember_late(desk: Desk, episode: Episode) -> Episode:
+async def _learn_late_summary(deps: MemoryDeps, episode: Episode) -> Episode:
     """Make the memory of a summary that a model or a caller worded only after the episode was finished."""
     if episode.evaluation:
         return episode
-    async with desk.store.transaction() as transaction:
-        turns = await turns_left(transaction, episode.space_id, episode.id)
-    if (memory := await _remember(desk, episode, turns)) is None:
+    async with deps.store.transaction() as transaction:
+        turns = await list_usable_turns(transaction, episode.space_id, episode.id)
+    if (memory := await _learn_summary(deps, episode, turns)) is None:
         return episode
-    async with desk.store.transaction() as transaction:
-        row = await transaction.one(
-            Q["give_episode_memory"], space=episode.space_id, id=episode.id, memory=memory
-        )
-    return episode_of(row)
+    async with deps.store.transaction() as transaction:
+        row = await transaction.one(Q["give_episode_memory"], space=episode.space_id, id=episode.id, memory=memory)
+    return episode_from_row(row)
 
 
-async def _finish(
-    desk: Desk, episode: Episode, learned: Sequence[Learned], memory: MemoryId | None
-) -> Episode:
+async def _finish(deps: MemoryDeps, episode: Episode, learned: Sequence[Learned], memory: MemoryId | None) -> Episode:
     """Tie what came of an episode to it, and note that all was learnt; once."""
-    now = desk.clock()
+    now = deps.clock()
     kept = [each for each in learned if each.memory is not None and each.action is not Action.ECHOED]
-    async with desk.store.transaction() as transaction:
+    async with deps.store.transaction() as transaction:
         present = await lock_episode(transaction, episode.space_id, episode.id)
         if present.facts_at is not None:
             return present
         decided = [lesson.is_decision for lesson in episode.lessons]
         ids = [
-            (each.memory.id, mark)
-            for each, mark in zip(learned, decided, strict=False)
-            if each in kept and each.memory
+            (each.memory.id, mark) for each, mark in zip(learned, decided, strict=False) if each in kept and each.memory
         ]
         said = await transaction.all(
             Q["learned_from_turns"],
             space=episode.space_id,
             session=episode.session_id,
-            turns=[turn.turn_id for turn in await turns_left(transaction, episode.space_id, episode.id)],
+            turns=[turn.turn_id for turn in await list_usable_turns(transaction, episode.space_id, episode.id)],
         )
         ids += [(row["id"], DECISION in row["tags"]) for row in said]
-        await tie(
+        await link_to_episode(
             transaction, present, "memory", [id_ for id_, mark in ids if not mark], relation="learnt", at=now
         )
-        await tie(
+        await link_to_episode(
             transaction, present, "memory", [id_ for id_, mark in ids if mark], relation="decided", at=now
         )
         replaced = await transaction.all(
@@ -302,20 +295,18 @@ async def _finish(
             since=episode.opened_at,
             until=now,
         )
-        await tie(
+        await link_to_episode(
             transaction, present, "change", [row["id"] for row in replaced], relation="superseded", at=now
         )
-        row = await transaction.one(
-            Q["finish_episode"], space=episode.space_id, id=episode.id, at=now, memory=memory
-        )
-        await _tell(desk, transaction, present, facts=len(kept), memory=memory)
-    return episode_of(row)
+        row = await transaction.one(Q["finish_episode"], space=episode.space_id, id=episode.id, at=now, memory=memory)
+        await _emit_summarised(deps, transaction, present, facts=len(kept), memory=memory)
+    return episode_from_row(row)
 
 
-async def _tell(
-    desk: Desk, transaction: Transaction, episode: Episode, *, facts: int, memory: MemoryId | None
+async def _emit_summarised(
+    deps: MemoryDeps, transaction: Transaction, episode: Episode, *, facts: int, memory: MemoryId | None
 ) -> None:
-    await desk.outbox.emit(
+    await deps.outbox.emit(
         transaction,
         "episode_summarised",
         space=episode.space_id,
@@ -331,13 +322,11 @@ async def _tell(
     )
 
 
-def _sources(said: Sequence[Turn], trusts: Mapping[Origin, float]) -> tuple[Source, ...]:
-    return tuple(
-        Source(id=turn.turn_id, trust=trusts.get(turn.origin, trusts[Origin.MODEL])) for turn in said
-    )
+def _sources(said: Sequence[EpisodeTurn], trusts: Mapping[Origin, float]) -> tuple[SourceTurn, ...]:
+    return tuple(SourceTurn(id=turn.turn_id, trust=trusts.get(turn.origin, trusts[Origin.MODEL])) for turn in said)
 
 
-def _keyed(given: Given, key: str) -> Given:
+def _with_key(given: LearnRequest, key: str) -> LearnRequest:
     return replace(given, key=key)
 
 
@@ -352,104 +341,102 @@ LEFT_BEHIND = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class ClosedEpisode:
     """An episode that has ended, and what was said in it."""
 
     episode: Episode
-    turns: tuple[Turn, ...]
+    turns: tuple[EpisodeTurn, ...]
 
 
-async def ask_for_summary(desk: Desk, transaction: Transaction, event: Event) -> None:
+async def request_summary(deps: MemoryDeps, transaction: Transaction, event: Event) -> None:
     """Have an episode that has ended summed up: by a model at once, and by its own words when that has had its
     time. A subscriber of `episode_closed`."""
     episode = event.payload["episode"]
-    wait = timedelta(seconds=desk.terms(event.space).episodes.model_wait_s)
-    await desk.ask(transaction, SUMMARISE, space=event.space, episode=episode)
-    await desk.ask(transaction, SUM_UP, at=event.at + wait, space=event.space, episode=episode)
+    wait = timedelta(seconds=deps.terms(event.space).episodes.model_wait_s)
+    await deps.ask(transaction, SUMMARISE, space=event.space, episode=episode)
+    await deps.ask(transaction, SUM_UP, at=event.at + wait, space=event.space, episode=episode)
 
 
-async def summarise(desk: Desk, space: SpaceId, episode: UUID) -> Episode:
+async def summarise(deps: MemoryDeps, space: SpaceId, episode: UUID) -> Episode:
     """Sum an episode up with the model that writes, however long it takes, and learn what it teaches."""
-    ended = await _ended(desk, space, episode)
+    ended = await _load_closed_episode(deps, space, episode)
     if ended is None:
-        return await _finished(desk, space, episode)
-    model = None if is_its_own_summary(ended.turns) else await desk.writer(space)
-    said = await _asked(desk, model, ended) if model else None
-    return await _kept(desk, ended, said or _own_words(ended))
+        return await _finish_lessons(deps, space, episode)
+    model = None if is_short_conversation(ended.turns) else await deps.writer(space)
+    said = await _ask_model(deps, model, ended) if model else None
+    return await _save_summary(deps, ended, said or _extract_summary(ended))
 
 
-async def sum_up(desk: Desk, space: SpaceId, episode: UUID) -> Episode:
+async def summarise_by_extract(deps: MemoryDeps, space: SpaceId, episode: UUID) -> Episode:
     """Sum an episode up in its own words, unless that is done, and learn what it teaches."""
-    ended = await _ended(desk, space, episode)
-    if ended is None or ended.episode.state is State.SUMMARISED:
-        return await _finished(desk, space, episode)
-    return await _kept(desk, ended, _own_words(ended))
+    ended = await _load_closed_episode(deps, space, episode)
+    if ended is None or ended.episode.state is EpisodeState.SUMMARISED:
+        return await _finish_lessons(deps, space, episode)
+    return await _save_summary(deps, ended, _extract_summary(ended))
 
 
-async def summarise_within(desk: Desk, space: SpaceId, episode: UUID, *, seconds: float) -> Episode:
+async def summarise_with_timeout(deps: MemoryDeps, space: SpaceId, episode: UUID, *, seconds: float) -> Episode:
     """Sum an episode up at once: by the model if it answers in time, else in its own words."""
     try:
         async with asyncio.timeout(seconds):
-            return await summarise(desk, space, episode)
+            return await summarise(deps, space, episode)
     except TimeoutError:
-        return await sum_up(desk, space, episode)
+        return await summarise_by_extract(deps, space, episode)
 
 
-async def take_up(desk: Desk, space: SpaceId) -> int:
+async def requeue_unfinished_episodes(deps: MemoryDeps, space: SpaceId) -> int:
     """Have those episodes summed up that were left behind by whoever was at work on them; how many."""
-    before = desk.clock() - LEFT_BEHIND
-    async with desk.store.transaction() as transaction:
+    before = deps.clock() - LEFT_BEHIND
+    async with deps.store.transaction() as transaction:
         rows = await transaction.all(Q["unfinished_episodes"], space=space, before=before, limit=100)
         for row in rows:
-            await desk.ask(transaction, SUM_UP, space=space, episode=str(row["id"]))
+            await deps.ask(transaction, SUM_UP, space=space, episode=str(row["id"]))
     return len(rows)
 
 
-async def _ended(desk: Desk, space: SpaceId, episode: UUID) -> Ended | None:
+async def _load_closed_episode(deps: MemoryDeps, space: SpaceId, episode: UUID) -> ClosedEpisode | None:
     """An episode of which something is still to be said; none if all is said, or nothing is worth saying."""
-    async with desk.store.transaction() as transaction:
-        found = await find_in(transaction, space, episode)
-        is_open = found.state is State.OPEN
-        is_said = found.state is State.SUMMARISED and found.summarised_by != BY_EXTRACT
+    async with deps.store.transaction() as transaction:
+        found = await find_episode(transaction, space, episode)
+        is_open = found.state is EpisodeState.OPEN
+        is_said = found.state is EpisodeState.SUMMARISED and found.summarised_by != BY_EXTRACT
         if is_open or is_said or found.skipped:
             return None
-        turns = await turns_left(transaction, space, episode)
-        if (reason := skipped(turns)) is not None:
-            await transaction.maybe(
-                Q["skip_episode"], space=space, id=episode, reason=reason, at=desk.clock()
-            )
+        turns = await list_usable_turns(transaction, space, episode)
+        if (reason := find_skip_reason(turns)) is not None:
+            await transaction.maybe(Q["skip_episode"], space=space, id=episode, reason=reason, at=deps.clock())
             return None
-    return Ended(episode=found, turns=turns)
+    return ClosedEpisode(episode=found, turns=turns)
 
 
-def _own_words(ended: Ended) -> Summary:
-    return in_its_own_words(ended.turns)
+def _extract_summary(ended: ClosedEpisode) -> Summary:
+    return summarise_without_model(ended.turns)
 
 
-async def _asked(desk: Desk, model: Model, ended: Ended) -> Summary | None:
+async def _ask_model(deps: MemoryDeps, model: Model, ended: ClosedEpisode) -> Summary | None:
     """What a model says; none if it says nothing that can be used."""
-    most = desk.terms(ended.episode.space_id).episodes.max_facts
+    most = deps.terms(ended.episode.space_id).episodes.max_facts
     try:
-        return await in_the_words_of(model, ended.turns, most=most)
+        return await summarise_with_model(model, ended.turns, most=most)
     except (ProviderRefused, Overloaded, Unavailable) as error:
         DEGRADED.labels(WRITER).inc()
         log.warning("episode summed up without a model", episode=str(ended.episode.id), why=error.message)
         return None
 
 
-async def _kept(desk: Desk, ended: Ended, said: Summary) -> Episode:
+async def _save_summary(deps: MemoryDeps, ended: ClosedEpisode, said: Summary) -> Episode:
     """Write down what was said of an episode, if nobody said it before, and go on to what it teaches."""
-    desk.step("summed up")
-    async with desk.store.transaction() as transaction:
-        row = await transaction.maybe(Q["summarise_episode"], **_columns(desk, ended, said))
+    deps.step("summed up")
+    async with deps.store.transaction() as transaction:
+        row = await transaction.maybe(Q["summarise_episode"], **_columns(deps, ended, said))
         if row is None and said.by not in OWN_WORDS:
-            taken = _own_words(ended)
-            row = await transaction.maybe(Q["replace_summary"], **_columns(desk, ended, said, was=taken))
-    desk.step("summary kept")
-    return await _finished(desk, ended.episode.space_id, ended.episode.id)
+            taken = _extract_summary(ended)
+            row = await transaction.maybe(Q["replace_summary"], **_columns(deps, ended, said, was=taken))
+    deps.step("summary kept")
+    return await _finish_lessons(deps, ended.episode.space_id, ended.episode.id)
 
 
-def _columns(desk: Desk, ended: Ended, said: Summary, *, was: Summary | None = None) -> dict[str, object]:
+def _columns(deps: MemoryDeps, ended: ClosedEpisode, said: Summary, *, was: Summary | None = None) -> dict[str, object]:
     columns: dict[str, object] = {
         "space": ended.episode.space_id,
         "id": ended.episode.id,
@@ -459,16 +446,16 @@ def _columns(desk: Desk, ended: Ended, said: Summary, *, was: Summary | None = N
         "outcome": said.outcome,
         "topics": list(said.topics),
         "prompt_hash": said.prompt_hash,
-        "at": desk.clock(),
+        "at": deps.clock(),
     }
     if was is not None:
         return columns | {"was_title": was.title}
     return columns | {"lessons": json.dumps([lesson.as_json() for lesson in said.lessons])}
 
 
-async def _finished(desk: Desk, space: SpaceId, episode: UUID) -> Episode:
+async def _finish_lessons(deps: MemoryDeps, space: SpaceId, episode: UUID) -> Episode:
     """The episode, once what it teaches was learnt."""
-    async with desk.store.transaction() as transaction:
+    async with deps.store.transaction() as transaction:
         row = await transaction.one(Q["find_episode"], space=space, id=episode)
-    found = episode_of(row)
-    return await teach(desk, found) if found.state is State.SUMMARISED else found
+    found = episode_from_row(row)
+    return await learn_lessons(deps, found) if found.state is EpisodeState.SUMMARISED else found

@@ -19,17 +19,17 @@ from typing import Any
 from uuid import UUID
 
 from festinger.ids import SpaceId
-from festinger.memory.changes import find_all
-from festinger.memory.deps import Desk
-from festinger.memory.episodes.episode import BY_CALLER, BY_EXTRACT, Episode, State, episode_of
-from festinger.memory.episodes.store import lock_episode, turns_left
-from festinger.memory.episodes.summary import in_its_own_words
+from festinger.memory.changes import find_memories
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.episodes.episode import BY_CALLER, BY_EXTRACT, Episode, EpisodeState, episode_from_row
+from festinger.memory.episodes.store import list_usable_turns, lock_episode
+from festinger.memory.episodes.summary import summarise_without_model
 from festinger.memory.erasure.selector import Selector
-from festinger.memory.learn.statement import fold_mark, gist_mark
+from festinger.memory.learn.statement import fold_hash, gist_hash
 from festinger.memory.learn.store import EMBED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.text.blocks import Cut
+from festinger.text.blocks import ErasurePattern
 
 Q = queries_of("festinger.memory")
 
@@ -37,7 +37,9 @@ SUMMARISE = "summarise_episode"
 """The job that asks a model."""
 
 
-async def turns_with(transaction: Transaction, space: SpaceId, cuts: Iterable[Cut]) -> dict[UUID, UUID]:
+async def find_turns_by_words(
+    transaction: Transaction, space: SpaceId, cuts: Iterable[ErasurePattern]
+) -> dict[UUID, UUID]:
     """The turns in which some words were said, before they are cut out, each with its episode."""
     found: dict[UUID, UUID] = {}
     for cut in cuts:
@@ -46,13 +48,13 @@ async def turns_with(transaction: Transaction, space: SpaceId, cuts: Iterable[Cu
     return found
 
 
-async def retell(desk: Desk, transaction: Transaction, space: SpaceId, episode: UUID) -> bool:
+async def rebuild_summary(deps: MemoryDeps, transaction: Transaction, space: SpaceId, episode: UUID) -> bool:
     """Sum an episode up anew from what is left of its words; whether there was a summary to write anew."""
     found = await lock_episode(transaction, space, episode)
-    turns = await turns_left(transaction, space, episode)
-    if found.state is not State.SUMMARISED or found.summarised_by == BY_CALLER or not turns:
+    turns = await list_usable_turns(transaction, space, episode)
+    if found.state is not EpisodeState.SUMMARISED or found.summarised_by == BY_CALLER or not turns:
         return False
-    said = in_its_own_words(turns)
+    said = summarise_without_model(turns)
     row = await transaction.one(
         Q["retell_episode"],
         space=space,
@@ -60,15 +62,15 @@ async def retell(desk: Desk, transaction: Transaction, space: SpaceId, episode: 
         title=said.title,
         summary=said.summary,
         by=said.by,
-        at=desk.clock(),
+        at=deps.clock(),
     )
-    await reword_memory(desk, transaction, episode_of(row))
+    await update_summary_memory(deps, transaction, episode_from_row(row))
     if said.by == BY_EXTRACT:
-        await desk.ask(transaction, SUMMARISE, space=space, episode=str(episode))
+        await deps.ask(transaction, SUMMARISE, space=space, episode=str(episode))
     return True
 
 
-async def reword_memory(desk: Desk, transaction: Transaction, episode: Episode) -> None:
+async def update_summary_memory(deps: MemoryDeps, transaction: Transaction, episode: Episode) -> None:
     """Give the memory of a summary the words that the summary has now."""
     changed = await transaction.run(
         Q["reword_summary"],
@@ -76,13 +78,13 @@ async def reword_memory(desk: Desk, transaction: Transaction, episode: Episode) 
         id=episode.memory_id,
         source=episode.source,
         content=episode.told,
-        fold=fold_mark(episode.told),
-        gist=gist_mark(episode.told),
-        at=desk.clock(),
+        fold=fold_hash(episode.told),
+        gist=gist_hash(episode.told),
+        at=deps.clock(),
     )
     if changed:
         await transaction.run(Q["erase_vectors"], space=episode.space_id, memories=[episode.memory_id])
-        await desk.ask(transaction, EMBED, space=episode.space_id)
+        await deps.ask(transaction, EMBED, space=episode.space_id)
 
 
 Image = Mapping[str, Any]
@@ -90,7 +92,7 @@ Image = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut:
+class TurnExclusionResult:
     """Turns of which something is left out, and the episodes whose summary was made again, as they were."""
 
     turns: tuple[UUID, ...] = ()
@@ -111,13 +113,13 @@ class LeftOut:
         }
 
 
-async def leave_out(
-    desk: Desk, transaction: Transaction, space: SpaceId, selector: Selector, cuts: Sequence[Cut]
-) -> LeftOut:
+async def exclude_turns(
+    deps: MemoryDeps, transaction: Transaction, space: SpaceId, selector: Selector, cuts: Sequence[ErasurePattern]
+) -> TurnExclusionResult:
     """Let turns that came from somewhere, and words that were learnt from there, be summed up no more."""
     rows = await transaction.all(Q["turns_there"], space=space, **selector.place_and_time)
     whole = {row["turn_id"]: row["episode_id"] for row in rows}
-    touched = await turns_with(transaction, space, cuts) | whole
+    touched = await find_turns_by_words(transaction, space, cuts) | whole
     for cut in cuts:
         await transaction.run(Q["leave_words_out"], space=space, pattern=cut.pattern)
     await transaction.run(Q["leave_turns_out"], space=space, turns=sorted(whole))
@@ -126,14 +128,14 @@ async def leave_out(
     for episode in sorted(set(touched.values())):
         was = await transaction.one(Q["image_episode"], space=space, id=episode)
         said = await transaction.all(Q["image_memories"], space=space, memories=[was["memory_id"]])
-        if await retell(desk, transaction, space, episode):
+        if await rebuild_summary(deps, transaction, space, episode):
             episodes.append(was["image"])
             memories += [row["image"] for row in said]
-    return LeftOut(turns=tuple(sorted(touched)), episodes=tuple(episodes), memories=tuple(memories))
+    return TurnExclusionResult(turns=tuple(sorted(touched)), episodes=tuple(episodes), memories=tuple(memories))
 
 
-async def bring_back(
-    desk: Desk, transaction: Transaction, space: SpaceId, kept: Mapping[str, Any], *, change: UUID
+async def reinstate_turns(
+    deps: MemoryDeps, transaction: Transaction, space: SpaceId, kept: Mapping[str, Any], *, change: UUID
 ) -> None:
     """Let it be summed up again. A summary becomes what it was, unless another repair leaves something out of it."""
     await transaction.run(Q["bring_turns_back"], space=space, turns=kept.get("turns", []), change=change)
@@ -141,18 +143,18 @@ async def bring_back(
     for image in kept.get("episodes", ()):
         present = await lock_episode(transaction, space, UUID(image["id"]))
         if await transaction.value(Q["is_left_out"], space=space, episode=present.id):
-            await retell(desk, transaction, space, present.id)
+            await rebuild_summary(deps, transaction, space, present.id)
         else:
-            await _put_back(desk, transaction, present, image, memory=memories.get(str(present.memory_id)))
+            await _restore_summary(deps, transaction, present, image, memory=memories.get(str(present.memory_id)))
 
 
-async def _put_back(
-    desk: Desk, transaction: Transaction, present: Episode, image: Image, *, memory: Image | None
+async def _restore_summary(
+    deps: MemoryDeps, transaction: Transaction, present: Episode, image: Image, *, memory: Image | None
 ) -> None:
     space = present.space_id
     row = await transaction.one(Q["put_back_episode"], space=space, image=json.dumps(image))
-    found = await find_all(transaction, space, [present.memory_id] if present.memory_id else [])
+    found = await find_memories(transaction, space, [present.memory_id] if present.memory_id else [])
     # What a person wrote into the memory of a summary meanwhile stays.
     if memory is not None and any(each.content == present.told for each in found.values()):
-        await reword_memory(desk, transaction, episode_of(row))
+        await update_summary_memory(deps, transaction, episode_from_row(row))
         await transaction.run(Q["put_back_memory"], space=space, image=json.dumps(memory))

@@ -22,26 +22,26 @@ from uuid import UUID
 from festinger.clock import aware, iso
 from festinger.errors import BadInput, FestingerError, NotFound
 from festinger.events.event import Event
-from festinger.events.feed import history
+from festinger.events.feed import event_history
 from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, SessionId, SpaceId
-from festinger.memory.deps import Desk
+from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.episode import (
     ORIGINS,
     ClosedBy,
     Episode,
-    Role,
-    State,
-    Turn,
-    episode_of,
-    turn_of,
+    EpisodeState,
+    EpisodeTurn,
+    TurnRole,
+    episode_from_row,
+    turn_from_row,
 )
-from festinger.memory.learn.statement import cleaned
-from festinger.memory.model import Place
+from festinger.memory.learn.statement import clean_input
+from festinger.memory.model import Scope
 from festinger.settings.beliefs import EpisodesSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.store.repositories.exchanges import Message, messages, notes_of
-from festinger.text.overlap import all_shingles, without_copies, without_echoes
+from festinger.store.repositories.exchanges import StoredMessage, load_messages, load_session_notes
+from festinger.text.overlap import build_all_shingles, remove_copies, remove_echoes
 
 Q = queries_of("festinger.memory")
 
@@ -56,10 +56,10 @@ the summary is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Saying:
+class TurnInput:
     """Something that is being said, on its way into an episode."""
 
-    role: Role
+    role: TurnRole
     content: str
     origin: Origin
     at: datetime
@@ -68,32 +68,32 @@ class Saying:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Appended:
+class AppendResult:
     """Where a turn went. It is none if nothing was left of it, or if it was kept before."""
 
     episode: Episode
-    turn: Turn | None
+    turn: EpisodeTurn | None
 
 
 async def open_episode(
-    desk: Desk, place: Place, *, title: str | None = None, evaluation: bool = False
+    deps: MemoryDeps, place: Scope, *, title: str | None = None, evaluation: bool = False
 ) -> Episode:
     """The open episode of a session: the one that is open, or a new one."""
     _check_session(place)
-    async with desk.store.transaction() as transaction:
-        found = await _open_one(transaction, place)
+    async with deps.store.transaction() as transaction:
+        found = await _lock_open_episode(transaction, place)
         if found is None:
-            return await _begin(
-                desk, transaction, place, at=desk.clock(), title=_short(title), evaluation=evaluation
+            return await _start_episode(
+                deps, transaction, place, at=deps.clock(), title=_clean_title(title), evaluation=evaluation
             )
         if title is None or found.title is not None:
             return found
-        return await _name(transaction, found, title=title, summary=None)
+        return await _set_title(transaction, found, title=title, summary=None)
 
 
-async def append(
-    desk: Desk,
-    place: Place,
+async def append_turn(
+    deps: MemoryDeps,
+    place: Scope,
     role: str,
     content: str,
     *,
@@ -101,32 +101,34 @@ async def append(
     surfaced: Sequence[MemoryId] = (),
     turn_id: UUID | None = None,
     at: datetime | None = None,
-) -> Appended:
+) -> AppendResult:
     """Add what was said to the episode of its session, opening one if none is open."""
     known = _role(role)
-    said = Saying(
+    said = TurnInput(
         role=known,
         content=content,
         origin=origin or ORIGINS[known],
-        at=aware(at) if at else desk.clock(),
-        turn_id=turn_id or desk.new_uuid(),
+        at=aware(at) if at else deps.clock(),
+        turn_id=turn_id or deps.new_uuid(),
         surfaced=tuple(surfaced),
     )
-    async with desk.store.transaction() as transaction:
-        return await append_in(desk, transaction, place, said)
+    async with deps.store.transaction() as transaction:
+        return await append_turn_in_transaction(deps, transaction, place, said)
 
 
-async def append_in(desk: Desk, transaction: Transaction, place: Place, said: Saying) -> Appended:
+async def append_turn_in_transaction(
+    deps: MemoryDeps, transaction: Transaction, place: Scope, said: TurnInput
+) -> AppendResult:
     """The same within a transaction of the caller's."""
     _check_session(place)
     _check_words(said.content)
     row = await transaction.maybe(Q["known_turn"], space=place.space, turn=said.turn_id)
     if row is not None:
-        return Appended(episode=await find_in(transaction, place.space, row["episode_id"]), turn=None)
-    episode = await _episode_for(desk, transaction, place, at=said.at)
-    content = await _without_ours(desk, transaction, episode, said)
+        return AppendResult(episode=await find_episode(transaction, place.space, row["episode_id"]), turn=None)
+    episode = await _episode_for(deps, transaction, place, at=said.at)
+    content = await _clean_turn(deps, transaction, episode, said)
     if not content:
-        return Appended(episode=episode, turn=None)
+        return AppendResult(episode=episode, turn=None)
     seq = episode.turns + 1
     await transaction.run(
         Q["put_turn"],
@@ -140,12 +142,12 @@ async def append_in(desk: Desk, transaction: Transaction, place: Place, said: Sa
         content=content,
         surfaced=list(said.surfaced),
     )
-    grown = episode_of(
+    grown = episode_from_row(
         await transaction.one(Q["grow_episode"], space=place.space, id=episode.id, turns=seq, at=said.at)
     )
-    if seq >= desk.terms(place.space).episodes.max_turns:
-        grown = await _end(desk, transaction, grown, ClosedBy.TURNS)
-    turn = Turn(
+    if seq >= deps.terms(place.space).episodes.max_turns:
+        grown = await _end_episode(deps, transaction, grown, ClosedBy.TURNS)
+    turn = EpisodeTurn(
         seq=seq,
         turn_id=said.turn_id,
         at=said.at,
@@ -154,58 +156,58 @@ async def append_in(desk: Desk, transaction: Transaction, place: Place, said: Sa
         content=content,
         surfaced=said.surfaced,
     )
-    return Appended(episode=grown, turn=turn)
+    return AppendResult(episode=grown, turn=turn)
 
 
-async def close(desk: Desk, space: SpaceId, episode: UUID, *, by: ClosedBy = ClosedBy.CALLER) -> Episode:
+async def close_episode(deps: MemoryDeps, space: SpaceId, episode: UUID, *, by: ClosedBy = ClosedBy.CALLER) -> Episode:
     """End an episode. One that has ended stays as it is. Raises `NotFound`."""
-    async with desk.store.transaction() as transaction:
+    async with deps.store.transaction() as transaction:
         found = await lock_episode(transaction, space, episode)
-        return found if found.state is not State.OPEN else await _end(desk, transaction, found, by)
+        return found if found.state is not EpisodeState.OPEN else await _end_episode(deps, transaction, found, by)
 
 
 async def update_episode(
-    desk: Desk, space: SpaceId, episode: UUID, *, title: str | None = None, summary: str | None = None
+    deps: MemoryDeps, space: SpaceId, episode: UUID, *, title: str | None = None, summary: str | None = None
 ) -> Episode:
     """Give an episode a title or a summary of the caller's own, which then stands. Raises `NotFound`, `BadInput`."""
     if title is None and summary is None:
         raise BadInput("There is nothing to change.", hint="Give a title or a summary.")
-    async with desk.store.transaction() as transaction:
+    async with deps.store.transaction() as transaction:
         found = await lock_episode(transaction, space, episode)
-        named = await _name(transaction, found, title=title, summary=summary)
+        named = await _set_title(transaction, found, title=title, summary=summary)
         if named.facts_at is not None:
-            await desk.ask(transaction, SUM_UP, space=space, episode=str(episode))
+            await deps.ask(transaction, SUM_UP, space=space, episode=str(episode))
         return named
 
 
-async def close_stale(desk: Desk, space: SpaceId) -> list[Episode]:
+async def close_stale_episodes(deps: MemoryDeps, space: SpaceId) -> list[Episode]:
     """End the episodes of a space in which nothing was said for long, or that have become too long."""
-    now, terms = desk.clock(), desk.terms(space).episodes
-    rows = await desk.store.all(
+    now, terms = deps.clock(), deps.terms(space).episodes
+    rows = await deps.store.all(
         Q["stale_episodes"],
         space=space,
         idle=now - timedelta(minutes=terms.idle_minutes),
         old=now - timedelta(hours=terms.max_hours),
         limit=STALE_AT_ONCE,
     )
-    return [await close(desk, space, row["id"], by=ClosedBy(row["closed_by"])) for row in rows]
+    return [await close_episode(deps, space, row["id"], by=ClosedBy(row["closed_by"])) for row in rows]
 
 
-async def cut_old_turns(desk: Desk, space: SpaceId) -> int:
+async def cut_old_turns(deps: MemoryDeps, space: SpaceId) -> int:
     """Cut the words of episodes that were kept long enough, if they are not to be kept for ever; how many turns."""
-    before = kept_since(desk, space)
+    before = retention_cutoff(deps, space)
     if before is None:
         return 0
-    return await desk.store.run(Q["cut_turns"], space=space, before=before, at=desk.clock())
+    return await deps.store.run(Q["cut_turns"], space=space, before=before, at=deps.clock())
 
 
-def kept_since(desk: Desk, space: SpaceId) -> datetime | None:
+def retention_cutoff(deps: MemoryDeps, space: SpaceId) -> datetime | None:
     """From when on words are kept as they were said; none if all of them are."""
-    days = desk.terms(space).episodes.keep_raw_days
-    return desk.clock() - timedelta(days=days) if days else None
+    days = deps.terms(space).episodes.keep_raw_days
+    return deps.clock() - timedelta(days=days) if days else None
 
 
-def end_of(episode: Episode, *, at: datetime, terms: EpisodesSettings) -> ClosedBy | None:
+def find_closing_reason(episode: Episode, *, at: datetime, terms: EpisodesSettings) -> ClosedBy | None:
     """Why something that is said at a moment no longer belongs to an open episode; none if it does."""
     if episode.turns >= terms.max_turns:
         return ClosedBy.TURNS
@@ -214,11 +216,11 @@ def end_of(episode: Episode, *, at: datetime, terms: EpisodesSettings) -> Closed
     return ClosedBy.HOURS if at - episode.opened_at >= timedelta(hours=terms.max_hours) else None
 
 
-async def find_in(transaction: Transaction, space: SpaceId, episode: UUID) -> Episode:
+async def find_episode(transaction: Transaction, space: SpaceId, episode: UUID) -> Episode:
     row = await transaction.maybe(Q["find_episode"], space=space, id=episode)
     if row is None:
         raise NotFound(f"There is no episode `{episode}`.")
-    return episode_of(row)
+    return episode_from_row(row)
 
 
 async def lock_episode(transaction: Transaction, space: SpaceId, episode: UUID) -> Episode:
@@ -226,31 +228,29 @@ async def lock_episode(transaction: Transaction, space: SpaceId, episode: UUID) 
     row = await transaction.maybe(Q["lock_episode"], space=space, id=episode)
     if row is None:
         raise NotFound(f"There is no episode `{episode}`.")
-    return episode_of(row)
+    return episode_from_row(row)
 
 
-async def _episode_for(desk: Desk, transaction: Transaction, place: Place, *, at: datetime) -> Episode:
+async def _episode_for(deps: MemoryDeps, transaction: Transaction, place: Scope, *, at: datetime) -> Episode:
     """The open episode that something said at a moment belongs to."""
-    found = await _open_one(transaction, place)
+    found = await _lock_open_episode(transaction, place)
     if found is not None:
-        ended = end_of(found, at=at, terms=desk.terms(place.space).episodes)
+        ended = find_closing_reason(found, at=at, terms=deps.terms(place.space).episodes)
         if ended is None:
             return found
-        await _end(desk, transaction, found, ended)
-    return await _begin(desk, transaction, place, at=at)
+        await _end_episode(deps, transaction, found, ended)
+    return await _start_episode(deps, transaction, place, at=at)
 
 
-async def _open_one(transaction: Transaction, place: Place) -> Episode | None:
-    row = await transaction.maybe(
-        Q["lock_open_episode"], space=place.space, agent=place.agent, session=place.session
-    )
-    return episode_of(row) if row else None
+async def _lock_open_episode(transaction: Transaction, place: Scope) -> Episode | None:
+    row = await transaction.maybe(Q["lock_open_episode"], space=place.space, agent=place.agent, session=place.session)
+    return episode_from_row(row) if row else None
 
 
-async def _begin(
-    desk: Desk,
+async def _start_episode(
+    deps: MemoryDeps,
     transaction: Transaction,
-    place: Place,
+    place: Scope,
     *,
     at: datetime,
     title: str | None = None,
@@ -261,7 +261,7 @@ async def _begin(
     row = await transaction.maybe(
         Q["open_episode"],
         **who,
-        id=desk.new_uuid(),
+        id=deps.new_uuid(),
         title=title,
         at=at,
         continues=last["id"] if last else None,
@@ -269,68 +269,61 @@ async def _begin(
     )
     if row is None:
         # Somebody else began it at the same moment.
-        found = await _open_one(transaction, place)
+        found = await _lock_open_episode(transaction, place)
         if found is None:
             raise FestingerError("An episode was opened and closed again at the same moment.")
         return found
-    episode = episode_of(row)
-    await _tell(desk, transaction, "episode_opened", episode)
+    episode = episode_from_row(row)
+    await _emit_episode_event(deps, transaction, "episode_opened", episode)
     return episode
 
 
-async def _end(desk: Desk, transaction: Transaction, episode: Episode, by: ClosedBy) -> Episode:
-    row = await transaction.one(
-        Q["close_episode"], space=episode.space_id, id=episode.id, at=desk.clock(), by=by.value
-    )
-    closed = episode_of(row)
-    await _tell(desk, transaction, "episode_closed", closed, closed_by=by.value)
+async def _end_episode(deps: MemoryDeps, transaction: Transaction, episode: Episode, by: ClosedBy) -> Episode:
+    row = await transaction.one(Q["close_episode"], space=episode.space_id, id=episode.id, at=deps.clock(), by=by.value)
+    closed = episode_from_row(row)
+    await _emit_episode_event(deps, transaction, "episode_closed", closed, closed_by=by.value)
     return closed
 
 
-async def _name(
-    transaction: Transaction, episode: Episode, *, title: str | None, summary: str | None
-) -> Episode:
+async def _set_title(transaction: Transaction, episode: Episode, *, title: str | None, summary: str | None) -> Episode:
     row = await transaction.one(
         Q["name_episode"],
         space=episode.space_id,
         id=episode.id,
-        title=_short(title),
-        summary=_short(summary, LONGEST_SUMMARY),
+        title=_clean_title(title),
+        summary=_clean_title(summary, LONGEST_SUMMARY),
     )
-    return episode_of(row)
+    return episode_from_row(row)
 
 
-async def _without_ours(desk: Desk, transaction: Transaction, episode: Episode, said: Saying) -> str:
+async def _clean_turn(deps: MemoryDeps, transaction: Transaction, episode: Episode, said: TurnInput) -> str:
     """What is kept of a turn. A client may have taken our tags off: a person's turn is searched for our words too."""
-    redact = desk.terms(episode.space_id).redact
-    text = cleaned(said.content, desk.without_blocks, redact=redact).text
-    if said.role is not Role.USER or not text:
+    redact = deps.terms(episode.space_id).redact
+    text = clean_input(said.content, deps.without_blocks, redact=redact).text
+    if said.role is not TurnRole.USER or not text:
         return text
     rows = await transaction.all(
         Q["brought_up"], space=episode.space_id, episode=episode.id, memories=list(said.surfaced)
     )
-    text = without_copies(text, all_shingles(row["content"] for row in rows)) if rows else text
-    return without_echoes(text, await notes_of(transaction, episode.space_id, episode.session_id))
+    text = remove_copies(text, build_all_shingles(row["content"] for row in rows)) if rows else text
+    return remove_echoes(text, await load_session_notes(transaction, episode.space_id, episode.session_id))
 
 
-async def _tell(desk: Desk, transaction: Transaction, name: str, episode: Episode, **more: str) -> None:
-    await desk.outbox.emit(
+async def _emit_episode_event(
+    deps: MemoryDeps, transaction: Transaction, name: str, episode: Episode, **more: str
+) -> None:
+    await deps.outbox.emit(
         transaction,
         name,
         space=episode.space_id,
         subject=f"episode:{episode.id}",
-        payload={
-            "episode": str(episode.id),
-            "agent": episode.agent_id,
-            "session": episode.session_id,
-            **more,
-        },
+        payload={"episode": str(episode.id), "agent": episode.agent_id, "session": episode.session_id, **more},
         agent=episode.agent_id,
         session=episode.session_id,
     )
 
 
-def _check_session(place: Place) -> None:
+def _check_session(place: Scope) -> None:
     if not place.session:
         raise BadInput("An episode belongs to a session.", hint="Name the session.")
 
@@ -340,16 +333,16 @@ def _check_words(content: str) -> None:
         raise BadInput(f"A turn is text of at most {LONGEST_TURN:,} characters.")
 
 
-def _role(name: str) -> Role:
+def _role(name: str) -> TurnRole:
     try:
-        return Role(name)
+        return TurnRole(name)
     except ValueError as error:
-        known = ", ".join(f"`{role}`" for role in Role)
+        known = ", ".join(f"`{role}`" for role in TurnRole)
         raise BadInput(f"`{name[:40]}` is no role.", hint=f"The roles are {known}.") from error
 
 
-def _short(text: str | None, longest: int = LONGEST_TITLE) -> str | None:
-    plain = cleaned(text or "", str).text
+def _clean_title(text: str | None, longest: int = LONGEST_TITLE) -> str | None:
+    plain = clean_input(text or "", str).text
     if len(plain) > longest:
         raise BadInput(f"A title has at most {LONGEST_TITLE} characters, a summary {LONGEST_SUMMARY:,}.")
     return plain or None
@@ -361,29 +354,29 @@ LOOKED_BACK = 10
 """Events of a session among which the one that told of its notes is looked for; it stands just before."""
 
 
-async def keep_exchange(desk: Desk, transaction: Transaction, event: Event) -> int:
+async def append_exchange(deps: MemoryDeps, transaction: Transaction, event: Event) -> int:
     """Take a captured exchange into the episode of its session; how many turns are new."""
     said = event.payload
     ids = [UUID(each["id"]) for each in said["messages"]]
     ids += [UUID(said["reply"])] if said["reply"] else []
-    kept = await messages(transaction, event.space, ids)
+    kept = await load_messages(transaction, event.space, ids)
     found = [kept[each] for each in ids if each in kept]
     if not found:
         return 0
-    place = Place(space=event.space, agent=event.agent or DEFAULT_AGENT, session=SessionId(said["session"]))
+    place = Scope(space=event.space, agent=event.agent or DEFAULT_AGENT, session=SessionId(said["session"]))
     surfaced = await _surfaced(transaction, event)
-    carrier = _carrier(found)
+    carrier = _find_context_message(found)
     new = 0
     for message in found:
         brought = surfaced if message.id == carrier else ()
-        done = await append_in(desk, transaction, place, _saying(message, brought))
+        done = await append_turn_in_transaction(deps, transaction, place, _build_turn_input(message, brought))
         new += done.turn is not None
     return new
 
 
-def _saying(message: Message, surfaced: tuple[MemoryId, ...]) -> Saying:
-    return Saying(
-        role=Role(message.role),
+def _build_turn_input(message: StoredMessage, surfaced: tuple[MemoryId, ...]) -> TurnInput:
+    return TurnInput(
+        role=TurnRole(message.role),
         content=message.text,
         origin=message.origin,
         at=message.at,
@@ -392,9 +385,9 @@ def _saying(message: Message, surfaced: tuple[MemoryId, ...]) -> Saying:
     )
 
 
-def _carrier(found: list[Message]) -> UUID:
+def _find_context_message(found: list[StoredMessage]) -> UUID:
     """The message that was read beside what was brought to mind: the last one of the user, or the answer."""
-    asked = [message for message in found if message.role == Role.USER]
+    asked = [message for message in found if message.role == TurnRole.USER]
     return (asked or found)[-1].id
 
 
@@ -403,7 +396,7 @@ async def _surfaced(transaction: Transaction, event: Event) -> tuple[MemoryId, .
     recollection = event.payload["recollection"]
     if not recollection:
         return ()
-    told = await history(
+    told = await event_history(
         transaction,
         space=event.space,
         subject=event.subject,
@@ -412,10 +405,10 @@ async def _surfaced(transaction: Transaction, event: Event) -> tuple[MemoryId, .
         limit=LOOKED_BACK,
     )
     same = [each.payload["notes"] for each in told if each.payload["recollection"] == recollection]
-    return tuple(memory for notes in same[:1] for note in notes for memory in _memory(note))
+    return tuple(memory for notes in same[:1] for note in notes for memory in _note_memory_ids(note))
 
 
-def _memory(note: Mapping[str, Any]) -> tuple[MemoryId, ...]:
+def _note_memory_ids(note: Mapping[str, Any]) -> tuple[MemoryId, ...]:
     if note["kind"] != MEMORY_NOTE:
         return ()
     try:
@@ -425,7 +418,7 @@ def _memory(note: Mapping[str, Any]) -> tuple[MemoryId, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tie:
+class EpisodeLink:
     """Something that was learnt, decided or replaced in an episode."""
 
     target: str
@@ -434,21 +427,16 @@ class Tie:
     at: datetime
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "target": self.target,
-            "id": str(self.target_id),
-            "relation": self.relation,
-            "at": iso(self.at),
-        }
+        return {"target": self.target, "id": str(self.target_id), "relation": self.relation, "at": iso(self.at)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class EpisodeDetails:
     """An episode with everything that was said in it and came of it."""
 
     episode: Episode
-    turns: tuple[Turn, ...]
-    ties: tuple[Tie, ...]
+    turns: tuple[EpisodeTurn, ...]
+    ties: tuple[EpisodeLink, ...]
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -458,45 +446,45 @@ class Told:
         }
 
 
-async def find(desk: Desk, space: SpaceId, episode: UUID) -> Episode:
+async def get_episode(deps: MemoryDeps, space: SpaceId, episode: UUID) -> Episode:
     """One episode. Raises `NotFound`."""
-    async with desk.store.transaction() as transaction:
-        return await find_in(transaction, space, episode)
+    async with deps.store.transaction() as transaction:
+        return await find_episode(transaction, space, episode)
 
 
-async def tell(desk: Desk, space: SpaceId, episode: UUID) -> Told:
+async def load_episode_details(deps: MemoryDeps, space: SpaceId, episode: UUID) -> EpisodeDetails:
     """One episode as a whole. Raises `NotFound`."""
-    async with desk.store.transaction() as transaction:
-        found = await find_in(transaction, space, episode)
+    async with deps.store.transaction() as transaction:
+        found = await find_episode(transaction, space, episode)
         links = await transaction.all(Q["links_of_episode"], space=space, episode=episode)
-        return Told(
+        return EpisodeDetails(
             episode=found,
-            turns=await turns_of(transaction, space, episode),
-            ties=tuple(Tie(**row) for row in links),
+            turns=await list_turns(transaction, space, episode),
+            ties=tuple(EpisodeLink(**row) for row in links),
         )
 
 
-async def turns_of(transaction: Transaction, space: SpaceId, episode: UUID) -> tuple[Turn, ...]:
+async def list_turns(transaction: Transaction, space: SpaceId, episode: UUID) -> tuple[EpisodeTurn, ...]:
     """What was said in an episode, in its order."""
-    return tuple(map(turn_of, await transaction.all(Q["turns_of"], space=space, episode=episode)))
+    return tuple(map(turn_from_row, await transaction.all(Q["turns_of"], space=space, episode=episode)))
 
 
-async def turns_left(transaction: Transaction, space: SpaceId, episode: UUID) -> tuple[Turn, ...]:
+async def list_usable_turns(transaction: Transaction, space: SpaceId, episode: UUID) -> tuple[EpisodeTurn, ...]:
     """The same without what came from a source that was taken back: what an episode is summed up by."""
-    return tuple(map(turn_of, await transaction.all(Q["turns_left"], space=space, episode=episode)))
+    return tuple(map(turn_from_row, await transaction.all(Q["turns_left"], space=space, episode=episode)))
 
 
-async def page(
-    desk: Desk,
+async def page_episodes(
+    deps: MemoryDeps,
     space: SpaceId,
     *,
     agent: str | None = None,
     session: str | None = None,
-    state: State | None = None,
+    state: EpisodeState | None = None,
     before: int | None = None,
     limit: int = 50,
 ) -> list[Episode]:
     """Episodes, the newest first; `before` is the `seq` of the last one that was shown."""
     wanted: Mapping[str, Any] = {"agent": agent, "session": session, "state": state.value if state else None}
-    rows = await desk.store.all(Q["episodes"], space=space, **wanted, before=before, limit=limit)
-    return [episode_of(row) for row in rows]
+    rows = await deps.store.all(Q["episodes"], space=space, **wanted, before=before, limit=limit)
+    return [episode_from_row(row) for row in rows]

@@ -17,27 +17,27 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from festinger.ids import Origin
-from festinger.llm.model import Message, Model, Shape
-from festinger.llm.prompts import prompt_of
+from festinger.llm.model import AnswerSchema, Model, PromptMessage
+from festinger.llm.prompts import load_prompt
 from festinger.memory.episodes.episode import (
     BY_EXTRACT,
     BY_TRANSCRIPT,
+    EpisodeTurn,
     Lesson,
-    Role,
-    Sentence,
-    Turn,
+    TurnRole,
+    TurnSentence,
     char_count,
-    said,
+    dialogue_turns,
+    format_prompt_transcript,
+    format_transcript,
+    list_sentences,
     saliency,
-    sentences,
-    shown,
-    spoken,
+    split_words,
     word_count,
-    words_of,
 )
-from festinger.memory.extract.statements import kind_of
+from festinger.memory.extract.statements import classify_kind
 from festinger.text.normalize import fold
-from festinger.text.vocabulary import outstanding
+from festinger.text.vocabulary import word_rarity
 
 FEWEST_WORDS = 100
 MOST_WORDS = 150
@@ -66,40 +66,39 @@ class Extract:
     summary: str
 
 
-def skipped(turns: Sequence[Turn]) -> str | None:
+def find_skip_reason(turns: Sequence[EpisodeTurn]) -> str | None:
     """Why there is nothing to sum up; none if there is."""
-    if not spoken(turns):
+    if not dialogue_turns(turns):
         return EMPTY
     return TOO_SHORT if char_count(turns) < FEWEST_CHARS else None
 
 
-def is_its_own_summary(turns: Sequence[Turn]) -> bool:
+def is_short_conversation(turns: Sequence[EpisodeTurn]) -> bool:
     """Whether a conversation is too short to be told in fewer words."""
     return word_count(turns) < FEWEST_WORDS
 
 
-def extract(turns: Sequence[Turn]) -> Extract:
+def build_extract(turns: Sequence[EpisodeTurn]) -> Extract:
     """Title and summary of a conversation, in its own words."""
-    return Extract(title=title_of(turns), summary=summary_of(turns))
+    return Extract(title=extract_title(turns), summary=extract_summary(turns))
 
 
-def summary_of(turns: Sequence[Turn]) -> str:
-    if is_its_own_summary(turns):
-        return said(turns)[:LONGEST_SUMMARY]
-    found = sentences(turns)
+def extract_summary(turns: Sequence[EpisodeTurn]) -> str:
+    if is_short_conversation(turns):
+        return format_transcript(turns)[:LONGEST_SUMMARY]
+    found = list_sentences(turns)
     last = max((sentence.turn.seq for sentence in found), default=0)
-    first = next((turn.seq for turn in spoken(turns) if turn.role is Role.USER), 0)
+    first = next((turn.seq for turn in dialogue_turns(turns) if turn.role is TurnRole.USER), 0)
     again = _repeats(found)
     by_weight = sorted(
-        found,
-        key=lambda each: (each.place in again, -_weight(each, first=first, last=last), each.place),
+        found, key=lambda each: (each.place in again, -_weight(each, first=first, last=last), each.place)
     )
-    chosen = sorted(_fitting(by_weight), key=lambda each: each.place)
-    told = " ".join(each.text for each in chosen) or " ".join(said(turns).split()[:MOST_WORDS])
+    chosen = sorted(_select_sentences(by_weight), key=lambda each: each.place)
+    told = " ".join(each.text for each in chosen) or " ".join(format_transcript(turns).split()[:MOST_WORDS])
     return told[:LONGEST_SUMMARY]
 
 
-def _repeats(found: Sequence[Sentence]) -> set[int]:
+def _repeats(found: Sequence[TurnSentence]) -> set[int]:
     """The places of sentences that were said before: once is enough, unless there is nothing else."""
     known: set[str] = set()
     again = set()
@@ -111,29 +110,28 @@ def _repeats(found: Sequence[Sentence]) -> set[int]:
     return again
 
 
-def title_of(turns: Sequence[Turn]) -> str:
+def extract_title(turns: Sequence[EpisodeTurn]) -> str:
     """The words of the first request that stand out most, in their order."""
-    told = [turn for turn in spoken(turns) if turn.content.strip()]
-    asked = [turn for turn in told if turn.role is Role.USER and words_of(turn.content)]
+    told = [turn for turn in dialogue_turns(turns) if turn.content.strip()]
+    asked = [turn for turn in told if turn.role is TurnRole.USER and split_words(turn.content)]
     request = (asked or told)[0]
-    words = words_of(request.content)
-    chosen = sorted(range(len(words)), key=lambda at: (-outstanding(words[at]), at))[:TITLE_MOST]
+    words = split_words(request.content)
+    chosen = sorted(range(len(words)), key=lambda at: (-word_rarity(words[at]), at))[:TITLE_MOST]
     return (
-        " ".join(words[at] for at in sorted(chosen))[:LONGEST_TITLE].strip()
-        or request.content.strip()[:LONGEST_TITLE]
+        " ".join(words[at] for at in sorted(chosen))[:LONGEST_TITLE].strip() or request.content.strip()[:LONGEST_TITLE]
     )
 
 
-def _weight(sentence: Sentence, *, first: int, last: int) -> float:
+def _weight(sentence: TurnSentence, *, first: int, last: int) -> float:
     if sentence.words < FEWEST_SENTENCE_WORDS:
         return 0.0
     at_an_end = ENDS if sentence.turn.seq in (first, last) else 1.0
     return saliency(sentence.text) * SPEAKERS.get(sentence.turn.origin, 1.0) * at_an_end
 
 
-def _fitting(by_weight: Sequence[Sentence]) -> list[Sentence]:
+def _select_sentences(by_weight: Sequence[TurnSentence]) -> list[TurnSentence]:
     """The weightiest sentences that make up a summary of the right length; the last may be cut."""
-    taken: list[Sentence] = []
+    taken: list[TurnSentence] = []
     words = 0
     left = []
     for sentence in by_weight:
@@ -149,8 +147,8 @@ def _fitting(by_weight: Sequence[Sentence]) -> list[Sentence]:
     return taken
 
 
-def _cut(sentence: Sentence, words: int) -> Sentence:
-    return Sentence(text=" ".join(sentence.text.split()[:words]), turn=sentence.turn, place=sentence.place)
+def _cut(sentence: TurnSentence, words: int) -> TurnSentence:
+    return TurnSentence(text=" ".join(sentence.text.split()[:words]), turn=sentence.turn, place=sentence.place)
 
 
 MOST_FACTS = 100
@@ -158,14 +156,14 @@ MOST_TOPICS = 10
 
 
 def _title(text: str) -> str:
-    return _of_words(text, TITLE_FEWEST, TITLE_MOST)
+    return _check_word_count(text, TITLE_FEWEST, TITLE_MOST)
 
 
 def _summary(text: str) -> str:
-    return _of_words(text, FEWEST_WORDS, MOST_WORDS)
+    return _check_word_count(text, FEWEST_WORDS, MOST_WORDS)
 
 
-def _of_words(text: str, fewest: int, most: int) -> str:
+def _check_word_count(text: str, fewest: int, most: int) -> str:
     plain = " ".join(text.split())
     count = len(plain.split())
     if not fewest <= count <= most:
@@ -173,7 +171,7 @@ def _of_words(text: str, fewest: int, most: int) -> str:
     return plain
 
 
-class Fact(BaseModel):
+class EpisodeFact(BaseModel):
     """A statement that is worth keeping."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
@@ -185,14 +183,14 @@ class Fact(BaseModel):
     confidence: float = Field(ge=0, le=1)
 
 
-class Answered(Shape):
+class EpisodeSummaryAnswer(AnswerSchema):
     """What an episode was about."""
 
     title: Annotated[str, Field(max_length=LONGEST_TITLE), AfterValidator(_title)]
     summary: Annotated[str, Field(max_length=LONGEST_SUMMARY), AfterValidator(_summary)]
     outcome: Literal["resolved", "partial", "unresolved", "informational", "ongoing"]
     topics: list[Annotated[str, Field(max_length=100)]] = Field(max_length=MOST_TOPICS)
-    facts: list[Fact] = Field(max_length=MOST_FACTS)
+    facts: list[EpisodeFact] = Field(max_length=MOST_FACTS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,19 +206,17 @@ class Summary:
     lessons: tuple[Lesson, ...] = ()
 
 
-def in_its_own_words(turns: Sequence[Turn]) -> Summary:
+def summarise_without_model(turns: Sequence[EpisodeTurn]) -> Summary:
     """What can be said without a model. What persons stated was learned when they said it."""
-    taken = extract(turns)
+    taken = build_extract(turns)
     return Summary(
-        title=taken.title,
-        summary=taken.summary,
-        by=BY_TRANSCRIPT if is_its_own_summary(turns) else BY_EXTRACT,
+        title=taken.title, summary=taken.summary, by=BY_TRANSCRIPT if is_short_conversation(turns) else BY_EXTRACT
     )
 
 
-async def in_the_words_of(model: Model, turns: Sequence[Turn], *, most: int) -> Summary:
+async def summarise_with_model(model: Model, turns: Sequence[EpisodeTurn], *, most: int) -> Summary:
     """What a model says. Raises what a model that does not answer, or not in the shape, raises."""
-    answer = await model.answer([question(turns, most=most)], Answered)
+    answer = await model.answer([build_summary_prompt(turns, most=most)], EpisodeSummaryAnswer)
     said = answer.value
     return Summary(
         title=said.title,
@@ -233,12 +229,14 @@ async def in_the_words_of(model: Model, turns: Sequence[Turn], *, most: int) -> 
     )
 
 
-def question(turns: Sequence[Turn], *, most: int) -> Message:
+def build_summary_prompt(turns: Sequence[EpisodeTurn], *, most: int) -> PromptMessage:
     """What the model is asked."""
-    return prompt_of("festinger.memory", "summarise").message(transcript=shown(turns), most=str(most))
+    return load_prompt("festinger.memory", "summarise").message(
+        transcript=format_prompt_transcript(turns), most=str(most)
+    )
 
 
-def _lesson(fact: Fact) -> Lesson:
+def _lesson(fact: EpisodeFact) -> Lesson:
     content = " ".join(fact.content.split())
     return Lesson(
         content=content,
@@ -246,6 +244,6 @@ def _lesson(fact: Fact) -> Lesson:
         subject=" ".join(fact.subject.split()) or None,
         is_decision=fact.is_decision,
         confidence=fact.confidence,
-        kind=kind_of(content),
+        kind=classify_kind(content),
         by_model=True,
     )

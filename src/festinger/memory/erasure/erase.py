@@ -30,29 +30,37 @@ import structlog
 from pydantic import Field
 
 from festinger.errors import BadInput, FestingerError
-from festinger.events.erase import forget_names
+from festinger.events.erase import erase_names
 from festinger.ids import MemoryId, Origin, SpaceId
-from festinger.judge.records import forget as forget_judgements
-from festinger.llm.model import Message, Model, Shape
-from festinger.llm.prompts import prompt_of
-from festinger.memory.changes import Link, Note, Op, find_all, hold_known, linked, write_change
-from festinger.memory.deps import Desk, IsForgotten
+from festinger.judge.records import redact_judgements as forget_judgements
+from festinger.llm.model import AnswerSchema, Model, PromptMessage
+from festinger.llm.prompts import load_prompt
+from festinger.memory.changes import (
+    ChangeDraft,
+    Link,
+    MemoryChangeOp,
+    find_linked_ids,
+    find_memories,
+    lock_memories_in_order,
+    write_change,
+)
+from festinger.memory.deps import IsForgotten, MemoryDeps
 from festinger.memory.edit import edit, release
-from festinger.memory.episodes.repair import retell as retell_episode
-from festinger.memory.episodes.repair import turns_with
-from festinger.memory.erasure.replay import retell
-from festinger.memory.erasure.selector import Reach, Selector, reach
-from festinger.memory.learn.statement import Said, fold_mark, gist_mark
-from festinger.memory.learn.write import hold_owners
+from festinger.memory.episodes.repair import find_turns_by_words
+from festinger.memory.episodes.repair import rebuild_summary as retell_episode
+from festinger.memory.erasure.replay import replay_memory
+from festinger.memory.erasure.selector import ErasureTargets, Selector, find_erasure_targets
+from festinger.memory.learn.statement import ParsedStatement, fold_hash, gist_hash
+from festinger.memory.learn.write import lock_owners
 from festinger.memory.model import Memory, Status
-from festinger.store.erasure import Forgotten, Ledger, append, sweep
+from festinger.store.erasure import ErasureEntry, ErasureLedger, append_entries, erase_words
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
-from festinger.store.repositories.exchanges import messages_with
-from festinger.text.blocks import Cut, cuts
-from festinger.text.words import sentences_in
+from festinger.store.repositories.exchanges import find_messages_with
+from festinger.text.blocks import ErasurePattern, build_erasure_patterns
+from festinger.text.words import split_into_sentences
 from festinger.world.erase import erase_memory_conflicts
-from festinger.world.write import hold
+from festinger.world.write import lock_world
 
 Q = queries_of("festinger.memory")
 
@@ -64,56 +72,55 @@ LIFTED = "lifted"
 """A mark that counts no more."""
 
 
-def marks_of(ledger: Ledger, fold: bytes, gist: bytes) -> list[str]:
+def build_ban_marks(ledger: ErasureLedger, fold: bytes, gist: bytes) -> list[str]:
     return [ledger.mark(f"fold {fold.hex()}"), ledger.mark(f"gist {gist.hex()}")]
 
 
-def entries(
-    ledger: Ledger, space: SpaceId, memory: UUID, wordings: Iterable[str], *, at: datetime
-) -> list[Forgotten]:
+def build_ledger_entries(
+    ledger: ErasureLedger, space: SpaceId, memory: UUID, wordings: Iterable[str], *, at: datetime
+) -> list[ErasureEntry]:
     """What the ledger keeps of one erased memory: its id, and how each of its wordings is known again."""
-    made: dict[str, Forgotten] = {}
+    made: dict[str, ErasureEntry] = {}
     for wording in dict.fromkeys(wordings):
-        fold, gist = marks_of(ledger, fold_mark(wording), gist_mark(wording))
+        fold, gist = build_ban_marks(ledger, fold_hash(wording), gist_hash(wording))
         for kind, mark in ((MEMORY, fold), (GIST, gist)):
-            made[mark] = Forgotten(space=space, kind=kind, id=str(memory), mark=mark, at=at)
+            made[mark] = ErasureEntry(space=space, kind=kind, id=str(memory), mark=mark, at=at)
     return list(made.values())
 
 
-async def write(transaction: Transaction, ledger: Ledger, made: Sequence[Forgotten]) -> None:
+async def write_bans(transaction: Transaction, ledger: ErasureLedger, made: Sequence[ErasureEntry]) -> None:
     """Ban what the entries mark, on disk before the caller's transaction is."""
-    await asyncio.to_thread(append, ledger, made)
-    await ban(transaction, made)
+    await asyncio.to_thread(append_entries, ledger, made)
+    await store_bans(transaction, made)
 
 
-async def ban(transaction: Transaction, made: Iterable[Forgotten]) -> None:
+async def store_bans(transaction: Transaction, made: Iterable[ErasureEntry]) -> None:
     """Put the marks of a ledger into the database, in the order in which they were written."""
     for entry in made:
         query = Q["lift_ban" if entry.kind == LIFTED else "put_ban"]
         await transaction.run(query, space=entry.space, mark=entry.mark, at=entry.at)
 
 
-def is_forgotten_by(ledger: Ledger) -> IsForgotten:
+def build_forgotten_check(ledger: ErasureLedger) -> IsForgotten:
     """The port by which learning asks."""
 
-    async def is_forgotten(transaction: Transaction, space: SpaceId, said: Sequence[Said]) -> list[bool]:
-        marks = [frozenset(marks_of(ledger, each.fold, each.gist)) for each in said]
+    async def is_forgotten(transaction: Transaction, space: SpaceId, said: Sequence[ParsedStatement]) -> list[bool]:
+        marks = [frozenset(build_ban_marks(ledger, each.fold, each.gist)) for each in said]
         rows = await transaction.all(Q["find_bans"], space=space, marks=sorted(frozenset().union(*marks)))
         banned = {row["mark"] for row in rows}
-        anew = [own & banned for own, each in zip(marks, said, strict=True) if is_said_anew(each)]
+        anew = [own & banned for own, each in zip(marks, said, strict=True) if is_relearn_request(each)]
         if lifted := frozenset().union(*anew):
             at = max(each.at for each in said)
-            made = [Forgotten(space=space, kind=LIFTED, id="", mark=mark, at=at) for mark in sorted(lifted)]
-            await write(transaction, ledger, made)
+            made = [ErasureEntry(space=space, kind=LIFTED, id="", mark=mark, at=at) for mark in sorted(lifted)]
+            await write_bans(transaction, ledger, made)
         return [
-            not own.isdisjoint(banned) and not is_said_anew(each)
-            for own, each in zip(marks, said, strict=True)
+            not own.isdisjoint(banned) and not is_relearn_request(each) for own, each in zip(marks, said, strict=True)
         ]
 
     return is_forgotten
 
 
-def is_said_anew(said: Said) -> bool:
+def is_relearn_request(said: ParsedStatement) -> bool:
     """Whether a person says something and wants it learnt, which lifts a ban."""
     return said.origin is Origin.PERSON and said.given.asked
 
@@ -123,23 +130,23 @@ async def has_bans_since(store: Store, space: SpaceId, since: datetime) -> bool:
     return bool(await store.value(Q["has_bans_since"], space=space, since=since))
 
 
-async def without_forgotten(
-    transaction: Transaction, ledger: Ledger, space: SpaceId, texts: Sequence[str], *, since: datetime
+async def strip_forgotten_sentences(
+    transaction: Transaction, ledger: ErasureLedger, space: SpaceId, texts: Sequence[str], *, since: datetime
 ) -> list[str]:
     """Texts that come late, without the sentences that were forgotten after they were said."""
     marks = {
-        sentence: frozenset(marks_of(ledger, fold_mark(sentence), gist_mark(sentence)))
+        sentence: frozenset(build_ban_marks(ledger, fold_hash(sentence), gist_hash(sentence)))
         for text in texts
-        for sentence in sentences_in(text)
+        for sentence in split_into_sentences(text)
     }
     asked = sorted(frozenset().union(*marks.values()))
     rows = await transaction.all(Q["find_later_bans"], space=space, marks=asked, since=since) if asked else []
     banned = {row["mark"] for row in rows}
-    patterns = list(cuts(sentence for sentence, own in marks.items() if not own.isdisjoint(banned)))
+    patterns = list(build_erasure_patterns(sentence for sentence, own in marks.items() if not own.isdisjoint(banned)))
     return [_cut(text, patterns) for text in texts]
 
 
-def _cut(text: str, patterns: Iterable[Cut]) -> str:
+def _cut(text: str, patterns: Iterable[ErasurePattern]) -> str:
     for cut in patterns:
         text = cut.out_of(text)
     return text
@@ -154,11 +161,11 @@ EVENT_IDS = 100
 """Ids in one event."""
 
 
-Outside = Callable[[Sequence[Cut]], Awaitable[int]]
+Outside = Callable[[Sequence[ErasurePattern]], Awaitable[int]]
 """Cuts words out of what lies outside of the database; how many places held some."""
 
 
-async def nothing_outside(_cuts: Sequence[Cut]) -> int:
+async def null_file_cutter(_cuts: Sequence[ErasurePattern]) -> int:
     return 0
 
 
@@ -170,19 +177,19 @@ LetGoCited = Callable[[Transaction, SpaceId, Sequence[UUID]], Awaitable[int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Eraser:
+class ErasureDeps:
     """What forgetting needs beside the desk: the ledger, the other rooms, and what lies outside of the database."""
 
-    desk: Desk
-    ledger: Ledger
+    deps: MemoryDeps
+    ledger: ErasureLedger
     rooms: tuple[LetGo, ...] = ()
     citing: Mapping[str, LetGoCited] = field(default_factory=dict)
     """By the table in which each says what it cites."""
-    outside: Outside = nothing_outside
+    outside: Outside = null_file_cutter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class ErasureReport:
     """What forgetting does, or did."""
 
     erased: tuple[MemoryId, ...] = ()
@@ -205,81 +212,73 @@ class Plan:
         return shown | {"rows": dict(self.rows), "dry_run": self.dry_run}
 
 
-class _OnlyPlanned(Exception):
+class _ErasureDryRun(Exception):
     """Takes a transaction back that was made to see what it does."""
 
 
 async def forget(
-    eraser: Eraser, space: SpaceId, selector: Selector, *, reason: str, by: str, dry_run: bool = False
-) -> Plan:
+    eraser: ErasureDeps, space: SpaceId, selector: Selector, *, reason: str, by: str, dry_run: bool = False
+) -> ErasureReport:
     """Erase what is meant and everything derived from it; with `dry_run` only say what that would be.
 
     Words alone never erase: what a query finds is shown first, and then named by ids. Raises `BadInput`.
     """
     if selector.checked().query and not dry_run:
-        raise BadInput(
-            "A query only shows what would be forgotten.", hint="Look at the plan, then name the ids in it."
-        )
-    plan = Plan()
+        raise BadInput("A query only shows what would be forgotten.", hint="Look at the plan, then name the ids in it.")
+    plan = ErasureReport()
     try:
-        async with eraser.desk.store.transaction(patient=True) as transaction:
-            meant = await reach(transaction, space, selector)
-            plan = await forget_in(eraser, transaction, space, meant, reason=reason, by=by, dry_run=dry_run)
+        async with eraser.deps.store.transaction(patient=True) as transaction:
+            meant = await find_erasure_targets(transaction, space, selector)
+            plan = await forget_in_transaction(eraser, transaction, space, meant, reason=reason, by=by, dry_run=dry_run)
             if dry_run:
-                raise _OnlyPlanned
-    except _OnlyPlanned:
+                raise _ErasureDryRun
+    except _ErasureDryRun:
         pass
     return plan
 
 
-async def forget_in(
-    eraser: Eraser,
+async def forget_in_transaction(
+    eraser: ErasureDeps,
     transaction: Transaction,
     space: SpaceId,
-    meant: Reach,
+    meant: ErasureTargets,
     *,
     reason: str,
     by: str,
     dry_run: bool = False,
-) -> Plan:
+) -> ErasureReport:
     """The same within a transaction of the caller's."""
-    desk, rows = eraser.desk, Counter[str]()
-    await hold(transaction, space)
-    await hold_owners(transaction, space, [None])
+    deps, rows = eraser.deps, Counter[str]()
+    await lock_world(transaction, space)
+    await lock_owners(transaction, space, [None])
     erased, remade = await _cascade(transaction, space, meant)
-    await hold_known(transaction, space, [*erased, *remade, *meant.sightings])
+    await lock_memories_in_order(transaction, space, [*erased, *remade, *meant.sightings])
     trimmed = [each for each in meant.trimmed if each not in erased]
     cut_off = [each for memory in trimmed for each in meant.sightings[memory]]
-    said = await words_of(transaction, space, sorted(erased), cut_off)
+    said = await list_wordings(transaction, space, sorted(erased), cut_off)
     if not dry_run:
-        await _ban(eraser, transaction, space, said)
+        await _ban_wordings(eraser, transaction, space, said)
     rows["memory_sighting"] += await transaction.run(Q["erase_sightings"], space=space, ids=cut_off)
-    predecessors = await erase_rows(transaction, space, sorted(erased), rows, at=desk.clock())
+    predecessors = await erase_rows(transaction, space, sorted(erased), rows, at=deps.clock())
     for memory in trimmed:
-        await retell(desk, transaction, space, memory)
-    wordings = list(cuts(await _gone_for_good(transaction, space, said)))
-    turns = await turns_with(transaction, space, wordings)
-    messages = await messages_with(transaction, space, wordings)
-    rows += await sweep(transaction, space, wordings)
+        await replay_memory(deps, transaction, space, memory)
+    wordings = list(build_erasure_patterns(await _find_unshared_wordings(transaction, space, said)))
+    turns = await find_turns_by_words(transaction, space, wordings)
+    messages = await find_messages_with(transaction, space, wordings)
+    rows += await erase_words(transaction, space, wordings)
     episodes = sorted(set(turns.values()))
-    retold = [each for each in episodes if await retell_episode(desk, transaction, space, each)]
+    retold = [each for each in episodes if await retell_episode(deps, transaction, space, each)]
     if not dry_run and (files := await eraser.outside(wordings)):
         rows["spool"] += files
-    await _lock_away(desk, transaction, space, sorted(remade), by=by)
+    await _quarantine(deps, transaction, space, sorted(remade), by=by)
     said_in = {str(turn) for each in said for turn in each["turns"]} | {str(each) for each in messages}
     for let_go in eraser.rooms if erased else ():
         await let_go(transaction, space, sorted(erased))
-    cited = {
-        *erased,
-        *map(UUID, said_in),
-        *turns,
-        *meant.cited,
-        *await _episodes_whole(transaction, space, meant),
-    }
+    cited = {*erased, *map(UUID, said_in), *turns, *meant.cited, *await _list_whole_episodes(transaction, space, meant)}
     for table, let_go_cited in eraser.citing.items() if cited else ():
         rows[table] += await let_go_cited(transaction, space, sorted(cited))
-    await _tell(desk, transaction, space, sorted(erased), sorted(said_in))
-    return Plan(
+    await _emit_forgotten(deps, transaction, space, sorted(erased), sorted(said_in))
+    return ErasureReport(
         erased=tuple(sorted(erased)),
         derived=tuple(sorted(erased - meant.whole)),
         remade=tuple(sorted(remade)),
@@ -292,7 +291,7 @@ async def forget_in(
 
 
 async def _cascade(
-    transaction: Transaction, space: SpaceId, meant: Reach
+    transaction: Transaction, space: SpaceId, meant: ErasureTargets
 ) -> tuple[frozenset[MemoryId], frozenset[MemoryId]]:
     """Everything that goes with what is meant, and what must be made again."""
     gone = meant.whole
@@ -307,16 +306,14 @@ async def _cascade(
         gone |= with_it
 
 
-async def words_of(
+async def list_wordings(
     transaction: Transaction, space: SpaceId, memories: Sequence[MemoryId], sightings: Sequence[UUID] = ()
 ) -> list[dict[str, Any]]:
     """In which words memories were said, and in which messages; of others only some sightings."""
-    return list(
-        await transaction.all(Q["wordings_of"], space=space, memories=memories, sightings=list(sightings))
-    )
+    return list(await transaction.all(Q["wordings_of"], space=space, memories=memories, sightings=list(sightings)))
 
 
-async def _episodes_whole(transaction: Transaction, space: SpaceId, meant: Reach) -> set[UUID]:
+async def _list_whole_episodes(transaction: Transaction, space: SpaceId, meant: ErasureTargets) -> set[UUID]:
     """The episodes that are meant whole, and their turns."""
     if not meant.episodes:
         return set()
@@ -324,29 +321,29 @@ async def _episodes_whole(transaction: Transaction, space: SpaceId, meant: Reach
     return {*meant.episodes, *(row["turn_id"] for row in rows)}
 
 
-async def _gone_for_good(
+async def _find_unshared_wordings(
     transaction: Transaction, space: SpaceId, said: Iterable[Mapping[str, Any]]
 ) -> list[str]:
     """The wordings that nobody else used: what others said too stays in their words."""
     gone: list[str] = []
     for each in said:
         left = [] if each["whole"] else await transaction.all(Q["voices_of"], space=space, memory=each["id"])
-        others = {fold_mark(row["wording"]) for row in left}
-        gone += [wording for wording in each["wordings"] if fold_mark(wording) not in others]
+        others = {fold_hash(row["wording"]) for row in left}
+        gone += [wording for wording in each["wordings"] if fold_hash(wording) not in others]
     return gone
 
 
-async def _ban(
-    eraser: Eraser, transaction: Transaction, space: SpaceId, said: Iterable[Mapping[str, Any]]
+async def _ban_wordings(
+    eraser: ErasureDeps, transaction: Transaction, space: SpaceId, said: Iterable[Mapping[str, Any]]
 ) -> None:
-    now = eraser.desk.clock()
+    now = eraser.deps.clock()
     made = [
         entry
         for each in said
         if each["whole"]
-        for entry in entries(eraser.ledger, space, each["id"], each["wordings"], at=now)
+        for entry in build_ledger_entries(eraser.ledger, space, each["id"], each["wordings"], at=now)
     ]
-    await write(transaction, eraser.ledger, made)
+    await write_bans(transaction, eraser.ledger, made)
 
 
 async def erase_rows(
@@ -357,7 +354,7 @@ async def erase_rows(
         return []
     ids: dict[str, Any] = {"space": space, "memories": list(memories)}
     await forget_judgements(transaction, space, memories)
-    rows["event"] += await forget_names(transaction, space, [f"memory:{each}" for each in memories])
+    rows["event"] += await erase_names(transaction, space, [f"memory:{each}" for each in memories])
     rows["resolution_queue"] += await erase_memory_conflicts(transaction, space, memories)
     predecessors = [row["id"] for row in await transaction.all(Q["orphan_predecessors"], **ids, at=at)]
     rows["memory_link"] += await transaction.run(Q["erase_links"], **ids)
@@ -371,57 +368,53 @@ async def erase_rows(
     return sorted(predecessors)
 
 
-async def _lock_away(
-    desk: Desk, transaction: Transaction, space: SpaceId, memories: Sequence[MemoryId], *, by: str
+async def _quarantine(
+    deps: MemoryDeps, transaction: Transaction, space: SpaceId, memories: Sequence[MemoryId], *, by: str
 ) -> None:
     """What lost one of its sources is not recalled until its text has been made again."""
     for memory in memories:
-        row = await transaction.maybe(Q["quarantine_remade"], space=space, id=memory, at=desk.clock())
+        row = await transaction.maybe(Q["quarantine_remade"], space=space, id=memory, at=deps.clock())
         await transaction.run(Q["erase_vectors"], space=space, memories=[memory])
         if row is not None:
-            note = Note(
-                op=Op.QUARANTINE,
+            note = ChangeDraft(
+                op=MemoryChangeOp.QUARANTINE,
                 before={memory: {"status": row["was"]}},
                 after={memory: {"status": "quarantined"}},
                 by=by,
                 reason="a source of it was forgotten",
             )
-            await write_change(desk, transaction, space, note)
-        await desk.ask(transaction, REMAKE, space=space, memory=str(memory))
+            await write_change(deps, transaction, space, note)
+        await deps.ask(transaction, REMAKE, space=space, memory=str(memory))
 
 
-async def _tell(
-    desk: Desk,
-    transaction: Transaction,
-    space: SpaceId,
-    erased: Sequence[MemoryId],
-    messages: Sequence[str],
+async def _emit_forgotten(
+    deps: MemoryDeps, transaction: Transaction, space: SpaceId, erased: Sequence[MemoryId], messages: Sequence[str]
 ) -> None:
     """Say what is gone, by ids alone, and have the world erase what it read in those messages."""
     for start in range(0, len(erased), EVENT_IDS):
         part = [str(each) for each in erased[start : start + EVENT_IDS]]
-        await desk.outbox.emit(
-            transaction, "memory_forgotten", space=space, subject="memories", payload={"ids": part}
-        )
+        await deps.outbox.emit(transaction, "memory_forgotten", space=space, subject="memories", payload={"ids": part})
     for message in messages:
-        await desk.ask(transaction, FORGET_SAID, space=space, message=message)
+        await deps.ask(transaction, FORGET_SAID, space=space, message=message)
     if erased:
-        await desk.ask(transaction, VACUUM, space=space)
+        await deps.ask(transaction, VACUUM, space=space)
 
 
-async def forget_again(transaction: Transaction, entries: Sequence[Forgotten]) -> int:
+async def reapply_ledger(transaction: Transaction, entries: Sequence[ErasureEntry]) -> int:
     """Erase what a ledger names from a database that was brought back; how many memories."""
     erased = 0
     for space in sorted({entry.space for entry in entries}):
         mine = [entry for entry in entries if entry.space == space]
         ids = sorted({MemoryId(UUID(entry.id)) for entry in mine if entry.kind == MEMORY})
-        said = await words_of(transaction, SpaceId(space), ids)
+        said = await list_wordings(transaction, SpaceId(space), ids)
         found, rows = [each["id"] for each in said], Counter[str]()
         at = max(entry.at for entry in mine)
         await erase_rows(transaction, SpaceId(space), found, rows, at=at)
-        await sweep(transaction, SpaceId(space), cuts(w for each in said for w in each["wordings"]))
+        await erase_words(
+            transaction, SpaceId(space), build_erasure_patterns(w for each in said for w in each["wordings"])
+        )
         if await transaction.maybe(Q["space_is_there"], space=space):
-            await ban(transaction, mine)
+            await store_bans(transaction, mine)
         erased += len(found)
     return erased
 
@@ -433,41 +426,41 @@ BY = "job:remake"
 ModelFor = Callable[[SpaceId], Awaitable[Model | None]]
 
 
-class Remade(Shape):
+class RewordingAnswer(AnswerSchema):
     """What a model answers."""
 
     statement: str = Field(max_length=8_000)
 
 
-async def remake(desk: Desk, space: SpaceId, memory: UUID, *, model_for: ModelFor) -> bool:
+async def reword_from_sources(deps: MemoryDeps, space: SpaceId, memory: UUID, *, model_for: ModelFor) -> bool:
     """Word a memory anew from the sources that are left; whether it stands again."""
-    async with desk.store.transaction() as transaction:
-        found = (await find_all(transaction, space, [memory])).get(MemoryId(memory))
+    async with deps.store.transaction() as transaction:
+        found = (await find_memories(transaction, space, [memory])).get(MemoryId(memory))
         if found is None or found.status is not Status.QUARANTINED:
             return False
-        sources = await linked(transaction, space, memory, Link.DERIVES_FROM)
-        left = await find_all(transaction, space, sources)
+        sources = await find_linked_ids(transaction, space, memory, Link.DERIVES_FROM)
+        left = await find_memories(transaction, space, sources)
     standing = [each for each in left.values() if each.status is Status.ACTIVE]
     model = await model_for(space)
     if model is None or not standing:
         return False
-    text = await _worded(model, standing)
+    text = await _ask_for_rewording(model, standing)
     if not text:
         return False
-    await edit(desk, space, found.id, text, by=BY)
-    await release(desk, space, found.id, by=BY)
+    await edit(deps, space, found.id, text, by=BY)
+    await release(deps, space, found.id, by=BY)
     return True
 
 
-async def _worded(model: Model, sources: Sequence[Memory]) -> str:
+async def _ask_for_rewording(model: Model, sources: Sequence[Memory]) -> str:
     try:
-        answer = await model.answer([_question(sources)], Remade)
+        answer = await model.answer([_question(sources)], RewordingAnswer)
     except FestingerError as error:
         log.warning("a memory could not be made again", why=error.message)
         return ""
     return answer.value.statement.strip()
 
 
-def _question(sources: Sequence[Memory]) -> Message:
+def _question(sources: Sequence[Memory]) -> PromptMessage:
     listed = "\n".join(f"- {each.content}" for each in sources)
-    return prompt_of("festinger.memory", "remake").message(statements=listed)
+    return load_prompt("festinger.memory", "remake").message(statements=listed)

@@ -17,25 +17,34 @@ from uuid import UUID
 
 from festinger.errors import BadInput, UndoBlocked
 from festinger.ids import MemoryId, SpaceId
-from festinger.memory.changes import Change, Link, Note, Op, changes_of, find_all, hold_known, write_change
-from festinger.memory.deps import Desk
-from festinger.memory.episodes.repair import LeftOut, bring_back, leave_out
-from festinger.memory.erasure.erase import REMAKE, Eraser, Plan, forget_in, words_of
-from festinger.memory.erasure.replay import REPAIRED, retell
-from festinger.memory.erasure.selector import Reach, Selector, reach
-from festinger.memory.learn.write import hold_owners
+from festinger.memory.changes import (
+    Change,
+    ChangeDraft,
+    Link,
+    MemoryChangeOp,
+    changes_of,
+    find_memories,
+    lock_memories_in_order,
+    write_change,
+)
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.episodes.repair import TurnExclusionResult, exclude_turns, reinstate_turns
+from festinger.memory.erasure.erase import REMAKE, ErasureDeps, ErasureReport, forget_in_transaction, list_wordings
+from festinger.memory.erasure.replay import REPAIRED, replay_memory
+from festinger.memory.erasure.selector import ErasureTargets, Selector, find_erasure_targets
+from festinger.memory.learn.write import lock_owners
 from festinger.memory.model import LIVE
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.text.blocks import cuts
-from festinger.world.erase import return_conflicts, withdraw_memory_conflicts
-from festinger.world.write import hold
+from festinger.text.blocks import build_erasure_patterns
+from festinger.world.erase import reinstate_conflicts, withdraw_memory_conflicts
+from festinger.world.write import lock_world
 
 Q = queries_of("festinger.memory")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TakenBack:
+class SourceWithdrawalResult:
     """What another room took back of the same source."""
 
     rows: int = 0
@@ -47,17 +56,17 @@ class TakenBack:
     """Erases what is left of it where all is forgotten, within the same transaction; how many rows."""
 
 
-TakeBack = Callable[[Transaction, SpaceId, Selector, Collection[MemoryId]], Awaitable[TakenBack]]
+TakeBack = Callable[[Transaction, SpaceId, Selector, Collection[MemoryId]], Awaitable[SourceWithdrawalResult]]
 """Takes back what came from the same source and from memories that are bad, within the transaction."""
 
 
-class Mode(StrEnum):
+class RepairMode(StrEnum):
     QUARANTINE = "quarantine"
     FORGET = "forget"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Repaired:
+class RepairReport:
     """What was taken back, or would be."""
 
     locked: tuple[MemoryId, ...] = ()
@@ -74,7 +83,7 @@ class Repaired:
     elsewhere: int = 0
     """Rows that other rooms took back."""
     change: UUID | None = None
-    forgotten: Plan | None = None
+    forgotten: ErasureReport | None = None
     dry_run: bool = False
 
     @property
@@ -97,10 +106,10 @@ _LISTS = ("locked", "restored", "retold", "remade", "summaries")
 
 
 @dataclass(slots=True, kw_only=True)
-class _Repair:
+class _MemoryRepair:
     """One repair in progress."""
 
-    desk: Desk
+    deps: MemoryDeps
     transaction: Transaction
     space: SpaceId
     by: str
@@ -114,76 +123,74 @@ class _Repair:
         return await self.transaction.run(Q[query], space=self.space, **parameters)
 
 
-class _OnlyPlanned(Exception):
+class _RepairDryRun(Exception):
     """Takes a transaction back that was made to see what it does."""
 
 
 async def repair(
-    eraser: Eraser,
+    eraser: ErasureDeps,
     space: SpaceId,
     selector: Selector,
     *,
     by: str,
-    mode: Mode = Mode.QUARANTINE,
+    mode: RepairMode = RepairMode.QUARANTINE,
     dry_run: bool = False,
     others: Mapping[str, TakeBack] | None = None,
-) -> Repaired:
+) -> RepairReport:
     """Take back all that came from a source, a session, an agent or an origin. Raises `BadInput`."""
     if selector.names_memories or not selector.checked().names_a_place:
         raise BadInput("Say from where: a source, a session, an agent or an origin.")
-    done = Repaired()
+    done = RepairReport()
     try:
-        async with eraser.desk.store.transaction(patient=True) as transaction:
+        async with eraser.deps.store.transaction(patient=True) as transaction:
             done = await _repair(
                 eraser, transaction, space, selector, by=by, mode=mode, others=others or {}, dry_run=dry_run
             )
             if dry_run:
-                raise _OnlyPlanned
-    except _OnlyPlanned:
-        return _planned(done)
+                raise _RepairDryRun
+    except _RepairDryRun:
+        return _to_dry_run(done)
     return done
 
 
-def _planned(done: Repaired) -> Repaired:
+def _to_dry_run(done: RepairReport) -> RepairReport:
     forgotten = replace(done.forgotten, dry_run=True) if done.forgotten else None
     return replace(done, change=None, forgotten=forgotten, dry_run=True)
 
 
 async def _repair(
-    eraser: Eraser,
+    eraser: ErasureDeps,
     transaction: Transaction,
     space: SpaceId,
     selector: Selector,
     *,
     by: str,
-    mode: Mode,
+    mode: RepairMode,
     others: Mapping[str, TakeBack],
     dry_run: bool,
-) -> Repaired:
-    desk = eraser.desk
-    await hold(transaction, space)
-    await hold_owners(transaction, space, [None])
-    meant = await reach(transaction, space, selector)
-    bad, remade = await _reached(transaction, space, meant.whole)
-    everybody = await _touched(transaction, space, [*bad, *remade, *meant.sightings])
-    await hold_known(transaction, space, everybody)
-    before = await _images(transaction, space, everybody)
-    work = _Repair(desk=desk, transaction=transaction, space=space, by=by, bad=bad)
+) -> RepairReport:
+    deps = eraser.deps
+    await lock_world(transaction, space)
+    await lock_owners(transaction, space, [None])
+    meant = await find_erasure_targets(transaction, space, selector)
+    bad, remade = await _find_dependents(transaction, space, meant.whole)
+    everybody = await _find_affected_ids(transaction, space, [*bad, *remade, *meant.sightings])
+    await lock_memories_in_order(transaction, space, everybody)
+    before = await _row_images(transaction, space, everybody)
+    work = _MemoryRepair(deps=deps, transaction=transaction, space=space, by=by, bad=bad)
     await _undo_changes(work, everybody)
-    conflicts = await withdraw_memory_conflicts(transaction, space, sorted(bad), by=by, at=desk.clock())
-    await _stand_again(work, conflicts)
+    conflicts = await withdraw_memory_conflicts(transaction, space, sorted(bad), by=by, at=deps.clock())
+    await _release_held_memories(work, conflicts)
     sightings = [each for said in meant.sightings.values() for each in said]
     await work.run("take_back_sightings", ids=sightings, because=REPAIRED)
-    await work.run(
-        "take_back_confirmations", sightings=[str(each) for each in sightings], at=desk.clock(), by=by
-    )
-    await _lock_away(work, sorted(bad), sorted(remade))
+    await work.run("take_back_confirmations", sightings=[str(each) for each in sightings], at=deps.clock(), by=by)
+    await _quarantine(work, sorted(bad), sorted(remade))
     work.retold |= {each for each in meant.trimmed if each not in bad}
     for memory in sorted(work.retold - bad):
-        await retell(desk, transaction, space, memory)
-    await _calm(work, everybody)
+        await replay_memory(deps, transaction, space, memory)
+    await _clear_pending(work, everybody)
     elsewhere = {name: await take(transaction, space, selector, bad) for name, take in others.items()}
-    done = Repaired(
+    done = RepairReport(
         locked=tuple(sorted(bad)),
         restored=tuple(sorted(work.restored - bad)),
         retold=tuple(sorted(work.retold - bad)),
@@ -191,22 +198,22 @@ async def _repair(
         conflicts=len(conflicts),
         elsewhere=sum(each.rows for each in elsewhere.values()),
     )
-    if mode is Mode.FORGET:
+    if mode is RepairMode.FORGET:
         cited = frozenset(id_ for each in elsewhere.values() for id_ in each.cited)
         gone = replace(meant, whole=bad, cited=cited)
         erased = {name: await each.erase() for name, each in elsewhere.items() if each.erase}
         return await _forget(eraser, work, done, gone=gone, elsewhere=erased, dry_run=dry_run)
-    left_out = await _leave_out(work, selector)
+    left_out = await _exclude_turns(work, selector)
     more = {
         "conflicts": [str(each) for each in conflicts],
         "elsewhere": {name: dict(each.kept) for name, each in elsewhere.items() if each.rows},
         "left_out": left_out.as_json(),
     }
     done = replace(done, summaries=left_out.summaries)
-    return await _write_down(work, done, before, more=more, selector=selector)
+    return await _record_change(work, done, before, more=more, selector=selector)
 
 
-async def _reached(
+async def _find_dependents(
     transaction: Transaction, space: SpaceId, whole: Iterable[MemoryId]
 ) -> tuple[frozenset[MemoryId], frozenset[MemoryId]]:
     """All that rests on nothing else, and what rests on others too. What says the same stays what others said."""
@@ -219,7 +226,7 @@ async def _reached(
         gone |= with_it
 
 
-async def _touched(
+async def _find_affected_ids(
     transaction: Transaction, space: SpaceId, memories: Iterable[MemoryId]
 ) -> frozenset[MemoryId]:
     """These, and every memory that something was done to together with one of them."""
@@ -227,138 +234,129 @@ async def _touched(
     return frozenset(memories) | frozenset(row["id"] for row in rows)
 
 
-async def _images(
+async def _row_images(
     transaction: Transaction, space: SpaceId, memories: Iterable[MemoryId]
 ) -> dict[str, list[dict[str, Any]]]:
     """Rows as they are, for putting back."""
     ids = sorted(memories)
     return {
         name: [row["image"] for row in await transaction.all(Q[query], space=space, memories=ids)]
-        for name, query in (
-            ("memory", "image_memories"),
-            ("sighting", "image_sightings"),
-            ("link", "image_links"),
-        )
+        for name, query in (("memory", "image_memories"), ("sighting", "image_sightings"), ("link", "image_links"))
     }
 
 
-async def _undo_changes(work: _Repair, memories: Iterable[MemoryId]) -> None:
+async def _undo_changes(work: _MemoryRepair, memories: Iterable[MemoryId]) -> None:
     """Undo what the bad ones did to others, the last first."""
     changes = await changes_of(work.transaction, work.space, sorted(memories))
     for change in reversed([each for each in changes if each.undone_at is None]):
-        if change.op is Op.SUPERSEDE and _id(change, "new") in work.bad:
-            await _unseat(work, change)
-        elif change.op is Op.MERGE and {_id(change, "into"), _id(change, "from")} & work.bad:
-            await _part(work, change)
+        if change.op is MemoryChangeOp.SUPERSEDE and _id(change, "new") in work.bad:
+            await _undo_supersession(work, change)
+        elif change.op is MemoryChangeOp.MERGE and {_id(change, "into"), _id(change, "from")} & work.bad:
+            await _undo_merge(work, change)
         else:
             continue
         work.undone.append(change.id)
-    await work.run("undo_changes", changes=work.undone, at=work.desk.clock(), by=work.by)
+    await work.run("undo_changes", changes=work.undone, at=work.deps.clock(), by=work.by)
 
 
-async def _unseat(work: _Repair, change: Change) -> None:
+async def _undo_supersession(work: _MemoryRepair, change: Change) -> None:
     """Let what a bad memory replaced stand again, or be replaced by what replaced the bad one."""
     new = MemoryId(UUID(change.after["new"]))
     for old in (MemoryId(UUID(each)) for each in change.after["old"]):
-        heir = await _heir(work, new) or await _said_anew(work, old)
+        heir = await _find_replacement(work, new) or await _find_restatement(work, old)
         if heir is not None and heir != old:
             await work.run("inherit", id=old, heir=heir)
         else:
-            await _as_before(work, change, old)
+            await _rewind_state(work, change, old)
         await work.run("erase_link", **{"from": new}, to=old, relation=Link.SUPERSEDES.value)
         work.restored.add(old)
 
 
-async def _heir(work: _Repair, bad: MemoryId) -> MemoryId | None:
+async def _find_replacement(work: _MemoryRepair, bad: MemoryId) -> MemoryId | None:
     """What stands in place of a bad memory and is not bad itself."""
     rows = await work.transaction.all(Q["chain_on"], space=work.space, memory=bad, depth=1000)
     return next((row["id"] for row in rows if row["id"] not in work.bad), None)
 
 
-async def _said_anew(work: _Repair, old: MemoryId) -> MemoryId | None:
+async def _find_restatement(work: _MemoryRepair, old: MemoryId) -> MemoryId | None:
     """The memory in which somebody else said the same again meanwhile: two of the same words cannot both stand."""
     row = await work.transaction.maybe(Q["said_anew"], space=work.space, id=old, bad=sorted(work.bad))
     return MemoryId(row["id"]) if row else None
 
 
-async def _part(work: _Repair, change: Change) -> None:
+async def _undo_merge(work: _MemoryRepair, change: Change) -> None:
     """Take a merge apart: each keeps what was said of it."""
     into, twin = MemoryId(UUID(change.after["into"])), MemoryId(UUID(change.after["from"]))
     await work.run("move_sightings_back", into=into, twin=twin, change=change.id)
     await work.run("erase_link", **{"from": twin}, to=into, relation=Link.SAME_AS.value)
-    await _as_before(work, change, twin)
+    await _rewind_state(work, change, twin)
     work.retold |= {into, twin}
     work.restored.add(twin)
 
 
-async def _as_before(work: _Repair, change: Change, memory: MemoryId) -> None:
+async def _rewind_state(work: _MemoryRepair, change: Change, memory: MemoryId) -> None:
     """Put a memory back into the state in which the change found it, as if nothing had been."""
     state = change.before.get("memories", {}).get(str(memory), {})
-    await work.run("rewind_state", id=memory, state=json.dumps(state), at=work.desk.clock())
+    await work.run("rewind_state", id=memory, state=json.dumps(state), at=work.deps.clock())
 
 
-async def _stand_again(work: _Repair, conflicts: Sequence[UUID]) -> None:
+async def _release_held_memories(work: _MemoryRepair, conflicts: Sequence[UUID]) -> None:
     """Let those stand that were only held against something bad."""
     rows = await work.transaction.all(
-        Q["stand_again"], space=work.space, memories=sorted(work.bad), at=work.desk.clock()
+        Q["stand_again"], space=work.space, memories=sorted(work.bad), at=work.deps.clock()
     )
     freed = {row["id"] for row in rows} - work.bad
     work.restored |= freed
     work.retold |= freed
 
 
-async def _lock_away(work: _Repair, bad: Sequence[MemoryId], remade: Sequence[MemoryId]) -> None:
+async def _quarantine(work: _MemoryRepair, bad: Sequence[MemoryId], remade: Sequence[MemoryId]) -> None:
     for memory in bad:
-        await work.desk.panel.drop(work.transaction, work.space, memory)
-    await work.run("lock_repaired", memories=[*bad, *remade], at=work.desk.clock())
+        await work.deps.panel.drop(work.transaction, work.space, memory)
+    await work.run("lock_repaired", memories=[*bad, *remade], at=work.deps.clock())
     for memory in remade:
-        await work.desk.ask(work.transaction, REMAKE, space=work.space, memory=str(memory))
+        await work.deps.ask(work.transaction, REMAKE, space=work.space, memory=str(memory))
 
 
-async def _leave_out(work: _Repair, selector: Selector) -> LeftOut:
+async def _exclude_turns(work: _MemoryRepair, selector: Selector) -> TurnExclusionResult:
     """Have episodes summed up without what came from there and what it taught."""
-    said = await words_of(work.transaction, work.space, sorted(work.bad))
-    wordings = list(cuts(wording for each in said for wording in each["wordings"]))
-    return await leave_out(work.desk, work.transaction, work.space, selector, wordings)
+    said = await list_wordings(work.transaction, work.space, sorted(work.bad))
+    wordings = list(build_erasure_patterns(wording for each in said for wording in each["wordings"]))
+    return await exclude_turns(work.deps, work.transaction, work.space, selector, wordings)
 
 
-async def _calm(work: _Repair, memories: Iterable[MemoryId]) -> None:
+async def _clear_pending(work: _MemoryRepair, memories: Iterable[MemoryId]) -> None:
     """Let those wait no more about which nobody is asked."""
-    found = await find_all(work.transaction, work.space, memories)
+    found = await find_memories(work.transaction, work.space, memories)
     for memory in (each for each in found.values() if each.pending):
-        if not await work.desk.panel.waiting(work.transaction, work.space, memory.id):
-            await work.run("set_pending", id=memory.id, pending=False, at=work.desk.clock())
+        if not await work.deps.panel.waiting(work.transaction, work.space, memory.id):
+            await work.run("set_pending", id=memory.id, pending=False, at=work.deps.clock())
 
 
 async def _forget(
-    eraser: Eraser,
-    work: _Repair,
-    done: Repaired,
+    eraser: ErasureDeps,
+    work: _MemoryRepair,
+    done: RepairReport,
     *,
-    gone: Reach,
+    gone: ErasureTargets,
     elsewhere: Mapping[str, int],
     dry_run: bool,
-) -> Repaired:
+) -> RepairReport:
     """Erase the memories of it, and of what others said too only what was said there."""
-    plan = await forget_in(
+    plan = await forget_in_transaction(
         eraser, work.transaction, work.space, gone, reason="repair", by=work.by, dry_run=dry_run
     )
     rows = {name: count for name, count in elsewhere.items() if count}
-    return await _told(work, replace(done, forgotten=replace(plan, rows={**plan.rows, **rows})))
+    return await _emit_repaired(work, replace(done, forgotten=replace(plan, rows={**plan.rows, **rows})))
 
 
-async def _write_down(
-    work: _Repair,
-    done: Repaired,
-    before: Mapping[str, Any],
-    *,
-    more: Mapping[str, Any],
-    selector: Selector,
-) -> Repaired:
+async def _record_change(
+    work: _MemoryRepair, done: RepairReport, before: Mapping[str, Any], *, more: Mapping[str, Any], selector: Selector
+) -> RepairReport:
     """Keep the rows as they were, so that all of it can be undone as one change."""
     touched = [*done.locked, *done.restored, *done.retold, *done.remade]
-    note = Note(
-        op=Op.REPAIR,
+    note = ChangeDraft(
+        op=MemoryChangeOp.REPAIR,
         before={},
         after={memory: {} for memory in dict.fromkeys(touched)},
         by=work.by,
@@ -370,12 +368,12 @@ async def _write_down(
             "after": await _versions(work.transaction, work.space, touched),
         },
     )
-    change = await write_change(work.desk, work.transaction, work.space, note)
-    return await _told(work, replace(done, change=change))
+    change = await write_change(work.deps, work.transaction, work.space, note)
+    return await _emit_repaired(work, replace(done, change=change))
 
 
-async def _told(work: _Repair, done: Repaired) -> Repaired:
-    await work.desk.outbox.emit(
+async def _emit_repaired(work: _MemoryRepair, done: RepairReport) -> RepairReport:
+    await work.deps.outbox.emit(
         work.transaction,
         "memory_repaired",
         space=work.space,
@@ -387,41 +385,31 @@ async def _told(work: _Repair, done: Repaired) -> Repaired:
 
 async def _versions(transaction: Transaction, space: SpaceId, memories: Iterable[MemoryId]) -> dict[str, str]:
     """By what it is seen whether somebody changed a memory since."""
-    found = await find_all(transaction, space, dict.fromkeys(memories))
-    return {
-        str(id_): f"{memory.status} {memory.version} {memory.confirmation_count}"
-        for id_, memory in found.items()
-    }
+    found = await find_memories(transaction, space, dict.fromkeys(memories))
+    return {str(id_): f"{memory.status} {memory.version} {memory.confirmation_count}" for id_, memory in found.items()}
 
 
-async def undo_repair(desk: Desk, transaction: Transaction, space: SpaceId, change: Change) -> None:
+async def undo_repair(deps: MemoryDeps, transaction: Transaction, space: SpaceId, change: Change) -> None:
     """Put every row back as a repair found it, here and in the other rooms."""
-    if not await is_as_repaired(transaction, space, change):
+    if not await is_unchanged_since_repair(transaction, space, change):
         raise UndoBlocked("Something was done since that stands on this repair.", changes=[])
-    await bring_back(desk, transaction, space, change.after.get("left_out", {}), change=change.id)
+    await reinstate_turns(deps, transaction, space, change.after.get("left_out", {}), change=change.id)
     images = change.after["images"]
     # What was history goes back first, so that two of the same words never stand at once.
     images["memory"].sort(key=lambda image: image["status"] in LIVE)
-    for name, query in (
-        ("memory", "put_back_memory"),
-        ("sighting", "put_back_sighting"),
-        ("link", "put_back_link"),
-    ):
+    for name, query in (("memory", "put_back_memory"), ("sighting", "put_back_sighting"), ("link", "put_back_link")):
         rows = [{"space": space, "image": json.dumps(image)} for image in images[name]]
         if rows:
             await transaction.run_many(Q[query], rows)
     await transaction.run(Q["redo_changes"], space=space, changes=change.after["undone"])
     await transaction.run(
-        Q["redo_confirmations"],
-        space=space,
-        sightings=[row["id"] for row in images["sighting"]],
-        at=change.at,
+        Q["redo_confirmations"], space=space, sightings=[row["id"] for row in images["sighting"]], at=change.at
     )
-    await return_conflicts(transaction, space, [UUID(each) for each in change.after["conflicts"]])
-    await desk.give_back(transaction, space, change.after.get("elsewhere", {}))
+    await reinstate_conflicts(transaction, space, [UUID(each) for each in change.after["conflicts"]])
+    await deps.give_back(transaction, space, change.after.get("elsewhere", {}))
 
 
-async def is_as_repaired(transaction: Transaction, space: SpaceId, change: Change) -> bool:
+async def is_unchanged_since_repair(transaction: Transaction, space: SpaceId, change: Change) -> bool:
     """Whether nobody has changed what a repair touched."""
     kept: Mapping[str, str] = change.after["after"]
     return await _versions(transaction, space, [MemoryId(UUID(each)) for each in kept]) == dict(kept)

@@ -13,22 +13,22 @@ from typing import Any
 from uuid import UUID
 
 from festinger.ids import MemoryId, Origin, SpaceId
-from festinger.memory.changes import Change, Op, changes_of, lock_one
+from festinger.memory.changes import Change, MemoryChangeOp, changes_of, lock_memory
 from festinger.memory.confidence import (
     FRESH,
     IMMUTABLE,
     START,
     Belief,
-    Counts,
-    Uncounted,
+    CauseCounts,
+    MemoryUncountedReason,
     Weight,
-    corroborated,
-    rounded,
-    uncounted,
-    united,
+    corroborate_belief,
+    find_uncounted_reason,
+    merge_weights,
+    round_trust,
 )
-from festinger.memory.deps import Desk
-from festinger.memory.learn.statement import fold_mark, gist_mark, slot_of, subject_key
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.learn.statement import fold_hash, gist_hash, parse_slot, subject_key
 from festinger.memory.model import Memory, Status, belief_columns
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -37,12 +37,12 @@ Q = queries_of("festinger.memory")
 
 REPAIRED = "repaired"
 """Why a sighting counts no more that was taken back."""
-FIXED = frozenset({Uncounted.OWN_DERIVATION.value, Uncounted.UNDONE.value, REPAIRED})
+FIXED = frozenset({MemoryUncountedReason.OWN_DERIVATION.value, MemoryUncountedReason.UNDONE.value, REPAIRED})
 """Reasons that hold whatever else was said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Voice:
+class ReplaySighting:
     """One sighting, as replaying sees it."""
 
     id: UUID
@@ -63,7 +63,7 @@ class Voice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
+class BeliefShift:
     """What a person or sleep did to what is held, as the columns before and after."""
 
     at: datetime
@@ -72,16 +72,16 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
+class ReplayMerge:
     """A twin that was folded in, with what it had gathered by then."""
 
     id: UUID
     at: datetime
-    twin: "Retold"
+    twin: "MemoryReplayResult"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retold:
+class MemoryReplayResult:
     """What is held of a memory after all that is left was said."""
 
     belief: Belief
@@ -92,62 +92,64 @@ class Retold:
     """Why each sighting does not count; none where it does."""
 
 
-def retold(
-    voices: Sequence[Voice],
+def replay_belief(
+    voices: Sequence[ReplaySighting],
     *,
     status: Status,
     immutable: bool,
     cap: float,
-    moves: Sequence[Moved] = (),
-    merges: Sequence[Merged] = (),
-) -> Retold:
+    moves: Sequence[BeliefShift] = (),
+    merges: Sequence[ReplayMerge] = (),
+) -> MemoryReplayResult:
     """Go through everything again. `cap` is the highest confidence that little trusted causes reach."""
     start = Belief(confidence=START, weight=IMMUTABLE if immutable else FRESH, immutable=immutable)
     own = sorted((each for each in voices if each.moved_by is None), key=lambda each: (each.at, each.id))
-    told = Retold(belief=start, uncounted={each.id: each.because for each in own[:1]})
+    told = MemoryReplayResult(belief=start, uncounted={each.id: each.because for each in own[:1]})
     heard = [each for each in own[:1] if each.because is None]
-    happened: list[tuple[datetime, int, Voice | Moved | Merged]] = [
+    happened: list[tuple[datetime, int, ReplaySighting | BeliefShift | ReplayMerge]] = [
         *((each.at, 1, each) for each in own[1:]),
         *((each.at, 2, each) for each in moves),
         *((each.at, 0, each) for each in merges),
     ]
     for _, _, each in sorted(happened, key=lambda entry: entry[:2]):
-        if isinstance(each, Voice):
-            told = _heard(told, each, heard, status=status, cap=cap)
-        elif isinstance(each, Merged):
-            told = _united(told, each, immutable=immutable)
+        if isinstance(each, ReplaySighting):
+            told = _add_sighting(told, each, heard, status=status, cap=cap)
+        elif isinstance(each, ReplayMerge):
+            told = _add_merge(told, each, immutable=immutable)
             heard += [voice for voice in voices if voice.moved_by == each.id and voice.because is None]
         else:
-            told = replace(told, belief=shifted(told.belief, each))
+            told = replace(told, belief=apply_shift(told.belief, each))
     return told
 
 
-def _heard(told: Retold, voice: Voice, heard: list[Voice], *, status: Status, cap: float) -> Retold:
-    because = _why_not(voice, heard, status)
+def _add_sighting(
+    told: MemoryReplayResult, voice: ReplaySighting, heard: list[ReplaySighting], *, status: Status, cap: float
+) -> MemoryReplayResult:
+    because = _find_uncounted_reason(voice, heard, status)
     told = replace(told, uncounted={**told.uncounted, voice.id: because})
-    if because == Uncounted.QUARANTINED and status is not Status.QUARANTINED:
+    if because == MemoryUncountedReason.QUARANTINED and status is not Status.QUARANTINED:
         return told
     told = replace(told, confirmations=told.confirmations + 1, last_confirmed=voice.at)
     if because is not None:
         return told
     heard.append(voice)
-    belief = corroborated(told.belief, trust=voice.trust, origin=voice.origin, cap=cap)
+    belief = corroborate_belief(told.belief, trust=voice.trust, origin=voice.origin, cap=cap)
     return replace(told, belief=belief, causes=told.causes + 1)
 
 
-def _why_not(voice: Voice, heard: Sequence[Voice], status: Status) -> str | None:
-    if voice.because in FIXED or voice.because == Uncounted.QUARANTINED:
+def _find_uncounted_reason(voice: ReplaySighting, heard: Sequence[ReplaySighting], status: Status) -> str | None:
+    if voice.because in FIXED or voice.because == MemoryUncountedReason.QUARANTINED:
         return voice.because
-    if status is Status.HELD and voice.because == Uncounted.HELD:
+    if status is Status.HELD and voice.because == MemoryUncountedReason.HELD:
         return voice.because
     today = [each for each in heard if each.cause[::2] == voice.cause[::2] and each.origin == voice.origin]
     same = sum(each.cause == voice.cause for each in heard)
-    return uncounted(Counts(of_cause=same, of_agent_today=len(today)))
+    return find_uncounted_reason(CauseCounts(of_cause=same, of_agent_today=len(today)))
 
 
-def _united(told: Retold, merged: Merged, *, immutable: bool) -> Retold:
+def _add_merge(told: MemoryReplayResult, merged: ReplayMerge, *, immutable: bool) -> MemoryReplayResult:
     twin = merged.twin
-    weight = united(told.belief.weight, twin.belief.weight, immutable=immutable)
+    weight = merge_weights(told.belief.weight, twin.belief.weight, immutable=immutable)
     return replace(
         told,
         belief=replace(told.belief, weight=weight),
@@ -156,7 +158,7 @@ def _united(told: Retold, merged: Merged, *, immutable: bool) -> Retold:
     )
 
 
-def shifted(belief: Belief, moved: Moved) -> Belief:
+def apply_shift(belief: Belief, moved: BeliefShift) -> Belief:
     """The belief after a change that was made to another one: as far as it went there."""
     held = belief_columns(belief)
     for name, after in moved.after.items():
@@ -172,15 +174,15 @@ def shifted(belief: Belief, moved: Moved) -> Belief:
     return replace(belief, weight=weight, confidence=confidence, **held)
 
 
-async def retell(desk: Desk, transaction: Transaction, space: SpaceId, memory: UUID) -> Memory:
+async def replay_memory(deps: MemoryDeps, transaction: Transaction, space: SpaceId, memory: UUID) -> Memory:
     """Make a memory what it would be by the sightings that are left; the caller has taken away the others."""
-    found = await lock_one(transaction, space, memory)
+    found = await lock_memory(transaction, space, memory)
     rows = await transaction.all(Q["voices_of"], space=space, memory=memory)
-    told = await _told(desk, transaction, found, rows)
+    told = await _replay_sightings(deps, transaction, found, rows)
     first = next((row for row in rows if row["moved_by"] is None and row["because"] != REPAIRED), None)
-    if first is not None and first["id"] != found.id and _founder_is_gone(found, rows):
-        await _found_anew(transaction, found, first)
-    await _refill(transaction, found, rows)
+    if first is not None and first["id"] != found.id and _lacks_first_sighting(found, rows):
+        await _reset_first_sighting(transaction, found, first)
+    await _refill_details(transaction, found, rows)
     changed = [
         {"space": space, "id": id_, "counted": because is None, "because": because}
         for id_, because in told.uncounted.items()
@@ -195,17 +197,17 @@ async def retell(desk: Desk, transaction: Transaction, space: SpaceId, memory: U
         causes=told.causes,
         confirmations=told.confirmations,
         last_confirmed=told.last_confirmed,
-        at=desk.clock(),
+        at=deps.clock(),
         **belief_columns(told.belief),
     )
-    return await lock_one(transaction, space, memory)
+    return await lock_memory(transaction, space, memory)
 
 
-def _founder_is_gone(memory: Memory, rows: Sequence[Mapping[str, Any]]) -> bool:
+def _lacks_first_sighting(memory: Memory, rows: Sequence[Mapping[str, Any]]) -> bool:
     return not any(row["id"] == memory.id and row["because"] != REPAIRED for row in rows)
 
 
-def filled(told: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def fill_details(told: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Subject, time and tags of a memory by what came with its sightings, in their order: the first that says
     something is kept, tags are united."""
     kept: dict[str, Any] = {}
@@ -217,29 +219,29 @@ def filled(told: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return kept | {"tags": sorted({*tags, *later}) if told[1:] else tags}
 
 
-async def _refill(transaction: Transaction, memory: Memory, rows: Sequence[Mapping[str, Any]]) -> None:
+async def _refill_details(transaction: Transaction, memory: Memory, rows: Sequence[Mapping[str, Any]]) -> None:
     """Take back what only sightings told that are gone. What a person wrote over it since stays."""
     left = [row for row in rows if row["moved_by"] is None and row["because"] != REPAIRED]
     changes = await changes_of(transaction, memory.space_id, [memory.id])
-    is_edited = any(each.op is Op.EDIT and each.undone_at is None for each in changes)
+    is_edited = any(each.op is MemoryChangeOp.EDIT and each.undone_at is None for each in changes)
     if not left or is_edited or any(row["told"] is None for row in left):
         return
-    told = [row["told"] for row in left if row["because"] != Uncounted.QUARANTINED or row is left[0]]
-    await transaction.run(Q["refill"], space=memory.space_id, id=memory.id, **filled(told))
+    told = [row["told"] for row in left if row["because"] != MemoryUncountedReason.QUARANTINED or row is left[0]]
+    await transaction.run(Q["refill"], space=memory.space_id, id=memory.id, **fill_details(told))
 
 
-async def _found_anew(transaction: Transaction, memory: Memory, first: Mapping[str, Any]) -> None:
+async def _reset_first_sighting(transaction: Transaction, memory: Memory, first: Mapping[str, Any]) -> None:
     """Let the first sighting that is left be the one by which the memory began."""
     wording = first["wording"]
-    slot = slot_of(wording, None, said_at=first["at"])
+    slot = parse_slot(wording, None, said_at=first["at"])
     subject = slot.subject.replace("_", " ") if slot else memory.subject
     await transaction.run(
         Q["found_anew"],
         space=memory.space_id,
         id=memory.id,
         content=wording,
-        fold=fold_mark(wording),
-        gist=gist_mark(wording),
+        fold=fold_hash(wording),
+        gist=gist_hash(wording),
         subject=subject,
         subject_key=subject_key(subject),
         attribute_key=slot.attribute if slot else None,
@@ -253,58 +255,56 @@ async def _found_anew(transaction: Transaction, memory: Memory, first: Mapping[s
     await transaction.run(Q["erase_vectors"], space=memory.space_id, memories=[memory.id])
 
 
-async def _told(
-    desk: Desk, transaction: Transaction, memory: Memory, rows: Sequence[Mapping[str, Any]]
-) -> Retold:
-    space, cap = memory.space_id, desk.terms(memory.space_id).memory.untrusted_confidence_cap
+async def _replay_sightings(
+    deps: MemoryDeps, transaction: Transaction, memory: Memory, rows: Sequence[Mapping[str, Any]]
+) -> MemoryReplayResult:
+    space, cap = memory.space_id, deps.terms(memory.space_id).memory.untrusted_confidence_cap
     changes = [each for each in await changes_of(transaction, space, [memory.id]) if each.undone_at is None]
-    voices = [voice_of(row) for row in rows]
+    voices = [sighting_from_row(row) for row in rows]
     merges = [
-        await _merge(desk, transaction, space, each, voices)
+        await _build_merge(deps, transaction, space, each, voices)
         for each in changes
-        if each.op is Op.MERGE and each.after["into"] == str(memory.id) and "forgotten" not in each.after
+        if each.op is MemoryChangeOp.MERGE and each.after["into"] == str(memory.id) and "forgotten" not in each.after
     ]
-    return retold(
+    return replay_belief(
         [voice for voice in voices if voice.because != REPAIRED],
         status=memory.status,
         immutable=memory.immutable,
         cap=cap,
-        moves=[_moved(each, memory.id) for each in changes if each.op is Op.WEIGHT],
+        moves=[_build_shift(each, memory.id) for each in changes if each.op is MemoryChangeOp.WEIGHT],
         merges=merges,
     )
 
 
-async def _merge(
-    desk: Desk, transaction: Transaction, space: SpaceId, change: Change, voices: Sequence[Voice]
-) -> Merged:
+async def _build_merge(
+    deps: MemoryDeps, transaction: Transaction, space: SpaceId, change: Change, voices: Sequence[ReplaySighting]
+) -> ReplayMerge:
     """What a twin had gathered, from the sightings that it brought along."""
     twin = MemoryId(UUID(change.after["from"]))
     earlier = [each for each in await changes_of(transaction, space, [twin]) if each.undone_at is None]
     mine = [
-        replace(voice, moved_by=None)
-        for voice in voices
-        if voice.moved_by == change.id and voice.because != REPAIRED
+        replace(voice, moved_by=None) for voice in voices if voice.moved_by == change.id and voice.because != REPAIRED
     ]
-    cap = desk.terms(space).memory.untrusted_confidence_cap
-    moves = [_moved(each, twin) for each in earlier if each.op is Op.WEIGHT and each.at <= change.at]
-    told = retold(mine, status=Status.ACTIVE, immutable=False, cap=cap, moves=moves)
-    return Merged(id=change.id, at=change.at, twin=told)
+    cap = deps.terms(space).memory.untrusted_confidence_cap
+    moves = [_build_shift(each, twin) for each in earlier if each.op is MemoryChangeOp.WEIGHT and each.at <= change.at]
+    told = replay_belief(mine, status=Status.ACTIVE, immutable=False, cap=cap, moves=moves)
+    return ReplayMerge(id=change.id, at=change.at, twin=told)
 
 
-def _moved(change: Change, memory: MemoryId) -> Moved:
+def _build_shift(change: Change, memory: MemoryId) -> BeliefShift:
     before = change.before.get("memories", {}).get(str(memory), {})
-    return Moved(at=change.at, before=before, after=change.touched(memory))
+    return BeliefShift(at=change.at, before=before, after=change.touched(memory))
 
 
-def voice_of(row: Mapping[str, Any]) -> Voice:
-    return Voice(
+def sighting_from_row(row: Mapping[str, Any]) -> ReplaySighting:
+    return ReplaySighting(
         id=row["id"],
         at=row["at"],
         agent=row["agent_id"],
         session=row["session_id"],
         day=row["day"],
         origin=Origin(row["origin"]),
-        trust=rounded(row["trust"]),
+        trust=round_trust(row["trust"]),
         because=row["because"],
         moved_by=row["moved_by"],
     )

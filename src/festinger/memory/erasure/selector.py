@@ -73,7 +73,7 @@ class Selector:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
+class ErasureTargets:
     """What a selector means: whole memories, and single sightings of memories that were said elsewhere too."""
 
     whole: frozenset[MemoryId]
@@ -91,17 +91,13 @@ class Reach:
         return sorted(set(self.sightings) - self.whole)
 
 
-async def reach(transaction: Transaction, space: SpaceId, selector: Selector) -> Reach:
+async def find_erasure_targets(transaction: Transaction, space: SpaceId, selector: Selector) -> ErasureTargets:
     """What is meant. A memory that nobody else said is meant as a whole."""
     selector = selector.checked()
-    named = await _named(transaction, space, selector) if selector.names_memories else None
+    named = await _find_named_ids(transaction, space, selector) if selector.names_memories else None
     if not selector.names_a_place:
-        return Reach(whole=frozenset(named or ()), sightings={}, with_twins=True)
-    rows = await transaction.all(
-        Q["said_there"],
-        space=space,
-        **selector.place_and_time,
-    )
+        return ErasureTargets(whole=frozenset(named or ()), sightings={}, with_twins=True)
+    rows = await transaction.all(Q["said_there"], space=space, **selector.place_and_time)
     said = [row for row in rows if named is None or row["home"] in named]
     there = Counter(row["home"] for row in said)
     held = sorted({row["memory_id"] for row in said})
@@ -109,7 +105,7 @@ async def reach(transaction: Transaction, space: SpaceId, selector: Selector) ->
     sightings: dict[MemoryId, list[UUID]] = {}
     for row in said:
         sightings.setdefault(row["memory_id"], []).append(row["id"])
-    return Reach(
+    return ErasureTargets(
         whole=frozenset(row["home"] for row in totals if there[row["home"]] == row["said"]),
         sightings={memory: tuple(ids) for memory, ids in sightings.items()},
         episodes=await _episodes(transaction, space, selector),
@@ -120,15 +116,11 @@ async def _episodes(transaction: Transaction, space: SpaceId, selector: Selector
     """Episodes that are meant whole. Where an origin or a memory is named too, only parts of them are."""
     if selector.names_memories or selector.origin:
         return frozenset()
-    rows = await transaction.all(
-        Q["episodes_there"],
-        space=space,
-        **selector.place_and_time,
-    )
+    rows = await transaction.all(Q["episodes_there"], space=space, **selector.place_and_time)
     return frozenset(row["id"] for row in rows)
 
 
-async def _named(transaction: Transaction, space: SpaceId, selector: Selector) -> Sequence[MemoryId]:
+async def _find_named_ids(transaction: Transaction, space: SpaceId, selector: Selector) -> Sequence[MemoryId]:
     rows = await transaction.all(
         Q["named_memories"],
         space=space,
@@ -139,7 +131,7 @@ async def _named(transaction: Transaction, space: SpaceId, selector: Selector) -
     return [row["id"] for row in rows]
 
 
-async def messages_there(transaction: Transaction, space: SpaceId, source: str) -> tuple[str, ...]:
+async def find_source_messages(transaction: Transaction, space: SpaceId, source: str) -> tuple[str, ...]:
     """The messages in which a source was heard."""
     rows = await transaction.all(Q["messages_there"], space=space, source=source)
     return tuple(row["message"] for row in rows)

@@ -29,7 +29,7 @@ class ClauseEncoder(Protocol):
     async def logits(self, texts: Sequence[str]) -> list[float]: ...
 
 
-async def probabilities(
+async def statement_probabilities(
     clauses: Sequence[Clause], message: str, *, encoder: ClauseEncoder | None
 ) -> list[float]:
     """How likely each clause of a message states something that lasts."""

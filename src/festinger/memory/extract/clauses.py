@@ -17,8 +17,8 @@ from functools import cache, lru_cache
 
 from wordfreq import zipf_frequency
 
-from festinger.judge.rules.slots import verb_of
-from festinger.judge.rules.words import lines
+from festinger.judge.rules.slots import find_verb
+from festinger.judge.rules.words import read_lines
 from festinger.text.words import FUNCTION_WORDS
 
 LONGEST_MESSAGE = 8_000
@@ -27,9 +27,7 @@ LONGEST_CLAUSE = 500
 LONGEST_SIDE = 40
 """Words on one side of a cut that are looked at for a verb."""
 
-_SENTENCE = re.compile(
-    r"[^.!?。！？\n]++(?:[.!?]++(?=[^\s.!?\"')\]])[^.!?。！？\n]++)*+[.!?。！？]*+[\"')\]]?"
-)
+_SENTENCE = re.compile(r"[^.!?。！？\n]++(?:[.!?]++(?=[^\s.!?\"')\]])[^.!?。！？\n]++)*+[.!?。！？]*+[\"')\]]?")
 _EMOTICON = re.compile(r"\s{1,2}[:;]-?[()DP](?=\s)")
 """What ends a sentence as well as a full stop does."""
 _ABBREVIATED = re.compile(r"(?:\b(?i:e\.g|i\.e|etc|vs|dr|mr|mrs|ms|st|approx|incl)|(?<![\w/])[A-Z])\.$")
@@ -48,12 +46,8 @@ _ASKING = re.compile(
     r"(?:can|could|would|will|do|does|did|is|are|was|were|should|shall|may|any|what|which|who|whose|when|where|why|how)\b",
     re.IGNORECASE,
 )
-_DIRECTIVE = re.compile(
-    r"(?:always|never|don'?t|do\s+not|please|only|use|call|keep|no\s+more)\b", re.IGNORECASE
-)
-_CONTRACTED = re.compile(
-    r"\b(?:i'm|i've|i'll|i'd|we're|we've|he's|she's|it's|they're|that's|there's)\b", re.IGNORECASE
-)
+_DIRECTIVE = re.compile(r"(?:always|never|don'?t|do\s+not|please|only|use|call|keep|no\s+more)\b", re.IGNORECASE)
+_CONTRACTED = re.compile(r"\b(?:i'm|i've|i'll|i'd|we're|we've|he's|she's|it's|they're|that's|there's)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +88,7 @@ def split_clauses(message: str) -> list[Clause]:
     return found
 
 
-def words_of(text: str) -> tuple[str, ...]:
+def split_words(text: str) -> tuple[str, ...]:
     """Words as they are written, with straight apostrophes."""
     return tuple(_WORD.findall(text.replace("’", "'")))
 
@@ -141,17 +135,13 @@ def _cut(sentence: str) -> Iterator[tuple[str, int]]:
     """The clauses of a sentence with their places in it."""
     start = 0
     colon = re.match(r"[^:\n]{2,60}:\s+(?=\S)", sentence)
-    if colon and verb_like(sentence[colon.end() :]):
+    if colon and is_verb_like(sentence[colon.end() :]):
         yield _trimmed(sentence, 0, colon.end())
         start = colon.end()
     for match in _CUT.finditer(sentence, start):
         left, right = sentence[start : match.start()], sentence[match.end() :]
         is_asked = match.group().startswith(",") and right.endswith("?")
-        if (
-            stands_alone(left)
-            and (is_asked or stands_alone(right, is_right=True))
-            and not _OBJECT.match(right)
-        ):
+        if stands_alone(left) and (is_asked or stands_alone(right, is_right=True)) and not _OBJECT.match(right):
             yield _trimmed(sentence, start, match.start())
             start = match.end()
     yield _trimmed(sentence, start, len(sentence))
@@ -167,20 +157,20 @@ def stands_alone(text: str, *, is_right: bool = False) -> bool:
     """Whether a piece of a sentence has a subject and a verb of its own, or tells somebody what to do."""
     if _DIRECTIVE.match(text) or (is_right and text.endswith("?") and _ASKING.match(text)):
         return True
-    written = words_of(text)[:LONGEST_SIDE]
+    written = split_words(text)[:LONGEST_SIDE]
     if len(written) < 2:
         return False
     if is_right and written[0].islower() and not _SUBJECT.match(text):
-        verb = verb_of(written)
+        verb = find_verb(written)
         return verb is not None and 0 < verb <= 3
-    return verb_like(text)
+    return is_verb_like(text)
 
 
-def verb_like(text: str) -> bool:
-    written = words_of(text)[:LONGEST_SIDE]
+def is_verb_like(text: str) -> bool:
+    written = split_words(text)[:LONGEST_SIDE]
     return (
         _CONTRACTED.search(" ".join(written)) is not None
-        or verb_of(written) is not None
+        or find_verb(written) is not None
         or any(word in _irregular_forms() for word in written[1:])
     )
 
@@ -188,7 +178,7 @@ def verb_like(text: str) -> bool:
 @cache
 def _irregular_forms() -> frozenset[str]:
     """Forms that are verbs whatever stands around them: `left`, `took`, `went`."""
-    return frozenset(word for line in lines("irregular_forms") for word in line.split()[1:])
+    return frozenset(word for line in read_lines("irregular_forms") for word in line.split()[1:])
 
 
 COMMON = 4.9
@@ -201,9 +191,7 @@ LONG_MESSAGE = 600
 _NUMBER = re.compile(r"\d[\d.,:]*(?:[a-z%]{0,4})")
 _PATH = re.compile(r"\w[./_@:-]\w")
 _SYMBOLS = re.compile(r"[{}<>=|\\$*#;\[\]]")
-_LOG = re.compile(
-    r"\b\d{2}:\d{2}:\d{2}\b|\b(?:ERROR|WARN|INFO|DEBUG|Traceback|Exception)\b|^\s*at \w|^\s*File \""
-)
+_LOG = re.compile(r"\b\d{2}:\d{2}:\d{2}\b|\b(?:ERROR|WARN|INFO|DEBUG|Traceback|Exception)\b|^\s*at \w|^\s*File \"")
 _SUFFIXES = ("ing", "ed", "ly", "s")
 
 
@@ -224,7 +212,7 @@ def features_of(clause: Clause, message: str) -> frozenset[str]:
 
 def shapes_of(text: str) -> list[str]:
     """Each word as itself where it is common, else as its shape."""
-    return [_shape(word, first=not at) for at, word in enumerate(words_of(text))]
+    return [_shape(word, first=not at) for at, word in enumerate(split_words(text))]
 
 
 @lru_cache(maxsize=20_000)
@@ -274,10 +262,10 @@ def _frame(clause: Clause, message: str) -> Iterator[str]:
     """The words around a clause, which say whether it is told as the writer's own: a story, a sum, a mail to answer."""
     around = message[: clause.start][-FRAME_CHARS:], message[clause.start + len(clause.text) :][:FRAME_CHARS]
     for where, text in zip(("left", "right"), around, strict=True):
-        for word in {word.casefold() for word in words_of(text)}:
+        for word in {word.casefold() for word in split_words(text)}:
             if word.isalpha() and len(word) > 2:
                 yield f"{where} {word}"
-    for word in {word.casefold() for word in words_of(clause.text)}:
+    for word in {word.casefold() for word in split_words(clause.text)}:
         if word.isalpha():
             yield f"r {word}"
 
@@ -303,7 +291,7 @@ def _marks(clause: Clause, message: str) -> Iterator[str]:
         yield "quotes"
     if text.startswith(("-", "*", "•", ">")):
         yield "bullet"
-    count = len(words_of(text))
+    count = len(split_words(text))
     yield f"length {min(count // 3, 8)}"
     if "\n" in message.strip():
         yield "lines"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from festinger.memory.extract.clauses import split_clauses, words_of
+from festinger.memory.extract.clauses import split_clauses, split_words
 from festinger.text.words import FUNCTION_WORDS
 
 LONGEST = 16
@@ -28,12 +28,9 @@ _STRONG = re.compile(
     re.IGNORECASE,
 )
 """Marks that are used for nothing but corrections."""
-_CHANGES = re.compile(
-    r"\b(?:moved?|changed?|switched|renamed|became|now|instead|should\s+be)\b", re.IGNORECASE
-)
+_CHANGES = re.compile(r"\b(?:moved?|changed?|switched|renamed|became|now|instead|should\s+be)\b", re.IGNORECASE)
 _NOT = re.compile(
-    r"(?<![\w.:/@-])(?P<new>[\w.:/@-]{1,60}+)\W{1,3}not\s{1,3}(?:the\s|an?\s)?(?P<old>[\w.:/@-]+)",
-    re.IGNORECASE,
+    r"(?<![\w.:/@-])(?P<new>[\w.:/@-]{1,60}+)\W{1,3}not\s{1,3}(?:the\s|an?\s)?(?P<old>[\w.:/@-]+)", re.IGNORECASE
 )
 _NOT_BUT = re.compile(r"\bnot\s+(?P<old>[\w.:/@-]+)\W+(?:but\s+)?(?P<new>[\w.:/@-]+)", re.IGNORECASE)
 _NUMBERS = frozenset(
@@ -118,8 +115,7 @@ def find_corrections(message: str, earlier: Sequence[str], *, here: int | None =
                 for place, statement in enumerate(earlier)
                 if place not in taken
                 and (here is None or place < here or _shares_a_word(said, statement))
-                and (text := _corrected(said, statement, is_sure=_STRONG.match(clause) is not None))
-                is not None
+                and (text := _corrected(said, statement, is_sure=_STRONG.match(clause) is not None)) is not None
             ),
             None,
         )
@@ -131,7 +127,7 @@ def find_corrections(message: str, earlier: Sequence[str], *, here: int | None =
 def _pointing_clauses(message: str) -> Iterator[tuple[str, str]]:
     """Clauses that begin like a correction, each also without its mark."""
     for clause in split_clauses(message):
-        if clause.text.endswith("?") or len(words_of(clause.text)) > LONGEST:
+        if clause.text.endswith("?") or len(split_words(clause.text)) > LONGEST:
             continue
         mark = _MARK.match(clause.text)
         said = clause.text[mark.end() :] if mark else clause.text
@@ -167,9 +163,7 @@ def _by_form(said: str, statement: str, *, first: bool) -> str | None:
             near = [place for place in alike if _are_alike(place.group(), value)]
             alike = near or (alike if len(alike) == 1 and alike[0].start() else [])
         if alike:
-            beside = [
-                place for place in alike if _next_word(statement, place.end()) in words_of(said.casefold())
-            ]
+            beside = [place for place in alike if _next_word(statement, place.end()) in split_words(said.casefold())]
             return _put(statement, (beside or alike)[-1].span(), value)
     return None
 
@@ -210,15 +204,13 @@ def _put(statement: str, span: tuple[int, int], value: str) -> str:
 
 def _is_fragment(said: str) -> bool:
     """Whether it is little more than a value: `11`, `with a z`."""
-    return not any(word.casefold() not in FUNCTION_WORDS and not _form(word) for word in words_of(said))
+    return not any(word.casefold() not in FUNCTION_WORDS and not _form(word) for word in split_words(said))
 
 
 def _shares_a_word(said: str, statement: str) -> bool:
     def content(text: str) -> set[str]:
         return {
-            word.casefold()
-            for word in words_of(text)
-            if word.casefold() not in FUNCTION_WORDS and not _form(word)
+            word.casefold() for word in split_words(text) if word.casefold() not in FUNCTION_WORDS and not _form(word)
         }
 
     return bool(content(said) & content(statement))

@@ -13,19 +13,18 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from festinger.errors import Overloaded, ProviderRefused, Refused, Unavailable
 from festinger.ids import Origin
-from festinger.llm.model import Message, Shape
-from festinger.llm.prompts import prompt_of
-from festinger.memory.deps import Desk
+from festinger.llm.model import AnswerSchema, PromptMessage
+from festinger.llm.prompts import load_prompt
+from festinger.memory.deps import MemoryDeps
 from festinger.memory.edit import archive, supersede
-from festinger.memory.extract.classifier import probabilities
+from festinger.memory.extract.classifier import statement_probabilities
 from festinger.memory.extract.clauses import split_clauses
-from festinger.memory.extract.statements import kind_of
+from festinger.memory.extract.statements import classify_kind
 from festinger.memory.extract.turns import SOURCE, PersonTurn
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
-from festinger.memory.learn.statement import SURE, Given, is_supported
-from festinger.memory.learn.statement import Turn as Source
-from festinger.memory.model import Memory, Place, Status, memory_of
+from festinger.memory.learn.statement import SURE, LearnRequest, SourceTurn, is_supported
+from festinger.memory.model import Memory, Scope, Status, memory_from_row
 from festinger.store.queries import queries_of
 
 log = structlog.get_logger(room="memory")
@@ -45,19 +44,19 @@ class ReadFact(BaseModel):
     replaces: list[int] = Field(max_length=20)
 
 
-class TurnReading(Shape):
+class TurnReading(AnswerSchema):
     """What a model reads in a turn."""
 
     facts: list[ReadFact] = Field(max_length=20)
     wrong: list[int] = Field(max_length=20)
 
 
-async def read_turn(desk: Desk, place: Place, turn: PersonTurn) -> list[Learned]:
+async def read_turn(deps: MemoryDeps, place: Scope, turn: PersonTurn) -> list[Learned]:
     """Correct what was learned from a turn with the model that writes; nothing happens without one."""
-    model = await desk.writer(place.space)
-    if model is None or not await _may_state(desk, turn.text):
+    model = await deps.writer(place.space)
+    if model is None or not await _may_state(deps, turn.text):
         return []
-    taken, older = await _notes(desk, place, turn)
+    taken, older = await _notes(deps, place, turn)
     numbered = dict(enumerate([*taken, *older], start=1))
     try:
         answer = await model.answer([_question(turn.text, taken, older)], TurnReading)
@@ -66,76 +65,63 @@ async def read_turn(desk: Desk, place: Place, turn: PersonTurn) -> list[Learned]
         return []
     for number in answer.value.wrong:
         if number in numbered and numbered[number] in taken:
-            await archive(desk, place.space, numbered[number].id, by=answer.model, reason="not worth keeping")
+            await archive(deps, place.space, numbered[number].id, by=answer.model, reason="not worth keeping")
     return [
         learned
         for place_of, fact in enumerate(answer.value.facts)
-        if (learned := await _keep(desk, place, turn, fact, numbered, name=f"m{place_of}", by=answer.model))
+        if (learned := await _keep(deps, place, turn, fact, numbered, name=f"m{place_of}", by=answer.model))
     ]
 
 
-async def _may_state(desk: Desk, text: str) -> bool:
-    likely = await probabilities(split_clauses(text), text, encoder=desk.encoder())
+async def _may_state(deps: MemoryDeps, text: str) -> bool:
+    likely = await statement_probabilities(split_clauses(text), text, encoder=deps.encoder())
     return max(likely, default=0.0) >= MAY_STATE
 
 
 async def _keep(
-    desk: Desk,
-    place: Place,
-    turn: PersonTurn,
-    fact: ReadFact,
-    numbered: dict[int, Memory],
-    *,
-    name: str,
-    by: str,
+    deps: MemoryDeps, place: Scope, turn: PersonTurn, fact: ReadFact, numbered: dict[int, Memory], *, name: str, by: str
 ) -> Learned | None:
     content = " ".join(fact.content.split())
     known = [memory.content for memory in numbered.values()]
     if not is_supported(content, [turn.text, *known], confidence=SURE):
         return None
     olds = [numbered[number] for number in fact.replaces if number in numbered]
-    trust = desk.terms(place.space).trusts[Origin.PERSON]
-    given = Given(
+    trust = deps.terms(place.space).trusts[Origin.PERSON]
+    given = LearnRequest(
         text=content,
-        kind=kind_of(content),
+        kind=classify_kind(content),
         origin=Origin.MODEL,
         source=SOURCE,
-        turns=(Source(id=turn.id, trust=trust),),
+        turns=(SourceTurn(id=turn.id, trust=trust),),
         by_model=True,
         turn_id=turn.id,
         key=f"turn:{turn.id}:{name}",
         corrects=olds[0].id if olds else None,
     )
-    learned = await learn(desk, place, given)
+    learned = await learn(deps, place, given)
     new = learned.memory
     for old in olds:
         if new is not None and new.id != old.id and new.status is Status.ACTIVE:
             try:
-                await supersede(
-                    desk, place.space, old.id, new.id, by=by, reason="A model read the turn again."
-                )
+                await supersede(deps, place.space, old.id, new.id, by=by, reason="A model read the turn again.")
             except Refused as refused:
                 log.info("note not replaced", why=refused.message)
     return learned
 
 
-async def _notes(desk: Desk, place: Place, turn: PersonTurn) -> tuple[list[Memory], list[Memory]]:
+async def _notes(deps: MemoryDeps, place: Scope, turn: PersonTurn) -> tuple[list[Memory], list[Memory]]:
     """What was taken from a turn, and what the agent knew before."""
-    taken = await desk.store.all(
-        Q["learned_from_turns"], space=place.space, session=place.session, turns=[turn.id]
-    )
-    older = await desk.store.all(
+    taken = await deps.store.all(Q["learned_from_turns"], space=place.space, session=place.session, turns=[turn.id])
+    older = await deps.store.all(
         Q["newest_statements"], space=place.space, agent=place.agent, turn=turn.id, limit=OLDER
     )
-    live = [memory for memory in map(memory_of, taken) if memory.status is Status.ACTIVE]
-    return live, [memory_of(row) for row in older]
+    live = [memory for memory in map(memory_from_row, taken) if memory.status is Status.ACTIVE]
+    return live, [memory_from_row(row) for row in older]
 
 
-def _question(text: str, taken: Sequence[Memory], older: Sequence[Memory]) -> Message:
-    lines = [
-        f"{number}. {json.dumps(memory.content)}" for number, memory in enumerate([*taken, *older], start=1)
-    ]
-    return prompt_of("festinger.memory", "read_turn").message(
+def _question(text: str, taken: Sequence[Memory], older: Sequence[Memory]) -> PromptMessage:
+    lines = [f"{number}. {json.dumps(memory.content)}" for number, memory in enumerate([*taken, *older], start=1)]
+    return load_prompt("festinger.memory", "read_turn").message(
         message=json.dumps(text),
         taken="\n".join(lines[: len(taken)]) or "none",
         older="\n".join(lines[len(taken) :]) or "none",

@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from festinger.judge.rules.slots import verb_of
-from festinger.memory.extract.classifier import ClauseEncoder, probabilities
-from festinger.memory.extract.clauses import Clause, split_clauses, words_of
+from festinger.judge.rules.slots import find_verb
+from festinger.memory.extract.classifier import ClauseEncoder, statement_probabilities
+from festinger.memory.extract.clauses import Clause, split_clauses, split_words
 from festinger.memory.model import Kind
 from festinger.text.hygiene import is_heartbeat, is_question, is_transient
 from festinger.text.secrets import MARK
-from festinger.text.words import FUNCTION_WORDS, words
+from festinger.text.words import FUNCTION_WORDS, load_words
 
 THRESHOLD = 0.5
 """Probability from which a clause is kept; chosen on the labeled messages for at most one wrong in six."""
@@ -50,9 +50,7 @@ _TRAILER = re.compile(
     re.IGNORECASE,
 )
 """What may stand behind a statement and is no part of it."""
-_NEVER_ALONE = re.compile(
-    r"(?:no|yes|right|note|update|context|background|fine|great|cool|look|sure)\b", re.IGNORECASE
-)
+_NEVER_ALONE = re.compile(r"(?:no|yes|right|note|update|context|background|fine|great|cool|look|sure)\b", re.IGNORECASE)
 """Markers that are one only before a comma or a colon: `no peanuts` and `update the docs` begin otherwise."""
 _DECIDED = re.compile(
     r"\b(?:we|i|they|the\s+team)(?:\s+have|'ve|\s+all)?\s+(?:decided|agreed|settled\s+on|chose|concluded)\b"
@@ -74,9 +72,7 @@ _EVERY_TIME = re.compile(
 )
 _OWN = re.compile(r"(?:i|we|my|our|it|they|he|she|this|that|call|\w+s)\b", re.IGNORECASE)
 """Who or what a statement may begin with: somebody, something with a verb that agrees, or how to be called."""
-_POINTING = re.compile(
-    r"(?:it|they|he|she|this|that|these|those|its|their|his|her)(?:'s|'re)?\b", re.IGNORECASE
-)
+_POINTING = re.compile(r"(?:it|they|he|she|this|that|these|those|its|their|his|her)(?:'s|'re)?\b", re.IGNORECASE)
 _OBJECT = re.compile(r"\b(?:it|them)\b", re.IGNORECASE)
 _DETERMINERS = frozenset({"the", "my", "our"})
 LONGEST_SUBJECT = 5
@@ -112,28 +108,26 @@ async def read_statements(message: str, *, encoder: ClauseEncoder | None = None)
     clauses = split_clauses(message)
     asked = _asked_sentences(clauses)
     readable = [clause for clause in clauses if may_state(clause, is_asked=clause.place in asked)][:MOST_READ]
-    likely = await probabilities(readable, message, encoder=encoder)
+    likely = await statement_probabilities(readable, message, encoder=encoder)
     found = [
         statement
         for clause, probability in zip(readable, likely, strict=True)
         if clause.place in asked or probability >= (SURE if is_transient(clause.text) else THRESHOLD)
-        for statement in _stated(clause, is_asked=clause.place in asked)
+        for statement in _build_statements(clause, is_asked=clause.place in asked)
     ]
     return found[:MOST]
 
 
 def asks_to_remember(message: str) -> bool:
     """Whether a person asks to have something remembered. Quick: asked on the way of every request."""
-    return _ASKS.search(message[:LONGEST_ASKING]) is not None and bool(
-        _asked_sentences(split_clauses(message))
-    )
+    return _ASKS.search(message[:LONGEST_ASKING]) is not None and bool(_asked_sentences(split_clauses(message)))
 
 
 def is_task(text: str) -> bool:
     """Whether a clause asks for something once: `write a …`, `find me a …`; a wish for every time is none."""
     first, _, rest = text.partition(" ")
     verb = first.casefold()
-    orders = verb in words("task_verbs") | words("work_verbs") or rest.partition(" ")[0].casefold() in (
+    orders = verb in load_words("task_verbs") | load_words("work_verbs") or rest.partition(" ")[0].casefold() in (
         "me",
         "us",
     )
@@ -143,7 +137,7 @@ def is_task(text: str) -> bool:
 def may_state(clause: Clause, *, is_asked: bool) -> bool:
     """Whether a clause can be a statement at all: no question, task, announcement or sign of life."""
     bare = strip_markers(clause.text)
-    if len(words_of(bare)) < 2 or clause.text.endswith(("?", ":")) or is_heartbeat(bare) or is_question(bare):
+    if len(split_words(bare)) < 2 or clause.text.endswith(("?", ":")) or is_heartbeat(bare) or is_question(bare):
         return False
     return is_asked or not (MARK.decode() in bare or is_task(bare))
 
@@ -160,7 +154,7 @@ def strip_markers(text: str) -> str:
     return rest.strip()
 
 
-def kind_of(text: str) -> Kind:
+def classify_kind(text: str) -> Kind:
     """Which kind of memory a statement becomes: taste, rule or fact."""
     if _RULE.match(text):
         return Kind.PROCEDURAL
@@ -174,26 +168,24 @@ def _asked_sentences(clauses: Sequence[Clause]) -> set[int]:
         head = strip_markers(clause.head) if clause.head else ""
         opened = _ASKED.match(strip_markers(clause.sentence))
         asks_back = clause.sentence.endswith("?")
-        if (opened and not asks_back) or (
-            head and (match := _ASKED.match(head)) and match.end() == len(head)
-        ):
+        if (opened and not asks_back) or (head and (match := _ASKED.match(head)) and match.end() == len(head)):
             found.add(clause.place)
     return found
 
 
-def _stated(clause: Clause, *, is_asked: bool) -> Iterator[ExtractedStatement]:
+def _build_statements(clause: Clause, *, is_asked: bool) -> Iterator[ExtractedStatement]:
     bare = strip_markers(clause.text)
     if is_asked and (match := _ASKED.match(bare)):
         bare = strip_markers(bare[match.end() :])
     bare = _TRAILER.sub("", bare).rstrip(" .!;,")
     for text in split_roles(bare):
-        if len(words_of(text)) < 2:
+        if len(split_words(text)) < 2:
             continue
         resolved = resolve_pronoun(text, clause)
         yield ExtractedStatement(
             text=resolved[:1].upper() + resolved[1:],
             clause=clause.text,
-            kind=kind_of(text),
+            kind=classify_kind(text),
             is_asked=is_asked,
             is_decision=_DECIDED.search(text) is not None,
             points_back=resolved is text and _POINTING.match(text) is not None,
@@ -239,8 +231,8 @@ def resolve_pronoun(text: str, clause: Clause) -> str:
 
 def subject_of(sentence: str) -> str | None:
     """What a sentence speaks of: the few words before its verb, unless they only point to something."""
-    written = words_of(sentence)[:LONGEST_SUBJECT]
-    verb = verb_of(written)
+    written = split_words(sentence)[:LONGEST_SUBJECT]
+    verb = find_verb(written)
     if not verb or written[0].casefold() in FUNCTION_WORDS - _DETERMINERS:
         return None
     return " ".join(written[:verb])

@@ -12,20 +12,19 @@ from uuid import UUID
 
 from festinger.errors import Refused, Replayed
 from festinger.ids import Origin
-from festinger.memory.deps import Desk
+from festinger.memory.deps import MemoryDeps
 from festinger.memory.edit import supersede
 from festinger.memory.extract.corrections import Correction, find_corrections, may_correct
-from festinger.memory.extract.statements import ExtractedStatement, kind_of, read_statements
+from festinger.memory.extract.statements import ExtractedStatement, classify_kind, read_statements
 from festinger.memory.learn.decision import Action
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
-from festinger.memory.learn.statement import Given
-from festinger.memory.learn.statement import Turn as Source
-from festinger.memory.model import Memory, Place, Status, memory_of
+from festinger.memory.learn.statement import LearnRequest, SourceTurn
+from festinger.memory.model import Memory, Scope, Status, memory_from_row
 from festinger.memory.undo import SPEAKER
 from festinger.store.queries import queries_of
-from festinger.store.repositories.exchanges import notes_of
-from festinger.text.overlap import without_echoes
+from festinger.store.repositories.exchanges import load_session_notes
+from festinger.text.overlap import remove_echoes
 
 Q = queries_of("festinger.memory")
 
@@ -42,80 +41,73 @@ class PersonTurn:
     text: str
 
 
-async def learn_turn(desk: Desk, place: Place, turn: PersonTurn) -> list[Learned]:
+async def learn_turn(deps: MemoryDeps, place: Scope, turn: PersonTurn) -> list[Learned]:
     """Learn what a turn states, in its order. Raises `StoreDown`."""
-    text = await _own_words(desk, place, turn)
-    statements = await read_statements(text, encoder=desk.encoder())
-    here, elsewhere = await _earlier(desk, place, turn) if may_correct(text) else ([], [])
+    text = await _own_words(deps, place, turn)
+    statements = await read_statements(text, encoder=deps.encoder())
+    here, elsewhere = await _earlier(deps, place, turn) if may_correct(text) else ([], [])
     earlier = [*here, *elsewhere]
     corrections = find_corrections(text, [memory.content for memory in earlier], here=len(here))
     corrected = {each.clause for each in corrections}
     given = [
-        _given(desk, place, turn, f"{number}", statement)
+        _given(deps, place, turn, f"{number}", statement)
         for number, statement in enumerate(statements)
         if statement.clause not in corrected
     ]
-    learned = [done for each in given if (done := await _learn(desk, place, each)) is not None]
+    learned = [done for each in given if (done := await _learn(deps, place, each)) is not None]
     for number, correction in enumerate(corrections):
         old = earlier[correction.corrects]
-        learned += await _correct(desk, place, turn, number, correction, old=old)
+        learned += await _correct(deps, place, turn, number, correction, old=old)
     return learned
 
 
-async def _own_words(desk: Desk, place: Place, turn: PersonTurn) -> str:
+async def _own_words(deps: MemoryDeps, place: Scope, turn: PersonTurn) -> str:
     """A turn without our own words: blocks of notes, and notes whose tags a client has taken off."""
-    text = desk.without_blocks(turn.text)
-    notes = await notes_of(desk.store, place.space, place.session)
-    return without_echoes(text, notes) if notes else text
+    text = deps.without_blocks(turn.text)
+    notes = await load_session_notes(deps.store, place.space, place.session)
+    return remove_echoes(text, notes) if notes else text
 
 
-async def _learn(desk: Desk, place: Place, given: Given) -> Learned | None:
+async def _learn(deps: MemoryDeps, place: Scope, given: LearnRequest) -> Learned | None:
     try:
-        return await learn(desk, place, given)
+        return await learn(deps, place, given)
     except Replayed:
         # The turn was read before, by an earlier version of the rules.
         return None
 
 
 async def _correct(
-    desk: Desk, place: Place, turn: PersonTurn, number: int, correction: Correction, *, old: Memory
+    deps: MemoryDeps, place: Scope, turn: PersonTurn, number: int, correction: Correction, *, old: Memory
 ) -> Sequence[Learned]:
     """Learn a corrected statement in the place of the old one."""
-    statement = ExtractedStatement(
-        text=correction.text, clause=correction.clause, kind=kind_of(correction.text)
-    )
-    given = _given(desk, place, turn, f"c{number}", statement, corrects=old.id)
-    done = await _learn(desk, place, given)
+    statement = ExtractedStatement(text=correction.text, clause=correction.clause, kind=classify_kind(correction.text))
+    given = _given(deps, place, turn, f"c{number}", statement, corrects=old.id)
+    done = await _learn(deps, place, given)
     if done is None:
         return ()
     new = done.memory
-    if (
-        new is not None
-        and new.id != old.id
-        and new.status is Status.ACTIVE
-        and done.action is not Action.SUPERSEDED
-    ):
+    if new is not None and new.id != old.id and new.status is Status.ACTIVE and done.action is not Action.SUPERSEDED:
         with suppress(Refused):  # somebody changed one of the two meanwhile: both stand
-            await supersede(desk, place.space, old.id, new.id, by=SOURCE, reason="A person corrected it.")
+            await supersede(deps, place.space, old.id, new.id, by=SOURCE, reason="A person corrected it.")
     return (done,)
 
 
 def _given(
-    desk: Desk,
-    place: Place,
+    deps: MemoryDeps,
+    place: Scope,
     turn: PersonTurn,
     name: str,
     statement: ExtractedStatement,
     *,
     corrects: UUID | None = None,
-) -> Given:
-    trust = desk.terms(place.space).trusts[Origin.PERSON]
-    return Given(
+) -> LearnRequest:
+    trust = deps.terms(place.space).trusts[Origin.PERSON]
+    return LearnRequest(
         text=statement.text,
         kind=statement.kind,
         origin=Origin.PERSON,
         source=SOURCE,
-        turns=(Source(id=turn.id, trust=trust),),
+        turns=(SourceTurn(id=turn.id, trust=trust),),
         by_model=False,
         tags=statement.tags,
         turn_id=turn.id,
@@ -124,14 +116,14 @@ def _given(
     )
 
 
-async def _earlier(desk: Desk, place: Place, turn: PersonTurn) -> tuple[list[Memory], list[Memory]]:
+async def _earlier(deps: MemoryDeps, place: Scope, turn: PersonTurn) -> tuple[list[Memory], list[Memory]]:
     """What was stated before, in this conversation and in others, the newest first."""
-    here = await desk.store.all(
+    here = await deps.store.all(
         Q["statements_of_session"], space=place.space, session=place.session, turn=turn.id, limit=RECENT
     )
-    elsewhere = await desk.store.all(
+    elsewhere = await deps.store.all(
         Q["newest_statements"], space=place.space, agent=place.agent, turn=turn.id, limit=RECENT
     )
-    found = [memory_of(row) for row in here]
+    found = [memory_from_row(row) for row in here]
     known = {memory.id for memory in found}
-    return found, [memory for memory in map(memory_of, elsewhere) if memory.id not in known]
+    return found, [memory for memory in map(memory_from_row, elsewhere) if memory.id not in known]

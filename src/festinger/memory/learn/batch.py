@@ -23,58 +23,64 @@ from numpy.typing import NDArray
 from festinger.clock import Stopwatch
 from festinger.errors import FestingerError, StoreDown, TooLarge
 from festinger.ids import MemoryId, SpaceId
-from festinger.memory.changes import lock_all
-from festinger.memory.deps import Desk, keep_sized
-from festinger.memory.late_judgements import settle_within
-from festinger.memory.learn.candidates import DIGITS, Candidate, how_far, look_again, look_all
+from festinger.memory.changes import lock_existing_memories
+from festinger.memory.deps import MemoryDeps, refresh_statistics
+from festinger.memory.late_judgements import attach_settle
+from festinger.memory.learn.candidates import (
+    DIGITS,
+    LearnCandidate,
+    find_candidates_for_all,
+    find_horizon,
+    find_newer_candidates,
+)
 from festinger.memory.learn.compare import (
     LITTLE_TRUST,
     MOST_ASKED,
-    Compared,
-    Prepared,
-    Question,
+    CandidateComparison,
+    CompareRequest,
+    PendingMemory,
+    build_newcomer,
     compare_all,
     compare_by_rules,
-    echo_of,
-    newcomer,
+    find_echo,
 )
-from festinger.memory.learn.decision import Action, Decided, decide
+from festinger.memory.learn.decision import Action, LearnDecision, decide
 from festinger.memory.learn.pipeline import (
+    DuplicateStatement,
     Known,
-    Repeated,
-    carry_out,
-    counted,
+    apply_early_result,
+    classify_requests,
+    count_result,
     learn,
-    recognise_all,
-    reminded,
-    words_of,
-    write_once,
-    written,
+    load_surfaced_context,
+    to_embedding_input,
+    write_idempotent,
+    write_with_retries,
 )
-from festinger.memory.learn.result import Learned, learned_happening, told
-from festinger.memory.learn.statement import Given, Said
-from festinger.memory.learn.store import put_all, unborn
+from festinger.memory.learn.result import Learned, build_fact_event, build_result
+from festinger.memory.learn.statement import LearnRequest, ParsedStatement
+from festinger.memory.learn.store import preview_memory, store_memories
 from festinger.memory.learn.write import (
-    as_they_are,
-    deciding,
-    hold_owners,
-    is_kept,
-    is_touched,
-    keep_opinions,
-    with_newer,
+    add_newer_comparisons,
+    find_deciding_judgement,
+    is_affected,
+    is_worth_recording,
+    lock_owners,
+    record_opinions,
+    refresh_comparisons,
 )
-from festinger.memory.model import Memory, Place, comparable
-from festinger.memory.vectors import Embedded, embed
+from festinger.memory.model import Memory, Scope, comparable_kinds
+from festinger.memory.vectors import StatementVectors, embed_texts
 from festinger.store.pool import Transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arrival:
+class NewStatement:
     """A statement that is simply new."""
 
-    prepared: Prepared
-    compared: Sequence[Compared]
-    decided: Decided
+    prepared: PendingMemory
+    compared: Sequence[CandidateComparison]
+    decided: LearnDecision
 
     @property
     def waits_for(self) -> tuple[MemoryId, ...]:
@@ -83,88 +89,84 @@ class Arrival:
     def become(self, memory: Memory) -> Learned:
         """What the caller learns of the memory that it became."""
         by_id = {each.memory.id: each for each in self.compared}
-        learned = told(
+        learned = build_result(
             self.decided.action,
             self.prepared,
             memory,
             compared=self.compared,
-            judgement=deciding(self.decided, by_id),
+            judgement=find_deciding_judgement(self.decided, by_id),
         )
         return replace(learned, pending=bool(self.waits_for))
 
 
 @dataclass(slots=True)
-class Company:
+class BatchMemories:
     """What a batch has stored so far, or is about to."""
 
     memories: list[Memory] = field(default_factory=list)
     _directions: list[NDArray[np.float32]] = field(default_factory=list)
 
-    def add(self, memory: Memory, vectors: Embedded) -> None:
+    def add(self, memory: Memory, vectors: StatementVectors) -> None:
         self.memories.append(memory)
         self._directions.append(_direction(vectors))
 
-    def seen_by(self, said: Said, vectors: Embedded) -> list[Candidate]:
+    def seen_by(self, said: ParsedStatement, vectors: StatementVectors) -> list[LearnCandidate]:
         """What of it whoever says this can see, with its cosine."""
         if not self.memories:
             return []
-        kinds = comparable(said.kind)
+        kinds = comparable_kinds(said.kind)
         cosines = np.stack(self._directions) @ _direction(vectors)
         return [
-            Candidate(memory=memory, similarity=round(float(cosine), DIGITS))
+            LearnCandidate(memory=memory, similarity=round(float(cosine), DIGITS))
             for memory, cosine in zip(self.memories, cosines, strict=True)
             if memory.kind in kinds and memory.agent_id in (None, said.owner)
         ]
 
 
-def _direction(vectors: Embedded) -> NDArray[np.float32]:
+def _direction(vectors: StatementVectors) -> NDArray[np.float32]:
     values: NDArray[np.float32] = vectors.compare.vector.to_numpy().astype(np.float32)
     return values / max(float(np.linalg.norm(values)), 1e-12)
 
 
-class Gathering:
+class BatchWriter:
     """The statements of one batch that are written together. Their owners are locked."""
 
     def __init__(
         self,
-        desk: Desk,
+        deps: MemoryDeps,
         space: SpaceId,
         *,
-        judged: Mapping[MemoryId, Sequence[Compared]],
+        judged: Mapping[MemoryId, Sequence[CandidateComparison]],
         present: Mapping[MemoryId, Memory],
     ) -> None:
-        self._desk, self._space = desk, space
+        self._deps, self._space = deps, space
         self._judged, self._present = judged, present
-        self._company = Company()
+        self._company = BatchMemories()
         self._changed: set[MemoryId] = set()
-        self.arrivals: list[Arrival] = []
+        self.arrivals: list[NewStatement] = []
 
-    def takes(self, prepared: Prepared) -> bool:
+    def takes(self, prepared: PendingMemory) -> bool:
         """Take a statement in if it is simply new."""
         judged, vectors = self._judged.get(prepared.ref), prepared.vectors
         if judged is None or vectors is None:
             return False
         company = compare_by_rules(
-            self._desk,
-            prepared.said,
-            self._company.seen_by(prepared.said, vectors),
-            ref=prepared.ref,
-            vectors=vectors,
+            self._deps, prepared.said, self._company.seen_by(prepared.said, vectors), ref=prepared.ref, vectors=vectors
         )
         # What this transaction stores itself is as it was judged: nobody else can see it.
-        compared = [*as_they_are(self._desk, prepared, judged, self._present), *company]
-        if echo_of(prepared, compared) or any(each.memory.id in self._changed for each in compared):
+        compared = [*refresh_comparisons(self._deps, prepared, judged, self._present), *company]
+        if find_echo(prepared, compared) or any(each.memory.id in self._changed for each in compared):
             return False
-        limits = self._desk.terms(self._space).limits
-        decided = decide(newcomer(prepared.said), [each.judged for each in compared], limits)
+        limits = self._deps.terms(self._space).limits
+        decided = decide(build_newcomer(prepared.said), [each.judged for each in compared], limits)
         if not decided.is_simply_new:
             return False
-        arrival = Arrival(prepared=prepared, compared=compared, decided=decided)
+        arrival = NewStatement(prepared=prepared, compared=compared, decided=decided)
         self.arrivals.append(arrival)
-        self._company.add(unborn(self._desk, prepared, pending=bool(arrival.waits_for)), vectors)
+        self._company.add(preview_memory(self._deps, prepared, pending=bool(arrival.waits_for)), vectors)
         return True
 
-    def note(self, learned: Learned, prepared: Prepared | None) -> None:
+    def note(self, learned: Learned, prepared: PendingMemory | None) -> None:
         """Know what became of a statement that was written by itself: those that follow meet it."""
         self._changed.update(learned.superseded)
         if learned.memory is None:
@@ -177,8 +179,8 @@ class Gathering:
     async def write(self, transaction: Transaction) -> dict[MemoryId, Learned]:
         """Write those that were taken since the last time; what each became, by the id that it got."""
         arrivals, self.arrivals = self.arrivals, []
-        found = await put_all(
-            self._desk, transaction, [(each.prepared, bool(each.waits_for)) for each in arrivals]
+        found = await store_memories(
+            self._deps, transaction, [(each.prepared, bool(each.waits_for)) for each in arrivals]
         )
         memories = [memory for memory in found if memory is not None]
         if len(memories) < len(arrivals):
@@ -188,44 +190,42 @@ class Gathering:
             compared.opinion
             for each in arrivals
             for compared in each.compared
-            if is_kept(compared, each.waits_for)
+            if is_worth_recording(compared, each.waits_for)
         ]
-        await keep_opinions(self._desk, transaction, self._space, opinions)
+        await record_opinions(self._deps, transaction, self._space, opinions)
         told_of = [
-            learned_happening(each.prepared, memory, each.decided.action)
+            build_fact_event(each.prepared, memory, each.decided.action)
             for each, memory in zip(arrivals, memories, strict=True)
         ]
-        await self._desk.outbox.emit_all(transaction, told_of, space=self._space)
+        await self._deps.outbox.emit_all(transaction, told_of, space=self._space)
         return {memory.id: each.become(memory) for each, memory in zip(arrivals, memories, strict=True)}
 
 
-async def gather(
-    desk: Desk, transaction: Transaction, space: SpaceId, prepared: Sequence[Prepared]
-) -> Gathering:
+async def build_batch_writer(
+    deps: MemoryDeps, transaction: Transaction, space: SpaceId, prepared: Sequence[PendingMemory]
+) -> BatchWriter:
     """Look again at what came since these were judged, and keep what they touch from changing. Owners are locked."""
-    fit = [each for each in prepared if may_be_simply_new(desk, each)]
-    far = {
-        owner: await how_far(transaction, space, owner) for owner in {each.said.owner: None for each in fit}
-    }
+    fit = [each for each in prepared if can_write_in_batch(deps, each)]
+    far = {owner: await find_horizon(transaction, space, owner) for owner in {each.said.owner: None for each in fit}}
     judged = {}
     for each in fit:
         came = far[each.said.owner] != each.seen
         newer = (
-            await look_again(transaction, space, each.said, seen=each.seen, vectors=each.vectors)
+            await find_newer_candidates(transaction, space, each.said, seen=each.seen, vectors=each.vectors)
             if came
             else []
         )
-        judged[each.ref] = with_newer(desk, each, newer)
-    touched = [each.memory.id for many in judged.values() for each in many if is_touched(each)]
-    return Gathering(desk, space, judged=judged, present=await lock_all(transaction, space, touched))
+        judged[each.ref] = add_newer_comparisons(deps, each, newer)
+    touched = [each.memory.id for many in judged.values() for each in many if is_affected(each)]
+    return BatchWriter(deps, space, judged=judged, present=await lock_existing_memories(transaction, space, touched))
 
 
-def may_be_simply_new(desk: Desk, prepared: Prepared) -> bool:
+def can_write_in_batch(deps: MemoryDeps, prepared: PendingMemory) -> bool:
     """Whether nothing but what it is held against can make more of a statement: no key under which it may have come
     before, no source that it is tied to, no doubt about who says it, and a vector to find it by."""
     said, given = prepared.said, prepared.said.given
     is_free = said.trust >= LITTLE_TRUST or given.imported
-    is_trusted = is_free or not desk.terms(prepared.place.space).memory.quarantine
+    is_trusted = is_free or not deps.terms(prepared.place.space).memory.quarantine
     is_tied = given.key is not None or bool(given.derived_from or given.turns)
     return prepared.vectors is not None and is_trusted and not is_tied and not said.suspicions
 
@@ -238,15 +238,15 @@ Progress = Callable[[int, int, Mapping[str, int]], None]
 
 
 async def learn_many(
-    desk: Desk, place: Place, items: Sequence[Given], *, progress: Progress | None = None
+    deps: MemoryDeps, place: Scope, items: Sequence[LearnRequest], *, progress: Progress | None = None
 ) -> list[Learned]:
     """Learn statements in their order; one result each. Called again with keys, it goes on where it stopped."""
     if len(items) > MOST_ITEMS:
         raise TooLarge(f"A batch has at most {MOST_ITEMS:,} items; this one has {len(items):,}.")
     done: list[Learned] = []
-    report = _Reporter(progress, desk.stopwatch, total=len(items))
+    report = _Reporter(progress, deps.stopwatch, total=len(items))
     for start in range(0, len(items), BATCH):
-        done += await _learn_batch(desk, place, items[start : start + BATCH])
+        done += await _learn_batch(deps, place, items[start : start + BATCH])
         report.tell(done)
     return done
 
@@ -268,82 +268,80 @@ class _Reporter:
             self._progress(len(done), self._total, Counter(each.action.value for each in done))
 
 
-async def _learn_batch(desk: Desk, place: Place, items: Sequence[Given]) -> list[Learned]:
-    surfaced = await reminded(desk, place, items)
-    async with desk.store.transaction() as transaction:
-        known = await recognise_all(desk, transaction, place, items, surfaced=surfaced)
-    ready = await _prepared(desk, place, known)
+async def _learn_batch(deps: MemoryDeps, place: Scope, items: Sequence[LearnRequest]) -> list[Learned]:
+    surfaced = await load_surfaced_context(deps, place, items)
+    async with deps.store.transaction() as transaction:
+        known = await classify_requests(deps, transaction, place, items, surfaced=surfaced)
+    ready = await _prepare_batch(deps, place, known)
     return [
-        await _learnt_alone(desk, place, item)
-        if each is None
-        else counted(await settle_within(desk, place, each))
-        for each, item in zip(await _written(desk, place, ready), items, strict=True)
+        await _learn_alone(deps, place, item) if each is None else count_result(await attach_settle(deps, place, each))
+        for each, item in zip(await _write_batch(deps, place, ready), items, strict=True)
     ]
 
 
-async def _prepared(desk: Desk, place: Place, known: Sequence[Known]) -> list[Known]:
+async def _prepare_batch(deps: MemoryDeps, place: Scope, known: Sequence[Known]) -> list[Known]:
     """What goes the long way, with its vectors and with what was said of it and its candidates."""
-    new = [each for each in known if isinstance(each, Prepared)]
-    vectors = await embed(desk, [words_of(each.said) for each in new])
-    await keep_sized(desk.store, desk.sizing, more=len(new))
+    new = [each for each in known if isinstance(each, PendingMemory)]
+    vectors = await embed_texts(deps, [to_embedding_input(each.said) for each in new])
+    await refresh_statistics(deps.store, deps.sizing, more=len(new))
     statements = [(each.said, vector) for each, vector in zip(new, vectors, strict=True)]
-    async with desk.store.transaction() as transaction:
-        found = await look_all(desk, transaction, place.space, statements)
+    async with deps.store.transaction() as transaction:
+        found = await find_candidates_for_all(deps, transaction, place.space, statements)
     asked = [
-        Question(said=each.said, candidates=seen.candidates, ref=each.ref, vectors=vector)
+        CompareRequest(said=each.said, candidates=seen.candidates, ref=each.ref, vectors=vector)
         for each, seen, vector in zip(new, found, vectors, strict=True)
     ]
     ready = iter(
         replace(each, vectors=vector, seen=seen.seen, compared=tuple(compared))
         for each, vector, seen, compared in zip(
-            new, vectors, found, await compare_all(desk, place.space, asked), strict=True
+            new, vectors, found, await compare_all(deps, place.space, asked), strict=True
         )
     )
-    return [next(ready) if isinstance(each, Prepared) else each for each in known]
+    return [next(ready) if isinstance(each, PendingMemory) else each for each in known]
 
 
-async def _written(desk: Desk, place: Place, ready: Sequence[Known]) -> list[Learned | None]:
+async def _write_batch(deps: MemoryDeps, place: Scope, ready: Sequence[Known]) -> list[Learned | None]:
     """All of them in one transaction; if others were in its way, one by one."""
     try:
-        async with desk.store.transaction() as transaction:
-            await hold_owners(
-                transaction, place.space, [each.said.owner for each in map(_to_write, ready) if each]
-            )
-            return await _write_all(desk, transaction, place, ready)
+        async with deps.store.transaction() as transaction:
+            await lock_owners(transaction, place.space, [each.said.owner for each in map(_find_pending, ready) if each])
+            return await _write_all(deps, transaction, place, ready)
     except StoreDown as error:
         if error.details.get("kind") != "busy":
             raise
-    return [await written(desk, each) if isinstance(each, Prepared) else None for each in ready]
+    return [await write_with_retries(deps, each) if isinstance(each, PendingMemory) else None for each in ready]
 
 
-def _to_write(known: Known) -> Prepared | None:
-    return known.prepared if isinstance(known, Repeated) else known if isinstance(known, Prepared) else None
+def _find_pending(known: Known) -> PendingMemory | None:
+    return (
+        known.prepared if isinstance(known, DuplicateStatement) else known if isinstance(known, PendingMemory) else None
+    )
 
 
 async def _write_all(
-    desk: Desk, transaction: Transaction, place: Place, ready: Sequence[Known]
+    deps: MemoryDeps, transaction: Transaction, place: Scope, ready: Sequence[Known]
 ) -> list[Learned | None]:
     """In their order: what is simply new together, whatever does more by itself."""
-    new = [each for each in ready if isinstance(each, Prepared)]
-    gathering = await gather(desk, transaction, place.space, new)
+    new = [each for each in ready if isinstance(each, PendingMemory)]
+    gathering = await build_batch_writer(deps, transaction, place.space, new)
     alone: dict[int, Learned | None] = {}
     together: dict[MemoryId, Learned] = {}
     for number, each in enumerate(ready):
-        if isinstance(each, Prepared) and gathering.takes(each):
+        if isinstance(each, PendingMemory) and gathering.takes(each):
             continue
-        together |= await _write_gathered(desk, transaction, place, gathering)
-        learned = alone[number] = await _write_item(desk, transaction, place, each)
+        together |= await _flush_writer(deps, transaction, place, gathering)
+        learned = alone[number] = await _write_item(deps, transaction, place, each)
         if learned is not None:
-            gathering.note(learned, each if isinstance(each, Prepared) else None)
-    together |= await _write_gathered(desk, transaction, place, gathering)
+            gathering.note(learned, each if isinstance(each, PendingMemory) else None)
+    together |= await _flush_writer(deps, transaction, place, gathering)
     return [
-        together[each.ref] if isinstance(each, Prepared) and each.ref in together else alone[number]
+        together[each.ref] if isinstance(each, PendingMemory) and each.ref in together else alone[number]
         for number, each in enumerate(ready)
     ]
 
 
-async def _write_gathered(
-    desk: Desk, transaction: Transaction, place: Place, gathering: Gathering
+async def _flush_writer(
+    deps: MemoryDeps, transaction: Transaction, place: Scope, gathering: BatchWriter
 ) -> dict[MemoryId, Learned]:
     """What became of those that were gathered. If the store takes not all of them, each is written by itself."""
     arrivals = list(gathering.arrivals)
@@ -355,37 +353,37 @@ async def _write_gathered(
     except StoreDown:
         raise
     except FestingerError:
-        written = [await _write_item(desk, transaction, place, each.prepared) for each in arrivals]
+        written = [await _write_item(deps, transaction, place, each.prepared) for each in arrivals]
     return {each.prepared.ref: learned for each, learned in zip(arrivals, written, strict=True) if learned}
 
 
-async def _write_item(desk: Desk, transaction: Transaction, place: Place, known: Known) -> Learned | None:
+async def _write_item(deps: MemoryDeps, transaction: Transaction, place: Scope, known: Known) -> Learned | None:
     """What became of one item; none if it must be learnt by itself, because what it repeats has changed since."""
     if isinstance(known, FestingerError):
-        return failed(known)
+        return build_error_result(known)
     if isinstance(known, Learned):
         return known
     try:
         async with transaction.savepoint():
-            if isinstance(known, Prepared):
-                return await write_once(desk, transaction, known, locked=True)
-            done = await carry_out(desk, transaction, place, known)
+            if isinstance(known, PendingMemory):
+                return await write_idempotent(deps, transaction, known, locked=True)
+            done = await apply_early_result(deps, transaction, place, known)
             return done if isinstance(done, Learned) else None
     except StoreDown:
         raise
     except FestingerError as error:
-        return failed(error)
+        return build_error_result(error)
 
 
-async def _learnt_alone(desk: Desk, place: Place, item: Given) -> Learned:
+async def _learn_alone(deps: MemoryDeps, place: Scope, item: LearnRequest) -> Learned:
     try:
-        return await learn(desk, place, item)
+        return await learn(deps, place, item)
     except StoreDown:
         raise
     except FestingerError as error:
-        return failed(error)
+        return build_error_result(error)
 
 
-def failed(error: FestingerError) -> Learned:
+def build_error_result(error: FestingerError) -> Learned:
     """An item that could not be learnt, with its own error."""
     return Learned(memory=None, action=Action.REFUSED, reasons=(error.name,), said=error.message, error=error)

@@ -39,39 +39,39 @@ from itertools import islice
 import numpy as np
 
 from festinger.embedding.opposition import NEAR
-from festinger.embedding.profiles import Purpose, Threshold
+from festinger.embedding.profiles import EmbeddingPurpose, Threshold
 from festinger.errors import ProviderDown, ProviderRefused
 from festinger.ids import AgentId, Cause, MemoryId, Origin, SpaceId
 from festinger.judge.model import (
     NOTHING_KNOWN,
-    Bars,
     Current,
-    Features,
     Judgement,
-    Opinion,
-    Pair,
+    JudgeStatement,
+    PairFeatures,
+    PairJudgement,
     Relation,
+    SimilarityBars,
     Slot,
-    Statement,
-    by_person,
+    StatementPair,
+    person_judgement,
 )
 from festinger.judge.pair_reader import NAME as READER
-from festinger.memory.deps import Desk
-from festinger.memory.learn.candidates import NOTHING_SEEN, Candidate, Seen, worth_judging
-from festinger.memory.learn.decision import Judged, Newcomer
-from festinger.memory.learn.statement import Said
-from festinger.memory.model import Kind, Memory, Place, Status, comparable, memory_of
-from festinger.memory.vectors import Embedded
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.learn.candidates import NOTHING_SEEN, LearnCandidate, MemoryHorizon, is_worth_judging
+from festinger.memory.learn.decision import JudgedCandidate, Newcomer
+from festinger.memory.learn.statement import ParsedStatement
+from festinger.memory.model import Kind, Memory, Scope, Status, comparable_kinds, memory_from_row
+from festinger.memory.vectors import StatementVectors
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.store.vectors import nearest
-from festinger.text.hygiene import orders_about
+from festinger.store.vectors import find_nearest
+from festinger.text.hygiene import is_instruction
 
 Q = queries_of("festinger.memory")
 
 
-async def oppositions(
-    desk: Desk, space: SpaceId, candidates: Sequence[Candidate], vectors: Embedded | None
+async def compute_oppositions(
+    deps: MemoryDeps, space: SpaceId, candidates: Sequence[LearnCandidate], vectors: StatementVectors | None
 ) -> Mapping[MemoryId, float]:
     """How far each near candidate differs along the profile's direction; nothing where there is none."""
     if vectors is None or vectors.direction is None:
@@ -83,20 +83,17 @@ async def oppositions(
     }
     if not near:
         return {}
-    async with desk.store.transaction() as transaction:
-        rows = await nearest(transaction, Q["along"], vectors.direction, space=space, memories=list(near))
+    async with deps.store.transaction() as transaction:
+        rows = await find_nearest(transaction, Q["along"], vectors.direction, space=space, memories=list(near))
     new = float(
         np.dot(
-            vectors.compare.vector.to_numpy().astype(np.float64),
-            vectors.direction.vector.to_numpy().astype(np.float64),
+            vectors.compare.vector.to_numpy().astype(np.float64), vectors.direction.vector.to_numpy().astype(np.float64)
         )
     )
-    return {
-        row["memory_id"]: opposition(new, row["along"], similarity=near[row["memory_id"]]) for row in rows
-    }
+    return {row["memory_id"]: opposition_cosine(new, row["along"], similarity=near[row["memory_id"]]) for row in rows}
 
 
-def opposition(new: float, old: float, *, similarity: float) -> float:
+def opposition_cosine(new: float, old: float, *, similarity: float) -> float:
     """The cosine between a difference of two unit vectors and a direction, from the share of each along it."""
     apart = math.sqrt(max(0.0, 2.0 - 2.0 * similarity))
     return max(-1.0, min(1.0, (new - old) / apart)) if apart else 0.0
@@ -111,24 +108,24 @@ SAME_SUBJECT = {True: True, False: False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class CandidateComparison:
     """A candidate with what was said of it."""
 
-    candidate: Candidate
-    opinion: Opinion
+    candidate: LearnCandidate
+    opinion: PairJudgement
 
     @property
     def memory(self) -> Memory:
         return self.candidate.memory
 
     @property
-    def judged(self) -> Judged:
-        return judged(self.candidate, self.opinion.judgement)
+    def judged(self) -> JudgedCandidate:
+        return build_judged_candidate(self.candidate, self.opinion.judgement)
 
 
-def judged(candidate: Candidate, judgement: Judgement) -> Judged:
+def build_judged_candidate(candidate: LearnCandidate, judgement: Judgement) -> JudgedCandidate:
     memory = candidate.memory
-    return Judged(
+    return JudgedCandidate(
         id=memory.id,
         judgement=judgement,
         trust=memory.trust,
@@ -138,44 +135,47 @@ def judged(candidate: Candidate, judgement: Judgement) -> Judged:
     )
 
 
-def newcomer(said: Said) -> Newcomer:
+def build_newcomer(said: ParsedStatement) -> Newcomer:
     return Newcomer(trust=said.trust, origin=said.origin)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class CompareRequest:
     """A statement, and what it may have to do with."""
 
-    said: Said
-    candidates: Sequence[Candidate]
+    said: ParsedStatement
+    candidates: Sequence[LearnCandidate]
     ref: MemoryId
-    vectors: Embedded | None
+    vectors: StatementVectors | None
 
 
 async def compare(
-    desk: Desk,
+    deps: MemoryDeps,
     space: SpaceId,
-    said: Said,
-    candidates: Sequence[Candidate],
+    said: ParsedStatement,
+    candidates: Sequence[LearnCandidate],
     *,
     ref: MemoryId,
-    vectors: Embedded | None,
-) -> list[Compared]:
+    vectors: StatementVectors | None,
+) -> list[CandidateComparison]:
     """What people said before, rules and the small model say of each pair. Not within a transaction."""
-    asked = Question(said=said, candidates=candidates, ref=ref, vectors=vectors)
-    return (await compare_all(desk, space, [asked]))[0]
+    asked = CompareRequest(said=said, candidates=candidates, ref=ref, vectors=vectors)
+    return (await compare_all(deps, space, [asked]))[0]
 
 
-async def compare_all(desk: Desk, space: SpaceId, questions: Sequence[Question]) -> list[list[Compared]]:
+async def compare_all(
+    deps: MemoryDeps, space: SpaceId, questions: Sequence[CompareRequest]
+) -> list[list[CandidateComparison]]:
     """The same for many statements; what was said before is looked up once for all of them."""
-    paired = [await _paired(desk, space, each) for each in questions]
-    judgements = iter(await desk.panel.at_once(space, [pair for pairs in paired for _, pair in pairs]))
+    paired = [await _build_pairs(deps, space, each) for each in questions]
+    judgements = iter(await deps.panel.at_once(space, [pair for pairs in paired for _, pair in pairs]))
     return [
         [
-            Compared(
+            CandidateComparison(
                 candidate=candidate,
-                opinion=Opinion(
-                    pair=pair, judgement=corrected(asked.said, pair) or within_subject(pair, judgement)
+                opinion=PairJudgement(
+                    pair=pair,
+                    judgement=build_correction_judgement(asked.said, pair) or limit_to_subject(pair, judgement),
                 ),
             )
             for (candidate, pair), judgement in zip(pairs, islice(judgements, len(pairs)), strict=True)
@@ -184,16 +184,18 @@ async def compare_all(desk: Desk, space: SpaceId, questions: Sequence[Question])
     ]
 
 
-async def _paired(desk: Desk, space: SpaceId, asked: Question) -> list[tuple[Candidate, Pair]]:
+async def _build_pairs(
+    deps: MemoryDeps, space: SpaceId, asked: CompareRequest
+) -> list[tuple[LearnCandidate, StatementPair]]:
     """The pairs of a statement that a judge is asked about."""
-    bars = asked.vectors.bars if asked.vectors else Bars()
-    near = [each for each in asked.candidates if worth_judging(asked.said, each, bars.check)][:MOST_JUDGED]
-    subjects = await same_subjects(desk, asked.said, near)
-    opposed = await oppositions(desk, space, near, asked.vectors)
+    bars = asked.vectors.bars if asked.vectors else SimilarityBars()
+    near = [each for each in asked.candidates if is_worth_judging(asked.said, each, bars.check)][:MOST_JUDGED]
+    subjects = await match_subjects(deps, asked.said, near)
+    opposed = await compute_oppositions(deps, space, near, asked.vectors)
     return [
         (
             each,
-            pair_of(
+            build_pair(
                 asked.said,
                 each,
                 ref=asked.ref,
@@ -207,53 +209,58 @@ async def _paired(desk: Desk, space: SpaceId, asked: Question) -> list[tuple[Can
 
 
 def compare_by_rules(
-    desk: Desk, said: Said, candidates: Sequence[Candidate], *, ref: MemoryId, vectors: Embedded | None
-) -> list[Compared]:
+    deps: MemoryDeps,
+    said: ParsedStatement,
+    candidates: Sequence[LearnCandidate],
+    *,
+    ref: MemoryId,
+    vectors: StatementVectors | None,
+) -> list[CandidateComparison]:
     """The same by rules alone, for what must be decided within a transaction."""
-    bars = vectors.bars if vectors else Bars()
-    near = [each for each in candidates if worth_judging(said, each, bars.check)][:MOST_JUDGED]
+    bars = vectors.bars if vectors else SimilarityBars()
+    near = [each for each in candidates if is_worth_judging(said, each, bars.check)][:MOST_JUDGED]
     pairs = [
-        pair_of(said, each, ref=ref, bars=bars, same_subject=known_subjects(said, each.memory))
-        for each in near
+        build_pair(said, each, ref=ref, bars=bars, same_subject=compare_subjects(said, each.memory)) for each in near
     ]
     return [
-        Compared(
+        CandidateComparison(
             candidate=each,
-            opinion=Opinion(
-                pair=pair, judgement=corrected(said, pair) or within_subject(pair, desk.panel.by_rules(pair))
+            opinion=PairJudgement(
+                pair=pair,
+                judgement=build_correction_judgement(said, pair) or limit_to_subject(pair, deps.panel.by_rules(pair)),
             ),
         )
         for each, pair in zip(near, pairs, strict=True)
     ]
 
 
-def pair_of(
-    said: Said,
-    candidate: Candidate,
+def build_pair(
+    said: ParsedStatement,
+    candidate: LearnCandidate,
     *,
     ref: MemoryId,
-    bars: Bars,
+    bars: SimilarityBars,
     same_subject: bool | None,
     opposition: float | None = None,
-) -> Pair:
+) -> StatementPair:
     memory = candidate.memory
-    return Pair(
+    return StatementPair(
         old_ref=memory.id,
         new_ref=ref,
-        old=statement_of(memory),
+        old=build_judge_statement(memory),
         new=replace(said.statement, order=2),
-        features=Features(
+        features=PairFeatures(
             similarity=candidate.similarity, bars=bars, same_subject=same_subject, opposition=opposition
         ),
     )
 
 
-def statement_of(memory: Memory, *, order: int = 1) -> Statement:
+def build_judge_statement(memory: Memory, *, order: int = 1) -> JudgeStatement:
     """A memory as the judges read it."""
     slot = None
     if memory.subject_key and memory.attribute_key and memory.value_key:
         slot = Slot(subject=memory.subject_key, attribute=memory.attribute_key, value=memory.value_key)
-    return Statement(
+    return JudgeStatement(
         text=memory.content,
         subject=memory.subject,
         slot=slot,
@@ -264,30 +271,30 @@ def statement_of(memory: Memory, *, order: int = 1) -> Statement:
     )
 
 
-def known_subjects(said: Said, memory: Memory) -> bool | None:
+def compare_subjects(said: ParsedStatement, memory: Memory) -> bool | None:
     """Whether both are about the same, by their names alone; none if one of them names nobody."""
     if said.subject_key is None or memory.subject_key is None:
         return None
     return said.subject_key == memory.subject_key
 
 
-async def same_subjects(
-    desk: Desk, said: Said, candidates: Sequence[Candidate]
+async def match_subjects(
+    deps: MemoryDeps, said: ParsedStatement, candidates: Sequence[LearnCandidate]
 ) -> Mapping[MemoryId, bool | None]:
     """Whether each is about the same: by name or, where names differ, by how near the names are."""
-    found = {each.memory.id: known_subjects(said, each.memory) for each in candidates}
+    found = {each.memory.id: compare_subjects(said, each.memory) for each in candidates}
     others = [
         each.memory
         for each in candidates
         if found[each.memory.id] is False and _numbers(said.subject_key) == _numbers(each.memory.subject_key)
     ]
-    embedder = desk.embedder()
+    embedder = deps.embedder()
     bar = embedder.profile.threshold(Threshold.SUBJECT) if embedder else None
     if not others or embedder is None or bar is None or not said.subject:
         return found
     names = list(dict.fromkeys([said.subject, *(memory.subject or "" for memory in others)]))
     try:
-        vectors = dict(zip(names, await embedder.embed(names, Purpose.COMPARE), strict=True))
+        vectors = dict(zip(names, await embedder.embed(names, EmbeddingPurpose.COMPARE), strict=True))
     except (ProviderDown, ProviderRefused):
         # Names that differ count as different then: nothing is replaced by a guess.
         return found
@@ -297,11 +304,11 @@ async def same_subjects(
     return found
 
 
-def corrected(said: Said, pair: Pair) -> Judgement | None:
+def build_correction_judgement(said: ParsedStatement, pair: StatementPair) -> Judgement | None:
     """The word of a speaker who takes an earlier statement back; it needs no judge."""
     if said.given.corrects is None or said.given.corrects != pair.old_ref:
         return None
-    return by_person("speaker", Relation.UPDATE, current=Current.NEW, reasoning="Its speaker corrected it.")
+    return person_judgement("speaker", Relation.UPDATE, current=Current.NEW, reasoning="Its speaker corrected it.")
 
 
 def _numbers(subject: str | None) -> list[str]:
@@ -312,7 +319,7 @@ def _numbers(subject: str | None) -> list[str]:
 _NUMBER = re.compile(r"\d+")
 
 
-def within_subject(pair: Pair, judgement: Judgement) -> Judgement:
+def limit_to_subject(pair: StatementPair, judgement: Judgement) -> Judgement:
     """The judgement, unless it would replace or dispute what was said of another; a person and the reader of both
     statements have seen whom they are about."""
     if judgement.by_person or judgement.judge == READER:
@@ -344,31 +351,31 @@ class Suspicion(StrEnum):
 OUTSIDERS = (Origin.TOOL, Origin.DOCUMENT)
 
 
-def suspicions(text: str, *, origin: Origin, hid: bool) -> tuple[str, ...]:
+def find_suspicions(text: str, *, origin: Origin, hid: bool) -> tuple[str, ...]:
     """What speaks against a text by itself."""
     if origin not in OUTSIDERS:
         return ()
     found = []
-    if orders_about(text):
+    if is_instruction(text):
         found.append(Suspicion.INSTRUCTION.value)
     if hid:
         found.append(Suspicion.HIDDEN_TEXT.value)
     return tuple(found)
 
 
-def is_spike(trust: float, compared: Sequence[Compared]) -> bool:
+def is_spike(trust: float, compared: Sequence[CandidateComparison]) -> bool:
     """Whether a statement would overturn too much for whoever says it."""
     if trust >= LITTLE_TRUST:
         return False
-    against = [each for each in compared if is_against(each) and is_well_held(each.memory)]
+    against = [each for each in compared if is_against(each) and is_well_established(each.memory)]
     return len(against) >= SPIKE
 
 
-def is_against(compared: Compared) -> bool:
+def is_against(compared: CandidateComparison) -> bool:
     return compared.opinion.judgement.relation in (Relation.UPDATE, Relation.CONTRADICTS)
 
 
-def is_well_held(memory: Memory) -> bool:
+def is_well_established(memory: Memory) -> bool:
     is_held = memory.trust >= WELL_TRUSTED or memory.confidence >= WELL_BELIEVED
     return memory.status is Status.ACTIVE and is_held
 
@@ -383,14 +390,14 @@ REPEATERS = (Origin.MODEL, Origin.TOOL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
-    place: Place
-    said: Said
+class PendingMemory:
+    place: Scope
+    said: ParsedStatement
     ref: MemoryId
     """The id that it gets if it becomes a memory of its own."""
-    seen: Seen = NOTHING_SEEN
-    compared: tuple[Compared, ...] = ()
-    vectors: Embedded | None = None
+    seen: MemoryHorizon = NOTHING_SEEN
+    compared: tuple[CandidateComparison, ...] = ()
+    vectors: StatementVectors | None = None
     surfaced: Collection[MemoryId] = ()
     by: str = ""
 
@@ -403,7 +410,7 @@ class Prepared:
         return self.place.cause(self.said.origin, self.said.at)
 
 
-def echo_of(prepared: Prepared, compared: Sequence[Compared]) -> Compared | None:
+def find_echo(prepared: PendingMemory, compared: Sequence[CandidateComparison]) -> CandidateComparison | None:
     """What we brought to mind that a model or a tool only says again, in whatever words."""
     if prepared.said.origin not in REPEATERS or not prepared.surfaced:
         return None
@@ -421,36 +428,41 @@ MOST_TWINS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Twin:
+class DuplicateMatch:
     memory: Memory
     judgement: Judgement
 
 
-async def find_twin(
-    desk: Desk, transaction: Transaction, space: SpaceId, said: Said, *, other_than: MemoryId | None = None
-) -> Twin | None:
+async def find_duplicate(
+    deps: MemoryDeps,
+    transaction: Transaction,
+    space: SpaceId,
+    said: ParsedStatement,
+    *,
+    other_than: MemoryId | None = None,
+) -> DuplicateMatch | None:
     """The memory that says the same in the same words or of the same gist."""
     rows = await transaction.all(
         Q["twins"],
         **{"except": other_than},
         space=space,
         owner=said.owner,
-        kinds=list(comparable(said.kind)),
+        kinds=list(comparable_kinds(said.kind)),
         fold=said.fold,
         gist=said.gist,
         day=said.given.event_time.date() if said.given.event_time else None,
         limit=MOST_TWINS,
     )
-    return _first_same(desk, said, map(memory_of, rows))
+    return _find_first_same(deps, said, map(memory_from_row, rows))
 
 
-async def find_twins(
-    desk: Desk, transaction: Transaction, space: SpaceId, said: Sequence[Said]
-) -> list[Twin | None]:
+async def find_duplicates(
+    deps: MemoryDeps, transaction: Transaction, space: SpaceId, said: Sequence[ParsedStatement]
+) -> list[DuplicateMatch | None]:
     """The same for many, in their order."""
     groups: dict[tuple[AgentId | None, tuple[Kind, ...]], list[int]] = {}
     for number, each in enumerate(said):
-        groups.setdefault((each.owner, tuple(comparable(each.kind))), []).append(number)
+        groups.setdefault((each.owner, tuple(comparable_kinds(each.kind))), []).append(number)
     found: dict[int, list[Memory]] = {}
     for (owner, kinds), numbers in groups.items():
         asked = [said[number] for number in numbers]
@@ -466,28 +478,26 @@ async def find_twins(
             limit=MOST_TWINS,
         )
         for row in rows:
-            found.setdefault(row["number"], []).append(memory_of(row))
-    return [_first_same(desk, each, found.get(number, ())) for number, each in enumerate(said)]
+            found.setdefault(row["number"], []).append(memory_from_row(row))
+    return [_find_first_same(deps, each, found.get(number, ())) for number, each in enumerate(said)]
 
 
-def _first_same(desk: Desk, said: Said, memories: Iterable[Memory]) -> Twin | None:
+def _find_first_same(deps: MemoryDeps, said: ParsedStatement, memories: Iterable[Memory]) -> DuplicateMatch | None:
     for memory in memories:
-        judgement = _judged(desk, said, memory)
+        judgement = _judge_duplicate(deps, said, memory)
         if judgement.relation is Relation.SAME:
-            return Twin(memory=memory, judgement=judgement)
+            return DuplicateMatch(memory=memory, judgement=judgement)
     return None
 
 
-def _judged(desk: Desk, said: Said, memory: Memory) -> Judgement:
+def _judge_duplicate(deps: MemoryDeps, said: ParsedStatement, memory: Memory) -> Judgement:
     if memory.fold == said.fold:
-        return Judgement(
-            relation=Relation.SAME, confidence=1.0, judge="rules", reasoning="Both are the same words."
-        )
-    pair = Pair(
+        return Judgement(relation=Relation.SAME, confidence=1.0, judge="rules", reasoning="Both are the same words.")
+    pair = StatementPair(
         old_ref=memory.id,
         new_ref=memory.id,
-        old=statement_of(memory),
+        old=build_judge_statement(memory),
         new=said.statement,
         features=NOTHING_KNOWN,
     )
-    return desk.panel.by_rules(pair)
+    return deps.panel.by_rules(pair)

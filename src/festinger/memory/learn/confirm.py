@@ -10,11 +10,11 @@ from typing import Any
 from uuid import UUID
 
 from festinger.ids import Cause
-from festinger.memory.changes import Link, Note, Op, derivation, linked, write_change
-from festinger.memory.confidence import Counts, Uncounted, corroborated, uncounted
-from festinger.memory.deps import Desk
-from festinger.memory.learn.statement import Said
-from festinger.memory.model import Memory, Place, Status, belief_columns, memory_of
+from festinger.memory.changes import ChangeDraft, Link, MemoryChangeOp, find_ancestors, find_linked_ids, write_change
+from festinger.memory.confidence import CauseCounts, MemoryUncountedReason, corroborate_belief, find_uncounted_reason
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.learn.statement import ParsedStatement
+from festinger.memory.model import Memory, Scope, Status, belief_columns, memory_from_row
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.world.conflicts import open_memory_conflict
@@ -23,7 +23,7 @@ Q = queries_of("festinger.memory")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Confirmed:
+class ConfirmResult:
     memory: Memory
     sighting: UUID
     counted: bool
@@ -32,11 +32,11 @@ class Confirmed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Repeat:
+class ConfirmRequest:
     """A statement that says what a memory says."""
 
-    place: Place
-    said: Said
+    place: Scope
+    said: ParsedStatement
     similarity: float | None = None
     judgement: UUID | None = None
     suspicious: bool = False
@@ -47,36 +47,34 @@ class Repeat:
         return self.place.cause(self.said.origin, self.said.at)
 
 
-async def confirm(desk: Desk, transaction: Transaction, memory: Memory, repeat: Repeat) -> Confirmed:
+async def confirm_memory(
+    deps: MemoryDeps, transaction: Transaction, memory: Memory, repeat: ConfirmRequest
+) -> ConfirmResult:
     """Note that a memory was said again. The caller holds it locked."""
-    because = await _uncounted(transaction, memory, repeat)
-    sighting = await _put_sighting(desk, transaction, memory, repeat, because)
+    because = await _check_uncounted(transaction, memory, repeat)
+    sighting = await _put_sighting(deps, transaction, memory, repeat, because)
     if repeat.suspicious:
-        return Confirmed(memory=memory, sighting=sighting, counted=False)
-    confirmed = memory_of(
+        return ConfirmResult(memory=memory, sighting=sighting, counted=False)
+    confirmed = memory_from_row(
         await transaction.one(
-            Q["confirm_memory"],
-            space=memory.space_id,
-            id=memory.id,
-            at=repeat.said.at,
-            **_told(repeat),
+            Q["confirm_memory"], space=memory.space_id, id=memory.id, at=repeat.said.at, **_detail_columns(repeat)
         )
     )
     change = None
     if because is None:
-        confirmed, change = await _corroborate(desk, transaction, confirmed, repeat, sighting)
-    conflict = await _dispute_again(desk, transaction, memory) if memory.status is Status.HELD else None
-    await _tell(desk, transaction, confirmed, repeat, sighting=sighting, counted=because is None)
-    return Confirmed(
-        memory=confirmed, sighting=sighting, counted=because is None, change=change, conflict=conflict
-    )
+        confirmed, change = await _corroborate(deps, transaction, confirmed, repeat, sighting)
+    conflict = await _dispute_again(deps, transaction, memory) if memory.status is Status.HELD else None
+    await _emit_confirmed(deps, transaction, confirmed, repeat, sighting=sighting, counted=because is None)
+    return ConfirmResult(memory=confirmed, sighting=sighting, counted=because is None, change=change, conflict=conflict)
 
 
-async def _uncounted(transaction: Transaction, memory: Memory, repeat: Repeat) -> Uncounted | None:
+async def _check_uncounted(
+    transaction: Transaction, memory: Memory, repeat: ConfirmRequest
+) -> MemoryUncountedReason | None:
     if memory.status is Status.QUARANTINED or repeat.suspicious:
-        return Uncounted.QUARANTINED
+        return MemoryUncountedReason.QUARANTINED
     if memory.status is Status.HELD:
-        return Uncounted.HELD
+        return MemoryUncountedReason.HELD
     cause = repeat.cause
     row = await transaction.one(
         Q["counted_causes"],
@@ -87,25 +85,29 @@ async def _uncounted(transaction: Transaction, memory: Memory, repeat: Repeat) -
         day=cause.day,
         origin=cause.origin.value,
     )
-    counts = Counts(of_cause=row["of_cause"], of_agent_today=row["of_agent_today"])
-    return uncounted(counts, is_own_derivation=await _is_own_derivation(transaction, memory, repeat))
+    counts = CauseCounts(of_cause=row["of_cause"], of_agent_today=row["of_agent_today"])
+    return find_uncounted_reason(counts, is_own_derivation=await _is_own_derivation(transaction, memory, repeat))
 
 
-async def _is_own_derivation(transaction: Transaction, memory: Memory, repeat: Repeat) -> bool:
+async def _is_own_derivation(transaction: Transaction, memory: Memory, repeat: ConfirmRequest) -> bool:
     """Whether the statement derives from the memory itself, or both from the same things."""
     given = repeat.said.given
     sources: set[UUID] = {*given.derived_from, *(turn.id for turn in given.turns)}
     if not sources:
         return False
-    line = await derivation(transaction, memory.space_id, [*given.derived_from])
-    mine = {each.id for each in await derivation(transaction, memory.space_id, [memory.id])}
+    line = await find_ancestors(transaction, memory.space_id, [*given.derived_from])
+    mine = {each.id for each in await find_ancestors(transaction, memory.space_id, [memory.id])}
     return not ({memory.id} | mine).isdisjoint(sources | {each.id for each in line})
 
 
 async def _put_sighting(
-    desk: Desk, transaction: Transaction, memory: Memory, repeat: Repeat, because: Uncounted | None
+    deps: MemoryDeps,
+    transaction: Transaction,
+    memory: Memory,
+    repeat: ConfirmRequest,
+    because: MemoryUncountedReason | None,
 ) -> UUID:
-    said, cause, sighting = repeat.said, repeat.cause, desk.new_uuid()
+    said, cause, sighting = repeat.said, repeat.cause, deps.new_uuid()
     await transaction.run(
         Q["put_sighting"],
         space=memory.space_id,
@@ -125,12 +127,12 @@ async def _put_sighting(
         at=said.at,
         counted=because is None,
         uncounted=because.value if because else None,
-        **_told(repeat),
+        **_detail_columns(repeat),
     )
     return sighting
 
 
-def _told(repeat: Repeat) -> dict[str, Any]:
+def _detail_columns(repeat: ConfirmRequest) -> dict[str, Any]:
     """What came with a statement beside its words."""
     said = repeat.said
     return {
@@ -142,23 +144,20 @@ def _told(repeat: Repeat) -> dict[str, Any]:
 
 
 async def _corroborate(
-    desk: Desk, transaction: Transaction, memory: Memory, repeat: Repeat, sighting: UUID
+    deps: MemoryDeps, transaction: Transaction, memory: Memory, repeat: ConfirmRequest, sighting: UUID
 ) -> tuple[Memory, UUID]:
     """Let a new cause speak for a memory."""
-    terms = desk.terms(memory.space_id)
-    belief = corroborated(
-        memory.belief,
-        trust=repeat.said.trust,
-        origin=repeat.said.origin,
-        cap=terms.memory.untrusted_confidence_cap,
+    terms = deps.terms(memory.space_id)
+    belief = corroborate_belief(
+        memory.belief, trust=repeat.said.trust, origin=repeat.said.origin, cap=terms.memory.untrusted_confidence_cap
     )
     columns = belief_columns(belief)
     row = await transaction.one(
         Q["revalue"], space=memory.space_id, id=memory.id, causes=1, at=repeat.said.at, **columns
     )
     before = {name: getattr(memory, name) for name in (*columns, "cause_count")}
-    note = Note(
-        op=Op.CONFIRM,
+    note = ChangeDraft(
+        op=MemoryChangeOp.CONFIRM,
         before={memory.id: before},
         after={memory.id: columns | {"cause_count": memory.cause_count + 1}},
         by=repeat.said.origin.value,
@@ -167,22 +166,24 @@ async def _corroborate(
         judgement=repeat.judgement,
         more={"sighting": str(sighting)},
     )
-    return memory_of(row), await write_change(desk, transaction, memory.space_id, note)
+    return memory_from_row(row), await write_change(deps, transaction, memory.space_id, note)
 
 
-async def _dispute_again(desk: Desk, transaction: Transaction, memory: Memory) -> UUID | None:
+async def _dispute_again(deps: MemoryDeps, transaction: Transaction, memory: Memory) -> UUID | None:
     """Count one more sighting of what a held memory is in conflict with."""
     conflict = None
-    for old in await linked(transaction, memory.space_id, memory.id, Link.CONTRADICTS):
+    for old in await find_linked_ids(transaction, memory.space_id, memory.id, Link.CONTRADICTS):
         conflict = await open_memory_conflict(
-            desk.world, transaction, memory.space_id, old=old, new=memory.id, judgement=None
+            deps.world, transaction, memory.space_id, old=old, new=memory.id, judgement=None
         )
     return conflict
 
 
-async def _tell(desk: Desk, transaction: Transaction, memory: Memory, repeat: Repeat, **payload: Any) -> None:
+async def _emit_confirmed(
+    deps: MemoryDeps, transaction: Transaction, memory: Memory, repeat: ConfirmRequest, **payload: Any
+) -> None:
     told = {"memory": str(memory.id), "sighting": str(payload["sighting"]), "counted": payload["counted"]}
-    await desk.outbox.emit(
+    await deps.outbox.emit(
         transaction,
         "fact_confirmed",
         space=memory.space_id,

@@ -31,7 +31,7 @@ class Action(StrEnum):
     REFUSED = "refused"
 
 
-class Standing(StrEnum):
+class CandidateStatus(StrEnum):
     """The states in which a memory is a candidate."""
 
     ACTIVE = "active"
@@ -45,7 +45,7 @@ class OnContradiction(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class LearnLimits:
     """The settings that this decision looks at."""
 
     accept: float = ACCEPT
@@ -63,19 +63,19 @@ class Newcomer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class JudgedCandidate:
     """A candidate with what was judged of it; `similarity` breaks ties."""
 
     id: UUID
     judgement: Judgement
     trust: float
-    status: Standing = Standing.ACTIVE
+    status: CandidateStatus = CandidateStatus.ACTIVE
     immutable: bool = False
     similarity: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
+class LearnDecision:
     action: Action
     confirms: UUID | None = None
     """The memory that gets a sighting instead of a new row."""
@@ -96,30 +96,30 @@ class Decided:
 
 
 @dataclass(slots=True)
-class _Sorted:
-    same: list[Judged] = field(default_factory=list)
-    replaced: list[Judged] = field(default_factory=list)
-    replacing: list[Judged] = field(default_factory=list)
-    opposed: list[Judged] = field(default_factory=list)
-    refined: list[Judged] = field(default_factory=list)
-    open: list[Judged] = field(default_factory=list)
+class _CandidateGroups:
+    same: list[JudgedCandidate] = field(default_factory=list)
+    replaced: list[JudgedCandidate] = field(default_factory=list)
+    replacing: list[JudgedCandidate] = field(default_factory=list)
+    opposed: list[JudgedCandidate] = field(default_factory=list)
+    refined: list[JudgedCandidate] = field(default_factory=list)
+    open: list[JudgedCandidate] = field(default_factory=list)
 
 
-def decide(new: Newcomer, candidates: Sequence[Judged], limits: Limits) -> Decided:
+def decide(new: Newcomer, candidates: Sequence[JudgedCandidate], limits: LearnLimits) -> LearnDecision:
     """What becomes of `new`. The order of the candidates does not matter."""
-    found = _sorted(new, sorted(candidates, key=_by_weight), limits)
+    found = _group_candidates(new, sorted(candidates, key=_sort_key), limits)
     waits_for = _ids(found.open)
     if found.same:
-        return _same(found.same[0])
+        return _decide_same(found.same[0])
     if found.opposed:
-        return Decided(
+        return LearnDecision(
             action=Action.CONFLICTED,
             conflicts=_ids(found.opposed),
             waits_for=waits_for,
             why=found.opposed[0].judgement.reasoning,
         )
     if found.replaced:
-        return Decided(
+        return LearnDecision(
             action=Action.SUPERSEDED,
             supersedes=_ids(found.replaced),
             refines=_ids(found.refined),
@@ -128,63 +128,67 @@ def decide(new: Newcomer, candidates: Sequence[Judged], limits: Limits) -> Decid
         )
     if found.replacing:
         newest = found.replacing[0]
-        return Decided(action=Action.STORED, superseded_by=newest.id, why=newest.judgement.reasoning)
-    return _beside(found, waits_for)
+        return LearnDecision(action=Action.STORED, superseded_by=newest.id, why=newest.judgement.reasoning)
+    return _decide_addition(found, waits_for)
 
 
-def _beside(found: _Sorted, waits_for: tuple[UUID, ...]) -> Decided:
+def _decide_addition(found: _CandidateGroups, waits_for: tuple[UUID, ...]) -> LearnDecision:
     """Nothing gives way: the statement is new, adds to something, or waits."""
     refines = _ids(found.refined)
     if waits_for:
         why = found.open[0].judgement.reasoning
-        return Decided(action=Action.PENDING, refines=refines, waits_for=waits_for, why=why)
+        return LearnDecision(action=Action.PENDING, refines=refines, waits_for=waits_for, why=why)
     if refines:
         why = found.refined[0].judgement.reasoning
-        return Decided(action=Action.REFINED, refines=refines, why=why)
-    return Decided(action=Action.STORED, why="nothing like it is known")
+        return LearnDecision(action=Action.REFINED, refines=refines, why=why)
+    return LearnDecision(action=Action.STORED, why="nothing like it is known")
 
 
-def _same(twin: Judged) -> Decided:
+def _decide_same(twin: JudgedCandidate) -> LearnDecision:
     action = {
-        Standing.ACTIVE: Action.CONFIRMED,
+        CandidateStatus.ACTIVE: Action.CONFIRMED,
         # A repeat of what waits adds to its conflict, and one of what is locked away sets nothing free.
-        Standing.HELD: Action.CONFLICTED,
-        Standing.QUARANTINED: Action.QUARANTINED,
+        CandidateStatus.HELD: Action.CONFLICTED,
+        CandidateStatus.QUARANTINED: Action.QUARANTINED,
     }[twin.status]
-    return Decided(action=action, confirms=twin.id, why=twin.judgement.reasoning)
+    return LearnDecision(action=action, confirms=twin.id, why=twin.judgement.reasoning)
 
 
-def _by_weight(candidate: Judged) -> tuple[int, float, float, UUID]:
+def _sort_key(candidate: JudgedCandidate) -> tuple[int, float, float, UUID]:
     """What stands first, then the surest, then the nearest."""
-    rank = list(Standing).index(candidate.status)
+    rank = list(CandidateStatus).index(candidate.status)
     return rank, -candidate.judgement.confidence, -(candidate.similarity or 0.0), candidate.id
 
 
-def _sorted(new: Newcomer, candidates: Sequence[Judged], limits: Limits) -> _Sorted:
-    found = _Sorted()
+def _group_candidates(new: Newcomer, candidates: Sequence[JudgedCandidate], limits: LearnLimits) -> _CandidateGroups:
+    found = _CandidateGroups()
     for candidate in candidates:
-        if (pile := _pile(found, new, candidate, limits)) is not None:
+        if (pile := _find_group(found, new, candidate, limits)) is not None:
             pile.append(candidate)
     return found
 
 
-def _pile(found: _Sorted, new: Newcomer, candidate: Judged, limits: Limits) -> list[Judged] | None:
+def _find_group(
+    found: _CandidateGroups, new: Newcomer, candidate: JudgedCandidate, limits: LearnLimits
+) -> list[JudgedCandidate] | None:
     said = candidate.judgement
     if not said.final or said.relation is Relation.UNSURE:
         # What is locked away is nothing to wait for.
-        return found.open if candidate.status is Standing.ACTIVE else None
+        return found.open if candidate.status is CandidateStatus.ACTIVE else None
     if said.relation is Relation.SAME:
         return found.same if said.confidence >= limits.accept else found.open
-    if candidate.status is not Standing.ACTIVE:
+    if candidate.status is not CandidateStatus.ACTIVE:
         return None
     if said.relation is Relation.REFINES:
         return found.refined
     if said.relation is Relation.UNRELATED:
         return None
-    return _unequal(found, new, candidate, limits)
+    return _find_conflict_group(found, new, candidate, limits)
 
 
-def _unequal(found: _Sorted, new: Newcomer, candidate: Judged, limits: Limits) -> list[Judged]:
+def _find_conflict_group(
+    found: _CandidateGroups, new: Newcomer, candidate: JudgedCandidate, limits: LearnLimits
+) -> list[JudgedCandidate]:
     """Where a pair belongs that cannot stand together."""
     said = candidate.judgement
     if not _may_replace(new, candidate, limits):
@@ -193,10 +197,10 @@ def _unequal(found: _Sorted, new: Newcomer, candidate: Judged, limits: Limits) -
         if said.current is Current.BOTH or said.confidence < limits.supersede_confidence:
             return found.opposed
         return found.replaced if said.current is Current.NEW else found.replacing
-    return found.replaced if _settles(new, candidate, limits) else found.opposed
+    return found.replaced if _is_decided_for_new(new, candidate, limits) else found.opposed
 
 
-def _may_replace(new: Newcomer, candidate: Judged, limits: Limits) -> bool:
+def _may_replace(new: Newcomer, candidate: JudgedCandidate, limits: LearnLimits) -> bool:
     if candidate.judgement.current is Current.OLD:
         return True
     # A hair of tolerance: 1.0 - 0.15 and 0.85 are not the same float.
@@ -204,7 +208,7 @@ def _may_replace(new: Newcomer, candidate: Judged, limits: Limits) -> bool:
     return trusted and not candidate.immutable
 
 
-def _settles(new: Newcomer, candidate: Judged, limits: Limits) -> bool:
+def _is_decided_for_new(new: Newcomer, candidate: JudgedCandidate, limits: LearnLimits) -> bool:
     """Whether a plain contradiction is decided for the new statement without asking."""
     if limits.on_contradiction is OnContradiction.NEWEST_WINS:
         return True
@@ -212,5 +216,5 @@ def _settles(new: Newcomer, candidate: Judged, limits: Limits) -> bool:
     return is_sure and new.origin is Origin.PERSON and candidate.trust <= LOW_TRUST
 
 
-def _ids(judged: Sequence[Judged]) -> tuple[UUID, ...]:
+def _ids(judged: Sequence[JudgedCandidate]) -> tuple[UUID, ...]:
     return tuple(each.id for each in judged)

@@ -19,18 +19,26 @@ from uuid import UUID
 
 from festinger.errors import NotFound, Replayed
 from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId, SpaceId
-from festinger.memory.changes import derivation, find_all
-from festinger.memory.confidence import trust_in
-from festinger.memory.deps import Desk
-from festinger.memory.learn.compare import suspicions
+from festinger.memory.changes import find_ancestors, find_memories
+from festinger.memory.confidence import compute_trust
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.learn.compare import find_suspicions
 from festinger.memory.learn.decision import Action
-from festinger.memory.learn.result import Learned, learned_of, sentence
-from festinger.memory.learn.statement import Cleaned, Given, Said, checked, cleaned, marked, unworthy
-from festinger.memory.model import Memory, Place
+from festinger.memory.learn.result import Learned, describe_action, result_from_json
+from festinger.memory.learn.statement import (
+    CleanedInput,
+    LearnRequest,
+    ParsedStatement,
+    build_statement,
+    clean_input,
+    find_refusal_reason,
+    validate_request,
+)
+from festinger.memory.model import Memory, Scope
 from festinger.observability.metrics import MEMORY_REFUSED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.text.overlap import without_copies
+from festinger.text.overlap import remove_copies
 from festinger.text.secrets import MARK
 
 Q = queries_of("festinger.memory")
@@ -45,83 +53,89 @@ _MARK = MARK.decode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class RefusalDetail:
     reason: str
     detail: str = ""
 
 
-async def take_in(
-    desk: Desk,
+async def parse_learn_request(
+    deps: MemoryDeps,
     transaction: Transaction,
-    place: Place,
-    given: Given,
+    place: Scope,
+    given: LearnRequest,
     *,
     shown: frozenset[tuple[str, ...]] = frozenset(),
-) -> Said | Refusal:
+) -> ParsedStatement | RefusalDetail:
     """What is learnt of a statement, or why nothing is. Bad input raises.
 
     `shown` are the shingles of what was brought to mind in the session: a client may have taken our tags off.
     """
-    terms = desk.terms(place.space)
-    given = checked(given, redact=terms.redact)
-    desk.step("checked")
-    clean = without_shown(cleaned(given.text, desk.without_blocks, redact=terms.redact), shown)
-    desk.step("cleaned")
-    if (reason := unfit(given, clean)) is not None:
+    terms = deps.terms(place.space)
+    given = validate_request(given, redact=terms.redact)
+    deps.step("checked")
+    clean = strip_surfaced_sentences(clean_input(given.text, deps.without_blocks, redact=terms.redact), shown)
+    deps.step("cleaned")
+    if (reason := find_refusal(given, clean)) is not None:
         return reason
-    now = desk.clock()
-    trusts = await _trusts(transaction, place, given)
-    trust = trust_in(given.origin, terms.trusts, sources=trusts, by_model=given.worded_by_model)
-    suspected = suspicions(clean.text, origin=given.origin, hid=clean.hid) if terms.memory.quarantine else ()
-    return marked(given, clean, owner=owner_of(place, given), trust=trust, at=now, suspicions=suspected)
+    now = deps.clock()
+    trusts = await _source_trusts(transaction, place, given)
+    trust = compute_trust(given.origin, terms.trusts, sources=trusts, by_model=given.worded_by_model)
+    suspected = find_suspicions(clean.text, origin=given.origin, hid=clean.hid) if terms.memory.quarantine else ()
+    return build_statement(given, clean, owner=find_owner(place, given), trust=trust, at=now, suspicions=suspected)
 
 
-def without_shown(clean: Cleaned, shown: frozenset[tuple[str, ...]]) -> Cleaned:
+def strip_surfaced_sentences(clean: CleanedInput, shown: frozenset[tuple[str, ...]]) -> CleanedInput:
     """The text without sentences that we brought to mind ourselves. What is nothing else is left as it is: whether it
     is an echo or a person's word for a memory is decided where memories are known."""
-    return replace(clean, text=without_copies(clean.text, shown) or clean.text)
+    return replace(clean, text=remove_copies(clean.text, shown) or clean.text)
 
 
-def owner_of(place: Place, given: Given) -> AgentId | None:
+def find_owner(place: Scope, given: LearnRequest) -> AgentId | None:
     """Whose memory it becomes: the agent's own unless it is shared; without an agent everybody's."""
     shared = place.agent == DEFAULT_AGENT if given.shared is None else given.shared
     return None if shared else place.agent
 
 
-def unfit(given: Given, clean: Cleaned) -> Refusal | None:
+def find_refusal(given: LearnRequest, clean: CleanedInput) -> RefusalDetail | None:
     """Why a statement is not learnt; none if it is."""
     left = clean.text
     for kind in clean.redactions:
         left = left.replace(f"{_MARK}{kind}]", "")
     if clean.redactions and not any(char.isalnum() for char in left):
-        return Refusal(reason=ONLY_SECRETS, detail=", ".join(clean.redactions))
+        return RefusalDetail(reason=ONLY_SECRETS, detail=", ".join(clean.redactions))
     if not left.strip():
-        return Refusal(reason=EMPTY, detail="nothing is left without our own notes")
-    if not given.asked and (found := unworthy(clean.text)) is not None:
-        return Refusal(reason=found.value)
+        return RefusalDetail(reason=EMPTY, detail="nothing is left without our own notes")
+    if not given.asked and (found := find_refusal_reason(clean.text)) is not None:
+        return RefusalDetail(reason=found.value)
     return None
 
 
-async def _trusts(transaction: Transaction, place: Place, given: Given) -> list[float]:
+async def _source_trusts(transaction: Transaction, place: Scope, given: LearnRequest) -> list[float]:
     """How far everything is trusted that a statement derives from, however far back."""
     trusts = [turn.trust for turn in given.turns]
     if not given.derived_from:
         return trusts
-    found = await find_all(transaction, place.space, given.derived_from)
+    found = await find_memories(transaction, place.space, given.derived_from)
     hidden = [memory.id for memory in found.values() if memory.agent_id not in (None, place.agent)]
     if missing := [memory for memory in given.derived_from if memory not in found or memory in hidden]:
         raise NotFound(f"There is no memory `{missing[0]}` to derive from.")
-    line = await derivation(transaction, place.space, given.derived_from)
+    line = await find_ancestors(transaction, place.space, given.derived_from)
     trusts += [memory.trust for memory in found.values()]
     return trusts + [each.trust for each in line if each.trust is not None]
 
 
-async def refuse(
-    desk: Desk, transaction: Transaction, place: Place, given: Given, refusal: Refusal, *, at: datetime
+async def record_refusal(
+    deps: MemoryDeps,
+    transaction: Transaction,
+    place: Scope,
+    given: LearnRequest,
+    refusal: RefusalDetail,
+    *,
+    at: datetime,
 ) -> Learned:
     """Keep what was not learnt, and say so."""
-    id_, cause = desk.new_uuid(), place.cause(given.origin, at)
-    redacted = desk.terms(place.space).redact(given.text)
+    id_, cause = deps.new_uuid(), place.cause(given.origin, at)
+    redacted = deps.terms(place.space).redact(given.text)
     await transaction.run(
         Q["refuse"],
         space=place.space,
@@ -135,7 +149,7 @@ async def refuse(
         origin=cause.origin.value,
         at=at,
     )
-    await desk.outbox.emit(
+    await deps.outbox.emit(
         transaction,
         "learn_refused",
         space=place.space,
@@ -151,7 +165,7 @@ async def refuse(
         action=Action.REFUSED,
         reasons=reasons,
         redactions=redacted.kinds,
-        said=sentence(Action.REFUSED, reasons=reasons),
+        said=describe_action(Action.REFUSED, reasons=reasons),
         refusal=id_,
     )
 
@@ -161,50 +175,50 @@ KEPT_FOR = timedelta(hours=24)
 Write = Callable[[], Awaitable[Learned]]
 
 
-async def earlier(desk: Desk, transaction: Transaction, place: Place, given: Given) -> Learned | None:
+async def find_idempotent_result(
+    deps: MemoryDeps, transaction: Transaction, place: Scope, given: LearnRequest
+) -> Learned | None:
     """What a call with this key did, if there was one. Raises `Replayed`."""
-    found = await earlier_all(desk, transaction, place, [given])
+    found = await find_idempotent_results(deps, transaction, place, [given])
     if isinstance(done := found.get(given.key or ""), Replayed):
         raise done
     return done
 
 
-async def earlier_all(
-    desk: Desk, transaction: Transaction, place: Place, items: Sequence[Given]
+async def find_idempotent_results(
+    deps: MemoryDeps, transaction: Transaction, place: Scope, items: Sequence[LearnRequest]
 ) -> dict[str, Learned | Replayed]:
     """What calls with the keys of these did, by key; an error where one was made with other words."""
     asked = {given.key: given.body_hash for given in items if given.key}
     if not asked:
         return {}
-    since = desk.clock() - KEPT_FOR
-    rows = await transaction.all(
-        Q["find_keys"], space=place.space, agent=place.agent, keys=list(asked), since=since
-    )
+    since = deps.clock() - KEPT_FOR
+    rows = await transaction.all(Q["find_keys"], space=place.space, agent=place.agent, keys=list(asked), since=since)
     kept = [UUID(row["result"]["memory"]) for row in rows if row["result"]["memory"]]
-    memories = await find_all(transaction, place.space, kept) if kept else {}
-    return {row["key"]: _done(row, asked[row["key"]], memories) for row in rows}
+    memories = await find_memories(transaction, place.space, kept) if kept else {}
+    return {row["key"]: _replay_result(row, asked[row["key"]], memories) for row in rows}
 
 
-def _done(
-    row: Mapping[str, Any], body_hash: bytes, memories: Mapping[MemoryId, Memory]
-) -> Learned | Replayed:
+def _replay_result(row: Mapping[str, Any], body_hash: bytes, memories: Mapping[MemoryId, Memory]) -> Learned | Replayed:
     if bytes(row["body_hash"]) != body_hash:
         return Replayed(f"The key `{row['key'][:40]}` was used for other words.")
     kept = row["result"]["memory"]
-    return learned_of(row["result"], memories.get(MemoryId(UUID(kept))) if kept else None)
+    return result_from_json(row["result"], memories.get(MemoryId(UUID(kept))) if kept else None)
 
 
-async def prune_keys(desk: Desk, space: SpaceId) -> int:
+async def prune_keys(deps: MemoryDeps, space: SpaceId) -> int:
     """Let go of keys that are too old to mean anything."""
-    return await desk.store.run(Q["prune_keys"], space=space, before=desk.clock() - KEPT_FOR)
+    return await deps.store.run(Q["prune_keys"], space=space, before=deps.clock() - KEPT_FOR)
 
 
-async def once(desk: Desk, transaction: Transaction, place: Place, *, given: Given, write: Write) -> Learned:
+async def run_idempotent(
+    deps: MemoryDeps, transaction: Transaction, place: Scope, *, given: LearnRequest, write: Write
+) -> Learned:
     """Do it unless a call with the same key did it already; keep what it did."""
     if given.key is None:
         return await write()
     await transaction.run(Q["lock_key"], space=place.space, agent=place.agent, key=given.key)
-    if (done := await earlier(desk, transaction, place, given)) is not None:
+    if (done := await find_idempotent_result(deps, transaction, place, given)) is not None:
         return done
     learned = await write()
     result = learned.as_json() | {"memory": str(learned.memory.id) if learned.memory else None}
@@ -215,6 +229,6 @@ async def once(desk: Desk, transaction: Transaction, place: Place, *, given: Giv
         key=given.key,
         body_hash=given.body_hash,
         result=json.dumps(result),
-        at=desk.clock(),
+        at=deps.clock(),
     )
     return learned

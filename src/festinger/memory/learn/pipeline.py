@@ -18,129 +18,150 @@ from dataclasses import dataclass, replace
 
 from festinger.errors import FestingerError, StoreDown
 from festinger.ids import MemoryId, Origin
-from festinger.memory.changes import find_all, lock
-from festinger.memory.deps import Desk, keep_sized
-from festinger.memory.late_judgements import judge_pairs, settle_within
-from festinger.memory.learn.candidates import Found, known_as, look
-from festinger.memory.learn.compare import REPEATERS, Prepared, Twin, compare, find_twins
+from festinger.memory.changes import find_memories, lock_memories
+from festinger.memory.deps import MemoryDeps, refresh_statistics
+from festinger.memory.late_judgements import attach_settle, judge_pairs
+from festinger.memory.learn.candidates import CandidateSearchResult, find_candidates, resolve_subject_keys
+from festinger.memory.learn.compare import REPEATERS, DuplicateMatch, PendingMemory, compare, find_duplicates
 from festinger.memory.learn.decision import Action
-from festinger.memory.learn.intake import FORGOTTEN, Refusal, earlier_all, once, refuse, take_in
-from festinger.memory.learn.result import Learned, told
-from festinger.memory.learn.statement import Given, Said
-from festinger.memory.learn.write import say_again, write
-from festinger.memory.model import Place
-from festinger.memory.vectors import Embedded, Words, embed_one
+from festinger.memory.learn.intake import (
+    FORGOTTEN,
+    RefusalDetail,
+    find_idempotent_results,
+    parse_learn_request,
+    record_refusal,
+    run_idempotent,
+)
+from festinger.memory.learn.result import Learned, build_result
+from festinger.memory.learn.statement import LearnRequest, ParsedStatement
+from festinger.memory.learn.write import confirm_statement, write_statement
+from festinger.memory.model import Scope
+from festinger.memory.vectors import MemoryEmbeddingInput, StatementVectors, embed_text
 from festinger.observability.metrics import MEMORY_LEARNT
 from festinger.store.pool import Transaction
-from festinger.text.overlap import all_shingles, is_composed
+from festinger.text.overlap import build_all_shingles, has_several_sentences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Repeated:
+class DuplicateStatement:
     """A statement that says what a memory says."""
 
-    prepared: Prepared
-    twin: Twin
+    prepared: PendingMemory
+    twin: DuplicateMatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unfit:
+class RefusedRequest:
     """A statement that is not learnt."""
 
-    given: Given
-    refusal: Refusal
+    given: LearnRequest
+    refusal: RefusalDetail
 
 
-Known = Prepared | Repeated | Unfit | Learned | FestingerError
+Known = PendingMemory | DuplicateStatement | RefusedRequest | Learned | FestingerError
 """What goes the long way, what is said again, what is refused, what was done before, and what was wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reminded:
+class SurfacedContext:
     """What was brought to mind in a session: which memories, and the shingles of what they say."""
 
     memories: Collection[MemoryId] = ()
     shingles: frozenset[tuple[str, ...]] = frozenset()
 
 
-async def reminded(desk: Desk, place: Place, items: Sequence[Given]) -> Reminded:
+async def load_surfaced_context(deps: MemoryDeps, place: Scope, items: Sequence[LearnRequest]) -> SurfacedContext:
     """What those who speak may be repeating after us. Not within a transaction."""
-    composed = any(isinstance(each.text, str) and is_composed(each.text) for each in items)
+    composed = any(isinstance(each.text, str) and has_several_sentences(each.text) for each in items)
     if not place.session or not (composed or any(each.origin in REPEATERS for each in items)):
-        return Reminded()
-    surfaced = await desk.surfaced(place, desk.terms(place.space).memory.echo_turns)
+        return SurfacedContext()
+    surfaced = await deps.surfaced(place, deps.terms(place.space).memory.echo_turns)
     if not surfaced or not composed:
-        return Reminded(memories=surfaced)
-    async with desk.store.transaction() as transaction:
-        found = await find_all(transaction, place.space, surfaced)
-    return Reminded(memories=surfaced, shingles=all_shingles(memory.content for memory in found.values()))
+        return SurfacedContext(memories=surfaced)
+    async with deps.store.transaction() as transaction:
+        found = await find_memories(transaction, place.space, surfaced)
+    return SurfacedContext(memories=surfaced, shingles=build_all_shingles(memory.content for memory in found.values()))
 
 
-async def recognise_all(
-    desk: Desk, transaction: Transaction, place: Place, items: Sequence[Given], *, surfaced: Reminded
+async def classify_requests(
+    deps: MemoryDeps,
+    transaction: Transaction,
+    place: Scope,
+    items: Sequence[LearnRequest],
+    *,
+    surfaced: SurfacedContext,
 ) -> list[Known]:
     """What each statement is so far, in their order."""
-    done = await earlier_all(desk, transaction, place, items)
-    known: list[Known | Said] = [
-        done.get(item.key or "") or await _taken_in(desk, transaction, place, item, shown=surfaced.shingles)
+    done = await find_idempotent_results(deps, transaction, place, items)
+    known: list[Known | ParsedStatement] = [
+        done.get(item.key or "") or await _parse_or_refuse(deps, transaction, place, item, shown=surfaced.shingles)
         for item in items
     ]
-    places = [at for at, each in enumerate(known) if isinstance(each, Said)]
-    said = await _named(transaction, place, [each for each in known if isinstance(each, Said)])
-    desk.step("taken in")
-    twins = await find_twins(desk, transaction, place.space, said)
-    desk.step("twins")
+    places = [at for at, each in enumerate(known) if isinstance(each, ParsedStatement)]
+    said = await _canonicalize_subjects(
+        transaction, place, [each for each in known if isinstance(each, ParsedStatement)]
+    )
+    deps.step("taken in")
+    twins = await find_duplicates(deps, transaction, place.space, said)
+    deps.step("twins")
     found = [
-        _recognised(desk, place, each, twin=twin, surfaced=surfaced.memories)
+        _build_pending(deps, place, each, twin=twin, surfaced=surfaced.memories)
         for each, twin in zip(said, twins, strict=True)
     ]
-    for at, each in zip(places, await _unless_forgotten(desk, transaction, place, found), strict=True):
+    for at, each in zip(places, await _refuse_forgotten(deps, transaction, place, found), strict=True):
         known[at] = each
-    desk.step("not forgotten")
-    return [each for each in known if not isinstance(each, Said)]
+    deps.step("not forgotten")
+    return [each for each in known if not isinstance(each, ParsedStatement)]
 
 
-async def _taken_in(
-    desk: Desk, transaction: Transaction, place: Place, given: Given, *, shown: frozenset[tuple[str, ...]]
-) -> Said | Unfit | FestingerError:
+async def _parse_or_refuse(
+    deps: MemoryDeps, transaction: Transaction, place: Scope, given: LearnRequest, *, shown: frozenset[tuple[str, ...]]
+) -> ParsedStatement | RefusedRequest | FestingerError:
     """(1) bad input, (2) cleaning, (3) hygiene. What is wrong with one statement is no other's matter."""
     try:
         # A job words what others said, and may well say again what was brought to mind.
         repeats = frozenset() if given.origin is Origin.JOB else shown
-        taken = await take_in(desk, transaction, place, given, shown=repeats)
+        taken = await parse_learn_request(deps, transaction, place, given, shown=repeats)
     except StoreDown:
         raise
     except FestingerError as error:
         return error
-    return Unfit(given=given, refusal=taken) if isinstance(taken, Refusal) else taken
+    return RefusedRequest(given=given, refusal=taken) if isinstance(taken, RefusalDetail) else taken
 
 
-async def _named(transaction: Transaction, place: Place, said: Sequence[Said]) -> list[Said]:
+async def _canonicalize_subjects(
+    transaction: Transaction, place: Scope, said: Sequence[ParsedStatement]
+) -> list[ParsedStatement]:
     """The statements with their subjects as the vocabulary names them."""
-    keys = await known_as(transaction, place.space, [each.subject_key for each in said])
+    keys = await resolve_subject_keys(transaction, place.space, [each.subject_key for each in said])
     return [replace(each, subject_key=key) for each, key in zip(said, keys, strict=True)]
 
 
-def _recognised(
-    desk: Desk, place: Place, said: Said, *, twin: Twin | None, surfaced: Collection[MemoryId]
-) -> Prepared | Repeated:
+def _build_pending(
+    deps: MemoryDeps,
+    place: Scope,
+    said: ParsedStatement,
+    *,
+    twin: DuplicateMatch | None,
+    surfaced: Collection[MemoryId],
+) -> PendingMemory | DuplicateStatement:
     """(4) equal words, (5) equal gist. What is suspicious is no repeat, whatever it repeats."""
     heard = surfaced if said.origin in REPEATERS else ()
-    prepared = Prepared(place=place, said=said, ref=desk.new_memory_id(), surfaced=heard)
+    prepared = PendingMemory(place=place, said=said, ref=deps.new_memory_id(), surfaced=heard)
     if twin is None or said.suspicions:
         return prepared
-    return Repeated(prepared=prepared, twin=twin)
+    return DuplicateStatement(prepared=prepared, twin=twin)
 
 
-async def _unless_forgotten(
-    desk: Desk, transaction: Transaction, place: Place, found: Sequence[Prepared | Repeated]
-) -> list[Prepared | Repeated | Unfit]:
+async def _refuse_forgotten(
+    deps: MemoryDeps, transaction: Transaction, place: Scope, found: Sequence[PendingMemory | DuplicateStatement]
+) -> list[PendingMemory | DuplicateStatement | RefusedRequest]:
     """(6) what people asked to forget. What stands as a memory was said anew since."""
-    new = [each for each in found if isinstance(each, Prepared)]
-    bans = iter(await desk.is_forgotten(transaction, place.space, [each.said for each in new]) if new else ())
+    new = [each for each in found if isinstance(each, PendingMemory)]
+    bans = iter(await deps.is_forgotten(transaction, place.space, [each.said for each in new]) if new else ())
     return [
-        Unfit(given=each.said.given, refusal=Refusal(reason=FORGOTTEN))
-        if isinstance(each, Prepared) and next(bans)
+        RefusedRequest(given=each.said.given, refusal=RefusalDetail(reason=FORGOTTEN))
+        if isinstance(each, PendingMemory) and next(bans)
         else each
         for each in found
     ]
@@ -150,58 +171,61 @@ TRIES = 3
 """How often a statement is written when others change the same rows at the same moment."""
 
 
-async def learn(desk: Desk, place: Place, given: Given) -> Learned:
+async def learn(deps: MemoryDeps, place: Scope, given: LearnRequest) -> Learned:
     """Learn one statement. Raises `BadInput`, `TooLarge`, `NotFound`, `Replayed`, `StoreDown`."""
-    known = await recognise(desk, place, given)  # (1) to (6)
+    known = await run_early_steps(deps, place, given)  # (1) to (6)
     if isinstance(known, Learned):
-        return counted(known)
-    vectors = await embed_one(desk, words_of(known.said))  # (7)
-    desk.step("embedded")
-    await keep_sized(desk.store, desk.sizing)
-    found = await candidates(desk, place, known.said, vectors)  # (8)
-    desk.step("candidates")
-    compared = await compare(
-        desk, place.space, known.said, found.candidates, ref=known.ref, vectors=vectors
-    )  # (9)
-    desk.step("judged")
+        return count_result(known)
+    vectors = await embed_text(deps, to_embedding_input(known.said))  # (7)
+    deps.step("embedded")
+    await refresh_statistics(deps.store, deps.sizing)
+    found = await load_candidates(deps, place, known.said, vectors)  # (8)
+    deps.step("candidates")
+    compared = await compare(deps, place.space, known.said, found.candidates, ref=known.ref, vectors=vectors)  # (9)
+    deps.step("judged")
     prepared = replace(known, seen=found.seen, compared=tuple(compared), vectors=vectors)
-    learned = await settle_within(desk, place, await written(desk, prepared))  # (10) to (12)
-    return counted(await waited(desk, place, learned, seconds=given.wait))
+    learned = await attach_settle(deps, place, await write_with_retries(deps, prepared))  # (10) to (12)
+    return count_result(await wait_for_judgement(deps, place, learned, seconds=given.wait))
 
 
-async def recognise(desk: Desk, place: Place, given: Given) -> Prepared | Learned:
+async def run_early_steps(deps: MemoryDeps, place: Scope, given: LearnRequest) -> PendingMemory | Learned:
     """The steps that need neither vector nor judge: what is left to be learnt, or what was learnt already."""
-    surfaced = await reminded(desk, place, [given])
-    async with desk.store.transaction() as transaction:
-        [known] = await recognise_all(desk, transaction, place, [given], surfaced=surfaced)
+    surfaced = await load_surfaced_context(deps, place, [given])
+    async with deps.store.transaction() as transaction:
+        [known] = await classify_requests(deps, transaction, place, [given], surfaced=surfaced)
         if isinstance(known, FestingerError):
             raise known
-        return await carry_out(desk, transaction, place, known)
+        return await apply_early_result(deps, transaction, place, known)
 
 
-async def carry_out(
-    desk: Desk, transaction: Transaction, place: Place, known: Prepared | Repeated | Unfit | Learned
-) -> Prepared | Learned:
+async def apply_early_result(
+    deps: MemoryDeps,
+    transaction: Transaction,
+    place: Scope,
+    known: PendingMemory | DuplicateStatement | RefusedRequest | Learned,
+) -> PendingMemory | Learned:
     """What follows from a refusal or a repeat; whatever else goes on as it is."""
-    if isinstance(known, Unfit):
-        return await _refused(desk, transaction, place, given=known.given, refusal=known.refusal)
-    if isinstance(known, Repeated):
-        return await _repeated(desk, transaction, known.prepared, known.twin)
+    if isinstance(known, RefusedRequest):
+        return await _record_refusal(deps, transaction, place, given=known.given, refusal=known.refusal)
+    if isinstance(known, DuplicateStatement):
+        return await _confirm_duplicate(deps, transaction, known.prepared, known.twin)
     return known
 
 
-async def candidates(desk: Desk, place: Place, said: Said, vectors: Embedded | None) -> Found:
-    async with desk.store.transaction() as transaction:
-        return await look(desk, transaction, place.space, said, vectors)
+async def load_candidates(
+    deps: MemoryDeps, place: Scope, said: ParsedStatement, vectors: StatementVectors | None
+) -> CandidateSearchResult:
+    async with deps.store.transaction() as transaction:
+        return await find_candidates(deps, transaction, place.space, said, vectors)
 
 
-async def written(desk: Desk, prepared: Prepared) -> Learned:
+async def write_with_retries(deps: MemoryDeps, prepared: PendingMemory) -> Learned:
     """Write it in one transaction, again if others were in the way."""
     for left in range(TRIES - 1, -1, -1):
         try:
-            async with desk.store.transaction() as transaction:
-                learned = await write_once(desk, transaction, prepared)
-            desk.step("committed")
+            async with deps.store.transaction() as transaction:
+                learned = await write_idempotent(deps, transaction, prepared)
+            deps.step("committed")
             return learned
         except StoreDown as error:
             if not left or error.details.get("kind") != "busy":
@@ -209,64 +233,64 @@ async def written(desk: Desk, prepared: Prepared) -> Learned:
     raise AssertionError("the last try returns or raises")
 
 
-async def write_once(
-    desk: Desk, transaction: Transaction, prepared: Prepared, *, locked: bool = False
+async def write_idempotent(
+    deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, *, locked: bool = False
 ) -> Learned:
     """Write it unless a call with the same key did; within a transaction of the caller's."""
 
     async def deed() -> Learned:
-        learned = await write(desk, transaction, prepared, locked=locked)
-        desk.step("written")
+        learned = await write_statement(deps, transaction, prepared, locked=locked)
+        deps.step("written")
         return learned
 
     given, place = prepared.said.given, prepared.place
-    return await once(desk, transaction, place, given=given, write=deed)
+    return await run_idempotent(deps, transaction, place, given=given, write=deed)
 
 
-async def waited(desk: Desk, place: Place, learned: Learned, *, seconds: float) -> Learned:
+async def wait_for_judgement(deps: MemoryDeps, place: Scope, learned: Learned, *, seconds: float) -> Learned:
     """Ask the model of what waits, if the caller has the time."""
     if not learned.pending or seconds <= 0 or learned.memory is None:
         return learned
     try:
         async with asyncio.timeout(seconds):
-            await judge_pairs(desk, place.space, learned.memory.id)
+            await judge_pairs(deps, place.space, learned.memory.id)
     except TimeoutError:
         return learned
     return await learned.settled(0.0)
 
 
-def words_of(said: Said) -> Words:
-    return Words(text=said.text, kind=said.kind)
+def to_embedding_input(said: ParsedStatement) -> MemoryEmbeddingInput:
+    return MemoryEmbeddingInput(text=said.text, kind=said.kind)
 
 
-def counted(learned: Learned) -> Learned:
+def count_result(learned: Learned) -> Learned:
     MEMORY_LEARNT.labels(learned.action.value).inc()
     return learned
 
 
-async def _refused(
-    desk: Desk, transaction: Transaction, place: Place, *, given: Given, refusal: Refusal
+async def _record_refusal(
+    deps: MemoryDeps, transaction: Transaction, place: Scope, *, given: LearnRequest, refusal: RefusalDetail
 ) -> Learned:
     async def deed() -> Learned:
-        return await refuse(desk, transaction, place, given, refusal, at=desk.clock())
+        return await record_refusal(deps, transaction, place, given, refusal, at=deps.clock())
 
-    return await once(desk, transaction, place, given=given, write=deed)
+    return await run_idempotent(deps, transaction, place, given=given, write=deed)
 
 
-async def _repeated(
-    desk: Desk, transaction: Transaction, prepared: Prepared, twin: Twin
-) -> Learned | Prepared:
+async def _confirm_duplicate(
+    deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, twin: DuplicateMatch
+) -> Learned | PendingMemory:
     """A sighting of what was said before. If that has changed since, the statement goes the long way."""
     if twin.memory.id in prepared.surfaced:
-        return told(Action.ECHOED, prepared, twin.memory, judgement=twin.judgement)
-    present = (await lock(transaction, prepared.place.space, [twin.memory.id]))[twin.memory.id]
+        return build_result(Action.ECHOED, prepared, twin.memory, judgement=twin.judgement)
+    present = (await lock_memories(transaction, prepared.place.space, [twin.memory.id]))[twin.memory.id]
     if not present.is_live or present.fold != twin.memory.fold:
         return prepared
 
     async def deed() -> Learned:
-        learned = await say_again(desk, transaction, prepared, present, judgement=twin.judgement)
-        desk.step("written")
+        learned = await confirm_statement(deps, transaction, prepared, present, judgement=twin.judgement)
+        deps.step("written")
         return learned
 
     given, place = prepared.said.given, prepared.place
-    return await once(desk, transaction, place, given=given, write=deed)
+    return await run_idempotent(deps, transaction, place, given=given, write=deed)

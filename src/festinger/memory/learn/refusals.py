@@ -13,12 +13,12 @@ from uuid import UUID
 from festinger.clock import iso
 from festinger.errors import NotFound, Refused
 from festinger.ids import AgentId, Origin, SessionId, SpaceId
-from festinger.memory.deps import Desk
+from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
-from festinger.memory.learn.statement import Given
-from festinger.memory.model import Place
-from festinger.observability.checks import Check, ok, warn
+from festinger.memory.learn.statement import LearnRequest
+from festinger.memory.model import Scope
+from festinger.observability.checks import Check, ok_check, warning_check
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.memory")
@@ -54,8 +54,8 @@ class Refusal:
         }
 
 
-async def refusals(
-    desk: Desk,
+async def page_refusals(
+    deps: MemoryDeps,
     space: SpaceId,
     *,
     reason: str | None = None,
@@ -63,7 +63,7 @@ async def refusals(
     limit: int = 50,
 ) -> list[Refusal]:
     """What was refused, newest first."""
-    rows = await desk.store.all(
+    rows = await deps.store.all(
         Q["refusals"],
         space=space,
         reason=reason,
@@ -71,35 +71,33 @@ async def refusals(
         after=before[1] if before else None,
         limit=limit,
     )
-    return [_refusal(row) for row in rows]
+    return [_refusal_from_row(row) for row in rows]
 
 
-async def learn_anyway(desk: Desk, space: SpaceId, refusal: UUID, *, by: str) -> Learned:
+async def learn_anyway(deps: MemoryDeps, space: SpaceId, refusal: UUID, *, by: str) -> Learned:
     """Learn what was refused, as the word of the person who asks. Raises `NotFound`, `Refused`."""
-    row = await desk.store.maybe(Q["find_refusal"], space=space, id=refusal)
+    row = await deps.store.maybe(Q["find_refusal"], space=space, id=refusal)
     if row is None:
         raise NotFound(f"There is no refusal `{refusal}`.")
-    found = _refusal(row)
+    found = _refusal_from_row(row)
     if found.learnt_id is not None:
         raise Refused("This was learnt already.", memory=str(found.learnt_id))
-    place = Place(space=space, agent=found.agent_id, session=SessionId(by))
-    learned = await learn(desk, place, Given(text=found.text, origin=Origin.PERSON))
+    place = Scope(space=space, agent=found.agent_id, session=SessionId(by))
+    learned = await learn(deps, place, LearnRequest(text=found.text, origin=Origin.PERSON))
     if learned.memory is not None:
-        await desk.store.run(Q["mark_learnt"], space=space, id=refusal, memory=learned.memory.id)
+        await deps.store.run(Q["mark_learnt"], space=space, id=refusal, memory=learned.memory.id)
     return learned
 
 
-async def prune_refusals(desk: Desk, space: SpaceId) -> int:
+async def prune_refusals(deps: MemoryDeps, space: SpaceId) -> int:
     """Let go of refusals that nobody looked at for long; how many."""
-    days = desk.terms(space).memory.refusals_keep_days
-    return await desk.store.run(Q["prune_refusals"], space=space, before=desk.clock() - timedelta(days=days))
+    days = deps.terms(space).memory.refusals_keep_days
+    return await deps.store.run(Q["prune_refusals"], space=space, before=deps.clock() - timedelta(days=days))
 
 
-async def check_refusals(desk: Desk, spaces: Sequence[SpaceId]) -> Check:
+async def check_refusals(deps: MemoryDeps, spaces: Sequence[SpaceId]) -> Check:
     """Whether most of what was read lately was refused, in any space."""
-    counts = {
-        space: await desk.store.one(Q["refused_lately"], space=space, limit=LOOKED_AT) for space in spaces
-    }
+    counts = {space: await deps.store.one(Q["refused_lately"], space=space, limit=LOOKED_AT) for space in spaces}
     strict = [
         f"{row['refused']} of the last {row['seen']} statements in `{space}`"
         for space, row in counts.items()
@@ -108,16 +106,16 @@ async def check_refusals(desk: Desk, spaces: Sequence[SpaceId]) -> Check:
     refused = sum(row["refused"] for row in counts.values())
     seen = sum(row["seen"] for row in counts.values())
     if strict:
-        return warn(
+        return warning_check(
             "memory.refusals",
             f"Much is refused: {', '.join(strict[:5])}.",
             "Look at it with `festinger refusals`; whatever should have been learnt can be learnt from there.",
             refused=refused,
             seen=seen,
         )
-    return ok("memory.refusals", f"{refused} of the last {seen} statements were refused.")
+    return ok_check("memory.refusals", f"{refused} of the last {seen} statements were refused.")
 
 
-def _refusal(row: Mapping[str, Any]) -> Refusal:
+def _refusal_from_row(row: Mapping[str, Any]) -> Refusal:
     names = ("id", "reason", "detail", "text", "agent_id", "session_id", "at", "learnt_id")
     return Refusal(**{name: row[name] for name in names}, origin=Origin(row["origin"]))

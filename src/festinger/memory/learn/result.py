@@ -12,11 +12,11 @@ from typing import Any
 from uuid import UUID
 
 from festinger.errors import FestingerError, Refused
-from festinger.events.event import Happening
+from festinger.events.event import NewEvent
 from festinger.ids import MemoryId
 from festinger.judge.model import Current, Guard, Judgement, Relation
-from festinger.memory.deps import Desk
-from festinger.memory.learn.compare import Compared, Prepared
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.learn.compare import CandidateComparison, PendingMemory
 from festinger.memory.learn.decision import Action
 from festinger.memory.model import Memory
 from festinger.memory.vectors import EMBEDDER
@@ -37,7 +37,7 @@ HTTP = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
+class LearnMatch:
     """A memory that the statement was held against, and what came of it."""
 
     id: MemoryId
@@ -46,7 +46,7 @@ class Match:
     confidence: float
 
 
-async def _settled_already(_timeout: float) -> "Learned | None":
+async def _null_settle(_timeout: float) -> "Learned | None":
     return None
 
 
@@ -59,7 +59,7 @@ class Learned:
 
     memory: Memory | None
     action: Action
-    matched: tuple[Match, ...] = ()
+    matched: tuple[LearnMatch, ...] = ()
     superseded: tuple[MemoryId, ...] = ()
     judgement: Judgement | None = None
     """What decided."""
@@ -76,7 +76,7 @@ class Learned:
     """Whether it brought a new cause."""
     error: FestingerError | None = None
     """What was wrong with this item of a batch."""
-    _settle: Settle = field(default=_settled_already, repr=False, compare=False)
+    _settle: Settle = field(default=_null_settle, repr=False, compare=False)
 
     @property
     def http(self) -> int:
@@ -126,7 +126,7 @@ def _judgement(judgement: Judgement | None) -> dict[str, Any] | None:
     }
 
 
-def learned_of(kept: Mapping[str, Any], memory: Memory | None) -> Learned:
+def result_from_json(kept: Mapping[str, Any], memory: Memory | None) -> Learned:
     """The result of a call that was made before, with the memory as it is now."""
     said = kept["judgement"]
     judgement = said and Judgement(
@@ -138,7 +138,7 @@ def learned_of(kept: Mapping[str, Any], memory: Memory | None) -> Learned:
         guards=tuple(map(Guard, said["guards"])),
     )
     matched = [
-        Match(**each | {"id": UUID(each["id"]), "relation": Relation(each["relation"])})
+        LearnMatch(**each | {"id": UUID(each["id"]), "relation": Relation(each["relation"])})
         for each in kept["matched"]
     ]
     return Learned(
@@ -175,7 +175,7 @@ SENTENCES = {
 }
 
 
-def sentence(action: Action, *, superseded: int = 0, reasons: tuple[str, ...] = ()) -> str:
+def describe_action(action: Action, *, superseded: int = 0, reasons: tuple[str, ...] = ()) -> str:
     """What was done, for a person."""
     if action is Action.STORED and superseded < 0:
         return "I keep this as history: what I hold is newer."
@@ -186,7 +186,7 @@ def sentence(action: Action, *, superseded: int = 0, reasons: tuple[str, ...] = 
     return SENTENCES[action]
 
 
-def refusal_of(learned: Learned) -> Refused:
+def build_refused_error(learned: Learned) -> Refused:
     """What is said of a statement that was not learnt."""
     return Refused(
         learned.said,
@@ -199,12 +199,12 @@ def refusal_of(learned: Learned) -> Refused:
 LEARNED = "fact_learned"
 
 
-def told(
+def build_result(
     action: Action,
-    prepared: Prepared,
+    prepared: PendingMemory,
     memory: Memory | None,
     *,
-    compared: Sequence[Compared] = (),
+    compared: Sequence[CandidateComparison] = (),
     judgement: Judgement | None = None,
     reasons: tuple[str, ...] = (),
     superseded: int = 0,
@@ -214,17 +214,17 @@ def told(
     return Learned(
         memory=memory,
         action=action,
-        matched=tuple(map(match_of, compared)),
+        matched=tuple(map(build_match, compared)),
         judgement=judgement,
         reasons=reasons,
         redactions=prepared.said.redactions,
         degraded=(EMBEDDER,) if is_new and prepared.vectors is None else (),
-        said=sentence(action, superseded=superseded, reasons=reasons),
+        said=describe_action(action, superseded=superseded, reasons=reasons),
     )
 
 
-def match_of(compared: Compared) -> Match:
-    return Match(
+def build_match(compared: CandidateComparison) -> LearnMatch:
+    return LearnMatch(
         id=compared.memory.id,
         similarity=compared.candidate.similarity,
         relation=compared.opinion.judgement.relation,
@@ -232,11 +232,11 @@ def match_of(compared: Compared) -> Match:
     )
 
 
-async def tell(
-    desk: Desk, transaction: Transaction, prepared: Prepared, name: str, memory: Memory, **payload: Any
+async def emit_learn_event(
+    deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, name: str, memory: Memory, **payload: Any
 ) -> None:
     """Write down what happened to a memory."""
-    await desk.outbox.emit(
+    await deps.outbox.emit(
         transaction,
         name,
         space=memory.space_id,
@@ -247,24 +247,24 @@ async def tell(
     )
 
 
-async def tell_learned(
-    desk: Desk, transaction: Transaction, prepared: Prepared, memory: Memory, action: Action
+async def emit_fact_event(
+    deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, memory: Memory, action: Action
 ) -> None:
-    await tell(desk, transaction, prepared, LEARNED, memory, **_learned(memory, action))
+    await emit_learn_event(deps, transaction, prepared, LEARNED, memory, **_fact_payload(memory, action))
 
 
-def learned_happening(prepared: Prepared, memory: Memory, action: Action) -> Happening:
+def build_fact_event(prepared: PendingMemory, memory: Memory, action: Action) -> NewEvent:
     """The same, to be told together with others."""
-    return Happening(
+    return NewEvent(
         name=LEARNED,
         subject=f"memory:{memory.id}",
-        payload={"memory": str(memory.id), **_learned(memory, action)},
+        payload={"memory": str(memory.id), **_fact_payload(memory, action)},
         agent=prepared.place.agent,
         session=prepared.place.session or None,
     )
 
 
-def _learned(memory: Memory, action: Action) -> dict[str, Any]:
+def _fact_payload(memory: Memory, action: Action) -> dict[str, Any]:
     return {
         "kind": memory.kind.value,
         "subject": memory.subject,

@@ -1,6 +1,6 @@
 """What does a caller hand in, and what is left of it to learn?
 
-`Given` is a statement as somebody hands it in; `checked` refuses what cannot be one. `Said` is what is learnt of it:
+`LearnRequest` is a statement as somebody hands it in; `validate_request` refuses what cannot be one. `ParsedStatement` is what is learnt of it:
 without our own blocks, hidden characters and secrets, with its marks and the slot that it fills. Pure; sources are
 looked up by `intake`.
 
@@ -12,8 +12,8 @@ nothing supports, is found out where that is known.
 
 By which marks is a statement known again?
 
-Two hashes of sixteen bytes. `fold_mark` is of the words as they stand, made equal in case, quotes and spacing: two
-equal ones are one statement. `gist_mark` leaves out the words that only hold a sentence together, and keeps the
+Two hashes of sixteen bytes. `fold_hash` is of the words as they stand, made equal in case, quotes and spacing: two
+equal ones are one statement. `gist_hash` leaves out the words that only hold a sentence together, and keeps the
 others in their order, because who manages whom is said by nothing else. What two statements mean beyond their words
 is left to the judges.
 """
@@ -32,18 +32,18 @@ from uuid import UUID
 from festinger.clock import aware, iso
 from festinger.errors import BadInput, TooLarge
 from festinger.ids import AgentId, MemoryId, Origin
-from festinger.judge.model import Slot, Statement
-from festinger.judge.rules.parse import read
-from festinger.memory.model import Kind, SourceTag, kind_of
-from festinger.text.hygiene import is_heartbeat, is_question, is_transient, without_lead_in
+from festinger.judge.model import JudgeStatement, Slot
+from festinger.judge.rules.parse import parse_statement
+from festinger.memory.model import Kind, SourceTag, parse_kind
+from festinger.text.hygiene import is_heartbeat, is_question, is_transient, strip_lead_in
 from festinger.text.normalize import HIDDEN, UNSEEN, fold
-from festinger.text.overlap import MOSTLY, share_within
+from festinger.text.overlap import MOSTLY, shingle_overlap
 from festinger.text.secrets import Redact, redact
-from festinger.text.words import FUNCTION_WORDS, words
+from festinger.text.words import FUNCTION_WORDS, load_words
 
 MARK_BYTES = 16
 
-KEPT = words("telling_words")
+KEPT = load_words("telling_words")
 """Function words that turn what is said: negations, quantifiers and modal verbs."""
 
 DROPPED = FUNCTION_WORDS - KEPT
@@ -54,17 +54,17 @@ _NOT = re.compile(r"\b(\w+)n't\b")
 _PREFIXES = {"ca": "can", "wo": "will", "sha": "shall"}
 
 
-def fold_mark(text: str) -> bytes:
-    return _mark(fold(text))
+def fold_hash(text: str) -> bytes:
+    return _hash_text(fold(text))
 
 
-def gist_mark(text: str) -> bytes:
-    return _mark(" ".join(gist(text)))
+def gist_hash(text: str) -> bytes:
+    return _hash_text(" ".join(gist_words(text)))
 
 
-def gist(text: str) -> list[str]:
+def gist_words(text: str) -> list[str]:
     """The words of a statement that carry its meaning, in their order; all of them if none does."""
-    spelt = _NOT.sub(_spelt_out, fold(without_lead_in(text)).replace("cannot", "can not"))
+    spelt = _NOT.sub(_expand_negation, fold(strip_lead_in(text)).replace("cannot", "can not"))
     found = [_POSSESSIVE.sub("", word) for word in _WORD.findall(spelt)]
     return [word for word in found if word not in DROPPED] or found or [spelt]
 
@@ -72,10 +72,10 @@ def gist(text: str) -> list[str]:
 @lru_cache(maxsize=4096)
 def content_words(text: str) -> frozenset[str]:
     """What two texts must share to be about the same thing."""
-    return frozenset(gist(text)) - KEPT
+    return frozenset(gist_words(text)) - KEPT
 
 
-def overlap(text: str, other: str) -> float:
+def content_overlap(text: str, other: str) -> float:
     """The share of the content words of the shorter text that stand in the other one too."""
     ours, theirs = content_words(text), content_words(other)
     if not ours or not theirs:
@@ -83,11 +83,11 @@ def overlap(text: str, other: str) -> float:
     return len(ours & theirs) / min(len(ours), len(theirs))
 
 
-def _spelt_out(match: re.Match[str]) -> str:
+def _expand_negation(match: re.Match[str]) -> str:
     return f"{_PREFIXES.get(match[1], match[1])} not"
 
 
-def _mark(text: str) -> bytes:
+def _hash_text(text: str) -> bytes:
     return sha256(text.encode("utf-8", "surrogatepass")).digest()[:MARK_BYTES]
 
 
@@ -98,7 +98,7 @@ LONGEST_KEY = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class SourceTurn:
     """A turn of a conversation that a statement was derived from, and how far its speaker is trusted."""
 
     id: UUID
@@ -106,7 +106,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class LearnRequest:
     """A statement as it is handed in. Who says it, and where, comes from the handle."""
 
     text: str
@@ -119,7 +119,7 @@ class Given:
     event_time: datetime | None = None
     valid_from: datetime | None = None
     derived_from: tuple[MemoryId, ...] = ()
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[SourceTurn, ...] = ()
     by_model: bool | None = None
     """Whether a model put it into words; if nobody says, what a model says is."""
     tags: tuple[str, ...] = ()
@@ -152,7 +152,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class ParsedStatement:
     """What is learnt of a statement."""
 
     text: str
@@ -165,7 +165,7 @@ class Said:
     owner: AgentId | None
     trust: float
     at: datetime
-    given: Given
+    given: LearnRequest
     redactions: tuple[str, ...] = ()
     suspicions: tuple[str, ...] = ()
     """Why it is to be locked away, whatever it says of others."""
@@ -175,8 +175,8 @@ class Said:
         return self.given.origin
 
     @property
-    def statement(self) -> Statement:
-        return Statement(
+    def statement(self) -> JudgeStatement:
+        return JudgeStatement(
             text=self.text,
             subject=self.subject,
             slot=self.slot,
@@ -186,7 +186,7 @@ class Said:
         )
 
 
-def checked(given: Given, *, redact: Redact = redact) -> Given:
+def validate_request(given: LearnRequest, *, redact: Redact = redact) -> LearnRequest:
     """The statement in one form, or an error that says what to do."""
     if not isinstance(given.text, str):
         raise BadInput("A memory is text.", hint="Give one sentence as text.")
@@ -202,7 +202,7 @@ def checked(given: Given, *, redact: Redact = redact) -> Given:
     _check_numbers(given)
     return replace(
         given,
-        kind=kind_of(given.kind),
+        kind=parse_kind(given.kind),
         origin=Origin(given.origin),
         event_time=aware(given.event_time) if given.event_time else None,
         valid_from=aware(given.valid_from) if given.valid_from else None,
@@ -211,7 +211,7 @@ def checked(given: Given, *, redact: Redact = redact) -> Given:
     )
 
 
-def _check_numbers(given: Given) -> None:
+def _check_numbers(given: LearnRequest) -> None:
     try:
         given.text.encode()
     except UnicodeEncodeError as error:
@@ -242,7 +242,7 @@ def _tags(tags: tuple[str, ...]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cleaned:
+class CleanedInput:
     """A text that may be kept: what is left, which secrets it held, whether characters were hidden in it."""
 
     text: str
@@ -250,29 +250,29 @@ class Cleaned:
     hid: bool
 
 
-def cleaned(text: str, without_blocks: Callable[[str], str], *, redact: Redact = redact) -> Cleaned:
+def clean_input(text: str, without_blocks: Callable[[str], str], *, redact: Redact = redact) -> CleanedInput:
     """The text without our own blocks, hidden characters and secrets, and whatever else `redact` takes out."""
     own = without_blocks(text)
     hid = not HIDDEN.isdisjoint(own)
     seen = own.translate(UNSEEN) if hid else own
     redacted = redact(seen.strip())
-    return Cleaned(text=redacted.text.strip(), redactions=redacted.kinds, hid=hid)
+    return CleanedInput(text=redacted.text.strip(), redactions=redacted.kinds, hid=hid)
 
 
-def marked(
-    given: Given, clean: Cleaned, *, owner: AgentId | None, trust: float, at: datetime, **more: Any
-) -> Said:
+def build_statement(
+    given: LearnRequest, clean: CleanedInput, *, owner: AgentId | None, trust: float, at: datetime, **more: Any
+) -> ParsedStatement:
     """What is learnt, with the marks by which it is known again."""
-    slot = slot_of(clean.text, given.subject, said_at=at)
+    slot = parse_slot(clean.text, given.subject, said_at=at)
     subject = given.subject or (slot.subject.replace("_", " ") if slot else None)
-    return Said(
+    return ParsedStatement(
         text=clean.text,
         kind=Kind(given.kind),
         subject=subject,
         subject_key=subject_key(subject),
         slot=slot,
-        fold=fold_mark(clean.text),
-        gist=gist_mark(clean.text),
+        fold=fold_hash(clean.text),
+        gist=gist_hash(clean.text),
         owner=owner,
         trust=trust,
         at=at,
@@ -282,9 +282,9 @@ def marked(
     )
 
 
-def slot_of(text: str, subject: str | None, *, said_at: datetime | None = None) -> Slot | None:
+def parse_slot(text: str, subject: str | None, *, said_at: datetime | None = None) -> Slot | None:
     """What a text fills in, where a rule can read it; of several the one of the named subject."""
-    found = read(text, said_at=said_at).slots
+    found = parse_statement(text, said_at=said_at).slots
     wanted = subject_key(subject)
     mine = [slot for slot in found if subject_key(slot.subject) == wanted] if wanted else list(found)
     return mine[0] if mine else None
@@ -303,7 +303,7 @@ SHORTEST = 10
 FEWEST_WORDS = 2
 
 
-class Reason(StrEnum):
+class LearnRefusalReason(StrEnum):
     """Why a statement was refused."""
 
     TOO_SHORT = "too_short"
@@ -315,18 +315,18 @@ class Reason(StrEnum):
     DUPLICATE = "duplicate_refusal"
 
 
-def unworthy(text: str, *, prompts: frozenset[tuple[str, ...]] = frozenset()) -> Reason | None:
+def find_refusal_reason(text: str, *, prompts: frozenset[tuple[str, ...]] = frozenset()) -> LearnRefusalReason | None:
     """Why a statement is not worth keeping; none if it is. `prompts` are the shingles of what the agent was told
     to be."""
     if is_heartbeat(text):
-        return Reason.HEARTBEAT
+        return LearnRefusalReason.HEARTBEAT
     if len(text) < SHORTEST or len(content_words(text)) < FEWEST_WORDS:
-        return Reason.TOO_SHORT
-    if share_within(text, prompts) >= MOSTLY:
-        return Reason.RESTATED_PROMPT
+        return LearnRefusalReason.TOO_SHORT
+    if shingle_overlap(text, prompts) >= MOSTLY:
+        return LearnRefusalReason.RESTATED_PROMPT
     if is_question(text):
-        return Reason.QUESTION
-    return Reason.TRANSIENT if is_transient(text) else None
+        return LearnRefusalReason.QUESTION
+    return LearnRefusalReason.TRANSIENT if is_transient(text) else None
 
 
 SUPPORT = 0.3

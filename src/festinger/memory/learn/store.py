@@ -10,12 +10,12 @@ from datetime import UTC
 from typing import Any
 
 from festinger.ids import Origin
-from festinger.memory.changes import Link, join
+from festinger.memory.changes import Link, add_links
 from festinger.memory.confidence import FRESH, IMMUTABLE
-from festinger.memory.deps import Desk
-from festinger.memory.learn.compare import Prepared
-from festinger.memory.learn.supersede import boundary
-from festinger.memory.model import Memory, SourceTag, Status, memory_of
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.learn.compare import PendingMemory
+from festinger.memory.learn.supersede import supersession_time
+from festinger.memory.model import Memory, SourceTag, Status, memory_from_row
 from festinger.memory.vectors import vector_columns
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -32,10 +32,10 @@ EMBED = "embed_memories"
 """The job that brings vectors which were missing."""
 
 
-async def put(
-    desk: Desk,
+async def store_memory(
+    deps: MemoryDeps,
     transaction: Transaction,
-    prepared: Prepared,
+    prepared: PendingMemory,
     *,
     status: Status,
     pending: bool = False,
@@ -45,13 +45,13 @@ async def put(
     """Store a new memory with its first sighting, its vectors and what it derives from; none if the very same one
     is there already."""
     said, given, place = prepared.said, prepared.said.given, prepared.place
-    state = _state_columns(desk, prepared, status=status, counted=counted, superseded_by=superseded_by)
+    state = _state_columns(deps, prepared, status=status, counted=counted, superseded_by=superseded_by)
     row = await transaction.maybe(Q["put_memory"], **_columns(prepared, state, pending=pending))
     if row is None:
         return None
-    memory = memory_of(row)
-    desk.stored(place.space)
-    await join(
+    memory = memory_from_row(row)
+    deps.stored(place.space)
+    await add_links(
         transaction,
         place.space,
         memory.id,
@@ -60,33 +60,33 @@ async def put(
         at=said.at,
     )
     if prepared.vectors is None:
-        await desk.ask(transaction, EMBED, space=place.space)
+        await deps.ask(transaction, EMBED, space=place.space)
     return memory
 
 
-async def put_all(
-    desk: Desk, transaction: Transaction, many: Sequence[tuple[Prepared, bool]]
+async def store_memories(
+    deps: MemoryDeps, transaction: Transaction, many: Sequence[tuple[PendingMemory, bool]]
 ) -> list[Memory | None]:
     """Store many new memories that derive from nothing and have their vectors, each with whether a judge is still to
     be asked about it; none in the place of one that is there already."""
-    rows = await transaction.each(Q["put_memory"], [_new(desk, *each) for each in many])
+    rows = await transaction.each(Q["put_memory"], [_new_columns(deps, *each) for each in many])
     for prepared, _ in many:
-        desk.stored(prepared.place.space)
-    return [memory_of(row) if row else None for row in rows]
+        deps.stored(prepared.place.space)
+    return [memory_from_row(row) if row else None for row in rows]
 
 
-async def put_unheard(desk: Desk, transaction: Transaction, many: Sequence[Prepared]) -> int:
+async def store_without_learning(deps: MemoryDeps, transaction: Transaction, many: Sequence[PendingMemory]) -> int:
     """Store many new memories that were held against nothing and that nobody is told of; how many are stored.
 
     Not a way to learn: it fills a store that is thrown away, in a fraction of the time.
     """
-    return await transaction.run_many(Q["put_memory"], [_new(desk, each, False) for each in many])
+    return await transaction.run_many(Q["put_memory"], [_new_columns(deps, each, False) for each in many])
 
 
-def unborn(desk: Desk, prepared: Prepared, *, pending: bool) -> Memory:
+def preview_memory(deps: MemoryDeps, prepared: PendingMemory, *, pending: bool) -> Memory:
     """The memory that a statement is about to become; only its number is not known yet."""
     said, given, place = prepared.said, prepared.said.given, prepared.place
-    columns = _new(desk, prepared, pending)
+    columns = _new_columns(deps, prepared, pending)
     return Memory(
         space_id=place.space,
         id=prepared.ref,
@@ -124,13 +124,13 @@ def unborn(desk: Desk, prepared: Prepared, *, pending: bool) -> Memory:
     )
 
 
-def _new(desk: Desk, prepared: Prepared, pending: bool) -> dict[str, Any]:
+def _new_columns(deps: MemoryDeps, prepared: PendingMemory, pending: bool) -> dict[str, Any]:
     """The columns of a memory that stands from the beginning."""
-    state = _state_columns(desk, prepared, status=Status.ACTIVE, counted=True)
+    state = _state_columns(deps, prepared, status=Status.ACTIVE, counted=True)
     return _columns(prepared, state, pending=pending)
 
 
-def _columns(prepared: Prepared, state: dict[str, Any], *, pending: bool) -> dict[str, Any]:
+def _columns(prepared: PendingMemory, state: dict[str, Any], *, pending: bool) -> dict[str, Any]:
     return {
         **state,
         "pending": pending,
@@ -141,12 +141,7 @@ def _columns(prepared: Prepared, state: dict[str, Any], *, pending: bool) -> dic
 
 
 def _state_columns(
-    desk: Desk,
-    prepared: Prepared,
-    *,
-    status: Status,
-    counted: bool,
-    superseded_by: Memory | None = None,
+    deps: MemoryDeps, prepared: PendingMemory, *, status: Status, counted: bool, superseded_by: Memory | None = None
 ) -> dict[str, Any]:
     """In which state it begins, and what took its place before it came."""
     at = prepared.said.at
@@ -154,14 +149,14 @@ def _state_columns(
         "status": status.value,
         "superseded_by": superseded_by.id if superseded_by else None,
         "superseded_at": at if superseded_by else None,
-        "valid_to": boundary(superseded_by, at) if superseded_by else None,
+        "valid_to": supersession_time(superseded_by, at) if superseded_by else None,
         "counted": counted,
         "uncounted": None if counted else status.value,
-        "confidence": desk.terms(prepared.place.space).initial_confidence,
+        "confidence": deps.terms(prepared.place.space).initial_confidence,
     }
 
 
-def _statement_columns(prepared: Prepared) -> dict[str, Any]:
+def _statement_columns(prepared: PendingMemory) -> dict[str, Any]:
     """What is said, and how deeply it is held at first."""
     said, given = prepared.said, prepared.said.given
     weight = IMMUTABLE if given.immutable else FRESH
@@ -186,7 +181,7 @@ def _statement_columns(prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def _source_columns(prepared: Prepared) -> dict[str, Any]:
+def _source_columns(prepared: PendingMemory) -> dict[str, Any]:
     """Who said it, where and when."""
     said, given, place = prepared.said, prepared.said.given, prepared.place
     return {

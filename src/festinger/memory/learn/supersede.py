@@ -17,10 +17,19 @@ from uuid import UUID
 
 from festinger.errors import Refused
 from festinger.ids import Cause, MemoryId, SpaceId
-from festinger.memory.changes import Columns, Link, Note, Op, difference, join, restate, write_change
-from festinger.memory.confidence import united
-from festinger.memory.deps import Desk
-from festinger.memory.model import REPLACED, Memory, Status, belief_columns, memory_of
+from festinger.memory.changes import (
+    ChangeDraft,
+    Columns,
+    Link,
+    MemoryChangeOp,
+    add_links,
+    diff_state,
+    update_state,
+    write_change,
+)
+from festinger.memory.confidence import merge_weights
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.model import REPLACED, Memory, Status, belief_columns, memory_from_row
 from festinger.observability.metrics import MEMORY_SUPERSEDED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -30,13 +39,13 @@ Q = queries_of("festinger.memory")
 LONGEST_CHAIN = 1000
 
 
-def boundary(new: Memory, now: datetime) -> datetime:
+def supersession_time(new: Memory, now: datetime) -> datetime:
     """Until when what it replaces has held."""
     return new.valid_from or new.event_time or now
 
 
 async def supersede_all(
-    desk: Desk,
+    deps: MemoryDeps,
     transaction: Transaction,
     new: Memory,
     olds: Sequence[Memory],
@@ -51,13 +60,13 @@ async def supersede_all(
 
     `earlier` is what the new one was before, if it only now comes to stand.
     """
-    now, space = desk.clock(), new.space_id
-    until = boundary(new, now)
+    now, space = deps.clock(), new.space_id
+    until = supersession_time(new, now)
     states: dict[MemoryId, tuple[Columns, Columns]] = {}
-    fresh = await restate(transaction, new, at=now, valid_from=until) if new.valid_from is None else new
-    states[new.id] = difference(earlier or new, fresh, also=("status",))
+    fresh = await update_state(transaction, new, at=now, valid_from=until) if new.valid_from is None else new
+    states[new.id] = diff_state(earlier or new, fresh, also=("status",))
     for old in olds:
-        gone = await restate(
+        gone = await update_state(
             transaction,
             old,
             at=now,
@@ -67,10 +76,10 @@ async def supersede_all(
             superseded_at=now,
             valid_to=until,
         )
-        states[old.id] = difference(old, gone)
-        await desk.panel.drop(transaction, space, old.id)
-    note = Note(
-        op=Op.SUPERSEDE,
+        states[old.id] = diff_state(old, gone)
+        await deps.panel.drop(transaction, space, old.id)
+    note = ChangeDraft(
+        op=MemoryChangeOp.SUPERSEDE,
         before={memory: before for memory, (before, _) in states.items()},
         after={memory: after for memory, (_, after) in states.items()},
         by=by,
@@ -79,19 +88,19 @@ async def supersede_all(
         judgement=next(iter((judgements or {}).values()), None),
         more={"new": str(new.id), "old": [str(old.id) for old in olds]},
     )
-    change = await write_change(desk, transaction, space, note)
+    change = await write_change(deps, transaction, space, note)
     ids = [old.id for old in olds]
-    await join(transaction, space, new.id, Link.SUPERSEDES, to=ids, at=now, judgements=judgements)
+    await add_links(transaction, space, new.id, Link.SUPERSEDES, to=ids, at=now, judgements=judgements)
     for each in sorted(ids):
-        await _tell(
-            desk, transaction, space, old=each, new=new.id, change=change, judgements=judgements or {}
+        await _emit_superseded(
+            deps, transaction, space, old=each, new=new.id, change=change, judgements=judgements or {}
         )
     MEMORY_SUPERSEDED.inc(len(ids))
     return fresh, change
 
 
-async def _tell(
-    desk: Desk,
+async def _emit_superseded(
+    deps: MemoryDeps,
     transaction: Transaction,
     space: SpaceId,
     *,
@@ -101,7 +110,7 @@ async def _tell(
     judgements: Mapping[MemoryId, UUID],
 ) -> None:
     judgement = judgements.get(old)
-    await desk.outbox.emit(
+    await deps.outbox.emit(
         transaction,
         "memory_superseded",
         space=space,
@@ -115,46 +124,44 @@ async def _tell(
     )
 
 
-async def born_superseded(
-    desk: Desk, transaction: Transaction, old: Memory, *, by_memory: MemoryId, by: str, reason: str
+async def record_stale_arrival(
+    deps: MemoryDeps, transaction: Transaction, old: Memory, *, by_memory: MemoryId, by: str, reason: str
 ) -> UUID:
     """Write down that a statement was history when it was learnt: what stands is newer."""
-    _, after = difference(old, old, also=("status", "superseded_by", "superseded_at", "valid_to"))
-    note = Note(
-        op=Op.SUPERSEDE,
-        before={
-            old.id: {"status": Status.ACTIVE, "superseded_by": None, "superseded_at": None, "valid_to": None}
-        },
+    _, after = diff_state(old, old, also=("status", "superseded_by", "superseded_at", "valid_to"))
+    note = ChangeDraft(
+        op=MemoryChangeOp.SUPERSEDE,
+        before={old.id: {"status": Status.ACTIVE, "superseded_by": None, "superseded_at": None, "valid_to": None}},
         after={old.id: after},
         by=by,
         reason=reason,
         more={"new": str(by_memory), "old": [str(old.id)]},
     )
-    change = await write_change(desk, transaction, old.space_id, note)
-    await join(transaction, old.space_id, by_memory, Link.SUPERSEDES, to=[old.id], at=desk.clock())
-    await _tell(desk, transaction, old.space_id, old=old.id, new=by_memory, change=change, judgements={})
+    change = await write_change(deps, transaction, old.space_id, note)
+    await add_links(transaction, old.space_id, by_memory, Link.SUPERSEDES, to=[old.id], at=deps.clock())
+    await _emit_superseded(deps, transaction, old.space_id, old=old.id, new=by_memory, change=change, judgements={})
     return change
 
 
-async def successors(transaction: Transaction, space: SpaceId, memory: UUID) -> list[Memory]:
+async def find_successors(transaction: Transaction, space: SpaceId, memory: UUID) -> list[Memory]:
     """What replaced a memory, and what replaced that, nearest first."""
     rows = await transaction.all(Q["chain_on"], space=space, memory=memory, depth=LONGEST_CHAIN)
-    return [memory_of(row) for row in rows]
+    return [memory_from_row(row) for row in rows]
 
 
-async def check_no_ring(transaction: Transaction, space: SpaceId, *, old: Memory, new: Memory) -> None:
+async def check_no_cycle(transaction: Transaction, space: SpaceId, *, old: Memory, new: Memory) -> None:
     """Refuse that something replaces what has replaced it."""
-    later = {memory.id for memory in await successors(transaction, space, new.id)}
+    later = {memory.id for memory in await find_successors(transaction, space, new.id)}
     if old.id == new.id or old.id in later:
         raise Refused("A memory cannot replace what has replaced it.", old=str(old.id), new=str(new.id))
 
 
-def standing(memories: Iterable[Memory]) -> list[Memory]:
+def filter_replaceable(memories: Iterable[Memory]) -> list[Memory]:
     """Those that something could still replace."""
     return [memory for memory in memories if memory.status not in REPLACED]
 
 
-def survivor(one: Memory, other: Memory) -> tuple[Memory, Memory]:
+def choose_survivor(one: Memory, other: Memory) -> tuple[Memory, Memory]:
     """Which of two twins stays, and which goes: what is held for good, the more trusted, the more often caused,
     the older."""
     return (one, other) if _rank(one) <= _rank(other) else (other, one)
@@ -165,7 +172,7 @@ def _rank(memory: Memory) -> tuple[bool, float, int, int]:
 
 
 async def merge_into(
-    desk: Desk,
+    deps: MemoryDeps,
     transaction: Transaction,
     stays: Memory,
     goes: Memory,
@@ -177,20 +184,14 @@ async def merge_into(
     """Fold one memory into another, both locked; what stays, and the change."""
     if stays.agent_id is not None and stays.agent_id != goes.agent_id:
         raise Refused("A memory of one agent cannot be folded into another agent's own.")
-    now, space = desk.clock(), stays.space_id
-    gone = await restate(
-        transaction,
-        goes,
-        at=now,
-        status=Status.MERGED,
-        pending=False,
-        superseded_by=stays.id,
-        superseded_at=now,
+    now, space = deps.clock(), stays.space_id
+    gone = await update_state(
+        transaction, goes, at=now, status=Status.MERGED, pending=False, superseded_by=stays.id, superseded_at=now
     )
-    merged = await _gather(desk, transaction, stays, goes)
-    before, after = difference(goes, gone)
-    note = Note(
-        op=Op.MERGE,
+    merged = await _absorb_evidence(deps, transaction, stays, goes)
+    before, after = diff_state(goes, gone)
+    note = ChangeDraft(
+        op=MemoryChangeOp.MERGE,
         before={goes.id: before, stays.id: {}},
         after={goes.id: after, stays.id: {}},
         by=by,
@@ -198,10 +199,10 @@ async def merge_into(
         judgement=judgement,
         more={"into": str(stays.id), "from": str(goes.id), **_gains(stays, merged)},
     )
-    change = await write_change(desk, transaction, space, note)
+    change = await write_change(deps, transaction, space, note)
     await transaction.run(Q["move_sightings"], space=space, twin=goes.id, into=stays.id, change=change)
     # The first sighting of a memory has its id, by which it is known as the first: it moves like the others.
-    await join(
+    await add_links(
         transaction,
         space,
         goes.id,
@@ -210,8 +211,8 @@ async def merge_into(
         at=now,
         judgements={stays.id: judgement} if judgement else None,
     )
-    await desk.panel.drop(transaction, space, goes.id)
-    await desk.outbox.emit(
+    await deps.panel.drop(transaction, space, goes.id)
+    await deps.outbox.emit(
         transaction,
         "memory_merged",
         space=space,
@@ -221,14 +222,12 @@ async def merge_into(
     return merged, change
 
 
-async def _gather(desk: Desk, transaction: Transaction, stays: Memory, goes: Memory) -> Memory:
+async def _absorb_evidence(deps: MemoryDeps, transaction: Transaction, stays: Memory, goes: Memory) -> Memory:
     """Give what stays what the other had gathered."""
-    now = desk.clock()
-    weight = united(stays.weight, goes.weight, immutable=stays.immutable)
+    now = deps.clock()
+    weight = merge_weights(stays.weight, goes.weight, immutable=stays.immutable)
     columns = belief_columns(stays.belief) | {"weight_alpha": weight.alpha, "weight_beta": weight.beta}
-    await transaction.one(
-        Q["revalue"], space=stays.space_id, id=stays.id, at=now, causes=goes.cause_count, **columns
-    )
+    await transaction.one(Q["revalue"], space=stays.space_id, id=stays.id, at=now, causes=goes.cause_count, **columns)
     row = await transaction.one(
         Q["add_confirmations"],
         space=stays.space_id,
@@ -237,7 +236,7 @@ async def _gather(desk: Desk, transaction: Transaction, stays: Memory, goes: Mem
         causes=0,
         at=now,
     )
-    return memory_of(row)
+    return memory_from_row(row)
 
 
 def _gained(before: Memory, after: Memory) -> dict[str, float]:
@@ -248,15 +247,12 @@ def _gained(before: Memory, after: Memory) -> dict[str, float]:
 
 def _gains(before: Memory, after: Memory) -> dict[str, Any]:
     """What parting takes away again, and the weights from which that can be computed anew."""
-    return {
-        "gained": _gained(before, after),
-        "weights": {"before": _weights(before), "after": _weights(after)},
-    }
+    return {"gained": _gained(before, after), "weights": {"before": _weights(before), "after": _weights(after)}}
 
 
 def _weights(memory: Memory) -> dict[str, float]:
     return {"weight_alpha": memory.weight_alpha, "weight_beta": memory.weight_beta}
 
 
-def both(one: MemoryId, other: MemoryId) -> list[MemoryId]:
+def sorted_pair(one: MemoryId, other: MemoryId) -> list[MemoryId]:
     return sorted((one, other))

@@ -15,7 +15,7 @@ Whoever holds several of these takes them in this order, and lets go of all when
 
     1. the world of the space        `world.writing.hold`: who decides, repairs, forgets, carries out what was approved,
                                      or changes memories and edges at once
-    2. owners of memories            `hold_owners`: who stores new memories, or must know that nobody else does
+    2. owners of memories            `lock_owners`: who stores new memories, or must know that nobody else does
     3. memories, by their ids        `states.lock`, `belief.hold_known`: who changes some
     4. what hangs on memories        their changes, conflicts, episodes, and proposals that cite them
 
@@ -30,29 +30,37 @@ from uuid import UUID
 
 from festinger.errors import StoreDown
 from festinger.ids import AgentId, MemoryId, Origin, SpaceId
-from festinger.judge.model import Judgement, Opinion, Relation
-from festinger.memory.changes import Link, Note, Op, join, lock, lock_all, write_change
-from festinger.memory.deps import Desk
-from festinger.memory.learn.candidates import Candidate, look_again
+from festinger.judge.model import Judgement, PairJudgement, Relation
+from festinger.memory.changes import (
+    ChangeDraft,
+    Link,
+    MemoryChangeOp,
+    add_links,
+    lock_existing_memories,
+    lock_memories,
+    write_change,
+)
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.learn.candidates import LearnCandidate, find_newer_candidates
 from festinger.memory.learn.compare import (
     BURST_WINDOW,
     LITTLE_TRUST,
     MOST_ASKED,
-    Compared,
-    Prepared,
+    CandidateComparison,
+    PendingMemory,
     Suspicion,
+    build_newcomer,
     compare_by_rules,
-    echo_of,
-    find_twin,
+    find_duplicate,
+    find_echo,
     is_burst,
     is_spike,
-    newcomer,
 )
-from festinger.memory.learn.confirm import Repeat, confirm
-from festinger.memory.learn.decision import Action, Decided, decide
-from festinger.memory.learn.result import Learned, Match, tell, tell_learned, told
-from festinger.memory.learn.store import put
-from festinger.memory.learn.supersede import born_superseded, supersede_all
+from festinger.memory.learn.confirm import ConfirmRequest, confirm_memory
+from festinger.memory.learn.decision import Action, LearnDecision, decide
+from festinger.memory.learn.result import Learned, LearnMatch, build_result, emit_fact_event, emit_learn_event
+from festinger.memory.learn.store import store_memory
+from festinger.memory.learn.supersede import record_stale_arrival, supersede_all
 from festinger.memory.model import Memory, Status
 from festinger.observability.metrics import MEMORY_JUDGED
 from festinger.store.pool import Transaction
@@ -71,14 +79,14 @@ class Consequences:
     conflict: UUID | None = None
 
 
-async def bring_about(
-    desk: Desk,
+async def apply_decision(
+    deps: MemoryDeps,
     transaction: Transaction,
-    prepared: Prepared,
+    prepared: PendingMemory,
     memory: Memory,
     *,
-    decided: Decided,
-    compared: Mapping[MemoryId, Compared],
+    decided: LearnDecision,
+    compared: Mapping[MemoryId, CandidateComparison],
     judgements: Judgements,
     earlier: Memory | None = None,
 ) -> Consequences:
@@ -86,18 +94,18 @@ async def bring_about(
     done = Consequences(memory=memory)
     if decided.superseded_by and earlier is None:
         by_memory = MemoryId(decided.superseded_by)
-        change = await born_superseded(
-            desk, transaction, memory, by_memory=by_memory, by=prepared.who, reason=decided.why
+        change = await record_stale_arrival(
+            deps, transaction, memory, by_memory=by_memory, by=prepared.who, reason=decided.why
         )
         return replace(done, change=change)
     if decided.conflicts:
         against = [compared[MemoryId(each)] for each in decided.conflicts]
-        conflict = await dispute(desk, transaction, prepared, memory, against=against, judgements=judgements)
+        conflict = await open_conflicts(deps, transaction, prepared, memory, against=against, judgements=judgements)
         return replace(done, conflict=conflict)
     if decided.supersedes:
         olds = [compared[MemoryId(each)].memory for each in decided.supersedes]
         fresh, change = await supersede_all(
-            desk,
+            deps,
             transaction,
             memory,
             olds,
@@ -109,37 +117,29 @@ async def bring_about(
         )
         done = replace(done, memory=fresh, superseded=tuple(old.id for old in olds), change=change)
     refined = [MemoryId(each) for each in decided.refines]
-    await join(
-        transaction,
-        memory.space_id,
-        memory.id,
-        Link.REFINES,
-        to=refined,
-        at=desk.clock(),
-        judgements=judgements,
+    await add_links(
+        transaction, memory.space_id, memory.id, Link.REFINES, to=refined, at=deps.clock(), judgements=judgements
     )
     return done
 
 
-async def dispute(
-    desk: Desk,
+async def open_conflicts(
+    deps: MemoryDeps,
     transaction: Transaction,
-    prepared: Prepared,
+    prepared: PendingMemory,
     memory: Memory,
     *,
-    against: Sequence[Compared],
+    against: Sequence[CandidateComparison],
     judgements: Judgements,
 ) -> UUID | None:
     """Put a held memory and each that it cannot stand beside into the one queue of conflicts; the first of them."""
     olds = [each.memory.id for each in against]
-    at, is_deliberate = desk.clock(), prepared.said.given.asked and memory.origin is Origin.PERSON
-    await join(
-        transaction, memory.space_id, memory.id, Link.CONTRADICTS, to=olds, at=at, judgements=judgements
-    )
+    at, is_deliberate = deps.clock(), prepared.said.given.asked and memory.origin is Origin.PERSON
+    await add_links(transaction, memory.space_id, memory.id, Link.CONTRADICTS, to=olds, at=at, judgements=judgements)
     opened = []
     for each in against:
         conflict = await open_memory_conflict(
-            desk.world,
+            deps.world,
             transaction,
             memory.space_id,
             old=each.memory.id,
@@ -150,89 +150,93 @@ async def dispute(
         )
         opened.append(conflict)
         told = {"against": str(each.memory.id), "conflict": str(conflict)}
-        await tell(desk, transaction, prepared, "memory_held", memory, **told)
+        await emit_learn_event(deps, transaction, prepared, "memory_held", memory, **told)
     return opened[0] if opened else None
 
 
 Q = queries_of("festinger.memory")
 
 
-async def hold_owners(transaction: Transaction, space: SpaceId, owners: Iterable[AgentId | None]) -> None:
+async def lock_owners(transaction: Transaction, space: SpaceId, owners: Iterable[AgentId | None]) -> None:
     """Let nobody else store memories for these; what is shared is everybody's, and nobody's name."""
     for owner in sorted({owner or "" for owner in owners}):
         await transaction.run(Q["lock_owner"], space=space, owner=owner or None)
 
 
-async def write(desk: Desk, transaction: Transaction, prepared: Prepared, *, locked: bool = False) -> Learned:
+async def write_statement(
+    deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, *, locked: bool = False
+) -> Learned:
     """Write what follows from a statement, whatever others wrote meanwhile; `locked` if its owner is."""
     place, said = prepared.place, prepared.said
     if not locked:
-        await hold_owners(transaction, place.space, [said.owner])
-    desk.step("locked")
-    newer = await look_again(transaction, place.space, said, seen=prepared.seen, vectors=prepared.vectors)
-    compared = await _as_they_are(desk, transaction, prepared, newer)
-    if (echo := echo_of(prepared, compared)) is not None:
-        return told(Action.ECHOED, prepared, echo.memory, compared=[echo], judgement=echo.opinion.judgement)
-    reasons = await _suspicions(desk, transaction, prepared, compared)
+        await lock_owners(transaction, place.space, [said.owner])
+    deps.step("locked")
+    newer = await find_newer_candidates(transaction, place.space, said, seen=prepared.seen, vectors=prepared.vectors)
+    compared = await _load_comparisons(deps, transaction, prepared, newer)
+    if (echo := find_echo(prepared, compared)) is not None:
+        return build_result(Action.ECHOED, prepared, echo.memory, compared=[echo], judgement=echo.opinion.judgement)
+    reasons = await _find_quarantine_reasons(deps, transaction, prepared, compared)
     if reasons:
-        return await _lock_away(desk, transaction, prepared, compared, reasons=reasons)
-    decided = decide(newcomer(said), [each.judged for each in compared], desk.terms(place.space).limits)
-    desk.step("decided")
+        return await _quarantine(deps, transaction, prepared, compared, reasons=reasons)
+    decided = decide(build_newcomer(said), [each.judged for each in compared], deps.terms(place.space).limits)
+    deps.step("decided")
     if decided.confirms is not None:
-        return await _say_again(desk, transaction, prepared, compared, decided)
-    return await _store(desk, transaction, prepared, compared, decided)
+        return await _confirm_target(deps, transaction, prepared, compared, decided)
+    return await _store_new(deps, transaction, prepared, compared, decided)
 
 
-async def _as_they_are(
-    desk: Desk, transaction: Transaction, prepared: Prepared, newer: Sequence[Candidate]
-) -> list[Compared]:
+async def _load_comparisons(
+    deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, newer: Sequence[LearnCandidate]
+) -> list[CandidateComparison]:
     """What was judged, over what is there now."""
-    judged = with_newer(desk, prepared, newer)
-    present = await lock_all(transaction, prepared.place.space, map(_id_of, filter(is_touched, judged)))
-    return as_they_are(desk, prepared, judged, present)
+    judged = add_newer_comparisons(deps, prepared, newer)
+    present = await lock_existing_memories(transaction, prepared.place.space, map(_id_of, filter(is_affected, judged)))
+    return refresh_comparisons(deps, prepared, judged, present)
 
 
-def with_newer(desk: Desk, prepared: Prepared, newer: Sequence[Candidate]) -> list[Compared]:
+def add_newer_comparisons(
+    deps: MemoryDeps, prepared: PendingMemory, newer: Sequence[LearnCandidate]
+) -> list[CandidateComparison]:
     """What was judged before, and what rules say of memories that came since."""
     known = {each.memory.id for each in prepared.compared}
     fresh = [each for each in newer if each.memory.id not in known]
     return [
         *prepared.compared,
-        *compare_by_rules(desk, prepared.said, fresh, ref=prepared.ref, vectors=prepared.vectors),
+        *compare_by_rules(deps, prepared.said, fresh, ref=prepared.ref, vectors=prepared.vectors),
     ]
 
 
-def is_touched(compared: Compared) -> bool:
+def is_affected(compared: CandidateComparison) -> bool:
     """Whether something may follow for a memory, which must not change until it does."""
     return compared.opinion.judgement.relation is not Relation.UNRELATED
 
 
-def as_they_are(
-    desk: Desk, prepared: Prepared, judged: Sequence[Compared], present: Mapping[MemoryId, Memory]
-) -> list[Compared]:
+def refresh_comparisons(
+    deps: MemoryDeps, prepared: PendingMemory, judged: Sequence[CandidateComparison], present: Mapping[MemoryId, Memory]
+) -> list[CandidateComparison]:
     """What was judged, without what has gone, and judged anew where words changed; `present` is what is locked."""
     found = []
     for each in judged:
-        now = present.get(each.memory.id) if is_touched(each) else each.memory
+        now = present.get(each.memory.id) if is_affected(each) else each.memory
         if now is None or not now.is_live:
             continue
         if now.fold != each.memory.fold:
-            changed = Candidate(memory=now, similarity=None)
-            found += compare_by_rules(desk, prepared.said, [changed], ref=prepared.ref, vectors=None)
+            changed = LearnCandidate(memory=now, similarity=None)
+            found += compare_by_rules(deps, prepared.said, [changed], ref=prepared.ref, vectors=None)
             continue
         found.append(replace(each, candidate=replace(each.candidate, memory=now)))
     return found
 
 
-def _id_of(compared: Compared) -> MemoryId:
+def _id_of(compared: CandidateComparison) -> MemoryId:
     return compared.memory.id
 
 
-async def _suspicions(
-    desk: Desk, transaction: Transaction, prepared: Prepared, compared: Sequence[Compared]
+async def _find_quarantine_reasons(
+    deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, compared: Sequence[CandidateComparison]
 ) -> tuple[str, ...]:
     """Why a statement is locked away; nothing if it is not."""
-    said, terms = prepared.said, desk.terms(prepared.place.space).memory
+    said, terms = prepared.said, deps.terms(prepared.place.space).memory
     if not terms.quarantine or said.suspicions or said.trust >= LITTLE_TRUST:
         return said.suspicions
     if is_spike(said.trust, compared):
@@ -250,22 +254,22 @@ async def _suspicions(
     return (Suspicion.BURST.value,) if is_burst(said.trust, births=births, limit=terms.burst_limit) else ()
 
 
-async def _say_again(
-    desk: Desk,
+async def _confirm_target(
+    deps: MemoryDeps,
     transaction: Transaction,
-    prepared: Prepared,
-    compared: Sequence[Compared],
-    decided: Decided,
+    prepared: PendingMemory,
+    compared: Sequence[CandidateComparison],
+    decided: LearnDecision,
 ) -> Learned:
     """A sighting in place of a new memory."""
     target = next(each for each in compared if each.memory.id == decided.confirms)
-    kept = await desk.panel.keep(
+    kept = await deps.panel.keep(
         transaction,
         prepared.place.space,
         [replace(target.opinion, pair=replace(target.opinion.pair, new_ref=target.memory.id))],
     )
-    return await say_again(
-        desk,
+    return await confirm_statement(
+        deps,
         transaction,
         prepared,
         target.memory,
@@ -275,10 +279,10 @@ async def _say_again(
     )
 
 
-async def say_again(
-    desk: Desk,
+async def confirm_statement(
+    deps: MemoryDeps,
     transaction: Transaction,
-    prepared: Prepared,
+    prepared: PendingMemory,
     memory: Memory,
     *,
     judgement: Judgement,
@@ -286,22 +290,22 @@ async def say_again(
     kept: UUID | None = None,
 ) -> Learned:
     """Confirm a memory, which the caller holds locked."""
-    repeat = Repeat(
+    repeat = ConfirmRequest(
         place=prepared.place,
         said=prepared.said,
         similarity=similarity,
         judgement=kept,
         suspicious=bool(prepared.said.suspicions),
     )
-    done = await confirm(desk, transaction, memory, repeat)
+    done = await confirm_memory(deps, transaction, memory, repeat)
     action = {Status.HELD: Action.CONFLICTED, Status.QUARANTINED: Action.QUARANTINED}.get(
         memory.status, Action.QUARANTINED if repeat.suspicious else Action.CONFIRMED
     )
-    match = Match(
+    match = LearnMatch(
         id=memory.id, similarity=similarity, relation=judgement.relation, confidence=judgement.confidence
     )
     return replace(
-        told(action, prepared, done.memory, judgement=judgement, reasons=prepared.said.suspicions),
+        build_result(action, prepared, done.memory, judgement=judgement, reasons=prepared.said.suspicions),
         matched=(match,),
         counted=done.counted,
         change=done.change,
@@ -309,96 +313,90 @@ async def say_again(
     )
 
 
-async def _lock_away(
-    desk: Desk,
+async def _quarantine(
+    deps: MemoryDeps,
     transaction: Transaction,
-    prepared: Prepared,
-    compared: Sequence[Compared],
+    prepared: PendingMemory,
+    compared: Sequence[CandidateComparison],
     *,
     reasons: tuple[str, ...],
 ) -> Learned:
     """Store a statement where nobody recalls it; a second one of the same words is a sighting of the first."""
     suspect = replace(prepared, said=replace(prepared.said, suspicions=reasons))
-    twin = await find_twin(desk, transaction, prepared.place.space, prepared.said)
+    twin = await find_duplicate(deps, transaction, prepared.place.space, prepared.said)
     if twin is not None and twin.memory.fold == prepared.said.fold:
-        present = await lock(transaction, prepared.place.space, [twin.memory.id])
-        return await say_again(desk, transaction, suspect, present[twin.memory.id], judgement=twin.judgement)
-    memory = await put(desk, transaction, prepared, status=Status.QUARANTINED, counted=False)
+        present = await lock_memories(transaction, prepared.place.space, [twin.memory.id])
+        return await confirm_statement(deps, transaction, suspect, present[twin.memory.id], judgement=twin.judgement)
+    memory = await store_memory(deps, transaction, prepared, status=Status.QUARANTINED, counted=False)
     if memory is None:
-        return await _say_the_very_same(desk, transaction, suspect)
-    note = Note(
-        op=Op.QUARANTINE,
+        return await _confirm_exact_duplicate(deps, transaction, suspect)
+    note = ChangeDraft(
+        op=MemoryChangeOp.QUARANTINE,
         before={},
         after={memory.id: {"status": Status.QUARANTINED}},
         by=prepared.who,
         reason=", ".join(reasons),
         cause=prepared.cause,
     )
-    change = await write_change(desk, transaction, prepared.place.space, note)
-    await tell_learned(desk, transaction, prepared, memory, Action.QUARANTINED)
-    await tell(desk, transaction, prepared, "memory_quarantined", memory, reason=", ".join(reasons)[:200])
-    learned = told(Action.QUARANTINED, prepared, memory, compared=compared, reasons=reasons)
+    change = await write_change(deps, transaction, prepared.place.space, note)
+    await emit_fact_event(deps, transaction, prepared, memory, Action.QUARANTINED)
+    await emit_learn_event(deps, transaction, prepared, "memory_quarantined", memory, reason=", ".join(reasons)[:200])
+    learned = build_result(Action.QUARANTINED, prepared, memory, compared=compared, reasons=reasons)
     return replace(learned, change=change)
 
 
-async def _store(
-    desk: Desk,
+async def _store_new(
+    deps: MemoryDeps,
     transaction: Transaction,
-    prepared: Prepared,
-    compared: Sequence[Compared],
-    decided: Decided,
+    prepared: PendingMemory,
+    compared: Sequence[CandidateComparison],
+    decided: LearnDecision,
 ) -> Learned:
     """A new memory, and what it does to others."""
     by_id = {each.memory.id: each for each in compared}
     newer = by_id[MemoryId(decided.superseded_by)].memory if decided.superseded_by else None
     status = Status.HELD if decided.conflicts else Status.SUPERSEDED if newer else Status.ACTIVE
     waits = decided.waits_for[:MOST_ASKED] if status is Status.ACTIVE else ()
-    memory = await put(desk, transaction, prepared, status=status, pending=bool(waits), superseded_by=newer)
+    memory = await store_memory(deps, transaction, prepared, status=status, pending=bool(waits), superseded_by=newer)
     if memory is None:
-        return await _say_the_very_same(desk, transaction, prepared)
-    kept = await keep(desk, transaction, prepared, [each for each in compared if is_kept(each, waits)])
-    done = await bring_about(
-        desk, transaction, prepared, memory, decided=decided, compared=by_id, judgements=kept
+        return await _confirm_exact_duplicate(deps, transaction, prepared)
+    kept = await record_judgements(
+        deps, transaction, prepared, [each for each in compared if is_worth_recording(each, waits)]
     )
-    await tell_learned(desk, transaction, prepared, done.memory, decided.action)
-    learned = told(
+    done = await apply_decision(deps, transaction, prepared, memory, decided=decided, compared=by_id, judgements=kept)
+    await emit_fact_event(deps, transaction, prepared, done.memory, decided.action)
+    learned = build_result(
         decided.action,
         prepared,
         done.memory,
         compared=compared,
-        judgement=deciding(decided, by_id),
+        judgement=find_deciding_judgement(decided, by_id),
         superseded=-1 if newer else len(done.superseded),
     )
-    return replace(
-        learned,
-        pending=bool(waits),
-        superseded=done.superseded,
-        change=done.change,
-        conflict=done.conflict,
-    )
+    return replace(learned, pending=bool(waits), superseded=done.superseded, change=done.change, conflict=done.conflict)
 
 
-async def _say_the_very_same(desk: Desk, transaction: Transaction, prepared: Prepared) -> Learned:
+async def _confirm_exact_duplicate(deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory) -> Learned:
     """The last guard: the index knows a memory of the same words that nobody saw before."""
-    twin = await find_twin(desk, transaction, prepared.place.space, prepared.said)
+    twin = await find_duplicate(deps, transaction, prepared.place.space, prepared.said)
     if twin is None:
         raise StoreDown("The same statement is being learnt by another.", hint="Try again.", kind="busy")
-    present = await lock(transaction, prepared.place.space, [twin.memory.id])
-    return await say_again(desk, transaction, prepared, present[twin.memory.id], judgement=twin.judgement)
+    present = await lock_memories(transaction, prepared.place.space, [twin.memory.id])
+    return await confirm_statement(deps, transaction, prepared, present[twin.memory.id], judgement=twin.judgement)
 
 
-async def keep(
-    desk: Desk, transaction: Transaction, prepared: Prepared, compared: Sequence[Compared]
+async def record_judgements(
+    deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, compared: Sequence[CandidateComparison]
 ) -> dict[MemoryId, UUID]:
     """Keep what the judges said of some pairs; where, by candidate."""
-    ids = await keep_opinions(desk, transaction, prepared.place.space, [each.opinion for each in compared])
+    ids = await record_opinions(deps, transaction, prepared.place.space, [each.opinion for each in compared])
     return {each.memory.id: kept for each, kept in zip(compared, ids, strict=True)}
 
 
-async def keep_opinions(
-    desk: Desk, transaction: Transaction, space: SpaceId, opinions: Sequence[Opinion]
+async def record_opinions(
+    deps: MemoryDeps, transaction: Transaction, space: SpaceId, opinions: Sequence[PairJudgement]
 ) -> list[UUID]:
-    ids = await desk.panel.keep(transaction, space, opinions) if opinions else []
+    ids = await deps.panel.keep(transaction, space, opinions) if opinions else []
     for opinion in opinions:
         MEMORY_JUDGED.labels(_kind_of_judge(opinion.judgement), opinion.judgement.relation.value).inc()
     return ids
@@ -409,7 +407,7 @@ def _kind_of_judge(judgement: Judgement) -> str:
     return judgement.judge.partition(":")[0].partition("@")[0]
 
 
-def is_kept(compared: Compared, waits: Sequence[UUID]) -> bool:
+def is_worth_recording(compared: CandidateComparison, waits: Sequence[UUID]) -> bool:
     """Whether a judgement is worth keeping: what rules find unrelated they find so again."""
     judgement = compared.opinion.judgement
     if not judgement.final or judgement.relation is Relation.UNSURE:
@@ -417,7 +415,9 @@ def is_kept(compared: Compared, waits: Sequence[UUID]) -> bool:
     return judgement.relation is not Relation.UNRELATED or not judgement.judge.startswith("rules")
 
 
-def deciding(decided: Decided, compared: Mapping[MemoryId, Compared]) -> Judgement | None:
+def find_deciding_judgement(
+    decided: LearnDecision, compared: Mapping[MemoryId, CandidateComparison]
+) -> Judgement | None:
     """The judgement that what was done rests on."""
     piles = (decided.conflicts, decided.supersedes, decided.waits_for, decided.refines)
     chosen = decided.superseded_by or next((pile[0] for pile in piles if pile), None)

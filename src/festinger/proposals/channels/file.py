@@ -17,11 +17,11 @@ from uuid import UUID
 from festinger.clock import iso
 from festinger.errors import BadInput
 from festinger.ids import SpaceId
-from festinger.proposals.inbox import UNTRUSTED_ONLY, Card
-from festinger.proposals.model import Kind, Proposal, Type, kind_of
-from festinger.proposals.sightings.fingerprint import with_hidden_shown
-from festinger.proposals.sightings.model import Sighting
-from festinger.proposals.verdicts.effects import WORDS_NEEDED, Look
+from festinger.proposals.inbox import UNTRUSTED_ONLY, ProposalCard
+from festinger.proposals.model import Proposal, ProposalType, VerdictKind, parse_verdict_kind
+from festinger.proposals.sightings.fingerprint import escape_hidden_chars
+from festinger.proposals.sightings.model import ProposalSighting
+from festinger.proposals.verdicts.effects import WORDS_NEEDED, EffectPreview
 from festinger.proposals.verdicts.rules import FURTHEST
 
 HEADING = "## Your verdict"
@@ -48,7 +48,7 @@ _NO_SLUG = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sheet:
+class ReviewFile:
     """What was read from a sheet of ours."""
 
     space: SpaceId
@@ -75,21 +75,21 @@ class Sheet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class FileVerdict:
     """A verdict as it was written."""
 
-    kind: Kind
+    kind: VerdictKind
     of: str = ""
     until: datetime | None = None
     word: str = ""
 
 
-def mac_key(master: bytes) -> bytes:
+def derive_mac_key(master: bytes) -> bytes:
     """The key that marks sheets; who knows it cannot tell the one that it comes from."""
     return hmac.digest(master, MAC_PURPOSE, "sha256")
 
 
-def mac(key: bytes, *, space: str, proposal: UUID, version: int) -> str:
+def compute_mac(key: bytes, *, space: str, proposal: UUID, version: int) -> str:
     said = f"{space}\n{proposal}\n{version}"
     return hmac.new(key, said.encode(), hashlib.sha256).hexdigest()[:MAC_CHARS]
 
@@ -101,74 +101,74 @@ def file_name(proposal: Proposal, *, whole_id: bool = False) -> str:
     return f"{proposal.priority.value}-{named}-{slug}.md"
 
 
-def written(card: Card, look: Look, *, key: bytes, note: str = "") -> str:
+def format_review_file(card: ProposalCard, look: EffectPreview, *, key: bytes, note: str = "") -> str:
     """The sheet of a proposal; `note` is what is said of an earlier one that was not taken."""
     proposal = card.proposal
-    mark = mac(key, space=proposal.space_id, proposal=proposal.id, version=proposal.version)
+    mark = compute_mac(key, space=proposal.space_id, proposal=proposal.id, version=proposal.version)
     parts = [
         "# A proposal waits for your verdict",
-        _text(proposal.what),
-        _facts(card),
-        _part("Why", proposal.why),
-        _part("How", proposal.how),
-        _part("Another proposal asks for the opposite", "\n".join(card.opposites.values())),
-        "## Seen\n\n" + "\n".join(map(_seen, card.sightings[:MOST_SHOWN])),
-        _evidence(card.sightings),
-        "## What an approval does\n\n" + _effect(proposal, look),
+        _indent_text(proposal.what),
+        _format_facts(card),
+        _format_section("Why", proposal.why),
+        _format_section("How", proposal.how),
+        _format_section("Another proposal asks for the opposite", "\n".join(card.opposites.values())),
+        "## Seen\n\n" + "\n".join(map(_format_sighting, card.sightings[:MOST_SHOWN])),
+        _format_evidence(card.sightings),
+        "## What an approval does\n\n" + _format_effect(proposal, look),
         f"{HEADING}\n\n{HOW_TO}",
         "\n".join(f"{field}: " for field in FIELDS),
-        f"{RESULT}: {_one_line(note)}" if note else "",
+        f"{RESULT}: {_to_one_line(note)}" if note else "",
         f"<!-- festinger space={proposal.space_id} id={proposal.id} version={proposal.version} mac={mark} -->",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def read_sheet(text: str, *, key: bytes) -> Sheet | None:
+def parse_review_file(text: str, *, key: bytes) -> ReviewFile | None:
     """What a person wrote on a sheet; none if the sheet is not one of ours."""
     lines = text.splitlines()
     marks = [found for line in lines if (found := _MARK.match(line.rstrip()))]
     if len(marks) != 1 or HEADING not in (line.rstrip() for line in lines):
         return None
     space, id_, version = marks[0]["space"], UUID(marks[0]["id"]), int(marks[0]["version"])
-    if not hmac.compare_digest(mac(key, space=space, proposal=id_, version=version), marks[0]["mac"]):
+    if not hmac.compare_digest(compute_mac(key, space=space, proposal=id_, version=version), marks[0]["mac"]):
         return None
-    return Sheet(space=SpaceId(space), proposal=id_, version=version, **_fields(lines))
+    return ReviewFile(space=SpaceId(space), proposal=id_, version=version, **_parse_fields(lines))
 
 
-def asked(sheet: Sheet, *, now: datetime) -> Asked:
+def parse_verdict(sheet: ReviewFile, *, now: datetime) -> FileVerdict:
     """The verdict that is meant; one that is not understood is `BadInput`."""
     word, _, rest = " ".join(sheet.verdict.split()).partition(" ")
     if word.casefold() == "too" and rest.casefold() == "vague":
         word, rest = "too-vague", ""
-    kind = kind_of(word)
-    if kind is Kind.REOPEN:
+    kind = parse_verdict_kind(word)
+    if kind is VerdictKind.REOPEN:
         raise BadInput("A decided proposal is not taken up again from here.")
-    if kind is Kind.DUPLICATE:
-        return Asked(kind=kind, of=rest)
-    if kind is Kind.DEFER:
-        return Asked(kind=kind, until=_until(rest, now=now) if rest else None)
-    if kind is Kind.APPROVE:
-        return Asked(kind=kind, word=rest)
+    if kind is VerdictKind.DUPLICATE:
+        return FileVerdict(kind=kind, of=rest)
+    if kind is VerdictKind.DEFER:
+        return FileVerdict(kind=kind, until=_parse_defer_date(rest, now=now) if rest else None)
+    if kind is VerdictKind.APPROVE:
+        return FileVerdict(kind=kind, word=rest)
     if rest:
         raise BadInput(f"`{rest[:40]}` after the verdict is not understood.", hint="Write it as the note.")
-    return Asked(kind=kind)
+    return FileVerdict(kind=kind)
 
 
-def with_result(text: str, result: str) -> str:
+def set_result_line(text: str, result: str) -> str:
     """The same sheet with what was answered, in place of an earlier answer."""
     lines = text.splitlines()
-    start = _start(lines)
+    start = _find_person_part(lines)
     kept = [line for place, line in enumerate(lines) if place < start or not _is_field(line, RESULT)]
     place = next(at for at, line in enumerate(kept) if _MARK.match(line.rstrip()))
     above = "\n".join(kept[:place]).rstrip()
-    return "\n".join([above, f"{RESULT}: {_one_line(result)}", "", *kept[place:]]).rstrip() + "\n"
+    return "\n".join([above, f"{RESULT}: {_to_one_line(result)}", "", *kept[place:]]).rstrip() + "\n"
 
 
-def _fields(lines: Sequence[str]) -> dict[str, str]:
+def _parse_fields(lines: Sequence[str]) -> dict[str, str]:
     """What stands behind each name below the heading; the note may go on over several lines."""
     found = dict.fromkeys((*FIELDS, RESULT), "")
     last = ""
-    for line in lines[_start(lines) :]:
+    for line in lines[_find_person_part(lines) :]:
         if _MARK.match(line.rstrip()):
             break
         if (field := _FIELD.match(line)) is not None:
@@ -179,7 +179,7 @@ def _fields(lines: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _start(lines: Sequence[str]) -> int:
+def _find_person_part(lines: Sequence[str]) -> int:
     """Where a person's part begins: below the last heading."""
     return max(place for place, line in enumerate(lines) if line.rstrip() == HEADING) + 1
 
@@ -189,7 +189,7 @@ def _is_field(line: str, name: str) -> bool:
     return field is not None and field[1].lower() == name
 
 
-def _until(text: str, *, now: datetime) -> datetime:
+def _parse_defer_date(text: str, *, now: datetime) -> datetime:
     days = text.casefold().removesuffix("days").removesuffix("day").strip()
     if days.isdecimal() and int(days) <= FURTHEST.days:
         # From midnight on: read again a moment later, the same words mean the same.
@@ -203,7 +203,7 @@ def _until(text: str, *, now: datetime) -> datetime:
         ) from error
 
 
-def _facts(card: Card) -> str:
+def _format_facts(card: ProposalCard) -> str:
     seen = card.proposal
     facts = [
         f"- Category and scope: {seen.category}, {seen.scope}",
@@ -214,47 +214,47 @@ def _facts(card: Card) -> str:
     return "\n".join([*facts, f"- {UNTRUSTED_ONLY}"] if card.is_untrusted else facts)
 
 
-def _part(title: str, text: str) -> str:
-    return f"## {title}\n\n{_text(text)}" if text.strip() else ""
+def _format_section(title: str, text: str) -> str:
+    return f"## {title}\n\n{_indent_text(text)}" if text.strip() else ""
 
 
-def _seen(sighting: Sighting) -> str:
+def _format_sighting(sighting: ProposalSighting) -> str:
     times = f" ({sighting.times} times)" if sighting.times > 1 else ""
     who = f"agent {sighting.agent_id}, session {sighting.session_id}, origin {sighting.origin.value}"
-    return f"{INDENT}{sighting.day.isoformat()} {_one_line(who)}{times}: {_one_line(sighting.text)}"
+    return f"{INDENT}{sighting.day.isoformat()} {_to_one_line(who)}{times}: {_to_one_line(sighting.text)}"
 
 
-def _evidence(sightings: Sequence[Sighting]) -> str:
+def _format_evidence(sightings: Sequence[ProposalSighting]) -> str:
     cited: dict[str, dict[str, None]] = {}
     for sighting in sightings:
-        for kind, ids in _lists(sighting.evidence):
+        for kind, ids in _evidence_lists(sighting.evidence):
             cited.setdefault(kind, {}).update(dict.fromkeys(map(str, ids)))
     lines = [
-        f"{INDENT}{_one_line(kind)}: {_one_line(', '.join(list(ids)[:MOST_SHOWN]))}"
+        f"{INDENT}{_to_one_line(kind)}: {_to_one_line(', '.join(list(ids)[:MOST_SHOWN]))}"
         for kind, ids in cited.items()
     ]
     return "## Evidence\n\n" + "\n".join(lines) if lines else ""
 
 
-def _lists(evidence: Mapping[str, Any]) -> list[tuple[str, Sequence[Any]]]:
+def _evidence_lists(evidence: Mapping[str, Any]) -> list[tuple[str, Sequence[Any]]]:
     return [(kind, ids) for kind, ids in evidence.items() if isinstance(ids, list | tuple)]
 
 
-def _effect(proposal: Proposal, look: Look) -> str:
-    if proposal.type is Type.FORGET_REQUEST:
+def _format_effect(proposal: Proposal, look: EffectPreview) -> str:
+    if proposal.type is ProposalType.FORGET_REQUEST:
         undoing = f"This cannot be undone. To approve it, write `approve {WORDS_NEEDED[proposal.type]}`."
     else:
         undoing = "It can be undone."
     payload = "\n".join(f"{name}: {value}" for name, value in proposal.payload.items())
     gone = f"Gone since it was proposed: {', '.join(look.gone)}." if look.gone else ""
-    return "\n\n".join(part for part in (look.says, _text(payload), gone, undoing) if part.strip())
+    return "\n\n".join(part for part in (look.says, _indent_text(payload), gone, undoing) if part.strip())
 
 
-def _text(text: str) -> str:
+def _indent_text(text: str) -> str:
     """Foreign words: indented, with hidden characters shown."""
-    lines = [with_hidden_shown(line) for line in text.strip().splitlines()]
+    lines = [escape_hidden_chars(line) for line in text.strip().splitlines()]
     return "\n".join(f"{INDENT}{line}".rstrip() for line in lines)
 
 
-def _one_line(text: str) -> str:
-    return " ".join(with_hidden_shown(text).split()).replace("-->", "-- >")
+def _to_one_line(text: str) -> str:
+    return " ".join(escape_hidden_chars(text).split()).replace("-->", "-- >")

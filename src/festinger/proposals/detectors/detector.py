@@ -1,6 +1,6 @@
 """What does a detector say when it fires?
 
-A `Firing` is what it found; the suggestion that it makes always names the detector as its producer, counts for the
+A `DetectorFinding` is what it found; the suggestion that it makes always names the detector as its producer, counts for the
 session in which the trouble was, at the time of the evidence, and is known again by its source. Pure.
 """
 
@@ -12,11 +12,11 @@ from enum import StrEnum
 from typing import Any
 
 from festinger.ids import DEFAULT_AGENT, AgentId, Origin, SessionId, cause
-from festinger.proposals.model import Type
-from festinger.proposals.sightings.model import Suggestion, detector
+from festinger.proposals.model import ProposalType
+from festinger.proposals.sightings.model import Suggestion, detector_producer
 
 
-class Detector(StrEnum):
+class DetectorName(StrEnum):
     TOOL_FAILURE = "tool_failure"
     LOOP = "loop"
     ZERO_HIT = "zero_hit"
@@ -31,10 +31,10 @@ _NO_SLUG = re.compile(r"[^a-z0-9_-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Firing:
+class DetectorFinding:
     """What one detector found in one session."""
 
-    by: Detector
+    by: DetectorName
     category: str
     scope: str
     what: str
@@ -44,14 +44,14 @@ class Firing:
     """By what the same finding is known when it comes again."""
     agent: AgentId | None = None
     session: str = ""
-    type: Type = Type.ADVICE
+    type: ProposalType = ProposalType.ADVICE
     how: str = ""
     payload: Mapping[str, Any] = field(default_factory=dict, hash=False)
     target: Mapping[str, Any] = field(default_factory=dict, hash=False)
     evidence: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
-def suggestion(found: Firing) -> Suggestion:
+def finding_to_suggestion(found: DetectorFinding) -> Suggestion:
     """The same as every producer says it."""
     because = cause(
         agent=found.agent or DEFAULT_AGENT,
@@ -65,7 +65,7 @@ def suggestion(found: Firing) -> Suggestion:
         what=found.what,
         why=found.why,
         how=found.how,
-        producer=detector(found.by),
+        producer=detector_producer(found.by),
         source=found.source,
         cause=because,
         at=found.at,
@@ -76,7 +76,7 @@ def suggestion(found: Firing) -> Suggestion:
     )
 
 
-def scope_of(name: str, *, otherwise: str) -> str:
+def slugify_scope(name: str, *, otherwise: str) -> str:
     """A name in the letters that a scope may have."""
     slug = _NO_SLUG.sub("_", name.lower()).strip("_-")
     slug = slug.lstrip("0123456789_-")[:LONGEST_SCOPE].rstrip("_-")

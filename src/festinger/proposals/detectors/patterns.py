@@ -39,43 +39,43 @@ from uuid import UUID
 from festinger.errors import NotFound
 from festinger.events.event import Event
 from festinger.ids import AgentId, Cause, MemoryId, SessionId, SpaceId
-from festinger.memory.censors.censor import Censor, Force
+from festinger.memory.censors.censor import Censor, CensorAction
 from festinger.memory.censors.edit import lock_censor
-from festinger.memory.confidence import Weight, reinforced
+from festinger.memory.confidence import Weight, reinforce_weight
 from festinger.outcomes.stats import contradicting_causes
-from festinger.proposals.deps import Desk
-from festinger.proposals.detectors.detector import Detector, Firing, scope_of
-from festinger.proposals.model import Type
+from festinger.proposals.deps import ProposalDeps
+from festinger.proposals.detectors.detector import DetectorFinding, DetectorName, slugify_scope
+from festinger.proposals.model import ProposalType
 from festinger.store.pool import Transaction
 from festinger.store.repositories.exchanges import PastExchange, recent_exchanges
-from festinger.world.conflicts import Conflict, opened_since
-from festinger.world.explain import Unknown, unknown_names
-from festinger.world.model import Outcome
+from festinger.world.conflicts import Conflict, load_conflicts_since
+from festinger.world.explain import UnknownName, load_unknown_names
+from festinger.world.model import NoteOutcome
 from festinger.world.recollection import SPEAKERS
 
 USUAL = 5
 """How often a censor that names no number of its own strikes before it should stop things."""
 
 
-async def find_censor_hits(desk: Desk, transaction: Transaction, event: Event) -> list[Firing]:
+async def find_censor_hits(deps: ProposalDeps, transaction: Transaction, event: Event) -> list[DetectorFinding]:
     """What a strike makes one say, if there were enough. Nothing of a censor that is gone."""
     try:
         censor = await lock_censor(transaction, event.space, UUID(event.payload["censor"]))
     except NotFound:
         return []
-    usual = desk.terms(event.space).detectors.censor_hits.threshold
-    return [censor_hits_firing(event, censor)] if is_due(censor, usual=usual) else []
+    usual = deps.terms(event.space).detectors.censor_hits.threshold
+    return [censor_hits_finding(event, censor)] if is_escalation_due(censor, usual=usual) else []
 
 
-def is_due(censor: Censor, *, usual: int) -> bool:
+def is_escalation_due(censor: Censor, *, usual: int) -> bool:
     """Whether a warning has struck often enough; its own number counts before the usual one."""
     needed = usual if censor.escalation_threshold == USUAL else censor.escalation_threshold
-    return censor.active and censor.action is Force.WARN and censor.counted >= needed
+    return censor.active and censor.action is CensorAction.WARN and censor.counted >= needed
 
 
-def censor_hits_firing(event: Event, censor: Censor) -> Firing:
-    return Firing(
-        by=Detector.CENSOR_HITS,
+def censor_hits_finding(event: Event, censor: Censor) -> DetectorFinding:
+    return DetectorFinding(
+        by=DetectorName.CENSOR_HITS,
         category="safety",
         scope="censor",
         what=f"Let censor {censor.id} stop instead of warning",
@@ -84,8 +84,8 @@ def censor_hits_firing(event: Event, censor: Censor) -> Firing:
         agent=event.agent,
         session=event.session or "",
         source=str(event.id),
-        type=Type.CENSOR_ESCALATION,
-        payload={"censor_id": str(censor.id), "from": Force.WARN.value, "to": Force.BLOCK.value},
+        type=ProposalType.CENSOR_ESCALATION,
+        payload={"censor_id": str(censor.id), "from": CensorAction.WARN.value, "to": CensorAction.BLOCK.value},
         evidence={"triggers": [event.payload["trigger"]]},
     )
 
@@ -94,31 +94,31 @@ WINDOW = timedelta(days=30)
 EDGE = "edge"
 
 
-def is_of_the_world(event: Event) -> bool:
+def is_edge_conflict(event: Event) -> bool:
     """Whether a conflict is one of the graph; memories have no dimensions."""
     return bool(event.payload["about"] == EDGE)
 
 
-async def find_conflict_churn(desk: Desk, transaction: Transaction, event: Event) -> list[Firing]:
+async def find_conflict_churn(deps: ProposalDeps, transaction: Transaction, event: Event) -> list[DetectorFinding]:
     """What a new conflict makes one say, if there were enough on its slot."""
     told = event.payload
-    found = await opened_since(
+    found = await load_conflicts_since(
         transaction, event.space, concept=told["concept"], dim=told["dim"], since=event.at - WINDOW
     )
-    if len(found) < desk.terms(event.space).detectors.conflict_churn.threshold:
+    if len(found) < deps.terms(event.space).detectors.conflict_churn.threshold:
         return []
-    return [conflict_churn_firing(event, found)]
+    return [conflict_churn_finding(event, found)]
 
 
-def conflict_churn_firing(event: Event, found: Sequence[Conflict]) -> Firing:
+def conflict_churn_finding(event: Event, found: Sequence[Conflict]) -> DetectorFinding:
     newest = found[-1]
     payload: dict[str, Any] = {
         "conflict_id": event.payload["conflict"],
         "concept": newest.concept,
         "dim": newest.dimension,
     }
-    return Firing(
-        by=Detector.CONFLICT_CHURN,
+    return DetectorFinding(
+        by=DetectorName.CONFLICT_CHURN,
         category="knowledge",
         scope="world",
         what=f"Part the dimension {newest.dimension} of {newest.concept}",
@@ -128,14 +128,14 @@ def conflict_churn_firing(event: Event, found: Sequence[Conflict]) -> Firing:
         agent=event.agent,
         session=event.session or "",
         source=str(event.id),
-        type=Type.DIMENSION_DECOMPOSITION,
+        type=ProposalType.DIMENSION_DECOMPOSITION,
         payload=payload,
         evidence={"conflicts": [str(each.id) for each in found]},
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pattern:
+class ConsolidationPattern:
     """A memory that consolidation would hold more deeply, and by how much."""
 
     memory: MemoryId
@@ -148,14 +148,14 @@ class Pattern:
     episodes: tuple[str, ...] = ()
 
 
-def would_pass(pattern: Pattern, *, bound: float) -> bool:
+def crosses_bound(pattern: ConsolidationPattern, *, bound: float) -> bool:
     """Whether the gain carries a memory over the bound; one that is beyond it already asks nobody."""
-    return pattern.weight.center <= bound < reinforced(pattern.weight, pattern.gain).center
+    return pattern.weight.center <= bound < reinforce_weight(pattern.weight, pattern.gain).center
 
 
-def identity_firing(pattern: Pattern) -> Firing:
-    return Firing(
-        by=Detector.IDENTITY,
+def identity_finding(pattern: ConsolidationPattern) -> DetectorFinding:
+    return DetectorFinding(
+        by=DetectorName.IDENTITY,
         category="knowledge",
         scope="identity",
         what=f"Hold memory {pattern.memory} as part of who the agent is",
@@ -164,7 +164,7 @@ def identity_firing(pattern: Pattern) -> Firing:
         agent=pattern.agent,
         session=f"consolidation:{pattern.run}",
         source=f"consolidation:{pattern.run}:{pattern.memory}",
-        type=Type.IDENTITY_PROMOTION,
+        type=ProposalType.IDENTITY_PROMOTION,
         payload={"memory_id": str(pattern.memory), "gain": pattern.gain},
         evidence={"memories": [str(pattern.memory)], "episodes": list(pattern.episodes)},
     )
@@ -176,28 +176,28 @@ LOOKED_BACK = 6
 """Exchanges among whose calls the repeated one is looked for."""
 
 
-async def find_loops(desk: Desk, transaction: Transaction, event: Event) -> list[Firing]:
+async def find_loops(deps: ProposalDeps, transaction: Transaction, event: Event) -> list[DetectorFinding]:
     """What a loop makes one say, if it has come far enough."""
     told = event.payload
-    if told["level"] < desk.terms(event.space).detectors.loop.threshold:
+    if told["level"] < deps.terms(event.space).detectors.loop.threshold:
         return []
     session = SessionId(told["session"])
     past = await recent_exchanges(transaction, event.space, session, limit=LOOKED_BACK)
-    return [loop_firing(event, tool=repeated(past))]
+    return [loop_finding(event, tool=most_called_tool(past))]
 
 
-def repeated(exchanges: Sequence[PastExchange]) -> str:
+def most_called_tool(exchanges: Sequence[PastExchange]) -> str:
     """The tool that is called most; the talk itself if none is."""
     names = [str(call.get("name", "")) for each in exchanges for call in each.tool_calls]
     counted = Counter(name for name in names if name)
     return min(counted, key=lambda name: (-counted[name], name)) if counted else CHAT
 
 
-def loop_firing(event: Event, *, tool: str) -> Firing:
+def loop_finding(event: Event, *, tool: str) -> DetectorFinding:
     rule = event.payload["rule"]
-    scope = scope_of(tool, otherwise=CHAT)
-    return Firing(
-        by=Detector.LOOP,
+    scope = slugify_scope(tool, otherwise=CHAT)
+    return DetectorFinding(
+        by=DetectorName.LOOP,
         category="reliability",
         scope=scope,
         what=f"Break the {rule} repeat of {scope}",
@@ -211,21 +211,21 @@ def loop_firing(event: Event, *, tool: str) -> Firing:
 
 
 def is_contradicted(event: Event) -> bool:
-    return bool(event.payload["outcome"] == Outcome.CONTRADICTED.value)
+    return bool(event.payload["outcome"] == NoteOutcome.CONTRADICTED.value)
 
 
-async def find_misleading(desk: Desk, transaction: Transaction, event: Event) -> list[Firing]:
+async def find_misleading(deps: ProposalDeps, transaction: Transaction, event: Event) -> list[DetectorFinding]:
     """What a contradiction makes one say, if enough causes stand behind it."""
     memory = MemoryId(UUID(event.payload["memory"]))
     causes = await contradicting_causes(transaction, event.space, memory)
-    if len(causes) < desk.terms(event.space).detectors.misleading.threshold:
+    if len(causes) < deps.terms(event.space).detectors.misleading.threshold:
         return []
-    return [misleading_firing(event, memory, causes)]
+    return [misleading_finding(event, memory, causes)]
 
 
-def misleading_firing(event: Event, memory: MemoryId, causes: Collection[Cause]) -> Firing:
-    return Firing(
-        by=Detector.MISLEADING,
+def misleading_finding(event: Event, memory: MemoryId, causes: Collection[Cause]) -> DetectorFinding:
+    return DetectorFinding(
+        by=DetectorName.MISLEADING,
         category="knowledge",
         scope="memory",
         what=f"Put memory {memory} away",
@@ -234,20 +234,20 @@ def misleading_firing(event: Event, memory: MemoryId, causes: Collection[Cause])
         agent=event.agent,
         session=event.session or "",
         source=str(event.id),
-        type=Type.MEMORY_CHANGE,
+        type=ProposalType.MEMORY_CHANGE,
         payload={"op": "archive", "ids": [str(memory)]},
         evidence={"memories": [str(memory)], "events": [str(event.id)]},
     )
 
 
-async def find_unknown_names(desk: Desk, transaction: Transaction, space: SpaceId) -> list[Firing]:
+async def find_unknown_names(deps: ProposalDeps, transaction: Transaction, space: SpaceId) -> list[DetectorFinding]:
     """What the unknown names of a space make one say."""
-    threshold = desk.terms(space).detectors.zero_hit.threshold
-    names = await unknown_names(transaction, space)
-    return [each for name in names for each in wondered(name, threshold=threshold)]
+    threshold = deps.terms(space).detectors.zero_hit.threshold
+    names = await load_unknown_names(transaction, space)
+    return [each for name in names for each in unknown_name_findings(name, threshold=threshold)]
 
 
-def wondered(name: Unknown, *, threshold: int) -> list[Firing]:
+def unknown_name_findings(name: UnknownName, *, threshold: int) -> list[DetectorFinding]:
     """One finding for each session that said the name, if they are enough."""
     by_session: dict[str, Mapping[str, Any]] = {}
     for sentence in name.sentences:
@@ -257,12 +257,14 @@ def wondered(name: Unknown, *, threshold: int) -> list[Firing]:
         by_session[sentence["session_id"]] = sentence
     if len(by_session) < threshold:
         return []
-    return [_firing(name, sentence, sessions=list(by_session)) for sentence in by_session.values()]
+    return [_unknown_name_finding(name, sentence, sessions=list(by_session)) for sentence in by_session.values()]
 
 
-def _firing(name: Unknown, sentence: Mapping[str, Any], *, sessions: Sequence[str]) -> Firing:
-    return Firing(
-        by=Detector.ZERO_HIT,
+def _unknown_name_finding(
+    name: UnknownName, sentence: Mapping[str, Any], *, sessions: Sequence[str]
+) -> DetectorFinding:
+    return DetectorFinding(
+        by=DetectorName.ZERO_HIT,
         category="knowledge",
         scope="world",
         what=f"Say what {name.token} is",
@@ -271,9 +273,9 @@ def _firing(name: Unknown, sentence: Mapping[str, Any], *, sessions: Sequence[st
         at=sentence["at"],
         session=sentence["session_id"],
         source=f"unknown:{name.id}:{sentence['session_id']}"[:200],
-        evidence={"concepts": [name.token], "messages": _messages(name.sentences)},
+        evidence={"concepts": [name.token], "messages": _message_ids(name.sentences)},
     )
 
 
-def _messages(sentences: Sequence[Mapping[str, Any]]) -> list[str]:
+def _message_ids(sentences: Sequence[Mapping[str, Any]]) -> list[str]:
     return [str(each["message_id"]) for each in sentences if each["message_id"]]

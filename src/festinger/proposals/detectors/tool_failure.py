@@ -24,12 +24,12 @@ from uuid import UUID
 
 from festinger.events.event import Event
 from festinger.ids import SpaceId
-from festinger.memory.episodes.episode import Episode, Role, Turn
-from festinger.memory.episodes.store import find_in, turns_of
-from festinger.proposals.deps import Desk
-from festinger.proposals.detectors.detector import Detector, Firing, scope_of
+from festinger.memory.episodes.episode import Episode, EpisodeTurn, TurnRole
+from festinger.memory.episodes.store import find_episode, list_turns
+from festinger.proposals.deps import ProposalDeps
+from festinger.proposals.detectors.detector import DetectorFinding, DetectorName, slugify_scope
 from festinger.store.pool import Transaction
-from festinger.store.repositories.exchanges import Message, PastExchange, messages, recent_exchanges
+from festinger.store.repositories.exchanges import PastExchange, StoredMessage, load_messages, recent_exchanges
 
 READ = 4_000
 """Characters of a result, from both its ends, in which a failure is looked for."""
@@ -37,14 +37,10 @@ LONGEST_MESSAGE = 120
 PLAIN = "error"
 """The class of a failure that names none."""
 
-_RAISED = re.compile(
-    r"\b(?:[a-zA-Z_]\w{0,40}\.){0,6}([A-Z][A-Za-z0-9]{1,50}(?:Error|Exception|Timeout|Interrupt))\b"
-)
+_RAISED = re.compile(r"\b(?:[a-zA-Z_]\w{0,40}\.){0,6}([A-Z][A-Za-z0-9]{1,50}(?:Error|Exception|Timeout|Interrupt))\b")
 _STATUS = re.compile(r"\b(?:HTTP(?:/\d(?:\.\d)?)?|status(?:[ _]code)?)\s*[:=]?\s*([45]\d\d)\b", re.IGNORECASE)
 _ERRNO = re.compile(r"\b(E[A-Z]{4,14})\b")
-_EXIT = re.compile(
-    r"\b(?:exit(?:ed)?(?:[ _](?:with|code|status))+|returncode)\s*[:=]?\s*(-?\d{1,3})\b", re.IGNORECASE
-)
+_EXIT = re.compile(r"\b(?:exit(?:ed)?(?:[ _](?:with|code|status))+|returncode)\s*[:=]?\s*(-?\d{1,3})\b", re.IGNORECASE)
 _PHRASES = {
     "timeout": re.compile(r"\btime[d -]*out\b", re.IGNORECASE),
     "permission denied": re.compile(r"\b(?:permission|access) denied\b", re.IGNORECASE),
@@ -53,9 +49,7 @@ _PHRASES = {
     "missing file": re.compile(r"\bno such file or directory\b", re.IGNORECASE),
     "rate limit": re.compile(r"\b(?:rate limit|too many requests)", re.IGNORECASE),
 }
-_SAYS_SO = re.compile(
-    r"\A\W{0,3}(?:error|fatal|failed|failure|exception|traceback|panic|unhandled)\b", re.IGNORECASE
-)
+_SAYS_SO = re.compile(r"\A\W{0,3}(?:error|fatal|failed|failure|exception|traceback|panic|unhandled)\b", re.IGNORECASE)
 _TRACEBACK = "Traceback (most recent call last)"
 
 _CHANGES = re.compile(
@@ -65,7 +59,7 @@ _CHANGES = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class ToolFailure:
     """How something failed: equal for the same trouble."""
 
     kind: str
@@ -73,19 +67,19 @@ class Failure:
     """What it said, without ids, numbers, paths and quotes."""
 
 
-def failure_of(result: str) -> Failure | None:
+def parse_failure(result: str) -> ToolFailure | None:
     """How a tool failed; none if its result does not say that it did."""
     said = result.strip()
-    found = _in_object(said)
+    found = _parse_error_object(said)
     if found is None:
         text = said if len(said) <= 2 * READ else f"{said[:READ]}\n{said[-READ:]}"
-        found = text if _fails(text) else ""
+        found = text if _is_failure(text) else ""
     if not found:
         return None
-    return Failure(kind=_kind(found), message=_steady(_telling_line(found)))
+    return ToolFailure(kind=_failure_kind(found), message=_mask_variable_parts(_find_error_line(found)))
 
 
-def _in_object(said: str) -> str | None:
+def _parse_error_object(said: str) -> str | None:
     """What an object says of its failure: empty if it says that there was none, none if this is no object."""
     if not said.startswith("{"):
         return None
@@ -93,10 +87,10 @@ def _in_object(said: str) -> str | None:
         read = json.loads(said)
     except (ValueError, RecursionError):
         return None
-    return _told(read) if isinstance(read, Mapping) else None
+    return _format_error_object(read) if isinstance(read, Mapping) else None
 
 
-def _told(read: Mapping[str, Any]) -> str:
+def _format_error_object(read: Mapping[str, Any]) -> str:
     error = read.get("error") or read.get("exception")
     code = next((read[name] for name in ("exit_code", "returncode", "exitCode") if name in read), 0)
     has_failed = (
@@ -116,50 +110,50 @@ def _told(read: Mapping[str, Any]) -> str:
     return "\n".join(part for part in (words, rest, exited) if part) or PLAIN
 
 
-def _fails(text: str) -> bool:
+def _is_failure(text: str) -> bool:
     if _TRACEBACK in text or _SAYS_SO.match(text):
         return True
     first = text.partition("\n")[0]
     raised = _RAISED.match(first.lstrip())
     is_status = _STATUS.match(first.lstrip()) is not None
-    return raised is not None or is_status or _exit_code(text) is not None
+    return raised is not None or is_status or _find_exit_code(text) is not None
 
 
-def _exit_code(text: str) -> str | None:
+def _find_exit_code(text: str) -> str | None:
     """The code with which something ended, unless all was well."""
     found = [code for code in _EXIT.findall(text) if int(code) != 0]
     return found[-1] if found else None
 
 
-def _kind(text: str) -> str:
+def _failure_kind(text: str) -> str:
     raised = _RAISED.findall(text)
     if raised:
         # The last one is what came out of a traceback; what stands above it was caught on the way.
         return str(raised[-1])
-    readings: tuple[Callable[[str], str | None], ...] = (_status, _errno, _phrase, _exited)
+    readings: tuple[Callable[[str], str | None], ...] = (_parse_status, _parse_errno, _parse_phrase, _parse_exit)
     return next((kind for read in readings if (kind := read(text))), PLAIN)
 
 
-def _status(text: str) -> str | None:
+def _parse_status(text: str) -> str | None:
     found = _STATUS.search(text)
     return f"HTTP {found[1]}" if found else None
 
 
-def _errno(text: str) -> str | None:
+def _parse_errno(text: str) -> str | None:
     found = _ERRNO.search(text)
     return found[1] if found else None
 
 
-def _phrase(text: str) -> str | None:
+def _parse_phrase(text: str) -> str | None:
     return next((name for name, pattern in _PHRASES.items() if pattern.search(text)), None)
 
 
-def _exited(text: str) -> str | None:
-    code = _exit_code(text)
+def _parse_exit(text: str) -> str | None:
+    code = _find_exit_code(text)
     return f"exit code {code}" if code else None
 
 
-def _telling_line(text: str) -> str:
+def _find_error_line(text: str) -> str:
     """The line that says what happened: the last of a traceback, else the first."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if _TRACEBACK in text:
@@ -167,7 +161,7 @@ def _telling_line(text: str) -> str:
     return lines[0] if lines else PLAIN
 
 
-def _steady(line: str) -> str:
+def _mask_variable_parts(line: str) -> str:
     return _CHANGES.sub("#", line).casefold()[:LONGEST_MESSAGE]
 
 
@@ -179,7 +173,7 @@ _NAME = re.compile(r"[A-Za-z][\w.-]{0,59}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class ToolResult:
     """What a tool answered."""
 
     turn: UUID
@@ -188,40 +182,42 @@ class Result:
     at: datetime
 
 
-async def look(desk: Desk, transaction: Transaction, event: Event) -> list[Firing]:
+async def find_tool_failures(deps: ProposalDeps, transaction: Transaction, event: Event) -> list[DetectorFinding]:
     """What failed often in the episode that an event says has ended; nothing of one that is forgotten meanwhile."""
-    episode = await find_in(transaction, event.space, UUID(event.payload["episode"]))
+    episode = await find_episode(transaction, event.space, UUID(event.payload["episode"]))
     turns = [
         each
-        for each in await turns_of(transaction, event.space, episode.id)
-        if each.role is Role.TOOL and failure_of(each.content) is not None
+        for each in await list_turns(transaction, event.space, episode.id)
+        if each.role is TurnRole.TOOL and parse_failure(each.content) is not None
     ]
-    threshold = desk.terms(event.space).detectors.tool_failure.threshold
+    threshold = deps.terms(event.space).detectors.tool_failure.threshold
     if len(turns) < threshold:
         return []
-    tools = await _tools(transaction, event.space, episode, turns)
+    tools = await _load_tools(transaction, event.space, episode, turns)
     results = [
-        Result(turn=each.turn_id, tool=tools[each.turn_id], text=each.content, at=each.at)
+        ToolResult(turn=each.turn_id, tool=tools[each.turn_id], text=each.content, at=each.at)
         for each in turns
         if each.turn_id in tools
     ]
-    return list(failing(episode, results, threshold=threshold))
+    return list(tool_failure_findings(episode, results, threshold=threshold))
 
 
-def failing(episode: Episode, results: Sequence[Result], *, threshold: int) -> Iterator[Firing]:
+def tool_failure_findings(
+    episode: Episode, results: Sequence[ToolResult], *, threshold: int
+) -> Iterator[DetectorFinding]:
     """What each tool that failed alike often enough makes one say."""
-    alike: defaultdict[tuple[str, Failure], list[Result]] = defaultdict(list)
+    alike: defaultdict[tuple[str, ToolFailure], list[ToolResult]] = defaultdict(list)
     for each in results:
-        failure = failure_of(each.text)
+        failure = parse_failure(each.text)
         if failure is not None and _NAME.fullmatch(each.tool):
             alike[each.tool, failure].append(each)
     for (tool, failure), seen in alike.items():
         if len(seen) >= threshold:
-            yield _firing(episode, tool, failure.kind, seen)
+            yield _tool_failure_finding(episode, tool, failure.kind, seen)
 
 
-def tools_of(
-    results: Mapping[UUID, Message], exchanges: Sequence[PastExchange], order: Sequence[UUID]
+def match_results_to_tools(
+    results: Mapping[UUID, StoredMessage], exchanges: Sequence[PastExchange], order: Sequence[UUID]
 ) -> dict[UUID, str]:
     """By which tool each result was given, the exchanges being in their order.
 
@@ -244,21 +240,21 @@ def tools_of(
     return found
 
 
-async def _tools(
-    transaction: Transaction, space: SpaceId, episode: Episode, failed: Sequence[Turn]
+async def _load_tools(
+    transaction: Transaction, space: SpaceId, episode: Episode, failed: Sequence[EpisodeTurn]
 ) -> dict[UUID, str]:
-    every = [each for each in await turns_of(transaction, space, episode.id) if each.role is Role.TOOL]
-    said = await messages(transaction, space, [each.turn_id for each in every])
+    every = [each for each in await list_turns(transaction, space, episode.id) if each.role is TurnRole.TOOL]
+    said = await load_messages(transaction, space, [each.turn_id for each in every])
     past = await recent_exchanges(transaction, space, episode.session_id, limit=MOST_EXCHANGES)
-    known = tools_of(said, past, [each.turn_id for each in every])
+    known = match_results_to_tools(said, past, [each.turn_id for each in every])
     return {each.turn_id: known[each.turn_id] for each in failed if each.turn_id in known}
 
 
-def _firing(episode: Episode, tool: str, kind: str, seen: Sequence[Result]) -> Firing:
-    return Firing(
-        by=Detector.TOOL_FAILURE,
+def _tool_failure_finding(episode: Episode, tool: str, kind: str, seen: Sequence[ToolResult]) -> DetectorFinding:
+    return DetectorFinding(
+        by=DetectorName.TOOL_FAILURE,
         category="reliability",
-        scope=scope_of(tool, otherwise="tools"),
+        scope=slugify_scope(tool, otherwise="tools"),
         what=f"Handle {kind} of {tool}",
         why=f"It failed so {len(seen)} times in one episode.",
         at=max(each.at for each in seen),

@@ -27,8 +27,8 @@ from enum import StrEnum
 from hashlib import sha256
 
 from festinger.judge.model import ACCEPT, Guard, Judgement, Relation
-from festinger.judge.rules.guards import Compared, compare
-from festinger.judge.rules.parse import read
+from festinger.judge.rules.guards import ReadingComparison, compare_readings
+from festinger.judge.rules.parse import parse_statement
 from festinger.judge.rules.words import stem
 
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co"})
@@ -37,17 +37,17 @@ _FILLERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f")
 """Letters and marks that are drawn as nothing."""
 
 
-def without_hidden(text: str) -> str:
+def strip_hidden_chars(text: str) -> str:
     """The text as it looks: what ends a line or jumps to a column stays as a space."""
-    return "".join(" " if char.isspace() else char for char in text if char.isspace() or not is_hidden(char))
+    return "".join(" " if char.isspace() else char for char in text if char.isspace() or not is_hidden_char(char))
 
 
-def with_hidden_shown(text: str) -> str:
+def escape_hidden_chars(text: str) -> str:
     """The text with every hidden character by its number, as `⟦U+202E⟧`; line ends stay."""
-    return "".join(f"⟦U+{ord(char):04X}⟧" if is_hidden(char) and char != "\n" else char for char in text)
+    return "".join(f"⟦U+{ord(char):04X}⟧" if is_hidden_char(char) and char != "\n" else char for char in text)
 
 
-def is_hidden(char: str) -> bool:
+def is_hidden_char(char: str) -> bool:
     return (
         unicodedata.category(char) in _UNSEEN
         or char in _FILLERS
@@ -55,7 +55,7 @@ def is_hidden(char: str) -> bool:
     )
 
 
-def storable(text: str) -> str:
+def to_storable_text(text: str) -> str:
     """The text as a database can hold it: what no text may have is marked as lost."""
     return "".join("\ufffd" if char == "\x00" or "\ud800" <= char <= "\udfff" else char for char in text)
 
@@ -64,7 +64,7 @@ LENGTH = 16
 """Hexadecimal digits of a fingerprint."""
 
 
-class Profile(StrEnum):
+class FingerprintProfile(StrEnum):
     FESTINGER = "festinger"
     COMPAT_COURSE = "compat-course"
     COMPAT_AGENT = "compat-agent"
@@ -97,7 +97,7 @@ _ASCII_WORD = re.compile(r"[a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Word:
+class FingerprintWord:
     """A word that is left, and the place at which it stood."""
 
     text: str
@@ -109,44 +109,44 @@ class Word:
         return DENIED * self.denials + self.text
 
 
-def fingerprint(*, category: str, scope: str, normalised: str) -> str:
+def compute_fingerprint(*, category: str, scope: str, normalised: str) -> str:
     """The key under which a proposal is found again. The space is part of the row, not of this."""
     return sha256(f"{category}:{scope}:{normalised}".encode()).hexdigest()[:LENGTH]
 
 
-def normalise(text: str, profile: Profile = Profile.FESTINGER) -> str:
+def normalise(text: str, profile: FingerprintProfile = FingerprintProfile.FESTINGER) -> str:
     """What is left of a text; empty if nothing is."""
-    plain = without_hidden(text)
-    if profile is Profile.COMPAT_COURSE:
-        return _compatible(plain, COURSE_STOPWORDS)
-    if profile is Profile.COMPAT_AGENT:
-        return _compatible(plain, AGENT_STOPWORDS)
-    return _normalised(folded(plain))
+    plain = strip_hidden_chars(text)
+    if profile is FingerprintProfile.COMPAT_COURSE:
+        return _normalise_compatible(plain, COURSE_STOPWORDS)
+    if profile is FingerprintProfile.COMPAT_AGENT:
+        return _normalise_compatible(plain, AGENT_STOPWORDS)
+    return _normalise_folded(fold_text(plain))
 
 
-def words_of(normalised: str) -> frozenset[str]:
+def normalised_words(normalised: str) -> frozenset[str]:
     """The words of a normalised text, without what was appended to them."""
     return frozenset(normalised.partition(" | ")[0].split())
 
 
-def sense_of(normalised: str) -> tuple[frozenset[str], str]:
+def negations_and_order(normalised: str) -> tuple[frozenset[str], str]:
     """What is denied in a normalised text, and which directions and numbers it has: what no meaning may override."""
     words, _, tail = normalised.partition(" | ")
     return frozenset(word for word in words.split() if word.startswith(DENIED)), tail
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """One form for all forms of the same letters."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
-def _compatible(text: str, stopwords: frozenset[str]) -> str:
+def _normalise_compatible(text: str, stopwords: frozenset[str]) -> str:
     return " ".join(sorted(set(_ASCII_WORD.findall(text.lower())) - stopwords))
 
 
-def _normalised(text: str) -> str:
-    spoken = list(spoken_words(text))
-    words = _denied(spoken)
+def _normalise_folded(text: str) -> str:
+    spoken = list(tokenize(text))
+    words = _mark_denials(spoken)
     if not any(word.text for word in words):
         return ""
     bag = " ".join(sorted({word.marked for word in words}))
@@ -154,12 +154,12 @@ def _normalised(text: str) -> str:
     return f"{bag} | {' '.join(tail)}" if tail else bag
 
 
-def spoken_words(text: str) -> Iterator[str]:
+def tokenize(text: str) -> Iterator[str]:
     """The words of a folded text in their order; every contracted denial is one `not`."""
-    yield from _runs(_CONTRACTED.sub(" not ", text))
+    yield from _word_runs(_CONTRACTED.sub(" not ", text))
 
 
-def _runs(text: str) -> Iterator[str]:
+def _word_runs(text: str) -> Iterator[str]:
     """Runs of letters, marks and digits; a number keeps the point or comma inside it."""
     run: list[str] = []
     for place, char in enumerate(text):
@@ -173,21 +173,21 @@ def _runs(text: str) -> Iterator[str]:
         yield "".join(run)
 
 
-def _denied(spoken: Sequence[str]) -> list[Word]:
+def _mark_denials(spoken: Sequence[str]) -> list[FingerprintWord]:
     """The words that stay, each with how often it is denied. A denial of nothing stays alone, so that it shows."""
-    words: list[Word] = []
+    words: list[FingerprintWord] = []
     denials = 0
     for place, text in enumerate(spoken):
         is_auxiliary = text in AUXILIARIES and place + 1 < len(spoken) and spoken[place + 1] in DENYING
         if text in DENYING:
             denials += 1
         elif text not in STOPWORDS and not is_auxiliary:
-            words.append(Word(text=text, place=place, denials=denials))
+            words.append(FingerprintWord(text=text, place=place, denials=denials))
             denials = 0
-    return [*words, Word(text="", place=len(spoken), denials=denials)] if denials else words
+    return [*words, FingerprintWord(text="", place=len(spoken), denials=denials)] if denials else words
 
 
-def _directions(spoken: Sequence[str], words: Sequence[Word]) -> Iterator[str]:
+def _directions(spoken: Sequence[str], words: Sequence[FingerprintWord]) -> Iterator[str]:
     named = [word for word in words if word.text and word.text not in TURNING]
     for pivot in _pivots(spoken):
         left = next((word.marked for word in reversed(named) if word.place < pivot), "")
@@ -209,7 +209,7 @@ def _pivots(spoken: Sequence[str]) -> Iterator[int]:
                 yield from (later for later in rest if spoken[later] in turns)
 
 
-def _numbers(words: Sequence[Word]) -> Iterator[str]:
+def _numbers(words: Sequence[FingerprintWord]) -> Iterator[str]:
     numbers = [word.text for word in words if word.text.replace(".", "").replace(",", "").isdecimal()]
     if len(numbers) > 1:
         yield "#" + ">".join(numbers)
@@ -224,13 +224,13 @@ SUREST = 0.95
 BY_RULES = "rules@"
 
 
-class Suggested(StrEnum):
+class PairRelation(StrEnum):
     SAME = "same"
     OPPOSITE = "opposite"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class ComparisonInput:
     """A proposal as it is held against another: its words, and what is left of them."""
 
     what: str
@@ -238,41 +238,43 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Likeness:
+class PairSuggestion:
     """What is suggested of two proposals; none if nothing is."""
 
-    relation: Suggested | None
+    relation: PairRelation | None
     confidence: float = 0.0
     why: str = ""
 
 
-def likeness(a: Request, b: Request, said: Judgement, *, similarity: float, bar: float) -> Likeness:
+def suggest_relation(
+    a: ComparisonInput, b: ComparisonInput, said: Judgement, *, similarity: float, bar: float
+) -> PairSuggestion:
     """What is suggested of two that lie at least as near as the bar, given what the judges said."""
-    if turned := reversal(a.normalised, b.normalised):
-        return Likeness(relation=Suggested.OPPOSITE, confidence=SUREST, why=turned)
+    if turned := find_reversal(a.normalised, b.normalised):
+        return PairSuggestion(relation=PairRelation.OPPOSITE, confidence=SUREST, why=turned)
     if said.relation is Relation.CONTRADICTS and said.confidence >= ACCEPT:
-        return Likeness(relation=Suggested.OPPOSITE, confidence=said.confidence, why=said.reasoning)
+        return PairSuggestion(relation=PairRelation.OPPOSITE, confidence=said.confidence, why=said.reasoning)
     if said.relation is Relation.SAME and said.confidence >= ACCEPT:
-        return Likeness(relation=Suggested.SAME, confidence=said.confidence, why=said.reasoning)
+        return PairSuggestion(relation=PairRelation.SAME, confidence=said.confidence, why=said.reasoning)
     asked_a_model = said.final and not said.judge.startswith(BY_RULES)
-    if asked_a_model or not _nothing_parts(a.what, b.what):
-        return Likeness(relation=None, why=said.reasoning)
-    return Likeness(
-        relation=Suggested.SAME,
-        confidence=confidence(similarity, bar=bar),
+    if asked_a_model or not _has_no_difference(a.what, b.what):
+        return PairSuggestion(relation=None, why=said.reasoning)
+    return PairSuggestion(
+        relation=PairRelation.SAME,
+        confidence=similarity_confidence(similarity, bar=bar),
         why=f"They are near ({similarity:.2f}) and nothing in the words parts them.",
     )
 
 
-def confidence(similarity: float, *, bar: float) -> float:
+def similarity_confidence(similarity: float, *, bar: float) -> float:
     """How sure nearness alone makes: at the bar just enough to suggest, and never sure."""
     share = (similarity - bar) / max(NEAREST - bar, 1e-9)
     return round(ACCEPT + (SUREST - ACCEPT) * min(1.0, max(0.0, share)), 4)
 
 
-def reversal(a: str, b: str) -> str:
+def find_reversal(a: str, b: str) -> str:
     """In what two normalised texts go against each other; empty if in nothing."""
-    left, right = words_of(a), words_of(b)
+    left, right = normalised_words(a), normalised_words(b)
     if any(DENIED + word in right for word in left) or any(DENIED + word in left for word in right):
         return "One denies what the other asks for."
     if any(">".join(reversed(each.split(">"))) in _request_directions(b) for each in _request_directions(a)):
@@ -290,12 +292,12 @@ def _request_numbers(words: frozenset[str]) -> Counter[str]:
     return Counter(word for word in words if word[:1].isdigit())
 
 
-def _nothing_parts(a: str, b: str) -> bool:
-    compared = compare(read(a), read(b))
-    return not PARTING & set(compared.guards) and not _swapped(compared)
+def _has_no_difference(a: str, b: str) -> bool:
+    compared = compare_readings(parse_statement(a), parse_statement(b))
+    return not PARTING & set(compared.guards) and not _is_phrase_swapped(compared)
 
 
-def _swapped(compared: Compared) -> bool:
+def _is_phrase_swapped(compared: ReadingComparison) -> bool:
     """Whether one phrase stands for another: nearness cannot tell a synonym from something else."""
     found = compared.difference
     return found.swapped and set(map(stem, found.old)) != set(map(stem, found.new))

@@ -22,10 +22,10 @@ import numpy as np
 
 from festinger.clock import iso
 from festinger.embedding.embedder import Embedder
-from festinger.embedding.profiles import Purpose, Threshold
+from festinger.embedding.profiles import EmbeddingPurpose, Threshold
 from festinger.errors import PartlyEmbedded, ProposalRefused, ProviderDown, ProviderRefused, StoreDown
 from festinger.ids import SessionId, SpaceId, least_trusted
-from festinger.judge.model import Features, Pair, Statement
+from festinger.judge.model import JudgeStatement, PairFeatures, StatementPair
 from festinger.observability.metrics import (
     PROPOSALS_BLIND,
     PROPOSALS_COLLISIONS,
@@ -33,47 +33,54 @@ from festinger.observability.metrics import (
     PROPOSALS_SIGHTINGS,
     PROPOSALS_SUPPRESSED,
 )
-from festinger.proposals.deps import Desk
+from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.gate import priority_of
 from festinger.proposals.model import (
     DECIDED_FOR,
-    Held,
+    HoldReason,
     Proposal,
     ProposalId,
-    State,
-    family_of,
-    held,
+    ProposalState,
+    load_family,
+    lock_proposal,
+    lock_root,
     proposal_of,
-    root_of,
 )
 from festinger.proposals.sightings.fingerprint import (
-    Profile,
-    Request,
-    Suggested,
-    fingerprint,
-    likeness,
+    ComparisonInput,
+    FingerprintProfile,
+    PairRelation,
+    compute_fingerprint,
     normalise,
-    storable,
+    suggest_relation,
+    to_storable_text,
 )
-from festinger.proposals.sightings.model import Result, Sighted, Suggestion, Uncounted, refusal, require_fit
+from festinger.proposals.sightings.model import (
+    SightingExclusionReason,
+    SightingResult,
+    SightingStatus,
+    Suggestion,
+    refusal_reason,
+    validate_suggestion,
+)
 from festinger.proposals.sightings.recount import (
-    Votes,
-    add_words,
-    is_flood,
-    keep_words,
-    limits_for,
+    VoteGroup,
+    cause_to_json,
+    count_votes,
+    emit_held,
+    emit_sighting_event,
+    find_recorded_sighting,
+    insert_sighting,
+    is_over_vote_limit,
     recount,
-    tally,
-    tell,
-    tell_held,
-    told_before,
-    told_cause,
+    save_sighting,
+    vote_limits_for,
 )
-from festinger.proposals.sightings.similarity import HOLDS, bars_of, embedder_of, vectors_of
+from festinger.proposals.sightings.similarity import HOLDS, ensure_vectors, judge_thresholds, usable_embedder
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.blocks import OPEN
-from festinger.text.secrets import without_secrets
+from festinger.text.secrets import remove_secrets
 
 Q = queries_of("festinger.proposals")
 
@@ -86,112 +93,110 @@ TRIES = 3
 MOST_SESSIONS = 1000
 
 
-async def sight(
-    desk: Desk, space: SpaceId, suggestion: Suggestion, *, of: ProposalId | None = None
-) -> Sighted:
+async def record_sighting(
+    deps: ProposalDeps, space: SpaceId, suggestion: Suggestion, *, of: ProposalId | None = None
+) -> SightingResult:
     """Keep a sighting. What cannot be a proposal is kept too, and then refused.
 
     `of` is the proposal that the producer means, where it says that in other words.
     """
     for left in range(TRIES - 1, -1, -1):
         try:
-            async with desk.store.transaction() as transaction:
-                sighted = await sight_in(desk, transaction, space, suggestion, of=of)
+            async with deps.store.transaction() as transaction:
+                sighted = await record_sighting_in(deps, transaction, space, suggestion, of=of)
         except StoreDown as error:
             if error.details.get("kind") != "busy" or not left:
                 raise
             continue
-        if sighted.result is Result.REFUSED:
+        if sighted.result is SightingStatus.REFUSED:
             raise ProposalRefused(f"This is no proposal: {sighted.reason}.", reason=sighted.reason)
         return sighted
     raise AssertionError("the last try returns or raises")
 
 
-async def sight_in(
-    desk: Desk,
+async def record_sighting_in(
+    deps: ProposalDeps,
     transaction: Transaction,
     space: SpaceId,
     suggestion: Suggestion,
     *,
     of: ProposalId | None = None,
-) -> Sighted:
+) -> SightingResult:
     """The same within a transaction of the caller's, who tries again; a refusal is told and not raised."""
-    terms = desk.terms(space)
-    require_fit(suggestion, categories=terms.categories)
-    said = await _as_vote(transaction, space, plain(suggestion))
-    profile = Profile(terms.profile)
+    terms = deps.terms(space)
+    validate_suggestion(suggestion, categories=terms.categories)
+    said = await _exclude_evaluation(transaction, space, sanitize_suggestion(suggestion))
+    profile = FingerprintProfile(terms.profile)
     words = normalise(said.what, profile)
-    if reason := refusal(what=said.what, why=said.why, how=said.how, normalised=words):
-        return await _refuse(desk, transaction, space, said, reason=reason)
+    if reason := refusal_reason(what=said.what, why=said.why, how=said.how, normalised=words):
+        return await _refuse(deps, transaction, space, said, reason=reason)
     if of is not None:
-        return await _add(desk, transaction, space, said, found=await held(transaction, space, of))
-    key = fingerprint(category=said.category, scope=said.scope, normalised=words)
+        return await _add(deps, transaction, space, said, found=await lock_proposal(transaction, space, of))
+    key = compute_fingerprint(category=said.category, scope=said.scope, normalised=words)
     await transaction.run(Q["lock_fingerprint"], space=space, fingerprint=key)
     rows = await transaction.all(Q["find_by_fingerprint"], space=space, profile=profile, fingerprint=key)
     found = next((proposal_of(row) for row in rows if row["normalised"] == words), None)
     if found is None:
         if rows:
             PROPOSALS_COLLISIONS.inc()
-        return await _create(
-            desk, transaction, space, said, fingerprint=key, profile=profile, normalised=words
-        )
-    return await _add(desk, transaction, space, said, found=found)
+        return await _create(deps, transaction, space, said, fingerprint=key, profile=profile, normalised=words)
+    return await _add(deps, transaction, space, said, found=found)
 
 
 async def _add(
-    desk: Desk, transaction: Transaction, space: SpaceId, said: Suggestion, *, found: Proposal
-) -> Sighted:
+    deps: ProposalDeps, transaction: Transaction, space: SpaceId, said: Suggestion, *, found: Proposal
+) -> SightingResult:
     """Add a sighting to a proposal that is there, as its state asks for."""
-    root = await root_of(transaction, space, found)
-    if (before := await told_before(transaction, space, said, found)) is not None:
-        return _sighted(Result.AGAIN, before, root)
-    if root.is_suppressed(desk.clock()):
-        return await _suppress(desk, transaction, space, said, found=found, root=root)
-    return await _merge(desk, transaction, space, said, found=found, root=root)
+    root = await lock_root(transaction, space, found)
+    if (before := await find_recorded_sighting(transaction, space, said, found)) is not None:
+        return _build_result(SightingStatus.AGAIN, before, root)
+    if root.is_suppressed(deps.clock()):
+        return await _suppress(deps, transaction, space, said, found=found, root=root)
+    return await _merge(deps, transaction, space, said, found=found, root=root)
 
 
-def plain(suggestion: Suggestion) -> Suggestion:
+def sanitize_suggestion(suggestion: Suggestion) -> Suggestion:
     """As it is kept: without secrets, as trusted as its evidence, and known for our own words where it quotes them."""
     trusted = replace(suggestion.cause, origin=least_trusted((suggestion.cause.origin, *suggestion.cited)))
     kept = replace(
         suggestion,
         cause=trusted,
-        what=storable(without_secrets(suggestion.what)),
-        why=storable(without_secrets(suggestion.why)),
-        how=storable(without_secrets(suggestion.how)),
+        what=to_storable_text(remove_secrets(suggestion.what)),
+        why=to_storable_text(remove_secrets(suggestion.why)),
+        how=to_storable_text(remove_secrets(suggestion.how)),
     )
     quotes_us = suggestion.uncounted is None and OPEN in suggestion.what
-    return replace(kept, uncounted=Uncounted.OWN_WORDS) if quotes_us else kept
+    return replace(kept, uncounted=SightingExclusionReason.OWN_WORDS) if quotes_us else kept
 
 
-async def _as_vote(transaction: Transaction, space: SpaceId, said: Suggestion) -> Suggestion:
+async def _exclude_evaluation(transaction: Transaction, space: SpaceId, said: Suggestion) -> Suggestion:
     """What is said in a trial is no vote."""
     if said.uncounted is not None or not said.cause.session:
         return said
     is_trial = await transaction.value(Q["is_evaluation"], space=space, session=said.cause.session)
-    return replace(said, uncounted=Uncounted.EVALUATION) if is_trial else said
+    return replace(said, uncounted=SightingExclusionReason.EVALUATION) if is_trial else said
 
 
 async def _refuse(
-    desk: Desk, transaction: Transaction, space: SpaceId, said: Suggestion, *, reason: str
-) -> Sighted:
-    before = await told_before(transaction, space, said, None)
+    deps: ProposalDeps, transaction: Transaction, space: SpaceId, said: Suggestion, *, reason: str
+) -> SightingResult:
+    before = await find_recorded_sighting(transaction, space, said, None)
     if before is not None:
-        return Sighted(result=Result.REFUSED, sighting=before, reason=reason)
-    kept = await keep_words(desk, transaction, space, said, proposal=None, because=Uncounted.REFUSED)
+        return SightingResult(result=SightingStatus.REFUSED, sighting=before, reason=reason)
+    kept = await save_sighting(deps, transaction, space, said, proposal=None, because=SightingExclusionReason.REFUSED)
     PROPOSALS_SIGHTINGS.labels("false").inc()
-    return Sighted(result=Result.REFUSED, sighting=kept.id, reason=reason)
+    return SightingResult(result=SightingStatus.REFUSED, sighting=kept.id, reason=reason)
 
 
 async def _create(
-    desk: Desk, transaction: Transaction, space: SpaceId, said: Suggestion, **words: Any
-) -> Sighted:
-    muted_until = await desk.muted_until(transaction, space, (said.producer, said.category))
-    votes = tally(first_votes(said), limits_for(desk.terms(space), said.scope))
+    deps: ProposalDeps, transaction: Transaction, space: SpaceId, said: Suggestion, **words: Any
+) -> SightingResult:
+    muted_until = await deps.muted_until(transaction, space, (said.producer, said.category))
+    votes = count_votes(first_votes(said), vote_limits_for(deps.terms(space), said.scope))
     row = await transaction.one(
         Q["add_proposal"],
         space=space,
-        id=desk.new_id(),
+        id=deps.new_id(),
         category=said.category,
         scope=said.scope,
         type=said.type,
@@ -200,10 +205,10 @@ async def _create(
         how=said.how,
         payload=json.dumps(dict(said.payload)),
         target=json.dumps(dict(said.target)),
-        held=Held.PRODUCER_MUTED if muted_until else None,
+        held=HoldReason.PRODUCER_MUTED if muted_until else None,
         held_until=muted_until,
         producer=said.producer,
-        at=desk.clock(),
+        at=deps.clock(),
         seen_count=votes.seen_count,
         days_seen=votes.days_seen,
         first_seen=votes.first_seen,
@@ -212,66 +217,68 @@ async def _create(
         **words,
     )
     made = proposal_of(row)
-    kept = await add_words(desk, transaction, space, said, proposal=made, because=said.uncounted)
+    kept = await insert_sighting(deps, transaction, space, said, proposal=made, because=said.uncounted)
     is_vote = said.uncounted is None
     about = {"category": made.category, "scope": made.scope, "type": made.type, "producer": made.producer}
-    await tell(desk, transaction, "proposal_created", said.cause, made, **about)
+    await emit_sighting_event(deps, transaction, "proposal_created", said.cause, made, **about)
     if muted_until:
-        await tell_held(desk, transaction, made, Held.PRODUCER_MUTED)
-    if desk.terms(space).suggest_merges:
-        await desk.ask(transaction, COMPARE, space=space)
+        await emit_held(deps, transaction, made, HoldReason.PRODUCER_MUTED)
+    if deps.terms(space).suggest_merges:
+        await deps.ask(transaction, COMPARE, space=space)
     PROPOSALS_SIGHTINGS.labels(str(is_vote).lower()).inc()
-    return _sighted(Result.CREATED, kept.id, made, counted=is_vote)
+    return _build_result(SightingStatus.CREATED, kept.id, made, counted=is_vote)
 
 
-def first_votes(said: Suggestion) -> list[Votes]:
+def first_votes(said: Suggestion) -> list[VoteGroup]:
     """What stands behind something new: one cause, or none."""
     if said.uncounted is not None:
         return []
     by = said.cause
-    return [
-        Votes(agent=by.agent, day=by.day, origin=by.origin, sessions=1, first_at=said.at, last_at=said.at)
-    ]
+    return [VoteGroup(agent=by.agent, day=by.day, origin=by.origin, sessions=1, first_at=said.at, last_at=said.at)]
 
 
 async def _suppress(
-    desk: Desk, transaction: Transaction, space: SpaceId, said: Suggestion, *, found: Proposal, root: Proposal
-) -> Sighted:
-    because = said.uncounted or Uncounted.SUPPRESSED
-    kept = await keep_words(desk, transaction, space, said, proposal=found, because=because)
+    deps: ProposalDeps, transaction: Transaction, space: SpaceId, said: Suggestion, *, found: Proposal, root: Proposal
+) -> SightingResult:
+    because = said.uncounted or SightingExclusionReason.SUPPRESSED
+    kept = await save_sighting(deps, transaction, space, said, proposal=found, because=because)
     if kept.is_again:
-        return _sighted(Result.AGAIN, kept.id, root)
+        return _build_result(SightingStatus.AGAIN, kept.id, root)
     await transaction.run(Q["said_once_more"], space=space, id=root.id)
     assert root.suppressed_until is not None
-    await tell(desk, transaction, "proposal_suppressed", said.cause, root, until=iso(root.suppressed_until))
+    await emit_sighting_event(
+        deps, transaction, "proposal_suppressed", said.cause, root, until=iso(root.suppressed_until)
+    )
     PROPOSALS_SIGHTINGS.labels("false").inc()
     PROPOSALS_SUPPRESSED.inc()
-    return _sighted(Result.SUPPRESSED, kept.id, root)
+    return _build_result(SightingStatus.SUPPRESSED, kept.id, root)
 
 
 async def _merge(
-    desk: Desk, transaction: Transaction, space: SpaceId, said: Suggestion, *, found: Proposal, root: Proposal
-) -> Sighted:
-    reopens = root.state is State.REJECTED and said.uncounted is None
+    deps: ProposalDeps, transaction: Transaction, space: SpaceId, said: Suggestion, *, found: Proposal, root: Proposal
+) -> SightingResult:
+    reopens = root.state is ProposalState.REJECTED and said.uncounted is None
     if reopens:
         row = await transaction.one(Q["reopen_proposal"], space=space, id=root.id, since=said.at)
         root = proposal_of(row)
-    family = await family_of(transaction, space, root.id)
+    family = await load_family(transaction, space, root.id)
     sessions = await _sessions_counted(transaction, space, said, root, family=family)
     because = said.uncounted
-    if because is None and is_flood(said.cause.session, sessions, limits_for(desk.terms(space), root.scope)):
-        because = Uncounted.FLOOD
-    kept = await keep_words(desk, transaction, space, said, proposal=found, because=because)
+    if because is None and is_over_vote_limit(
+        said.cause.session, sessions, vote_limits_for(deps.terms(space), root.scope)
+    ):
+        because = SightingExclusionReason.FLOOD
+    kept = await save_sighting(deps, transaction, space, said, proposal=found, because=because)
     if kept.is_again:
-        return _sighted(Result.AGAIN, kept.id, root)
-    counted = await recount(desk, transaction, space, root, said=1, family=family)
+        return _build_result(SightingStatus.AGAIN, kept.id, root)
+    counted = await recount(deps, transaction, space, root, said=1, family=family)
     is_vote = because is None and said.cause.session not in sessions
-    about = {"seen_count": counted.seen_count, "counted": is_vote, "cause": told_cause(said.cause)}
-    await tell(desk, transaction, "proposal_merged", said.cause, counted, **about)
+    about = {"seen_count": counted.seen_count, "counted": is_vote, "cause": cause_to_json(said.cause)}
+    await emit_sighting_event(deps, transaction, "proposal_merged", said.cause, counted, **about)
     PROPOSALS_SIGHTINGS.labels(str(is_vote).lower()).inc()
     PROPOSALS_MERGED.inc()
-    result = Result.SEEN_AFTER if root.state in DECIDED_FOR else Result.MERGED
-    return _sighted(Result.REOPENED if reopens else result, kept.id, counted, counted=is_vote)
+    result = SightingStatus.SEEN_AFTER if root.state in DECIDED_FOR else SightingStatus.MERGED
+    return _build_result(SightingStatus.REOPENED if reopens else result, kept.id, counted, counted=is_vote)
 
 
 async def _sessions_counted(
@@ -291,8 +298,8 @@ async def _sessions_counted(
     return frozenset(row["session_id"] for row in rows)
 
 
-def _sighted(result: Result, sighting: UUID, of: Proposal, *, counted: bool = False) -> Sighted:
-    return Sighted(
+def _build_result(result: SightingStatus, sighting: UUID, of: Proposal, *, counted: bool = False) -> SightingResult:
+    return SightingResult(
         result=result,
         sighting=sighting,
         proposal=of.id,
@@ -307,75 +314,73 @@ MOST_JUDGED = 3
 """The nearest that judges are asked about."""
 
 
-async def emit(
-    desk: Desk, space: SpaceId, suggestion: Suggestion, *, existing: ProposalId | None = None
-) -> Sighted:
+async def submit_suggestion(
+    deps: ProposalDeps, space: SpaceId, suggestion: Suggestion, *, existing: ProposalId | None = None
+) -> SightingResult:
     """Sight something, at what stands already if that means the same. `existing` is what the producer itself names.
 
     Not within a transaction: judges may be asked.
     """
     if existing is not None:
-        return await sight(desk, space, suggestion, of=existing)
+        return await record_sighting(deps, space, suggestion, of=existing)
     try:
-        found = await already(desk, space, suggestion)
+        found = await find_equivalent(deps, space, suggestion)
     except (ProviderDown, ProviderRefused, PartlyEmbedded, StoreDown):
         PROPOSALS_BLIND.inc()
         found = None
-    return await sight(desk, space, suggestion, of=found)
+    return await record_sighting(deps, space, suggestion, of=found)
 
 
-async def standing(
-    desk: Desk, space: SpaceId, *, scope: str | None = None, limit: int = MOST_READ
+async def list_active_proposals(
+    deps: ProposalDeps, space: SpaceId, *, scope: str | None = None, limit: int = MOST_READ
 ) -> list[Proposal]:
     """What is open, in force, or rejected and still silent, the latest seen first."""
-    rows = await desk.store.all(
-        Q["standing_proposals"], space=space, scope=scope, now=desk.clock(), limit=limit
-    )
+    rows = await deps.store.all(Q["standing_proposals"], space=space, scope=scope, now=deps.clock(), limit=limit)
     return [proposal_of(row) for row in rows]
 
 
-async def already(desk: Desk, space: SpaceId, suggestion: Suggestion) -> ProposalId | None:
+async def find_equivalent(deps: ProposalDeps, space: SpaceId, suggestion: Suggestion) -> ProposalId | None:
     """The proposal of the scope that means what a suggestion says; none if its words are known, or nobody can tell."""
-    among = await standing(desk, space, scope=suggestion.scope)
-    profile = Profile(desk.terms(space).profile)
+    among = await list_active_proposals(deps, space, scope=suggestion.scope)
+    profile = FingerprintProfile(deps.terms(space).profile)
     words = normalise(suggestion.what, profile)
-    embedder = embedder_of(desk)
+    embedder = usable_embedder(deps)
     if not among or embedder is None or any(each.normalised == words for each in among):
         return None
     bar = embedder.profile.threshold(Threshold.PROPOSAL_SUGGEST)
     if bar is None:
         return None
-    near = await _near(desk, space, suggestion.what, among, embedder=embedder, bar=bar)
-    pairs = [_pair(each, suggestion, similarity, embedder) for each, similarity in near]
-    said = await desk.judges.with_model_all(space, pairs)
-    request = Request(what=suggestion.what, normalised=words)
+    near = await _nearest_proposals(deps, space, suggestion.what, among, embedder=embedder, bar=bar)
+    pairs = [_build_pair(each, suggestion, similarity, embedder) for each, similarity in near]
+    said = await deps.judges.with_model_all(space, pairs)
+    request = ComparisonInput(what=suggestion.what, normalised=words)
     for (each, similarity), judgement in zip(near, said, strict=True):
-        stands = Request(what=each.what, normalised=each.normalised)
-        like = likeness(stands, request, judgement, similarity=similarity, bar=bar)
-        if like.relation is Suggested.SAME and like.confidence >= HOLDS:
+        stands = ComparisonInput(what=each.what, normalised=each.normalised)
+        like = suggest_relation(stands, request, judgement, similarity=similarity, bar=bar)
+        if like.relation is PairRelation.SAME and like.confidence >= HOLDS:
             return each.id
     return None
 
 
-async def _near(
-    desk: Desk, space: SpaceId, what: str, among: Sequence[Proposal], *, embedder: Embedder, bar: float
+async def _nearest_proposals(
+    deps: ProposalDeps, space: SpaceId, what: str, among: Sequence[Proposal], *, embedder: Embedder, bar: float
 ) -> list[tuple[Proposal, float]]:
     """The nearest of some proposals, with how near they lie; none below the bar."""
-    vectors = await vectors_of(desk, space, embedder, among)
+    vectors = await ensure_vectors(deps, space, embedder, among)
     if vectors is None:
         raise ProviderDown("The embedder does not answer.")
-    (own,) = await embedder.embed([what], Purpose.COMPARE)
+    (own,) = await embedder.embed([what], EmbeddingPurpose.COMPARE)
     mine = np.asarray(own, dtype=np.float32)
     cosines = [(each, float(vectors[each.id] @ mine)) for each in among if each.id in vectors]
     near = [(each, min(1.0, cosine)) for each, cosine in cosines if cosine >= bar]
     return sorted(near, key=lambda pair: (-pair[1], pair[0].id))[:MOST_JUDGED]
 
 
-def _pair(stands: Proposal, said: Suggestion, similarity: float, embedder: Embedder) -> Pair:
-    return Pair(
+def _build_pair(stands: Proposal, said: Suggestion, similarity: float, embedder: Embedder) -> StatementPair:
+    return StatementPair(
         old_ref=stands.id,
         new_ref=UUID(int=0),
-        old=Statement(text=stands.what, said_at=stands.created_at),
-        new=Statement(text=said.what, said_at=said.at),
-        features=Features(similarity=similarity, bars=bars_of(embedder)),
+        old=JudgeStatement(text=stands.what, said_at=stands.created_at),
+        new=JudgeStatement(text=said.what, said_at=said.at),
+        features=PairFeatures(similarity=similarity, bars=judge_thresholds(embedder)),
     )

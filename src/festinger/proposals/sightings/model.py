@@ -1,7 +1,7 @@
 """What does somebody say who wants something changed, and what is kept of it?
 
 Values only. A `Suggestion` is what a producer gives; whose word it is, the cause, was found out by the server and is
-never read from the text. A `Sighting` is the row that is kept of it. `Sighted` is what came of it.
+never read from the text. A `ProposalSighting` is the row that is kept of it. `SightingResult` is what came of it.
 
 Can this be a proposal?
 
@@ -19,7 +19,7 @@ from uuid import UUID
 
 from festinger.errors import BadInput
 from festinger.ids import AgentId, Cause, Origin, SessionId
-from festinger.proposals.model import ProposalId, Type, shown
+from festinger.proposals.model import ProposalId, ProposalType, to_json_value
 from festinger.settings.proposals import SLUG
 
 REFLECTION = "reflection"
@@ -28,12 +28,12 @@ PERSON = "person"
 API = "api"
 
 
-def detector(name: str) -> str:
+def detector_producer(name: str) -> str:
     """The producer that a detector is."""
     return f"detector:{name}"
 
 
-class Uncounted(StrEnum):
+class SightingExclusionReason(StrEnum):
     """Why a sighting is no vote."""
 
     EVALUATION = "evaluation"
@@ -61,7 +61,7 @@ class Suggestion:
     source: str
     cause: Cause
     at: datetime
-    type: Type = Type.ADVICE
+    type: ProposalType = ProposalType.ADVICE
     why: str = ""
     how: str = ""
     payload: Mapping[str, Any] = field(default_factory=dict, hash=False)
@@ -70,10 +70,10 @@ class Suggestion:
     cited: tuple[Origin, ...] = ()
     """Whose words the evidence is: a sighting is trusted no more than the least trusted of them."""
     reflection: UUID | None = None
-    uncounted: Uncounted | None = None
+    uncounted: SightingExclusionReason | None = None
 
 
-class Result(StrEnum):
+class SightingStatus(StrEnum):
     """What came of a sighting."""
 
     CREATED = "created"
@@ -86,8 +86,8 @@ class Result(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sighted:
-    result: Result
+class SightingResult:
+    result: SightingStatus
     sighting: UUID
     proposal: ProposalId | None = None
     fingerprint: str = ""
@@ -99,7 +99,7 @@ class Sighted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
+class ProposalSighting:
     id: UUID
     proposal_id: ProposalId | None
     agent_id: AgentId
@@ -117,7 +117,7 @@ class Sighting:
     at: datetime
     last_at: datetime
     counted: bool
-    uncounted_because: Uncounted | None
+    uncounted_because: SightingExclusionReason | None
 
     @property
     def cause(self) -> Cause:
@@ -125,20 +125,20 @@ class Sighting:
 
     def as_json(self) -> dict[str, Any]:
         """As every door shows it."""
-        plain = {each.name: shown(getattr(self, each.name)) for each in fields(self)}
+        plain = {each.name: to_json_value(getattr(self, each.name)) for each in fields(self)}
         return plain | {"day": self.day.isoformat()}
 
 
-_NAMES = tuple(each.name for each in fields(Sighting))
+_NAMES = tuple(each.name for each in fields(ProposalSighting))
 
 
-def sighting_of(row: Mapping[str, Any]) -> Sighting:
+def sighting_of(row: Mapping[str, Any]) -> ProposalSighting:
     """The sighting that a row holds."""
     because = row["uncounted_because"]
     values = {name: row[name] for name in _NAMES}
-    return Sighting(
+    return ProposalSighting(
         **values
-        | {"origin": Origin(row["origin"]), "uncounted_because": Uncounted(because) if because else None}
+        | {"origin": Origin(row["origin"]), "uncounted_because": SightingExclusionReason(because) if because else None}
     )
 
 
@@ -150,15 +150,13 @@ PRODUCERS = frozenset({REFLECTION, CONSOLIDATION, PERSON, API})
 _DETECTOR = re.compile(r"detector:[a-z][a-z0-9_]{0,39}")
 
 
-def require_fit(suggestion: Suggestion, *, categories: Collection[str]) -> None:
+def validate_suggestion(suggestion: Suggestion, *, categories: Collection[str]) -> None:
     """Refuse what cannot be understood."""
     for name in ("category", "scope", "what", "why", "how", "producer", "source"):
         if not isinstance(getattr(suggestion, name), str):
             raise BadInput(f"`{name}` must be text.")
     if suggestion.category not in categories:
-        raise BadInput(
-            f"`{suggestion.category[:40]}` is no category.", hint=f"There are {', '.join(categories)}."
-        )
+        raise BadInput(f"`{suggestion.category[:40]}` is no category.", hint=f"There are {', '.join(categories)}.")
     if not SLUG.fullmatch(suggestion.scope):
         raise BadInput(
             f"`{suggestion.scope[:40]}` is no scope.",
@@ -170,7 +168,7 @@ def require_fit(suggestion: Suggestion, *, categories: Collection[str]) -> None:
         raise BadInput("A sighting must say which event or call it comes from.")
 
 
-def refusal(*, what: str, why: str, how: str, normalised: str) -> str:
+def refusal_reason(*, what: str, why: str, how: str, normalised: str) -> str:
     """Why this text is no proposal; empty if it is one."""
     if len(what) > LONGEST_WHAT:
         return f"`what` has more than {LONGEST_WHAT} characters"

@@ -18,10 +18,10 @@ from typing import Any
 from uuid import UUID
 
 from festinger.ids import Cause, Origin, SessionId, SpaceId
-from festinger.proposals.deps import Desk
-from festinger.proposals.gate import bars_for, priority_of
-from festinger.proposals.model import DECIDED_FOR, Held, Proposal, family_of, proposal_of
-from festinger.proposals.sightings.model import Suggestion, Uncounted
+from festinger.proposals.deps import ProposalDeps
+from festinger.proposals.gate import priority_of, thresholds_for
+from festinger.proposals.model import DECIDED_FOR, HoldReason, Proposal, load_family, proposal_of
+from festinger.proposals.sightings.model import SightingExclusionReason, Suggestion
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -31,7 +31,7 @@ UNTRUSTED = frozenset({Origin.TOOL, Origin.DOCUMENT, Origin.SYSTEM})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Votes:
+class VoteGroup:
     """The causes of one agent, day and origin: how many sessions, and from when to when."""
 
     agent: str
@@ -43,7 +43,7 @@ class Votes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class VoteLimits:
     """`per_agent_day` causes of one agent, day and origin count; untrusted ones stay below `min_seen`."""
 
     per_agent_day: int = 3
@@ -51,7 +51,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class VoteTally:
     seen_count: int = 0
     days_seen: int = 0
     first_seen: datetime | None = None
@@ -60,15 +60,15 @@ class Tally:
     """Whether nobody but untrusted text has said it."""
 
 
-def tally(votes: Iterable[Votes], limits: Limits) -> Tally:
+def count_votes(votes: Iterable[VoteGroup], limits: VoteLimits) -> VoteTally:
     """What votes add up to."""
     cast = list(votes)
     if not cast:
-        return Tally()
+        return VoteTally()
     capped = [(each.origin in UNTRUSTED, min(each.sessions, limits.per_agent_day)) for each in cast]
     trusted = sum(sessions for is_untrusted, sessions in capped if not is_untrusted)
     untrusted = sum(sessions for is_untrusted, sessions in capped if is_untrusted)
-    return Tally(
+    return VoteTally(
         seen_count=trusted + min(untrusted, limits.min_seen - 1),
         days_seen=len({each.day for each in cast}),
         first_seen=min(each.first_at for each in cast),
@@ -77,26 +77,26 @@ def tally(votes: Iterable[Votes], limits: Limits) -> Tally:
     )
 
 
-def is_flood(session: SessionId, counted: Collection[SessionId], limits: Limits) -> bool:
+def is_over_vote_limit(session: SessionId, counted: Collection[SessionId], limits: VoteLimits) -> bool:
     """Whether a further session of an agent, day and origin has no vote any more."""
     return session not in counted and len(counted) >= limits.per_agent_day
 
 
-def freed(
-    waiting: Iterable[tuple[SessionId, UUID]], counted: Collection[SessionId], limits: Limits
+def reassign_votes(
+    waiting: Iterable[tuple[SessionId, UUID]], counted: Collection[SessionId], limits: VoteLimits
 ) -> list[UUID]:
     """Which sightings of an agent, day and origin get a vote where others lost theirs: those of the first sessions."""
     voting = set(counted)
     found = []
     for session, sighting in waiting:
-        if not is_flood(session, voting, limits):
+        if not is_over_vote_limit(session, voting, limits):
             voting.add(session)
             found.append(sighting)
     return found
 
 
-def votes_of(row: Mapping[str, Any]) -> Votes:
-    return Votes(
+def vote_group_of(row: Mapping[str, Any]) -> VoteGroup:
+    return VoteGroup(
         agent=row["agent_id"],
         day=row["day"],
         origin=Origin(row["origin"]),
@@ -114,13 +114,13 @@ SHOWN_SESSION = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class StoredSighting:
     id: UUID
     is_again: bool = False
     """Whether it was known already, so that nothing was written."""
 
 
-async def told_before(
+async def find_recorded_sighting(
     transaction: Transaction, space: SpaceId, said: Suggestion, proposal: Proposal | None
 ) -> UUID | None:
     """The sighting that the same event or call already made of this."""
@@ -135,40 +135,40 @@ async def told_before(
     return row["id"] if row else None
 
 
-async def keep_words(
-    desk: Desk,
+async def save_sighting(
+    deps: ProposalDeps,
     transaction: Transaction,
     space: SpaceId,
     said: Suggestion,
     *,
     proposal: Proposal | None,
-    because: Uncounted | None,
-) -> Kept:
+    because: SightingExclusionReason | None,
+) -> StoredSighting:
     """Add a row, or count a repeat of one."""
-    words = _words(space, said, proposal, because=because)
+    words = _sighting_columns(space, said, proposal, because=because)
     before = await transaction.maybe(Q["same_words"], **words) if proposal else None
     if before is None:
-        return await add_words(desk, transaction, space, said, proposal=proposal, because=because)
+        return await insert_sighting(deps, transaction, space, said, proposal=proposal, because=because)
     if not before["is_again"]:
         repeat = {"space": space, "id": before["id"], "source": said.source}
         await transaction.run(Q["say_again"], **repeat, at=said.at, kept=RECENT_SOURCES)
-    return Kept(id=before["id"], is_again=before["is_again"])
+    return StoredSighting(id=before["id"], is_again=before["is_again"])
 
 
-async def add_words(
-    desk: Desk,
+async def insert_sighting(
+    deps: ProposalDeps,
     transaction: Transaction,
     space: SpaceId,
     said: Suggestion,
     *,
     proposal: Proposal | None,
-    because: Uncounted | None,
-) -> Kept:
+    because: SightingExclusionReason | None,
+) -> StoredSighting:
     """Add a row of words that nobody said before."""
-    id_ = desk.new_id()
+    id_ = deps.new_id()
     await transaction.run(
         Q["add_sighting"],
-        **_words(space, said, proposal, because=because),
+        **_sighting_columns(space, said, proposal, because=because),
         id=id_,
         why=said.why,
         how=said.how,
@@ -176,11 +176,11 @@ async def add_words(
         reflection=said.reflection,
         at=said.at,
     )
-    return Kept(id=id_)
+    return StoredSighting(id=id_)
 
 
-def _words(
-    space: SpaceId, said: Suggestion, proposal: Proposal | None, *, because: Uncounted | None
+def _sighting_columns(
+    space: SpaceId, said: Suggestion, proposal: Proposal | None, *, because: SightingExclusionReason | None
 ) -> dict[str, Any]:
     """What a row is known by: what was said, of what, by whom, and whether it counts."""
     return {
@@ -198,7 +198,7 @@ def _words(
 
 
 async def recount(
-    desk: Desk,
+    deps: ProposalDeps,
     transaction: Transaction,
     space: SpaceId,
     root: Proposal,
@@ -207,12 +207,12 @@ async def recount(
     family: list[UUID] | None = None,
 ) -> Proposal:
     """Count the votes of a proposal and its duplicates again, and write down what they add up to."""
-    limits = limits_for(desk.terms(space), root.scope)
-    family = family or await family_of(transaction, space, root.id)
-    counted = await votes_since(transaction, space, family, since=root.counted_since, limits=limits)
-    after = Tally()
+    limits = vote_limits_for(deps.terms(space), root.scope)
+    family = family or await load_family(transaction, space, root.id)
+    counted = await count_votes_since(transaction, space, family, since=root.counted_since, limits=limits)
+    after = VoteTally()
     if root.state in DECIDED_FOR:
-        after = await votes_since(transaction, space, family, since=root.decided_at, limits=limits)
+        after = await count_votes_since(transaction, space, family, since=root.decided_at, limits=limits)
     row = await transaction.one(
         Q["count_votes"],
         space=space,
@@ -228,48 +228,48 @@ async def recount(
     return proposal_of(row)
 
 
-async def votes_since(
-    transaction: Transaction, space: SpaceId, family: list[UUID], *, since: Any, limits: Limits
-) -> Tally:
+async def count_votes_since(
+    transaction: Transaction, space: SpaceId, family: list[UUID], *, since: Any, limits: VoteLimits
+) -> VoteTally:
     rows = await transaction.all(Q["votes"], space=space, family=family, since=since)
-    return tally(map(votes_of, rows), limits)
+    return count_votes(map(vote_group_of, rows), limits)
 
 
-def limits_for(settings: ProposalsSettings, scope: str) -> Limits:
-    return Limits(per_agent_day=settings.max_causes_per_agent_day, min_seen=bars_for(settings, scope).causes)
+def vote_limits_for(settings: ProposalsSettings, scope: str) -> VoteLimits:
+    return VoteLimits(per_agent_day=settings.max_causes_per_agent_day, min_seen=thresholds_for(settings, scope).causes)
 
 
-async def tell(
-    desk: Desk, transaction: Transaction, name: str, by: Cause, proposal: Proposal, /, **payload: Any
+async def emit_sighting_event(
+    deps: ProposalDeps, transaction: Transaction, name: str, by: Cause, proposal: Proposal, /, **payload: Any
 ) -> None:
     """Say what happened to a proposal because of a sighting."""
-    await desk.outbox.emit(
+    await deps.outbox.emit(
         transaction,
         name,
         space=proposal.space_id,
-        subject=subject_of(proposal.id),
+        subject=event_subject(proposal.id),
         agent=by.agent,
         session=by.session or None,
         payload={"proposal": str(proposal.id), "fingerprint": proposal.fingerprint, **payload},
     )
 
 
-async def tell_held(desk: Desk, transaction: Transaction, proposal: Proposal, why: Held) -> None:
-    await desk.outbox.emit(
+async def emit_held(deps: ProposalDeps, transaction: Transaction, proposal: Proposal, why: HoldReason) -> None:
+    await deps.outbox.emit(
         transaction,
         "proposal_held",
         space=proposal.space_id,
-        subject=subject_of(proposal.id),
+        subject=event_subject(proposal.id),
         payload={"proposal": str(proposal.id), "why": why},
     )
 
 
-def subject_of(id_: UUID) -> str:
+def event_subject(id_: UUID) -> str:
     """Under which name events tell of a proposal."""
     return f"proposal:{id_}"
 
 
-def told_cause(cause: Cause) -> dict[str, str]:
+def cause_to_json(cause: Cause) -> dict[str, str]:
     return {
         "agent": cause.agent,
         "session": cause.session[:SHOWN_SESSION],

@@ -27,29 +27,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from festinger.embedding.embedder import Embedder
-from festinger.embedding.profiles import Purpose, Threshold
+from festinger.embedding.profiles import EmbeddingPurpose, Threshold
 from festinger.embedding.providers.none import NAME as NO_EMBEDDER
 from festinger.errors import PartlyEmbedded, ProviderDown, ProviderRefused
 from festinger.ids import SpaceId
-from festinger.judge.model import Bars, Features, Judgement, Pair, Statement
+from festinger.judge.model import Judgement, JudgeStatement, PairFeatures, SimilarityBars, StatementPair
 from festinger.observability.metrics import DEGRADED
-from festinger.proposals.deps import Desk
-from festinger.proposals.model import Held, Proposal, State, proposal_of
+from festinger.proposals.deps import ProposalDeps
+from festinger.proposals.model import HoldReason, Proposal, ProposalState, proposal_of
 from festinger.proposals.sightings.fingerprint import (
     DENIED,
-    Likeness,
-    Profile,
-    Request,
-    Suggested,
-    fingerprint,
-    likeness,
+    ComparisonInput,
+    FingerprintProfile,
+    PairRelation,
+    PairSuggestion,
+    compute_fingerprint,
     normalise,
-    words_of,
+    normalised_words,
+    suggest_relation,
 )
-from festinger.proposals.sightings.recount import recount, subject_of, tell_held
+from festinger.proposals.sightings.recount import emit_held, event_subject, recount
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.store.vectors import halfvec
+from festinger.store.vectors import to_halfvec
 
 Q = queries_of("festinger.proposals")
 
@@ -69,7 +69,7 @@ Matrix = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passed:
+class MeaningComparisonReport:
     """What a pass did. `state` says whether there was one."""
 
     state: str
@@ -79,7 +79,7 @@ class Passed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Near:
+class SimilarProposals:
     """Two proposals, the older first, and how near they lie."""
 
     old: Proposal
@@ -99,49 +99,51 @@ class Near:
         return sha256(f"{a.what}\x00{b.what}".encode()).hexdigest()
 
 
-def pass_state(desk: Desk, space: SpaceId) -> str:
+def comparison_state(deps: ProposalDeps, space: SpaceId) -> str:
     """Whether a second pass is made, and if not, why."""
-    embedder = embedder_of(desk)
-    if not desk.terms(space).suggest_merges:
+    embedder = usable_embedder(deps)
+    if not deps.terms(space).suggest_merges:
         return "off (by the settings)"
     if embedder is None:
         return OFF
     return ON if embedder.profile.threshold(Threshold.PROPOSAL_SUGGEST) is not None else UNMEASURED
 
 
-async def compare_meanings(desk: Desk, space: SpaceId) -> Passed:
+async def compare_meanings(deps: ProposalDeps, space: SpaceId) -> MeaningComparisonReport:
     """One pass: as many pairs as the settings allow, the nearest first. Not within a transaction."""
-    state, embedder = pass_state(desk, space), embedder_of(desk)
+    state, embedder = comparison_state(deps, space), usable_embedder(deps)
     if state != ON or embedder is None:
-        return Passed(state=state)
-    found = await _candidates(desk, space)
-    vectors = await vectors_of(desk, space, embedder, found)
+        return MeaningComparisonReport(state=state)
+    found = await _load_candidates(deps, space)
+    vectors = await ensure_vectors(deps, space, embedder, found)
     if vectors is None:
-        return Passed(state="off (the embedder does not answer)")
+        return MeaningComparisonReport(state="off (the embedder does not answer)")
     bar = embedder.profile.threshold(Threshold.PROPOSAL_SUGGEST)
     assert bar is not None
-    known = await _known(desk, space, embedder)
+    known = await _load_judged_pairs(deps, space, embedder)
     near = [
-        each for each in nearest(found, vectors, bar=bar) if known.get(each.ids) not in (each.words, DECIDED)
+        each
+        for each in find_similar_proposals(found, vectors, bar=bar)
+        if known.get(each.ids) not in (each.words, DECIDED)
     ]
-    asked = near[: desk.terms(space).suggest_pairs_per_run]
-    said = await desk.judges.with_model_all(space, [_pair(each, embedder) for each in asked])
+    asked = near[: deps.terms(space).suggest_pairs_per_run]
+    said = await deps.judges.with_model_all(space, [_build_pair(each, embedder) for each in asked])
     suggested = held = 0
     for each, judgement in zip(asked, said, strict=True):
-        like = likeness(
-            _request(each.old), _request(each.new), judgement, similarity=each.similarity, bar=bar
+        like = suggest_relation(
+            _comparison_input(each.old), _comparison_input(each.new), judgement, similarity=each.similarity, bar=bar
         )
-        async with desk.store.transaction() as transaction:
-            holds = await _hold(desk, transaction, each, like)
-            await _keep(
-                desk, transaction, each, like, judgement=judgement, embedder=embedder.name, holds=holds
-            )
+        async with deps.store.transaction() as transaction:
+            holds = await _hold_if_rejected(deps, transaction, each, like)
+            await _save_pair(deps, transaction, each, like, judgement=judgement, embedder=embedder.name, holds=holds)
         suggested += like.relation is not None
         held += holds
-    return Passed(state=ON, judged=len(asked), suggested=suggested, held=held)
+    return MeaningComparisonReport(state=ON, judged=len(asked), suggested=suggested, held=held)
 
 
-def nearest(found: Sequence[Proposal], vectors: Mapping[UUID, Matrix], *, bar: float) -> list[Near]:
+def find_similar_proposals(
+    found: Sequence[Proposal], vectors: Mapping[UUID, Matrix], *, bar: float
+) -> list[SimilarProposals]:
     """All pairs that lie at least as near as the bar, the nearest first; two that are silenced are nobody's matter."""
     shown = [each for each in found if each.id in vectors]
     if len(shown) < 2:
@@ -152,35 +154,33 @@ def nearest(found: Sequence[Proposal], vectors: Mapping[UUID, Matrix], *, bar: f
     pairs = []
     for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
         old, new = sorted((shown[row], shown[column]), key=lambda each: (each.created_at, each.id))
-        if State.REJECTED not in (old.state, new.state) or old.state is not new.state:
-            pairs.append(Near(old=old, new=new, similarity=min(1.0, float(cosines[row, column]))))
+        if ProposalState.REJECTED not in (old.state, new.state) or old.state is not new.state:
+            pairs.append(SimilarProposals(old=old, new=new, similarity=min(1.0, float(cosines[row, column]))))
     return sorted(pairs, key=lambda each: (-each.similarity, each.ids))
 
 
-def embedder_of(desk: Desk) -> Embedder | None:
-    embedder = desk.embedder()
+def usable_embedder(deps: ProposalDeps) -> Embedder | None:
+    embedder = deps.embedder()
     return None if embedder is None or embedder.name == NO_EMBEDDER else embedder
 
 
-async def _candidates(desk: Desk, space: SpaceId) -> list[Proposal]:
-    now = desk.clock()
-    rows = await desk.store.all(
-        Q["comparable"], space=space, now=now, since=now - RECENT, limit=MOST_COMPARED
-    )
+async def _load_candidates(deps: ProposalDeps, space: SpaceId) -> list[Proposal]:
+    now = deps.clock()
+    rows = await deps.store.all(Q["comparable"], space=space, now=now, since=now - RECENT, limit=MOST_COMPARED)
     return [proposal_of(row) for row in rows]
 
 
-async def _known(desk: Desk, space: SpaceId, embedder: Embedder) -> dict[tuple[UUID, UUID], str]:
+async def _load_judged_pairs(deps: ProposalDeps, space: SpaceId, embedder: Embedder) -> dict[tuple[UUID, UUID], str]:
     """The pairs that need not be judged again, by which words they were judged; decided ones never are."""
-    rows = await desk.store.all(Q["judged_pairs"], space=space, embedder=embedder.name)
+    rows = await deps.store.all(Q["judged_pairs"], space=space, embedder=embedder.name)
     return {(row["a_id"], row["b_id"]): DECIDED if row["is_decided"] else row["words"] for row in rows}
 
 
-async def vectors_of(
-    desk: Desk, space: SpaceId, embedder: Embedder, found: Sequence[Proposal]
+async def ensure_vectors(
+    deps: ProposalDeps, space: SpaceId, embedder: Embedder, found: Sequence[Proposal]
 ) -> dict[UUID, Matrix] | None:
     """What proposals mean; vectors that are missing are made and kept."""
-    rows = await desk.store.all(
+    rows = await deps.store.all(
         Q["proposal_vectors"], space=space, model=embedder.name, ids=[each.id for each in found]
     )
     hashes = {each.id: text_hash(each.what) for each in found}
@@ -193,14 +193,14 @@ async def vectors_of(
     if not missing:
         return vectors
     try:
-        made: Sequence[Any] = await embedder.embed([each.what for each in missing], Purpose.COMPARE)
+        made: Sequence[Any] = await embedder.embed([each.what for each in missing], EmbeddingPurpose.COMPARE)
     except PartlyEmbedded as partly:
         made = partly.vectors
     except (ProviderDown, ProviderRefused):
         DEGRADED.labels("embedder").inc()
         return None
     new = {each.id: vector for each, vector in zip(missing, made, strict=True) if vector is not None}
-    async with desk.store.transaction() as transaction:
+    async with deps.store.transaction() as transaction:
         await transaction.run_many(
             Q["put_proposal_vector"],
             [
@@ -210,8 +210,8 @@ async def vectors_of(
                     "model": embedder.name,
                     "dims": embedder.dimensions,
                     "text_hash": hashes[id_],
-                    "embedding": halfvec(vector),
-                    "at": desk.clock(),
+                    "embedding": to_halfvec(vector),
+                    "at": deps.clock(),
                 }
                 for id_, vector in new.items()
             ],
@@ -219,14 +219,16 @@ async def vectors_of(
     return vectors | {id_: np.asarray(vector, dtype=np.float32) for id_, vector in new.items()}
 
 
-async def _hold(desk: Desk, transaction: Transaction, near: Near, like: Likeness) -> bool:
+async def _hold_if_rejected(
+    deps: ProposalDeps, transaction: Transaction, near: SimilarProposals, like: PairSuggestion
+) -> bool:
     """Keep a new proposal back that means what somebody rejected; it counts from the end of that silence on."""
-    rejected, waiting = sorted((near.old, near.new), key=lambda each: each.state is not State.REJECTED)
+    rejected, waiting = sorted((near.old, near.new), key=lambda each: each.state is not ProposalState.REJECTED)
     is_reworded = (
-        rejected.is_suppressed(desk.clock())
-        and waiting.state is State.WAITING
+        rejected.is_suppressed(deps.clock())
+        and waiting.state is ProposalState.WAITING
         and waiting.held is None
-        and like.relation is Suggested.SAME
+        and like.relation is PairRelation.SAME
         and like.confidence >= HOLDS
     )
     if not is_reworded:
@@ -235,21 +237,21 @@ async def _hold(desk: Desk, transaction: Transaction, near: Near, like: Likeness
         Q["hold_like_rejected"],
         space=waiting.space_id,
         id=waiting.id,
-        held=Held.LIKE_REJECTED,
+        held=HoldReason.LIKE_REJECTED,
         until=rejected.suppressed_until,
     )
     if row is None:
         return False
-    held = await recount(desk, transaction, waiting.space_id, proposal_of(row))
-    await tell_held(desk, transaction, held, Held.LIKE_REJECTED)
+    held = await recount(deps, transaction, waiting.space_id, proposal_of(row))
+    await emit_held(deps, transaction, held, HoldReason.LIKE_REJECTED)
     return True
 
 
-async def _keep(
-    desk: Desk,
+async def _save_pair(
+    deps: ProposalDeps,
     transaction: Transaction,
-    near: Near,
-    like: Likeness,
+    near: SimilarProposals,
+    like: PairSuggestion,
     *,
     judgement: Judgement,
     embedder: str,
@@ -257,17 +259,12 @@ async def _keep(
 ) -> None:
     low, high = near.ids
     space = near.old.space_id
-    note = {
-        "why": like.why,
-        "confidence": like.confidence,
-        "judge": judgement.judge,
-        "said": judgement.relation,
-    }
-    waiting = next((each for each in (near.old, near.new) if each.state is State.WAITING), near.new)
+    note = {"why": like.why, "confidence": like.confidence, "judge": judgement.judge, "said": judgement.relation}
+    waiting = next((each for each in (near.old, near.new) if each.state is ProposalState.WAITING), near.new)
     row = await transaction.maybe(
         Q["put_pair"],
         space=space,
-        id=desk.new_id(),
+        id=deps.new_id(),
         a=low,
         b=high,
         relation=like.relation,
@@ -275,41 +272,41 @@ async def _keep(
         embedder=embedder,
         words=near.words,
         judgement=json.dumps(note | ({"holds": str(waiting.id)} if holds else {})),
-        at=desk.clock(),
+        at=deps.clock(),
     )
-    if row is not None and like.relation is Suggested.OPPOSITE:
+    if row is not None and like.relation is PairRelation.OPPOSITE:
         await transaction.run(Q["note_opposite"], space=space, ids=[low, high])
     if row is not None and like.relation is not None:
-        await desk.outbox.emit(
+        await deps.outbox.emit(
             transaction,
             "proposal_pair_suggested",
             space=space,
-            subject=subject_of(low),
+            subject=event_subject(low),
             payload={"a": str(low), "b": str(high), "relation": like.relation, "confidence": like.confidence},
         )
 
 
-def _request(proposal: Proposal) -> Request:
-    return Request(what=proposal.what, normalised=proposal.normalised)
+def _comparison_input(proposal: Proposal) -> ComparisonInput:
+    return ComparisonInput(what=proposal.what, normalised=proposal.normalised)
 
 
-def bars_of(embedder: Embedder) -> Bars:
+def judge_thresholds(embedder: Embedder) -> SimilarityBars:
     """How near is near for this embedder, as judges ask."""
     profile = embedder.profile
-    return Bars(
+    return SimilarityBars(
         same=profile.threshold(Threshold.SAME),
         check=profile.threshold(Threshold.PROPOSAL_SUGGEST),
         opposition=profile.threshold(Threshold.OPPOSITION),
     )
 
 
-def _pair(near: Near, embedder: Embedder) -> Pair:
-    return Pair(
+def _build_pair(near: SimilarProposals, embedder: Embedder) -> StatementPair:
+    return StatementPair(
         old_ref=near.old.id,
         new_ref=near.new.id,
-        old=Statement(text=near.old.what, said_at=near.old.created_at),
-        new=Statement(text=near.new.what, said_at=near.new.created_at),
-        features=Features(similarity=near.similarity, bars=bars_of(embedder)),
+        old=JudgeStatement(text=near.old.what, said_at=near.old.created_at),
+        new=JudgeStatement(text=near.new.what, said_at=near.new.created_at),
+        features=PairFeatures(similarity=near.similarity, bars=judge_thresholds(embedder)),
     )
 
 
@@ -328,7 +325,7 @@ SPELLINGS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class FingerprintComparison:
     a: str
     b: str
     """The normalised forms."""
@@ -337,30 +334,24 @@ class Comparison:
     why: str
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "a": self.a,
-            "b": self.b,
-            "only_a": list(self.only_a),
-            "only_b": list(self.only_b),
-            "why": self.why,
-        }
+        return {"a": self.a, "b": self.b, "only_a": list(self.only_a), "only_b": list(self.only_b), "why": self.why}
 
 
-def compare_proposals(a: Proposal, b: Proposal) -> Comparison:
+def compare_fingerprints(a: Proposal, b: Proposal) -> FingerprintComparison:
     """What the fingerprint sees of two proposals."""
-    left, right = words_of(a.normalised), words_of(b.normalised)
+    left, right = normalised_words(a.normalised), normalised_words(b.normalised)
     only_a, only_b = tuple(sorted(left - right)), tuple(sorted(right - left))
     is_elsewhere = (a.category, a.scope) != (b.category, b.scope)
-    return Comparison(
+    return FingerprintComparison(
         a=a.normalised,
         b=b.normalised,
         only_a=only_a,
         only_b=only_b,
-        why=_why(a.normalised, b.normalised, only_a=only_a, only_b=only_b, is_elsewhere=is_elsewhere),
+        why=_explain_difference(a.normalised, b.normalised, only_a=only_a, only_b=only_b, is_elsewhere=is_elsewhere),
     )
 
 
-def _why(a: str, b: str, *, only_a: tuple[str, ...], only_b: tuple[str, ...], is_elsewhere: bool) -> str:
+def _explain_difference(a: str, b: str, *, only_a: tuple[str, ...], only_b: tuple[str, ...], is_elsewhere: bool) -> str:
     if a == b:
         return ELSEWHERE if is_elsewhere else ONE
     bare = ({word.lstrip(DENIED) for word in only} for only in (only_a, only_b))
@@ -368,10 +359,10 @@ def _why(a: str, b: str, *, only_a: tuple[str, ...], only_b: tuple[str, ...], is
         return DENIES
     if not only_a and not only_b:
         return TURNED
-    return SPELLINGS.format(left=_listed(only_a), right=_listed(only_b))
+    return SPELLINGS.format(left=_format_words(only_a), right=_format_words(only_b))
 
 
-def _listed(words: tuple[str, ...]) -> str:
+def _format_words(words: tuple[str, ...]) -> str:
     return ", ".join(f"`{word}`" for word in words) or "nothing"
 
 
@@ -379,23 +370,25 @@ REFINGERPRINT = "refingerprint_proposals"
 COLLIDES = "They have the same fingerprint under the new profile."
 
 
-async def refingerprint(desk: Desk, space: SpaceId) -> int:
+async def refingerprint(deps: ProposalDeps, space: SpaceId) -> int:
     """Fingerprint the open proposals of a space by its present profile; how many have a new one."""
-    profile = Profile(desk.terms(space).profile)
-    async with desk.store.transaction(patient=True) as transaction:
+    profile = FingerprintProfile(deps.terms(space).profile)
+    async with deps.store.transaction(patient=True) as transaction:
         rows = await transaction.all(Q["open_of_other_profiles"], space=space, profile=profile)
-        return sum([await _anew(desk, transaction, proposal_of(row), profile) for row in rows])
+        return sum([await _refingerprint_one(deps, transaction, proposal_of(row), profile) for row in rows])
 
 
-async def _anew(desk: Desk, transaction: Transaction, proposal: Proposal, profile: Profile) -> bool:
+async def _refingerprint_one(
+    deps: ProposalDeps, transaction: Transaction, proposal: Proposal, profile: FingerprintProfile
+) -> bool:
     words = normalise(proposal.what, profile)
-    key = fingerprint(category=proposal.category, scope=proposal.scope, normalised=words)
+    key = compute_fingerprint(category=proposal.category, scope=proposal.scope, normalised=words)
     space = proposal.space_id
     await transaction.run(Q["lock_fingerprint"], space=space, fingerprint=key)
     rows = await transaction.all(Q["find_by_fingerprint"], space=space, profile=profile, fingerprint=key)
     twin = next((row["id"] for row in rows if row["normalised"] == words and not row["duplicate_of"]), None)
     if twin is not None:
-        await _suggest(desk, transaction, proposal, twin)
+        await _suggest_duplicate(deps, transaction, proposal, twin)
         return False
     payload = {**proposal.payload, "previous_fingerprint": proposal.fingerprint}
     await transaction.run(
@@ -410,12 +403,12 @@ async def _anew(desk: Desk, transaction: Transaction, proposal: Proposal, profil
     return True
 
 
-async def _suggest(desk: Desk, transaction: Transaction, proposal: Proposal, twin: UUID) -> None:
+async def _suggest_duplicate(deps: ProposalDeps, transaction: Transaction, proposal: Proposal, twin: UUID) -> None:
     low, high = sorted((proposal.id, twin))
     await transaction.run(
         Q["put_pair"],
         space=proposal.space_id,
-        id=desk.new_id(),
+        id=deps.new_id(),
         a=low,
         b=high,
         relation="same",
@@ -423,5 +416,5 @@ async def _suggest(desk: Desk, transaction: Transaction, proposal: Proposal, twi
         embedder="fingerprint",
         words="",
         judgement=json.dumps({"why": COLLIDES, "confidence": 1.0, "judge": "fingerprint"}),
-        at=desk.clock(),
+        at=deps.clock(),
     )

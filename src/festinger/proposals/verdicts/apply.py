@@ -18,41 +18,41 @@ from uuid import UUID
 from festinger.errors import BadInput, EffectFailed, FestingerError, Refused, Stale, Unavailable, UndoBlocked
 from festinger.ids import SpaceId
 from festinger.observability.metrics import PROPOSALS_APPLIED, PROPOSALS_UNDONE
-from festinger.proposals.deps import Office
-from festinger.proposals.erase import aims_at_forgotten
+from festinger.proposals.deps import ReviewDeps
+from festinger.proposals.erase import is_target_forgotten
 from festinger.proposals.model import (
+    AppliedEffect,
     Author,
-    Effect,
-    Kind,
     Proposal,
-    Result,
-    State,
+    ProposalState,
     Verdict,
+    VerdictKind,
+    VerdictResult,
     effect_of,
-    family_of,
-    held,
-    reword,
-    root_of,
-    save,
+    load_family,
+    lock_proposal,
+    lock_root,
+    save_state,
+    save_wording,
 )
-from festinger.proposals.producers import tell_if_muted
-from festinger.proposals.sightings.recount import recount, subject_of
-from festinger.proposals.verdicts.effects import Afterwards, Applied, Deed, effect_for, nothing_more
-from festinger.proposals.verdicts.reevaluation import begin_again
-from festinger.proposals.verdicts.reviewers import need_verified
-from festinger.proposals.verdicts.rules import put_off_until, require_fresh, silence
+from festinger.proposals.producers import emit_producer_muted
+from festinger.proposals.sightings.recount import event_subject, recount
+from festinger.proposals.verdicts.effects import Afterwards, EffectContext, EffectResult, effect_for, null_follow_up
+from festinger.proposals.verdicts.reevaluation import start_reevaluation
+from festinger.proposals.verdicts.reviewers import require_reviewer
+from festinger.proposals.verdicts.rules import require_fresh, resolve_defer_until, suppression_period
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.world.write import hold
+from festinger.world.write import lock_world
 
 Q = queries_of("festinger.proposals")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hearing:
+class VerdictContext:
     """One proposal, held, and the verdict on it that counts."""
 
-    office: Office
+    office: ReviewDeps
     transaction: Transaction
     space: SpaceId
     proposal: Proposal
@@ -60,63 +60,61 @@ class Hearing:
 
     async def save(self, **columns: Any) -> Proposal:
         """Write what a verdict changed of the proposal."""
-        return await save(self.transaction, replace(self.proposal, **columns))
+        return await save_state(self.transaction, replace(self.proposal, **columns))
 
     async def tell(self, name: str, **payload: Any) -> None:
-        await self.office.desk.outbox.emit(
+        await self.office.deps.outbox.emit(
             self.transaction,
             name,
             space=self.space,
-            subject=subject_of(self.proposal.id),
+            subject=event_subject(self.proposal.id),
             session=self.verdict.session,
             payload={"proposal": str(self.proposal.id), **payload},
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Carried:
+class ApplyVerdictResult:
     """What came of it, and what this process does once it is in force."""
 
     proposal: Proposal
-    result: Result
-    effect: Effect | None = None
-    afterwards: Afterwards = nothing_more
+    result: VerdictResult
+    effect: AppliedEffect | None = None
+    afterwards: Afterwards = null_follow_up
 
 
-async def carry_out(hearing: Hearing) -> Carried:
+async def apply_verdict(hearing: VerdictContext) -> ApplyVerdictResult:
     """Do what the verdict says, and tell that it was decided."""
     carried = await _CARRIERS[hearing.verdict.kind](hearing)
     await hearing.tell("proposal_decided", verdict=hearing.verdict.kind, author=hearing.verdict.author)
-    await tell_if_muted(
-        hearing.office.desk, hearing.transaction, before=hearing.proposal, after=carried.proposal
-    )
+    await emit_producer_muted(hearing.office.deps, hearing.transaction, before=hearing.proposal, after=carried.proposal)
     return carried
 
 
-async def _approve(hearing: Hearing) -> Carried:
-    if aims_at_forgotten(hearing.proposal):
+async def _approve(hearing: VerdictContext) -> ApplyVerdictResult:
+    if is_target_forgotten(hearing.proposal):
         return await _close_forgotten(hearing)
-    office, now = hearing.office, hearing.office.desk.clock()
-    meant = edited(hearing.proposal, hearing.verdict.fields.get("edits", {}))
+    office, now = hearing.office, hearing.office.deps.clock()
+    meant = apply_edits(hearing.proposal, hearing.verdict.fields.get("edits", {}))
     effect = effect_for(office.effects, meant.type)
     effect.check(meant.payload)
-    deed = Deed(
+    deed = EffectContext(
         transaction=hearing.transaction, space=hearing.space, proposal=meant, by=hearing.verdict.author
     )
     look = await effect.look(deed)
     if look.is_forgotten:
         return await _close_forgotten(hearing)
     require_fresh(meant, look)
-    applied = await _applied(effect.apply(deed))
-    kept = await _keep_effect(hearing, applied)
-    state = {"state": State.APPLIED, "decided_at": now, "deferred_until": None, "held": None}
+    applied = await _run_effect(effect.apply(deed))
+    kept = await _save_effect(hearing, applied)
+    state = {"state": ProposalState.APPLIED, "decided_at": now, "deferred_until": None, "held": None}
     moved = await hearing.save(**state, suppressed_until=None)
     await hearing.tell("proposal_applied", type=moved.type, changes=list(applied.changes))
     PROPOSALS_APPLIED.labels(moved.type).inc()
-    return Carried(proposal=moved, result=Result.APPLIED, effect=kept, afterwards=applied.afterwards)
+    return ApplyVerdictResult(proposal=moved, result=VerdictResult.APPLIED, effect=kept, afterwards=applied.afterwards)
 
 
-async def _applied(doing: Awaitable[Applied]) -> Applied:
+async def _run_effect(doing: Awaitable[EffectResult]) -> EffectResult:
     try:
         return await doing
     except (Stale, Unavailable):
@@ -127,7 +125,7 @@ async def _applied(doing: Awaitable[Applied]) -> Applied:
         ) from error
 
 
-def edited(proposal: Proposal, edits: Mapping[str, Any]) -> Proposal:
+def apply_edits(proposal: Proposal, edits: Mapping[str, Any]) -> Proposal:
     """The proposal as the person wants it. The row keeps what was proposed, the verdict what was made of it."""
     if not isinstance(edits.get("payload", {}), Mapping):
         raise BadInput("`payload` must be an object.")
@@ -138,115 +136,109 @@ def edited(proposal: Proposal, edits: Mapping[str, Any]) -> Proposal:
     return replace(proposal, **words, payload=payload)
 
 
-async def _close_forgotten(hearing: Hearing) -> Carried:
+async def _close_forgotten(hearing: VerdictContext) -> ApplyVerdictResult:
     """What it would have touched was forgotten: nobody is asked any more, and nobody is silenced."""
     moved = await hearing.save(
-        state=State.REJECTED, decided_at=hearing.office.desk.clock(), suppressed_until=None, held=None
+        state=ProposalState.REJECTED, decided_at=hearing.office.deps.clock(), suppressed_until=None, held=None
     )
-    return Carried(proposal=moved, result=Result.FORGOTTEN)
+    return ApplyVerdictResult(proposal=moved, result=VerdictResult.FORGOTTEN)
 
 
-async def _keep_effect(hearing: Hearing, applied: Applied) -> Effect:
+async def _save_effect(hearing: VerdictContext, applied: EffectResult) -> AppliedEffect:
     row = await hearing.transaction.one(
         Q["add_effect"],
         space=hearing.space,
-        id=hearing.office.desk.new_id(),
+        id=hearing.office.deps.new_id(),
         proposal=hearing.proposal.id,
         type=hearing.proposal.type,
         before=json.dumps(dict(applied.before), default=str),
         after=json.dumps(dict(applied.after), default=str),
         changes=list(applied.changes),
-        at=hearing.office.desk.clock(),
+        at=hearing.office.deps.clock(),
         by=hearing.verdict.author,
     )
     return effect_of(row)
 
 
-async def _reject(hearing: Hearing) -> Carried:
-    now, proposal = hearing.office.desk.clock(), hearing.proposal
-    days = hearing.office.desk.terms(hearing.space).reject_suppress_days
+async def _reject(hearing: VerdictContext) -> ApplyVerdictResult:
+    now, proposal = hearing.office.deps.clock(), hearing.proposal
+    days = hearing.office.deps.terms(hearing.space).reject_suppress_days
     moved = await hearing.save(
-        state=State.REJECTED,
+        state=ProposalState.REJECTED,
         decided_at=now,
-        suppressed_until=now + silence(proposal.rejections, days),
+        suppressed_until=now + suppression_period(proposal.rejections, days),
         rejections=proposal.rejections + 1,
         deferred_until=None,
         held=None,
     )
-    return Carried(proposal=moved, result=Result.REJECTED)
+    return ApplyVerdictResult(proposal=moved, result=VerdictResult.REJECTED)
 
 
-async def _think_again(hearing: Hearing) -> Carried:
-    moved = await begin_again(
+async def _reevaluate(hearing: VerdictContext) -> ApplyVerdictResult:
+    moved = await start_reevaluation(
         hearing.office, hearing.transaction, hearing.space, hearing.proposal, kind=hearing.verdict.kind
     )
-    await reword(hearing.transaction, moved)
-    kept = await save(hearing.transaction, moved)
-    is_done = kept.state is State.PROMOTED
-    return Carried(proposal=kept, result=Result.REEVALUATED if is_done else Result.DEEPENING)
+    await save_wording(hearing.transaction, moved)
+    kept = await save_state(hearing.transaction, moved)
+    is_done = kept.state is ProposalState.PROMOTED
+    return ApplyVerdictResult(proposal=kept, result=VerdictResult.REEVALUATED if is_done else VerdictResult.DEEPENING)
 
 
-async def _defer(hearing: Hearing) -> Carried:
-    until = put_off_until(
-        hearing.verdict.until,
-        now=hearing.office.desk.clock(),
-        terms=hearing.office.desk.terms(hearing.space),
+async def _defer(hearing: VerdictContext) -> ApplyVerdictResult:
+    until = resolve_defer_until(
+        hearing.verdict.until, now=hearing.office.deps.clock(), terms=hearing.office.deps.terms(hearing.space)
     )
-    moved = await hearing.save(state=State.DEFERRED, deferred_until=until)
-    return Carried(proposal=moved, result=Result.DEFERRED)
+    moved = await hearing.save(state=ProposalState.DEFERRED, deferred_until=until)
+    return ApplyVerdictResult(proposal=moved, result=VerdictResult.DEFERRED)
 
 
-async def _duplicate(hearing: Hearing) -> Carried:
+async def _mark_duplicate(hearing: VerdictContext) -> ApplyVerdictResult:
     """Hand the causes to the proposal that stands for both."""
-    transaction, space, desk = hearing.transaction, hearing.space, hearing.office.desk
+    transaction, space, deps = hearing.transaction, hearing.space, hearing.office.deps
     assert hearing.verdict.of is not None, "a verdict without it was refused"
-    root = await root_of(transaction, space, await held(transaction, space, hearing.verdict.of))
-    if root.id in await family_of(transaction, space, hearing.proposal.id):
+    root = await lock_root(transaction, space, await lock_proposal(transaction, space, hearing.verdict.of))
+    if root.id in await load_family(transaction, space, hearing.proposal.id):
         raise BadInput("That one is a duplicate of this one.", hint="Decide the other way round.")
     moved = await hearing.save(
-        state=State.DUPLICATE,
-        duplicate_of=root.id,
-        decided_at=desk.clock(),
-        deferred_until=None,
-        held=None,
+        state=ProposalState.DUPLICATE, duplicate_of=root.id, decided_at=deps.clock(), deferred_until=None, held=None
     )
-    await recount(desk, transaction, space, root)
-    return Carried(proposal=moved, result=Result.DUPLICATE)
+    await recount(deps, transaction, space, root)
+    return ApplyVerdictResult(proposal=moved, result=VerdictResult.DUPLICATE)
 
 
-async def _reopen(hearing: Hearing) -> Carried:
+async def _reopen(hearing: VerdictContext) -> ApplyVerdictResult:
     """Put it before a person once more, whatever was decided."""
-    desk, former = hearing.office.desk, hearing.proposal.duplicate_of
+    deps, former = hearing.office.deps, hearing.proposal.duplicate_of
     moved = await hearing.save(
-        state=State.PROMOTED,
-        promoted_at=desk.clock(),
+        state=ProposalState.PROMOTED,
+        promoted_at=deps.clock(),
         duplicate_of=None,
         suppressed_until=None,
         deferred_until=None,
         decided_at=None,
     )
     if former is not None:
-        root = await held(hearing.transaction, hearing.space, former)
-        await recount(desk, hearing.transaction, hearing.space, root)
-        moved = await recount(desk, hearing.transaction, hearing.space, moved)
-    return Carried(proposal=moved, result=Result.REOPENED)
+        root = await lock_proposal(hearing.transaction, hearing.space, former)
+        await recount(deps, hearing.transaction, hearing.space, root)
+        moved = await recount(deps, hearing.transaction, hearing.space, moved)
+    return ApplyVerdictResult(proposal=moved, result=VerdictResult.REOPENED)
 
 
-_CARRIERS: Mapping[Kind, Callable[[Hearing], Awaitable[Carried]]] = {
-    Kind.APPROVE: _approve,
-    Kind.REJECT: _reject,
-    Kind.DEEPEN: _think_again,
-    Kind.TOO_VAGUE: _think_again,
-    Kind.DUPLICATE: _duplicate,
-    Kind.DEFER: _defer,
-    Kind.REOPEN: _reopen,
+_CARRIERS: Mapping[VerdictKind, Callable[[VerdictContext], Awaitable[ApplyVerdictResult]]] = {
+    VerdictKind.APPROVE: _approve,
+    VerdictKind.REJECT: _reject,
+    VerdictKind.DEEPEN: _reevaluate,
+    VerdictKind.TOO_VAGUE: _reevaluate,
+    VerdictKind.DUPLICATE: _mark_duplicate,
+    VerdictKind.DEFER: _defer,
+    VerdictKind.REOPEN: _reopen,
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Undone:
+class UndoApprovalResult:
     proposal: Proposal
-    effect: Effect
+    effect: AppliedEffect
     again: bool = False
     """Whether it was undone before, so that nothing was done now."""
 
@@ -259,45 +251,45 @@ class Undone:
         }
 
 
-async def undo(office: Office, space: SpaceId, proposal: UUID, *, author: Author) -> Undone:
+async def undo_approval(office: ReviewDeps, space: SpaceId, proposal: UUID, *, author: Author) -> UndoApprovalResult:
     """Take back what an approval did. Raises `NotFound`, `NotAuthorised`, `Refused`, `UndoBlocked`."""
-    reviewer = await need_verified(office.desk, space, author)
-    async with office.desk.store.transaction(patient=True) as transaction:
-        await hold(transaction, space)
+    reviewer = await require_reviewer(office.deps, space, author)
+    async with office.deps.store.transaction(patient=True) as transaction:
+        await lock_world(transaction, space)
         undone, afterwards = await _undo_in(office, transaction, space, proposal, by=reviewer.name)
     await afterwards()
     return undone
 
 
 async def _undo_in(
-    office: Office, transaction: Transaction, space: SpaceId, id_: UUID, *, by: str
-) -> tuple[Undone, Afterwards]:
-    found = await held(transaction, space, id_)
+    office: ReviewDeps, transaction: Transaction, space: SpaceId, id_: UUID, *, by: str
+) -> tuple[UndoApprovalResult, Afterwards]:
+    found = await lock_proposal(transaction, space, id_)
     row = await transaction.maybe(Q["effect_of_proposal"], space=space, id=id_)
-    if row is None or found.state not in (State.APPLIED, State.UNDONE):
+    if row is None or found.state not in (ProposalState.APPLIED, ProposalState.UNDONE):
         raise Refused("There is nothing of this that could be undone.", state=found.state.value)
     effect = effect_of(row)
-    if found.state is State.UNDONE:
-        return Undone(proposal=found, effect=effect, again=True), nothing_more
-    deed = Deed(transaction=transaction, space=space, proposal=found, by=by)
-    done = Applied(before=effect.before, after=effect.after, changes=effect.changes)
+    if found.state is ProposalState.UNDONE:
+        return UndoApprovalResult(proposal=found, effect=effect, again=True), null_follow_up
+    deed = EffectContext(transaction=transaction, space=space, proposal=found, by=by)
+    done = EffectResult(before=effect.before, after=effect.after, changes=effect.changes)
     afterwards = await effect_for(office.effects, effect.type).undo(deed, done)
-    now = office.desk.clock()
+    now = office.deps.clock()
     row = await transaction.one(Q["mark_effect_undone"], space=space, id=effect.id, at=now, by=by)
-    moved = await save(transaction, replace(found, state=State.UNDONE))
-    await office.desk.outbox.emit(
+    moved = await save_state(transaction, replace(found, state=ProposalState.UNDONE))
+    await office.deps.outbox.emit(
         transaction,
         "proposal_undone",
         space=space,
-        subject=subject_of(id_),
+        subject=event_subject(id_),
         payload={"proposal": str(id_), "by": by[:200]},
     )
-    await tell_if_muted(office.desk, transaction, before=found, after=moved)
+    await emit_producer_muted(office.deps, transaction, before=found, after=moved)
     PROPOSALS_UNDONE.inc()
-    return Undone(proposal=moved, effect=effect_of(row)), afterwards
+    return UndoApprovalResult(proposal=moved, effect=effect_of(row)), afterwards
 
 
-def blocked(error: UndoBlocked) -> UndoBlocked:
+def order_blocking_changes(error: UndoBlocked) -> UndoBlocked:
     """The same refusal with what stands in the way, the newest first: in that order it can be undone."""
     later = error.details.get("changes", [])
     return UndoBlocked(error.message, hint=error.hint, **error.details | {"changes": list(reversed(later))})

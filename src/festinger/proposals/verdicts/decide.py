@@ -21,41 +21,41 @@ from festinger import errors
 from festinger.errors import BadInput, EffectFailed, FestingerError, NotFound, Refused, Replayed, Unavailable
 from festinger.ids import SpaceId
 from festinger.observability.metrics import PROPOSALS_VERDICTS
-from festinger.proposals.deps import Office
+from festinger.proposals.deps import ReviewDeps
 from festinger.proposals.model import (
     Author,
-    Channel,
-    Decided,
-    Kind,
+    DecideResult,
     Proposal,
-    Result,
-    Said,
-    Type,
+    ProposalType,
+    ReviewChannel,
     Verdict,
+    VerdictInput,
+    VerdictKind,
+    VerdictResult,
     effect_of,
-    held,
+    lock_proposal,
     proposal_of,
     verdict_of,
 )
-from festinger.proposals.pairs import opposites
-from festinger.proposals.sightings.fingerprint import storable
-from festinger.proposals.sightings.recount import subject_of
-from festinger.proposals.verdicts.apply import Carried, Hearing, carry_out
+from festinger.proposals.pairs import load_opposites
+from festinger.proposals.sightings.fingerprint import to_storable_text
+from festinger.proposals.sightings.recount import event_subject
+from festinger.proposals.verdicts.apply import ApplyVerdictResult, VerdictContext, apply_verdict
 from festinger.proposals.verdicts.effects import ONE_BY_ONE, Afterwards
-from festinger.proposals.verdicts.reviewers import Reviewer, burnt, not_authorised, verified
+from festinger.proposals.verdicts.reviewers import Reviewer, build_not_authorised, find_verified_reviewer, redeem_code
 from festinger.proposals.verdicts.rules import (
     MOST_AT_ONCE,
-    foremost,
     require_complete,
     require_decidable,
     require_one_by_one,
     require_opposites_seen,
-    result_of,
+    result_for_error,
+    select_verdict,
 )
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.text.secrets import without_secrets
-from festinger.world.write import hold
+from festinger.text.secrets import remove_secrets
+from festinger.world.write import lock_world
 
 Q = queries_of("festinger.proposals")
 
@@ -64,17 +64,17 @@ REFUSAL = "refusal"
 """Under which name a verdict keeps why it was not carried out."""
 
 
-async def receive(office: Office, space: SpaceId, said: Said) -> Verdict:
+async def record_verdict(office: ReviewDeps, space: SpaceId, said: VerdictInput) -> Verdict:
     """Keep a verdict. Raises `NotFound`, `Replayed`, and `NotAuthorised` for whoever may not decide."""
-    async with office.desk.store.transaction() as transaction:
+    async with office.deps.store.transaction() as transaction:
         row = await transaction.maybe(Q["find_proposal"], space=space, id=said.proposal)
         if row is None:
             raise NotFound(f"There is no proposal `{said.proposal}`.")
         await transaction.run(Q["lock_message"], space=space, channel=said.channel, ref=said.ref)
-        before = await _told_before(transaction, space, said)
-        verdict = before or await _keep(office, transaction, space, said, proposal_of(row))
+        before = await _find_repeated_verdict(transaction, space, said)
+        verdict = before or await _save_verdict(office, transaction, space, said, proposal_of(row))
     if not verdict.verified:
-        raise not_authorised(said.author)
+        raise build_not_authorised(said.author)
     return verdict
 
 
@@ -85,17 +85,15 @@ async def find_verdict(transaction: Transaction, space: SpaceId, id_: UUID) -> V
     return verdict_of(row)
 
 
-async def verdict_told(transaction: Transaction, space: SpaceId, told: Mapping[str, Any]) -> Verdict | None:
+async def verdict_from_event(transaction: Transaction, space: SpaceId, told: Mapping[str, Any]) -> Verdict | None:
     """The verdict that an event tells of as decided; none if it is gone."""
-    rows = await transaction.all(
-        Q["verdicts_of"], space=space, proposal=UUID(told["proposal"]), limit=MOST_VERDICTS
-    )
+    rows = await transaction.all(Q["verdicts_of"], space=space, proposal=UUID(told["proposal"]), limit=MOST_VERDICTS)
     found = map(verdict_of, rows)
     return next((each for each in found if each.kind == told["verdict"] and each.verified), None)
 
 
 async def close_verdict(
-    office: Office,
+    office: ReviewDeps,
     transaction: Transaction,
     space: SpaceId,
     verdict: Verdict,
@@ -104,19 +102,19 @@ async def close_verdict(
     error: FestingerError | None = None,
 ) -> Verdict:
     """Write down what came of a verdict."""
-    kept = {REFUSAL: _refusal(error)} if error else {}
+    kept = {REFUSAL: _error_to_json(error)} if error else {}
     row = await transaction.one(
         Q["close_verdict"],
         space=space,
         id=verdict.id,
         result=result,
         fields=json.dumps(dict(verdict.fields) | kept, default=str),
-        at=office.desk.clock(),
+        at=office.deps.clock(),
     )
     return verdict_of(row)
 
 
-def refusal_of(verdict: Verdict) -> FestingerError | None:
+def refusal_error(verdict: Verdict) -> FestingerError | None:
     """The error with which a verdict was answered, if it was not carried out."""
     kept = verdict.fields.get(REFUSAL)
     if kept is None:
@@ -125,16 +123,11 @@ def refusal_of(verdict: Verdict) -> FestingerError | None:
     return error(kept["message"], hint=kept["hint"], **kept["details"])
 
 
-def _refusal(error: FestingerError) -> dict[str, Any]:
-    return {
-        "error": type(error).__name__,
-        "message": error.message,
-        "hint": error.hint,
-        "details": error.details,
-    }
+def _error_to_json(error: FestingerError) -> dict[str, Any]:
+    return {"error": type(error).__name__, "message": error.message, "hint": error.hint, "details": error.details}
 
 
-async def _told_before(transaction: Transaction, space: SpaceId, said: Said) -> Verdict | None:
+async def _find_repeated_verdict(transaction: Transaction, space: SpaceId, said: VerdictInput) -> Verdict | None:
     row = await transaction.maybe(Q["verdict_of_message"], space=space, channel=said.channel, ref=said.ref)
     if row is None:
         return None
@@ -142,39 +135,37 @@ async def _told_before(transaction: Transaction, space: SpaceId, said: Said) -> 
     kept = {name: value for name, value in before.fields.items() if name != REFUSAL}
     same_fields = kept == json.loads(json.dumps(said.fields))
     if (before.proposal_id, before.kind) != (said.proposal, said.kind) or not same_fields:
-        raise Replayed(
-            "This message came before with another verdict.", hint="Give it a reference of its own."
-        )
+        raise Replayed("This message came before with another verdict.", hint="Give it a reference of its own.")
     return before
 
 
-async def _keep(
-    office: Office, transaction: Transaction, space: SpaceId, said: Said, proposal: Proposal
+async def _save_verdict(
+    office: ReviewDeps, transaction: Transaction, space: SpaceId, said: VerdictInput, proposal: Proposal
 ) -> Verdict:
-    reviewer = await _reviewer(office, transaction, space, said, proposal)
-    now = office.desk.clock()
+    reviewer = await _identify_reviewer(office, transaction, space, said, proposal)
+    now = office.deps.clock()
     row = await transaction.one(
         Q["add_verdict"],
         space=space,
-        id=office.desk.new_id(),
+        id=office.deps.new_id(),
         proposal=said.proposal,
         kind=said.kind,
-        author=_shown_name(reviewer, said.author),
+        author=_author_name(reviewer, said.author),
         verified=reviewer is not None,
         channel=said.channel,
         ref=said.ref,
-        note=storable(without_secrets(said.note)),
+        note=to_storable_text(remove_secrets(said.note)),
         fields=json.dumps(said.fields),
         at=now,
         processed_at=None if reviewer else now,
-        result=None if reviewer else Result.UNVERIFIED,
+        result=None if reviewer else VerdictResult.UNVERIFIED,
     )
     verdict = verdict_of(row)
-    await office.desk.outbox.emit(
+    await office.deps.outbox.emit(
         transaction,
         "verdict_received",
         space=space,
-        subject=subject_of(proposal.id),
+        subject=event_subject(proposal.id),
         payload={
             "proposal": str(proposal.id),
             "verdict": verdict.kind.value,
@@ -186,40 +177,40 @@ async def _keep(
     return verdict
 
 
-async def _reviewer(
-    office: Office, transaction: Transaction, space: SpaceId, said: Said, proposal: Proposal
+async def _identify_reviewer(
+    office: ReviewDeps, transaction: Transaction, space: SpaceId, said: VerdictInput, proposal: Proposal
 ) -> Reviewer | None:
     """Who speaks. A name in a file is not enough for what changes behaviour: it needs a code too."""
-    found = await verified(office.desk, transaction, space, said.author)
-    if found is None or said.channel is not Channel.FOLDER:
+    found = await find_verified_reviewer(office.deps, transaction, space, said.author)
+    if found is None or said.channel is not ReviewChannel.FOLDER:
         return found
-    has_code = await burnt(transaction, space, found, said.author.code)
+    has_code = await redeem_code(transaction, space, found, said.author.code)
     return found if has_code or proposal.type not in ONE_BY_ONE else None
 
 
-def _shown_name(reviewer: Reviewer | None, author: Author) -> str:
-    return reviewer.name if reviewer else storable(author.name)[:200] or "nobody"
+def _author_name(reviewer: Reviewer | None, author: Author) -> str:
+    return reviewer.name if reviewer else to_storable_text(author.name)[:200] or "nobody"
 
 
 LEFT_ALONE = timedelta(minutes=1)
 """After this time nobody is at work on a verdict any more, and it is taken up by the job."""
 
 
-async def decide(office: Office, space: SpaceId, said: Said) -> Decided:
+async def decide(office: ReviewDeps, space: SpaceId, said: VerdictInput) -> DecideResult:
     """Keep a verdict and carry it out; the same one again gives the same answer and does nothing.
 
     Raises `NotFound`, `NotAuthorised`, `Replayed`, `BadInput`, `AlreadyDecided`, `Stale`, `Outdated`, `TooDeep`,
     `Unseen`, `NotProposable`, `EffectFailed`, `Unavailable`.
     """
-    verdict = await receive(office, space, said)
+    verdict = await record_verdict(office, space, said)
     if verdict.processed_at is not None:
-        return await _answer(office, space, verdict.id, again=True)
-    await settle(office, space, said.proposal)
-    return await _answer(office, space, verdict.id)
+        return await _load_decision(office, space, verdict.id, again=True)
+    await apply_pending_verdicts(office, space, said.proposal)
+    return await _load_decision(office, space, verdict.id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Each:
+class BatchVerdictResult:
     """What came of one of many verdicts."""
 
     proposal: UUID
@@ -230,115 +221,106 @@ class Each:
         return {"id": str(self.proposal), "result": self.result, "detail": self.detail}
 
 
-async def decide_many(office: Office, space: SpaceId, many: Sequence[Said]) -> list[Each]:
+async def decide_many(office: ReviewDeps, space: SpaceId, many: Sequence[VerdictInput]) -> list[BatchVerdictResult]:
     """Decide many at once, each by itself. What changes behaviour is not approved so: `OneByOne`."""
     if not 1 <= len(many) <= MOST_AT_ONCE:
         raise BadInput(f"1 to {MOST_AT_ONCE} proposals can be decided at once.")
-    approved = [each.proposal for each in many if each.kind is Kind.APPROVE]
-    rows = await office.desk.store.all(Q["types_of"], space=space, ids=approved)
-    require_one_by_one(Type(row["type"]) for row in rows)
-    return [await _one_of_many(office, space, each) for each in many]
+    approved = [each.proposal for each in many if each.kind is VerdictKind.APPROVE]
+    rows = await office.deps.store.all(Q["types_of"], space=space, ids=approved)
+    require_one_by_one(ProposalType(row["type"]) for row in rows)
+    return [await _decide_one(office, space, each) for each in many]
 
 
-async def _one_of_many(office: Office, space: SpaceId, said: Said) -> Each:
+async def _decide_one(office: ReviewDeps, space: SpaceId, said: VerdictInput) -> BatchVerdictResult:
     try:
         done = await decide(office, space, said)
     except FestingerError as error:
-        called = {Result.STALE: "stale", Result.ALREADY: "already"}.get(result_of(error), "failed")
-        return Each(proposal=said.proposal, result=called, detail=error.message)
-    return Each(proposal=said.proposal, result=done.result)
+        called = {VerdictResult.STALE: "stale", VerdictResult.ALREADY: "already"}.get(result_for_error(error), "failed")
+        return BatchVerdictResult(proposal=said.proposal, result=called, detail=error.message)
+    return BatchVerdictResult(proposal=said.proposal, result=done.result)
 
 
-async def settle(office: Office, space: SpaceId, proposal: UUID) -> None:
+async def apply_pending_verdicts(office: ReviewDeps, space: SpaceId, proposal: UUID) -> None:
     """Carry out what waits for a proposal until nothing waits; each refusal is written down."""
     while True:
         chosen: Verdict | None = None
         try:
-            async with office.desk.store.transaction(patient=True) as transaction:
+            async with office.deps.store.transaction(patient=True) as transaction:
                 # What is approved may reach into any room: who does that holds the world first.
-                await hold(transaction, space)
-                chosen = await _chosen(transaction, space, proposal)
+                await lock_world(transaction, space)
+                chosen = await _choose_verdict(transaction, space, proposal)
                 if chosen is None:
                     return
-                afterwards = await _carry_out(office, transaction, space, chosen)
+                afterwards = await _apply_chosen(office, transaction, space, chosen)
         except Unavailable:
             raise
         except FestingerError as error:
             if chosen is None:
                 raise
-            await _refuse(office, space, chosen, error)
+            await _save_refusal(office, space, chosen, error)
             continue
         await afterwards()
         return
 
 
-async def take_up(office: Office, space: SpaceId) -> int:
+async def resume_pending_verdicts(office: ReviewDeps, space: SpaceId) -> int:
     """Carry out verdicts that were left unanswered by a process that is gone; how many proposals had some."""
-    before = office.desk.clock() - LEFT_ALONE
-    rows = await office.desk.store.all(Q["unanswered"], space=space, before=before)
+    before = office.deps.clock() - LEFT_ALONE
+    rows = await office.deps.store.all(Q["unanswered"], space=space, before=before)
     for row in rows:
-        await settle(office, space, row["proposal_id"])
+        await apply_pending_verdicts(office, space, row["proposal_id"])
     return len(rows)
 
 
-async def _chosen(transaction: Transaction, space: SpaceId, proposal: UUID) -> Verdict | None:
+async def _choose_verdict(transaction: Transaction, space: SpaceId, proposal: UUID) -> Verdict | None:
     """The verdict that counts of those that wait, once nobody else is at work on the proposal."""
-    await held(transaction, space, proposal)
-    waiting = [
-        verdict_of(row)
-        for row in await transaction.all(Q["waiting_verdicts"], space=space, proposal=proposal)
-    ]
-    return foremost(waiting) if waiting else None
+    await lock_proposal(transaction, space, proposal)
+    waiting = [verdict_of(row) for row in await transaction.all(Q["waiting_verdicts"], space=space, proposal=proposal)]
+    return select_verdict(waiting) if waiting else None
 
 
-async def _carry_out(
-    office: Office, transaction: Transaction, space: SpaceId, verdict: Verdict
-) -> Afterwards:
-    proposal = await held(transaction, space, verdict.proposal_id)
+async def _apply_chosen(office: ReviewDeps, transaction: Transaction, space: SpaceId, verdict: Verdict) -> Afterwards:
+    proposal = await lock_proposal(transaction, space, verdict.proposal_id)
     require_complete(verdict, proposal)
-    require_decidable(proposal, verdict, office.desk.terms(space))
-    require_opposites_seen(verdict, await opposites(transaction, space, proposal.id))
-    hearing = Hearing(office=office, transaction=transaction, space=space, proposal=proposal, verdict=verdict)
-    carried: Carried = await carry_out(hearing)
+    require_decidable(proposal, verdict, office.deps.terms(space))
+    require_opposites_seen(verdict, await load_opposites(transaction, space, proposal.id))
+    hearing = VerdictContext(office=office, transaction=transaction, space=space, proposal=proposal, verdict=verdict)
+    carried: ApplyVerdictResult = await apply_verdict(hearing)
     await close_verdict(office, transaction, space, verdict, result=carried.result)
     await transaction.run(
-        Q["overtake"],
-        space=space,
-        proposal=proposal.id,
-        result=Result.OVERTAKEN,
-        at=office.desk.clock(),
+        Q["overtake"], space=space, proposal=proposal.id, result=VerdictResult.OVERTAKEN, at=office.deps.clock()
     )
     PROPOSALS_VERDICTS.labels(verdict.kind).inc()
     return carried.afterwards
 
 
-async def _refuse(office: Office, space: SpaceId, verdict: Verdict, error: FestingerError) -> None:
+async def _save_refusal(office: ReviewDeps, space: SpaceId, verdict: Verdict, error: FestingerError) -> None:
     """Write down why a verdict was not carried out. The proposal stays as it was."""
     failed = isinstance(error, EffectFailed)
-    async with office.desk.store.transaction() as transaction:
-        result = Result.FAILED if failed else result_of(error)
+    async with office.deps.store.transaction() as transaction:
+        result = VerdictResult.FAILED if failed else result_for_error(error)
         await close_verdict(office, transaction, space, verdict, result=result, error=error)
         if failed:
-            await office.desk.outbox.emit(
+            await office.deps.outbox.emit(
                 transaction,
                 "proposal_apply_failed",
                 space=space,
-                subject=subject_of(verdict.proposal_id),
+                subject=event_subject(verdict.proposal_id),
                 payload={"proposal": str(verdict.proposal_id), "reason": error.message[:200]},
             )
 
 
-async def _answer(office: Office, space: SpaceId, id_: UUID, *, again: bool = False) -> Decided:
+async def _load_decision(office: ReviewDeps, space: SpaceId, id_: UUID, *, again: bool = False) -> DecideResult:
     """What came of a verdict, as it is written down; a refusal is raised, each time."""
-    async with office.desk.store.transaction() as transaction:
+    async with office.deps.store.transaction() as transaction:
         verdict = await find_verdict(transaction, space, id_)
-        if (error := refusal_of(verdict)) is not None:
+        if (error := refusal_error(verdict)) is not None:
             raise error
         row = await transaction.one(Q["find_proposal"], space=space, id=verdict.proposal_id)
         effect = None
-        if verdict.result == Result.APPLIED:
+        if verdict.result == VerdictResult.APPLIED:
             effect = await transaction.maybe(Q["effect_of_proposal"], space=space, id=verdict.proposal_id)
-    return Decided(
+    return DecideResult(
         proposal=proposal_of(row),
         verdict=verdict,
         result=verdict.result or "",

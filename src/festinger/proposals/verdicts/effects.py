@@ -11,32 +11,32 @@ from typing import Any, Protocol
 
 from festinger.errors import BadInput, Unwired
 from festinger.ids import SpaceId
-from festinger.proposals.model import Proposal, Type
+from festinger.proposals.model import Proposal, ProposalType
 from festinger.store.pool import Transaction
 
 ONE_BY_ONE = frozenset(
     {
-        Type.IDENTITY_PROMOTION,
-        Type.CENSOR_RULE,
-        Type.CENSOR_ESCALATION,
-        Type.SETTINGS_CHANGE,
-        Type.FORGET_REQUEST,
+        ProposalType.IDENTITY_PROMOTION,
+        ProposalType.CENSOR_RULE,
+        ProposalType.CENSOR_ESCALATION,
+        ProposalType.SETTINGS_CHANGE,
+        ProposalType.FORGET_REQUEST,
     }
 )
 """They change behaviour, or cannot be undone: a person looks at each by itself."""
 
-WORDS_NEEDED = {Type.FORGET_REQUEST: "forget"}
+WORDS_NEEDED = {ProposalType.FORGET_REQUEST: "forget"}
 """What a person must write out before something that cannot be undone."""
 
 Afterwards = Callable[[], Awaitable[None]]
 
 
-async def nothing_more() -> None:
+async def null_follow_up() -> None:
     """For an effect after which this process has nothing to look at again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class EffectPreview:
     """What an effect finds where it would act, at this moment."""
 
     versions: Mapping[str, Any] = field(default_factory=dict, hash=False)
@@ -56,18 +56,18 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Applied:
+class EffectResult:
     """What an effect did: what was there before, what is there now, and the changes of other rooms."""
 
     before: Mapping[str, Any] = field(default_factory=dict, hash=False)
     after: Mapping[str, Any] = field(default_factory=dict, hash=False)
     changes: tuple[str, ...] = ()
-    afterwards: Afterwards = nothing_more
+    afterwards: Afterwards = null_follow_up
     """Done once the transaction is in force: what this process holds in memory is brought up to date."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deed:
+class EffectContext:
     """Within which transaction something is done, for which proposal, and in whose name."""
 
     transaction: Transaction
@@ -80,42 +80,42 @@ class Deed:
         return self.proposal.payload
 
 
-class Effect(Protocol):
+class ProposalEffect(Protocol):
     def check(self, payload: Mapping[str, Any]) -> None:
         """Refuse what no approval could do: `BadInput`, `NotProposable`."""
         ...
 
-    async def look(self, deed: Deed) -> Look:
+    async def look(self, deed: EffectContext) -> EffectPreview:
         """What is there now of what it would touch. Changes nothing."""
         ...
 
-    async def apply(self, deed: Deed) -> Applied: ...
+    async def apply(self, deed: EffectContext) -> EffectResult: ...
 
-    async def undo(self, deed: Deed, applied: Applied) -> Afterwards:
+    async def undo(self, deed: EffectContext, applied: EffectResult) -> Afterwards:
         """Put back what was there before. What later changes stand on is `UndoBlocked`."""
         ...
 
 
-Effects = Mapping[Type, Effect]
+Effects = Mapping[ProposalType, ProposalEffect]
 
 
-def wired(effects: Effects) -> Effects:
+def require_all_effects(effects: Effects) -> Effects:
     """The same effects, if every type has one."""
-    missing = [each.value for each in Type if each not in effects]
+    missing = [each.value for each in ProposalType if each not in effects]
     if missing:
         listed = ", ".join(f"`{each}`" for each in missing)
         raise Unwired(f"Nobody carries out proposals of the type {listed}.")
     return effects
 
 
-def effect_for(effects: Effects, type_: Type) -> Effect:
+def effect_for(effects: Effects, type_: ProposalType) -> ProposalEffect:
     """The effect of a type; none is `Unwired`."""
     if type_ not in effects:
         raise Unwired(f"Nobody carries out proposals of the type `{type_.value}`.")
     return effects[type_]
 
 
-def text_in(payload: Mapping[str, Any], name: str) -> str:
+def require_text(payload: Mapping[str, Any], name: str) -> str:
     """A text that a payload must have."""
     value = payload.get(name)
     if not isinstance(value, str) or not value.strip():

@@ -16,127 +16,125 @@ from festinger.clock import iso
 from festinger.errors import AlreadyDecided, Outdated, ProposalRefused, Refused
 from festinger.ids import SpaceId
 from festinger.observability.metrics import PROPOSALS_PROMOTED
-from festinger.proposals.deps import Office
+from festinger.proposals.deps import ReviewDeps
 from festinger.proposals.model import (
     Author,
-    Channel,
-    Decided,
-    Kind,
+    DecideResult,
     Proposal,
-    Said,
-    State,
-    held,
-    reword,
-    save,
+    ProposalState,
+    ReviewChannel,
+    VerdictInput,
+    VerdictKind,
+    lock_proposal,
+    save_state,
+    save_wording,
 )
-from festinger.proposals.promotion import tell_promoted
-from festinger.proposals.sightings.intake import sight_in
-from festinger.proposals.sightings.model import PERSON, Result, Sighted, Suggestion
+from festinger.proposals.promotion import emit_promoted
+from festinger.proposals.sightings.intake import record_sighting_in
+from festinger.proposals.sightings.model import PERSON, SightingResult, SightingStatus, Suggestion
 from festinger.proposals.verdicts.decide import decide
-from festinger.proposals.verdicts.effects import Deed, Look, effect_for
-from festinger.proposals.verdicts.reviewers import need_verified
+from festinger.proposals.verdicts.effects import EffectContext, EffectPreview, effect_for
+from festinger.proposals.verdicts.reviewers import require_reviewer
 from festinger.proposals.verdicts.rules import OPEN
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposed:
+class ProposeResult:
     proposal: Proposal
-    sighted: Sighted
-    decided: Decided | None = None
+    sighted: SightingResult
+    decided: DecideResult | None = None
 
 
 async def propose(
-    office: Office,
+    office: ReviewDeps,
     space: SpaceId,
     suggestion: Suggestion,
     *,
     author: Author,
-    channel: Channel,
+    channel: ReviewChannel,
     approve: bool = False,
-) -> Proposed:
+) -> ProposeResult:
     """Put a person's own proposal before a person, and decide it with the same call if so asked.
 
     Raises `NotAuthorised`, `BadInput`, `NotProposable`, `ProposalRefused`, `Refused`, and with `approve` what
     `decide` raises.
     """
-    reviewer = await need_verified(office.desk, space, author)
+    reviewer = await require_reviewer(office.deps, space, author)
     effect_for(office.effects, suggestion.type).check(suggestion.payload)
     said = replace(suggestion, producer=PERSON)
-    async with office.desk.store.transaction() as transaction:
-        sighted = await sight_in(office.desk, transaction, space, said)
+    async with office.deps.store.transaction() as transaction:
+        sighted = await record_sighting_in(office.deps, transaction, space, said)
         if sighted.proposal is not None:
-            proposal = await _promoted(office, transaction, space, sighted, said, by=reviewer.name)
+            proposal = await _promote_sighted(office, transaction, space, sighted, said, by=reviewer.name)
     if sighted.proposal is None:
         raise ProposalRefused(f"This is no proposal: {sighted.reason}.", reason=sighted.reason)
     if not approve:
-        return Proposed(proposal=proposal, sighted=sighted)
-    verdict = Said(
+        return ProposeResult(proposal=proposal, sighted=sighted)
+    verdict = VerdictInput(
         proposal=proposal.id,
-        kind=Kind.APPROVE,
+        kind=VerdictKind.APPROVE,
         author=author,
         channel=channel,
         ref=f"propose {said.source}"[:200],
     )
     decided = await decide(office, space, verdict)
-    return Proposed(proposal=decided.proposal, sighted=sighted, decided=decided)
+    return ProposeResult(proposal=decided.proposal, sighted=sighted, decided=decided)
 
 
-async def _promoted(
-    office: Office, transaction: Transaction, space: SpaceId, sighted: Sighted, said: Suggestion, *, by: str
+async def _promote_sighted(
+    office: ReviewDeps, transaction: Transaction, space: SpaceId, sighted: SightingResult, said: Suggestion, *, by: str
 ) -> Proposal:
     """The proposal, before a person; one that is there already stays where it is."""
     assert sighted.proposal is not None
-    found = await held(transaction, space, sighted.proposal)
-    if sighted.result is Result.SUPPRESSED:
+    found = await lock_proposal(transaction, space, sighted.proposal)
+    if sighted.result is SightingStatus.SUPPRESSED:
         until = iso(found.suppressed_until) if found.suppressed_until else ""
         raise Refused(
             f"Somebody said no to this; it is silent until {until}.",
             hint="Reopen that proposal instead.",
             proposal=str(found.id),
         )
-    if found.state is not State.WAITING:
+    if found.state is not ProposalState.WAITING:
         return found
-    target = found.target or await _target(office, transaction, space, found, by=by)
-    now = office.desk.clock()
-    await reword(transaction, replace(found, target=target))
-    moved = replace(found, state=State.PROMOTED, promoted_at=now, held=None, suppressed_until=None)
-    kept = await save(transaction, moved)
-    await tell_promoted(office.desk, transaction, kept, age_days=0)
+    target = found.target or await _load_target(office, transaction, space, found, by=by)
+    now = office.deps.clock()
+    await save_wording(transaction, replace(found, target=target))
+    moved = replace(found, state=ProposalState.PROMOTED, promoted_at=now, held=None, suppressed_until=None)
+    kept = await save_state(transaction, moved)
+    await emit_promoted(office.deps, transaction, kept, age_days=0)
     PROPOSALS_PROMOTED.inc()
     return kept
 
 
-async def _target(
-    office: Office, transaction: Transaction, space: SpaceId, proposal: Proposal, *, by: str
+async def _load_target(
+    office: ReviewDeps, transaction: Transaction, space: SpaceId, proposal: Proposal, *, by: str
 ) -> dict[str, object]:
     """What the proposal would touch, as it is now."""
-    deed = Deed(transaction=transaction, space=space, proposal=proposal, by=by)
+    deed = EffectContext(transaction=transaction, space=space, proposal=proposal, by=by)
     return dict((await effect_for(office.effects, proposal.type).look(deed)).versions)
 
 
 Q = queries_of("festinger.proposals")
 
 
-async def rebuild(office: Office, space: SpaceId, proposal: UUID, *, by: str) -> Proposal:
+async def rebuild_proposal(office: ReviewDeps, space: SpaceId, proposal: UUID, *, by: str) -> Proposal:
     """Make an open proposal anew from what stands. Raises `NotFound`, `AlreadyDecided`, `Outdated`."""
-    async with office.desk.store.transaction() as transaction:
-        found = await held(transaction, space, proposal)
+    async with office.deps.store.transaction() as transaction:
+        found = await lock_proposal(transaction, space, proposal)
         if found.state not in OPEN:
             raise AlreadyDecided(f"This proposal is {found.state.value} already.", state=found.state.value)
-        deed = Deed(transaction=transaction, space=space, proposal=found, by=by)
+        deed = EffectContext(transaction=transaction, space=space, proposal=found, by=by)
         look = await effect_for(office.effects, found.type).look(deed)
         if look.gone or look.is_done:
-            raise Outdated(
-                "Nothing is left from which this could be made anew.", gone=list(look.gone), changed=[]
-            )
+            raise Outdated("Nothing is left from which this could be made anew.", gone=list(look.gone), changed=[])
         payload = dict(found.payload) | dict(look.payload)
-        return await reword(transaction, replace(found, payload=payload, target=dict(look.versions)))
+        return await save_wording(transaction, replace(found, payload=payload, target=dict(look.versions)))
 
 
-async def what_it_would_do(office: Office, space: SpaceId, proposal: Proposal) -> Look:
+async def preview_effect(office: ReviewDeps, space: SpaceId, proposal: Proposal) -> EffectPreview:
     """What an approval would find and do now, for the person who looks at the card."""
-    async with office.desk.store.transaction() as transaction:
-        deed = Deed(transaction=transaction, space=space, proposal=proposal, by="nobody")
+    async with office.deps.store.transaction() as transaction:
+        deed = EffectContext(transaction=transaction, space=space, proposal=proposal, by="nobody")
         return await effect_for(office.effects, proposal.type).look(deed)

@@ -16,16 +16,24 @@ from pydantic import Field
 from festinger.clock import iso
 from festinger.errors import ProviderRefused
 from festinger.ids import SpaceId
-from festinger.llm.model import Message, Model, Shape
-from festinger.llm.prompts import prompt_of
-from festinger.proposals.deps import Desk, Office
-from festinger.proposals.model import Kind, Proposal, State, family_of, held, reword, save
-from festinger.proposals.sightings.fingerprint import storable
-from festinger.proposals.sightings.model import LONGEST_REASON, LONGEST_WHAT, Sighting, sighting_of
-from festinger.proposals.sightings.recount import subject_of
+from festinger.llm.model import AnswerSchema, Model, PromptMessage
+from festinger.llm.prompts import load_prompt
+from festinger.proposals.deps import ProposalDeps, ReviewDeps
+from festinger.proposals.model import (
+    Proposal,
+    ProposalState,
+    VerdictKind,
+    load_family,
+    lock_proposal,
+    save_state,
+    save_wording,
+)
+from festinger.proposals.sightings.fingerprint import to_storable_text
+from festinger.proposals.sightings.model import LONGEST_REASON, LONGEST_WHAT, ProposalSighting, sighting_of
+from festinger.proposals.sightings.recount import event_subject
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.text.secrets import without_secrets
+from festinger.text.secrets import remove_secrets
 
 Q = queries_of("festinger.proposals")
 
@@ -40,26 +48,26 @@ MOST_SIGHTINGS = 50
 LONGEST_QUOTE = 500
 
 
-class Deepened(Shape):
+class DeepenAnswer(AnswerSchema):
     stronger_case: str = Field(description="The strongest case for the change that the sightings allow.")
     weaker_case: str = Field(description="The strongest case against it.")
     smallest_change: str = Field(description="The smallest change that would do.")
     risks: list[str] = Field(description="What could go wrong, each in one sentence.", max_length=10)
 
 
-class Sharpened(Shape):
+class SharpenAnswer(AnswerSchema):
     what: str = Field(description="What should change, in at most fifteen words.", max_length=LONGEST_WHAT)
     how: str = Field(description="How, in steps that somebody could carry out.", max_length=LONGEST_REASON)
 
 
-SHAPES: Mapping[Kind, type[Deepened] | type[Sharpened]] = {
-    Kind.DEEPEN: Deepened,
-    Kind.TOO_VAGUE: Sharpened,
+SHAPES: Mapping[VerdictKind, type[DeepenAnswer] | type[SharpenAnswer]] = {
+    VerdictKind.DEEPEN: DeepenAnswer,
+    VerdictKind.TOO_VAGUE: SharpenAnswer,
 }
 
 
-async def begin_again(
-    office: Office, transaction: Transaction, space: SpaceId, proposal: Proposal, *, kind: Kind
+async def start_reevaluation(
+    office: ReviewDeps, transaction: Transaction, space: SpaceId, proposal: Proposal, *, kind: VerdictKind
 ) -> Proposal:
     """The proposal as it is once somebody asked for more thought; the caller writes it.
 
@@ -67,62 +75,62 @@ async def begin_again(
     """
     counted = replace(proposal, reevaluations=proposal.reevaluations + 1, deferred_until=None)
     if await office.thinker(space) is None:
-        bundle = await evidence(office, transaction, space, proposal)
-        return await _attached(office.desk, transaction, counted, kind=kind, note=EVIDENCE_ONLY, found=bundle)
-    await office.desk.ask(transaction, REEVALUATE, space=space, proposal=str(proposal.id), kind=kind.value)
-    return replace(counted, state=State.DEEPENING)
+        bundle = await collect_evidence(office, transaction, space, proposal)
+        return await _attach_thought(office.deps, transaction, counted, kind=kind, note=EVIDENCE_ONLY, found=bundle)
+    await office.deps.ask(transaction, REEVALUATE, space=space, proposal=str(proposal.id), kind=kind.value)
+    return replace(counted, state=ProposalState.DEEPENING)
 
 
-async def reevaluate(office: Office, space: SpaceId, id_: UUID, *, kind: Kind) -> Proposal | None:
+async def reevaluate(office: ReviewDeps, space: SpaceId, id_: UUID, *, kind: VerdictKind) -> Proposal | None:
     """Ask the model, and put the proposal before the person again; nothing if it was decided meanwhile."""
-    async with office.desk.store.transaction() as transaction:
-        proposal = await held(transaction, space, id_)
-        bundle = await evidence(office, transaction, space, proposal)
-    if proposal.state is not State.DEEPENING:
+    async with office.deps.store.transaction() as transaction:
+        proposal = await lock_proposal(transaction, space, id_)
+        bundle = await collect_evidence(office, transaction, space, proposal)
+    if proposal.state is not ProposalState.DEEPENING:
         return None
     model = await office.thinker(space)
     note, found = (EVIDENCE_ONLY, dict(bundle))
     if model is not None:
-        note, found = await _asked(model, proposal, bundle, kind=kind)
-    async with office.desk.store.transaction() as transaction:
-        present = await held(transaction, space, id_)
-        if present.state is not State.DEEPENING:
+        note, found = await _ask_model(model, proposal, bundle, kind=kind)
+    async with office.deps.store.transaction() as transaction:
+        present = await lock_proposal(transaction, space, id_)
+        if present.state is not ProposalState.DEEPENING:
             return None
-        moved = await _attached(office.desk, transaction, present, kind=kind, note=note, found=found)
-        await reword(transaction, moved)
-        return await save(transaction, moved)
+        moved = await _attach_thought(office.deps, transaction, present, kind=kind, note=note, found=found)
+        await save_wording(transaction, moved)
+        return await save_state(transaction, moved)
 
 
-async def evidence(
-    office: Office, transaction: Transaction, space: SpaceId, proposal: Proposal
+async def collect_evidence(
+    office: ReviewDeps, transaction: Transaction, space: SpaceId, proposal: Proposal
 ) -> dict[str, Any]:
     """What is known of a proposal: every wording, when it was said, in which episodes, and what is near."""
-    family = await family_of(transaction, space, proposal.id)
+    family = await load_family(transaction, space, proposal.id)
     rows = await transaction.all(Q["sightings_of"], space=space, family=family, limit=MOST_SIGHTINGS)
     sightings = sorted(map(sighting_of, rows), key=lambda each: (each.at, str(each.id)))
     return {
         "wordings": list(dict.fromkeys(each.text for each in sightings if each.text)),
-        "timeline": [_moment(each) for each in sightings],
-        "episodes": _named(sightings, "episode", "episodes"),
-        "turns": _named(sightings, "turn", "turns"),
+        "timeline": [_timeline_entry(each) for each in sightings],
+        "episodes": _evidence_ids(sightings, "episode", "episodes"),
+        "turns": _evidence_ids(sightings, "turn", "turns"),
         **await office.related(transaction, space, proposal),
     }
 
 
-async def _asked(
-    model: Model, proposal: Proposal, bundle: Mapping[str, Any], *, kind: Kind
+async def _ask_model(
+    model: Model, proposal: Proposal, bundle: Mapping[str, Any], *, kind: VerdictKind
 ) -> tuple[str, dict[str, Any]]:
     try:
-        answer = await model.answer([question(proposal, bundle, kind=kind)], SHAPES[kind])
+        answer = await model.answer([build_reevaluation_prompt(proposal, bundle, kind=kind)], SHAPES[kind])
     except ProviderRefused:
         return UNUSABLE, dict(bundle)
     said = answer.value.model_dump()
     return f"thought over by {answer.model}", said | {"prompt": answer.prompt_hash}
 
 
-def question(proposal: Proposal, bundle: Mapping[str, Any], *, kind: Kind) -> Message:
+def build_reevaluation_prompt(proposal: Proposal, bundle: Mapping[str, Any], *, kind: VerdictKind) -> PromptMessage:
     """What the model is asked: everything that was said is quoted, and none of it is an order."""
-    return prompt_of("festinger.proposals", kind.value).message(
+    return load_prompt("festinger.proposals", kind.value).message(
         what=proposal.what,
         why=proposal.why or "(nobody said)",
         how=proposal.how or "(nobody said)",
@@ -134,39 +142,39 @@ def question(proposal: Proposal, bundle: Mapping[str, Any], *, kind: Kind) -> Me
     )
 
 
-async def _attached(
-    desk: Desk,
+async def _attach_thought(
+    deps: ProposalDeps,
     transaction: Transaction,
     proposal: Proposal,
     *,
-    kind: Kind,
+    kind: VerdictKind,
     note: str,
     found: Mapping[str, Any],
 ) -> Proposal:
     """The proposal with a thought more, before the person again."""
-    thought = {"kind": kind.value, "note": note, "at": iso(desk.clock()), **_clean(found)}
+    thought = {"kind": kind.value, "note": note, "at": iso(deps.clock()), **_sanitize(found)}
     payload = dict(proposal.payload) | {THOUGHTS: [*proposal.payload.get(THOUGHTS, []), thought]}
-    words = {name: thought[name] for name in ("what", "how") if kind is Kind.TOO_VAGUE and thought.get(name)}
-    await desk.outbox.emit(
+    words = {name: thought[name] for name in ("what", "how") if kind is VerdictKind.TOO_VAGUE and thought.get(name)}
+    await deps.outbox.emit(
         transaction,
         "proposal_reevaluated",
         space=proposal.space_id,
-        subject=subject_of(proposal.id),
+        subject=event_subject(proposal.id),
         payload={"proposal": str(proposal.id), "n": proposal.reevaluations, "kind": kind.value},
     )
-    return replace(proposal, **words, state=State.PROMOTED, payload=payload)
+    return replace(proposal, **words, state=ProposalState.PROMOTED, payload=payload)
 
 
-def _clean(found: Any) -> Any:
+def _sanitize(found: Any) -> Any:
     """What is kept of an answer: without secrets, as a database can hold it."""
     if isinstance(found, str):
-        return storable(without_secrets(found))
+        return to_storable_text(remove_secrets(found))
     if isinstance(found, Mapping):
-        return {name: _clean(each) for name, each in found.items()}
-    return [_clean(each) for each in found] if isinstance(found, list | tuple) else found
+        return {name: _sanitize(each) for name, each in found.items()}
+    return [_sanitize(each) for each in found] if isinstance(found, list | tuple) else found
 
 
-def _moment(sighting: Sighting) -> dict[str, Any]:
+def _timeline_entry(sighting: ProposalSighting) -> dict[str, Any]:
     return {
         "at": iso(sighting.at),
         "origin": sighting.origin.value,
@@ -177,7 +185,7 @@ def _moment(sighting: Sighting) -> dict[str, Any]:
     }
 
 
-def _named(sightings: Sequence[Sighting], *names: str) -> list[str]:
+def _evidence_ids(sightings: Sequence[ProposalSighting], *names: str) -> list[str]:
     """The ids that sightings give as their evidence under these names."""
     found: dict[str, None] = {}
     for each in sightings:

@@ -19,17 +19,17 @@ from festinger.errors import (
     TooDeep,
     Unseen,
 )
-from festinger.proposals.model import ORDER, Kind, Proposal, Result, State, Type, Verdict
-from festinger.proposals.verdicts.effects import ONE_BY_ONE, WORDS_NEEDED, Look
+from festinger.proposals.model import ORDER, Proposal, ProposalState, ProposalType, Verdict, VerdictKind, VerdictResult
+from festinger.proposals.verdicts.effects import ONE_BY_ONE, WORDS_NEEDED, EffectPreview
 from festinger.settings.proposals import ProposalsSettings
 
-OPEN = frozenset({State.PROMOTED, State.DEEPENING, State.DEFERRED})
+OPEN = frozenset({ProposalState.PROMOTED, ProposalState.DEEPENING, ProposalState.DEFERRED})
 """Before a person, and undecided."""
 
-REOPENED = frozenset({State.REJECTED, State.UNDONE, State.DUPLICATE})
+REOPENED = frozenset({ProposalState.REJECTED, ProposalState.UNDONE, ProposalState.DUPLICATE})
 """What a person may take up once more."""
 
-THOUGHT_AGAIN = frozenset({Kind.DEEPEN, Kind.TOO_VAGUE})
+THOUGHT_AGAIN = frozenset({VerdictKind.DEEPEN, VerdictKind.TOO_VAGUE})
 
 EDITED = frozenset({"what", "why", "how", "payload"})
 
@@ -39,7 +39,7 @@ MOST_SEEN = 200
 FURTHEST = timedelta(days=3650)
 
 
-def foremost(waiting: Iterable[Verdict]) -> Verdict:
+def select_verdict(waiting: Iterable[Verdict]) -> Verdict:
     """The verdict that counts of those that wait for one proposal: the most careful, then the first that came."""
     return min(waiting, key=lambda each: (ORDER[each.kind], each.received_at, str(each.id)))
 
@@ -48,12 +48,10 @@ def require_decidable(proposal: Proposal, verdict: Verdict, terms: ProposalsSett
     """Refuse a verdict that cannot be carried out in the state in which the proposal is."""
     seen = verdict.fields.get("version")
     if seen is not None and seen != proposal.version:
-        raise Stale(
-            f"This proposal has version {proposal.version} by now, not {seen}.", version=proposal.version
-        )
-    if verdict.kind is Kind.REOPEN:
+        raise Stale(f"This proposal has version {proposal.version} by now, not {seen}.", version=proposal.version)
+    if verdict.kind is VerdictKind.REOPEN:
         _require_reopenable(proposal)
-    elif proposal.state is State.WAITING:
+    elif proposal.state is ProposalState.WAITING:
         raise Refused(
             "This proposal was not put before anybody yet.",
             hint="It waits until it has recurred and lasted; propose it yourself to decide it now.",
@@ -73,7 +71,7 @@ def _require_reopenable(proposal: Proposal) -> None:
     if proposal.state not in REOPENED:
         raise Refused(
             f"What is {proposal.state.value} cannot be taken up once more.",
-            hint="Undo it first." if proposal.state is State.APPLIED else "It can still be decided.",
+            hint="Undo it first." if proposal.state is ProposalState.APPLIED else "It can still be decided.",
             state=proposal.state.value,
         )
 
@@ -82,14 +80,14 @@ def require_complete(verdict: Verdict, proposal: Proposal) -> None:
     """Refuse a verdict that lacks what it needs, or says what it cannot."""
     if len(verdict.note) > LONGEST_NOTE:
         raise BadInput(f"A note has at most {LONGEST_NOTE:,} characters.")
-    if verdict.kind is Kind.DUPLICATE and verdict.of in (None, proposal.id):
+    if verdict.kind is VerdictKind.DUPLICATE and verdict.of in (None, proposal.id):
         raise BadInput("Say of which other proposal this is a duplicate.")
     edits = verdict.fields.get("edits", {})
     if unknown := sorted(set(edits) - EDITED):
         raise BadInput(f"`{unknown[0][:40]}` of a proposal cannot be edited.")
-    if edits and verdict.kind is not Kind.APPROVE:
+    if edits and verdict.kind is not VerdictKind.APPROVE:
         raise BadInput("Only an approval can come with edits.")
-    needed = WORDS_NEEDED.get(proposal.type) if verdict.kind is Kind.APPROVE else None
+    needed = WORDS_NEEDED.get(proposal.type) if verdict.kind is VerdictKind.APPROVE else None
     if needed and verdict.fields.get("word", "").strip().casefold() != needed:
         raise BadInput(
             "This cannot be undone.", hint=f"Write the word `{needed}` to say that you mean it.", word=needed
@@ -99,19 +97,19 @@ def require_complete(verdict: Verdict, proposal: Proposal) -> None:
 def require_opposites_seen(verdict: Verdict, opposites: Mapping[UUID, str]) -> None:
     """Refuse a yes by somebody who has not looked at what asks for the opposite; `opposites` says what that is."""
     unseen = {str(id_): what for id_, what in opposites.items() if id_ not in verdict.seen}
-    if verdict.kind is Kind.APPROVE and unseen:
+    if verdict.kind is VerdictKind.APPROVE and unseen:
         raise Unseen(
-            f"{_these(len(unseen))} for the opposite of this.",
+            f"{_format_count(len(unseen))} for the opposite of this.",
             hint=f"Look at {', '.join(f'`{id_}`' for id_ in unseen)}, and name it as `seen` when you approve.",
             opposites=unseen,
         )
 
 
-def _these(number: int) -> str:
+def _format_count(number: int) -> str:
     return "Another proposal asks" if number == 1 else f"{number} other proposals ask"
 
 
-def require_fresh(proposal: Proposal, look: Look) -> None:
+def require_fresh(proposal: Proposal, look: EffectPreview) -> None:
     """Refuse to act on something else than what was proposed."""
     if look.gone:
         raise Outdated("What this would touch is not there any more.", gone=list(look.gone), changed=[])
@@ -123,12 +121,12 @@ def require_fresh(proposal: Proposal, look: Look) -> None:
         raise Outdated("There is nothing left to change: it is so already.", gone=[], changed=[])
 
 
-def silence(rejections: int, days: Sequence[int]) -> timedelta:
+def suppression_period(rejections: int, days: Sequence[int]) -> timedelta:
     """How long a no silences a proposal that was rejected so many times before."""
     return timedelta(days=days[min(rejections, len(days) - 1)])
 
 
-def put_off_until(until: datetime | None, *, now: datetime, terms: ProposalsSettings) -> datetime:
+def resolve_defer_until(until: datetime | None, *, now: datetime, terms: ProposalsSettings) -> datetime:
     """When a proposal that is deferred comes back."""
     if until is None:
         return now + timedelta(days=terms.defer_days)
@@ -137,15 +135,15 @@ def put_off_until(until: datetime | None, *, now: datetime, terms: ProposalsSett
     return until
 
 
-def require_one_by_one(types: Iterable[Type]) -> None:
+def require_one_by_one(types: Iterable[ProposalType]) -> None:
     """Refuse to approve at once what a person must look at one by one."""
     alone = sorted({each.value for each in types if each in ONE_BY_ONE})
     if alone:
         raise OneByOne(f"Proposals of the type `{alone[0]}` are approved one by one.", types=alone)
 
 
-def result_of(error: FestingerError) -> Result:
+def result_for_error(error: FestingerError) -> VerdictResult:
     """What a refusal is called in the list of what came of verdicts."""
     if isinstance(error, Stale):
-        return Result.STALE
-    return Result.ALREADY if isinstance(error, AlreadyDecided) else Result.REFUSED
+        return VerdictResult.STALE
+    return VerdictResult.ALREADY if isinstance(error, AlreadyDecided) else VerdictResult.REFUSED

@@ -13,11 +13,11 @@ from uuid import UUID
 
 from festinger.errors import AlreadyDecided, NotFound
 from festinger.ids import SpaceId
-from festinger.proposals.deps import Desk
-from festinger.proposals.model import Author, ProposalId, shown
-from festinger.proposals.sightings.fingerprint import Profile, normalise, words_of
-from festinger.proposals.verdicts.effects import Afterwards, Applied, Deed, Look, nothing_more
-from festinger.proposals.verdicts.reviewers import need_verified
+from festinger.proposals.deps import ProposalDeps
+from festinger.proposals.model import Author, ProposalId, to_json_value
+from festinger.proposals.sightings.fingerprint import FingerprintProfile, normalise, normalised_words
+from festinger.proposals.verdicts.effects import Afterwards, EffectContext, EffectPreview, EffectResult, null_follow_up
+from festinger.proposals.verdicts.reviewers import require_reviewer
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -46,7 +46,7 @@ class Task:
 
     def as_json(self) -> dict[str, Any]:
         """As every door shows it."""
-        return {each.name: shown(getattr(self, each.name)) for each in fields(self)}
+        return {each.name: to_json_value(getattr(self, each.name)) for each in fields(self)}
 
 
 _NAMES = tuple(each.name for each in fields(Task))
@@ -57,78 +57,76 @@ def task_of(row: Mapping[str, Any]) -> Task:
     return Task(**{name: row[name] for name in _NAMES} | {"state": TaskState(row["state"])})
 
 
-async def tasks(
-    desk: Desk, space: SpaceId, *, state: TaskState | None = TaskState.OPEN, limit: int = 50
+async def list_tasks(
+    deps: ProposalDeps, space: SpaceId, *, state: TaskState | None = TaskState.OPEN, limit: int = 50
 ) -> list[Task]:
     """Tasks, the oldest first; all of them without a state."""
-    rows = await desk.store.all(Q["tasks"], space=space, state=state, limit=limit)
+    rows = await deps.store.all(Q["tasks"], space=space, state=state, limit=limit)
     return [task_of(row) for row in rows]
 
 
 async def close_task(
-    desk: Desk, space: SpaceId, task: UUID, *, author: Author, state: TaskState = TaskState.DONE
+    deps: ProposalDeps, space: SpaceId, task: UUID, *, author: Author, state: TaskState = TaskState.DONE
 ) -> Task:
     """Say that a task is done, or that nobody will do it. Raises `NotFound`, `NotAuthorised`, `AlreadyDecided`."""
-    reviewer = await need_verified(desk, space, author)
-    async with desk.store.transaction() as transaction:
-        found = await _held(transaction, space, task)
+    reviewer = await require_reviewer(deps, space, author)
+    async with deps.store.transaction() as transaction:
+        found = await _lock_task(transaction, space, task)
         if found.state is not TaskState.OPEN:
             raise AlreadyDecided(f"This task is {found.state.value} already.", state=found.state.value)
-        return await _close(desk, transaction, space, task, by=reviewer.name, state=state)
+        return await _close(deps, transaction, space, task, by=reviewer.name, state=state)
 
 
-def fitting(open_tasks: Iterable[Task], cue: str) -> list[tuple[Task, float]]:
+def match_tasks(open_tasks: Iterable[Task], cue: str) -> list[tuple[Task, float]]:
     """The tasks that have to do with a cue, and how far; the most fitting first."""
     asked = _plain_words(cue)
-    shares = [(task, _shared(asked, _plain_words(task.title))) for task in open_tasks]
+    shares = [(task, _word_overlap(asked, _plain_words(task.title))) for task in open_tasks]
     found = [(task, share) for task, share in shares if share >= LEAST_SHARE]
     return sorted(found, key=lambda each: (-each[1], each[0].at, each[0].id))
 
 
-def _shared(one: frozenset[str], other: frozenset[str]) -> float:
+def _word_overlap(one: frozenset[str], other: frozenset[str]) -> float:
     """How much of the shorter of two texts is in the longer."""
     return len(one & other) / min(len(one), len(other)) if one and other else 0.0
 
 
 def _plain_words(text: str) -> frozenset[str]:
     """The words that say what a text is about, whether it asks for that or forbids it."""
-    return words_of(normalise(text, Profile.COMPAT_AGENT))
+    return normalised_words(normalise(text, FingerprintProfile.COMPAT_AGENT))
 
 
-class Advice:
+class AdviceEffect:
     """What a yes to plain advice does: it makes a task."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, deps: ProposalDeps) -> None:
+        self._deps = deps
 
     def check(self, payload: Mapping[str, Any]) -> None:
         """Advice needs nothing beside its words."""
 
-    async def look(self, deed: Deed) -> Look:
-        return Look(payload=deed.payload, says="Makes a task for a person; nothing else changes.")
+    async def look(self, deed: EffectContext) -> EffectPreview:
+        return EffectPreview(payload=deed.payload, says="Makes a task for a person; nothing else changes.")
 
-    async def apply(self, deed: Deed) -> Applied:
+    async def apply(self, deed: EffectContext) -> EffectResult:
         row = await deed.transaction.one(
             Q["add_task"],
             space=deed.space,
-            id=self._desk.new_id(),
+            id=self._deps.new_id(),
             proposal=deed.proposal.id,
             title=deed.proposal.what,
             body="\n\n".join(text for text in (deed.proposal.why, deed.proposal.how) if text),
-            at=self._desk.clock(),
+            at=self._deps.clock(),
         )
-        return Applied(after={"task": str(row["id"]), "state": row["state"]})
+        return EffectResult(after={"task": str(row["id"]), "state": row["state"]})
 
-    async def undo(self, deed: Deed, applied: Applied) -> Afterwards:
-        task = await _held(deed.transaction, deed.space, UUID(applied.after["task"]))
+    async def undo(self, deed: EffectContext, applied: EffectResult) -> Afterwards:
+        task = await _lock_task(deed.transaction, deed.space, UUID(applied.after["task"]))
         if task.state is TaskState.OPEN:
-            await _close(
-                self._desk, deed.transaction, deed.space, task.id, by=deed.by, state=TaskState.DROPPED
-            )
-        return nothing_more
+            await _close(self._deps, deed.transaction, deed.space, task.id, by=deed.by, state=TaskState.DROPPED)
+        return null_follow_up
 
 
-async def _held(transaction: Transaction, space: SpaceId, task: UUID) -> Task:
+async def _lock_task(transaction: Transaction, space: SpaceId, task: UUID) -> Task:
     row = await transaction.maybe(Q["hold_task"], space=space, id=task)
     if row is None:
         raise NotFound(f"There is no task `{task}`.")
@@ -136,7 +134,7 @@ async def _held(transaction: Transaction, space: SpaceId, task: UUID) -> Task:
 
 
 async def _close(
-    desk: Desk, transaction: Transaction, space: SpaceId, task: UUID, *, by: str, state: TaskState
+    deps: ProposalDeps, transaction: Transaction, space: SpaceId, task: UUID, *, by: str, state: TaskState
 ) -> Task:
-    row = await transaction.one(Q["close_task"], space=space, id=task, state=state, at=desk.clock(), by=by)
+    row = await transaction.one(Q["close_task"], space=space, id=task, state=state, at=deps.clock(), by=by)
     return task_of(row)

@@ -1,6 +1,6 @@
 """What was said on both sides, when an answer is over?
 
-`Listening` hears one answer and hands the whole exchange on when it has ended. What is learnt, kept or counted from
+`ExchangeListener` hears one answer and hands the whole exchange on when it has ended. What is learnt, kept or counted from
 it is the business of whoever takes it; nothing of that happens in the request.
 
 What of an exchange is kept?
@@ -17,74 +17,74 @@ from hashlib import blake2b
 from typing import Any
 from uuid import UUID
 
-from festinger.events.event import Happening
+from festinger.events.event import NewEvent
 from festinger.ids import Origin, SessionId, SpaceId, TraceId
-from festinger.proxy.context.block import Block
-from festinger.proxy.headers import MemoryTold
-from festinger.proxy.loops.keys import Call, Message, Role
-from festinger.proxy.loops.watcher import Watcher
-from festinger.proxy.parsed_request import Understood
-from festinger.proxy.protocols.messages import Saying, described_by, short_sha256
-from festinger.proxy.protocols.replies import Heard, ear_for
-from festinger.proxy.sessions.match import How
-from festinger.proxy.sessions.session import START, content_of_reply
-from festinger.proxy.transport.streams import Ended, Ending, Frame, Stored
+from festinger.proxy.context.block import ContextBlock
+from festinger.proxy.headers import MemoryStatus
+from festinger.proxy.loops.keys import ChatMessage, ChatRole, ToolCall
+from festinger.proxy.loops.watcher import ReplyWatcher
+from festinger.proxy.parsed_request import ParsedRequest
+from festinger.proxy.protocols.messages import AttributedText, descriptions_hash, short_sha256
+from festinger.proxy.protocols.replies import ReplyContent, build_reply_parser
+from festinger.proxy.sessions.match import SessionMatchKind
+from festinger.proxy.sessions.session import START, reply_content_hash
+from festinger.proxy.transport.streams import Ending, Stored, StreamEndReason, StreamFrame
 from festinger.settings.tree import ProxySettings
-from festinger.store.repositories.exchanges import StoredExchange, Words
-from festinger.text.blocks import without_blocks
+from festinger.store.repositories.exchanges import ExchangeMessage, StoredExchange
+from festinger.text.blocks import strip_blocks
 from festinger.text.secrets import Redact, redact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
+class ProxyExchange:
     """A request and its answer, as far as it came."""
 
-    understood: Understood
-    told: MemoryTold
-    fresh: Block | None
+    understood: ParsedRequest
+    told: MemoryStatus
+    fresh: ContextBlock | None
     """The block that was new in it."""
     anchor: bytes | None = None
     """Where the new block stands; none for the system text."""
-    heard: Heard
-    ended: Ended
-    happenings: tuple[Happening, ...] = ()
+    heard: ReplyContent
+    ended: StreamEndReason
+    happenings: tuple[NewEvent, ...] = ()
     """What else happened to it, to be told with it."""
 
 
-Take = Callable[[Exchange], Stored | None]
+Take = Callable[[ProxyExchange], Stored | None]
 """Takes an exchange that is over; must not wait."""
 
 
-class Listening:
+class ExchangeListener:
     """Hears one answer."""
 
     def __init__(
         self,
-        understood: Understood,
+        understood: ParsedRequest,
         take: Take,
         *,
-        told: MemoryTold,
-        fresh: Block | None = None,
+        told: MemoryStatus,
+        fresh: ContextBlock | None = None,
         anchor: bytes | None = None,
-        watcher: Watcher | None = None,
+        watcher: ReplyWatcher | None = None,
     ) -> None:
         self._understood = understood
         self._take = take
         self._told = told
         self._fresh = fresh
         self._anchor = anchor
-        self._ear = ear_for(understood.kind)
+        self._ear = build_reply_parser(understood.kind)
         self._watcher = watcher
         self._overheard = watcher.overhear(self._ear) if watcher else None
 
-    def hear(self, frame: Frame) -> Ending | None:
+    def hear(self, frame: StreamFrame) -> Ending | None:
         delta = self._ear.hear(frame)
         return self._overheard.hear(frame, delta) if self._overheard else None
 
-    def ended(self, how: Ended, *, unreadable: int) -> Stored | None:
+    def ended(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
         heard = self._ear.heard()
         return self._take(
-            Exchange(
+            ProxyExchange(
                 understood=self._understood,
                 told=self._told,
                 fresh=self._fresh,
@@ -95,10 +95,10 @@ class Listening:
             )
         )
 
-    def _happenings(self, heard: Heard) -> tuple[Happening, ...]:
+    def _happenings(self, heard: ReplyContent) -> tuple[NewEvent, ...]:
         if self._watcher is None or self._overheard is None:
             return ()
-        return self._watcher.over(self._overheard, without_blocks(heard.text, self._understood.mark))
+        return self._watcher.over(self._overheard, strip_blocks(heard.text, self._understood.mark))
 
 
 TOOL_CHARS = 2000
@@ -116,7 +116,7 @@ NAME_CHARS = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Injected:
+class InjectedBlock:
     """The block that was new in a request."""
 
     recollection: UUID
@@ -134,31 +134,31 @@ class Capture:
     exchange: StoredExchange
     how: str
     parent: SessionId | None
-    injected: Injected | None = None
-    happenings: tuple[Happening, ...] = ()
+    injected: InjectedBlock | None = None
+    happenings: tuple[NewEvent, ...] = ()
 
 
-def captured(
-    exchange: Exchange, *, seen: int, at: datetime, settings: ProxySettings, tools: str = ""
+def build_capture(
+    exchange: ProxyExchange, *, seen: int, at: datetime, settings: ProxySettings, tools: str = ""
 ) -> Capture:
     """What is to be kept of it, secrets not yet taken out. Its first `seen` turns were kept before; `tools` is what
     its tools say of themselves, unless that was."""
     understood, heard = exchange.understood, exchange.heard
     session = session_name(understood.session.id)
-    own = without_blocks(heard.text, understood.mark)
+    own = strip_blocks(heard.text, understood.mark)
     link = reply_link(understood, own, heard.calls)
-    reply = Words(id=_id(session, link, 0), role=Role.ASSISTANT.value, origin=Origin.MODEL, text=own)
+    reply = ExchangeMessage(id=_part_id(session, link, 0), role=ChatRole.ASSISTANT.value, origin=Origin.MODEL, text=own)
     return Capture(
         space=understood.visit.space,
         exchange=StoredExchange(
-            id=_id(session, link, "exchange"),
+            id=_part_id(session, link, "exchange"),
             session=session,
             agent=understood.visit.agent,
             request=understood.visit.request_id,
             at=at,
-            said=(*_told_of_tools(session, tools), *_words(understood, session, seen=seen)),
+            said=(*_tool_words(session, tools), *_new_words(understood, session, seen=seen)),
             reply=reply if own.strip() else None,
-            tool_calls=[_call(call) for call in heard.calls[:MOST_CALLS]],
+            tool_calls=[_call_payload(call) for call in heard.calls[:MOST_CALLS]],
             thinking=heard.thinking or None if settings.capture_thinking else None,
             ended=exchange.ended.value,
             model=heard.model or understood.request.model,
@@ -168,31 +168,31 @@ def captured(
         ),
         how=understood.how.value,
         parent=understood.session.parent,
-        injected=_injected(exchange, settings),
+        injected=_build_injected_block(exchange, settings),
         happenings=exchange.happenings,
     )
 
 
-def without_any_secret(capture: Capture, *, redact: Redact = redact) -> Capture:
+def redact_capture(capture: Capture, *, redact: Redact = redact) -> Capture:
     """The same, as it may be written down."""
     exchange = capture.exchange
     return replace(
         capture,
         exchange=replace(
             exchange,
-            said=tuple(_clean_words(words, redact) for words in exchange.said),
-            reply=_clean_words(exchange.reply, redact) if exchange.reply else None,
+            said=tuple(_sanitize_words(words, redact) for words in exchange.said),
+            reply=_sanitize_words(exchange.reply, redact) if exchange.reply else None,
             tool_calls=[
-                {**call, **{name: writable(call[name], redact=redact) for name in ("name", "arguments")}}
+                {**call, **{name: sanitize_text(call[name], redact=redact) for name in ("name", "arguments")}}
                 for call in exchange.tool_calls
             ],
-            thinking=writable(exchange.thinking, redact=redact) if exchange.thinking else None,
-            model=writable(exchange.model, redact=redact),
+            thinking=sanitize_text(exchange.thinking, redact=redact) if exchange.thinking else None,
+            model=sanitize_text(exchange.model, redact=redact),
         ),
     )
 
 
-def writable(text: str, *, redact: Redact = redact) -> str:
+def sanitize_text(text: str, *, redact: Redact = redact) -> str:
     """A text without secrets, and without what no database takes. One that is too long loses its middle, and says so."""
     if len(text) <= TEXT_CHARS:
         clean = redact(text).text[:TEXT_CHARS]
@@ -213,18 +213,18 @@ def session_name(session: SessionId) -> SessionId:
     return SessionId(f"{session[: NAME_CHARS - 20]}…{blake2b(session.encode(), digest_size=8).hexdigest()}")
 
 
-def reply_link(understood: Understood, text: str, calls: tuple[Call, ...]) -> bytes:
+def reply_link(understood: ParsedRequest, text: str, calls: tuple[ToolCall, ...]) -> bytes:
     """The hash that the reply will have where it comes back in a history."""
-    content = content_of_reply(Message(role=Role.ASSISTANT, text=text, calls=calls))
+    content = reply_content_hash(ChatMessage(role=ChatRole.ASSISTANT, text=text, calls=calls))
     links = understood.chain.links
     return short_sha256((links[-1] if links else START) + content)
 
 
-def happenings(capture: Capture, *, new_messages: frozenset[UUID], is_first: bool) -> Iterator[Happening]:
+def build_exchange_events(capture: Capture, *, new_messages: frozenset[UUID], is_first: bool) -> Iterator[NewEvent]:
     """What is told of an exchange that is new, in this order; `is_first` if it is the first of its session."""
     exchange = capture.exchange
     if is_first:
-        yield _happening(
+        yield _build_event(
             capture,
             "session_started",
             {
@@ -235,7 +235,7 @@ def happenings(capture: Capture, *, new_messages: frozenset[UUID], is_first: boo
             },
         )
     if (injected := capture.injected) is not None:
-        yield _happening(
+        yield _build_event(
             capture,
             "recollection_injected",
             {
@@ -247,7 +247,7 @@ def happenings(capture: Capture, *, new_messages: frozenset[UUID], is_first: boo
                 "tokens": injected.tokens,
             },
         )
-    yield _happening(capture, "exchange_captured", _told(exchange, new_messages))
+    yield _build_event(capture, "exchange_captured", _exchange_payload(exchange, new_messages))
     for happening in capture.happenings:
         yield replace(
             happening,
@@ -258,7 +258,7 @@ def happenings(capture: Capture, *, new_messages: frozenset[UUID], is_first: boo
         )
 
 
-def _told(exchange: StoredExchange, new: frozenset[UUID]) -> dict[str, Any]:
+def _exchange_payload(exchange: StoredExchange, new: frozenset[UUID]) -> dict[str, Any]:
     tokens = {"read": exchange.tokens_read, "written": exchange.tokens_written}
     return {
         "session": exchange.session,
@@ -276,9 +276,9 @@ def _told(exchange: StoredExchange, new: frozenset[UUID]) -> dict[str, Any]:
     }
 
 
-def _happening(capture: Capture, name: str, payload: Mapping[str, Any]) -> Happening:
+def _build_event(capture: Capture, name: str, payload: Mapping[str, Any]) -> NewEvent:
     exchange = capture.exchange
-    return Happening(
+    return NewEvent(
         name=name,
         subject=_subject(exchange),
         payload=payload,
@@ -288,82 +288,77 @@ def _happening(capture: Capture, name: str, payload: Mapping[str, Any]) -> Happe
     )
 
 
-def subject_of(session: SessionId) -> str:
+def session_subject(session: SessionId) -> str:
     """What events of a session are about."""
     return f"session:{session}"
 
 
 def _subject(exchange: StoredExchange) -> str:
-    return subject_of(exchange.session)
+    return session_subject(exchange.session)
 
 
-def _told_of_tools(session: SessionId, tools: str) -> Iterator[Words]:
+def _tool_words(session: SessionId, tools: str) -> Iterator[ExchangeMessage]:
     """What tools say of themselves, as what it is to the model: a system text."""
     if tools:
-        made_of = _id(session, described_by(tools), "tools")
-        yield Words(id=made_of, role=Role.SYSTEM.value, origin=Origin.SYSTEM, text=tools)
+        made_of = _part_id(session, descriptions_hash(tools), "tools")
+        yield ExchangeMessage(id=made_of, role=ChatRole.SYSTEM.value, origin=Origin.SYSTEM, text=tools)
 
 
-def _words(understood: Understood, session: SessionId, *, seen: int) -> Iterator[Words]:
+def _new_words(understood: ParsedRequest, session: SessionId, *, seen: int) -> Iterator[ExchangeMessage]:
     """What was not kept of this session before, the oldest first."""
     for at in _new_turns(understood, seen):
         turn, link = understood.request.turns[at], understood.chain.links[at]
         for number, saying in enumerate(() if turn.transient else turn.sayings):
             if saying.text.strip():
-                yield Words(
-                    id=_id(session, link, number),
+                yield ExchangeMessage(
+                    id=_part_id(session, link, number),
                     role=turn.role.value,
                     origin=saying.origin,
-                    text=_cut(saying),
+                    text=_truncate(saying),
                 )
 
 
-def _new_turns(understood: Understood, seen: int) -> Iterator[int]:
+def _new_turns(understood: ParsedRequest, seen: int) -> Iterator[int]:
     contents, session = understood.chain.contents, understood.session
     replies = {reply.content for reply in session.replies}
-    if understood.how is How.REPLY:
+    if understood.how is SessionMatchKind.REPLY:
         # The history was retold: what stands before the last word that is known is no news.
         known = replies | session.recent
         seen = max(seen, 1 + max((at for at, content in enumerate(contents) if content in known), default=-1))
     return (at for at in range(seen, len(contents)) if contents[at] not in replies)
 
 
-def _cut(saying: Saying) -> str:
+def _truncate(saying: AttributedText) -> str:
     return saying.text[:TOOL_CHARS] if saying.origin is Origin.TOOL else saying.text
 
 
-def _call(call: Call) -> dict[str, Any]:
-    return {
-        "id": call.id[:SHOWN_CHARS],
-        "name": call.name[:SHOWN_CHARS],
-        "arguments": call.arguments[:TOOL_CHARS],
-    }
+def _call_payload(call: ToolCall) -> dict[str, Any]:
+    return {"id": call.id[:SHOWN_CHARS], "name": call.name[:SHOWN_CHARS], "arguments": call.arguments[:TOOL_CHARS]}
 
 
-def _injected(exchange: Exchange, settings: ProxySettings) -> Injected | None:
+def _build_injected_block(exchange: ProxyExchange, settings: ProxySettings) -> InjectedBlock | None:
     told = exchange.told
     if exchange.fresh is None or not told.recollection:
         return None
-    return Injected(
+    return InjectedBlock(
         recollection=UUID(told.recollection),
         position=settings.injection_position if exchange.anchor is None else "turn",
         anchor=exchange.anchor.hex() if exchange.anchor is not None else None,
         notes=[
-            {"kind": note.kind, "id": note.id[:SHOWN_CHARS], "version": note.version}
-            for note in exchange.fresh.notes
+            {"kind": note.kind, "id": note.id[:SHOWN_CHARS], "version": note.version} for note in exchange.fresh.notes
         ],
         tokens=told.tokens,
     )
 
 
-def _clean_words(words: Words, redact: Redact) -> Words:
-    return replace(words, text=writable(words.text, redact=redact))
+def _sanitize_words(words: ExchangeMessage, redact: Redact) -> ExchangeMessage:
+    return replace(words, text=sanitize_text(words.text, redact=redact))
 
 
-def _id(session: SessionId, link: bytes, what: int | str) -> UUID:
-    return made_id(session, link.hex(), what)
+def _part_id(session: SessionId, link: bytes, what: int | str) -> UUID:
+    return derive_part_id(session, link.hex(), what)
 
 
-def made_id(session: SessionId, link: str, what: int | str) -> UUID:
+def derive_part_id(session: SessionId, link: str, what: int | str) -> UUID:
     """The id of a part of an exchange: the same for the same words in the same place."""
     return UUID(bytes=blake2b(f"{session}:{link}:{what}".encode(), digest_size=16).digest())

@@ -21,16 +21,24 @@ import structlog
 
 from festinger.clock import Stopwatch
 from festinger.errors import BadInput, Unavailable
-from festinger.events.event import Happening
+from festinger.events.event import NewEvent
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.observability.metrics import PROXY_CAPTURE_DROPPED, PROXY_SPOOL_BYTES
-from festinger.proxy.capture.exchange import Capture, without_any_secret
+from festinger.proxy.capture.exchange import Capture, redact_capture
 from festinger.proxy.capture.spool import Spool
-from festinger.proxy.capture.write import Entry, Happened, Pace, as_remembered, entry_in, record_of, write
-from festinger.proxy.errors import going_on
+from festinger.proxy.capture.write import (
+    Entry,
+    EventsEntry,
+    WorkPacer,
+    decode_entry,
+    drop_forgotten,
+    encode_entry,
+    write_entries,
+)
+from festinger.proxy.errors import fail_open
 from festinger.runtime.app import App
 from festinger.settings.tree import ProxySettings
-from festinger.store.repositories.request_log import Refused
+from festinger.store.repositories.request_log import MalformedLine
 from festinger.text.secrets import Redact, redact
 
 log = structlog.get_logger(room="proxy")
@@ -58,18 +66,18 @@ RedactOf = Callable[[SpaceId], Redact]
 T = TypeVar("T")
 
 
-def secrets_only(_space: SpaceId) -> Redact:
+def default_redact(_space: SpaceId) -> Redact:
     return redact
 
 
-class _Outcome(Enum):
+class _WriteOutcome(Enum):
     DONE = auto()
     AWAY = auto()
     FAILED = auto()
 
 
 @dataclass(slots=True, kw_only=True)
-class Tally:
+class CaptureTally:
     """What could not be kept, since the start."""
 
     dropped: Counter[str] = field(default_factory=Counter)
@@ -78,7 +86,7 @@ class Tally:
     """Records that were set aside."""
 
 
-class Writer:
+class CaptureWriter:
     """The spool, the task that appends to it, and the task that brings its records to the store."""
 
     def __init__(
@@ -88,9 +96,9 @@ class Writer:
         *,
         settings: Callable[[], ProxySettings],
         stopwatch: Stopwatch,
-        redact: RedactOf = secrets_only,
+        redact: RedactOf = default_redact,
     ) -> None:
-        self.tally = Tally()
+        self.tally = CaptureTally()
         self.redact = redact
         self.disk_fault = ""
         """Why the spool could not be written the last time; empty while it can."""
@@ -98,9 +106,9 @@ class Writer:
         self._spool = spool
         self._settings = settings
         self._stopwatch = stopwatch
-        self._pace = Pace(stopwatch)
+        self._pace = WorkPacer(stopwatch)
         self._disk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="spool")
-        self._incoming: list[tuple[Capture | Happened, asyncio.Future[None]]] = []
+        self._incoming: list[tuple[Capture | EventsEntry, asyncio.Future[None]]] = []
         self._appending: asyncio.Task[None] | None = None
         self._append_began = 0.0
         self._unspooled: deque[Entry] = deque()
@@ -112,7 +120,7 @@ class Writer:
         self._pause = 0.0
         self._retry_at = 0.0
         self._adopt_at = 0.0
-        self._untold: list[Happening] = []
+        self._untold: list[NewEvent] = []
 
     @property
     def waiting(self) -> int:
@@ -149,7 +157,7 @@ class Writer:
         Entries that are not appended to the spool, and all while the disk hangs, get a future that is done.
         """
         stored = asyncio.get_running_loop().create_future()
-        if not isinstance(entry, Capture | Happened):
+        if not isinstance(entry, Capture | EventsEntry):
             if len(self._quick) >= QUEUE:
                 self._dropped("queue", 1)
                 return None
@@ -176,7 +184,7 @@ class Writer:
     async def run(self) -> None:
         """Write until cancelled. A batch that has begun is not cancelled with it: `finish` waits for it."""
         while True:
-            with going_on("capture"):
+            with fail_open("capture"):
                 await self._look_for_files()
                 await self._work()
             with suppress(TimeoutError):
@@ -190,7 +198,7 @@ class Writer:
         self._retry_at = 0.0
         if self._appending is not None:
             await asyncio.wait({self._appending})
-        with going_on("capture"):
+        with fail_open("capture"):
             last = asyncio.create_task(self._work())
             await asyncio.wait({last}, timeout=FINISH_SECONDS)
             last.cancel()
@@ -199,7 +207,7 @@ class Writer:
                 # Nothing leaves a lane or the spool before it is written, so a cancelled batch comes again.
                 self._batch.cancel()
                 await asyncio.wait({self._batch})
-        with going_on("capture"):
+        with fail_open("capture"):
             await self._spool_lanes()
         self._dropped("disk", len(self._quick) + len(self._unspooled))
         await self._on_disk(self._spool.close)
@@ -224,7 +232,7 @@ class Writer:
             while self._incoming:
                 batch, self._incoming = self._incoming, []
                 self._append_began = self._stopwatch()
-                with going_on("capture spooled"):
+                with fail_open("capture spooled"):
                     await self._to_spool([entry for entry, _ in batch])
                 for _, stored in batch:
                     if not stored.done():
@@ -279,13 +287,13 @@ class Writer:
         """Write what waited longest in the spool; whether the store took it."""
         entries: list[Entry] = []
         for record in await self._on_disk(self._spool.next, BATCH):
-            if isinstance(record, Refused):
+            if isinstance(record, MalformedLine):
                 await self._refuse(record)
                 continue
             try:
-                entries.append(entry_in(record))
+                entries.append(decode_entry(record))
             except BadInput as error:
-                await self._refuse(Refused(line=record, reason=error.name))
+                await self._refuse(MalformedLine(line=record, reason=error.name))
         if not await self._written(entries):
             return False
         await self._on_disk(self._spool.done)
@@ -295,31 +303,31 @@ class Writer:
     async def _written(self, entries: Sequence[Entry]) -> bool:
         """Write a batch; false if the store is away. An entry that nobody can write is set aside."""
         outcome = await self._attempt(entries)
-        if outcome is _Outcome.FAILED:
+        if outcome is _WriteOutcome.FAILED:
             for entry in entries:
                 outcome = await self._attempt([entry])
-                if outcome is _Outcome.FAILED:
-                    await self._refuse(Refused(line=record_of(entry), reason="unwritable"))
-                elif outcome is _Outcome.AWAY:
+                if outcome is _WriteOutcome.FAILED:
+                    await self._refuse(MalformedLine(line=encode_entry(entry), reason="unwritable"))
+                elif outcome is _WriteOutcome.AWAY:
                     break
-        if outcome is _Outcome.AWAY:
+        if outcome is _WriteOutcome.AWAY:
             self._pause = min(max(self._pause * 2, FIRST_PAUSE), LONGEST_PAUSE)
             self._retry_at = self._stopwatch() + self._pause
-        return outcome is not _Outcome.AWAY
+        return outcome is not _WriteOutcome.AWAY
 
-    async def _attempt(self, entries: Sequence[Entry]) -> _Outcome:
+    async def _attempt(self, entries: Sequence[Entry]) -> _WriteOutcome:
         app = self._app()
         if app is None:
-            return _Outcome.AWAY
-        with going_on("capture batch") as attempt:
+            return _WriteOutcome.AWAY
+        with fail_open("capture batch") as attempt:
             try:
-                await write(app, await as_remembered(app, entries), pace=self._pace)
+                await write_entries(app, await drop_forgotten(app, entries), pace=self._pace)
             except Unavailable as error:
                 log.warning("what was captured waits for the store", error=error.message)
-                return _Outcome.AWAY
-        with going_on("capture told"):
+                return _WriteOutcome.AWAY
+        with fail_open("capture told"):
             await self._tell(app)
-        return _Outcome.FAILED if attempt.failed else _Outcome.DONE
+        return _WriteOutcome.FAILED if attempt.failed else _WriteOutcome.DONE
 
     async def _tell(self, app: App) -> None:
         """Say what could not be kept, now that somebody hears it."""
@@ -362,19 +370,19 @@ class Writer:
         written nowhere."""
         clean: list[tuple[Entry, bytes]] = []
         for entry in entries:
-            with going_on("capture cleaned"):
+            with fail_open("capture cleaned"):
                 each = entry
                 if isinstance(entry, Capture):
-                    each = without_any_secret(entry, redact=self.redact(entry.space))
-                clean.append((each, record_of(each)))
+                    each = redact_capture(entry, redact=self.redact(entry.space))
+                clean.append((each, encode_entry(each)))
         return clean
 
-    async def _refuse(self, refused: Refused) -> None:
+    async def _refuse(self, refused: MalformedLine) -> None:
         """Set a record aside, and say so."""
         self.tally.refused += 1
         log.error("record set aside", file=refused.file, line=refused.number, reason=refused.reason)
         payload = {"file": refused.file, "line": refused.number, "reason": refused.reason}
-        self._untold.append(Happening(name="spool_line_refused", subject="spool", payload=payload))
+        self._untold.append(NewEvent(name="spool_line_refused", subject="spool", payload=payload))
         try:
             await self._on_disk(self._spool.set_aside, refused.line)
         except OSError as error:
@@ -388,4 +396,4 @@ class Writer:
         log.error("captured entries dropped", reason=reason, count=count)
         payload = {"count": count, "reason": reason}
         if len(self._untold) < UNTOLD:
-            self._untold.append(Happening(name="capture_dropped", subject="capture", payload=payload))
+            self._untold.append(NewEvent(name="capture_dropped", subject="capture", payload=payload))

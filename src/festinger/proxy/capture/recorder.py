@@ -16,23 +16,23 @@ import structlog
 
 from festinger.clock import Clock
 from festinger.errors import Unavailable
-from festinger.events.event import Happening
+from festinger.events.event import NewEvent
 from festinger.ids import SessionId, SpaceId
 from festinger.observability.metrics import DEGRADED, PROXY_BLOCK_TOKENS, PROXY_NOTES
-from festinger.proxy.capture.exchange import Exchange, captured, session_name, writable
-from festinger.proxy.capture.queue import Writer
-from festinger.proxy.capture.request_log import Afterwards, bounded
-from festinger.proxy.capture.write import Happened, Kept, Logged
-from festinger.proxy.context.fetch import Questions
-from festinger.proxy.context.place import Moved, Noted
-from festinger.proxy.hooks import Passed
-from festinger.proxy.loops.keys import Role
-from festinger.proxy.parsed_request import Understood
-from festinger.proxy.protocols.messages import described_by, descriptions
-from festinger.proxy.sessions.match import How
-from festinger.proxy.sessions.persistence import restored, stored
+from festinger.proxy.capture.exchange import ProxyExchange, build_capture, sanitize_text, session_name
+from festinger.proxy.capture.queue import CaptureWriter
+from festinger.proxy.capture.request_log import RequestTracker, put_bounded
+from festinger.proxy.capture.write import EventsEntry, RequestLogEntry, SessionEntry
+from festinger.proxy.context.fetch import QueryLimiter
+from festinger.proxy.context.place import InjectionResult, PrefixChange
+from festinger.proxy.hooks import FinishedRequest
+from festinger.proxy.loops.keys import ChatRole
+from festinger.proxy.parsed_request import ParsedRequest
+from festinger.proxy.protocols.messages import descriptions_hash, tool_descriptions
+from festinger.proxy.sessions.match import SessionMatchKind
+from festinger.proxy.sessions.persistence import from_stored_session, to_stored_session
 from festinger.proxy.sessions.registry import ALIKE
-from festinger.proxy.sessions.session import Caller, Session
+from festinger.proxy.sessions.session import ProxyCaller, ProxySession
 from festinger.proxy.transport.streams import Stored
 from festinger.runtime.app import App
 from festinger.settings.tree import ProxySettings
@@ -44,13 +44,13 @@ SEEN = 10_000
 """Sessions and exchanges of which is known how far they were kept."""
 
 
-class StoredChronicle:
+class StoreRecorder:
     """Writes down what passes, through the writer; reads back from the open house."""
 
     def __init__(
         self,
         app: Callable[[], App | None],
-        writer: Writer,
+        writer: CaptureWriter,
         *,
         clock: Clock,
         settings: Callable[[], ProxySettings],
@@ -59,19 +59,19 @@ class StoredChronicle:
         self._writer = writer
         self._clock = clock
         self._settings = settings
-        self._seen: OrderedDict[tuple[Caller, SessionId], tuple[int, bytes]] = OrderedDict()
-        self._tools: OrderedDict[tuple[Caller, SessionId], bytes] = OrderedDict()
+        self._seen: OrderedDict[tuple[ProxyCaller, SessionId], tuple[int, bytes]] = OrderedDict()
+        self._tools: OrderedDict[tuple[ProxyCaller, SessionId], bytes] = OrderedDict()
         self._done: OrderedDict[UUID, None] = OrderedDict()
-        self._shared: OrderedDict[tuple[Caller, SessionId], None] = OrderedDict()
-        self._afterwards = Afterwards()
-        self._questions = Questions()
+        self._shared: OrderedDict[tuple[ProxyCaller, SessionId], None] = OrderedDict()
+        self._afterwards = RequestTracker()
+        self._questions = QueryLimiter()
 
-    async def recall(self, understood: Understood, *, settings: ProxySettings) -> Sequence[Session]:
+    async def recall(self, understood: ParsedRequest, *, settings: ProxySettings) -> Sequence[ProxySession]:
         app, session = self._app(), understood.session
         key = (session.caller, session.id)
-        if app is None or self._writer.is_away or not (key in self._shared or may_be_behind(understood)):
+        if app is None or self._writer.is_away or not (key in self._shared or may_be_stale(understood)):
             return ()
-        name = None if understood.how is How.NEW else session.id
+        name = None if understood.how is SessionMatchKind.NEW else session.id
         try:
             found = await self._found(app, understood, name, settings=settings)
         except (Unavailable, TimeoutError) as error:
@@ -80,11 +80,11 @@ class StoredChronicle:
             return ()
         if session.links and any(each.at > session.at for each in found):
             # Somebody else serves this session too, and may do so at any time.
-            bounded(self._shared, key, None, most=SEEN)
-        return [restored(each, session.caller, name=name) for each in found]
+            put_bounded(self._shared, key, None, most=SEEN)
+        return [from_stored_session(each, session.caller, name=name) for each in found]
 
     async def _found(
-        self, app: App, understood: Understood, name: SessionId | None, *, settings: ProxySettings
+        self, app: App, understood: ParsedRequest, name: SessionId | None, *, settings: ProxySettings
     ) -> Sequence[StoredSession]:
         """What the store knows, in time. A late question is not called off: that would wait for the store too."""
         caller, seconds = understood.session.caller, settings.memory_deadline_ms / 1000
@@ -105,33 +105,33 @@ class StoredChronicle:
             raise TimeoutError
         return asked.result()
 
-    def keep(self, understood: Understood, note: Noted, session: Session) -> None:
+    def keep(self, understood: ParsedRequest, note: InjectionResult, session: ProxySession) -> None:
         if not self._is_captured(understood):
             self._note_seen(understood)
         if note.fresh is not None:
             PROXY_NOTES.inc(note.told.notes)
             PROXY_BLOCK_TOKENS.observe(note.told.tokens)
-        state = stored(
+        state = to_stored_session(
             session,
             fresh=note.fresh,
             anchor=note.anchor,
             recollection=note.told.recollection,
-            rewritten=note.moved is Moved.FORGOTTEN,
+            rewritten=note.moved is PrefixChange.FORGOTTEN,
         )
-        self._writer.put(Kept(space=session.caller.space, session=state))
+        self._writer.put(SessionEntry(space=session.caller.space, session=state))
         self._afterwards.begin(understood, note)
 
-    def take(self, exchange: Exchange) -> Stored | None:
+    def take(self, exchange: ProxyExchange) -> Stored | None:
         understood, settings = exchange.understood, self._settings()
         if not self._is_captured(understood):
             self._afterwards.end(exchange)
             return None
         seen = self._how_much_seen(understood)
         tools = self._new_tools(understood)
-        capture = captured(exchange, seen=seen, at=self._clock(), settings=settings, tools=tools)
+        capture = build_capture(exchange, seen=seen, at=self._clock(), settings=settings, tools=tools)
         said = capture.exchange.words if settings.log_text else ()
         redact = self._writer.redact(capture.space)
-        self._afterwards.end(exchange, [writable(words.text, redact=redact) for words in said])
+        self._afterwards.end(exchange, [sanitize_text(words.text, redact=redact) for words in said])
         if capture.exchange.id in self._done and not capture.exchange.said:
             return None
         if (stored := self._writer.put(capture)) is None:
@@ -139,51 +139,51 @@ class StoredChronicle:
         self._note_seen(understood)
         if tools:
             key = (understood.session.caller, understood.session.id)
-            bounded(self._tools, key, described_by(tools), most=SEEN)
-        bounded(self._done, capture.exchange.id, None, most=SEEN)
+            put_bounded(self._tools, key, descriptions_hash(tools), most=SEEN)
+        put_bounded(self._done, capture.exchange.id, None, most=SEEN)
         return stored
 
-    def happened(self, space: SpaceId, happenings: Sequence[Happening]) -> None:
+    def happened(self, space: SpaceId, happenings: Sequence[NewEvent]) -> None:
         if happenings:
-            self._writer.put(Happened(space=space, happenings=tuple(happenings)))
+            self._writer.put(EventsEntry(space=space, happenings=tuple(happenings)))
 
-    def passed(self, request: Passed) -> None:
+    def passed(self, request: FinishedRequest) -> None:
         now, space = self._clock(), request.visit.space
         if (left := self._afterwards.unanswered(request)) is not None:
             self.take(left)
-        self._writer.put(Logged(space=space, request=self._afterwards.line(request, at=now)))
+        self._writer.put(RequestLogEntry(space=space, request=self._afterwards.line(request, at=now)))
         if (degraded := self._afterwards.degraded(request, at=now)) is not None:
             self.happened(space, [degraded])
 
-    def _is_captured(self, understood: Understood) -> bool:
+    def _is_captured(self, understood: ParsedRequest) -> bool:
         return understood.is_learnt and self._settings().capture == "on"
 
-    def _how_much_seen(self, understood: Understood) -> int:
+    def _how_much_seen(self, understood: ParsedRequest) -> int:
         """How many turns of the history were kept before; none if it is another history."""
         count, link = self._seen.get((understood.session.caller, understood.session.id), (0, b""))
         links = understood.chain.links
         return count if 0 < count <= len(links) and links[count - 1] == link else 0
 
-    def _new_tools(self, understood: Understood) -> str:
+    def _new_tools(self, understood: ParsedRequest) -> str:
         """What the tools of a request say of themselves, unless the one before it in its session said the same."""
-        told = descriptions(understood.request.tree)
+        told = tool_descriptions(understood.request.tree)
         known = self._tools.get((understood.session.caller, understood.session.id))
-        return "" if told and known == described_by(told) else told
+        return "" if told and known == descriptions_hash(told) else told
 
-    def _note_seen(self, understood: Understood) -> None:
+    def _note_seen(self, understood: ParsedRequest) -> None:
         links = understood.chain.links
         if links:
             key = (understood.session.caller, understood.session.id)
-            bounded(self._seen, key, (len(links), links[-1]), most=SEEN)
+            put_bounded(self._seen, key, (len(links), links[-1]), most=SEEN)
 
 
-def may_be_behind(understood: Understood) -> bool:
+def may_be_stale(understood: ParsedRequest) -> bool:
     """Whether another process may have served this session: it calls itself by a name that is unknown here, or has
     answers that are not ours. What nobody has answered yet is new to everybody."""
     known = understood.session.links
     links, turns = understood.chain.links, understood.request.turns
     if not known:
-        return understood.how is How.HEADER or any(turn.role is Role.ASSISTANT for turn in turns)
+        return understood.how is SessionMatchKind.HEADER or any(turn.role is ChatRole.ASSISTANT for turn in turns)
     from_here = len(known) if known[-1] in links[len(known) - 1 : len(known)] else len(links)
-    answers = sum(turn.role is Role.ASSISTANT for turn in turns[from_here:])
+    answers = sum(turn.role is ChatRole.ASSISTANT for turn in turns[from_here:])
     return answers > 1

@@ -14,21 +14,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from festinger.store.paths import make_folder, open_private, sync_folder
-from festinger.store.repositories.request_log import BAD, ENDING, HEAD_BYTES, Refused, line_of, record_in
+from festinger.store.repositories.request_log import BAD, ENDING, HEAD_BYTES, MalformedLine, decode_line, encode_line
 
 READ_BYTES = 2**20
 SEGMENT_BYTES = 2**23
 """Also the most that is ingested a second time after a crash."""
 
 
-def records_in(data: bytes) -> tuple[list[bytes | Refused], int]:
+def split_records(data: bytes) -> tuple[list[bytes | MalformedLine], int]:
     """The records of whole lines, and how many bytes those were. What has no break yet is left."""
     whole = data.rfind(b"\n") + 1
     lines = data[:whole].split(b"\n")[:-1]
-    return [record_in(line) for line in lines], whole
+    return [decode_line(line) for line in lines], whole
 
 
-class _File:
+class _SpoolFile:
     """One file, held by this process."""
 
     def __init__(self, path: Path, handle: int) -> None:
@@ -54,29 +54,26 @@ class _File:
             raise
         self.size += len(data)
 
-    def next(self, most: int) -> tuple[list[bytes | Refused], int]:
+    def next(self, most: int) -> tuple[list[bytes | MalformedLine], int]:
         """The next records, and how many bytes they take."""
         data = b""
-        while not (found := records_in(data))[1]:
+        while not (found := split_records(data))[1]:
             piece = os.pread(self.handle, READ_BYTES, self.read + len(data))
             if not piece:
-                torn = Refused(line=data, reason="torn")
+                torn = MalformedLine(line=data, reason="torn")
                 return ([self._numbered(torn, 0)] if data else []), len(data)
             data += piece
         records = found[0][:most]
         size = sum(
-            HEAD_BYTES + len(record) + 1 if isinstance(record, bytes) else len(record.line) + 1
-            for record in records
+            HEAD_BYTES + len(record) + 1 if isinstance(record, bytes) else len(record.line) + 1 for record in records
         )
         return [
-            self._numbered(record, at) if isinstance(record, Refused) else record
+            self._numbered(record, at) if isinstance(record, MalformedLine) else record
             for at, record in enumerate(records)
         ], size
 
-    def _numbered(self, refused: Refused, at: int) -> Refused:
-        return Refused(
-            line=refused.line, reason=refused.reason, number=self.lines + at + 1, file=self.path.name
-        )
+    def _numbered(self, refused: MalformedLine, at: int) -> MalformedLine:
+        return MalformedLine(line=refused.line, reason=refused.reason, number=self.lines + at + 1, file=self.path.name)
 
     def throw_away(self, size: int, records: int) -> None:
         self.read += size
@@ -98,8 +95,8 @@ class Spool:
         self._folder = folder
         self._name = name
         self._segments = 0
-        self._files: deque[_File] = deque()
-        self._taken: tuple[_File, int, int] | None = None
+        self._files: deque[_SpoolFile] = deque()
+        self._taken: tuple[_SpoolFile, int, int] | None = None
 
     @property
     def waiting(self) -> int:
@@ -120,7 +117,7 @@ class Spool:
             return 0
         held = {file.path for file in self._files}
         found = [path for path in sorted(self._folder.glob(f"*{ENDING}")) if path not in held]
-        left = [file for file in map(_held, found) if file is not None]
+        left = [file for file in map(_adopt_file, found) if file is not None]
         for file in reversed(left):
             self._files.appendleft(file)
         return sum(file.waiting for file in left)
@@ -128,7 +125,7 @@ class Spool:
     def append(self, records: Sequence[bytes], *, limit: int) -> int:
         """Add records while all that waits is not more than `limit` bytes; how many were added."""
         room, fitting = limit - self.waiting, []
-        for line in map(line_of, records):
+        for line in map(encode_line, records):
             room -= len(line)
             if room < 0:
                 break
@@ -137,7 +134,7 @@ class Spool:
             self._last().append(fitting)
         return len(fitting)
 
-    def next(self, most: int) -> list[bytes | Refused]:
+    def next(self, most: int) -> list[bytes | MalformedLine]:
         """The records that waited longest; they wait until `done`."""
         for file in self._files:
             if file.waiting:
@@ -170,13 +167,13 @@ class Spool:
             file.close()
         self._files.clear()
 
-    def _last(self) -> _File:
+    def _last(self) -> _SpoolFile:
         last = self._files[-1] if self._files else None
         if last is None or last.path.name != self._segment_name() or last.size > SEGMENT_BYTES:
             self._segments += last is not None and last.path.name == self._segment_name()
             make_folder(self._folder)
             path = self._folder / self._segment_name()
-            self._files.append(_File(path, _locked(path)))
+            self._files.append(_SpoolFile(path, _open_locked(path)))
             sync_folder(self._folder)
         return self._files[-1]
 
@@ -184,7 +181,7 @@ class Spool:
         return f"{self._name}{f'-{self._segments:06}' if self._segments else ''}{ENDING}"
 
 
-def _locked(path: Path) -> int:
+def _open_locked(path: Path) -> int:
     handle = open_private(path, os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -194,13 +191,13 @@ def _locked(path: Path) -> int:
     return handle
 
 
-def _held(path: Path) -> _File | None:
+def _adopt_file(path: Path) -> _SpoolFile | None:
     """A file that was left behind, now ours; none if it belongs to a living process or is gone."""
     try:
-        return _File(path, _locked(path))
+        return _SpoolFile(path, _open_locked(path))
     except OSError:
         return None
 
 
-def records_of(found: Iterable[bytes | Refused]) -> Iterator[bytes]:
+def readable_records(found: Iterable[bytes | MalformedLine]) -> Iterator[bytes]:
     return (record for record in found if isinstance(record, bytes))

@@ -37,31 +37,31 @@ import structlog
 
 from festinger.clock import Stopwatch
 from festinger.errors import BadInput
-from festinger.events.event import Happening
+from festinger.events.event import NewEvent
 from festinger.ids import Origin, SpaceId
-from festinger.memory.erasure.erase import has_bans_since, without_forgotten
-from festinger.proxy.capture.exchange import Capture, Injected, happenings, subject_of
+from festinger.memory.erasure.erase import has_bans_since, strip_forgotten_sentences
+from festinger.proxy.capture.exchange import Capture, InjectedBlock, build_exchange_events, session_subject
 from festinger.runtime.app import App
 from festinger.runtime.erasure import ledger_of
 from festinger.store.pool import Transaction
 from festinger.store.repositories.exchanges import (
+    ExchangeMessage,
+    ExchangeWriteResult,
     StoredBlock,
     StoredExchange,
     StoredSession,
-    Words,
-    Written,
-    keep_sessions,
     known_sessions,
+    save_sessions,
     write_exchanges,
 )
 from festinger.store.repositories.request_log import LoggedRequest, log_requests
 from festinger.text.tokens import token_texts
-from festinger.world.learn import Spoken, keep_claims
-from festinger.world.recall import Place, Said
+from festinger.world.learn import MessageClaims, save_claims
+from festinger.world.recall import SourceText, WorldScope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class SessionEntry:
     """The state of a session."""
 
     space: SpaceId
@@ -69,7 +69,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Logged:
+class RequestLogEntry:
     """A line of the request log."""
 
     space: SpaceId
@@ -77,30 +77,30 @@ class Logged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Happened:
+class EventsEntry:
     """What happened apart from any exchange."""
 
     space: SpaceId
-    happenings: tuple[Happening, ...]
+    happenings: tuple[NewEvent, ...]
 
 
-Entry = Capture | Kept | Logged | Happened
+Entry = Capture | SessionEntry | RequestLogEntry | EventsEntry
 
 KINDS: Mapping[str, type[Entry]] = {
     "exchange": Capture,
-    "session": Kept,
-    "request": Logged,
-    "events": Happened,
+    "session": SessionEntry,
+    "request": RequestLogEntry,
+    "events": EventsEntry,
 }
 
 
-def record_of(entry: Entry) -> bytes:
+def encode_entry(entry: Entry) -> bytes:
     """The entry as one line."""
     kind = next(name for name, known in KINDS.items() if isinstance(entry, known))
-    return orjson.dumps({"kind": kind, "entry": entry}, default=_spelt)
+    return orjson.dumps({"kind": kind, "entry": entry}, default=_encode_bytes)
 
 
-def entry_in(record: bytes) -> Entry:
+def decode_entry(record: bytes) -> Entry:
     """The entry of a record; `BadInput` if it holds none."""
     try:
         read = orjson.loads(record)
@@ -109,50 +109,48 @@ def entry_in(record: bytes) -> Entry:
         raise BadInput(f"A record of the spool cannot be read: {type(error).__name__}.") from error
 
 
-def _spelt(value: Any) -> str:
+def _encode_bytes(value: Any) -> str:
     if isinstance(value, bytes):
         return value.hex()
     raise TypeError(type(value).__name__)
 
 
-def _capture(given: dict[str, Any]) -> Capture:
+def _parse_capture(given: dict[str, Any]) -> Capture:
     exchange, injected = given["exchange"], given["injected"]
     return Capture(
         space=given["space"],
-        exchange=_exchange(exchange),
+        exchange=_parse_exchange(exchange),
         how=given["how"],
         parent=given["parent"],
-        injected=Injected(**{**injected, "recollection": UUID(injected["recollection"])})
-        if injected
-        else None,
-        happenings=tuple(Happening(**happening) for happening in given["happenings"]),
+        injected=InjectedBlock(**{**injected, "recollection": UUID(injected["recollection"])}) if injected else None,
+        happenings=tuple(NewEvent(**happening) for happening in given["happenings"]),
     )
 
 
-def _exchange(given: dict[str, Any]) -> StoredExchange:
+def _parse_exchange(given: dict[str, Any]) -> StoredExchange:
     return StoredExchange(
         **{
             **given,
             "id": UUID(given["id"]),
             "at": datetime.fromisoformat(given["at"]),
-            "said": tuple(_words(words) for words in given["said"]),
-            "reply": _words(given["reply"]) if given["reply"] else None,
+            "said": tuple(_parse_words(words) for words in given["said"]),
+            "reply": _parse_words(given["reply"]) if given["reply"] else None,
             "recollection": UUID(given["recollection"]) if given["recollection"] else None,
         }
     )
 
 
-def _words(given: dict[str, Any]) -> Words:
-    return Words(**{**given, "id": UUID(given["id"]), "origin": Origin(given["origin"])})
+def _parse_words(given: dict[str, Any]) -> ExchangeMessage:
+    return ExchangeMessage(**{**given, "id": UUID(given["id"]), "origin": Origin(given["origin"])})
 
 
-def _kept(given: dict[str, Any]) -> Kept:
+def _parse_session_entry(given: dict[str, Any]) -> SessionEntry:
     session = given["session"]
     blocks = tuple(
         StoredBlock(**{**block, "anchor": bytes.fromhex(block["anchor"]), "id": UUID(block["id"])})
         for block in session["blocks"]
     )
-    return Kept(
+    return SessionEntry(
         space=given["space"],
         session=StoredSession(
             **{
@@ -167,24 +165,23 @@ def _kept(given: dict[str, Any]) -> Kept:
     )
 
 
-def _logged(given: dict[str, Any]) -> Logged:
+def _parse_request_log_entry(given: dict[str, Any]) -> RequestLogEntry:
     request = given["request"]
-    return Logged(
-        space=given["space"],
-        request=LoggedRequest(**{**request, "at": datetime.fromisoformat(request["at"])}),
+    return RequestLogEntry(
+        space=given["space"], request=LoggedRequest(**{**request, "at": datetime.fromisoformat(request["at"])})
     )
 
 
-def _happened(given: dict[str, Any]) -> Happened:
-    told = tuple(Happening(**happening) for happening in given["happenings"])
-    return Happened(space=given["space"], happenings=told)
+def _parse_events_entry(given: dict[str, Any]) -> EventsEntry:
+    told = tuple(NewEvent(**happening) for happening in given["happenings"])
+    return EventsEntry(space=given["space"], happenings=told)
 
 
 _READ: Mapping[str, Callable[[dict[str, Any]], Entry]] = {
-    "exchange": _capture,
-    "session": _kept,
-    "request": _logged,
-    "events": _happened,
+    "exchange": _parse_capture,
+    "session": _parse_session_entry,
+    "request": _parse_request_log_entry,
+    "events": _parse_events_entry,
 }
 
 
@@ -195,7 +192,7 @@ REST = 4
 LONGEST_REST = 0.1
 
 
-class Pace:
+class WorkPacer:
     def __init__(self, stopwatch: Stopwatch) -> None:
         self._stopwatch = stopwatch
         self._since = stopwatch()
@@ -219,88 +216,88 @@ READ_CHARS = 64_000
 SLICE_CHARS = 8_192
 """Read at once; about three milliseconds."""
 
-Kind = TypeVar("Kind", Capture, Kept, Logged, Happened)
+Kind = TypeVar("Kind", Capture, SessionEntry, RequestLogEntry, EventsEntry)
 
 
-async def write(app: App, entries: Sequence[Entry], *, pace: Pace) -> None:
+async def write_entries(app: App, entries: Sequence[Entry], *, pace: WorkPacer) -> None:
     """Write entries of any spaces. Those of a space that is gone are gone with it."""
     by_space: defaultdict[SpaceId, list[Entry]] = defaultdict(list)
     for entry in entries:
         by_space[entry.space].append(entry)
     for space in sorted(by_space.keys() & set(app.directory.ids())):
-        await _write(app, space, by_space[space], pace=pace)
+        await _write_space(app, space, by_space[space], pace=pace)
 
 
-async def _write(app: App, space: SpaceId, entries: Sequence[Entry], *, pace: Pace) -> None:
-    captures = _of(entries, Capture)
-    spoken = await _spoken(app, space, captures, pace=pace) if captures else {}
+async def _write_space(app: App, space: SpaceId, entries: Sequence[Entry], *, pace: WorkPacer) -> None:
+    captures = _select_kind(entries, Capture)
+    spoken = await _extract_claims(app, space, captures, pace=pace) if captures else {}
     async with app.store.transaction() as transaction:
-        if sessions := [entry.session for entry in _of(entries, Kept)]:
-            await keep_sessions(transaction, space, sessions)
-        if requests := [entry.request for entry in _of(entries, Logged)]:
+        if sessions := [entry.session for entry in _select_kind(entries, SessionEntry)]:
+            await save_sessions(transaction, space, sessions)
+        if requests := [entry.request for entry in _select_kind(entries, RequestLogEntry)]:
             await log_requests(transaction, space, requests)
         # In the order in which it happened: what is told of a session last is taken for how it stands.
-        told = [entry for entry in entries if isinstance(entry, Capture | Happened)]
-        written = await _write_told(app, transaction, space, entries=told) if told else Written()
+        told = [entry for entry in entries if isinstance(entry, Capture | EventsEntry)]
+        written = await _write_exchanges(app, transaction, space, entries=told) if told else ExchangeWriteResult()
         for message in sorted(written.messages & spoken.keys()):
-            if await keep_claims(app.world.desk, transaction, space, spoken[message]):
-                await app.world.desk.ask_to_learn(transaction, space, str(message))
-    await _count(app, captures, new=written.messages, pace=pace)
+            if await save_claims(app.world.deps, transaction, space, spoken[message]):
+                await app.world.deps.ask_to_learn(transaction, space, str(message))
+    await _count_words(app, captures, new=written.messages, pace=pace)
 
 
-async def _write_told(
-    app: App, transaction: Transaction, space: SpaceId, *, entries: Sequence[Capture | Happened]
-) -> Written:
-    captures = _of(entries, Capture)
+async def _write_exchanges(
+    app: App, transaction: Transaction, space: SpaceId, *, entries: Sequence[Capture | EventsEntry]
+) -> ExchangeWriteResult:
+    captures = _select_kind(entries, Capture)
     sessions = {capture.exchange.session for capture in captures}
     # Whoever writes of a session writes alone, so that its first exchange is the first for everybody.
-    await app.outbox.hold(transaction, [subject_of(session) for session in sessions], space=space)
+    await app.outbox.hold(transaction, [session_subject(session) for session in sessions], space=space)
     known = set(await known_sessions(transaction, space, sessions))
     written = await write_exchanges(transaction, space, [capture.exchange for capture in captures])
-    told: list[Happening] = []
+    told: list[NewEvent] = []
     left = set(written.exchanges)
     for entry in entries:
-        if isinstance(entry, Happened):
+        if isinstance(entry, EventsEntry):
             told += entry.happenings
             continue
         exchange = entry.exchange
         if exchange.id in left:
             left.discard(exchange.id)
-            told += happenings(entry, new_messages=written.messages, is_first=exchange.session not in known)
+            told += build_exchange_events(entry, new_messages=written.messages, is_first=exchange.session not in known)
             known.add(exchange.session)
     await app.outbox.emit_all(transaction, told, space=space)
     return written
 
 
-async def _spoken(
-    app: App, space: SpaceId, captures: Sequence[Capture], *, pace: Pace
-) -> Mapping[UUID, Spoken]:
+async def _extract_claims(
+    app: App, space: SpaceId, captures: Sequence[Capture], *, pace: WorkPacer
+) -> Mapping[UUID, MessageClaims]:
     """What the words assert, by message; read before the transaction begins, because reading takes its time."""
     await app.world.need(space)
-    found: dict[UUID, Spoken] = {}
+    found: dict[UUID, MessageClaims] = {}
     for capture in captures:
         words = capture.exchange.words
         unvouched: set[str] = set()
         for each in words:
-            for part in slices(each.text) if each.origin in UNTRUSTED else ():
+            for part in iter_slices(each.text) if each.origin in UNTRUSTED else ():
                 unvouched.update(token_texts(part))
                 await pace.breathe()
         for each in words:
-            for part in slices(each.text):
-                said = Said(text=part, origin=each.origin, message=str(each.id))
-                spoken = app.world.recollector.spoken(_place(capture), said, unvouched=unvouched)
+            for part in iter_slices(each.text):
+                said = SourceText(text=part, origin=each.origin, message=str(each.id))
+                spoken = app.world.recollector.spoken(_build_scope(capture), said, unvouched=unvouched)
                 if spoken is not None:
-                    found[each.id] = _joined(found.get(each.id), spoken)
+                    found[each.id] = _merge_claims(found.get(each.id), spoken)
                 await pace.breathe()
     return found
 
 
-def _joined(first: Spoken | None, second: Spoken) -> Spoken:
+def _merge_claims(first: MessageClaims | None, second: MessageClaims) -> MessageClaims:
     """What two slices of one message assert. The message is known by the hash of the first that asserts anything."""
     return second if first is None else replace(first, claims=[*first.claims, *second.claims])
 
 
-def slices(text: str) -> Iterator[str]:
+def iter_slices(text: str) -> Iterator[str]:
     """The part of a text that is read, cut into slices at ends of lines or between words."""
     if len(text) > READ_CHARS:
         text = f"{text[: READ_CHARS // 2]}\n{text[-READ_CHARS // 2 :]}"
@@ -315,28 +312,28 @@ def slices(text: str) -> Iterator[str]:
         start = end
 
 
-async def _count(app: App, captures: Sequence[Capture], *, new: frozenset[UUID], pace: Pace) -> None:
+async def _count_words(app: App, captures: Sequence[Capture], *, new: frozenset[UUID], pace: WorkPacer) -> None:
     left = set(new)
     for capture in captures:
         for words in capture.exchange.words:
             if words.id in left:
                 left.discard(words.id)
-                read = "".join(slices(words.text))
-                said = Said(text=read, origin=words.origin, message=str(words.id))
-                await app.world.recollector.count(_place(capture), said)
+                read = "".join(iter_slices(words.text))
+                said = SourceText(text=read, origin=words.origin, message=str(words.id))
+                await app.world.recollector.count(_build_scope(capture), said)
                 await pace.breathe()
 
 
-def _place(capture: Capture) -> Place:
+def _build_scope(capture: Capture) -> WorldScope:
     exchange = capture.exchange
-    return Place(space=capture.space, agent=exchange.agent, session=exchange.session)
+    return WorldScope(space=capture.space, agent=exchange.agent, session=exchange.session)
 
 
-def _of(entries: Sequence[Entry], kind: type[Kind]) -> list[Kind]:
+def _select_kind(entries: Sequence[Entry], kind: type[Kind]) -> list[Kind]:
     return [entry for entry in entries if isinstance(entry, kind)]
 
 
-async def as_remembered(app: App, entries: Sequence[Entry]) -> list[Entry]:
+async def drop_forgotten(app: App, entries: Sequence[Entry]) -> list[Entry]:
     """The entries without what was forgotten after it was said; only exchanges hold words."""
     oldest: dict[SpaceId, datetime] = {}
     for entry in entries:
@@ -344,22 +341,22 @@ async def as_remembered(app: App, entries: Sequence[Entry]) -> list[Entry]:
             oldest[entry.space] = min(oldest.get(entry.space, entry.exchange.at), entry.exchange.at)
     banned = {space for space, at in oldest.items() if await has_bans_since(app.store, space, at)}
     return [
-        await _as_remembered(app, entry) if isinstance(entry, Capture) and entry.space in banned else entry
+        await _drop_forgotten_words(app, entry) if isinstance(entry, Capture) and entry.space in banned else entry
         for entry in entries
     ]
 
 
-async def _as_remembered(app: App, entry: Capture) -> Capture:
+async def _drop_forgotten_words(app: App, entry: Capture) -> Capture:
     exchange = entry.exchange
     words = [*exchange.said, *([exchange.reply] if exchange.reply else [])]
     async with app.store.transaction() as transaction:
-        left = await without_forgotten(
+        left = await strip_forgotten_sentences(
             transaction, ledger_of(app), entry.space, [each.text for each in words], since=exchange.at
         )
-    clean = [_with(each, text) for each, text in zip(words, left, strict=True)]
+    clean = [_with_text(each, text) for each, text in zip(words, left, strict=True)]
     said = tuple(clean[: len(exchange.said)])
     return replace(entry, exchange=replace(exchange, said=said, reply=clean[-1] if exchange.reply else None))
 
 
-def _with(words: Words, text: str) -> Words:
+def _with_text(words: ExchangeMessage, text: str) -> ExchangeMessage:
     return words if words.text == text else replace(words, text=text)

@@ -25,9 +25,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property, lru_cache
 
-from festinger.proxy.loops.keys import Role
-from festinger.proxy.protocols.messages import Request, Turn, Untouched
-from festinger.text.blocks import CLOSE, OPEN, IsOurs, Mark, none_known
+from festinger.proxy.loops.keys import ChatRole
+from festinger.proxy.protocols.messages import ChatRequest, RequestTurn, SkipReason
+from festinger.text.blocks import CLOSE, OPEN, BlockMarker, IsOurs, is_never_ours
 from festinger.text.budget import count_tokens
 
 NOTE_CHARS = 300
@@ -50,7 +50,7 @@ class NoteRef:
         return self.id.partition(" [")[0]
 
 
-class Why(StrEnum):
+class LineReason(StrEnum):
     """Why a line was chosen: what it tells of…"""
 
     NAMED = "named"
@@ -68,12 +68,12 @@ class Why(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class ContextLine:
     """A line of a block, and the notes that it shows. `text` is safe to stand there."""
 
     text: str
     notes: tuple[NoteRef, ...] = ()
-    why: Why = field(default=Why.NAMED, compare=False)
+    why: LineReason = field(default=LineReason.NAMED, compare=False)
     """For the log; two lines that say the same are the same, whatever they were chosen for."""
 
     @property
@@ -83,11 +83,11 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Block:
+class ContextBlock:
     """What it says is asked for with every request of its session, so it is put together once."""
 
     label: str
-    lines: tuple[Line, ...]
+    lines: tuple[ContextLine, ...]
 
     @cached_property
     def text(self) -> str:
@@ -104,48 +104,46 @@ class Block:
         return tuple(note for line in self.lines for note in line.notes)
 
 
-def graph_line(text: str, notes: Iterable[NoteRef] = ()) -> Line:
+def graph_line(text: str, notes: Iterable[NoteRef] = ()) -> ContextLine:
     """A line of the world, or of a name that it does not know."""
-    return Line(text=harmless(text).rstrip(), notes=tuple(notes))
+    return ContextLine(text=sanitize_line(text).rstrip(), notes=tuple(notes))
 
 
-def note_line(text: str, note: NoteRef, *, disputed: bool = False, why: Why = Why.NAMED) -> Line:
+def note_line(text: str, note: NoteRef, *, disputed: bool = False, why: LineReason = LineReason.NAMED) -> ContextLine:
     """A memory. Of a disputed one the text that stands is given, never the one that is held."""
     ending = DISPUTED if disputed else ""
-    plain = " ".join(harmless(text[:READ_CHARS]).split())
-    return Line(text=f"- {_cut(plain, NOTE_CHARS - len(ending))}{ending}", notes=(note,), why=why)
+    plain = " ".join(sanitize_line(text[:READ_CHARS]).split())
+    return ContextLine(text=f"- {_truncate(plain, NOTE_CHARS - len(ending))}{ending}", notes=(note,), why=why)
 
 
-def block(
+def build_block(
     label: str,
     *,
-    graph: Iterable[Line] = (),
-    notes: Iterable[Line] = (),
-    unknown: Iterable[Line] = (),
-) -> Block | None:
+    graph: Iterable[ContextLine] = (),
+    notes: Iterable[ContextLine] = (),
+    unknown: Iterable[ContextLine] = (),
+) -> ContextBlock | None:
     """A block of these lines in the order in which they stand; none if there is nothing to say."""
     lines = tuple(line for line in (*graph, *notes, *unknown) if line.text.strip())
-    return Block(label=label_line(label), lines=lines) if lines else None
+    return ContextBlock(label=format_label(label), lines=lines) if lines else None
 
 
 @lru_cache(maxsize=16)
-def label_line(label: str) -> str:
+def format_label(label: str) -> str:
     """The label as it stands in a block."""
-    return harmless(label).strip()
+    return sanitize_line(label).strip()
 
 
-def mark_of(label: str, is_ours: IsOurs = none_known) -> Mark:
+def build_mark(label: str, is_ours: IsOurs = is_never_ours) -> BlockMarker:
     """How blocks with this label are known again."""
-    return Mark(label=label_line(label), is_ours=is_ours)
+    return BlockMarker(label=format_label(label), is_ours=is_ours)
 
 
-def rewritten(standing: Block, forgotten: Collection[NoteRef]) -> Block | None:
+def remove_notes(standing: ContextBlock, forgotten: Collection[NoteRef]) -> ContextBlock | None:
     """A block without the lines that show what was forgotten; none if nothing is left."""
     gone = {(note.kind, note.id) for note in forgotten}
-    kept = tuple(
-        line for line in standing.lines if not any((note.kind, note.id) in gone for note in line.notes)
-    )
-    return Block(label=standing.label, lines=kept) if kept else None
+    kept = tuple(line for line in standing.lines if not any((note.kind, note.id) in gone for note in line.notes))
+    return ContextBlock(label=standing.label, lines=kept) if kept else None
 
 
 _BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
@@ -169,7 +167,7 @@ _SPEAKER = re.compile(r"^[ \t]{0,8}(?:Human|Assistant|System|User) ?:(?=\s|$)", 
 """A speaker's name where a line begins; in the middle of one it is a word like any other."""
 
 
-def harmless(text: str) -> str:
+def sanitize_line(text: str) -> str:
     """Text that cannot leave its line or its block, nor speak in another's role."""
     text = _UNSEEN.sub("", _BREAKS.sub(" ", _SPEAKER.sub("", text)))
     # Taking a marker out may bring the halves of another one together. Each round shortens the text.
@@ -178,7 +176,7 @@ def harmless(text: str) -> str:
     return text.replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _cut(text: str, most: int) -> str:
+def _truncate(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     at_word, space, _ = text[:most].rpartition(" ")
@@ -186,68 +184,64 @@ def _cut(text: str, most: int) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class PlacedBlock:
     """A block that goes into a turn."""
 
-    turn: Turn
+    turn: RequestTurn
     anchor: bytes
-    block: Block
+    block: ContextBlock
 
 
-def standing_in(
-    request: Request, links: tuple[bytes, ...], blocks: Mapping[bytes, Block]
-) -> tuple[Standing, ...]:
+def find_placed_blocks(
+    request: ChatRequest, links: tuple[bytes, ...], blocks: Mapping[bytes, ContextBlock]
+) -> tuple[PlacedBlock, ...]:
     """The blocks that this history already has, each with the turn that carries it."""
     if not blocks:
         return ()
     return tuple(
-        Standing(turn=turn, anchor=link, block=blocks[link])
+        PlacedBlock(turn=turn, anchor=link, block=blocks[link])
         for turn, link in zip(request.turns, links, strict=True)
         # A turn that brings its block along needs no second one.
-        if link in blocks and not turn.transient and not turn.carries and turn.role is not Role.ASSISTANT
+        if link in blocks and not turn.transient and not turn.carries and turn.role is not ChatRole.ASSISTANT
     )
 
 
-def carrier(
-    request: Request,
-    links: tuple[bytes, ...],
-    *,
-    forwarded: Collection[bytes],
-    tools_may_carry: bool = False,
-) -> tuple[Turn, bytes] | Untouched:
+def find_carrier_turn(
+    request: ChatRequest, links: tuple[bytes, ...], *, forwarded: Collection[bytes], tools_may_carry: bool = False
+) -> tuple[RequestTurn, bytes] | SkipReason:
     """The turn that may carry a new block, with its anchor, or why none may."""
     user = request.newest_user
     if user is None:
-        return Untouched.NO_USER
-    turn: Turn = user
-    if ends_with_results(request):
+        return SkipReason.NO_USER
+    turn: RequestTurn = user
+    if ends_with_tool_results(request):
         if not tools_may_carry or request.turns[-1].transient:
-            return Untouched.TOOL_TURN
+            return SkipReason.TOOL_TURN
         turn = request.turns[-1]
     if turn.carries:
-        return Untouched.ALREADY
-    anchor = links[_index(request.turns, turn)]
-    return Untouched.FORWARDED if anchor in forwarded else (turn, anchor)
+        return SkipReason.ALREADY
+    anchor = links[_turn_index(request.turns, turn)]
+    return SkipReason.FORWARDED if anchor in forwarded else (turn, anchor)
 
 
-def _index(turns: Sequence[Turn], turn: Turn) -> int:
+def _turn_index(turns: Sequence[RequestTurn], turn: RequestTurn) -> int:
     """Where this very turn stands; it is one of the last."""
     return next(at for at in reversed(range(len(turns))) if turns[at] is turn)
 
 
-def ends_with_results(request: Request) -> bool:
+def ends_with_tool_results(request: ChatRequest) -> bool:
     last = request.turns[-1]
-    return last.role is Role.TOOL or (last.role is Role.USER and last.only_results)
+    return last.role is ChatRole.TOOL or (last.role is ChatRole.USER and last.only_results)
 
 
-def shown_lines(blocks: Iterable[Block]) -> dict[str, Line]:
+def shown_lines(blocks: Iterable[ContextBlock]) -> dict[str, ContextLine]:
     """The lines that stand in these blocks by what they tell of; of two about the same the later one."""
     return {line.about: line for block in blocks for line in block.lines if line.about}
 
 
-def system_block(
-    before: Block | None, now: Block | None, *, new_person_turn: bool
-) -> tuple[Block | None, bool]:
+def choose_system_block(
+    before: ContextBlock | None, now: ContextBlock | None, *, new_person_turn: bool
+) -> tuple[ContextBlock | None, bool]:
     """The block of the system text, and whether it changed.
 
     It is reused until a person has spoken *and* there are other notes, because each change makes the server
@@ -255,47 +249,47 @@ def system_block(
     """
     if before is None:
         return now, False
-    if not new_person_turn or now is None or _words(now) == _words(before):
+    if not new_person_turn or now is None or _line_texts(now) == _line_texts(before):
         return before, False
     return now, True
 
 
-def _words(block: Block) -> set[str]:
+def _line_texts(block: ContextBlock) -> set[str]:
     return {line.text for line in block.lines}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Present:
+class LineUpdate:
     """How something stands now that is no longer as a line told it."""
 
-    line: Line | None = None
+    line: ContextLine | None = None
     """What to say of it; none if there is nothing better to say."""
     forgotten: tuple[NoteRef, ...] = ()
     """The notes of the line that nobody may see any more."""
 
 
-PresentLines = Mapping[str, Present]
+PresentLines = Mapping[str, LineUpdate]
 """By what a line tells of; what is missing has not changed."""
 
 
-def corrections(present: PresentLines) -> tuple[Line, ...]:
+def correction_lines(present: PresentLines) -> tuple[ContextLine, ...]:
     """Lines that say anew what changed."""
     return tuple(state.line for state in present.values() if state.line is not None)
 
 
-def without_forgotten(blocks: Mapping[bytes, Block], present: PresentLines) -> Mapping[bytes, Block]:
+def remove_forgotten(blocks: Mapping[bytes, ContextBlock], present: PresentLines) -> Mapping[bytes, ContextBlock]:
     """Blocks by anchor without what was forgotten; the same ones if nothing was."""
-    gone = forgotten_in(present)
+    gone = forgotten_notes(present)
     if not gone:
         return blocks
-    return {anchor: left for anchor, block in blocks.items() if (left := rewritten(block, gone)) is not None}
+    return {anchor: left for anchor, block in blocks.items() if (left := remove_notes(block, gone)) is not None}
 
 
-def forgotten_in(present: PresentLines) -> tuple[NoteRef, ...]:
+def forgotten_notes(present: PresentLines) -> tuple[NoteRef, ...]:
     return tuple(note for state in present.values() for note in state.forgotten)
 
 
-def unseen(lines: Iterable[Line], shown: Mapping[str, Line]) -> tuple[Line, ...]:
+def select_new_lines(lines: Iterable[ContextLine], shown: Mapping[str, ContextLine]) -> tuple[ContextLine, ...]:
     """The lines that tell something which no visible line tells in the same words, each once."""
     told = {line.about: line.text for line in shown.values()}
     found = []

@@ -9,57 +9,64 @@ from dataclasses import replace
 from itertools import groupby
 
 from festinger.observability.metrics import PROXY_PREFIX_CHANGED
-from festinger.proxy.context.block import Block, Line, PresentLines, graph_line, shown_lines, standing_in
-from festinger.proxy.context.edit import FindModelfile, Position, none_known
-from festinger.proxy.context.fetch import InTime, Remembered, Shown
+from festinger.proxy.context.block import (
+    ContextBlock,
+    ContextLine,
+    PresentLines,
+    find_placed_blocks,
+    graph_line,
+    shown_lines,
+)
+from festinger.proxy.context.edit import FindModelfile, Position, find_no_modelfile
+from festinger.proxy.context.fetch import ContextFetcher, ContextFetchResult, ShownMemories
 from festinger.proxy.context.memories import (
     Restate,
-    edge_note,
-    memory_notes,
-    nothing_changed,
-    restated_memories,
+    build_edge_note,
+    find_memory_updates,
+    memory_note_ids,
+    no_line_updates,
 )
-from festinger.proxy.context.place import Brought, Noted, may_say_more, noted
-from festinger.proxy.headers import MemoryResult, MemoryTold
-from festinger.proxy.parsed_request import NewId, Understood
-from festinger.proxy.sessions.session import Session
+from festinger.proxy.context.place import ContextInput, InjectionResult, can_add_notes, inject_context
+from festinger.proxy.headers import MemoryResult, MemoryStatus
+from festinger.proxy.parsed_request import NewId, ParsedRequest
+from festinger.proxy.sessions.session import ProxySession
 from festinger.settings.tree import ProxySettings
-from festinger.text.cues import Cue, cues
-from festinger.text.normalize import normalised
-from festinger.text.tokens import Token, tokens
+from festinger.text.cues import RelationCue, extract_cues
+from festinger.text.normalize import normalize_text
+from festinger.text.tokens import Token, tokenize
 from festinger.text.words import FUNCTION_WORDS
-from festinger.world.recollection import PENDING, UNCONFIRMED, Note, Recollection
+from festinger.world.recollection import PENDING, UNCONFIRMED, Recollection, RecollectionNote
 
 
-class Noting:
+class ContextBuilder:
     """Asks for what a request needs and puts it in."""
 
     def __init__(
         self,
-        in_time: InTime,
+        in_time: ContextFetcher,
         *,
         new_id: NewId,
-        restate: Restate = nothing_changed,
-        modelfile: FindModelfile = none_known,
+        restate: Restate = no_line_updates,
+        modelfile: FindModelfile = find_no_modelfile,
     ) -> None:
         self._in_time = in_time
         self._new_id = new_id
         self._restate = restate
         self._modelfile = modelfile
 
-    async def note(self, understood: Understood, *, settings: ProxySettings) -> Noted:
+    async def note(self, understood: ParsedRequest, *, settings: ProxySettings) -> InjectionResult:
         """The request with its notes; as it came where none may be put in."""
         if understood.never is not None:
-            told = MemoryTold(result=MemoryResult.OFF, reason=understood.never)
-            return Noted(body=understood.request.body, told=told, session=understood.session)
+            told = MemoryStatus(result=MemoryResult.OFF, reason=understood.never)
+            return InjectionResult(body=understood.request.body, told=told, session=understood.session)
         remembered = await self._in_time.remembered(
             understood,
             seconds=_deadline(understood, settings),
-            asks=may_say_more(understood, settings),
-            shown=_shown(understood),
+            asks=can_add_notes(understood, settings),
+            shown=_find_shown_memories(understood),
         )
         brought = self._brought(understood, remembered, settings=settings)
-        found = noted(understood, brought, settings=settings)
+        found = inject_context(understood, brought, settings=settings)
         if found.moved is not None:
             PROXY_PREFIX_CHANGED.labels(found.moved).inc()
         if found.fresh is None:
@@ -67,20 +74,22 @@ class Noting:
         self._in_time.told(understood, remembered.kept, with_notes=remembered.standing is not None)
         return replace(found, told=replace(found.told, recollection=str(self._new_id())))
 
-    def _brought(self, understood: Understood, remembered: Remembered, *, settings: ProxySettings) -> Brought:
+    def _brought(
+        self, understood: ParsedRequest, remembered: ContextFetchResult, *, settings: ProxySettings
+    ) -> ContextInput:
         request, place = understood.request, understood.place
         modelfile = None
         if Position(settings.injection_position) is not Position.TURN:
             modelfile = self._modelfile(request.model, request.kind.protocol, settings)
         shown = shown_lines(_all_blocks(understood.session))
-        late = {line.about: line for each in remembered.kept.found for line in _lines(each)}
+        late = {line.about: line for each in remembered.kept.found for line in _world_lines(each)}
         found, standing = remembered.found or Recollection(), remembered.standing
-        changed = restated_memories(shown, standing) if standing is not None else {}
-        notes = _untold((*remembered.reminded.lines, *_still_held(remembered)), found)
-        return Brought(
+        changed = find_memory_updates(shown, standing) if standing is not None else {}
+        notes = _drop_covered_notes((*remembered.reminded.lines, *_refresh_memory_lines(remembered)), found)
+        return ContextInput(
             lines=(
-                *_lines(found, beside=notes),
-                *_still_true(late, self._restate(place, late) if late else {}),
+                *_world_lines(found, beside=notes),
+                *_refresh_world_lines(late, self._restate(place, late) if late else {}),
             ),
             notes=notes,
             unknown=tuple(graph_line(text) for text in found.zero_hit_lines),
@@ -93,7 +102,7 @@ class Noting:
         )
 
 
-def _deadline(understood: Understood, settings: ProxySettings) -> float:
+def _deadline(understood: ParsedRequest, settings: ProxySettings) -> float:
     """Seconds that a request waits for memory; longer on the first turn of a session, which depends on it most."""
     milliseconds = settings.memory_deadline_ms
     if not understood.session.links:
@@ -101,25 +110,25 @@ def _deadline(understood: Understood, settings: ProxySettings) -> float:
     return milliseconds / 1000
 
 
-def _shown(understood: Understood) -> Shown:
+def _find_shown_memories(understood: ParsedRequest) -> ShownMemories:
     """The memories that the blocks of a session show, and those that this history does."""
     session, request, links = understood.session, understood.request, understood.chain.links
-    anywhere = memory_notes(line for block in _all_blocks(session) for line in block.lines)
+    anywhere = memory_note_ids(line for block in _all_blocks(session) for line in block.lines)
     if not anywhere:
-        return Shown()
-    visible = [each.block for each in standing_in(request, links, session.blocks)]
+        return ShownMemories()
+    visible = [each.block for each in find_placed_blocks(request, links, session.blocks)]
     if session.system_block is not None:
         visible.append(session.system_block)
-    return Shown(visible=memory_notes(line for block in visible for line in block.lines), anywhere=anywhere)
+    return ShownMemories(visible=memory_note_ids(line for block in visible for line in block.lines), anywhere=anywhere)
 
 
-def _all_blocks(session: Session) -> Iterator[Block]:
+def _all_blocks(session: ProxySession) -> Iterator[ContextBlock]:
     yield from session.blocks.values()
     if session.system_block is not None:
         yield session.system_block
 
 
-def _still_true(lines: Mapping[str, Line], present: PresentLines) -> Iterator[Line]:
+def _refresh_world_lines(lines: Mapping[str, ContextLine], present: PresentLines) -> Iterator[ContextLine]:
     """Lines that waited, as they stand now."""
     for about, line in lines.items():
         now = present.get(about)
@@ -129,21 +138,21 @@ def _still_true(lines: Mapping[str, Line], present: PresentLines) -> Iterator[Li
             yield now.line
 
 
-def _still_held(remembered: Remembered) -> Iterator[Line]:
+def _refresh_memory_lines(remembered: ContextFetchResult) -> Iterator[ContextLine]:
     """Memories that waited, as they stand now; while nobody says how they stand, they go on waiting."""
     standing = remembered.standing or {}
-    for memory in memory_notes(remembered.kept.notes):
+    for memory in memory_note_ids(remembered.kept.notes):
         if (now := standing.get(str(memory))) is not None:
             yield now
 
 
-def _untold(notes: tuple[Line, ...], found: Recollection) -> tuple[Line, ...]:
+def _drop_covered_notes(notes: tuple[ContextLine, ...], found: Recollection) -> tuple[ContextLine, ...]:
     """Memories without those that say of a name what a line of the world says: it knows what is disputed and decided.
     One that agrees with the line and says more stays."""
-    return tuple(line for line in notes if not (found.notes and _is_told(line.text, found.notes)))
+    return tuple(line for line in notes if not (found.notes and _is_covered_by_world(line.text, found.notes)))
 
 
-def _is_told(text: str, notes: Sequence[Note]) -> bool:
+def _is_covered_by_world(text: str, notes: Sequence[RecollectionNote]) -> bool:
     """Whether notes of the world contradict a memory, or say all that it says."""
     said, read = _read(text)
     claimed = [
@@ -160,17 +169,17 @@ def _is_told(text: str, notes: Sequence[Note]) -> bool:
     return bool(claimed) and all(told.issuperset(_words(token.text)) for token in read)
 
 
-def _read(text: str) -> tuple[list[Cue], list[Token]]:
-    plain = normalised(text)
-    read = tokens(plain)
-    return list(cues(plain, read)), read
+def _read(text: str) -> tuple[list[RelationCue], list[Token]]:
+    plain = normalize_text(text)
+    read = tokenize(plain)
+    return list(extract_cues(plain, read)), read
 
 
 def _words(said: str) -> list[str]:
     return said.replace("_", " ").split()
 
 
-def _lines(found: Recollection, *, beside: Sequence[Line] = ()) -> Iterator[Line]:
+def _world_lines(found: Recollection, *, beside: Sequence[ContextLine] = ()) -> Iterator[ContextLine]:
     """Each line of the world with the edges that it shows, but none that memories beside it tell in a person's own
     words; a doubt is told by the world alone."""
     said = {(cue.subject, cue.parent) for memory in beside for cue in _read(memory.text)[0]}
@@ -182,8 +191,5 @@ def _lines(found: Recollection, *, beside: Sequence[Line] = ()) -> Iterator[Line
             continue
         yield graph_line(
             text,
-            [
-                edge_note(note.concept, note.dimension, parent=note.parent, version=note.version)
-                for note in notes
-            ],
+            [build_edge_note(note.concept, note.dimension, parent=note.parent, version=note.version) for note in notes],
         )

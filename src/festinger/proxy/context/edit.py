@@ -27,16 +27,23 @@ import orjson
 import structlog
 
 from festinger.clock import Stopwatch, system_stopwatch
-from festinger.proxy.auth import without_ours
-from festinger.proxy.context.block import Block, Standing
-from festinger.proxy.loops.keys import Role
-from festinger.proxy.protocols.json_edit import Edit, NewElement, NewMember, NotPlain, TextEdit, spliced
-from festinger.proxy.protocols.messages import Kind, Path, Request, Turn
-from festinger.proxy.routes import Protocol
-from festinger.proxy.transport.upstream import Asking, Upstream, UpstreamFailed, base_for, chunks, key_for
-from festinger.runtime.lifecycle import Background
+from festinger.proxy.auth import replace_api_key
+from festinger.proxy.context.block import ContextBlock, PlacedBlock
+from festinger.proxy.loops.keys import ChatRole
+from festinger.proxy.protocols.json_edit import AmbiguousJsonError, Edit, NewElement, NewMember, TextEdit, apply_edits
+from festinger.proxy.protocols.messages import ChatRequest, Path, RequestKind, RequestTurn
+from festinger.proxy.routes import ApiProtocol
+from festinger.proxy.transport.upstream import (
+    UpstreamClient,
+    UpstreamRequest,
+    UpstreamUnreachableError,
+    find_upstream_base,
+    find_upstream_key,
+    iter_chunks,
+)
+from festinger.runtime.lifecycle import BackgroundTasks
 from festinger.settings.tree import ProxySettings
-from festinger.text.blocks import GAP, Mark, blocks_in
+from festinger.text.blocks import GAP, BlockMarker, find_blocks
 
 
 class Position(StrEnum):
@@ -56,39 +63,39 @@ class Modelfile:
     temperature: float | None = None
 
 
-PART_TYPES = {Kind.RESPONSES: "input_text"}
+PART_TYPES = {RequestKind.RESPONSES: "input_text"}
 
 
-def in_turn(request: Request, turn: Turn, block: str) -> Edit | None:
+def build_turn_edit(request: ChatRequest, turn: RequestTurn, block: str) -> Edit | None:
     """The block in a turn, before what was said there; none if that turn has no place for it."""
     if turn.span is not None:
         return TextEdit(path=turn.path, at=turn.span.text, text=block + GAP)
     value = request.at(turn.path)
     if isinstance(value, str):
         return TextEdit(path=turn.path, at=0, text=block + GAP)
-    key = "output" if "output" in value and turn.role is Role.TOOL else "content"
+    key = "output" if "output" in value and turn.role is ChatRole.TOOL else "content"
     content, path = value.get(key), (*turn.path, key)
     if isinstance(content, str):
         return TextEdit(path=path, at=0, text=block + GAP)
     if isinstance(content, list):
-        return NewElement(path=path, index=_after_results(content), element=_part(request.kind, block))
+        return NewElement(path=path, index=_index_after_results(content), element=_build_text_part(request.kind, block))
     return None
 
 
-def in_system(
-    request: Request, block: str, *, position: Position, modelfile: Modelfile | None
+def build_system_edit(
+    request: ChatRequest, block: str, *, position: Position, modelfile: Modelfile | None
 ) -> Edit | None:
     """The block in the system text; none if it must go into the turn instead."""
-    system = next((turn for turn in request.turns if turn.role is Role.SYSTEM), None)
+    system = next((turn for turn in request.turns if turn.role is ChatRole.SYSTEM), None)
     at_end = position is Position.SYSTEM_END
     if system is not None and system.span is not None:
-        return _in_section(request, system, block, at_end=at_end)
+        return _build_section_edit(request, system, block, at_end=at_end)
     if system is not None:
-        return _beside(request, system.path, block, at_end=at_end)
-    return _new_system(request, block, modelfile)
+        return _build_content_edit(request, system.path, block, at_end=at_end)
+    return _build_new_system_edit(request, block, modelfile)
 
 
-def _in_section(request: Request, system: Turn, block: str, *, at_end: bool) -> Edit:
+def _build_section_edit(request: ChatRequest, system: RequestTurn, block: str, *, at_end: bool) -> Edit:
     assert system.span is not None
     if not at_end:
         return TextEdit(path=system.path, at=system.span.text, text=block + GAP)
@@ -98,7 +105,7 @@ def _in_section(request: Request, system: Turn, block: str, *, at_end: bool) -> 
     return TextEdit(path=system.path, at=system.span.end - (len(GAP) if apart else 0), text=GAP + block)
 
 
-def _beside(request: Request, path: Path, block: str, *, at_end: bool) -> Edit | None:
+def _build_content_edit(request: ChatRequest, path: Path, block: str, *, at_end: bool) -> Edit | None:
     if isinstance(request.at(path), dict):
         path = (*path, "content")
     value = request.at(path)
@@ -109,25 +116,25 @@ def _beside(request: Request, path: Path, block: str, *, at_end: bool) -> Edit |
             else TextEdit(path=path, at=0, text=block + GAP)
         )
     if isinstance(value, list):
-        return NewElement(path=path, index=len(value) if at_end else 0, element=_part(request.kind, block))
+        return NewElement(path=path, index=len(value) if at_end else 0, element=_build_text_part(request.kind, block))
     return None
 
 
-def _new_system(request: Request, block: str, modelfile: Modelfile | None) -> Edit | None:
+def _build_new_system_edit(request: ChatRequest, block: str, modelfile: Modelfile | None) -> Edit | None:
     match request.kind:
-        case Kind.MESSAGES | Kind.RESPONSES:
-            name = "system" if request.kind is Kind.MESSAGES else "instructions"
+        case RequestKind.MESSAGES | RequestKind.RESPONSES:
+            name = "system" if request.kind is RequestKind.MESSAGES else "instructions"
             return NewMember(name=name, value=block) if name not in request.tree else None
-        case Kind.GENERATE | Kind.CHAT | Kind.COMPLETIONS:
+        case RequestKind.GENERATE | RequestKind.CHAT | RequestKind.COMPLETIONS:
             if modelfile is None or modelfile.has_messages:
                 return None
-            return _over_modelfile(request, block, modelfile.system)
+            return _build_modelfile_edit(request, block, modelfile.system)
     return None
 
 
-def _over_modelfile(request: Request, block: str, own: str) -> Edit | None:
+def _build_modelfile_edit(request: ChatRequest, block: str, own: str) -> Edit | None:
     """A system text hides the model's own, so it takes that along."""
-    if request.kind is not Kind.GENERATE:
+    if request.kind is not RequestKind.GENERATE:
         whole = f"{block}{GAP}{own}" if own else block
         return NewElement(path=("messages",), index=0, element={"role": "system", "content": whole})
     whole = f"{own}{GAP}{block}" if own else block
@@ -136,21 +143,19 @@ def _over_modelfile(request: Request, block: str, own: str) -> Edit | None:
     return TextEdit(path=("system",), at=0, text=whole) if request.tree["system"] == "" else None
 
 
-def _after_results(content: list[Any]) -> int:
+def _index_after_results(content: list[Any]) -> int:
     results = [
-        index
-        for index, part in enumerate(content)
-        if isinstance(part, dict) and part.get("type") == "tool_result"
+        index for index, part in enumerate(content) if isinstance(part, dict) and part.get("type") == "tool_result"
     ]
     return results[-1] + 1 if results else 0
 
 
-def _part(kind: Kind, block: str) -> dict[str, Any]:
+def _build_text_part(kind: RequestKind, block: str) -> dict[str, Any]:
     return {"type": PART_TYPES.get(kind, "text"), "text": block}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edited:
+class EditResult:
     body: bytes
     placed: int = 0
     """How many blocks were put in."""
@@ -159,55 +164,55 @@ class Edited:
     """False if a place was not to be found for sure, so that nothing was changed."""
 
 
-def edited(
-    request: Request,
-    standing: Iterable[Standing] = (),
+def insert_blocks(
+    request: ChatRequest,
+    standing: Iterable[PlacedBlock] = (),
     *,
-    mark: Mark,
-    system: Block | None = None,
+    mark: BlockMarker,
+    system: ContextBlock | None = None,
     position: Position = Position.TURN,
     modelfile: Modelfile | None = None,
-) -> Edited:
+) -> EditResult:
     """The request with these blocks: `standing` in their turns, `system` in the system text."""
-    edits: list[Edit] = [*echoes(request, mark)]
+    edits: list[Edit] = [*build_echo_edits(request, mark)]
     echoed = len(edits)
-    in_turns = [in_turn(request, each.turn, each.block.text) for each in standing]
+    in_turns = [build_turn_edit(request, each.turn, each.block.text) for each in standing]
     edits += (edit for edit in in_turns if edit is not None)
     above = None
     if system is not None:
-        above = in_system(request, system.text, position=position, modelfile=modelfile)
+        above = build_system_edit(request, system.text, position=position, modelfile=modelfile)
         edits += () if above is None else (above,)
     if not edits:
-        return Edited(body=request.body)
+        return EditResult(body=request.body)
     try:
-        body = spliced(request.body, request.tree, edits)
-    except NotPlain:
-        return Edited(body=request.body, is_certain=False)
-    return Edited(body=body, placed=len(edits) - echoed, in_system=above is not None)
+        body = apply_edits(request.body, request.tree, edits)
+    except AmbiguousJsonError:
+        return EditResult(body=request.body, is_certain=False)
+    return EditResult(body=body, placed=len(edits) - echoed, in_system=above is not None)
 
 
-def echoes(request: Request, mark: Mark) -> Iterator[TextEdit]:
+def build_echo_edits(request: ChatRequest, mark: BlockMarker) -> Iterator[TextEdit]:
     """Edits that take our blocks out of what the assistant said."""
     for turn in request.turns:
-        if turn.role is Role.ASSISTANT and turn.carries:
-            for path, text, offset in _texts(request, turn):
-                for start, end in blocks_in(text, mark):
+        if turn.role is ChatRole.ASSISTANT and turn.carries:
+            for path, text, offset in _iter_texts(request, turn):
+                for start, end in find_blocks(text, mark):
                     yield TextEdit(path=path, at=offset + start, until=offset + end, text="")
 
 
-def lines_brought_along(request: Request, mark: Mark) -> frozenset[str]:
+def find_incoming_lines(request: ChatRequest, mark: BlockMarker) -> frozenset[str]:
     """The lines of our blocks that came in with what others than the assistant said: a door before this one."""
     return frozenset(
         line
         for turn in request.turns
-        if turn.carries and turn.role is not Role.ASSISTANT
-        for _, text, _ in _texts(request, turn)
-        for start, end in blocks_in(text, mark)
+        if turn.carries and turn.role is not ChatRole.ASSISTANT
+        for _, text, _ in _iter_texts(request, turn)
+        for start, end in find_blocks(text, mark)
         for line in text[start:end].splitlines()
     )
 
 
-def _texts(request: Request, turn: Turn) -> Iterator[tuple[Path, str, int]]:
+def _iter_texts(request: ChatRequest, turn: RequestTurn) -> Iterator[tuple[Path, str, int]]:
     """The strings of a turn's text, each with its path and where it begins there."""
     value: Any = request.at(turn.path)
     if turn.span is not None:
@@ -234,53 +239,53 @@ OK = 200
 
 _NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
 
-FindModelfile = Callable[[str, Protocol, ProxySettings], Modelfile | None]
+FindModelfile = Callable[[str, ApiProtocol, ProxySettings], Modelfile | None]
 """What the model of this name brings along; none while that is not known."""
 
 
-def none_known(_model: str, _protocol: Protocol, _settings: ProxySettings) -> None:
+def find_no_modelfile(_model: str, _protocol: ApiProtocol, _settings: ProxySettings) -> None:
     return None
 
 
 @dataclass(slots=True, kw_only=True)
-class _Known:
+class _CachedModelfile:
     asked: float
     """When it was looked up last, by the stopwatch."""
     digest: str = ""
     modelfile: Modelfile | None = None
 
 
-class Modelfiles:
+class ModelfileCache:
     """What is known of the models of the upstreams."""
 
     def __init__(
-        self, upstream: Upstream, *, beside: Background, stopwatch: Stopwatch = system_stopwatch
+        self, upstream: UpstreamClient, *, beside: BackgroundTasks, stopwatch: Stopwatch = system_stopwatch
     ) -> None:
         self._upstream = upstream
         self._beside = beside
         self._stopwatch = stopwatch
-        self._known: OrderedDict[tuple[str, str], _Known] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str], _CachedModelfile] = OrderedDict()
 
-    def find(self, model: str, protocol: Protocol, settings: ProxySettings) -> Modelfile | None:
+    def find(self, model: str, protocol: ApiProtocol, settings: ProxySettings) -> Modelfile | None:
         """What is known of it now. Asks beside the request if that is nothing, or long ago."""
-        base, now = base_for(protocol, settings), self._stopwatch()
+        base, now = find_upstream_base(protocol, settings), self._stopwatch()
         known = self._known.get((base, model))
         if known is None or now - known.asked > AGAIN_SECONDS:
-            known = known or _Known(asked=now)
+            known = known or _CachedModelfile(asked=now)
             known.asked = now
             self._known[base, model] = known
             while len(self._known) > MODELS:
                 self._known.popitem(last=False)
-            self._beside.start(self._look_up(model, known, base=base, key=key_for(base, settings)))
+            self._beside.start(self._look_up(model, known, base=base, key=find_upstream_key(base, settings)))
         return known.modelfile
 
-    async def _look_up(self, model: str, known: _Known, *, base: str, key: str | None) -> None:
+    async def _look_up(self, model: str, known: _CachedModelfile, *, base: str, key: str | None) -> None:
         try:
-            digest = digest_in(await self._answer("GET", "/api/tags", base=base, key=key), model)
+            digest = find_digest(await self._answer("GET", "/api/tags", base=base, key=key), model)
             if digest and digest != known.digest:
                 shown = await self._answer("POST", "/api/show", base=base, key=key, body={"model": model})
-                known.digest, known.modelfile = digest, modelfile_in(shown)
-        except UpstreamFailed as error:
+                known.digest, known.modelfile = digest, parse_modelfile(shown)
+        except UpstreamUnreachableError as error:
             log.info("model not looked up", model=model, upstream=base, kind=error.kind)
 
     async def _answer(
@@ -291,11 +296,11 @@ class Modelfiles:
         headers = [(b"accept", b"application/json"), (b"accept-encoding", b"identity")]
         if sent is not None:
             headers += [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(sent))]
-        headers = without_ours(headers, protocol=Protocol.NATIVE, upstream_key=key)
-        asking = Asking(method=method, base=base, target=target.encode(), headers=headers, body=sent)
+        headers = replace_api_key(headers, protocol=ApiProtocol.NATIVE, upstream_key=key)
+        asking = UpstreamRequest(method=method, base=base, target=target.encode(), headers=headers, body=sent)
         answer, read = await self._upstream.ask(asking), b""
         try:
-            async for chunk in chunks(answer):
+            async for chunk in iter_chunks(answer):
                 read += chunk
                 if len(read) > ANSWER_BYTES:
                     return None
@@ -307,7 +312,7 @@ class Modelfiles:
             return None
 
 
-def digest_in(tags: Any, model: str) -> str:
+def find_digest(tags: Any, model: str) -> str:
     """The digest that a name stands for in a list of models; empty if it is not there."""
     listed = tags.get("models") if isinstance(tags, dict) else None
     names = (model, model if ":" in model else f"{model}:latest")
@@ -318,21 +323,21 @@ def digest_in(tags: Any, model: str) -> str:
     return ""
 
 
-def modelfile_in(shown: Any) -> Modelfile | None:
+def parse_modelfile(shown: Any) -> Modelfile | None:
     """What a model brings along, from what the upstream shows of it; none if that is not understood."""
     if not isinstance(shown, dict) or not isinstance(system := shown.get("system", ""), str):
         return None
     parameters = shown.get("parameters")
-    context = _parameter(parameters, "num_ctx")
+    context = _parse_parameter(parameters, "num_ctx")
     return Modelfile(
         system=system,
         has_messages=bool(shown.get("messages")),
         context=int(context) if context else None,
-        temperature=_parameter(parameters, "temperature"),
+        temperature=_parse_parameter(parameters, "temperature"),
     )
 
 
-def _parameter(parameters: Any, name: str) -> float | None:
+def _parse_parameter(parameters: Any, name: str) -> float | None:
     """A number that the model's file gives, if it gives one."""
     for line in parameters.splitlines() if isinstance(parameters, str) else ():
         match line.split():

@@ -25,45 +25,45 @@ from uuid import UUID
 
 from festinger.clock import Stopwatch, system_stopwatch
 from festinger.ids import SessionId
-from festinger.proxy.context.block import Line
+from festinger.proxy.context.block import ContextLine
 from festinger.proxy.context.memories import (
     NOTHING,
     Lines,
-    Memories,
-    NoMemories,
-    Reminded,
-    cue_of,
-    memory_notes,
+    MemoryFetchResult,
+    MemoryReader,
+    NullMemoryReader,
+    build_cue,
+    memory_note_ids,
 )
-from festinger.proxy.errors import going_on
-from festinger.proxy.headers import Reason
-from festinger.proxy.parsed_request import Understood
-from festinger.proxy.sessions.session import Caller
+from festinger.proxy.errors import fail_open
+from festinger.proxy.headers import MemoryReason
+from festinger.proxy.parsed_request import ParsedRequest
+from festinger.proxy.sessions.session import ProxyCaller
 from festinger.runtime.app import App
-from festinger.runtime.lifecycle import Background
-from festinger.runtime.world import warm
-from festinger.world.recall import Place, Said
+from festinger.runtime.lifecycle import BackgroundTasks
+from festinger.runtime.world import preload_world
+from festinger.world.recall import SourceText, WorldScope
 from festinger.world.recollection import Recollection
 
 
-class Mind(Protocol):
-    async def recollect(self, place: Place, texts: Sequence[Said]) -> Recollection | None:
+class WorldReader(Protocol):
+    async def recollect(self, place: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
         """What is known of these texts, newest first; none if it cannot be said yet."""
 
 
-class WorldMind:
+class AppWorldReader:
     """The world of the open house."""
 
     def __init__(self, app: Callable[[], App | None]) -> None:
         self._app = app
 
-    async def recollect(self, place: Place, texts: Sequence[Said]) -> Recollection | None:
+    async def recollect(self, place: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
         app = self._app()
         if app is None:
             return None
         found = app.world.recollector.recollect(place, texts)
         if found is None:
-            warm(app, place.space)
+            preload_world(app, place.space)
         return found
 
 
@@ -73,13 +73,11 @@ MOST_OPEN = 32
 Answer = TypeVar("Answer")
 
 
-class Questions:
+class QueryLimiter:
     def __init__(self) -> None:
         self._open: set[asyncio.Task[Any]] = set()
 
-    def ask(
-        self, question: Coroutine[Any, Any, Answer], *, beside: Background
-    ) -> asyncio.Task[Answer] | None:
+    def ask(self, question: Coroutine[Any, Any, Answer], *, beside: BackgroundTasks) -> asyncio.Task[Answer] | None:
         """Start a question in the background; `None` if too many are open."""
         if len(self._open) >= MOST_OPEN:
             question.close()
@@ -96,42 +94,42 @@ KEPT = 1000
 """Sessions whose late answers are kept."""
 PART = "recall"
 
-Key = tuple[Caller, SessionId]
+Key = tuple[ProxyCaller, SessionId]
 Task = asyncio.Task[Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Late:
+class LateResults:
     """What came too late for the requests of a session and was not told yet."""
 
     found: tuple[Recollection, ...] = ()
-    notes: tuple[Line, ...] = ()
+    notes: tuple[ContextLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remembered:
+class ContextFetchResult:
     """What came to mind."""
 
     found: Recollection | None = None
     """What the world knows, if it came in time."""
-    reminded: Reminded = NOTHING
+    reminded: MemoryFetchResult = NOTHING
     """What the memory knows, if it came in time."""
     standing: Lines | None = None
     """How the memories that were shown stand today; none if nobody said so in time."""
-    kept: Late = Late()
+    kept: LateResults = LateResults()
     is_late: bool = False
     is_ready: bool = True
-    without: str = Reason.NONE
+    without: str = MemoryReason.NONE
     """Why the memory has not answered, if it has not."""
 
 
 @dataclass(slots=True, kw_only=True)
-class _Asked:
+class _PendingQueries:
     """The questions of one request."""
 
     world: asyncio.Task[Recollection | None] | None = None
-    memory: asyncio.Task[Reminded] | None = None
-    by_words: asyncio.Task[Reminded] | None = None
+    memory: asyncio.Task[MemoryFetchResult] | None = None
+    by_words: asyncio.Task[MemoryFetchResult] | None = None
     """The same question by words alone, asked when the first answer is slow."""
     standing: asyncio.Task[Lines | None] | None = None
     busy: bool = False
@@ -148,7 +146,7 @@ class _Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class ShownMemories:
     """Memories that a session shows."""
 
     visible: Collection[UUID] = ()
@@ -156,86 +154,90 @@ class Shown:
     anywhere: Collection[UUID] = ()
 
 
-class InTime:
+class ContextFetcher:
     """Asks on behalf of requests that do not wait long."""
 
     def __init__(
         self,
-        mind: Mind,
+        mind: WorldReader,
         *,
-        memories: Memories | None = None,
-        recalls: Questions | None = None,
-        beside: Background | None = None,
+        memories: MemoryReader | None = None,
+        recalls: QueryLimiter | None = None,
+        beside: BackgroundTasks | None = None,
         stopwatch: Stopwatch = system_stopwatch,
         most: int = KEPT,
     ) -> None:
         self._mind = mind
-        self._memories = memories or NoMemories()
-        self._beside = beside or Background()
+        self._memories = memories or NullMemoryReader()
+        self._beside = beside or BackgroundTasks()
         self._stopwatch = stopwatch
         self._most = most
-        self._recalls = recalls or Questions()
-        self._lookups = Questions()
-        self._late: OrderedDict[Key, Late] = OrderedDict()
+        self._recalls = recalls or QueryLimiter()
+        self._lookups = QueryLimiter()
+        self._late: OrderedDict[Key, LateResults] = OrderedDict()
 
     async def remembered(
-        self, understood: Understood, *, seconds: float, asks: bool = True, shown: Shown | None = None
-    ) -> Remembered:
+        self, understood: ParsedRequest, *, seconds: float, asks: bool = True, shown: ShownMemories | None = None
+    ) -> ContextFetchResult:
         """What there is within so many seconds of the request's beginning, and what came late before.
 
         With `asks` what the request says is asked about; without, only how that stands which was shown.
         """
-        key = _key(understood)
-        kept = self._late.get(key, Late())
+        key = _session_key(understood)
+        kept = self._late.get(key, LateResults())
         left = seconds - (self._stopwatch() - understood.began)
-        asked = self._asked(understood, asks=asks, shown=shown or Shown(), kept=kept)
-        await self._wait(asked, understood, left=left, shown=shown or Shown())
+        asked = self._asked(understood, asks=asks, shown=shown or ShownMemories(), kept=kept)
+        await self._wait(asked, understood, left=left, shown=shown or ShownMemories())
         return replace(self._answered(key, asked), kept=kept)
 
-    def told(self, understood: Understood, kept: Late, *, with_notes: bool) -> None:
+    def told(self, understood: ParsedRequest, kept: LateResults, *, with_notes: bool) -> None:
         """What was kept has been told, of memories only `with_notes`. What came while it was told goes on waiting."""
-        now = self._late.pop(_key(understood), Late())
-        left = Late(
+        now = self._late.pop(_session_key(understood), LateResults())
+        left = LateResults(
             found=tuple(each for each in now.found if each not in kept.found),
             notes=tuple(each for each in now.notes if not (with_notes and each in kept.notes)),
         )
-        if left != Late():
-            self._keep(_key(understood), left)
+        if left != LateResults():
+            self._keep(_session_key(understood), left)
 
-    def _asked(self, understood: Understood, *, asks: bool, shown: Shown, kept: Late) -> _Asked:
-        asked, place = _Asked(), understood.place
+    def _asked(
+        self, understood: ParsedRequest, *, asks: bool, shown: ShownMemories, kept: LateResults
+    ) -> _PendingQueries:
+        asked, place = _PendingQueries(), understood.place
         if asks:
             texts = understood.unasked
             asked.world = asyncio.create_task(self._mind.recollect(place, texts))
-            if self._memories.may_know(place.space) and (cue := cue_of(texts)):
+            if self._memories.may_know(place.space) and (cue := build_cue(texts)):
                 question = self._remind(understood, cue, exclude=shown.visible)
                 asked.memory = self._recalls.ask(question, beside=self._beside)
                 asked.busy = asked.memory is None
-        if shown_ids := {*shown.anywhere, *memory_notes(kept.notes)}:
+        if shown_ids := {*shown.anywhere, *memory_note_ids(kept.notes)}:
             lookup = self._standing(understood, shown_ids)
             asked.standing = self._lookups.ask(lookup, beside=self._beside)
         return asked
 
     async def _remind(
-        self, understood: Understood, cue: str, *, exclude: Collection[UUID], by_words: bool = False
-    ) -> Reminded:
-        with going_on(PART) as attempt:
+        self, understood: ParsedRequest, cue: str, *, exclude: Collection[UUID], by_words: bool = False
+    ) -> MemoryFetchResult:
+        with fail_open(PART) as attempt:
             return await self._memories.remind(understood.place, cue, exclude=exclude, by_words=by_words)
-        return Reminded(failed=attempt.failed)
+        return MemoryFetchResult(failed=attempt.failed)
 
-    async def _standing(self, understood: Understood, memories: Collection[UUID]) -> Lines | None:
-        with going_on(PART):
+    async def _standing(self, understood: ParsedRequest, memories: Collection[UUID]) -> Lines | None:
+        with fail_open(PART):
             return await self._memories.standing(understood.place, memories)
         return None
 
-    async def _wait(self, asked: _Asked, understood: Understood, *, left: float, shown: Shown) -> None:
+    async def _wait(
+        self, asked: _PendingQueries, understood: ParsedRequest, *, left: float, shown: ShownMemories
+    ) -> None:
         if not asked.tasks:
             return
         left = max(0.0, left)
         try:
             await asyncio.wait(asked.tasks, timeout=left * WORDS_AFTER)
             if left and asked.memory is not None and not asked.memory.done():
-                cue = cue_of(understood.unasked)
+                cue = build_cue(understood.unasked)
                 question = self._remind(understood, cue, exclude=shown.visible, by_words=True)
                 asked.by_words = self._lookups.ask(question, beside=self._beside)
             ends = self._stopwatch() + left * (1 - WORDS_AFTER)
@@ -249,7 +251,7 @@ class InTime:
                 task.cancel()
             raise
 
-    def _answered(self, key: Key, asked: _Asked) -> Remembered:
+    def _answered(self, key: Key, asked: _PendingQueries) -> ContextFetchResult:
         world, memory, standing = asked.world, asked.memory, asked.standing
         found, is_late, is_ready = None, False, True
         if world is not None and world.done():
@@ -265,41 +267,41 @@ class InTime:
             if asked.by_words is not None and asked.by_words.done():
                 reminded = asked.by_words.result()
             self._beside.start(self._keep_notes(key, memory))
-        return Remembered(
+        return ContextFetchResult(
             found=found,
             reminded=reminded,
             standing=standing.result() if standing is not None and standing.done() else None,
             is_late=is_late,
             is_ready=is_ready,
-            without=_without(asked, reminded),
+            without=_missing_reason(asked, reminded),
         )
 
     async def _keep_found(self, key: Key, asked: asyncio.Task[Recollection | None]) -> None:
         if found := await asked:
-            kept = self._late.get(key, Late())
+            kept = self._late.get(key, LateResults())
             self._keep(key, replace(kept, found=(found, *kept.found)))
 
-    async def _keep_notes(self, key: Key, asked: asyncio.Task[Reminded]) -> None:
+    async def _keep_notes(self, key: Key, asked: asyncio.Task[MemoryFetchResult]) -> None:
         if lines := (await asked).lines:
-            kept = self._late.get(key, Late())
+            kept = self._late.get(key, LateResults())
             self._keep(key, replace(kept, notes=(*lines, *kept.notes)))
 
-    def _keep(self, key: Key, late: Late) -> None:
+    def _keep(self, key: Key, late: LateResults) -> None:
         self._late[key] = late
         self._late.move_to_end(key)
         while len(self._late) > self._most:
             self._late.popitem(last=False)
 
 
-def _key(understood: Understood) -> Key:
+def _session_key(understood: ParsedRequest) -> Key:
     return understood.session.caller, understood.session.id
 
 
-def _without(asked: _Asked, reminded: Reminded) -> str:
+def _missing_reason(asked: _PendingQueries, reminded: MemoryFetchResult) -> str:
     """Why the memory has not answered a question that was, or should have been, asked."""
     if asked.busy:
-        return Reason.BUSY
+        return MemoryReason.BUSY
     if asked.memory is not None and not asked.memory.done():
         in_words = asked.by_words is not None and asked.by_words.done() and not reminded.failed
-        return Reason.WORDS if in_words else Reason.RECALL
+        return MemoryReason.WORDS if in_words else MemoryReason.RECALL
     return reminded.failed

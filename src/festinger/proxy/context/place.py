@@ -16,30 +16,37 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from festinger.proxy.context.block import (
-    Block,
-    Line,
+    ContextBlock,
+    ContextLine,
+    LineReason,
+    PlacedBlock,
     PresentLines,
-    Standing,
-    Why,
-    block,
-    carrier,
-    corrections,
-    ends_with_results,
-    forgotten_in,
-    rewritten,
+    build_block,
+    choose_system_block,
+    correction_lines,
+    ends_with_tool_results,
+    find_carrier_turn,
+    find_placed_blocks,
+    forgotten_notes,
+    remove_forgotten,
+    remove_notes,
+    select_new_lines,
     shown_lines,
-    standing_in,
-    system_block,
-    unseen,
-    without_forgotten,
 )
-from festinger.proxy.context.edit import Modelfile, Position, edited, in_system, in_turn, lines_brought_along
-from festinger.proxy.context.memories import MEMORY, is_memory
-from festinger.proxy.headers import MemoryResult, MemoryTold, Reason
-from festinger.proxy.loops.keys import Role
-from festinger.proxy.parsed_request import Understood
-from festinger.proxy.protocols.messages import Request, Untouched
-from festinger.proxy.sessions.session import Session
+from festinger.proxy.context.edit import (
+    Modelfile,
+    Position,
+    build_system_edit,
+    build_turn_edit,
+    find_incoming_lines,
+    insert_blocks,
+)
+from festinger.proxy.context.memories import MEMORY, is_memory_line
+from festinger.proxy.headers import MemoryReason, MemoryResult, MemoryStatus
+from festinger.proxy.loops.keys import ChatRole
+from festinger.proxy.parsed_request import ParsedRequest
+from festinger.proxy.protocols.messages import ChatRequest, SkipReason
+from festinger.proxy.sessions.session import ProxySession
 from festinger.settings.tree import ProxySettings
 
 NATIVE_CONTEXT = 4096
@@ -47,7 +54,7 @@ OTHER_CONTEXT = 32_768
 VISIBLE_SHARE = 0.15
 
 
-def context_of(request: Request, *, known: int | None = None) -> int:
+def context_window(request: ChatRequest, *, known: int | None = None) -> int:
     """Tokens that the model can read: what the request asks for, else what is known of the model."""
     options = request.tree.get("options")
     asked = options.get("num_ctx") if isinstance(options, dict) else None
@@ -56,14 +63,14 @@ def context_of(request: Request, *, known: int | None = None) -> int:
     return known or (NATIVE_CONTEXT if request.kind.is_native else OTHER_CONTEXT)
 
 
-def room(settings: ProxySettings, *, context: int, standing: Iterable[Block] = ()) -> int:
+def block_token_budget(settings: ProxySettings, *, context: int, standing: Iterable[ContextBlock] = ()) -> int:
     """Tokens that a new block may have; 0 if the standing ones have used up their share."""
     left = int(context * VISIBLE_SHARE) - sum(block.tokens for block in standing)
     most = min(settings.recollection_max_tokens, int(context * settings.recollection_max_share))
     return max(0, min(most, left))
 
 
-def fitted(block: Block, tokens: int) -> Block | None:
+def fit_block(block: ContextBlock, tokens: int) -> ContextBlock | None:
     """The block with as many of its lines as fit; none if not even the first does."""
     low, high = 0, len(block.lines)
     while low < high:
@@ -78,7 +85,7 @@ def fitted(block: Block, tokens: int) -> Block | None:
 WORLD = "world"
 
 
-class Moved(StrEnum):
+class PrefixChange(StrEnum):
     """Why what was forwarded before is no longer the beginning of what is forwarded now."""
 
     NOTES = "notes"
@@ -89,60 +96,60 @@ class Moved(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Brought:
+class ContextInput:
     """What there is to put into a request."""
 
-    lines: tuple[Line, ...] = ()
-    notes: tuple[Line, ...] = ()
+    lines: tuple[ContextLine, ...] = ()
+    notes: tuple[ContextLine, ...] = ()
     """Of memories."""
-    unknown: tuple[Line, ...] = ()
+    unknown: tuple[ContextLine, ...] = ()
     """Of names that nothing is known about."""
     present: PresentLines = field(default_factory=dict)
     """What the visible blocks tell and is no longer so."""
     modelfile: Modelfile | None = None
     is_late: bool = False
     is_ready: bool = True
-    without: str = Reason.NONE
+    without: str = MemoryReason.NONE
     """Why there are no memories, if the memory has not answered."""
     recall: str = ""
     """Under which id can be looked up why these memories came."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Noted:
+class InjectionResult:
     """A request with its notes."""
 
     body: bytes
-    told: MemoryTold
-    session: Session
+    told: MemoryStatus
+    session: ProxySession
     """Its session with the blocks that it now has."""
-    fresh: Block | None = None
+    fresh: ContextBlock | None = None
     """The block that is new in this request."""
     anchor: bytes | None = None
     """Where the new block stands; none for the system text."""
-    moved: Moved | None = None
-    cut: tuple[Line, ...] = ()
+    moved: PrefixChange | None = None
+    cut: tuple[ContextLine, ...] = ()
     """What there was to say and no room for."""
     late: tuple[str, ...] = ()
     """Who had something to say and did not say it in time, or could not: the world, the memory."""
     recall: str = ""
 
 
-def may_say_more(understood: Understood, settings: ProxySettings) -> bool:
+def can_add_notes(understood: ParsedRequest, settings: ProxySettings) -> bool:
     """On a turn that ends with the result of a tool what there is to say waits for the user's next turn."""
-    return settings.inject_into_tool_messages or not ends_with_results(understood.request)
+    return settings.inject_into_tool_messages or not ends_with_tool_results(understood.request)
 
 
-def noted(understood: Understood, brought: Brought, *, settings: ProxySettings) -> Noted:
+def inject_context(understood: ParsedRequest, brought: ContextInput, *, settings: ProxySettings) -> InjectionResult:
     """The request with the notes of its history and, where there is something new to say, one new block."""
     request, session, links = understood.request, understood.session, understood.chain.links
-    if may_say_more(understood, settings) and brought.is_ready:
+    if can_add_notes(understood, settings) and brought.is_ready:
         session = replace(session, asked=links[-1])
-    kept = _without_forgotten(session, brought.present)
-    standing = standing_in(request, links, kept.blocks)
-    case = _Case(understood=understood, session=kept, standing=standing, brought=brought, settings=settings)
+    kept = _remove_forgotten(session, brought.present)
+    standing = find_placed_blocks(request, links, kept.blocks)
+    case = _BlockPlacer(understood=understood, session=kept, standing=standing, brought=brought, settings=settings)
     chosen = case.in_system() or case.in_turn()
-    result = edited(
+    result = insert_blocks(
         request,
         standing if chosen.joining is None else (*standing, chosen.joining),
         mark=understood.mark,
@@ -151,73 +158,73 @@ def noted(understood: Understood, brought: Brought, *, settings: ProxySettings) 
         modelfile=brought.modelfile,
     )
     if not result.is_certain:
-        told = MemoryTold(result=MemoryResult.OFF, reason=Untouched.NO_PLACE)
-        return Noted(body=request.body, told=told, session=session)
-    return Noted(
+        told = MemoryStatus(result=MemoryResult.OFF, reason=SkipReason.NO_PLACE)
+        return InjectionResult(body=request.body, told=told, session=session)
+    return InjectionResult(
         body=result.body,
-        told=_told(brought, chosen, placed=result.placed),
-        session=_with(kept, chosen),
+        told=_build_memory_status(brought, chosen, placed=result.placed),
+        session=_update_session(kept, chosen),
         fresh=chosen.fresh,
         anchor=chosen.joining.anchor if chosen.joining else None,
-        moved=_moved(session, chosen, brought.present),
+        moved=_find_prefix_change(session, chosen, brought.present),
         cut=chosen.cut,
-        late=_late(brought),
+        late=_late_sources(brought),
         recall=brought.recall,
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Made:
+class _BlockDraft:
     """A new block, as far as there was something to say and room for it."""
 
-    block: Block | None = None
-    cut: tuple[Line, ...] = ()
+    block: ContextBlock | None = None
+    cut: tuple[ContextLine, ...] = ()
 
     @property
     def why_not(self) -> StrEnum:
-        return Untouched.FULL if self.block is None and self.cut else Reason.NONE
+        return SkipReason.FULL if self.block is None and self.cut else MemoryReason.NONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Chosen:
+class _Placement:
     """Where new notes stand."""
 
-    fresh: Block | None = None
-    joining: Standing | None = None
+    fresh: ContextBlock | None = None
+    joining: PlacedBlock | None = None
     """The new block in its turn, where it stands in one."""
-    system: Block | None = None
+    system: ContextBlock | None = None
     """The block of the system text, be it new or not."""
-    why_not: StrEnum = Reason.NONE
+    why_not: StrEnum = MemoryReason.NONE
     """Why there is no new block."""
     above: bool = False
     """Whether notes stand in the system text."""
-    cut: tuple[Line, ...] = ()
+    cut: tuple[ContextLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Case:
+class _BlockPlacer:
     """A request with the blocks of its history, and what there is to put in."""
 
-    understood: Understood
-    session: Session
-    standing: Sequence[Standing]
-    brought: Brought
+    understood: ParsedRequest
+    session: ProxySession
+    standing: Sequence[PlacedBlock]
+    brought: ContextInput
     settings: ProxySettings
 
     @property
     def position(self) -> Position:
         return Position(self.settings.injection_position)
 
-    def in_system(self) -> _Chosen | None:
+    def in_system(self) -> _Placement | None:
         """The notes in the system text; nothing if they must go into the turn."""
         if self.position is Position.TURN or not self._has_system():
             return None
         if self._carries():
-            return _Chosen(why_not=Untouched.ALREADY, above=True)
+            return _Placement(why_not=SkipReason.ALREADY, above=True)
         before = self.session.system_block
         made = self._made(instead=before)
-        after, changed = system_block(before, made.block, new_person_turn=self._person_spoke())
-        return _Chosen(
+        after, changed = choose_system_block(before, made.block, new_person_turn=self._person_spoke())
+        return _Placement(
             fresh=after if changed or before is None else None,
             system=after,
             why_not=made.why_not,
@@ -225,83 +232,83 @@ class _Case:
             cut=made.cut,
         )
 
-    def in_turn(self) -> _Chosen:
+    def in_turn(self) -> _Placement:
         """The new notes in the newest turn of the user."""
         request, links = self.understood.request, self.understood.chain.links
-        spot = carrier(
+        spot = find_carrier_turn(
             request,
             links,
             forwarded=frozenset(self.session.links),
             tools_may_carry=self.settings.inject_into_tool_messages,
         )
-        if isinstance(spot, Untouched):
-            return _Chosen(why_not=spot)
+        if isinstance(spot, SkipReason):
+            return _Placement(why_not=spot)
         if self._carries():
-            return _Chosen(why_not=Untouched.ALREADY)
+            return _Placement(why_not=SkipReason.ALREADY)
         turn, anchor = spot
-        if in_turn(request, turn, "") is None:
-            return _Chosen(why_not=Untouched.NO_PLACE)
+        if build_turn_edit(request, turn, "") is None:
+            return _Placement(why_not=SkipReason.NO_PLACE)
         made = self._made()
         if made.block is None:
-            return _Chosen(why_not=made.why_not, cut=made.cut)
-        joining = Standing(turn=turn, anchor=anchor, block=made.block)
-        return _Chosen(fresh=made.block, joining=joining, cut=made.cut)
+            return _Placement(why_not=made.why_not, cut=made.cut)
+        joining = PlacedBlock(turn=turn, anchor=anchor, block=made.block)
+        return _Placement(fresh=made.block, joining=joining, cut=made.cut)
 
     def _has_system(self) -> bool:
         """Whether a block can stand in the system text."""
         request, modelfile = self.understood.request, self.brought.modelfile
-        return in_system(request, "", position=self.position, modelfile=modelfile) is not None
+        return build_system_edit(request, "", position=self.position, modelfile=modelfile) is not None
 
     def _carries(self) -> bool:
         """Whether a door before this one has put its block in."""
         request = self.understood.request
-        system = next((turn for turn in request.turns if turn.role is Role.SYSTEM), None)
+        system = next((turn for turn in request.turns if turn.role is ChatRole.SYSTEM), None)
         return any(turn is not None and turn.carries for turn in (system, request.newest_user))
 
     def _person_spoke(self) -> bool:
         user = self.understood.request.newest_user
         return user is not None and user.by_person and self.understood.chain.end not in self.session.links
 
-    def _made(self, *, instead: Block | None = None) -> _Made:
+    def _made(self, *, instead: ContextBlock | None = None) -> _BlockDraft:
         """A block of what no visible block tells yet, if there is room for it.
 
         In the place of another one it tells what that one told, too, as far as it has not changed.
         """
         brought, request = self.brought, self.understood.request
         if not (brought.lines or brought.notes or brought.unknown or brought.present):
-            return _Made()
+            return _BlockDraft()
         blocks = [each.block for each in self.standing]
         shown = shown_lines(blocks if instead is None else (*blocks, instead))
-        along = lines_brought_along(request, self.understood.mark)
-        changed = _because(
-            Why.CHANGED,
-            corrections({about: now for about, now in brought.present.items() if about in shown}),
+        along = find_incoming_lines(request, self.understood.mark)
+        changed = _with_reason(
+            LineReason.CHANGED,
+            correction_lines({about: now for about, now in brought.present.items() if about in shown}),
         )
-        said = unseen((*changed, *brought.lines, *brought.notes), shown)
+        said = select_new_lines((*changed, *brought.lines, *brought.notes), shown)
         lines = [line for line in said if line.text not in along]
         if not lines and not brought.unknown:
-            return _Made()
+            return _BlockDraft()
         told = {line.about for line in lines}
         older = [line for line in instead.lines if line.about and line.about not in told] if instead else []
-        lines += _because(Why.STOOD, older)
-        made = block(
+        lines += _with_reason(LineReason.STOOD, older)
+        made = build_block(
             self.settings.label,
-            graph=[line for line in lines if not is_memory(line)],
-            notes=[line for line in lines if is_memory(line)],
-            unknown=_because(Why.UNKNOWN, brought.unknown),
+            graph=[line for line in lines if not is_memory_line(line)],
+            notes=[line for line in lines if is_memory_line(line)],
+            unknown=_with_reason(LineReason.UNKNOWN, brought.unknown),
         )
         if made is None:
-            return _Made()
-        context = context_of(request, known=brought.modelfile.context if brought.modelfile else None)
-        fitting = fitted(made, room(self.settings, context=context, standing=blocks))
-        return _Made(block=fitting, cut=made.lines[len(fitting.lines) if fitting else 0 :])
+            return _BlockDraft()
+        context = context_window(request, known=brought.modelfile.context if brought.modelfile else None)
+        fitting = fit_block(made, block_token_budget(self.settings, context=context, standing=blocks))
+        return _BlockDraft(block=fitting, cut=made.lines[len(fitting.lines) if fitting else 0 :])
 
 
-def _because(why: Why, lines: Iterable[Line]) -> list[Line]:
+def _with_reason(why: LineReason, lines: Iterable[ContextLine]) -> list[ContextLine]:
     return [replace(line, why=why) for line in lines]
 
 
-def _with(session: Session, chosen: _Chosen) -> Session:
+def _update_session(session: ProxySession, chosen: _Placement) -> ProxySession:
     """The session with what was chosen."""
     blocks = session.blocks
     if chosen.joining is not None:
@@ -309,48 +316,46 @@ def _with(session: Session, chosen: _Chosen) -> Session:
     return replace(session, blocks=blocks, system_block=chosen.system)
 
 
-def _without_forgotten(session: Session, present: PresentLines) -> Session:
-    gone = forgotten_in(present)
+def _remove_forgotten(session: ProxySession, present: PresentLines) -> ProxySession:
+    gone = forgotten_notes(present)
     if not gone:
         return session
     above = session.system_block
     return replace(
         session,
-        blocks=without_forgotten(session.blocks, present),
-        system_block=rewritten(above, gone) if above is not None else None,
+        blocks=remove_forgotten(session.blocks, present),
+        system_block=remove_notes(above, gone) if above is not None else None,
     )
 
 
-def _told(brought: Brought, chosen: _Chosen, *, placed: int) -> MemoryTold:
+def _build_memory_status(brought: ContextInput, chosen: _Placement, *, placed: int) -> MemoryStatus:
     fresh, why_not = chosen.fresh, chosen.why_not
     if fresh is not None and placed:
-        return MemoryTold(
+        return MemoryStatus(
             result=MemoryResult.INJECTED, reason=brought.without, notes=len(fresh.lines), tokens=fresh.tokens
         )
     if brought.is_late:
-        return MemoryTold(result=MemoryResult.LATE)
+        return MemoryStatus(result=MemoryResult.LATE)
     if not brought.is_ready:
-        return MemoryTold(result=MemoryResult.NOT_READY)
+        return MemoryStatus(result=MemoryResult.NOT_READY)
     if brought.without:
-        is_late = brought.without in (Reason.RECALL, Reason.BUSY, Reason.WORDS)
-        return MemoryTold(
-            result=MemoryResult.LATE if is_late else MemoryResult.FAILED, reason=brought.without
-        )
+        is_late = brought.without in (MemoryReason.RECALL, MemoryReason.BUSY, MemoryReason.WORDS)
+        return MemoryStatus(result=MemoryResult.LATE if is_late else MemoryResult.FAILED, reason=brought.without)
     if placed:
-        return MemoryTold(result=MemoryResult.REUSED, reason=why_not)
-    result = MemoryResult.OFF if why_not is Untouched.ALREADY else MemoryResult.EMPTY
-    return MemoryTold(result=result, reason=why_not)
+        return MemoryStatus(result=MemoryResult.REUSED, reason=why_not)
+    result = MemoryResult.OFF if why_not is SkipReason.ALREADY else MemoryResult.EMPTY
+    return MemoryStatus(result=result, reason=why_not)
 
 
-def _late(brought: Brought) -> tuple[str, ...]:
+def _late_sources(brought: ContextInput) -> tuple[str, ...]:
     silent = {WORLD: brought.is_late, MEMORY: bool(brought.without)}
     return tuple(who for who, is_silent in silent.items() if is_silent)
 
 
-def _moved(before: Session, chosen: _Chosen, present: PresentLines) -> Moved | None:
+def _find_prefix_change(before: ProxySession, chosen: _Placement, present: PresentLines) -> PrefixChange | None:
     """Why the prefix does not stay, if it does not."""
-    if forgotten_in(present):
-        return Moved.FORGOTTEN
+    if forgotten_notes(present):
+        return PrefixChange.FORGOTTEN
     if before.system_block is None or chosen.system == before.system_block:
         return None
-    return Moved.NOTES if chosen.above else Moved.POSITION
+    return PrefixChange.NOTES if chosen.above else PrefixChange.POSITION

@@ -37,61 +37,59 @@ from math import ceil
 
 import orjson
 
-from festinger.proxy.loops.history import SHOWN, Answer, Item, Repeat, Step, TurnRule
-from festinger.proxy.loops.keys import Message, Role
-from festinger.proxy.routes import Protocol
+from festinger.proxy.loops.history import SHOWN, AnswerStep, Item, LoopRepetition, ToolStep, TurnRule
+from festinger.proxy.loops.keys import ChatMessage, ChatRole
+from festinger.proxy.routes import ApiProtocol
 from festinger.settings.tree import LadderStep, LoopSettings
 
 
-def steps_at(level: int, settings: LoopSettings) -> tuple[LadderStep, ...]:
+def ladder_steps(level: int, settings: LoopSettings) -> tuple[LadderStep, ...]:
     """The steps to take at this level, in the order of the ladder."""
     return settings.ladder[:level] if settings.enabled else ()
 
 
-def height(step: LadderStep, level: int, settings: LoopSettings) -> int:
+def step_depth(step: LadderStep, level: int, settings: LoopSettings) -> int:
     """How many levels deep a step is in force: 1 where it begins, 0 where it is not taken."""
-    taken = steps_at(level, settings)
+    taken = ladder_steps(level, settings)
     return level - taken.index(step) if step in taken else 0
 
 
 OPENING_WORDS = 12
 
 
-def notice(repeat: Repeat) -> str:
+def format_notice(repeat: LoopRepetition) -> str:
     """The words that are put after the last message."""
-    steps = [item for item in repeat.block if isinstance(item, Step)]
-    said = _of_steps(steps, repeat) if steps else _of_answers(repeat.block, repeat)
+    steps = [item for item in repeat.block if isinstance(item, ToolStep)]
+    said = _describe_steps(steps, repeat) if steps else _describe_answers(repeat.block, repeat)
     return f"[Loop guard]\n{said}"
 
 
-def _of_steps(steps: Sequence[Step], repeat: Repeat) -> str:
-    listed = "\n".join(f"- {quoted(step.tool)} with {quoted(step.arguments)}" for step in steps)
+def _describe_steps(steps: Sequence[ToolStep], repeat: LoopRepetition) -> str:
+    listed = "\n".join(f"- {quote_text(step.tool)} with {quote_text(step.arguments)}" for step in steps)
     outcome = "failed each time" if repeat.rule is TurnRule.SAME_ERROR else "brought nothing new"
-    what, ruled = (
-        ("This action", "This exact action is") if len(steps) == 1 else ("These actions", "This sequence is")
-    )
+    what, ruled = ("This action", "This exact action is") if len(steps) == 1 else ("These actions", "This sequence is")
     return (
         f"{what} ran {repeat.count} times in a row and {outcome}:\n{listed}\n"
-        f"The last result began, quoted as data: {quoted(steps[-1].said)}\n"
+        f"The last result began, quoted as data: {quote_text(steps[-1].said)}\n"
         f"{ruled} ruled out now. Take a different step, or give your final answer with what you know."
     )
 
 
-def _of_answers(block: Sequence[Item], repeat: Repeat) -> str:
-    opening = next((item.opening for item in block if isinstance(item, Answer)), "")
+def _describe_answers(block: Sequence[Item], repeat: LoopRepetition) -> str:
+    opening = next((item.opening for item in block if isinstance(item, AnswerStep)), "")
     words = " ".join(opening.split()[:OPENING_WORDS])
     return (
-        f"The same answer was given {repeat.count} times in a row. It begins, quoted as data: {quoted(words)}\n"
+        f"The same answer was given {repeat.count} times in a row. It begins, quoted as data: {quote_text(words)}\n"
         "Repeating it is ruled out now. Take a different step, or say plainly what is missing."
     )
 
 
-def quoted(text: str) -> str:
+def quote_text(text: str) -> str:
     """Text of others on one line: in quotes, without control characters or markup."""
     return html.escape(json.dumps(text[:SHOWN], ensure_ascii=False), quote=False)
 
 
-class Passage(StrEnum):
+class LoopBreakerDecision(StrEnum):
     FREE = "free"
     PROBE = "probe"
     """Let through to see whether the loop is over."""
@@ -99,41 +97,41 @@ class Passage(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Breaker:
+class LoopBreaker:
     opened: float | None = None
     probing: bool = False
-    cause: Repeat | None = None
+    cause: LoopRepetition | None = None
     person: bytes = b""
     """The last real user message when it opened; another one closes it."""
 
 
-CLOSED = Breaker()
+CLOSED = LoopBreaker()
 
 
-def passage(
-    breaker: Breaker, repeat: Repeat | None, *, person: bytes, now: float, settings: LoopSettings
-) -> tuple[Passage, Breaker]:
+def update_breaker(
+    breaker: LoopBreaker, repeat: LoopRepetition | None, *, person: bytes, now: float, settings: LoopSettings
+) -> tuple[LoopBreakerDecision, LoopBreaker]:
     """Whether a counted request passes, and the breaker after it."""
     if breaker.opened is not None and person != breaker.person:
         breaker = CLOSED
-    trips = repeat is not None and "breaker" in steps_at(repeat.level, settings)
+    trips = repeat is not None and "breaker" in ladder_steps(repeat.level, settings)
     if breaker.opened is None or breaker.probing:
         if not trips:
-            return Passage.FREE, CLOSED
-        return Passage.STOPPED, Breaker(opened=now, cause=repeat, person=person)
+            return LoopBreakerDecision.FREE, CLOSED
+        return LoopBreakerDecision.STOPPED, LoopBreaker(opened=now, cause=repeat, person=person)
     if now - breaker.opened >= settings.breaker_seconds:
-        return Passage.PROBE, replace(breaker, probing=True)
-    return Passage.STOPPED, breaker
+        return LoopBreakerDecision.PROBE, replace(breaker, probing=True)
+    return LoopBreakerDecision.STOPPED, breaker
 
 
-def seconds_left(breaker: Breaker, *, now: float, settings: LoopSettings) -> float:
+def retry_after_seconds(breaker: LoopBreaker, *, now: float, settings: LoopSettings) -> float:
     """Until one request is let through; for `Retry-After`."""
     return 0.0 if breaker.opened is None else max(0.0, settings.breaker_seconds - (now - breaker.opened))
 
 
-def explanation(repeat: Repeat, settings: LoopSettings) -> str:
+def format_stop_message(repeat: LoopRepetition, settings: LoopSettings) -> str:
     """What the answer says in place of the model: what repeated, and how to continue."""
-    tools = [quoted(item.tool) for item in repeat.block if isinstance(item, Step)]
+    tools = [quote_text(item.tool) for item in repeat.block if isinstance(item, ToolStep)]
     what = f"the call of {', '.join(dict.fromkeys(tools))}" if tools else "the same answer"
     return (
         f"Stopped: {what} was repeated {repeat.count} times without anything new. To continue, send a message in this "
@@ -142,9 +140,9 @@ def explanation(repeat: Repeat, settings: LoopSettings) -> str:
     )
 
 
-def spoken_explanation(repeat: Repeat, settings: LoopSettings) -> str:
+def format_json_stop_message(repeat: LoopRepetition, settings: LoopSettings) -> str:
     """The same for an agent that speaks its calls as JSON in text: a final response, so that it stops."""
-    said = explanation(repeat, settings)
+    said = format_stop_message(repeat, settings)
     return orjson.dumps(
         {"thoughts": ["A loop was stopped."], "tool_name": "response", "tool_args": {"text": said}}
     ).decode()
@@ -155,7 +153,7 @@ MOST = 1.2
 MOST_ABOVE_BASE = 0.5
 ANTHROPIC_MOST = 1.0
 
-USUAL_TEMPERATURE = {Protocol.NATIVE: 0.8, Protocol.ANTHROPIC: 0.8, Protocol.OPENAI: 1.0}
+USUAL_TEMPERATURE = {ApiProtocol.NATIVE: 0.8, ApiProtocol.ANTHROPIC: 0.8, ApiProtocol.OPENAI: 1.0}
 REPEAT_PENALTY = 1.15
 REPEAT_LAST_N = 256
 OPENAI_PENALTY = 0.3
@@ -163,7 +161,7 @@ OPENAI_MOST_PENALTY = 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sampling:
+class SamplingParameters:
     """What the request, or else the Modelfile, says about sampling. Native options count as parameters."""
 
     parameters: Mapping[str, float]
@@ -173,11 +171,11 @@ class Sampling:
     structured: bool = False
 
 
-def boosted(
-    sampling: Sampling, protocol: Protocol, *, level: int, settings: LoopSettings
+def boost_sampling(
+    sampling: SamplingParameters, protocol: ApiProtocol, *, level: int, settings: LoopSettings
 ) -> dict[str, float]:
     """The parameters to change and their new values; empty where nothing is to change."""
-    depth = height("temperature", level, settings)
+    depth = step_depth("temperature", level, settings)
     asked = sampling.parameters.get("temperature")
     if not depth or sampling.structured or (settings.keep_zero_temperature and asked == 0):
         return {}
@@ -185,30 +183,28 @@ def boosted(
     if "seed" in sampling.parameters:
         changed["seed"] = int(sampling.parameters["seed"]) + depth
     wanted = _penalties(protocol, depth)
-    return changed | {
-        name: max(value, sampling.parameters.get(name, value)) for name, value in wanted.items()
-    }
+    return changed | {name: max(value, sampling.parameters.get(name, value)) for name, value in wanted.items()}
 
 
-def _temperature(sampling: Sampling, protocol: Protocol, depth: int) -> float:
+def _temperature(sampling: SamplingParameters, protocol: ApiProtocol, depth: int) -> float:
     base = sampling.parameters.get("temperature", sampling.of_model)
     if base is None:
         base = USUAL_TEMPERATURE[protocol]
-    most = ANTHROPIC_MOST if protocol is Protocol.ANTHROPIC else min(MOST, base + MOST_ABOVE_BASE)
+    most = ANTHROPIC_MOST if protocol is ApiProtocol.ANTHROPIC else min(MOST, base + MOST_ABOVE_BASE)
     return max(base, round(min(base + STEP * depth, most), 4))
 
 
-def _penalties(protocol: Protocol, depth: int) -> dict[str, float]:
-    if protocol is Protocol.NATIVE:
+def _penalties(protocol: ApiProtocol, depth: int) -> dict[str, float]:
+    if protocol is ApiProtocol.NATIVE:
         return {"repeat_penalty": REPEAT_PENALTY, "repeat_last_n": REPEAT_LAST_N}
-    if protocol is Protocol.OPENAI:
+    if protocol is ApiProtocol.OPENAI:
         penalty = OPENAI_PENALTY if depth == 1 else OPENAI_MOST_PENALTY
         return {"frequency_penalty": penalty, "presence_penalty": penalty}
     return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pruning:
+class PruningPlan:
     """What to leave out of a history, by places."""
 
     left_out: tuple[int, ...]
@@ -217,35 +213,40 @@ class Pruning:
     line: str
 
 
-def pruned_at(repeat: Repeat, settings: LoopSettings) -> int:
+def prune_threshold(repeat: LoopRepetition, settings: LoopSettings) -> int:
     """The number of rounds at which a loop of this weight is pruned first."""
     level = settings.ladder.index("prune") if "prune" in settings.ladder else len(settings.thresholds) - 1
     return ceil(settings.thresholds[level] * repeat.count / repeat.evidence)
 
 
-def pruning(
-    history: Sequence[Message], items: Sequence[Item], repeat: Repeat, *, keep: int, until: int | None = None
-) -> Pruning | None:
+def plan_pruning(
+    history: Sequence[ChatMessage],
+    items: Sequence[Item],
+    repeat: LoopRepetition,
+    *,
+    keep: int,
+    until: int | None = None,
+) -> PruningPlan | None:
     """How to shorten this history, whose own steps are `items`; `None` where nothing can go.
 
     `until` is the number of repeats at which the loop was pruned first: what came after those stays.
     """
-    rounds = _rounds(items, repeat)
+    rounds = _find_rounds(items, repeat)
     hidden = max(0, repeat.count - len(rounds))
     counted = len(rounds) if until is None else min(len(rounds), until - hidden)
     gone = rounds[1 : max(1, counted - (keep - 1))]
     # Up to where the next round begins, so that a framework's words about a step go with it.
     ends = [following[0].first for following in rounds[2 : 2 + len(gone)]]
     places = [at for one, end in zip(gone, ends, strict=True) for at in range(one[0].first, end)]
-    if not places or not all(_may_go(history[at]) for at in places):
+    if not places or not all(_is_removable(history[at]) for at in places):
         return None
-    if not _is_apart(rounds) or not _is_periodic(rounds):
+    if not _is_disjoint(rounds) or not _is_periodic(rounds):
         return None
     line = f"[{len(gone)} repeated rounds of {len(repeat.block)} steps were left out here.]"
-    return Pruning(left_out=tuple(places), after=places[0] - 1, line=line)
+    return PruningPlan(left_out=tuple(places), after=places[0] - 1, line=line)
 
 
-def _rounds(items: Sequence[Item], repeat: Repeat) -> list[Sequence[Item]]:
+def _find_rounds(items: Sequence[Item], repeat: LoopRepetition) -> list[Sequence[Item]]:
     """The repeated rounds that this history holds, oldest first, counted from where the loop began."""
     size = len(repeat.block)
     count = min(repeat.count, len(items) // size)
@@ -256,12 +257,12 @@ def _rounds(items: Sequence[Item], repeat: Repeat) -> list[Sequence[Item]]:
 
 
 def _is_same(one: Item, other: Item) -> bool:
-    if isinstance(one, Answer) or isinstance(other, Answer):
-        return isinstance(one, Answer) and isinstance(other, Answer) and one.key.exact == other.key.exact
+    if isinstance(one, AnswerStep) or isinstance(other, AnswerStep):
+        return isinstance(one, AnswerStep) and isinstance(other, AnswerStep) and one.key.exact == other.key.exact
     return one.whole == other.whole
 
 
-def _is_apart(rounds: Sequence[Sequence[Item]]) -> bool:
+def _is_disjoint(rounds: Sequence[Sequence[Item]]) -> bool:
     """Whether no two rounds share a message, as calls made in one turn would."""
     spans = list(_spans(rounds))
     return all(before < after for (_, before), (after, _) in pairwise(spans))
@@ -270,9 +271,7 @@ def _is_apart(rounds: Sequence[Sequence[Item]]) -> bool:
 def _is_periodic(rounds: Sequence[Sequence[Item]]) -> bool:
     """Whether rounds of several steps hold them in the same order."""
     return len(rounds[0]) == 1 or all(
-        _is_same(one, other)
-        for before, after in pairwise(rounds)
-        for one, other in zip(before, after, strict=True)
+        _is_same(one, other) for before, after in pairwise(rounds) for one, other in zip(before, after, strict=True)
     )
 
 
@@ -281,5 +280,5 @@ def _spans(rounds: Sequence[Sequence[Item]]) -> Iterator[tuple[int, int]]:
         yield min(item.first for item in one), max(item.last for item in one)
 
 
-def _may_go(message: Message) -> bool:
-    return not message.by_person and message.role is not Role.SYSTEM
+def _is_removable(message: ChatMessage) -> bool:
+    return not message.by_person and message.role is not ChatRole.SYSTEM

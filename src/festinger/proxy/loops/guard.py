@@ -1,6 +1,6 @@
 """Watches the sessions of a proxy for loops.
 
-Looks at each request once, before it is forwarded, and gives a `Sighting` that does what is to be done about it. If
+Looks at each request once, before it is forwarded, and gives a `GuardedRequest` that does what is to be done about it. If
 the look fails, the request goes on unwatched. What counts as a loop is decided in `loops`.
 
 What does the loop guard do with one request?
@@ -16,43 +16,48 @@ from datetime import datetime, timedelta
 from math import ceil
 
 from festinger.clock import Clock
-from festinger.events.event import Happening
+from festinger.events.event import NewEvent
 from festinger.ids import NewId, SpaceId, TraceId
 from festinger.observability.metrics import PROXY_BREAKERS_OPEN, PROXY_LOOPS, PROXY_STREAM_CUTS
 from festinger.proxy.capture.exchange import session_name
-from festinger.proxy.context.edit import FindModelfile, none_known
-from festinger.proxy.errors import going_on, refusal
-from festinger.proxy.headers import NOT_BUFFERED, LoopTold, RawHeaders, first
-from festinger.proxy.hooks import OwnReply, Recount, untold
-from festinger.proxy.loops.actions import Passage, explanation, seconds_left, spoken_explanation
-from festinger.proxy.loops.history import Item, Repeat, Step, steps_of
-from festinger.proxy.loops.judge import (
-    Arrival,
-    Judged,
-    Kept,
-    Loop,
-    LoopKey,
-    Loops,
-    after_reply,
-    judged,
-    pardoned,
-    told_of_reply,
-    told_of_request,
-    told_of_reset,
+from festinger.proxy.context.edit import FindModelfile, find_no_modelfile
+from festinger.proxy.errors import build_error_response, fail_open
+from festinger.proxy.headers import NOT_BUFFERED, LoopStatus, RawHeaders, first_header
+from festinger.proxy.hooks import LocalResponse, Recount, discard_events
+from festinger.proxy.loops.actions import (
+    LoopBreakerDecision,
+    format_json_stop_message,
+    format_stop_message,
+    retry_after_seconds,
 )
-from festinger.proxy.loops.keys import Role, digest, spoken_call
-from festinger.proxy.loops.mitigation import Case, Mitigated, mitigated
-from festinger.proxy.loops.stream import Heard as Found
-from festinger.proxy.loops.watcher import PART, Overhearing
-from festinger.proxy.parsed_request import Understood, why_never
-from festinger.proxy.protocols.messages import Request, Untouched, cleaning
-from festinger.proxy.protocols.parse import read
-from festinger.proxy.protocols.replies import Ear
-from festinger.proxy.protocols.synthetic import JSON, Finish, own_answer
-from festinger.proxy.routes import Treatment
+from festinger.proxy.loops.history import Item, LoopRepetition, ToolStep, parse_steps
+from festinger.proxy.loops.judge import (
+    LoopJudgment,
+    LoopKey,
+    LoopRecord,
+    LoopRegistry,
+    LoopState,
+    RequestArrival,
+    build_reply_events,
+    build_request_events,
+    build_reset_events,
+    judge_request,
+    reset_loop,
+    update_after_reply,
+)
+from festinger.proxy.loops.keys import ChatRole, parse_text_call, text_digest
+from festinger.proxy.loops.mitigation import MitigationInput, MitigationResult, mitigate_loop
+from festinger.proxy.loops.stream import ChannelFinding
+from festinger.proxy.loops.watcher import PART, ReplyMonitor
+from festinger.proxy.parsed_request import ParsedRequest, find_skip_reason
+from festinger.proxy.protocols.messages import ChatRequest, SkipReason, build_cleaning_rules
+from festinger.proxy.protocols.parse import parse_request
+from festinger.proxy.protocols.replies import ReplyParser
+from festinger.proxy.protocols.synthetic import JSON, SyntheticFinish, build_synthetic_response
+from festinger.proxy.routes import RouteTreatment
 from festinger.runtime.supervisor import LiveLoop
 from festinger.settings.tree import ProxySettings
-from festinger.text.secrets import without_secrets
+from festinger.text.secrets import remove_secrets
 
 OK = 200
 TOO_MANY = 429
@@ -60,50 +65,48 @@ FAILED = 499
 """From here on an answer is none: the client had left, or the upstream has failed."""
 STUBBORN = 1024
 
-UNWRITTEN = frozenset(
-    {Untouched.RAW, Untouched.SUFFIX, Untouched.TEMPLATE, Untouched.CONTEXT, Untouched.DEBUG}
-)
+UNWRITTEN = frozenset({SkipReason.RAW, SkipReason.SUFFIX, SkipReason.TEMPLATE, SkipReason.CONTEXT, SkipReason.DEBUG})
 """Where the client writes the prompt itself, so that no word may be put into it."""
 
 
-class Stubborn:
+class FixedSamplingModels:
     """Models whose upstream refuses other sampling."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[str, str], None] = OrderedDict()
 
-    def add(self, request: Request) -> None:
+    def add(self, request: ChatRequest) -> None:
         self._known[request.kind.protocol.value, request.model] = None
         if len(self._known) > STUBBORN:
             self._known.popitem(last=False)
 
-    def __contains__(self, request: Request) -> bool:
+    def __contains__(self, request: ChatRequest) -> bool:
         return (request.kind.protocol.value, request.model) in self._known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Post:
+class LoopGuardDeps:
     """What the sightings of one door share."""
 
-    loops: Loops
+    loops: LoopRegistry
     clock: Clock
     new_id: NewId
     recount: Recount
     modelfile: FindModelfile
-    stubborn: Stubborn
+    stubborn: FixedSamplingModels
 
 
-class Sighting:
+class GuardedRequest:
     """One request under watch."""
 
     def __init__(
         self,
-        understood: Understood,
+        understood: ParsedRequest,
         key: LoopKey,
         *,
-        before: Loop,
-        judged: Judged,
-        post: Post,
+        before: LoopState,
+        judged: LoopJudgment,
+        post: LoopGuardDeps,
         settings: ProxySettings,
     ) -> None:
         self._understood = understood
@@ -117,20 +120,20 @@ class Sighting:
 
     @property
     def is_stopped(self) -> bool:
-        return self._judged.passage is Passage.STOPPED
+        return self._judged.passage is LoopBreakerDecision.STOPPED
 
     @property
-    def told(self) -> LoopTold:
+    def told(self) -> LoopStatus:
         found = self._cause if self.is_stopped else self._judged.repeat
         if found is None:
-            return LoopTold()
-        return LoopTold(level=found.level, rule=found.rule.value, count=found.count, did=self._did)
+            return LoopStatus()
+        return LoopStatus(level=found.level, rule=found.rule.value, count=found.count, did=self._did)
 
     @property
-    def _cause(self) -> Repeat | None:
+    def _cause(self) -> LoopRepetition | None:
         return self._judged.loop.breaker.cause
 
-    def stop(self) -> tuple[OwnReply, str]:
+    def stop(self) -> tuple[LocalResponse, str]:
         """The answer in the model's place, and the words that it says."""
         assert self._cause is not None
         self._did = ("breaker",)
@@ -138,93 +141,91 @@ class Sighting:
         if self._settings.loop.breaker == "error":
             return self._refusal(self._cause), ""
         request = self._understood.request
-        explain = spoken_explanation if _speaks_json(request) else explanation
+        explain = format_json_stop_message if _writes_json_calls(request) else format_stop_message
         text = explain(self._cause, self._settings.loop)
         now = self._post.clock()
-        own = own_answer(
-            request, text, finish=Finish.STOP, answer_id=f"festinger-{self._post.new_id()}", at=now
+        own = build_synthetic_response(
+            request, text, finish=SyntheticFinish.STOP, answer_id=f"festinger-{self._post.new_id()}", at=now
         )
         length = sum(map(len, own.chunks))
         framed = (b"content-length", b"%d" % length) if own.content_type == JSON else NOT_BUFFERED
-        reply = OwnReply(status=OK, headers=((b"content-type", own.content_type), framed), chunks=own.chunks)
+        reply = LocalResponse(status=OK, headers=((b"content-type", own.content_type), framed), chunks=own.chunks)
         return reply, text
 
-    def _refusal(self, cause: Repeat) -> OwnReply:
-        left = seconds_left(
+    def _refusal(self, cause: LoopRepetition) -> LocalResponse:
+        left = retry_after_seconds(
             self._judged.loop.breaker, now=self._post.clock().timestamp(), settings=self._settings.loop
         )
         visit = self._understood.visit
-        said = refusal(
+        said = build_error_response(
             TOO_MANY,
-            explanation(cause, self._settings.loop),
+            format_stop_message(cause, self._settings.loop),
             code="loop_stopped",
             protocol=visit.route.protocol,
             request_id=visit.request_id,
             more=((b"x-should-retry", b"false"), (b"retry-after", b"%d" % max(1, ceil(left)))),
         )
         length = (b"content-length", b"%d" % len(said.body))
-        return OwnReply(status=said.status, headers=(*said.headers, length), chunks=(said.body,))
+        return LocalResponse(status=said.status, headers=(*said.headers, length), chunks=(said.body,))
 
     def mitigate(self, body: bytes) -> bytes:
         """The request with what is done about its loop; `body` is what would go on without."""
-        found = Mitigated(body=body)
-        with going_on(PART):
+        found = MitigationResult(body=body)
+        with fail_open(PART):
             found = self._mitigated(body)
         self._did = found.did
         return found.body
 
-    def _mitigated(self, body: bytes) -> Mitigated:
+    def _mitigated(self, body: bytes) -> MitigationResult:
         loop, settings = self._judged.loop, self._settings.loop
         is_quiet = self._judged.repeat is None and not loop.cuts and not loop.limited
-        may_write = self._understood.visit.route.treatment is Treatment.EDITED
+        may_write = self._understood.visit.route.treatment is RouteTreatment.EDITED
         if is_quiet or not may_write or not settings.enabled:
-            return Mitigated(body=body)
+            return MitigationResult(body=body)
         request = self._as_it_goes(body)
         if request is None:
-            return Mitigated(body=body)
-        own = steps_of(request.messages, self._post.loops.keys(self._key))[loop.pardoned :]
-        case = Case(
+            return MitigationResult(body=body)
+        own = parse_steps(request.messages, self._post.loops.keys(self._key))[loop.pardoned :]
+        case = MitigationInput(
             repeat=self._judged.repeat,
             items=own,
             cut=frozenset(loop.cuts),
             limited=loop.limited,
             temperature=self._temperature(request) if self._judged.repeat else None,
             boosts=request not in self._post.stubborn,
-            speaks=why_never(request) not in UNWRITTEN,
+            speaks=find_skip_reason(request) not in UNWRITTEN,
         )
-        return mitigated(request, case, settings)
+        return mitigate_loop(request, case, settings)
 
-    def _temperature(self, request: Request) -> float | None:
+    def _temperature(self, request: ChatRequest) -> float | None:
         """What the model's own file says, asked for from the first level on: it must be known at the second."""
         found = self._post.modelfile(request.model, request.kind.protocol, self._settings)
         return found.temperature if found else None
 
-    def _as_it_goes(self, body: bytes) -> Request | None:
+    def _as_it_goes(self, body: bytes) -> ChatRequest | None:
         """The request that this body holds: notes have moved its places."""
         request = self._understood.request
         if body is request.body:
             return request
-        rules = cleaning(self._understood.mark, self._settings.volatile_markers)
-        found = read(body, request.kind, rules=rules, limit=len(body))
-        return None if isinstance(found, Untouched) else found
+        rules = build_cleaning_rules(self._understood.mark, self._settings.volatile_markers)
+        found = parse_request(body, request.kind, rules=rules, limit=len(body))
+        return None if isinstance(found, SkipReason) else found
 
-    def overhear(self, ear: Ear) -> Overhearing:
+    def overhear(self, ear: ReplyParser) -> ReplyMonitor:
         """Somebody who watches the answer."""
-        return Overhearing(
-            self._understood.request, ear, settings=self._settings.loop, clock=self._post.clock
-        )
+        return ReplyMonitor(self._understood.request, ear, settings=self._settings.loop, clock=self._post.clock)
 
-    def over(self, overheard: Overhearing, text: str) -> tuple[Happening, ...]:
+    def over(self, overheard: ReplyMonitor, text: str) -> tuple[NewEvent, ...]:
         """The answer is over, and this is what it said: put down what was found in it. What there is to tell."""
         found, cut = overheard.found(), overheard.cut
         self._change(
-            lambda loop: after_reply(loop, noticed=bool(found), cut=digest(text.strip()) if cut else None)
+            lambda loop: update_after_reply(loop, noticed=bool(found), cut=text_digest(text.strip()) if cut else None)
         )
         if cut is not None:
             PROXY_STREAM_CUTS.labels(cut.finding.rule.value).inc()
         return (*self._of_request(), *self._of_reply(found, cut))
 
-    def refused(self) -> LoopTold:
+    def refused(self) -> LoopStatus:
         if "temperature" in self._did:
             self._post.stubborn.add(self._understood.request)
         self._did = ()
@@ -239,43 +240,38 @@ class Sighting:
             # Nobody will hear this answer to its end.
             self._recount(self._of_request())
 
-    def _change(self, change: Callable[[Loop], Loop]) -> None:
+    def _change(self, change: Callable[[LoopState], LoopState]) -> None:
         now: datetime = self._post.clock()
         kept = self._post.loops.find(self._key, now=now)
         self._post.loops.keep(self._key, replace(kept, at=now, loop=change(kept.loop)))
 
-    def _of_request(self) -> tuple[Happening, ...]:
-        told = told_of_request(self._name, self._before, self._judged, did=self._did)
+    def _of_request(self) -> tuple[NewEvent, ...]:
+        told = build_request_events(self._name, self._before, self._judged, did=self._did)
         return self._traced([*told])
 
-    def _of_reply(self, found: Sequence[Found], cut: Found | None) -> tuple[Happening, ...]:
-        told = [*told_of_reply(self._name, found, cut)]
+    def _of_reply(self, found: Sequence[ChannelFinding], cut: ChannelFinding | None) -> tuple[NewEvent, ...]:
+        told = [*build_reply_events(self._name, found, cut)]
         for happening in told:
             if happening.name == "loop_detected":
                 PROXY_LOOPS.labels(happening.payload["rule"], 0).inc()
         return self._traced(told)
 
-    def _traced(self, happenings: Sequence[Happening]) -> tuple[Happening, ...]:
+    def _traced(self, happenings: Sequence[NewEvent]) -> tuple[NewEvent, ...]:
         visit = self._understood.visit
         return tuple(
-            replace(
-                each,
-                agent=visit.agent,
-                session=session_name(self._key.session),
-                trace=TraceId(visit.request_id),
-            )
+            replace(each, agent=visit.agent, session=session_name(self._key.session), trace=TraceId(visit.request_id))
             for each in happenings
         )
 
-    def _recount(self, happenings: Sequence[Happening]) -> None:
+    def _recount(self, happenings: Sequence[NewEvent]) -> None:
         self._post.recount(self._understood.visit.space, happenings)
 
 
-def _speaks_json(request: Request) -> bool:
+def _writes_json_calls(request: ChatRequest) -> bool:
     """Whether the agent speaks its calls as JSON in text."""
-    said = (message for message in reversed(request.messages) if message.role is Role.ASSISTANT)
+    said = (message for message in reversed(request.messages) if message.role is ChatRole.ASSISTANT)
     latest = next(said, None)
-    return latest is not None and not latest.calls and spoken_call(latest.text) is not None
+    return latest is not None and not latest.calls and parse_text_call(latest.text) is not None
 
 
 RETRIES = b"x-stainless-retry-count"
@@ -290,51 +286,49 @@ class LoopGuard:
         clock: Clock,
         new_id: NewId,
         settings: ProxySettings,
-        recount: Recount = untold,
-        modelfile: FindModelfile = none_known,
+        recount: Recount = discard_events,
+        modelfile: FindModelfile = find_no_modelfile,
     ) -> None:
         idle = timedelta(seconds=settings.session_idle)
-        self._loops = Loops(most=settings.sessions_max, idle=idle)
+        self._loops = LoopRegistry(most=settings.sessions_max, idle=idle)
         self._clock = clock
         self._recount = recount
-        self._post = Post(
+        self._post = LoopGuardDeps(
             loops=self._loops,
             clock=clock,
             new_id=new_id,
             recount=recount,
             modelfile=modelfile,
-            stubborn=Stubborn(),
+            stubborn=FixedSamplingModels(),
         )
 
-    def look(
-        self, understood: Understood, headers: RawHeaders, *, settings: ProxySettings
-    ) -> Sighting | None:
+    def look(self, understood: ParsedRequest, headers: RawHeaders, *, settings: ProxySettings) -> GuardedRequest | None:
         """What the guard sees in a request; nothing if it is not to look, or cannot."""
         if not understood.visit.wishes.watch_loops:
             return None
-        with going_on(PART):
+        with fail_open(PART):
             return self._look(understood, headers, settings)
         return None
 
-    def _look(self, understood: Understood, headers: RawHeaders, settings: ProxySettings) -> Sighting:
+    def _look(self, understood: ParsedRequest, headers: RawHeaders, settings: ProxySettings) -> GuardedRequest:
         session = understood.session
         key = LoopKey(caller=session.caller, agent=understood.visit.agent, session=session.id)
         now = self._clock()
         kept = self._loops.find(key, now=now)
         history = understood.request.messages
-        found = judged(
+        found = judge_request(
             kept.loop,
             history,
-            _arrival(understood, headers, kept, length=len(history), at=now.timestamp()),
+            _build_arrival(understood, headers, kept, length=len(history), at=now.timestamp()),
             keys=self._loops.keys(key),
             now=now.timestamp(),
             settings=settings.loop,
         )
         self._loops.keep(key, replace(kept, at=now, loop=found.loop))
         self._count(kept.loop, found)
-        return Sighting(understood, key, before=kept.loop, judged=found, post=self._post, settings=settings)
+        return GuardedRequest(understood, key, before=kept.loop, judged=found, post=self._post, settings=settings)
 
-    def _count(self, before: Loop, after: Judged) -> None:
+    def _count(self, before: LoopState, after: LoopJudgment) -> None:
         standing = after.loop.standing
         if standing is not None and after.rose_from(before):
             PROXY_LOOPS.labels(standing.rule.value, standing.level).inc()
@@ -348,47 +342,44 @@ class LoopGuard:
     def live(self, space: SpaceId) -> Sequence[LiveLoop]:
         """The loops of a space, the newest first."""
         found = self._loops.those(lambda key, loop: _is_live(key, loop, space), now=self._clock())
-        return [_shown(key, kept) for key, kept in found]
+        return [_to_live_loop(key, kept) for key, kept in found]
 
     def reset(self, space: SpaceId, session: str, *, by: str) -> bool:
         """Let the sessions of this name go on."""
         found = [
             *self._loops.those(
-                lambda key, loop: _is_live(key, loop, space) and session in _names(key), now=self._clock()
+                lambda key, loop: _is_live(key, loop, space) and session in _session_names(key), now=self._clock()
             )
         ]
         for key, kept in found:
-            self._loops.keep(key, replace(kept, loop=pardoned(kept.loop)))
-            told = told_of_reset(session_name(key.session), kept.loop, by=by)
-            self._recount(
-                space, [replace(each, agent=key.agent, session=session_name(key.session)) for each in told]
-            )
+            self._loops.keep(key, replace(kept, loop=reset_loop(kept.loop)))
+            told = build_reset_events(session_name(key.session), kept.loop, by=by)
+            self._recount(space, [replace(each, agent=key.agent, session=session_name(key.session)) for each in told])
         self._count_breakers()
         return bool(found)
 
 
-def _arrival(understood: Understood, headers: RawHeaders, kept: Kept, *, length: int, at: float) -> Arrival:
-    retry = first(headers, RETRIES) or b"0"
+def _build_arrival(
+    understood: ParsedRequest, headers: RawHeaders, kept: LoopRecord, *, length: int, at: float
+) -> RequestArrival:
+    retry = first_header(headers, RETRIES) or b"0"
     failed = None
     if kept.failed is not None and kept.failed[0] == hash(understood.request.body):
         failed = at - kept.failed[1].timestamp()
-    return Arrival(
-        length=length,
-        retry=int(retry) if retry.isdigit() else 0,
-        failed_before=failed,
-        waited=at - kept.at.timestamp(),
+    return RequestArrival(
+        length=length, retry=int(retry) if retry.isdigit() else 0, failed_before=failed, waited=at - kept.at.timestamp()
     )
 
 
-def _is_live(key: LoopKey, loop: Loop, space: SpaceId) -> bool:
+def _is_live(key: LoopKey, loop: LoopState, space: SpaceId) -> bool:
     return key.caller.space == space and (loop.standing is not None or loop.breaker.opened is not None)
 
 
-def _names(key: LoopKey) -> tuple[str, str]:
+def _session_names(key: LoopKey) -> tuple[str, str]:
     return key.session, session_name(key.session)
 
 
-def _shown(key: LoopKey, kept: Kept) -> LiveLoop:
+def _to_live_loop(key: LoopKey, kept: LoopRecord) -> LiveLoop:
     loop = kept.loop
     repeat = loop.breaker.cause or loop.standing
     assert repeat is not None  # only such are live
@@ -398,15 +389,15 @@ def _shown(key: LoopKey, kept: Kept) -> LiveLoop:
         rule=repeat.rule.value,
         level=repeat.level,
         count=repeat.count,
-        what=_what(repeat),
+        what=_describe_repetition(repeat),
         is_stopped=loop.breaker.opened is not None,
         at=kept.at,
     )
 
 
-def _what(repeat: Repeat) -> tuple[str, ...]:
-    return tuple(without_secrets(_line(item)) for item in repeat.block)
+def _describe_repetition(repeat: LoopRepetition) -> tuple[str, ...]:
+    return tuple(remove_secrets(_format_item(item)) for item in repeat.block)
 
 
-def _line(item: Item) -> str:
-    return f"{item.tool} {item.arguments}" if isinstance(item, Step) else item.opening
+def _format_item(item: Item) -> str:
+    return f"{item.tool} {item.arguments}" if isinstance(item, ToolStep) else item.opening

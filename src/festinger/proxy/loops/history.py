@@ -24,22 +24,22 @@ from typing import NamedTuple
 from festinger.proxy.loops.keys import (
     KEPT,
     AnswerKey,
-    Call,
     CallKey,
-    Kept,
-    Message,
-    Outcome,
+    ChatMessage,
+    ChatRole,
     ResultKey,
-    Role,
+    TextCache,
+    ToolCall,
+    ToolOutcome,
     answer_key,
     call_key,
-    complains,
+    classify_outcome,
     failure_key,
-    means_to_wait,
-    outcome_of,
+    has_failure_word,
+    is_wait_call,
+    parse_text_call,
     result_key,
-    spoken_call,
-    words_of,
+    split_words,
 )
 from festinger.settings.tree import LoopSettings
 
@@ -49,13 +49,13 @@ SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class ToolStep:
     """A call that has its result."""
 
     tool: str
     call: CallKey
     result: ResultKey
-    outcome: Outcome
+    outcome: ToolOutcome
     failure: bytes
     """How it failed, or seems to have failed; empty if neither."""
     means_to_wait: bool
@@ -76,7 +76,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class AnswerStep:
     """A reply that calls nothing."""
 
     key: AnswerKey
@@ -85,28 +85,28 @@ class Answer:
     last: int
 
 
-Item = Step | Answer
+Item = ToolStep | AnswerStep
 
 
-class Keys:
+class StepCache:
     """What a session has read before: every step is made once, though it comes again with each request."""
 
     __slots__ = ("answer", "arguments", "result", "spoken", "steps")
 
     def __init__(self) -> None:
-        self.arguments = Kept(call_key)
-        self.result = Kept(result_key)
-        self.answer = Kept(answer_key)
-        self.spoken = Kept(_spoken)
-        self.steps: OrderedDict[int, Step] = OrderedDict()
+        self.arguments = TextCache(call_key)
+        self.result = TextCache(result_key)
+        self.answer = TextCache(answer_key)
+        self.spoken = TextCache(_parse_text_calls)
+        self.steps: OrderedDict[int, ToolStep] = OrderedDict()
 
 
-def last_person(history: Sequence[Message]) -> int | None:
+def last_person_index(history: Sequence[ChatMessage]) -> int | None:
     """The place of the last real user message."""
     return next((at for at in range(len(history) - 1, -1, -1) if history[at].by_person), None)
 
 
-def task_start(history: Sequence[Message]) -> int | None:
+def task_start_index(history: Sequence[ChatMessage]) -> int | None:
     """The place of the last real user message that says something new.
 
     Whoever says the same again, alone or among other words, says nothing new: many frameworks say `Continue.` in a
@@ -129,64 +129,64 @@ def task_start(history: Sequence[Message]) -> int | None:
     return start
 
 
-def _short_words(message: Message) -> frozenset[str]:
+def _short_words(message: ChatMessage) -> frozenset[str]:
     """The words of a short message; a long one is taken for something new."""
-    return frozenset(words_of(message.text)) if len(message.text) <= SHORT_MESSAGE else frozenset()
+    return frozenset(split_words(message.text)) if len(message.text) <= SHORT_MESSAGE else frozenset()
 
 
-def steps_of(history: Sequence[Message], keys: Keys) -> list[Item]:
+def parse_steps(history: Sequence[ChatMessage], keys: StepCache) -> list[Item]:
     """What was done in the task, oldest first."""
-    start = task_start(history)
-    return list(_items(history, -1 if start is None else start, keys))
+    start = task_start_index(history)
+    return list(_iter_items(history, -1 if start is None else start, keys))
 
 
-def _items(history: Sequence[Message], start: int, keys: Keys) -> Iterator[Item]:
-    waiting: list[tuple[Call, int]] = []
+def _iter_items(history: Sequence[ChatMessage], start: int, keys: StepCache) -> Iterator[Item]:
+    waiting: list[tuple[ToolCall, int]] = []
     for at in range(start + 1, len(history)):
         message = history[at]
-        if message.role is Role.ASSISTANT:
+        if message.role is ChatRole.ASSISTANT:
             calls = message.calls or keys.spoken(message.text)
             waiting = [(call, at) for call in calls]
             if not calls and message.text:
-                yield _answer(message.text, at, keys)
-        elif message.role is not Role.SYSTEM and waiting:
-            call, made = waiting.pop(_place(waiting, message.answers))
-            yield _step(call, message, keys, first=made, last=at)
+                yield _build_answer(message.text, at, keys)
+        elif message.role is not ChatRole.SYSTEM and waiting:
+            call, made = waiting.pop(_match_call(waiting, message.answers))
+            yield _cached_step(call, message, keys, first=made, last=at)
 
 
-def _spoken(text: str) -> tuple[Call, ...]:
-    call = spoken_call(text)
+def _parse_text_calls(text: str) -> tuple[ToolCall, ...]:
+    call = parse_text_call(text)
     return () if call is None else (call,)
 
 
-def _place(waiting: Sequence[tuple[Call, int]], answers: str) -> int:
+def _match_call(waiting: Sequence[tuple[ToolCall, int]], answers: str) -> int:
     """Which call a result belongs to; where no id says it, results come in the order of the calls."""
     if len(waiting) == 1:
         return 0
     return next((place for place, (call, _) in enumerate(waiting) if answers and call.id == answers), 0)
 
 
-def _step(call: Call, result: Message, keys: Keys, *, first: int, last: int) -> Step:
+def _cached_step(call: ToolCall, result: ChatMessage, keys: StepCache, *, first: int, last: int) -> ToolStep:
     place = hash((call.name, call.arguments, result.text, result.is_error, first, last))
     step = keys.steps.get(place)
     if step is None:
-        step = keys.steps[place] = _made(call, result, keys, first=first, last=last)
+        step = keys.steps[place] = _build_step(call, result, keys, first=first, last=last)
         if len(keys.steps) > KEPT:
             keys.steps.popitem(last=False)
     return step
 
 
-def _made(call: Call, result: Message, keys: Keys, *, first: int, last: int) -> Step:
+def _build_step(call: ToolCall, result: ChatMessage, keys: StepCache, *, first: int, last: int) -> ToolStep:
     key = keys.arguments(call.arguments)
-    outcome = outcome_of(f"{call.name} {call.arguments}", result.text, is_error=result.is_error)
-    fails = outcome is Outcome.FAILED or complains(result.text)
-    return Step(
+    outcome = classify_outcome(f"{call.name} {call.arguments}", result.text, is_error=result.is_error)
+    fails = outcome is ToolOutcome.FAILED or has_failure_word(result.text)
+    return ToolStep(
         tool=call.name,
         call=key,
         result=keys.result(result.text),
         outcome=outcome,
         failure=failure_key(result.text, key) if fails else b"",
-        means_to_wait=means_to_wait(call.name, call.arguments),
+        means_to_wait=is_wait_call(call.name, call.arguments),
         arguments=call.arguments[:SHOWN],
         said=result.text[:SHOWN],
         first=first,
@@ -194,8 +194,8 @@ def _made(call: Call, result: Message, keys: Keys, *, first: int, last: int) -> 
     )
 
 
-def _answer(text: str, at: int, keys: Keys) -> Answer:
-    return Answer(key=keys.answer(text), opening=text[:SHOWN], first=at, last=at)
+def _build_answer(text: str, at: int, keys: StepCache) -> AnswerStep:
+    return AnswerStep(key=keys.answer(text), opening=text[:SHOWN], first=at, last=at)
 
 
 READ = 400
@@ -239,7 +239,7 @@ class TurnRule(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Repeat:
+class LoopRepetition:
     """What repeats at the end of the steps, and how far up the ladder it has come."""
 
     rule: TurnRule
@@ -256,14 +256,14 @@ Class = Hashable
 CHANGING, FAILED = "changing", "failed"
 
 
-def worst(
+def find_repetition(
     items: Sequence[Item],
     settings: LoopSettings,
     *,
     waits: Sequence[float] = (),
     witnessed: int = READ,
     noticed: bool = False,
-) -> Repeat | None:
+) -> LoopRepetition | None:
     """What repeats at the end, if it reaches a level.
 
     `waits` has for each item the seconds that passed before it came. Only the latest `witnessed` items may open the
@@ -273,21 +273,21 @@ def worst(
     if not items or _is_clearly_new(items):
         return None
     known = waits[-len(items) :] or [0.0] * len(items)
-    classes = _classes(items)
-    says, lasts = _says(items, classes), _lasts(items, classes, known)
-    streak = _streak(items, classes, says, lasts)
-    if noticed and isinstance(items[-1], Answer):
+    classes = _classify_items(items)
+    says, lasts = _evidence_weights(items, classes), _time_weights(items, classes, known)
+    streak = _find_streak(items, classes, says, lasts)
+    if noticed and isinstance(items[-1], AnswerStep):
         streak = _Streak(streak.rounds + 1, streak.length + 1, streak.size)
     *lower, highest = settings.thresholds
     level = sum(streak.rounds >= bar for bar in lower)
     if level == len(lower):
         unseen = max(0, len(items) - witnessed)
         seen = [0.0] * unseen + lasts[unseen:]
-        level += _streak(items, classes, says, seen).rounds >= highest
+        level += _find_streak(items, classes, says, seen).rounds >= highest
     if not level:
         return None
-    return Repeat(
-        rule=_rule(items[-streak.size :], items[-streak.length :]),
+    return LoopRepetition(
+        rule=_choose_rule(items[-streak.size :], items[-streak.length :]),
         count=streak.length // streak.size,
         level=level,
         block=tuple(items[-streak.size :]),
@@ -298,11 +298,11 @@ def worst(
 def _is_clearly_new(items: Sequence[Item]) -> bool:
     """Whether the latest step resembles none before it, as nearly every step of honest work: a quick look."""
     latest = items[-1]
-    if isinstance(latest, Answer):
+    if isinstance(latest, AnswerStep):
         return False
     call, failure = latest.call, latest.failure
     return not any(
-        isinstance(item, Step)
+        isinstance(item, ToolStep)
         and (item.call.alike == call.alike or (failure and item.failure == failure))
         and item.tool == latest.tool
         for item in items[:-1]
@@ -317,7 +317,7 @@ class _Streak(NamedTuple):
     size: int = 1
 
 
-def _streak(
+def _find_streak(
     items: Sequence[Item], classes: Sequence[Class | None], says: Sequence[float], lasts: Sequence[float]
 ) -> _Streak:
     """The end of the steps that goes round most often."""
@@ -328,12 +328,12 @@ def _streak(
         one, item = classes[at], items[at]
         if one is None:
             break
-        is_confirmed = isinstance(item, Step) and item.outcome is Outcome.CONFIRMED
+        is_confirmed = isinstance(item, ToolStep) and item.outcome is ToolOutcome.CONFIRMED
         (confirmed if is_confirmed else full if one in says_all else partial).add(one, says[at] * lasts[at])
         size = full.size + partial.size + confirmed.size
         if size > LONGEST_CYCLE:
             break
-        rounds = _of_all(full, partial, confirmed) * (CYCLE if size >= CYCLE_STEPS else 1)
+        rounds = _average_rounds(full, partial, confirmed) * (CYCLE if size >= CYCLE_STEPS else 1)
         if rounds >= best.rounds:
             best = _Streak(round(rounds, 6), length, size)
     return best
@@ -355,7 +355,7 @@ class _Rounds:
         return len(self._different)
 
 
-def _of_all(full: _Rounds, partial: _Rounds, confirmed: _Rounds) -> float:
+def _average_rounds(full: _Rounds, partial: _Rounds, confirmed: _Rounds) -> float:
     """The rounds of those steps that say most: the others would only blur them."""
     if full.size and full.size >= partial.size:
         return full.total / full.size
@@ -364,26 +364,26 @@ def _of_all(full: _Rounds, partial: _Rounds, confirmed: _Rounds) -> float:
     return confirmed.total / confirmed.size
 
 
-def _rule(block: Sequence[Item], streak: Sequence[Item]) -> TurnRule:
+def _choose_rule(block: Sequence[Item], streak: Sequence[Item]) -> TurnRule:
     latest = block[-1]
     if len(block) > 1:
         return TurnRule.CYCLE
-    if isinstance(latest, Answer):
-        is_same = any(isinstance(item, Answer) and item.key.exact == latest.key.exact for item in streak[:-1])
+    if isinstance(latest, AnswerStep):
+        is_same = any(isinstance(item, AnswerStep) and item.key.exact == latest.key.exact for item in streak[:-1])
         return TurnRule.SAME_ANSWER if is_same or len(streak) == 1 else TurnRule.NEAR_ANSWER
-    before = [item for item in streak[:-1] if isinstance(item, Step) and item.deed == latest.deed]
+    before = [item for item in streak[:-1] if isinstance(item, ToolStep) and item.deed == latest.deed]
     if not before:
         return TurnRule.NEAR_CALL
     is_same = any(item.whole == latest.whole for item in before)
     return TurnRule.SAME_CALL if is_same else TurnRule.SAME_ERROR
 
 
-def _classes(items: Sequence[Item]) -> list[Class | None]:
+def _classify_items(items: Sequence[Item]) -> list[Class | None]:
     """Of which kind each item is, items of one kind being repeats of each other; `None` for news."""
-    answers = _Answers(item.key for item in items if isinstance(item, Answer))
-    changing = _changing(items)
+    answers = _AnswerGroups(item.key for item in items if isinstance(item, AnswerStep))
+    changing = _find_changing_calls(items)
     candidates = [
-        (answers.classes[item.key.exact],) if isinstance(item, Answer) else _candidates(item, changing)
+        (answers.classes[item.key.exact],) if isinstance(item, AnswerStep) else _candidate_classes(item, changing)
         for item in items
     ]
     counts = Counter(one for several in candidates for one in several)
@@ -391,29 +391,29 @@ def _classes(items: Sequence[Item]) -> list[Class | None]:
     return [one if counts[one] > 1 else None for one in chosen]
 
 
-def _changing(items: Sequence[Item]) -> frozenset[tuple[str, bytes]]:
+def _find_changing_calls(items: Sequence[Item]) -> frozenset[tuple[str, bytes]]:
     """Calls that were made several times and never had the same result: a clock, a queue, a load."""
     results: dict[tuple[str, bytes], list[bytes]] = {}
     for item in items:
-        if isinstance(item, Step) and not item.failure:
+        if isinstance(item, ToolStep) and not item.failure:
             results.setdefault(item.deed, []).append(item.result.steady)
     return frozenset(deed for deed, several in results.items() if len(several) == len(set(several)) >= OFTEN)
 
 
-def _candidates(step: Step, changing: Collection[tuple[str, bytes]]) -> tuple[Class, ...]:
+def _candidate_classes(step: ToolStep, changing: Collection[tuple[str, bytes]]) -> tuple[Class, ...]:
     if step.deed in changing and not step.failure:
         return ((CHANGING, step.deed),)
-    has_failed = step.outcome is Outcome.FAILED
+    has_failed = step.outcome is ToolOutcome.FAILED
     came = step.outcome if has_failed else step.failure or step.result.steady
     same = (*step.deed, came)
-    if step.outcome is Outcome.CONFIRMED:
+    if step.outcome is ToolOutcome.CONFIRMED:
         return (same,)
     # Times in the results of different calls are no noise: they may be what was asked for.
     alike = ("alike", step.tool, step.call.alike, came if has_failed else step.result.exact)
     return (same, alike, (FAILED, step.tool, step.failure)) if has_failed else (same, alike)
 
 
-class _Answers:
+class _AnswerGroups:
     """Puts answers together that say the same, in the same or in other words."""
 
     def __init__(self, keys: Iterable[AnswerKey]) -> None:
@@ -426,7 +426,7 @@ class _Answers:
                 # Another number is other news: chapter 4 is not chapter 3.
                 if key.numbers <= said:
                     least = SIMILAR if key.words <= said else SIMILAR_WITH_NEW_WORDS
-                    self._join(key, [one for one in latest if _share(one, key) >= least])
+                    self._join(key, [one for one in latest if _pair_overlap(one, key) >= least])
                 latest.append(key)
                 said |= key.words
 
@@ -437,37 +437,37 @@ class _Answers:
                 self.classes[exact] = key.exact
 
 
-def _share(one: AnswerKey, other: AnswerKey) -> float:
+def _pair_overlap(one: AnswerKey, other: AnswerKey) -> float:
     """The share of their word pairs that two answers have in common."""
     pairs = len(one.pairs | other.pairs)
     return len(one.pairs & other.pairs) / pairs if pairs else 0.0
 
 
-def _says(items: Sequence[Item], classes: Sequence[Class | None]) -> list[float]:
+def _evidence_weights(items: Sequence[Item], classes: Sequence[Class | None]) -> list[float]:
     """How much each repeat says, from 0 to 1."""
-    deeds = Counter(item.key.exact if isinstance(item, Answer) else item.deed for item in items)
-    wholes = Counter((item.deed, item.result.exact) for item in items if isinstance(item, Step))
-    failures = Counter((item.deed, item.failure) for item in items if isinstance(item, Step))
-    reworded = _reworded(items, classes)
+    deeds = Counter(item.key.exact if isinstance(item, AnswerStep) else item.deed for item in items)
+    wholes = Counter((item.deed, item.result.exact) for item in items if isinstance(item, ToolStep))
+    failures = Counter((item.deed, item.failure) for item in items if isinstance(item, ToolStep))
+    reworded = _reworded_shares(items, classes)
 
     def says(at: int, item: Item) -> float:
-        if isinstance(item, Answer):
+        if isinstance(item, AnswerStep):
             return 1.0 if deeds[item.key.exact] > 1 else REWORDED
         one = classes[at]
         if isinstance(one, tuple) and one[0] is CHANGING:
             return 0.0
         if deeds[item.deed] > 1:
-            if wholes[item.deed, item.result.exact] > 1 and item.outcome is not Outcome.CONFIRMED:
+            if wholes[item.deed, item.result.exact] > 1 and item.outcome is not ToolOutcome.CONFIRMED:
                 return 1.0
-            return _of_same(item, fails_alike=failures[item.deed, item.failure] > 1)
-        if item.outcome is Outcome.FAILED:
+            return _same_call_weight(item, fails_alike=failures[item.deed, item.failure] > 1)
+        if item.outcome is ToolOutcome.FAILED:
             return UNLIKE if reworded.get(at, 1.0) < REPHRASED else ALIKE
         return ALIKE_SHORT if len(item.said) <= SHORT else ALIKE
 
     return [says(at, item) for at, item in enumerate(items)]
 
 
-def _lasts(items: Sequence[Item], classes: Sequence[Class | None], waits: Sequence[float]) -> list[float]:
+def _time_weights(items: Sequence[Item], classes: Sequence[Class | None], waits: Sequence[float]) -> list[float]:
     """What is left of each repeat's weight, given the time that has passed since the one before it.
 
     An answer is discounted only if the agent has done something since: whoever just says the same again does not wait.
@@ -478,35 +478,35 @@ def _lasts(items: Sequence[Item], classes: Sequence[Class | None], waits: Sequen
     for at, (item, wait) in enumerate(zip(items, waits, strict=True)):
         if wait >= WAITED_SECONDS:
             slow_at, slow = at, item
-        step_at = at if isinstance(item, Step) else step_at
+        step_at = at if isinstance(item, ToolStep) else step_at
         before = latest.get(classes[at], -1)
-        found.append(_of_waiting(item, slow) if slow is not None and min(slow_at, step_at) > before else 1.0)
+        found.append(_waiting_weight(item, slow) if slow is not None and min(slow_at, step_at) > before else 1.0)
         latest[classes[at]] = at
     return found
 
 
-def _of_waiting(item: Item, slow: Item) -> float:
+def _waiting_weight(item: Item, slow: Item) -> float:
     """A failure that took its time may be one to wait out; whoever says so waits indeed."""
-    steps = [one for one in (item, slow) if isinstance(one, Step)]
-    has_failed = any(step.outcome is Outcome.FAILED for step in steps)
-    means_to_wait = isinstance(slow, Answer) or slow.means_to_wait
+    steps = [one for one in (item, slow) if isinstance(one, ToolStep)]
+    has_failed = any(step.outcome is ToolOutcome.FAILED for step in steps)
+    means_to_wait = isinstance(slow, AnswerStep) or slow.means_to_wait
     return WAITED_FAILED if has_failed and not means_to_wait else WAITED
 
 
-def _of_same(step: Step, *, fails_alike: bool) -> float:
+def _same_call_weight(step: ToolStep, *, fails_alike: bool) -> float:
     """What a repeated call says that was confirmed or had another result."""
-    if step.outcome is Outcome.CONFIRMED:
+    if step.outcome is ToolOutcome.CONFIRMED:
         return CONFIRMED if len(step.arguments) < LONG else CONFIRMED_LONG
-    if step.outcome is Outcome.FAILED and fails_alike:
+    if step.outcome is ToolOutcome.FAILED and fails_alike:
         return SAME_ERROR
     return OTHER_ERROR if step.failure else OTHER_TIME
 
 
-def _reworded(items: Sequence[Item], classes: Sequence[Class | None]) -> dict[int, float]:
+def _reworded_shares(items: Sequence[Item], classes: Sequence[Class | None]) -> dict[int, float]:
     """For calls that failed alike, the share of each one's own words that stand in others of them too."""
     groups: dict[Class, list[tuple[int, frozenset[str]]]] = {}
     for at, (item, one) in enumerate(zip(items, classes, strict=True)):
-        if isinstance(item, Step) and isinstance(one, tuple) and one[0] is FAILED:
+        if isinstance(item, ToolStep) and isinstance(one, tuple) and one[0] is FAILED:
             groups.setdefault(one, []).append((at, item.call.words))
     found: dict[int, float] = {}
     for group in groups.values():

@@ -2,7 +2,7 @@
 
 The history is read into steps, joined to what the session remembers, and judged; the breaker says whether the
 request may pass. A request that shows nothing new, a retry or a resent one, is judged by what is known already and
-changes nothing. All of it is a function of the request and of the session's `Loop`.
+changes nothing. All of it is a function of the request and of the session's `LoopState`.
 
 Keeps what a session showed, so that a loop is seen although the agent has shortened its history.
 
@@ -28,23 +28,23 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from festinger.events.event import Happening
+from festinger.events.event import NewEvent
 from festinger.ids import AgentId, SessionId
-from festinger.proxy.loops.actions import CLOSED, Breaker, Passage, passage
+from festinger.proxy.loops.actions import CLOSED, LoopBreaker, LoopBreakerDecision, update_breaker
 from festinger.proxy.loops.history import (
-    Answer,
+    AnswerStep,
     Item,
-    Keys,
-    Repeat,
-    Step,
-    last_person,
-    steps_of,
-    task_start,
-    worst,
+    LoopRepetition,
+    StepCache,
+    ToolStep,
+    find_repetition,
+    last_person_index,
+    parse_steps,
+    task_start_index,
 )
-from festinger.proxy.loops.keys import Message, digest
-from festinger.proxy.loops.stream import Heard
-from festinger.proxy.sessions.session import Caller
+from festinger.proxy.loops.keys import ChatMessage, text_digest
+from festinger.proxy.loops.stream import ChannelFinding
+from festinger.proxy.sessions.session import ProxyCaller
 from festinger.settings.tree import LoopSettings
 
 KEPT = 60
@@ -52,7 +52,7 @@ RESENT_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remembered:
+class StepHistory:
     """What the last counted request of a session had shown."""
 
     person: bytes = b""
@@ -73,11 +73,11 @@ class Remembered:
         return self.steps[: max(0, len(self.steps) - self.count)]
 
 
-NOTHING = Remembered()
+NOTHING = StepHistory()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arrival:
+class RequestArrival:
     """What is known of a request besides its history."""
 
     length: int
@@ -90,25 +90,25 @@ class Arrival:
     """Seconds since the last reply of the session ended."""
 
 
-def is_counted(arrival: Arrival, remembered: Remembered, items: Sequence[Item]) -> bool:
+def is_new_state(arrival: RequestArrival, remembered: StepHistory, items: Sequence[Item]) -> bool:
     """Whether this request, which holds these steps, shows a new state of the conversation."""
     if arrival.failed_before is not None and arrival.failed_before <= RESENT_SECONDS:
         return False
     return not (arrival.retry or arrival.is_side or _is_resent(arrival, remembered, items))
 
 
-def _is_resent(arrival: Arrival, remembered: Remembered, items: Sequence[Item]) -> bool:
+def _is_resent(arrival: RequestArrival, remembered: StepHistory, items: Sequence[Item]) -> bool:
     """Whether the history is as long as the last one and ends in the same steps."""
     here, kept = items[-KEPT:], remembered.steps[-len(items) :]
-    return bool(here) and arrival.length == remembered.length and [*map(_key, here)] == [*map(_key, kept)]
+    return bool(here) and arrival.length == remembered.length and [*map(_item_key, here)] == [*map(_item_key, kept)]
 
 
-def person_key(history: Sequence[Message]) -> bytes:
-    at = task_start(history)
-    return b"" if at is None else digest(history[at].text)
+def person_key(history: Sequence[ChatMessage]) -> bytes:
+    at = task_start_index(history)
+    return b"" if at is None else text_digest(history[at].text)
 
 
-def is_new_task(remembered: Remembered, items: Sequence[Item], *, person: bytes, length: int) -> bool:
+def is_new_task(remembered: StepHistory, items: Sequence[Item], *, person: bytes, length: int) -> bool:
     """Whether a person has spoken since, be it in the same words as before."""
     if length > remembered.length and len(items) < remembered.count:
         return True
@@ -116,8 +116,8 @@ def is_new_task(remembered: Remembered, items: Sequence[Item], *, person: bytes,
     return bool(person) and person != remembered.person and not _overlap(remembered.steps, items)
 
 
-def continued(
-    remembered: Remembered, items: Sequence[Item], *, person: bytes, length: int
+def extend_steps(
+    remembered: StepHistory, items: Sequence[Item], *, person: bytes, length: int
 ) -> tuple[list[Item], int]:
     """The steps of the task so far, after what is remembered where the history was shortened, and how many are new."""
     if not remembered.steps or is_new_task(remembered, items, person=person, length=length):
@@ -130,16 +130,16 @@ def continued(
 
 def _overlap(kept: Sequence[Item], items: Sequence[Item]) -> int:
     """How many of these steps are already kept; a counted request always brings at least one that is not."""
-    known, here = [_key(item) for item in kept], [_key(item) for item in items]
+    known, here = [_item_key(item) for item in kept], [_item_key(item) for item in items]
     most = min(len(known), len(here) - 1)
     return next((size for size in range(most, 0, -1) if known[-size:] == here[:size]), 0)
 
 
-def _key(item: Item) -> object:
-    return item.key.exact if isinstance(item, Answer) else item.whole
+def _item_key(item: Item) -> object:
+    return item.key.exact if isinstance(item, AnswerStep) else item.whole
 
 
-def remember(
+def build_step_history(
     items: Sequence[Item],
     *,
     person: bytes,
@@ -147,9 +147,9 @@ def remember(
     length: int,
     waits: Sequence[float] = (),
     witnessed: int = 0,
-) -> Remembered:
+) -> StepHistory:
     """What to keep after a counted request: all steps of the task, of which so many stood in its history."""
-    return Remembered(
+    return StepHistory(
         person=person,
         count=in_history,
         steps=tuple(items[-KEPT:]),
@@ -164,17 +164,17 @@ CUTS = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loop:
+class LoopState:
     """What is known of the loops of one session."""
 
-    remembered: Remembered = NOTHING
+    remembered: StepHistory = NOTHING
     task: int = 0
     """Rises whenever a person speaks."""
     pardoned: int = 0
     """Steps of this task, from its beginning, that somebody said not to count."""
-    standing: Repeat | None = None
+    standing: LoopRepetition | None = None
     """What repeats, if it has reached a level."""
-    breaker: Breaker = CLOSED
+    breaker: LoopBreaker = CLOSED
     noticed: bool = False
     """Whether the latest reply repeated itself while it streamed."""
     limited: bool = False
@@ -184,73 +184,73 @@ class Loop:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    loop: Loop
+class LoopJudgment:
+    loop: LoopState
     """The session's loop after the request."""
-    repeat: Repeat | None
-    passage: Passage
+    repeat: LoopRepetition | None
+    passage: LoopBreakerDecision
 
-    def rose_from(self, before: Loop) -> bool:
+    def rose_from(self, before: LoopState) -> bool:
         return _level(self.loop.standing) > _level(before.standing)
 
-    def recovered_from(self, before: Loop) -> Repeat | None:
+    def recovered_from(self, before: LoopState) -> LoopRepetition | None:
         return before.standing if self.loop.standing is None else None
 
-    def opened_from(self, before: Loop) -> Repeat | None:
+    def opened_from(self, before: LoopState) -> LoopRepetition | None:
         is_new = before.breaker.opened is None and self.loop.breaker.opened is not None
         return self.loop.breaker.cause if is_new else None
 
-    def closed_from(self, before: Loop) -> Repeat | None:
+    def closed_from(self, before: LoopState) -> LoopRepetition | None:
         is_gone = before.breaker.opened is not None and self.loop.breaker.opened is None
         return before.breaker.cause if is_gone else None
 
 
-def judged(
-    loop: Loop,
-    history: Sequence[Message],
-    arrival: Arrival,
+def judge_request(
+    loop: LoopState,
+    history: Sequence[ChatMessage],
+    arrival: RequestArrival,
     *,
-    keys: Keys,
+    keys: StepCache,
     now: float,
     settings: LoopSettings,
-) -> Judged:
+) -> LoopJudgment:
     """The request with this history, judged."""
-    items = steps_of(history, keys)
-    if is_counted(arrival, loop.remembered, items[loop.pardoned :]):
-        return _counted(loop, history, items, waited=arrival.waited, now=now, settings=settings)
-    return _shown_again(loop, now=now, settings=settings)
+    items = parse_steps(history, keys)
+    if is_new_state(arrival, loop.remembered, items[loop.pardoned :]):
+        return _judge_counted(loop, history, items, waited=arrival.waited, now=now, settings=settings)
+    return _judge_resent(loop, now=now, settings=settings)
 
 
-def _counted(
-    loop: Loop,
-    history: Sequence[Message],
+def _judge_counted(
+    loop: LoopState,
+    history: Sequence[ChatMessage],
     items: Sequence[Item],
     *,
     waited: float,
     now: float,
     settings: LoopSettings,
-) -> Judged:
+) -> LoopJudgment:
     person, length = person_key(history), len(history)
     before = loop.remembered
     is_new = is_new_task(before, items[loop.pardoned :], person=person, length=length)
     pardoned = 0 if is_new or len(items) < loop.pardoned else loop.pardoned
     own = items[pardoned:]
-    steps, new = continued(before, own, person=person, length=length)
+    steps, new = extend_steps(before, own, person=person, length=length)
     waits = ([0.0] * len(steps) + [*before.waits, *[waited] * new])[-len(steps) :] if steps else []
-    spoken_at = last_person(history) or 0
+    spoken_at = last_person_index(history) or 0
     has_spoken = is_new or spoken_at >= before.length > 0
     # Whoever is met in the middle of the work, or was spoken to since, is not stopped for what was done before.
     was_met_midway = before == NOTHING and new > 1
     witnessed = 0 if was_met_midway else before.witnessed + new
     if has_spoken:
         witnessed = min(witnessed, sum(item.first > spoken_at for item in own))
-    repeat = worst(steps, settings, waits=waits, witnessed=witnessed, noticed=loop.noticed)
-    passed, breaker = passage(
+    repeat = find_repetition(steps, settings, waits=waits, witnessed=witnessed, noticed=loop.noticed)
+    passed, breaker = update_breaker(
         loop.breaker, repeat, person=b"%d" % (loop.task + has_spoken), now=now, settings=settings
     )
     after = replace(
         loop,
-        remembered=remember(
+        remembered=build_step_history(
             steps, person=person, in_history=len(own), length=length, waits=waits, witnessed=witnessed
         ),
         task=loop.task + has_spoken,
@@ -258,23 +258,23 @@ def _counted(
         standing=repeat,
         breaker=breaker,
     )
-    return Judged(loop=after, repeat=repeat, passage=passed)
+    return LoopJudgment(loop=after, repeat=repeat, passage=passed)
 
 
-def _shown_again(loop: Loop, *, now: float, settings: LoopSettings) -> Judged:
+def _judge_resent(loop: LoopState, *, now: float, settings: LoopSettings) -> LoopJudgment:
     repeat = loop.standing
     if loop.breaker.probing:
         # The one request that was let through, sent once more.
-        return Judged(loop=loop, repeat=repeat, passage=Passage.PROBE)
-    passed, breaker = passage(loop.breaker, repeat, person=b"%d" % loop.task, now=now, settings=settings)
-    return Judged(loop=replace(loop, breaker=breaker), repeat=repeat, passage=passed)
+        return LoopJudgment(loop=loop, repeat=repeat, passage=LoopBreakerDecision.PROBE)
+    passed, breaker = update_breaker(loop.breaker, repeat, person=b"%d" % loop.task, now=now, settings=settings)
+    return LoopJudgment(loop=replace(loop, breaker=breaker), repeat=repeat, passage=passed)
 
 
-def _level(repeat: Repeat | None) -> int:
+def _level(repeat: LoopRepetition | None) -> int:
     return repeat.level if repeat else 0
 
 
-def pardoned(loop: Loop) -> Loop:
+def reset_loop(loop: LoopState) -> LoopState:
     """The loop after somebody closed its breaker: what was done so far does not count any more."""
     before = loop.remembered
     return replace(
@@ -286,7 +286,7 @@ def pardoned(loop: Loop) -> Loop:
     )
 
 
-def after_reply(loop: Loop, *, noticed: bool, cut: bytes | None) -> Loop:
+def update_after_reply(loop: LoopState, *, noticed: bool, cut: bytes | None) -> LoopState:
     """The loop after a reply: whether it repeated itself, and the digest of its words if it was cut."""
     cuts = loop.cuts if cut is None else (*(each for each in loop.cuts if each != cut), cut)[-CUTS:]
     return replace(loop, noticed=noticed, limited=cut is not None, cuts=cuts)
@@ -298,39 +298,39 @@ READ = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopKey:
-    caller: Caller
+    caller: ProxyCaller
     agent: AgentId
     session: SessionId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class LoopRecord:
     at: datetime
-    loop: Loop
+    loop: LoopState
     failed: tuple[int, datetime] | None = None
     """A request that got no answer: its hash, and when that was."""
 
 
-class Loops:
+class LoopRegistry:
     def __init__(self, *, most: int, idle: timedelta) -> None:
         self._most = most
         self._idle = idle
-        self._kept: OrderedDict[LoopKey, Kept] = OrderedDict()
-        self._keys: OrderedDict[LoopKey, Keys] = OrderedDict()
+        self._kept: OrderedDict[LoopKey, LoopRecord] = OrderedDict()
+        self._keys: OrderedDict[LoopKey, StepCache] = OrderedDict()
 
-    def find(self, key: LoopKey, *, now: datetime) -> Kept:
+    def find(self, key: LoopKey, *, now: datetime) -> LoopRecord:
         found = self._kept.get(key)
-        return found if found is not None and now - found.at <= self._idle else Kept(at=now, loop=Loop())
+        return found if found is not None and now - found.at <= self._idle else LoopRecord(at=now, loop=LoopState())
 
-    def keys(self, key: LoopKey) -> Keys:
+    def keys(self, key: LoopKey) -> StepCache:
         """What was read of a session before."""
-        found = self._keys.setdefault(key, Keys())
+        found = self._keys.setdefault(key, StepCache())
         self._keys.move_to_end(key)
         if len(self._keys) > READ:
             self._keys.popitem(last=False)
         return found
 
-    def keep(self, key: LoopKey, kept: Kept) -> None:
+    def keep(self, key: LoopKey, kept: LoopRecord) -> None:
         self._kept[key] = kept
         self._kept.move_to_end(key)
         while len(self._kept) > self._most:
@@ -338,8 +338,8 @@ class Loops:
             self._keys.pop(gone, None)
 
     def those(
-        self, wanted: Callable[[LoopKey, Loop], bool], *, now: datetime
-    ) -> Iterator[tuple[LoopKey, Kept]]:
+        self, wanted: Callable[[LoopKey, LoopState], bool], *, now: datetime
+    ) -> Iterator[tuple[LoopKey, LoopRecord]]:
         """The live ones that are wanted, the newest first."""
         for key, kept in reversed(self._kept.items()):
             if now - kept.at <= self._idle and wanted(key, kept.loop):
@@ -352,68 +352,70 @@ BY_PROBE = "probe"
 NOTICED = "notice"
 
 
-def told_of_request(session: str, before: Loop, after: Judged, *, did: Sequence[str]) -> Iterator[Happening]:
+def build_request_events(
+    session: str, before: LoopState, after: LoopJudgment, *, did: Sequence[str]
+) -> Iterator[NewEvent]:
     """What a request has changed for its session."""
     standing = after.loop.standing
     if standing is not None and after.rose_from(before):
-        yield _seen(session, "loop_detected", standing, did)
+        yield _build_loop_event(session, "loop_detected", standing, did)
     if (over := after.recovered_from(before)) is not None:
-        yield _seen(session, "loop_recovered", over, ())
+        yield _build_loop_event(session, "loop_recovered", over, ())
     if (cause := after.opened_from(before)) is not None:
-        yield _breaker(session, "breaker_opened", cause, BY_LOOP)
+        yield _build_breaker_event(session, "breaker_opened", cause, BY_LOOP)
     if (cause := after.closed_from(before)) is not None:
         by = BY_PERSON if after.loop.task != before.task else BY_PROBE
-        yield _breaker(session, "breaker_closed", cause, by)
+        yield _build_breaker_event(session, "breaker_closed", cause, by)
 
 
-def told_of_reset(session: str, before: Loop, *, by: str) -> Iterator[Happening]:
+def build_reset_events(session: str, before: LoopState, *, by: str) -> Iterator[NewEvent]:
     """What it means that somebody let the session go on."""
     if before.standing is not None:
-        yield _seen(session, "loop_recovered", before.standing, ())
+        yield _build_loop_event(session, "loop_recovered", before.standing, ())
     if before.breaker.cause is not None:
-        yield _breaker(session, "breaker_closed", before.breaker.cause, by)
+        yield _build_breaker_event(session, "breaker_closed", before.breaker.cause, by)
 
 
-def told_of_reply(session: str, found: Sequence[Heard], cut: Heard | None) -> Iterator[Happening]:
+def build_reply_events(session: str, found: Sequence[ChannelFinding], cut: ChannelFinding | None) -> Iterator[NewEvent]:
     """What was found in a reply while it streamed, each rule once."""
     if cut is not None:
         finding = cut.finding
         payload = {"rule": finding.rule.value, "channel": cut.channel.value, "chars": finding.at}
-        yield _happening(session, "loop_cut", payload)
+        yield _build_event(session, "loop_cut", payload)
     told = {cut.finding.rule} if cut else set()
     for each in found:
         if each.finding.rule not in told:
             told.add(each.finding.rule)
             payload = {"rule": each.finding.rule.value, "level": 0, "count": each.finding.count}
-            yield _happening(session, "loop_detected", {**payload, "key": "", "did": NOTICED})
+            yield _build_event(session, "loop_detected", {**payload, "key": "", "did": NOTICED})
 
 
-def key_of(block: Sequence[Item]) -> str:
+def repetition_hash(block: Sequence[Item]) -> str:
     """What repeats, as a hash that is the same wherever it repeats."""
     parts = hashlib.sha256()
     for item in block:
-        parts.update(item.key.exact if isinstance(item, Answer) else _bytes(item))
+        parts.update(item.key.exact if isinstance(item, AnswerStep) else _step_bytes(item))
     return parts.hexdigest()[:32]
 
 
-def _bytes(step: Step) -> bytes:
+def _step_bytes(step: ToolStep) -> bytes:
     return step.tool.encode("utf-8", "replace") + b"\0" + step.call.exact + step.result.steady
 
 
-def _seen(session: str, name: str, repeat: Repeat, did: Sequence[str]) -> Happening:
+def _build_loop_event(session: str, name: str, repeat: LoopRepetition, did: Sequence[str]) -> NewEvent:
     payload = {
         "rule": repeat.rule.value,
         "level": repeat.level,
         "count": repeat.count,
-        "key": key_of(repeat.block),
+        "key": repetition_hash(repeat.block),
         "did": ",".join(did),
     }
-    return _happening(session, name, payload)
+    return _build_event(session, name, payload)
 
 
-def _breaker(session: str, name: str, cause: Repeat, by: str) -> Happening:
-    return _happening(session, name, {"rule": cause.rule.value, "count": cause.count, "by": by[:100]})
+def _build_breaker_event(session: str, name: str, cause: LoopRepetition, by: str) -> NewEvent:
+    return _build_event(session, name, {"rule": cause.rule.value, "count": cause.count, "by": by[:100]})
 
 
-def _happening(session: str, name: str, payload: dict[str, Any]) -> Happening:
-    return Happening(name=name, subject=f"session:{session}", payload={"session": session, **payload})
+def _build_event(session: str, name: str, payload: dict[str, Any]) -> NewEvent:
+    return NewEvent(name=name, subject=f"session:{session}", payload={"session": session, **payload})

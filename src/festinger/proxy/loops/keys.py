@@ -29,7 +29,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import orjson
 
-from festinger.proposals.detectors.tool_failure import failure_of
+from festinger.proposals.detectors.tool_failure import parse_failure
 
 KEPT = 4_096
 LETTERS_BESIDE_TIME = 6
@@ -82,7 +82,7 @@ class AnswerKey:
     numbers: frozenset[str]
 
 
-class Kept(Generic[Made]):
+class TextCache(Generic[Made]):
     """What was made from a text, kept by the text's hash for when it comes again."""
 
     __slots__ = ("_kept", "_make")
@@ -101,28 +101,28 @@ class Kept(Generic[Made]):
         return made
 
 
-def digest(text: str) -> bytes:
+def text_digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "replace")).digest()
 
 
-def words_of(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     return _NOT_WORD.sub(" ", text[:LONGEST]).casefold().split()
 
 
 def call_key(arguments: str) -> CallKey:
-    ordered = _ordered(arguments)
+    ordered = _sort_json_keys(arguments)
     # A comment ends with its line or its string; JSON writes the end of a line as an escape.
     lines = ordered[:LONGEST].replace("\\n", "\n").replace('"', "\n")
     bare = _SMALL_NUMBER.sub("0", _COMMENT.sub("", lines))
     return CallKey(
-        exact=digest(ordered),
-        alike=digest("".join(bare.split()) + ordered[LONGEST:]),
+        exact=text_digest(ordered),
+        alike=text_digest("".join(bare.split()) + ordered[LONGEST:]),
         words=frozenset(_NAME.findall(bare.casefold())) - {"0"},
         values=tuple(sorted(_STRING.findall(ordered[:LONGEST]), key=len, reverse=True)),
     )
 
 
-def means_to_wait(tool: str, arguments: str) -> bool:
+def is_wait_call(tool: str, arguments: str) -> bool:
     """Whether a call says itself that it waits."""
     return _WAITING.search(f"{tool} {arguments[:LONGEST]}") is not None
 
@@ -131,13 +131,13 @@ def result_key(result: str) -> ResultKey:
     bare = result.strip()
     timeless = _CLOCK.sub("#", bare)
     is_time = sum(map(str.isalpha, timeless[: LETTERS_BESIDE_TIME * 9])) <= LETTERS_BESIDE_TIME
-    return ResultKey(exact=digest(bare), steady=digest(bare if is_time else timeless))
+    return ResultKey(exact=text_digest(bare), steady=text_digest(bare if is_time else timeless))
 
 
 def answer_key(text: str) -> AnswerKey:
-    words = words_of(text)
+    words = split_words(text)
     return AnswerKey(
-        exact=digest(" ".join(words)),
+        exact=text_digest(" ".join(words)),
         pairs=frozenset(pairwise(words)),
         words=frozenset(words),
         numbers=frozenset(filter(str.isdecimal, words)),
@@ -149,10 +149,10 @@ def failure_key(result: str, call: CallKey) -> bytes:
     opening = result.strip().partition("\n")[0][:LONGEST]
     for value in call.values:
         opening = opening.replace(value, "")
-    return digest(" ".join(word for word in words_of(opening) if not _NUMBER.search(word)))
+    return text_digest(" ".join(word for word in split_words(opening) if not _NUMBER.search(word)))
 
 
-def _ordered(arguments: str) -> str:
+def _sort_json_keys(arguments: str) -> str:
     """JSON with its keys in order; what is no JSON stays as it is."""
     try:
         return orjson.dumps(orjson.loads(arguments), option=orjson.OPT_SORT_KEYS).decode()
@@ -160,7 +160,7 @@ def _ordered(arguments: str) -> str:
         return arguments.strip()
 
 
-class Role(StrEnum):
+class ChatRole(StrEnum):
     SYSTEM = "system"
     USER = "user"
     ASSISTANT = "assistant"
@@ -168,7 +168,7 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class ToolCall:
     """A tool call: `arguments` is JSON text as the model wrote it."""
 
     name: str
@@ -176,13 +176,13 @@ class Call:
     id: str = ""
 
 
-class Message(NamedTuple):
+class ChatMessage(NamedTuple):
     """One message. A tuple, because it is made for each message of each new history."""
 
-    role: Role
+    role: ChatRole
     text: str = ""
     """What is visible, without thinking, our blocks and volatile tails."""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
     answers: str = ""
     """The id of the call whose result this is, where the protocol says so."""
     is_error: bool = False
@@ -195,15 +195,15 @@ LONGEST_SPOKEN_CALL = 200_000
 _FENCE = re.compile(r"\A\s*```\w*\s*\n(.*?)\n?```\s*\Z", re.DOTALL)
 
 
-def spoken_call(text: str) -> Call | None:
+def parse_text_call(text: str) -> ToolCall | None:
     """The call that a reply consists of, if it is one."""
-    found = spoken_object(text)
+    found = parse_text_object(text)
     if found is None:
         return None
-    return Call(name=found["tool_name"], arguments=orjson.dumps(found.get("tool_args", {})).decode())
+    return ToolCall(name=found["tool_name"], arguments=orjson.dumps(found.get("tool_args", {})).decode())
 
 
-def spoken_object(text: str) -> dict[str, Any] | None:
+def parse_text_object(text: str) -> dict[str, Any] | None:
     if '"tool_name"' not in text or len(text) > LONGEST_SPOKEN_CALL:
         return None
     fenced = _FENCE.match(text)
@@ -262,7 +262,7 @@ _NOTHING = re.compile(
 )
 
 
-class Outcome(StrEnum):
+class ToolOutcome(StrEnum):
     FAILED = "failed"
     """An error, or word that nothing was found."""
     CONFIRMED = "confirmed"
@@ -270,26 +270,26 @@ class Outcome(StrEnum):
     TOLD = "told"
 
 
-def outcome_of(call: str, result: str, *, is_error: bool) -> Outcome:
+def classify_outcome(call: str, result: str, *, is_error: bool) -> ToolOutcome:
     """What the result of this call brought; `call` is the tool's name with its arguments."""
     said = _STAMP.sub("", result.strip())
     text = said if len(said) <= 2 * READ else f"{said[:READ]}\n{said[-READ:]}"
     if is_error or _FAILS.search(text) or _NOTHING.search(text):
-        return Outcome.FAILED
-    read = _object(text)
-    if _is_nothing(read) if _is_record(read) else failure_of(text) is not None:
-        return Outcome.FAILED
-    return Outcome.CONFIRMED if _confirms(call, text) else Outcome.TOLD
+        return ToolOutcome.FAILED
+    read = _parse_object(text)
+    if _is_empty_result(read) if _is_record(read) else parse_failure(text) is not None:
+        return ToolOutcome.FAILED
+    return ToolOutcome.CONFIRMED if _is_confirmation(call, text) else ToolOutcome.TOLD
 
 
-def complains(result: str) -> bool:
+def has_failure_word(result: str) -> bool:
     """Whether a result is one line with a word of failure, which may be its content as well as its fate."""
     said = _STAMP.sub("", result.strip())
     is_line = len(said) <= COMPLAINT and "\n" not in said and not said.startswith(("{", "["))
     return is_line and _COMPLAINS.search(said) is not None
 
 
-def _object(text: str) -> Mapping[str, Any]:
+def _parse_object(text: str) -> Mapping[str, Any]:
     if not text.startswith("{"):
         return {}
     try:
@@ -304,14 +304,14 @@ def _is_record(read: Mapping[str, Any]) -> bool:
     return any(_ENVELOPE.fullmatch(name.casefold()) is None for name in read)
 
 
-def _is_nothing(read: Mapping[str, Any]) -> bool:
+def _is_empty_result(read: Mapping[str, Any]) -> bool:
     """Whether an object lists or counts something and has none of it."""
     lists = [value for value in read.values() if isinstance(value, list)]
     counts = [value for name, value in read.items() if _COUNT.fullmatch(name.casefold())]
     return bool(lists or counts) and not any(lists) and not any(counts)
 
 
-def _confirms(call: str, text: str) -> bool:
+def _is_confirmation(call: str, text: str) -> bool:
     """Whether every word of a short result is a word of confirmation or stands in the call."""
     words = _WORD.findall(text[:READ].casefold().replace("no output", ""))
     if len(words) > CONFIRMATION_WORDS:

@@ -19,21 +19,29 @@ from dataclasses import dataclass
 from typing import Any
 
 from festinger.proxy.context.edit import PART_TYPES
-from festinger.proxy.loops.actions import Pruning, Sampling, boosted, notice, pruned_at, pruning, steps_at
-from festinger.proxy.loops.history import Item, Repeat
-from festinger.proxy.loops.keys import Role, digest
-from festinger.proxy.loops.stream import collapsed
+from festinger.proxy.loops.actions import (
+    PruningPlan,
+    SamplingParameters,
+    boost_sampling,
+    format_notice,
+    ladder_steps,
+    plan_pruning,
+    prune_threshold,
+)
+from festinger.proxy.loops.history import Item, LoopRepetition
+from festinger.proxy.loops.keys import ChatRole, text_digest
+from festinger.proxy.loops.stream import collapse_repetition
 from festinger.proxy.protocols.content import is_thinking
 from festinger.proxy.protocols.json_edit import (
+    AmbiguousJsonError,
+    ElementRemoval,
+    MemberUpdate,
     NewElement,
-    NotPlain,
     Patch,
-    PutMembers,
-    TakeOut,
     TextEdit,
-    patched,
+    apply_patches,
 )
-from festinger.proxy.protocols.messages import Kind, Path, Request, Turn
+from festinger.proxy.protocols.messages import ChatRequest, Path, RequestKind, RequestTurn
 from festinger.settings.tree import LadderStep, LoopSettings
 from festinger.text.blocks import GAP
 
@@ -41,23 +49,16 @@ LIMIT = 4_096
 """Tokens that the reply after a cut one may have, where the client set no limit."""
 
 _LIMITS = {
-    Kind.CHAT: ("num_predict",),
-    Kind.GENERATE: ("num_predict",),
-    Kind.COMPLETIONS: ("max_tokens", "max_completion_tokens"),
-    Kind.MESSAGES: ("max_tokens",),
-    Kind.RESPONSES: ("max_output_tokens",),
-    Kind.TEXT: ("max_tokens",),
+    RequestKind.CHAT: ("num_predict",),
+    RequestKind.GENERATE: ("num_predict",),
+    RequestKind.COMPLETIONS: ("max_tokens", "max_completion_tokens"),
+    RequestKind.MESSAGES: ("max_tokens",),
+    RequestKind.RESPONSES: ("max_output_tokens",),
+    RequestKind.TEXT: ("max_tokens",),
 }
 """The names of a limit, the one that is put in first."""
 
-_NAMES = (
-    "temperature",
-    "seed",
-    "repeat_penalty",
-    "repeat_last_n",
-    "frequency_penalty",
-    "presence_penalty",
-)
+_NAMES = ("temperature", "seed", "repeat_penalty", "repeat_last_n", "frequency_penalty", "presence_penalty")
 _ENFORCING = (
     "format",
     "response_format",
@@ -71,58 +72,58 @@ _ENFORCING = (
 )
 
 
-def is_structured(request: Request) -> bool:
+def is_structured(request: ChatRequest) -> bool:
     """Whether a schema or a format is enforced on the reply."""
     tree = request.tree
     if any(_enforces(tree.get(name)) for name in _ENFORCING):
         return True
     text = tree.get("text")
-    return request.kind is Kind.RESPONSES and isinstance(text, dict) and _enforces(text.get("format"))
+    return request.kind is RequestKind.RESPONSES and isinstance(text, dict) and _enforces(text.get("format"))
 
 
 def _enforces(value: Any) -> bool:
     return bool(value) and not (isinstance(value, dict) and value.get("type") == "text")
 
 
-def boost_of(
-    request: Request, *, level: int, settings: LoopSettings, of_model: float | None = None
+def build_boost(
+    request: ChatRequest, *, level: int, settings: LoopSettings, of_model: float | None = None
 ) -> dict[str, float]:
     """The parameters that shake a model out of a loop, by the names of this kind of request."""
-    given = _holder(request)
+    given = _find_parameters(request)
     if given is None:
         return {}
-    sampling = Sampling(
+    sampling = SamplingParameters(
         parameters={name: given[name] for name in _NAMES if _is_number(given.get(name))},
         of_model=of_model,
         structured=is_structured(request),
     )
-    changed = boosted(sampling, request.kind.protocol, level=level, settings=settings)
-    if request.kind is Kind.RESPONSES:
+    changed = boost_sampling(sampling, request.kind.protocol, level=level, settings=settings)
+    if request.kind is RequestKind.RESPONSES:
         # It knows no penalties and refuses what it does not know.
         return {name: value for name, value in changed.items() if name == "temperature"}
     return changed
 
 
-def limit_of(request: Request) -> dict[str, float]:
+def build_limit(request: ChatRequest) -> dict[str, float]:
     """A limit for a reply that has none."""
-    given, names = _holder(request), _LIMITS[request.kind]
+    given, names = _find_parameters(request), _LIMITS[request.kind]
     if given is None or any(_is_number(given.get(name)) and given[name] > 0 for name in names):
         return {}
     return {names[0]: LIMIT}
 
 
-def put(request: Request, parameters: Mapping[str, float]) -> PutMembers | None:
+def build_parameter_patch(request: ChatRequest, parameters: Mapping[str, float]) -> MemberUpdate | None:
     """The change that gives a request these parameters."""
     if not parameters:
         return None
     if not request.kind.is_native:
-        return PutMembers(path=(), members=parameters)
+        return MemberUpdate(path=(), members=parameters)
     if isinstance(request.tree.get("options"), dict):
-        return PutMembers(path=("options",), members=parameters)
-    return PutMembers(path=(), members={"options": dict(parameters)})
+        return MemberUpdate(path=("options",), members=parameters)
+    return MemberUpdate(path=(), members={"options": dict(parameters)})
 
 
-def _holder(request: Request) -> Mapping[str, Any] | None:
+def _find_parameters(request: ChatRequest) -> Mapping[str, Any] | None:
     """Where this kind of request keeps its parameters; none if something else stands there."""
     if not request.kind.is_native:
         return request.tree
@@ -134,12 +135,12 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def last_told(request: Request) -> Turn | None:
+def last_input_turn(request: ChatRequest) -> RequestTurn | None:
     """The last turn in which the model is told something, by a user or a tool."""
-    return next((turn for turn in reversed(request.turns) if turn.role in (Role.USER, Role.TOOL)), None)
+    return next((turn for turn in reversed(request.turns) if turn.role in (ChatRole.USER, ChatRole.TOOL)), None)
 
 
-def at_end(request: Request, turn: Turn, text: str) -> Patch | None:
+def build_append_patch(request: ChatRequest, turn: RequestTurn, text: str) -> Patch | None:
     """This text after what was said in a turn; none if that turn has no place for it."""
     if turn.span is not None:
         prompt: str = request.at(turn.path)
@@ -151,7 +152,7 @@ def at_end(request: Request, turn: Turn, text: str) -> Patch | None:
         return TextEdit(path=turn.path, at=len(value), text=GAP + text)
     if not isinstance(value, dict):
         return None
-    key = "output" if "output" in value and turn.role is Role.TOOL else "content"
+    key = "output" if "output" in value and turn.role is ChatRole.TOOL else "content"
     content, path = value.get(key), (*turn.path, key)
     if isinstance(content, str):
         return TextEdit(path=path, at=len(content), text=GAP + text)
@@ -161,7 +162,7 @@ def at_end(request: Request, turn: Turn, text: str) -> Patch | None:
     return None
 
 
-def strings_of(request: Request, turn: Turn) -> Iterator[tuple[Path, str, int]]:
+def iter_strings(request: ChatRequest, turn: RequestTurn) -> Iterator[tuple[Path, str, int]]:
     """The strings of a turn's text, each with its path and where it begins there."""
     value: Any = request.at(turn.path)
     if turn.span is not None:
@@ -175,30 +176,30 @@ def strings_of(request: Request, turn: Turn) -> Iterator[tuple[Path, str, int]]:
             yield (*turn.path, "content", index, "text"), part["text"], 0
 
 
-def shortened(request: Request, plan: Pruning) -> list[Patch]:
+def build_prune_patches(request: ChatRequest, plan: PruningPlan) -> list[Patch]:
     """The changes that carry a plan out; none if it cannot be."""
     owners = [at for at, turn in enumerate(request.turns) for _ in turn.messages]
     gone = sorted({owners[place] for place in plan.left_out})
-    told = at_end(request, request.turns[owners[plan.after]], plan.line)
+    told = build_append_patch(request, request.turns[owners[plan.after]], plan.line)
     whole = sum(len(request.turns[at].messages) for at in gone) == len(plan.left_out)
     if not whole or told is None or gone != [*range(gone[0], gone[-1] + 1)]:
         return []
     turns = request.turns[gone[0] : gone[-1] + 1]
-    return [_without_sections(turns) if request.flattened else _without_elements(request, turns), told]
+    return [_remove_sections(turns) if request.flattened else _remove_elements(request, turns), told]
 
 
-def _without_sections(turns: tuple[Turn, ...]) -> Patch:
+def _remove_sections(turns: tuple[RequestTurn, ...]) -> Patch:
     first, last = turns[0].span, turns[-1].span
     assert first is not None
     assert last is not None
     return TextEdit(path=turns[0].path, at=first.start, until=last.end, text="")
 
 
-def _without_elements(request: Request, turns: tuple[Turn, ...]) -> Patch:
+def _remove_elements(request: ChatRequest, turns: tuple[RequestTurn, ...]) -> Patch:
     listed, gone = turns[0].path[:1], {int(turn.path[1]) for turn in turns}
-    if request.kind is Kind.RESPONSES:
+    if request.kind is RequestKind.RESPONSES:
         gone |= set(_thinking_before(request.at(listed), gone))
-    return TakeOut(path=listed, indexes=tuple(sorted(gone)))
+    return ElementRemoval(path=listed, indexes=tuple(sorted(gone)))
 
 
 def _thinking_before(items: list[Any], gone: set[int]) -> Iterator[int]:
@@ -212,10 +213,10 @@ def _thinking_before(items: list[Any], gone: set[int]) -> Iterator[int]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class MitigationInput:
     """What there is to do about a request."""
 
-    repeat: Repeat | None = None
+    repeat: LoopRepetition | None = None
     items: Sequence[Item] = ()
     """The steps of the request's own history."""
     cut: frozenset[bytes] = frozenset()
@@ -231,83 +232,79 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mitigated:
+class MitigationResult:
     body: bytes
     did: tuple[LadderStep, ...] = ()
 
 
-def mitigated(request: Request, case: Case, settings: LoopSettings) -> Mitigated:
+def mitigate_loop(request: ChatRequest, case: MitigationInput, settings: LoopSettings) -> MitigationResult:
     """The request with everything done to it that its case asks for."""
-    steps = steps_at(case.repeat.level, settings) if case.repeat else ()
-    nudged = _nudge(request, case) if "nudge" in steps else []
+    steps = ladder_steps(case.repeat.level, settings) if case.repeat else ()
+    nudged = _nudge_patches(request, case) if "nudge" in steps else []
     pruned = _prune(request, case, settings) if "prune" in steps else []
     boost = _boost(request, case, settings)
-    limit = limit_of(request) if case.limited else {}
-    parameters = put(request, limit | boost)
-    folded = [*_folded(request, case)] if settings.collapse_cut_text else []
-    patches = [*nudged, *pruned, *([parameters] if parameters else []), *_beside(folded, pruned)]
+    limit = build_limit(request) if case.limited else {}
+    parameters = build_parameter_patch(request, limit | boost)
+    folded = [*_collapse_edits(request, case)] if settings.collapse_cut_text else []
+    patches = [*nudged, *pruned, *([parameters] if parameters else []), *_drop_covered_edits(folded, pruned)]
     if not patches:
-        return Mitigated(body=request.body)
+        return MitigationResult(body=request.body)
     try:
-        body = patched(request.body, patches)
-    except NotPlain:
-        return Mitigated(body=request.body)
-    done: dict[LadderStep, bool] = {
-        "nudge": bool(nudged),
-        "temperature": bool(boost),
-        "prune": bool(pruned),
-    }
-    return Mitigated(body=body, did=tuple(step for step in steps if done.get(step)))
+        body = apply_patches(request.body, patches)
+    except AmbiguousJsonError:
+        return MitigationResult(body=request.body)
+    done: dict[LadderStep, bool] = {"nudge": bool(nudged), "temperature": bool(boost), "prune": bool(pruned)}
+    return MitigationResult(body=body, did=tuple(step for step in steps if done.get(step)))
 
 
-def _nudge(request: Request, case: Case) -> list[Patch]:
-    turn = last_told(request) if case.speaks else None
-    patch = at_end(request, turn, notice(case.repeat)) if turn and case.repeat else None
+def _nudge_patches(request: ChatRequest, case: MitigationInput) -> list[Patch]:
+    turn = last_input_turn(request) if case.speaks else None
+    patch = build_append_patch(request, turn, format_notice(case.repeat)) if turn and case.repeat else None
     return [patch] if patch else []
 
 
-def _boost(request: Request, case: Case, settings: LoopSettings) -> dict[str, float]:
+def _boost(request: ChatRequest, case: MitigationInput, settings: LoopSettings) -> dict[str, float]:
     if case.repeat is None or not case.boosts:
         return {}
-    return boost_of(request, level=case.repeat.level, settings=settings, of_model=case.temperature)
+    return build_boost(request, level=case.repeat.level, settings=settings, of_model=case.temperature)
 
 
-def _prune(request: Request, case: Case, settings: LoopSettings) -> list[Patch]:
+def _prune(request: ChatRequest, case: MitigationInput, settings: LoopSettings) -> list[Patch]:
     if case.repeat is None or not case.speaks:
         return []
-    plan = pruning(
+    plan = plan_pruning(
         request.messages,
         case.items,
         case.repeat,
         keep=settings.keep_steps,
-        until=pruned_at(case.repeat, settings),
+        until=prune_threshold(case.repeat, settings),
     )
-    return shortened(request, plan) if plan else []
+    return build_prune_patches(request, plan) if plan else []
 
 
-def _folded(request: Request, case: Case) -> Iterator[TextEdit]:
+def _collapse_edits(request: ChatRequest, case: MitigationInput) -> Iterator[TextEdit]:
     """Replies that were cut, without what they repeat at their end."""
     if not case.cut or not case.speaks:
         return
     for turn in request.turns:
-        if turn.role is Role.ASSISTANT and digest(turn.text.strip()) in case.cut:
-            for path, text, offset in strings_of(request, turn):
-                short = len(collapsed(text))
+        if turn.role is ChatRole.ASSISTANT and text_digest(turn.text.strip()) in case.cut:
+            for path, text, offset in iter_strings(request, turn):
+                short = len(collapse_repetition(text))
                 if short < len(text):
                     yield TextEdit(path=path, at=offset + short, until=offset + len(text), text="")
 
 
-def _beside(folded: Sequence[TextEdit], pruned: Sequence[Patch]) -> Iterator[TextEdit]:
+def _drop_covered_edits(folded: Sequence[TextEdit], pruned: Sequence[Patch]) -> Iterator[TextEdit]:
     """Those changes that are not made in what goes as a whole."""
     for edit in folded:
-        if not any(_holds(patch, edit) for patch in pruned):
+        if not any(_covers(patch, edit) for patch in pruned):
             yield edit
 
 
-def _holds(patch: Patch, edit: TextEdit) -> bool:
+def _covers(patch: Patch, edit: TextEdit) -> bool:
     match patch:
         case TextEdit():
             return patch.path == edit.path and patch.at <= edit.at < (patch.until or patch.at)
-        case TakeOut():
+        case ElementRemoval():
             return edit.path[: len(patch.path)] == patch.path and edit.path[len(patch.path)] in patch.indexes
     return False

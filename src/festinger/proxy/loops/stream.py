@@ -50,10 +50,10 @@ def is_dense(text: str, *, ratio: float, end_ratio: float) -> bool:
     before, end = data[:-size], data[-size:]
     squeeze = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW_BITS, zdict=before)
     added = (len(squeeze.compress(end)) + len(squeeze.flush())) / size
-    return weight(text[-WEIGHED:], free=FIRST_TIME) < ratio and added < end_ratio
+    return compression_ratio(text[-WEIGHED:], free=FIRST_TIME) < ratio and added < end_ratio
 
 
-def weight(text: str, *, free: int = 0) -> float:
+def compression_ratio(text: str, *, free: int = 0) -> float:
     """The share of its length to which a text compresses."""
     data = _bytes(text)
     return (len(zlib.compress(data, _LEVEL)) - free) / len(data)
@@ -73,7 +73,7 @@ class StreamRule(StrEnum):
     """The end compresses to almost nothing."""
 
 
-class Severity(StrEnum):
+class StreamSeverity(StrEnum):
     NOTICE = "notice"
     """Recorded, told at the end, and one step towards the next turn's level."""
     CUT = "cut"
@@ -81,9 +81,9 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class StreamFinding:
     rule: StreamRule
-    severity: Severity
+    severity: StreamSeverity
     count: int
     """Characters that said nothing new, as far as the rule counts them; 0 where it only weighs."""
     at: int
@@ -103,7 +103,7 @@ _WORD = re.compile(r"\w+")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-class Novelty:
+class NoveltyTracker:
     """One text."""
 
     def __init__(self) -> None:
@@ -147,9 +147,9 @@ class Novelty:
             self._older, self._seen = self._seen, set()
 
 
-def collapsed(text: str) -> str:
+def collapse_repetition(text: str) -> str:
     """A text that was cut, without what says nothing new at its end. The same text is always shortened alike."""
-    novelty = Novelty()
+    novelty = NoveltyTracker()
     # The last word may have been cut, too, and then looks like a new one.
     novelty.grow(text)
     if novelty.stale >= LEAST_STALE:
@@ -169,7 +169,7 @@ _ASKED = re.compile(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Allowance:
+class RepetitionAllowance:
     """What the request itself says about repetition in its reply."""
 
     structured: bool = False
@@ -198,25 +198,25 @@ OPENINGS = ("{", "[", "```json")
 """A reply that begins like this is read by a program, which cannot read half of it."""
 
 
-class Detector:
+class StreamDetector:
     """Reads one channel of one reply."""
 
-    def __init__(self, settings: StreamLoopSettings, allowance: Allowance) -> None:
+    def __init__(self, settings: StreamLoopSettings, allowance: RepetitionAllowance) -> None:
         self._settings = settings
         self._allowance = allowance
         self._opening = ""
         self._pending = ""
         self._tail = ""
         self._blank = self._run = 0
-        self._novelty = Novelty()
+        self._novelty = NoveltyTracker()
         self.chars = 0
-        self.findings: tuple[Finding, ...] = ()
+        self.findings: tuple[StreamFinding, ...] = ()
 
     @property
-    def cut(self) -> Finding | None:
-        return next((found for found in self.findings if found.severity is Severity.CUT), None)
+    def cut(self) -> StreamFinding | None:
+        return next((found for found in self.findings if found.severity is StreamSeverity.CUT), None)
 
-    def feed(self, chunk: str) -> tuple[Finding, ...]:
+    def feed(self, chunk: str) -> tuple[StreamFinding, ...]:
         """What is found by this chunk, mostly nothing."""
         self._pending += chunk
         while len(self._pending) >= LOOK_EVERY and not self.findings:
@@ -224,7 +224,7 @@ class Detector:
             self._grow(piece)
         return self.findings
 
-    def finish(self) -> tuple[Finding, ...]:
+    def finish(self) -> tuple[StreamFinding, ...]:
         """What the end of the reply adds."""
         if self.findings:
             return ()
@@ -233,7 +233,7 @@ class Detector:
         self._novelty.grow(" ")
         self._look()
         if not self.findings and is_dense(self._tail, ratio=self._settings.dense_ratio, end_ratio=END_RATIO):
-            self._find(StreamRule.DENSE, Severity.NOTICE, 0)
+            self._find(StreamRule.DENSE, StreamSeverity.NOTICE, 0)
         return self.findings
 
     def _grow(self, piece: str) -> None:
@@ -241,8 +241,8 @@ class Detector:
         self._opening = self._opening or piece.lstrip()
         last = piece[-1]
         goes_on = self._tail.endswith(last)
-        self._blank = _at_end(piece, piece.rstrip(), self._blank)
-        self._run = _at_end(piece, piece.rstrip(last), self._run if goes_on else 0)
+        self._blank = _count_trailing(piece, piece.rstrip(), self._blank)
+        self._run = _count_trailing(piece, piece.rstrip(last), self._run if goes_on else 0)
         self._tail = (self._tail + piece)[-KEPT_CHARS:]
         self._novelty.grow(piece)
         self._look()
@@ -250,78 +250,75 @@ class Detector:
     def _look(self) -> None:
         known = self._settings
         if self._blank >= known.blank_cut:
-            self._find(StreamRule.BLANK, Severity.CUT, self._blank)
+            self._find(StreamRule.BLANK, StreamSeverity.CUT, self._blank)
         elif self._run >= known.run_cut:
-            self._find(StreamRule.RUN, Severity.CUT, self._run)
+            self._find(StreamRule.RUN, StreamSeverity.CUT, self._run)
         elif self._novelty.stale >= known.stale_cut and self._goes_round():
-            self._find(StreamRule.STALE, Severity.CUT, self._novelty.stale)
+            self._find(StreamRule.STALE, StreamSeverity.CUT, self._novelty.stale)
 
     def _goes_round(self) -> bool:
         """Whether what was said since the last news goes round in itself: a long passage may honestly be said twice."""
-        return weight(self._tail[-(self.chars - self._novelty.new_until) :]) < GOES_ROUND
+        return compression_ratio(self._tail[-(self.chars - self._novelty.new_until) :]) < GOES_ROUND
 
-    def _find(self, rule: StreamRule, severity: Severity, count: int) -> None:
+    def _find(self, rule: StreamRule, severity: StreamSeverity, count: int) -> None:
         if rule is StreamRule.BLANK or not self._is_meant(severity):
-            self.findings = (
-                *self.findings,
-                Finding(rule=rule, severity=severity, count=count, at=self.chars),
-            )
+            self.findings = (*self.findings, StreamFinding(rule=rule, severity=severity, count=count, at=self.chars))
 
-    def _is_meant(self, severity: Severity) -> bool:
-        if severity is Severity.CUT and self._opening.startswith(OPENINGS):
+    def _is_meant(self, severity: StreamSeverity) -> bool:
+        if severity is StreamSeverity.CUT and self._opening.startswith(OPENINGS):
             return True
         return self._allowance.structured or self._allowance.is_asked
 
 
-def _at_end(piece: str, bare: str, before: int) -> int:
+def _count_trailing(piece: str, bare: str, before: int) -> int:
     """How many characters at the end of a text are of a kind, when so many were before this piece."""
     return len(piece) - len(bare) + (0 if bare else before)
 
 
-def findings_in(
-    text: str, settings: StreamLoopSettings, allowance: Allowance | None = None
-) -> tuple[Finding, ...]:
+def detect_in_text(
+    text: str, settings: StreamLoopSettings, allowance: RepetitionAllowance | None = None
+) -> tuple[StreamFinding, ...]:
     """What a detector finds in a whole text."""
-    detector = Detector(settings, allowance or Allowance())
+    detector = StreamDetector(settings, allowance or RepetitionAllowance())
     detector.feed(text)
     detector.finish()
     return detector.findings
 
 
-class Channel(StrEnum):
+class ReplyChannel(StrEnum):
     TEXT = "text"
     THINKING = "thinking"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
-    channel: Channel
-    finding: Finding
+class ChannelFinding:
+    channel: ReplyChannel
+    finding: StreamFinding
 
 
-class Channels:
+class ChannelDetectors:
     """One reply."""
 
-    def __init__(self, settings: StreamLoopSettings, allowance: Allowance) -> None:
+    def __init__(self, settings: StreamLoopSettings, allowance: RepetitionAllowance) -> None:
         self._settings = settings
         self._allowance = allowance
-        self._detectors: dict[Channel, Detector] = {}
+        self._detectors: dict[ReplyChannel, StreamDetector] = {}
 
-    def hear(self, channel: Channel, text: str) -> Heard | None:
+    def hear(self, channel: ReplyChannel, text: str) -> ChannelFinding | None:
         """The cut that this piece of a channel brings about, if it does."""
         detector = self._detectors.get(channel)
         if detector is None:
-            detector = self._detectors[channel] = Detector(self._settings, self._allowance)
+            detector = self._detectors[channel] = StreamDetector(self._settings, self._allowance)
         if not detector.feed(text) or detector.cut is None:
             return None
-        return Heard(channel=channel, finding=detector.cut)
+        return ChannelFinding(channel=channel, finding=detector.cut)
 
-    def finish(self) -> tuple[Heard, ...]:
+    def finish(self) -> tuple[ChannelFinding, ...]:
         """The reply is over: everything that was found in it."""
         for detector in self._detectors.values():
             detector.finish()
         return tuple(
-            Heard(channel=channel, finding=finding)
+            ChannelFinding(channel=channel, finding=finding)
             for channel, detector in self._detectors.items()
             for finding in detector.findings
         )

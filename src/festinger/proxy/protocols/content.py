@@ -15,17 +15,17 @@ from typing import Any
 import orjson
 
 from festinger.ids import Origin
-from festinger.proxy.loops.keys import Call, Message, Role
+from festinger.proxy.loops.keys import ChatMessage, ChatRole, ToolCall
 from festinger.proxy.protocols.messages import (
-    Cleaned,
-    Cleaning,
+    AttributedText,
+    CleanedText,
+    CleaningRules,
     Path,
-    Saying,
-    Span,
-    Turn,
-    cleaned,
+    RequestTurn,
+    SectionSpan,
+    clean_text,
     content_hash,
-    key_of,
+    turn_cache_key,
 )
 
 LONG_CHARS = 4000
@@ -61,32 +61,30 @@ _QUOTING = re.compile(
 )
 
 
-def said_by_user(text: str) -> tuple[Saying, ...]:
+def split_user_text(text: str) -> tuple[AttributedText, ...]:
     """The parts of a message in the role of the user."""
-    if "{" in text and (found := _object(text)) is not None:
+    if "{" in text and (found := _parse_object(text)) is not None:
         keyed = [
-            Saying(origin=BY_KEY[key], text=_plain(value)) for key, value in found.items() if key in BY_KEY
+            AttributedText(origin=BY_KEY[key], text=_plain_text(value)) for key, value in found.items() if key in BY_KEY
         ]
         if keyed:
             return tuple(
-                part
-                for saying in keyed
-                for part in (_as_person(saying.text) if _is_person(saying) else (saying,))
+                part for saying in keyed for part in (_person_text(saying.text) if _is_person(saying) else (saying,))
             )
-    return _as_person(text)
+    return _person_text(text)
 
 
-def _is_person(saying: Saying) -> bool:
+def _is_person(saying: AttributedText) -> bool:
     return saying.origin is Origin.PERSON
 
 
-def _as_person(text: str) -> tuple[Saying, ...]:
+def _person_text(text: str) -> tuple[AttributedText, ...]:
     is_long = len(text) > LONG_CHARS
     if not is_long and not _may_quote(text):
-        return (Saying(Origin.PERSON, text),) if text and not text.isspace() else ()
-    parts = tuple(_split(text)) if _may_quote(text) else (Saying(origin=Origin.PERSON, text=text),)
+        return (AttributedText(Origin.PERSON, text),) if text and not text.isspace() else ()
+    parts = tuple(_split_quotes(text)) if _may_quote(text) else (AttributedText(origin=Origin.PERSON, text=text),)
     if is_long:
-        parts = tuple(_shortened(parts))
+        parts = tuple(_limit_person_text(parts))
     return tuple(part for part in parts if part.text.strip())
 
 
@@ -95,22 +93,22 @@ def _may_quote(text: str) -> bool:
     return ">" in text or ("`" in text and "```" in text) or ("~" in text and "~~~" in text)
 
 
-def _split(text: str) -> Iterator[Saying]:
+def _split_quotes(text: str) -> Iterator[AttributedText]:
     """Cut where something is quoted. Each piece is passed once, so time grows with the length alone."""
     here = 0
     for _ in range(CUTS):
         found = _QUOTING.search(text, here)
         if found is None:
-            yield Saying(origin=Origin.PERSON, text=text[here:])
+            yield AttributedText(origin=Origin.PERSON, text=text[here:])
             return
-        yield Saying(origin=Origin.PERSON, text=text[here : found.start()])
-        origin, end = _quoted(text, found)
-        yield Saying(origin=origin, text=text[found.start() : end])
+        yield AttributedText(origin=Origin.PERSON, text=text[here : found.start()])
+        origin, end = _find_quote_end(text, found)
+        yield AttributedText(origin=origin, text=text[found.start() : end])
         here = end
-    yield Saying(origin=Origin.DOCUMENT, text=text[here:])
+    yield AttributedText(origin=Origin.DOCUMENT, text=text[here:])
 
 
-def _quoted(text: str, found: re.Match[str]) -> tuple[Origin, int]:
+def _find_quote_end(text: str, found: re.Match[str]) -> tuple[Origin, int]:
     if (tag := found["tag"]) is not None:
         closing = f"</{tag}>"
         close = text.rfind(closing, found.end())
@@ -125,19 +123,19 @@ def _quoted(text: str, found: re.Match[str]) -> tuple[Origin, int]:
     return Origin.DOCUMENT, len(text) if line < 0 else line + 1
 
 
-def _shortened(parts: tuple[Saying, ...]) -> Iterator[Saying]:
+def _limit_person_text(parts: tuple[AttributedText, ...]) -> Iterator[AttributedText]:
     """Only the first and the last paragraph of what is left of a long message are the person's."""
     spoken = [index for index, part in enumerate(parts) if _is_person(part) and part.text.strip()]
     for index, part in enumerate(parts):
         if index not in (spoken[:1] + spoken[-1:]):
-            yield part if not _is_person(part) else Saying(origin=Origin.DOCUMENT, text=part.text)
+            yield part if not _is_person(part) else AttributedText(origin=Origin.DOCUMENT, text=part.text)
             continue
         head = _first_paragraph(part.text) if index == spoken[0] else 0
         tail = _last_paragraph(part.text) if index == spoken[-1] else len(part.text)
         tail = max(head, tail)
-        yield Saying(origin=Origin.PERSON, text=part.text[:head])
-        yield Saying(origin=Origin.DOCUMENT, text=part.text[head:tail])
-        yield Saying(origin=Origin.PERSON, text=part.text[tail:])
+        yield AttributedText(origin=Origin.PERSON, text=part.text[:head])
+        yield AttributedText(origin=Origin.DOCUMENT, text=part.text[head:tail])
+        yield AttributedText(origin=Origin.PERSON, text=part.text[tail:])
 
 
 def _first_paragraph(text: str) -> int:
@@ -152,7 +150,7 @@ def _last_paragraph(text: str) -> int:
     return max(start, end - PARAGRAPH_CHARS, 0)
 
 
-def _object(text: str) -> dict[str, Any] | None:
+def _parse_object(text: str) -> dict[str, Any] | None:
     """The one JSON object that a text consists of, fenced or not."""
     if "{" not in text[:64] or len(text) > LONGEST_OBJECT:
         return None
@@ -168,45 +166,45 @@ def _object(text: str) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _plain(value: Any) -> str:
+def _plain_text(value: Any) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
 ROLES = {
-    "system": Role.SYSTEM,
-    "developer": Role.SYSTEM,
-    "user": Role.USER,
-    "assistant": Role.ASSISTANT,
-    "tool": Role.TOOL,
-    "function": Role.TOOL,
+    "system": ChatRole.SYSTEM,
+    "developer": ChatRole.SYSTEM,
+    "user": ChatRole.USER,
+    "assistant": ChatRole.ASSISTANT,
+    "tool": ChatRole.TOOL,
+    "function": ChatRole.TOOL,
 }
 
-_ORIGINS = {Role.SYSTEM: Origin.SYSTEM, Role.ASSISTANT: Origin.MODEL, Role.TOOL: Origin.TOOL}
+_ORIGINS = {ChatRole.SYSTEM: Origin.SYSTEM, ChatRole.ASSISTANT: Origin.MODEL, ChatRole.TOOL: Origin.TOOL}
 
 
-def spoken(
-    role: Role,
-    stable: Cleaned,
+def build_turn(
+    role: ChatRole,
+    stable: CleanedText,
     *,
     path: Path,
-    calls: tuple[Call, ...] = (),
+    calls: tuple[ToolCall, ...] = (),
     answers: str = "",
     is_error: bool = False,
     others: bytes = b"",
-    span: Span | None = None,
-) -> Turn:
+    span: SectionSpan | None = None,
+) -> RequestTurn:
     """A turn of one author whose text is already cleaned."""
     text, carries, transient = stable
-    sayings = said(role, text)
-    message = Message(
+    sayings = attribute_text(role, text)
+    message = ChatMessage(
         role=role,
         text=text,
         calls=calls,
         answers=answers,
         is_error=is_error,
-        by_person=role is Role.USER and is_by_person(sayings),
+        by_person=role is ChatRole.USER and is_by_person(sayings),
     )
-    return Turn(
+    return RequestTurn(
         role=role,
         path=path,
         messages=(message,),
@@ -219,59 +217,57 @@ def spoken(
     )
 
 
-Read = Callable[[dict[str, Any], int, Cleaning], Turn | None]
+Read = Callable[[dict[str, Any], int, CleaningRules], RequestTurn | None]
 """Reads one message, which stands so far down in its list."""
 
 
-def remembered(
-    message: dict[str, Any], index: int, rules: Cleaning, *, listed: str, read: Read
-) -> Turn | None:
+def read_cached_turn(
+    message: dict[str, Any], index: int, rules: CleaningRules, *, listed: str, read: Read
+) -> RequestTurn | None:
     """The turn that a message is, from before or else by `read`; `listed` names the kind of its list."""
     memo = rules.memo
     if memo is None:
         return read(message, index, rules)
-    key = key_of(message, listed, index)
+    key = turn_cache_key(message, listed, index)
     found = memo.find(key)
     if found is None and (found := read(message, index, rules)) is not None:
         memo.keep(key, found)
     return found
 
 
-def said(role: Role, text: str) -> tuple[Saying, ...]:
-    if role is Role.USER:
-        return said_by_user(text)
-    return (Saying(_ORIGINS[role], text),) if text else ()
+def attribute_text(role: ChatRole, text: str) -> tuple[AttributedText, ...]:
+    if role is ChatRole.USER:
+        return split_user_text(text)
+    return (AttributedText(_ORIGINS[role], text),) if text else ()
 
 
-def is_by_person(sayings: Iterable[Saying]) -> bool:
+def is_by_person(sayings: Iterable[AttributedText]) -> bool:
     return Origin.PERSON in [saying.origin for saying in sayings]
 
 
 TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
 
 
-def read_content(content: Any, rules: Cleaning) -> tuple[Cleaned, bytes] | None:
+def read_content(content: Any, rules: CleaningRules) -> tuple[CleanedText, bytes] | None:
     """The text of a message's content, be it a string or parts, and what else it holds."""
     if content is None:
-        return Cleaned(text=""), b""
+        return CleanedText(text=""), b""
     if isinstance(content, str):
-        return cleaned(content, rules), b""
+        return clean_text(content, rules), b""
     if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
         return None
-    texts = [cleaned(part["text"], rules) for part in content if _is_text(part)]
+    texts = [clean_text(part["text"], rules) for part in content if _is_text(part)]
     others = b"".join(orjson.dumps(part) for part in content if not _is_text(part) and not is_thinking(part))
-    return joined(texts), others
+    return join_cleaned(texts), others
 
 
-def joined(texts: Iterable[Cleaned]) -> Cleaned:
+def join_cleaned(texts: Iterable[CleanedText]) -> CleanedText:
     """One text of several parts. A part that was nothing but ours, or a volatile tail, leaves no trace."""
     parts = list(texts)
-    return Cleaned(
+    return CleanedText(
         text="\n".join(part.text for part in parts if part.text),
         carries=any(part.carries for part in parts),
-        transient=bool(parts)
-        and any(part.transient for part in parts)
-        and not any(part.text for part in parts),
+        transient=bool(parts) and any(part.transient for part in parts) and not any(part.text for part in parts),
     )
 
 
@@ -289,7 +285,7 @@ def is_one_of(part: dict[str, Any], types: Collection[str]) -> bool:
     return isinstance(named, str) and named in types
 
 
-def as_text(value: Any) -> str:
+def to_text(value: Any) -> str:
     """What stands where text or an object may stand."""
     if isinstance(value, str):
         return value

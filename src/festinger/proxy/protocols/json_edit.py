@@ -38,62 +38,62 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 _value = JSONDecoder(parse_int=str, parse_float=str).scan_once  # type: ignore[attr-defined]
 
 
-class NotPlain(Exception):
+class AmbiguousJsonError(Exception):
     """A key stands twice in an object on the way, or the way leads nowhere."""
 
 
-def members(text: str, start: int) -> dict[str, tuple[int, int]]:
+def member_spans(text: str, start: int) -> dict[str, tuple[int, int]]:
     """The spans of an object's values by key. `start` is the place of its brace, or of space before it."""
-    here = _past_space(text, _past_space(text, start) + 1)
+    here = _skip_space(text, _skip_space(text, start) + 1)
     found: dict[str, tuple[int, int]] = {}
     while text[here] != "}":
         key, here = scanstring(text, here + 1, True)
-        value = _past_space(text, _past_space(text, here) + 1)
+        value = _skip_space(text, _skip_space(text, here) + 1)
         _, end = _value(text, value)
         if key in found:
-            raise NotPlain(key)
+            raise AmbiguousJsonError(key)
         found[key] = (value, end)
-        here = _past_comma(text, end)
+        here = _skip_comma(text, end)
     return found
 
 
-def elements(text: str, start: int) -> list[tuple[int, int]]:
+def element_spans(text: str, start: int) -> list[tuple[int, int]]:
     """The spans of an array's elements."""
-    here = _past_space(text, start + 1)
+    here = _skip_space(text, start + 1)
     found = []
     while text[here] != "]":
         _, end = _value(text, here)
         found.append((here, end))
-        here = _past_comma(text, end)
+        here = _skip_comma(text, end)
     return found
 
 
-def steps_in(text: str, start: int) -> dict[str | int, tuple[int, int]]:
+def child_spans(text: str, start: int) -> dict[str | int, tuple[int, int]]:
     """The spans of what an object or an array holds, by key or by index."""
-    here = _past_space(text, start)
+    here = _skip_space(text, start)
     found: dict[str | int, tuple[int, int]] = {}
     if text[here] == "{":
-        found.update(members(text, here))
+        found.update(member_spans(text, here))
     elif text[here] == "[":
-        found.update(enumerate(elements(text, here)))
+        found.update(enumerate(element_spans(text, here)))
     return found
 
 
-def _past_space(text: str, here: int) -> int:
+def _skip_space(text: str, here: int) -> int:
     found = _SPACE.match(text, here)
     assert found is not None  # the pattern matches nothing at all, too
     return found.end()
 
 
-def _past_comma(text: str, here: int) -> int:
-    here = _past_space(text, here)
-    return _past_space(text, here + 1) if text[here] == "," else here
+def _skip_comma(text: str, here: int) -> int:
+    here = _skip_space(text, here)
+    return _skip_space(text, here + 1) if text[here] == "," else here
 
 
 Encode = Callable[[str], bytes]
 
 
-def _ascii(text: str) -> bytes:
+def _encode_ascii(text: str) -> bytes:
     return json.dumps(text).encode()
 
 
@@ -107,17 +107,17 @@ _HTML_SAFE = {
 }
 
 
-def _html_safe(text: str) -> bytes:
+def _encode_html_safe(text: str) -> bytes:
     return _HTML.sub(lambda found: _HTML_SAFE[found[0]], orjson.dumps(text))
 
 
-def styles(text: str) -> Iterator[Encode]:
+def json_encoders(text: str) -> Iterator[Encode]:
     """How JavaScript and most others, Python's standard library, and Go write this text, where they differ."""
     yield orjson.dumps
     if not text.isascii():
-        yield _ascii
+        yield _encode_ascii
     if any(mark in text for mark in "<>&\u2028\u2029"):
-        yield _html_safe
+        yield _encode_html_safe
 
 
 _ESCAPE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.")
@@ -174,9 +174,9 @@ BytePiece = tuple[int, int, bytes]
 """From, until and what stands there instead."""
 
 
-def spliced(body: bytes, tree: dict[str, Any], edits: Sequence[Edit]) -> bytes:
-    """The body with all edits made. Raises `NotPlain` where one has no place that is certain."""
-    source = _Source(body=body, tree=tree)
+def apply_edits(body: bytes, tree: dict[str, Any], edits: Sequence[Edit]) -> bytes:
+    """The body with all edits made. Raises `AmbiguousJsonError` where one has no place that is certain."""
+    source = _EditLocator(body=body, tree=tree)
     pieces = sorted((source.piece(edit) for edit in edits), key=lambda piece: piece[:2])
     parts: list[bytes] = []
     here = 0
@@ -196,7 +196,7 @@ class _Token:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Source:
+class _EditLocator:
     body: bytes
     tree: dict[str, Any]
     walked: dict[Path, tuple[int, int]] = field(default_factory=dict)
@@ -249,7 +249,7 @@ class _Source:
             return None
         start = self.body.index(token)
         found = re.compile(re.escape(token) + rb"\s*:\s*\[\s*").match(self.body, start)
-        is_key = _member(key).search(self.body[max(0, start - BEFORE_BYTES) : start] + token + b":")
+        is_key = _member_pattern(key).search(self.body[max(0, start - BEFORE_BYTES) : start] + token + b":")
         return found.end() if found is not None and is_key is not None else None
 
     def _string(self, path: Path) -> _Token:
@@ -271,9 +271,9 @@ class _Source:
         Where messages say the same, there must be as many members as messages, and they stand in the same order.
         """
         value, twins = self._at(path), self._twins(path)
-        member = _member(str(path[-1]))
+        member = _member_pattern(str(path[-1]))
         found: list[tuple[int, Encode, int]] = []
-        for style in styles(value):
+        for style in json_encoders(value):
             token = style(value)
             starts = self._members(member, token)
             if starts is None:
@@ -326,10 +326,10 @@ class _Source:
             return 0, len(self.text)
         if path not in self.walked:
             start, _ = self._exact(path[:-1])
-            for step, span in steps_in(self.text, start).items():
+            for step, span in child_spans(self.text, start).items():
                 self.walked[*path[:-1], step] = span
         if path not in self.walked:
-            raise NotPlain(path)
+            raise AmbiguousJsonError(path)
         return self.walked[path]
 
     def _bytes_before(self, characters: int) -> int:
@@ -342,12 +342,12 @@ _PART = re.compile(rb'\{\s*(?:"type"\s*:\s*"\w+"\s*,\s*)?"text"\s*:\s*\Z')
 
 
 @lru_cache(maxsize=32)
-def _member(key: str) -> re.Pattern[bytes]:
+def _member_pattern(key: str) -> re.Pattern[bytes]:
     return re.compile(rb'[{,]\s*"' + re.escape(key.encode()) + rb'"\s*:\s*\Z')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PutMembers:
+class MemberUpdate:
     """Give an object these members, in the place of those of the same names."""
 
     path: Path
@@ -355,35 +355,35 @@ class PutMembers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TakeOut:
+class ElementRemoval:
     """Leave elements of an array out."""
 
     path: Path
     indexes: tuple[int, ...]
 
 
-Patch = TextEdit | NewElement | PutMembers | TakeOut
+Patch = TextEdit | NewElement | MemberUpdate | ElementRemoval
 TextPiece = tuple[int, int, str]
 """From, until and what stands there instead."""
 
 
-def patched(body: bytes, patches: Sequence[Patch]) -> bytes:
-    """The body with all changes made. Raises `NotPlain` where one has no place that is certain."""
+def apply_patches(body: bytes, patches: Sequence[Patch]) -> bytes:
+    """The body with all changes made. Raises `AmbiguousJsonError` where one has no place that is certain."""
     text = body.decode()
-    walk = _Walk(text=text)
+    walk = _PatchLocator(text=text)
     pieces = sorted((piece for patch in patches for piece in walk.pieces(patch)), key=lambda piece: piece[:2])
     parts: list[str] = []
     here = 0
     for start, end, put in pieces:
         if start < here:
-            raise NotPlain(start)
+            raise AmbiguousJsonError(start)
         parts += (text[here:start], put)
         here = end
     return "".join((*parts, text[here:])).encode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Walk:
+class _PatchLocator:
     text: str
     seen: dict[Path, dict[str | int, tuple[int, int]]] = field(default_factory=dict)
 
@@ -393,9 +393,9 @@ class _Walk:
                 yield self._text(patch)
             case NewElement():
                 yield self._element(patch)
-            case PutMembers():
+            case MemberUpdate():
                 yield from self._members(patch)
-            case TakeOut():
+            case ElementRemoval():
                 yield from self._gone(patch)
 
     def _text(self, edit: TextEdit) -> TextPiece:
@@ -403,27 +403,27 @@ class _Walk:
         raw = self.text[start + 1 : end - 1]
         first = start + 1 + raw_width(raw, edit.at)
         last = first if edit.until is None else start + 1 + raw_width(raw, edit.until)
-        return first, last, _written(edit.text)[1:-1]
+        return first, last, _to_json(edit.text)[1:-1]
 
     def _element(self, edit: NewElement) -> TextPiece:
         elements = self._inside(edit.path)
-        put = _written(edit.element)
+        put = _to_json(edit.element)
         if edit.index < len(elements):
             start = elements[edit.index][0]
             return start, start, f"{put},"
         end = self._span(edit.path)[1] - 1
         return end, end, f",{put}" if elements else put
 
-    def _members(self, put: PutMembers) -> Iterator[TextPiece]:
+    def _members(self, put: MemberUpdate) -> Iterator[TextPiece]:
         known = self._inside(put.path)
         new = {name: value for name, value in put.members.items() if name not in known}
         for name in put.members.keys() & known.keys():
-            yield *known[name], _written(put.members[name])
+            yield *known[name], _to_json(put.members[name])
         if new:
             start = self.text.index("{", self._span(put.path)[0]) + 1
-            yield start, start, _written(new)[1:-1] + ("," if known else "")
+            yield start, start, _to_json(new)[1:-1] + ("," if known else "")
 
-    def _gone(self, patch: TakeOut) -> Iterator[TextPiece]:
+    def _gone(self, patch: ElementRemoval) -> Iterator[TextPiece]:
         spans = self._inside(patch.path)
         for _, run in groupby(enumerate(sorted(patch.indexes)), key=lambda pair: pair[1] - pair[0]):
             indexes = [index for _, index in run]
@@ -439,14 +439,14 @@ class _Walk:
             return 0, len(self.text)
         inside = self._inside(path[:-1])
         if path[-1] not in inside:
-            raise NotPlain(path)
+            raise AmbiguousJsonError(path)
         return inside[path[-1]]
 
     def _inside(self, path: Path) -> dict[str | int, tuple[int, int]]:
         if path not in self.seen:
-            self.seen[path] = steps_in(self.text, self._span(path)[0])
+            self.seen[path] = child_spans(self.text, self._span(path)[0])
         return self.seen[path]
 
 
-def _written(value: Any) -> str:
+def _to_json(value: Any) -> str:
     return orjson.dumps(value).decode()

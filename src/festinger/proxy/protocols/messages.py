@@ -1,6 +1,6 @@
 """What is one message of a request, and what is the whole?
 
-A `Turn` is a message as the client sent it, with the neutral values that the loop detector reads and the place
+A `RequestTurn` is a message as the client sent it, with the neutral values that the loop detector reads and the place
 where it stands. A request whose parts have several authors (tool results beside a person's words) is one turn
 with several messages. Who wrote which part is `origins`' matter.
 
@@ -46,12 +46,12 @@ from typing import Any, NamedTuple
 import orjson
 
 from festinger.ids import Origin
-from festinger.proxy.loops.keys import Message, Role
-from festinger.proxy.routes import Protocol, Route
-from festinger.text.blocks import NO_MARK, OPEN, Mark, without_blocks
+from festinger.proxy.loops.keys import ChatMessage, ChatRole
+from festinger.proxy.routes import ApiProtocol, ProxyRoute
+from festinger.text.blocks import NO_MARK, OPEN, BlockMarker, strip_blocks
 
 
-class Kind(StrEnum):
+class RequestKind(StrEnum):
     CHAT = "/api/chat"
     GENERATE = "/api/generate"
     COMPLETIONS = "/v1/chat/completions"
@@ -60,26 +60,26 @@ class Kind(StrEnum):
     TEXT = "/v1/completions"
 
     @property
-    def protocol(self) -> Protocol:
+    def protocol(self) -> ApiProtocol:
         return _PROTOCOLS[self]
 
     @property
     def is_native(self) -> bool:
-        return self.protocol is Protocol.NATIVE
+        return self.protocol is ApiProtocol.NATIVE
 
 
 _PROTOCOLS = {
-    Kind.CHAT: Protocol.NATIVE,
-    Kind.GENERATE: Protocol.NATIVE,
-    Kind.COMPLETIONS: Protocol.OPENAI,
-    Kind.MESSAGES: Protocol.ANTHROPIC,
-    Kind.RESPONSES: Protocol.OPENAI,
-    Kind.TEXT: Protocol.OPENAI,
+    RequestKind.CHAT: ApiProtocol.NATIVE,
+    RequestKind.GENERATE: ApiProtocol.NATIVE,
+    RequestKind.COMPLETIONS: ApiProtocol.OPENAI,
+    RequestKind.MESSAGES: ApiProtocol.ANTHROPIC,
+    RequestKind.RESPONSES: ApiProtocol.OPENAI,
+    RequestKind.TEXT: ApiProtocol.OPENAI,
 }
-_KINDS = {kind.value: kind for kind in Kind}
+_KINDS = {kind.value: kind for kind in RequestKind}
 
 
-def kind_of(route: Route) -> Kind | None:
+def request_kind(route: ProxyRoute) -> RequestKind | None:
     """The kind of the requests on a route; none where nothing is read."""
     return _KINDS.get(route.label)
 
@@ -88,7 +88,7 @@ Path = tuple[str | int, ...]
 """The way from the root of a body to a value: names of members and indexes of elements."""
 
 
-class Saying(NamedTuple):
+class AttributedText(NamedTuple):
     """A stretch of text and who said it."""
 
     origin: Origin
@@ -96,7 +96,7 @@ class Saying(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class SectionSpan:
     """Where a section of a flattened prompt stands in it: its header, then its text."""
 
     start: int
@@ -104,18 +104,18 @@ class Span:
     end: int
 
 
-class Turn(NamedTuple):
-    role: Role
+class RequestTurn(NamedTuple):
+    role: ChatRole
     path: Path
     """Of the message; of the string itself where the text is no message of a list."""
-    messages: tuple[Message, ...]
+    messages: tuple[ChatMessage, ...]
     content: bytes
     """The hash of its stable content."""
-    sayings: tuple[Saying, ...] = ()
+    sayings: tuple[AttributedText, ...] = ()
     """Its text by author, without our blocks and volatile tails; nothing of what the model only thought."""
     others: bytes = b""
     """What is not text, for telling two messages apart."""
-    span: Span | None = None
+    span: SectionSpan | None = None
     carries: bool = False
     """Whether a block of ours came in with it."""
     transient: bool = False
@@ -131,15 +131,15 @@ class Turn(NamedTuple):
 
     @property
     def only_results(self) -> bool:
-        return all(message.role is Role.TOOL for message in self.messages)
+        return all(message.role is ChatRole.TOOL for message in self.messages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    kind: Kind
+class ChatRequest:
+    kind: RequestKind
     body: bytes
     tree: dict[str, Any]
-    turns: tuple[Turn, ...]
+    turns: tuple[RequestTurn, ...]
     flattened: bool = False
     """Whether its prompt is a conversation written as one text."""
 
@@ -160,14 +160,14 @@ class Request:
         return isinstance(options, dict) and options.get("include_usage") is True
 
     @property
-    def messages(self) -> tuple[Message, ...]:
+    def messages(self) -> tuple[ChatMessage, ...]:
         return tuple(message for turn in self.turns for message in turn.messages)
 
     @property
-    def newest_user(self) -> Turn | None:
+    def newest_user(self) -> RequestTurn | None:
         """The last turn of the user that is more than results of tools."""
         return next(
-            (turn for turn in reversed(self.turns) if turn.role is Role.USER and not turn.only_results), None
+            (turn for turn in reversed(self.turns) if turn.role is ChatRole.USER and not turn.only_results), None
         )
 
     def at(self, path: Path) -> Any:
@@ -185,14 +185,14 @@ def short_sha256(data: bytes) -> bytes:
     return sha256(data).digest()[:HASH_BYTES]
 
 
-_WRITTEN = {role: b"%d:%b" % (len(role), role.encode()) for role in Role}
+_WRITTEN = {role: b"%d:%b" % (len(role), role.encode()) for role in ChatRole}
 
 
-def content_hash(messages: Iterable[Message], others: bytes = b"") -> bytes:
+def content_hash(messages: Iterable[ChatMessage], others: bytes = b"") -> bytes:
     """The hash of what was said. Lengths stand before the parts, so that no two contents are written alike."""
     parts = [b"%d:%b" % (len(others), others)]
     for message in messages:
-        text = message.text[:SYSTEM_CHARS] if message.role is Role.SYSTEM else message.text.rstrip()
+        text = message.text[:SYSTEM_CHARS] if message.role is ChatRole.SYSTEM else message.text.rstrip()
         said = text.encode()
         parts.append(b"%b%d:%b" % (_WRITTEN[message.role], len(said), said))
         for call in message.calls:
@@ -201,7 +201,7 @@ def content_hash(messages: Iterable[Message], others: bytes = b"") -> bytes:
     return short_sha256(b"".join(parts))
 
 
-class Untouched(StrEnum):
+class SkipReason(StrEnum):
     """Nothing of ours goes into the request, because…"""
 
     UNREADABLE = "unreadable"
@@ -258,16 +258,16 @@ _OPEN = OPEN.encode()
 Key = tuple[str, int, str, str | bytes]
 
 
-class Memo:
+class TurnCache:
     def __init__(self, *, most_chars: int = MOST_CHARS) -> None:
         self._most = most_chars
-        self._kept: OrderedDict[Key, tuple[Turn, int]] = OrderedDict()
+        self._kept: OrderedDict[Key, tuple[RequestTurn, int]] = OrderedDict()
         self._chars = 0
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def find(self, key: Key) -> Turn | None:
+    def find(self, key: Key) -> RequestTurn | None:
         """The turn that was read from this message."""
         found = self._kept.get(key)
         if found is None:
@@ -275,7 +275,7 @@ class Memo:
         self._kept.move_to_end(key)
         return found[0]
 
-    def keep(self, key: Key, turn: Turn) -> None:
+    def keep(self, key: Key, turn: RequestTurn) -> None:
         said = key[-1]
         size = COPIES * len(said) + COST
         if size > self._most or (_OPEN in said if isinstance(said, bytes) else OPEN in said):
@@ -287,7 +287,7 @@ class Memo:
             self._chars -= gone
 
 
-def key_of(message: dict[str, Any], listed: str, index: int) -> Key:
+def turn_cache_key(message: dict[str, Any], listed: str, index: int) -> Key:
     """By which a message is known at its place of a list."""
     content = message.get("content")
     if len(message) == PLAIN_KEYS and type(content) is str and type(role := message.get("role")) is str:
@@ -296,16 +296,16 @@ def key_of(message: dict[str, Any], listed: str, index: int) -> Key:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cleaning:
-    mark: Mark = NO_MARK
+class CleaningRules:
+    mark: BlockMarker = NO_MARK
     volatile: re.Pattern[str] | None = None
     """Finds the line that begins a volatile tail."""
     markers: tuple[str, ...] = ()
-    memo: Memo | None = None
+    memo: TurnCache | None = None
     """What was read before by these very rules."""
 
 
-class Cleaned(NamedTuple):
+class CleanedText(NamedTuple):
     text: str
     carries: bool = False
     """Whether there was a block of ours in it."""
@@ -313,28 +313,28 @@ class Cleaned(NamedTuple):
     """Whether a volatile tail was all there was."""
 
 
-def cleaning(mark: Mark, markers: Iterable[str], *, memo: Memo | None = None) -> Cleaning:
+def build_cleaning_rules(mark: BlockMarker, markers: Iterable[str], *, memo: TurnCache | None = None) -> CleaningRules:
     named = tuple(marker for marker in markers if marker)
     if not named:
-        return Cleaning(mark=mark, memo=memo)
+        return CleaningRules(mark=mark, memo=memo)
     either = "|".join(map(re.escape, named))
     line = re.compile(rf"^(?:{either})[ \t\r]*$", re.MULTILINE)
-    return Cleaning(mark=mark, markers=named, volatile=line, memo=memo)
+    return CleaningRules(mark=mark, markers=named, volatile=line, memo=memo)
 
 
-def cleaned(text: str, rules: Cleaning) -> Cleaned:
+def clean_text(text: str, rules: CleaningRules) -> CleanedText:
     """The stable part of a text."""
-    bare = without_blocks(text, rules.mark) if OPEN in text else text
+    bare = strip_blocks(text, rules.mark) if OPEN in text else text
     carries = bare is not text and bare != text
-    tail = _tail(bare, rules)
+    tail = _find_volatile_tail(bare, rules)
     if tail is None:
-        return Cleaned(bare, carries)
+        return CleanedText(bare, carries)
     # A framework sets the tail off by empty lines, which later histories leave out with it.
     stable = bare[:tail].rstrip()
-    return Cleaned(text=stable, carries=carries, transient=not stable)
+    return CleanedText(text=stable, carries=carries, transient=not stable)
 
 
-def _tail(text: str, rules: Cleaning) -> int | None:
+def _find_volatile_tail(text: str, rules: CleaningRules) -> int | None:
     for marker in rules.markers:
         # Most texts hold none, and looking for one is much faster than matching lines.
         if marker in text:
@@ -353,21 +353,21 @@ MOST_VALUES = 5_000
 """Values that are looked at; a client may send whatever it likes."""
 
 
-def descriptions(tree: Mapping[str, Any]) -> str:
+def tool_descriptions(tree: Mapping[str, Any]) -> str:
     """All that the tools of a body say of themselves, one line each; empty if there are none."""
     listed = [tree[key] for key in KEYS if isinstance(tree.get(key), list)]
     if not any(listed):
         return ""
-    said = dict.fromkeys(text for tools in listed for text in _said(tools))
+    said = dict.fromkeys(text for tools in listed for text in _iter_descriptions(tools))
     return "\n".join(said)[:MOST_DESCRIPTION_CHARS]
 
 
-def described_by(said: str) -> bytes:
+def descriptions_hash(said: str) -> bytes:
     """By what the same descriptions are known again."""
     return short_sha256(said.encode())
 
 
-def _said(tools: list[Any]) -> Iterator[str]:
+def _iter_descriptions(tools: list[Any]) -> Iterator[str]:
     """In the order in which they stand."""
     waiting: list[Any] = [tools]
     for _ in range(MOST_VALUES):

@@ -1,6 +1,6 @@
 """What does an answer say, whichever protocol it came in?
 
-Text, thinking and tool calls are kept apart. `Heard` is the whole as far as it came; a `Delta` is what one frame
+Text, thinking and tool calls are kept apart. `ReplyContent` is the whole as far as it came; a `ReplyDelta` is what one frame
 added, for those who watch while it streams.
 
 How is the answer of each protocol read?
@@ -15,26 +15,26 @@ from typing import Any, Protocol
 
 import orjson
 
-from festinger.proxy.loops.keys import Call
-from festinger.proxy.protocols.messages import Kind
-from festinger.proxy.transport.streams import Frame
+from festinger.proxy.loops.keys import ToolCall
+from festinger.proxy.protocols.messages import RequestKind
+from festinger.proxy.transport.streams import StreamFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delta:
+class ReplyDelta:
     text: str = ""
     thinking: str = ""
     arguments: str = ""
 
 
-NOTHING = Delta()
+NOTHING = ReplyDelta()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class ReplyContent:
     text: str = ""
     thinking: str = ""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
     finish: str = ""
     """Why it ended, in the protocol's own word; empty if it did not say."""
     tokens_read: int | None = None
@@ -44,17 +44,17 @@ class Heard:
     model: str = ""
 
 
-class Ear(Protocol):
+class ReplyParser(Protocol):
     """Hears the frames of one answer."""
 
-    def hear(self, frame: Frame) -> Delta:
+    def hear(self, frame: StreamFrame) -> ReplyDelta:
         """What this frame adds. A frame of another shape than the protocol's adds nothing."""
 
-    def heard(self) -> Heard:
+    def heard(self) -> ReplyContent:
         """All so far."""
 
 
-class CallParts:
+class ToolCallParts:
     """Tool calls whose arguments come in pieces, in the order in which they began."""
 
     def __init__(self) -> None:
@@ -73,43 +73,43 @@ class CallParts:
         self.begin(which)
         self._pieces[repr(which)].append(piece)
 
-    def all(self) -> tuple[Call, ...]:
+    def all(self) -> tuple[ToolCall, ...]:
         return tuple(
-            Call(name=self._names[key], arguments="".join(pieces), id=self._ids[key])
+            ToolCall(name=self._names[key], arguments="".join(pieces), id=self._ids[key])
             for key, pieces in self._pieces.items()
         )
 
 
-def text_of(value: Any) -> str:
+def str_or_empty(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def number_of(value: Any) -> int | None:
+def int_or_none(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def object_of(value: Any) -> dict[str, Any]:
+def dict_or_empty(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def objects_of(value: Any) -> Iterable[dict[str, Any]]:
+def iter_dicts(value: Any) -> Iterable[dict[str, Any]]:
     return (each for each in value if isinstance(each, dict)) if isinstance(value, list) else ()
 
 
-def error_of(value: Any) -> str:
+def error_message(value: Any) -> str:
     """The message of an error, which is a text or an object that holds one."""
     if isinstance(value, dict):
-        return text_of(value.get("message")) or orjson.dumps(value).decode()
-    return text_of(value)
+        return str_or_empty(value.get("message")) or orjson.dumps(value).decode()
+    return str_or_empty(value)
 
 
-class _Ear:
+class _BaseReplyParser:
     """What all of them keep."""
 
     def __init__(self) -> None:
         self._text: list[str] = []
         self._thinking: list[str] = []
-        self._calls = CallParts()
+        self._calls = ToolCallParts()
         self._finish = ""
         self._read: int | None = None
         self._written: int | None = None
@@ -117,8 +117,8 @@ class _Ear:
         self._id = ""
         self._model = ""
 
-    def heard(self) -> Heard:
-        return Heard(
+    def heard(self) -> ReplyContent:
+        return ReplyContent(
             text="".join(self._text),
             thinking="".join(self._thinking),
             calls=self._calls.all(),
@@ -130,149 +130,149 @@ class _Ear:
             model=self._model,
         )
 
-    def _add(self, *, text: Any = "", thinking: Any = "", arguments: str = "") -> Delta:
-        delta = Delta(text=text_of(text), thinking=text_of(thinking), arguments=arguments)
+    def _add(self, *, text: Any = "", thinking: Any = "", arguments: str = "") -> ReplyDelta:
+        delta = ReplyDelta(text=str_or_empty(text), thinking=str_or_empty(thinking), arguments=arguments)
         self._text += [delta.text] if delta.text else []
         self._thinking += [delta.thinking] if delta.thinking else []
         return delta
 
     def _head(self, data: dict[str, Any]) -> None:
-        self._id = self._id or text_of(data.get("id"))
-        self._model = self._model or text_of(data.get("model"))
+        self._id = self._id or str_or_empty(data.get("id"))
+        self._model = self._model or str_or_empty(data.get("model"))
         if data.get("error"):
-            self._errors.append(error_of(data["error"]))
+            self._errors.append(error_message(data["error"]))
 
     def _count(self, read: Any, written: Any) -> None:
-        self._read = self._read if number_of(read) is None else read
-        self._written = self._written if number_of(written) is None else written
+        self._read = self._read if int_or_none(read) is None else read
+        self._written = self._written if int_or_none(written) is None else written
 
 
-class NativeEar(_Ear):
+class NativeReplyParser(_BaseReplyParser):
     """Ollama's own: each line is an object; tool calls come whole."""
 
-    def hear(self, frame: Frame) -> Delta:
-        data = object_of(frame.data)
+    def hear(self, frame: StreamFrame) -> ReplyDelta:
+        data = dict_or_empty(frame.data)
         self._head(data)
-        self._finish = text_of(data.get("done_reason")) or self._finish
+        self._finish = str_or_empty(data.get("done_reason")) or self._finish
         self._count(data.get("prompt_eval_count"), data.get("eval_count"))
-        message = object_of(data.get("message"))
+        message = dict_or_empty(data.get("message"))
         arguments = ""
-        for call in objects_of(message.get("tool_calls")):
-            function = object_of(call.get("function"))
+        for call in iter_dicts(message.get("tool_calls")):
+            function = dict_or_empty(call.get("function"))
             whole = orjson.dumps(function.get("arguments", {})).decode()
             key = len(self._calls.all())
-            self._calls.begin(key, name=text_of(function.get("name")), call_id=text_of(call.get("id")))
+            self._calls.begin(key, name=str_or_empty(function.get("name")), call_id=str_or_empty(call.get("id")))
             self._calls.add(key, whole)
             arguments += whole
-        text = text_of(data.get("response")) + text_of(message.get("content"))
-        thinking = text_of(data.get("thinking")) + text_of(message.get("thinking"))
+        text = str_or_empty(data.get("response")) + str_or_empty(message.get("content"))
+        thinking = str_or_empty(data.get("thinking")) + str_or_empty(message.get("thinking"))
         return self._add(text=text, thinking=thinking, arguments=arguments)
 
 
-class CompletionsEar(_Ear):
+class CompletionsReplyParser(_BaseReplyParser):
     """OpenAI's chat and text completions: pieces in `delta`, a whole in `message`."""
 
-    def hear(self, frame: Frame) -> Delta:
-        data = object_of(frame.data)
+    def hear(self, frame: StreamFrame) -> ReplyDelta:
+        data = dict_or_empty(frame.data)
         self._head(data)
-        usage = object_of(data.get("usage"))
+        usage = dict_or_empty(data.get("usage"))
         self._count(usage.get("prompt_tokens"), usage.get("completion_tokens"))
-        for choice in objects_of(data.get("choices")):
+        for choice in iter_dicts(data.get("choices")):
             if choice.get("index", 0) == 0:
                 return self._choice(choice)
         return NOTHING
 
-    def _choice(self, choice: dict[str, Any]) -> Delta:
-        self._finish = text_of(choice.get("finish_reason")) or self._finish
-        said = object_of(choice.get("delta")) or object_of(choice.get("message"))
+    def _choice(self, choice: dict[str, Any]) -> ReplyDelta:
+        self._finish = str_or_empty(choice.get("finish_reason")) or self._finish
+        said = dict_or_empty(choice.get("delta")) or dict_or_empty(choice.get("message"))
         arguments = ""
-        for position, call in enumerate(objects_of(said.get("tool_calls"))):
-            function, key = object_of(call.get("function")), call.get("index", position)
-            self._calls.begin(key, name=text_of(function.get("name")), call_id=text_of(call.get("id")))
-            self._calls.add(key, text_of(function.get("arguments")))
-            arguments += text_of(function.get("arguments"))
-        thinking = text_of(said.get("reasoning_content")) or text_of(said.get("reasoning"))
-        text = text_of(said.get("content")) + text_of(choice.get("text"))
+        for position, call in enumerate(iter_dicts(said.get("tool_calls"))):
+            function, key = dict_or_empty(call.get("function")), call.get("index", position)
+            self._calls.begin(key, name=str_or_empty(function.get("name")), call_id=str_or_empty(call.get("id")))
+            self._calls.add(key, str_or_empty(function.get("arguments")))
+            arguments += str_or_empty(function.get("arguments"))
+        thinking = str_or_empty(said.get("reasoning_content")) or str_or_empty(said.get("reasoning"))
+        text = str_or_empty(said.get("content")) + str_or_empty(choice.get("text"))
         return self._add(text=text, thinking=thinking, arguments=arguments)
 
 
-class MessagesEar(_Ear):
+class MessagesReplyParser(_BaseReplyParser):
     """Anthropic's: blocks that begin, grow and end."""
 
-    def hear(self, frame: Frame) -> Delta:
-        data = object_of(frame.data)
+    def hear(self, frame: StreamFrame) -> ReplyDelta:
+        data = dict_or_empty(frame.data)
         match data.get("type"):
             case "message":
                 return self._whole(data)
             case "message_start":
-                message = object_of(data.get("message"))
+                message = dict_or_empty(data.get("message"))
                 self._head(message)
                 self._usage(message)
             case "content_block_start":
-                return self._block(data.get("index"), object_of(data.get("content_block")))
+                return self._block(data.get("index"), dict_or_empty(data.get("content_block")))
             case "content_block_delta":
-                return self._grow(data.get("index"), object_of(data.get("delta")))
+                return self._grow(data.get("index"), dict_or_empty(data.get("delta")))
             case "message_delta":
-                self._finish = text_of(object_of(data.get("delta")).get("stop_reason")) or self._finish
+                self._finish = str_or_empty(dict_or_empty(data.get("delta")).get("stop_reason")) or self._finish
                 self._usage(data)
             case "error":
-                self._errors.append(error_of(data.get("error")))
+                self._errors.append(error_message(data.get("error")))
         return NOTHING
 
-    def _whole(self, message: dict[str, Any]) -> Delta:
+    def _whole(self, message: dict[str, Any]) -> ReplyDelta:
         self._head(message)
         self._usage(message)
-        self._finish = text_of(message.get("stop_reason"))
-        parts = [self._block(at, block) for at, block in enumerate(objects_of(message.get("content")))]
-        return Delta(
+        self._finish = str_or_empty(message.get("stop_reason"))
+        parts = [self._block(at, block) for at, block in enumerate(iter_dicts(message.get("content")))]
+        return ReplyDelta(
             text="".join(part.text for part in parts),
             thinking="".join(part.thinking for part in parts),
             arguments="".join(part.arguments for part in parts),
         )
 
     def _usage(self, holder: dict[str, Any]) -> None:
-        usage = object_of(holder.get("usage"))
+        usage = dict_or_empty(holder.get("usage"))
         self._count(usage.get("input_tokens"), usage.get("output_tokens"))
 
-    def _block(self, key: Any, block: dict[str, Any]) -> Delta:
+    def _block(self, key: Any, block: dict[str, Any]) -> ReplyDelta:
         if block.get("type") != "tool_use":
             return self._add(text=block.get("text"), thinking=block.get("thinking"))
-        self._calls.begin(key, name=text_of(block.get("name")), call_id=text_of(block.get("id")))
+        self._calls.begin(key, name=str_or_empty(block.get("name")), call_id=str_or_empty(block.get("id")))
         # While it streams, the input begins empty and comes in pieces.
         whole = orjson.dumps(block["input"]).decode() if block.get("input") else ""
         self._calls.add(key, whole)
-        return Delta(arguments=whole)
+        return ReplyDelta(arguments=whole)
 
-    def _grow(self, key: Any, delta: dict[str, Any]) -> Delta:
+    def _grow(self, key: Any, delta: dict[str, Any]) -> ReplyDelta:
         if delta.get("type") == "input_json_delta":
-            piece = text_of(delta.get("partial_json"))
+            piece = str_or_empty(delta.get("partial_json"))
             self._calls.add(key, piece)
-            return Delta(arguments=piece)
+            return ReplyDelta(arguments=piece)
         return self._add(text=delta.get("text"), thinking=delta.get("thinking"))
 
 
-class ResponsesEar(_Ear):
+class ResponsesReplyParser(_BaseReplyParser):
     """OpenAI's responses: events that name what grows, and an object that holds it all."""
 
-    def hear(self, frame: Frame) -> Delta:
-        data = object_of(frame.data)
+    def hear(self, frame: StreamFrame) -> ReplyDelta:
+        data = dict_or_empty(frame.data)
         match data.get("type"):
             case "response.output_text.delta":
                 return self._add(text=data.get("delta"))
             case "response.reasoning_text.delta" | "response.reasoning_summary_text.delta":
                 return self._add(thinking=data.get("delta"))
             case "response.output_item.added":
-                self._item(data.get("output_index"), object_of(data.get("item")))
+                self._item(data.get("output_index"), dict_or_empty(data.get("item")))
             case "response.function_call_arguments.delta":
-                piece = text_of(data.get("delta"))
+                piece = str_or_empty(data.get("delta"))
                 self._calls.add(data.get("output_index"), piece)
-                return Delta(arguments=piece)
+                return ReplyDelta(arguments=piece)
             case "error":
-                self._errors.append(error_of(data))
+                self._errors.append(error_message(data))
             case "response.created" | "response.in_progress":
-                self._head(object_of(data.get("response")))
+                self._head(dict_or_empty(data.get("response")))
             case "response.completed" | "response.incomplete" | "response.failed":
-                self._end(object_of(data.get("response")))
+                self._end(dict_or_empty(data.get("response")))
             case _ if data.get("object") == "response":
                 return self._whole(data)
             case None:
@@ -281,44 +281,44 @@ class ResponsesEar(_Ear):
 
     def _end(self, response: dict[str, Any]) -> None:
         self._head(response)
-        usage = object_of(response.get("usage"))
+        usage = dict_or_empty(response.get("usage"))
         self._count(usage.get("input_tokens"), usage.get("output_tokens"))
-        why = object_of(response.get("incomplete_details")).get("reason")
-        self._finish = text_of(why) or text_of(response.get("status"))
+        why = dict_or_empty(response.get("incomplete_details")).get("reason")
+        self._finish = str_or_empty(why) or str_or_empty(response.get("status"))
 
-    def _whole(self, response: dict[str, Any]) -> Delta:
+    def _whole(self, response: dict[str, Any]) -> ReplyDelta:
         self._end(response)
-        for at, item in enumerate(objects_of(response.get("output"))):
+        for at, item in enumerate(iter_dicts(response.get("output"))):
             self._item(at, item)
-            for part in objects_of(item.get("content")):
+            for part in iter_dicts(item.get("content")):
                 if item.get("type") == "reasoning":
                     self._add(thinking=part.get("text"))
                 else:
                     self._add(text=part.get("text"))
-            for part in objects_of(item.get("summary")):
+            for part in iter_dicts(item.get("summary")):
                 self._add(thinking=part.get("text"))
         whole = self.heard()
-        return Delta(
-            text=whole.text,
-            thinking=whole.thinking,
-            arguments="".join(call.arguments for call in whole.calls),
+        return ReplyDelta(
+            text=whole.text, thinking=whole.thinking, arguments="".join(call.arguments for call in whole.calls)
         )
 
     def _item(self, key: Any, item: dict[str, Any]) -> None:
         if item.get("type") == "function_call":
-            self._calls.begin(key, name=text_of(item.get("name")), call_id=text_of(item.get("call_id")))
-            self._calls.add(key, text_of(item.get("arguments")))
+            self._calls.begin(key, name=str_or_empty(item.get("name")), call_id=str_or_empty(item.get("call_id")))
+            self._calls.add(key, str_or_empty(item.get("arguments")))
 
 
-_EARS: dict[Kind, type[NativeEar | CompletionsEar | MessagesEar | ResponsesEar]] = {
-    Kind.CHAT: NativeEar,
-    Kind.GENERATE: NativeEar,
-    Kind.COMPLETIONS: CompletionsEar,
-    Kind.TEXT: CompletionsEar,
-    Kind.MESSAGES: MessagesEar,
-    Kind.RESPONSES: ResponsesEar,
+_EARS: dict[
+    RequestKind, type[NativeReplyParser | CompletionsReplyParser | MessagesReplyParser | ResponsesReplyParser]
+] = {
+    RequestKind.CHAT: NativeReplyParser,
+    RequestKind.GENERATE: NativeReplyParser,
+    RequestKind.COMPLETIONS: CompletionsReplyParser,
+    RequestKind.TEXT: CompletionsReplyParser,
+    RequestKind.MESSAGES: MessagesReplyParser,
+    RequestKind.RESPONSES: ResponsesReplyParser,
 }
 
 
-def ear_for(kind: Kind) -> Ear:
+def build_reply_parser(kind: RequestKind) -> ReplyParser:
     return _EARS[kind]()

@@ -19,22 +19,22 @@ from typing import Any
 
 import orjson
 
-from festinger.proxy.protocols.messages import Kind, Request
-from festinger.proxy.protocols.replies import Heard
+from festinger.proxy.protocols.messages import ChatRequest, RequestKind
+from festinger.proxy.protocols.replies import ReplyContent
 from festinger.text.budget import count_tokens
 
 
-class Finish(StrEnum):
+class SyntheticFinish(StrEnum):
     STOP = "stop"
     LENGTH = "length"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Saying:
+class SyntheticReply:
     """What is to be said: `id` is unique, `at` the present time."""
 
     text: str
-    finish: Finish
+    finish: SyntheticFinish
     model: str
     id: str
     at: datetime
@@ -53,43 +53,35 @@ class Saying:
 DONE = b"data: [DONE]\n\n"
 
 
-def as_line(data: dict[str, Any]) -> bytes:
+def format_ndjson(data: dict[str, Any]) -> bytes:
     return orjson.dumps(data) + b"\n"
 
 
-def as_data(data: dict[str, Any]) -> bytes:
+def format_sse_data(data: dict[str, Any]) -> bytes:
     return b"data: " + orjson.dumps(data) + b"\n\n"
 
 
-def as_event(data: dict[str, Any]) -> bytes:
+def format_sse_event(data: dict[str, Any]) -> bytes:
     name: str = data["type"]
-    return b"event: " + name.encode() + b"\n" + as_data(data)
+    return b"event: " + name.encode() + b"\n" + format_sse_data(data)
 
 
-_STATUSES = {Finish.STOP: "completed", Finish.LENGTH: "incomplete"}
+_STATUSES = {SyntheticFinish.STOP: "completed", SyntheticFinish.LENGTH: "incomplete"}
 
 
 def _text_part(text: str) -> dict[str, Any]:
     return {"type": "output_text", "text": text, "annotations": []}
 
 
-def _item(saying: Saying, *, status: str, content: list[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "id": f"msg_{saying.id}",
-        "type": "message",
-        "role": "assistant",
-        "status": status,
-        "content": content,
-    }
+def _item(saying: SyntheticReply, *, status: str, content: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"id": f"msg_{saying.id}", "type": "message", "role": "assistant", "status": status, "content": content}
 
 
-def responses_whole(saying: Saying) -> dict[str, Any]:
+def build_responses_body(saying: SyntheticReply) -> dict[str, Any]:
     status = _STATUSES[saying.finish]
-    cut = {"reason": "max_output_tokens"} if saying.finish is Finish.LENGTH else None
+    cut = {"reason": "max_output_tokens"} if saying.finish is SyntheticFinish.LENGTH else None
     return {
-        **_response(
-            saying, status=status, output=[_item(saying, status=status, content=[_text_part(saying.text)])]
-        ),
+        **_response(saying, status=status, output=[_item(saying, status=status, content=[_text_part(saying.text)])]),
         "incomplete_details": cut,
         "usage": {
             "input_tokens": 0,
@@ -101,7 +93,7 @@ def responses_whole(saying: Saying) -> dict[str, Any]:
     }
 
 
-def _response(saying: Saying, *, status: str, output: list[dict[str, Any]]) -> dict[str, Any]:
+def _response(saying: SyntheticReply, *, status: str, output: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "id": saying.id,
         "object": "response",
@@ -121,7 +113,7 @@ def _response(saying: Saying, *, status: str, output: list[dict[str, Any]]) -> d
     }
 
 
-def responses_streamed(saying: Saying) -> Iterator[bytes]:
+def stream_responses(saying: SyntheticReply) -> Iterator[bytes]:
     begun = _response(saying, status="in_progress", output=[])
     whole = _text_part(saying.text)
     place = {"item_id": f"msg_{saying.id}", "output_index": 0, "content_index": 0}
@@ -138,16 +130,16 @@ def responses_streamed(saying: Saying) -> Iterator[bytes]:
         {"type": "response.output_item.done", "output_index": 0, "item": ended},
     ]
     for number, event in enumerate(events):
-        yield as_event({**event, "sequence_number": number})
+        yield format_sse_event({**event, "sequence_number": number})
     yield responses_end(saying, number=len(events))
 
 
-def responses_end(saying: Saying, *, number: int) -> bytes:
+def responses_end(saying: SyntheticReply, *, number: int) -> bytes:
     name = f"response.{_STATUSES[saying.finish]}"
-    return as_event({"type": name, "response": responses_whole(saying), "sequence_number": number})
+    return format_sse_event({"type": name, "response": build_responses_body(saying), "sequence_number": number})
 
 
-def native_head(saying: Saying) -> dict[str, Any]:
+def native_head(saying: SyntheticReply) -> dict[str, Any]:
     return {"model": saying.model, "created_at": saying.at.isoformat().replace("+00:00", "Z")}
 
 
@@ -155,7 +147,7 @@ def native_text(text: str, *, chat: bool) -> dict[str, Any]:
     return {"message": {"role": "assistant", "content": text}} if chat else {"response": text}
 
 
-def native_end(saying: Saying, *, chat: bool, text: str = "") -> dict[str, Any]:
+def native_end(saying: SyntheticReply, *, chat: bool, text: str = "") -> dict[str, Any]:
     return {
         **native_head(saying),
         **native_text(text, chat=chat),
@@ -170,18 +162,18 @@ def native_end(saying: Saying, *, chat: bool, text: str = "") -> dict[str, Any]:
     }
 
 
-def native_streamed(saying: Saying, *, chat: bool) -> Iterator[bytes]:
+def stream_native(saying: SyntheticReply, *, chat: bool) -> Iterator[bytes]:
     # LiteLLM drops the text of a line that says `done`, so the end is a line of its own.
-    yield as_line({**native_head(saying), **native_text(saying.text, chat=chat), "done": False})
-    yield as_line(native_end(saying, chat=chat))
+    yield format_ndjson({**native_head(saying), **native_text(saying.text, chat=chat), "done": False})
+    yield format_ndjson(native_end(saying, chat=chat))
 
 
-def usage(saying: Saying) -> dict[str, int]:
+def completions_usage(saying: SyntheticReply) -> dict[str, int]:
     return {"prompt_tokens": 0, "completion_tokens": saying.tokens, "total_tokens": saying.tokens}
 
 
-def chunk(
-    saying: Saying, delta: dict[str, Any], *, finish: str | None = None, chat: bool = True
+def completions_chunk(
+    saying: SyntheticReply, delta: dict[str, Any], *, finish: str | None = None, chat: bool = True
 ) -> dict[str, Any]:
     said = {"delta": delta} if chat else {"text": delta.get("content", "")}
     return {
@@ -193,21 +185,23 @@ def chunk(
     }
 
 
-def completions_streamed(saying: Saying, *, chat: bool) -> Iterator[bytes]:
+def stream_completions(saying: SyntheticReply, *, chat: bool) -> Iterator[bytes]:
     if chat:
-        yield as_data(chunk(saying, {"role": "assistant", "content": ""}))
-    yield as_data(chunk(saying, {"content": saying.text}, chat=chat))
+        yield format_sse_data(completions_chunk(saying, {"role": "assistant", "content": ""}))
+    yield format_sse_data(completions_chunk(saying, {"content": saying.text}, chat=chat))
     yield from completions_end(saying, chat=chat)
 
 
-def completions_end(saying: Saying, *, chat: bool) -> Iterator[bytes]:
-    yield as_data(chunk(saying, {}, finish=saying.finish.value, chat=chat))
+def completions_end(saying: SyntheticReply, *, chat: bool) -> Iterator[bytes]:
+    yield format_sse_data(completions_chunk(saying, {}, finish=saying.finish.value, chat=chat))
     if saying.with_usage:
-        yield as_data({**chunk(saying, {}, chat=chat), "choices": [], "usage": usage(saying)})
+        yield format_sse_data(
+            {**completions_chunk(saying, {}, chat=chat), "choices": [], "usage": completions_usage(saying)}
+        )
     yield DONE
 
 
-def completions_whole(saying: Saying, *, chat: bool) -> dict[str, Any]:
+def build_completions_body(saying: SyntheticReply, *, chat: bool) -> dict[str, Any]:
     said = {"message": {"role": "assistant", "content": saying.text}} if chat else {"text": saying.text}
     return {
         "id": saying.id,
@@ -215,14 +209,14 @@ def completions_whole(saying: Saying, *, chat: bool) -> dict[str, Any]:
         "created": saying.seconds,
         "model": saying.model,
         "choices": [{"index": 0, **said, "logprobs": None, "finish_reason": saying.finish.value}],
-        "usage": usage(saying),
+        "usage": completions_usage(saying),
     }
 
 
-_STOP_REASONS = {Finish.STOP: "end_turn", Finish.LENGTH: "max_tokens"}
+_STOP_REASONS = {SyntheticFinish.STOP: "end_turn", SyntheticFinish.LENGTH: "max_tokens"}
 
 
-def messages_whole(saying: Saying) -> dict[str, Any]:
+def build_messages_body(saying: SyntheticReply) -> dict[str, Any]:
     return {
         "id": saying.id,
         "type": "message",
@@ -235,28 +229,28 @@ def messages_whole(saying: Saying) -> dict[str, Any]:
     }
 
 
-def messages_streamed(saying: Saying) -> Iterator[bytes]:
-    begun = {**messages_whole(saying), "content": [], "stop_reason": None}
+def stream_messages(saying: SyntheticReply) -> Iterator[bytes]:
+    begun = {**build_messages_body(saying), "content": [], "stop_reason": None}
     begun["usage"] = {"input_tokens": 0, "output_tokens": 0}
-    yield as_event({"type": "message_start", "message": begun})
-    yield as_event({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}})
+    yield format_sse_event({"type": "message_start", "message": begun})
+    yield format_sse_event({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}})
     delta = {"type": "text_delta", "text": saying.text}
-    yield as_event({"type": "content_block_delta", "index": 0, "delta": delta})
+    yield format_sse_event({"type": "content_block_delta", "index": 0, "delta": delta})
     yield from messages_end(saying, index=0)
 
 
-def messages_end(saying: Saying, *, index: int | None) -> Iterator[bytes]:
+def messages_end(saying: SyntheticReply, *, index: int | None) -> Iterator[bytes]:
     """The end of a message; `index` is that of the block that is still open, if one is."""
     if index is not None:
-        yield as_event({"type": "content_block_stop", "index": index})
-    yield as_event(
+        yield format_sse_event({"type": "content_block_stop", "index": index})
+    yield format_sse_event(
         {
             "type": "message_delta",
             "delta": {"stop_reason": _STOP_REASONS[saying.finish], "stop_sequence": None},
             "usage": {"output_tokens": saying.tokens},
         }
     )
-    yield as_event({"type": "message_stop"})
+    yield format_sse_event({"type": "message_stop"})
 
 
 NDJSON = b"application/x-ndjson"
@@ -265,71 +259,68 @@ JSON = b"application/json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnAnswer:
+class SyntheticResponse:
     content_type: bytes
     chunks: tuple[bytes, ...]
     """As they are sent, one after the other."""
 
 
-def own_answer(request: Request, text: str, *, finish: Finish, answer_id: str, at: datetime) -> OwnAnswer:
+def build_synthetic_response(
+    request: ChatRequest, text: str, *, finish: SyntheticFinish, answer_id: str, at: datetime
+) -> SyntheticResponse:
     """A whole answer of our own to this request."""
-    saying = Saying(
-        text=text,
-        finish=finish,
-        model=request.model,
-        id=answer_id,
-        at=at,
-        with_usage=request.wants_usage,
+    saying = SyntheticReply(
+        text=text, finish=finish, model=request.model, id=answer_id, at=at, with_usage=request.wants_usage
     )
     streamed, whole = _WRITERS[request.kind]
     if not request.streams:
-        return OwnAnswer(content_type=JSON, chunks=(orjson.dumps(whole(saying)),))
+        return SyntheticResponse(content_type=JSON, chunks=(orjson.dumps(whole(saying)),))
     kind = NDJSON if request.kind.is_native else SSE
-    return OwnAnswer(content_type=kind, chunks=tuple(streamed(saying)))
+    return SyntheticResponse(content_type=kind, chunks=tuple(streamed(saying)))
 
 
-def cut_ending(
-    kind: Kind, heard: Heard, *, at: datetime, open_block: int | None = 0, with_usage: bool = False
+def build_cut_ending(
+    kind: RequestKind, heard: ReplyContent, *, at: datetime, open_block: int | None = 0, with_usage: bool = False
 ) -> tuple[bytes, ...]:
     """The legal end of an answer that is cut here, after what was heard of it.
 
     `open_block` is the block of an Anthropic answer that has begun and not ended, or the next sequence number of a
     Responses one.
     """
-    saying = Saying(
-        text=heard.text, finish=Finish.LENGTH, model=heard.model, id=heard.id, at=at, with_usage=with_usage
+    saying = SyntheticReply(
+        text=heard.text, finish=SyntheticFinish.LENGTH, model=heard.model, id=heard.id, at=at, with_usage=with_usage
     )
     match kind:
-        case Kind.CHAT | Kind.GENERATE:
-            return (as_line(native_end(saying, chat=kind is Kind.CHAT)),)
-        case Kind.COMPLETIONS | Kind.TEXT:
-            return tuple(completions_end(saying, chat=kind is Kind.COMPLETIONS))
-        case Kind.MESSAGES:
+        case RequestKind.CHAT | RequestKind.GENERATE:
+            return (format_ndjson(native_end(saying, chat=kind is RequestKind.CHAT)),)
+        case RequestKind.COMPLETIONS | RequestKind.TEXT:
+            return tuple(completions_end(saying, chat=kind is RequestKind.COMPLETIONS))
+        case RequestKind.MESSAGES:
             return tuple(messages_end(saying, index=open_block))
-        case Kind.RESPONSES:
+        case RequestKind.RESPONSES:
             return (responses_end(saying, number=open_block or 0),)
 
 
-Streamed = Callable[[Saying], Iterator[bytes]]
-Whole = Callable[[Saying], dict[str, Any]]
+Streamed = Callable[[SyntheticReply], Iterator[bytes]]
+Whole = Callable[[SyntheticReply], dict[str, Any]]
 
-_WRITERS: dict[Kind, tuple[Streamed, Whole]] = {
-    Kind.CHAT: (
-        lambda saying: native_streamed(saying, chat=True),
+_WRITERS: dict[RequestKind, tuple[Streamed, Whole]] = {
+    RequestKind.CHAT: (
+        lambda saying: stream_native(saying, chat=True),
         lambda saying: native_end(saying, chat=True, text=saying.text),
     ),
-    Kind.GENERATE: (
-        lambda saying: native_streamed(saying, chat=False),
+    RequestKind.GENERATE: (
+        lambda saying: stream_native(saying, chat=False),
         lambda saying: native_end(saying, chat=False, text=saying.text),
     ),
-    Kind.COMPLETIONS: (
-        lambda saying: completions_streamed(saying, chat=True),
-        lambda saying: completions_whole(saying, chat=True),
+    RequestKind.COMPLETIONS: (
+        lambda saying: stream_completions(saying, chat=True),
+        lambda saying: build_completions_body(saying, chat=True),
     ),
-    Kind.TEXT: (
-        lambda saying: completions_streamed(saying, chat=False),
-        lambda saying: completions_whole(saying, chat=False),
+    RequestKind.TEXT: (
+        lambda saying: stream_completions(saying, chat=False),
+        lambda saying: build_completions_body(saying, chat=False),
     ),
-    Kind.MESSAGES: (messages_streamed, messages_whole),
-    Kind.RESPONSES: (responses_streamed, responses_whole),
+    RequestKind.MESSAGES: (stream_messages, build_messages_body),
+    RequestKind.RESPONSES: (stream_responses, build_responses_body),
 }

@@ -28,9 +28,9 @@ import orjson
 
 from festinger.ids import SessionId
 from festinger.proxy.headers import RawHeaders
-from festinger.proxy.loops.keys import Role
-from festinger.proxy.protocols.messages import Request, Turn
-from festinger.proxy.sessions.session import REPLY_TEXT, Chain, Session
+from festinger.proxy.loops.keys import ChatRole
+from festinger.proxy.protocols.messages import ChatRequest, RequestTurn
+from festinger.proxy.sessions.session import REPLY_TEXT, HashChain, ProxySession
 
 NAME_BYTES = 256
 
@@ -56,7 +56,7 @@ _SUFFIX = "_session_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class SessionHints:
     """What a request says of its session."""
 
     session: str | None = None
@@ -65,17 +65,21 @@ class Named:
     """The id of the response that it continues."""
 
 
-def named_in(headers: RawHeaders, tree: dict[str, Any]) -> Named:
+def parse_session_hints(headers: RawHeaders, tree: dict[str, Any]) -> SessionHints:
     given: dict[str, str] = {}
     for raw, value in headers:
         given.setdefault(raw.decode("latin-1").lower(), value.decode("utf-8", "replace"))
-    session = next((name for found in _found(given, tree) if (name := usable(found)) is not None), None)
-    return Named(
-        session=session, parent=usable(given.get(PARENT)), continues=usable(tree.get("previous_response_id"))
+    session = next(
+        (name for found in _iter_session_names(given, tree) if (name := parse_session_name(found)) is not None), None
+    )
+    return SessionHints(
+        session=session,
+        parent=parse_session_name(given.get(PARENT)),
+        continues=parse_session_name(tree.get("previous_response_id")),
     )
 
 
-def usable(found: Any) -> str | None:
+def parse_session_name(found: Any) -> str | None:
     """The name that was given, if it can be one."""
     if not isinstance(found, str) or not (name := found.strip()):
         return None
@@ -84,10 +88,10 @@ def usable(found: Any) -> str | None:
     return name
 
 
-def _found(given: dict[str, str], tree: dict[str, Any]) -> Iterator[Any]:
+def _iter_session_names(given: dict[str, str], tree: dict[str, Any]) -> Iterator[Any]:
     metadata = found if isinstance(found := tree.get("metadata"), dict) else {}
     yield from (given.get(header) for header in _FIRST)
-    yield _of_user(metadata.get("user_id"))
+    yield _session_in_user_id(metadata.get("user_id"))
     yield from (given.get(header) for header in _LATER)
     yield from (
         value
@@ -101,7 +105,7 @@ def _found(given: dict[str, str], tree: dict[str, Any]) -> Iterator[Any]:
     yield tree.get("prompt_cache_key")
 
 
-def _of_user(user: Any) -> str | None:
+def _session_in_user_id(user: Any) -> str | None:
     """The session in what Claude Code calls the user: a JSON object, or a text that ends with it."""
     if not isinstance(user, str):
         return None
@@ -121,7 +125,7 @@ REPLY_CHARS = 40
 SHARED = 2
 
 
-class How(StrEnum):
+class SessionMatchKind(StrEnum):
     HEADER = "header"
     CHAIN = "chain"
     REPLY = "reply"
@@ -129,22 +133,22 @@ class How(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recognised:
-    how: How
+class SessionMatch:
+    how: SessionMatchKind
     session: SessionId | None = None
     """None for a new one, which gets its name from whoever keeps it."""
     parent: SessionId | None = None
     rewound: bool = False
 
 
-def recognise(
-    chain: Chain,
-    turns: Sequence[Turn],
+def match_session(
+    chain: HashChain,
+    turns: Sequence[RequestTurn],
     *,
-    live: Sequence[Session],
-    others: Iterable[Session] = (),
+    live: Sequence[ProxySession],
+    others: Iterable[ProxySession] = (),
     now: datetime,
-) -> Recognised:
+) -> SessionMatch:
     """`live` are the caller's sessions that begin alike; `others` those that may have said the same."""
     beside = None
     if chain.head is not None:
@@ -155,24 +159,22 @@ def recognise(
             alike = [session for session in alike if not session.replies]
         if continued := [session for session in alike if _is_prefix(session.links, chain.links)]:
             best = max(continued, key=lambda session: (len(session.links), session.at))
-            return Recognised(how=How.CHAIN, session=best.id)
+            return SessionMatch(how=SessionMatchKind.CHAIN, session=best.id)
         if back := [session for session in alike if _is_prefix(chain.links, session.links)]:
             best = max(back, key=lambda session: session.at)
             if now - best.at <= REWIND:
-                return Recognised(how=How.CHAIN, session=best.id, rewound=True)
+                return SessionMatch(how=SessionMatchKind.CHAIN, session=best.id, rewound=True)
             alike = [session for session in alike if session not in back]
         beside = max(alike, key=lambda each: (shared_length(each.links, chain.links), each.at), default=None)
-    for session in sorted({each.id: each for each in (*live, *others)}.values(), key=lambda each: each.at)[
-        ::-1
-    ]:
-        if _speaks_on(session, chain, turns):
-            return Recognised(how=How.REPLY, session=session.id)
-    return Recognised(how=How.NEW, parent=beside.id if beside is not None else None)
+    for session in sorted({each.id: each for each in (*live, *others)}.values(), key=lambda each: each.at)[::-1]:
+        if _continues_session(session, chain, turns):
+            return SessionMatch(how=SessionMatchKind.REPLY, session=session.id)
+    return SessionMatch(how=SessionMatchKind.NEW, parent=beside.id if beside is not None else None)
 
 
-def _is_opening(turns: Sequence[Turn]) -> bool:
-    said = [turn.role for turn in turns if turn.role is not Role.SYSTEM]
-    return said == [Role.USER]
+def _is_opening(turns: Sequence[RequestTurn]) -> bool:
+    said = [turn.role for turn in turns if turn.role is not ChatRole.SYSTEM]
+    return said == [ChatRole.USER]
 
 
 def shared_length(one: Sequence[bytes], other: Sequence[bytes]) -> int:
@@ -191,13 +193,13 @@ def _is_prefix(short: Sequence[bytes], long: Sequence[bytes]) -> bool:
     return 0 < len(short) <= len(long) and short[-1] == long[len(short) - 1]
 
 
-def _speaks_on(session: Session, chain: Chain, turns: Sequence[Turn]) -> bool:
+def _continues_session(session: ProxySession, chain: HashChain, turns: Sequence[RequestTurn]) -> bool:
     """Whether what this session lately said stands in the history, beyond where both begin alike."""
     from_here = shared_length(session.links, chain.links)
     spoken = {
         content
         for content, turn in zip(chain.contents[from_here:], turns[from_here:], strict=True)
-        if turn.role in (Role.ASSISTANT, Role.TOOL)
+        if turn.role in (ChatRole.ASSISTANT, ChatRole.TOOL)
     }
     long_replies = {reply.content for reply in session.replies if len(reply.text) >= REPLY_CHARS}
     return bool(spoken & long_replies) or len(spoken & session.recent) >= SHARED
@@ -211,21 +213,21 @@ QUOTING_CHARS = 65_536
 JUST = timedelta(minutes=10)
 
 
-def is_side(request: Request, patterns: Iterable[str]) -> bool:
+def is_side_request(request: ChatRequest, patterns: Iterable[str]) -> bool:
     """Whether its first system text or its last user text is one of the known ones."""
-    first_system = next((turn for turn in request.turns if turn.role is Role.SYSTEM), None)
+    first_system = next((turn for turn in request.turns if turn.role is ChatRole.SYSTEM), None)
     texts = [turn.text[:LOOKED_AT].casefold() for turn in (first_system, request.newest_user) if turn]
-    return any(matches(text, pattern) for text in texts for pattern in patterns)
+    return any(matches_pattern(text, pattern) for text in texts for pattern in patterns)
 
 
 @lru_cache(maxsize=1024)
-def _pieces(pattern: str) -> tuple[str, ...]:
+def _pattern_pieces(pattern: str) -> tuple[str, ...]:
     return tuple(pattern.casefold().split("*"))
 
 
-def matches(text: str, pattern: str) -> bool:
+def matches_pattern(text: str, pattern: str) -> bool:
     """Whether a text in small letters begins like the pattern, in which `*` stands for anything; its end is free."""
-    pieces = _pieces(pattern)
+    pieces = _pattern_pieces(pattern)
     if not text.lstrip().startswith(pieces[0]):
         return False
     here = text.find(pieces[0]) + len(pieces[0])
@@ -237,24 +239,20 @@ def matches(text: str, pattern: str) -> bool:
     return True
 
 
-def quotes_a_reply(request: Request, live: Sequence[Session], *, now: datetime) -> bool:
+def quotes_a_reply(request: ChatRequest, live: Sequence[ProxySession], *, now: datetime) -> bool:
     """Whether it quotes what one of these sessions was just told. Asked only where no session was found."""
-    fresh = [
-        session.replies[-1].text
-        for session in live
-        if session.replies and now - session.replies[-1].at <= JUST
-    ]
+    fresh = [session.replies[-1].text for session in live if session.replies and now - session.replies[-1].at <= JUST]
     if not fresh:
         return False
-    said = "\n".join(turn.text for turn in request.turns if turn.role in (Role.USER, Role.SYSTEM))
-    return any(_quotes(said[:QUOTING_CHARS], reply[:REPLY_TEXT]) for reply in fresh)
+    said = "\n".join(turn.text for turn in request.turns if turn.role in (ChatRole.USER, ChatRole.SYSTEM))
+    return any(_has_quote(said[:QUOTING_CHARS], reply[:REPLY_TEXT]) for reply in fresh)
 
 
-def _quotes(text: str, reply: str) -> bool:
-    return any(_length(text, reply, at, start) >= QUOTE_CHARS for start, at in _shared(text, reply))
+def _has_quote(text: str, reply: str) -> bool:
+    return any(_quote_length(text, reply, at, start) >= QUOTE_CHARS for start, at in _shared_pieces(text, reply))
 
 
-def _shared(text: str, reply: str) -> Iterator[tuple[int, int]]:
+def _shared_pieces(text: str, reply: str) -> Iterator[tuple[int, int]]:
     """Where pieces of the reply stand in the text. Whatever is as long as a quote holds one whole piece."""
     for start in range(0, len(reply) - STEP + 1, STEP):
         at = text.find(reply[start : start + STEP])
@@ -262,7 +260,7 @@ def _shared(text: str, reply: str) -> Iterator[tuple[int, int]]:
             yield start, at
 
 
-def _length(text: str, reply: str, at: int, start: int) -> int:
+def _quote_length(text: str, reply: str, at: int, start: int) -> int:
     before = 0
     while before < min(at, start, QUOTE_CHARS) and text[at - before - 1] == reply[start - before - 1]:
         before += 1

@@ -13,69 +13,69 @@ from itertools import chain, islice
 from typing import TypeVar
 
 from festinger.ids import SessionId
-from festinger.proxy.sessions.session import Caller, Session
+from festinger.proxy.sessions.session import ProxyCaller, ProxySession
 
 SESSION_BYTES = 256 * 2**10
 ALIKE = 32
 """Sessions that begin alike, of which so many of the newest are looked at."""
 
-Name = tuple[Caller, SessionId]
+Name = tuple[ProxyCaller, SessionId]
 Key = TypeVar("Key")
 
 
-class Sessions:
+class SessionRegistry:
     def __init__(self, *, most: int, idle: timedelta, session_bytes: int = SESSION_BYTES) -> None:
         self._most = most
         self._idle = idle
         self._session_bytes = session_bytes
-        self._kept: OrderedDict[Name, Session] = OrderedDict()
-        self._by_head: dict[tuple[Caller, bytes], dict[SessionId, None]] = {}
-        self._by_word: dict[Caller, dict[bytes, dict[SessionId, None]]] = {}
-        self._by_response: dict[tuple[Caller, str], SessionId] = {}
-        self._by_caller: dict[Caller, dict[SessionId, None]] = {}
-        self._ours: dict[tuple[Caller, str], int] = {}
+        self._kept: OrderedDict[Name, ProxySession] = OrderedDict()
+        self._by_head: dict[tuple[ProxyCaller, bytes], dict[SessionId, None]] = {}
+        self._by_word: dict[ProxyCaller, dict[bytes, dict[SessionId, None]]] = {}
+        self._by_response: dict[tuple[ProxyCaller, str], SessionId] = {}
+        self._by_caller: dict[ProxyCaller, dict[SessionId, None]] = {}
+        self._ours: dict[tuple[ProxyCaller, str], int] = {}
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def find(self, caller: Caller, session: SessionId, *, now: datetime) -> Session | None:
+    def find(self, caller: ProxyCaller, session: SessionId, *, now: datetime) -> ProxySession | None:
         found = self._kept.get((caller, session))
         return found if found is not None and now - found.at <= self._idle else None
 
-    def alike(self, caller: Caller, head: bytes | None, *, now: datetime) -> list[Session]:
+    def alike(self, caller: ProxyCaller, head: bytes | None, *, now: datetime) -> list[ProxySession]:
         """The caller's newest sessions that begin with this hash."""
         if head is None:
             return []
         return self._living(caller, self._by_head.get((caller, head), ()), now)
 
-    def that_said(self, caller: Caller, contents: Iterable[bytes], *, now: datetime) -> Iterator[Session]:
+    def that_said(self, caller: ProxyCaller, contents: Iterable[bytes], *, now: datetime) -> Iterator[ProxySession]:
         """The caller's sessions in which one of these was lately said; looked for when somebody asks."""
         words = self._by_word.get(caller, {})
         known = (words[content] for content in contents if content in words)
         yield from self._living(caller, dict.fromkeys(chain.from_iterable(known)), now)
 
-    def newest(self, caller: Caller, *, now: datetime, limit: int) -> list[Session]:
+    def newest(self, caller: ProxyCaller, *, now: datetime, limit: int) -> list[ProxySession]:
         """The caller's sessions in the order of their use, the latest first."""
         mine = islice(reversed(self._by_caller.get(caller, {})), limit)
         return [found for name in mine if (found := self.find(caller, name, now=now)) is not None]
 
-    def is_ours(self, caller: Caller, block: str) -> bool:
+    def is_ours(self, caller: ProxyCaller, block: str) -> bool:
         """Whether this text is a block that a live session of the caller was given."""
         return (caller, block) in self._ours
 
-    def of_response(self, caller: Caller, response: str) -> SessionId | None:
+    def of_response(self, caller: ProxyCaller, response: str) -> SessionId | None:
         return self._by_response.get((caller, response))
 
-    def remember_response(self, caller: Caller, response: str, session: SessionId) -> None:
+    def remember_response(self, caller: ProxyCaller, response: str, session: SessionId) -> None:
         self._by_response.pop((caller, response), None)
         self._by_response[caller, response] = session
         while len(self._by_response) > self._most:
             del self._by_response[next(iter(self._by_response))]
 
-    def keep(self, session: Session) -> Session:
+    def keep(self, session: ProxySession) -> ProxySession:
         """Put a session in the place of what was known of it. What is too much for one is left out."""
         key = (session.caller, session.id)
-        kept = _within(session, self._session_bytes)
+        kept = _trim_session(session, self._session_bytes)
         self._reindex(self._kept.pop(key, None), kept)
         self._kept[key] = kept
         while len(self._kept) > self._most:
@@ -94,7 +94,7 @@ class Sessions:
             self._drop(key)
         return len(gone)
 
-    def _living(self, caller: Caller, named: Iterable[SessionId], now: datetime) -> list[Session]:
+    def _living(self, caller: ProxyCaller, named: Iterable[SessionId], now: datetime) -> list[ProxySession]:
         newest_first = reversed(list(named))
         found = (self.find(caller, session, now=now) for session in islice(newest_first, ALIKE))
         return [session for session in found if session is not None]
@@ -104,24 +104,24 @@ class Sessions:
         if session is not None:
             self._reindex(session, None)
 
-    def _reindex(self, before: Session | None, after: Session | None) -> None:
+    def _reindex(self, before: ProxySession | None, after: ProxySession | None) -> None:
         """Turn the indexes from what was known of a session to what is known now; most of it is the same."""
         some = after or before
         if some is None:
             return
         caller, name = some.caller, some.id
         if before is not None and before.head is not None:
-            _take_out(self._by_head, (caller, before.head), name)
+            _remove_from_index(self._by_head, (caller, before.head), name)
         if after is not None and after.head is not None:
             # Put in anew each time: those that begin alike are looked at in the order of their use.
             self._by_head.setdefault((caller, after.head), {})[name] = None
-        old, new = _words(before), _words(after)
+        old, new = _content_hashes(before), _content_hashes(after)
         words = self._by_word.setdefault(caller, {})
         for word in old - new:
-            _take_out(words, word, name)
+            _remove_from_index(words, word, name)
         for word in new - old:
             words.setdefault(word, {})[name] = None
-        self._recount(caller, _blocks(before), _blocks(after))
+        self._recount(caller, _block_counts(before), _block_counts(after))
         mine = self._by_caller.setdefault(caller, {})
         mine.pop(name, None)
         if after is not None:
@@ -129,7 +129,7 @@ class Sessions:
         elif not mine:
             del self._by_caller[caller], self._by_word[caller]
 
-    def _recount(self, caller: Caller, old: Counter[str], new: Counter[str]) -> None:
+    def _recount(self, caller: ProxyCaller, old: Counter[str], new: Counter[str]) -> None:
         if old == new:
             return
         for block, times in (old - new).items():
@@ -142,28 +142,28 @@ class Sessions:
             self._ours[caller, block] = self._ours.get((caller, block), 0) + times
 
 
-def _take_out(index: dict[Key, dict[SessionId, None]], key: Key, name: SessionId) -> None:
+def _remove_from_index(index: dict[Key, dict[SessionId, None]], key: Key, name: SessionId) -> None:
     named = index.get(key, {})
     named.pop(name, None)
     if not named:
         index.pop(key, None)
 
 
-def _words(session: Session | None) -> frozenset[bytes]:
+def _content_hashes(session: ProxySession | None) -> frozenset[bytes]:
     """By which a session is known again where its beginning was cut."""
     if session is None:
         return frozenset()
     return session.recent.union([reply.content for reply in session.replies])
 
 
-def _blocks(session: Session | None) -> Counter[str]:
+def _block_counts(session: ProxySession | None) -> Counter[str]:
     if session is None:
         return Counter()
     above = [session.system_block] if session.system_block is not None else []
     return Counter([block.text for block in (*session.blocks.values(), *above)])
 
 
-def _within(session: Session, limit: int) -> Session:
+def _trim_session(session: ProxySession, limit: int) -> ProxySession:
     """The session without as much of its oldest as is too much: replies first, then blocks, then hashes."""
     while session.size > limit and session.replies:
         session = replace(session, replies=session.replies[1:])

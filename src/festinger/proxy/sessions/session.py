@@ -19,9 +19,9 @@ from itertools import islice
 from typing import NamedTuple
 
 from festinger.ids import SessionId, SpaceId
-from festinger.proxy.context.block import Block
-from festinger.proxy.loops.keys import Message, Role
-from festinger.proxy.protocols.messages import HASH_BYTES, Turn, content_hash
+from festinger.proxy.context.block import ContextBlock
+from festinger.proxy.loops.keys import ChatMessage, ChatRole
+from festinger.proxy.protocols.messages import HASH_BYTES, RequestTurn, content_hash
 
 REPLIES = 4
 RECENT = 64
@@ -32,7 +32,7 @@ BLOCK_COST = 200
 """Bytes that a block takes beside its text."""
 
 
-class Caller(NamedTuple):
+class ProxyCaller(NamedTuple):
     """Whoever sends requests; sessions of different ones never meet. A tuple, because it stands in many keys."""
 
     space: SpaceId
@@ -40,7 +40,7 @@ class Caller(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class SessionReply:
     text: str
     content: bytes
     """Its hash, as it will stand in a history."""
@@ -48,20 +48,20 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class ProxySession:
     """A session as its latest request left it."""
 
-    caller: Caller
+    caller: ProxyCaller
     id: SessionId
     at: datetime
     head: bytes | None = None
     links: tuple[bytes, ...] = ()
     recent: frozenset[bytes] = frozenset()
     """Hashes of what the assistant and its tools lately said."""
-    replies: tuple[Reply, ...] = ()
-    blocks: Mapping[bytes, Block] = field(default_factory=dict)
+    replies: tuple[SessionReply, ...] = ()
+    blocks: Mapping[bytes, ContextBlock] = field(default_factory=dict)
     """Blocks by anchor, the oldest first."""
-    system_block: Block | None = None
+    system_block: ContextBlock | None = None
     """The block that stands in the system text."""
     parent: SessionId | None = None
     asked: bytes | None = None
@@ -75,24 +75,24 @@ class Session:
         """About how many bytes it takes."""
         hashes = (len(self.links) + len(self.recent)) * 64
         texts = sum(len(reply.text) for reply in self.replies)
-        return hashes + texts + sum(_cost(block) for block in self.blocks.values())
+        return hashes + texts + sum(_block_cost(block) for block in self.blocks.values())
 
 
-def _cost(block: Block) -> int:
+def _block_cost(block: ContextBlock) -> int:
     return BLOCK_COST + len(block.text)
 
 
-def latest(replies: Iterable[Reply]) -> tuple[Reply, ...]:
+def trim_replies(replies: Iterable[SessionReply]) -> tuple[SessionReply, ...]:
     """The last ones, as much of each as is needed later."""
-    return tuple(_shortened(reply) for reply in tuple(replies)[-REPLIES:])
+    return tuple(_truncate_reply(reply) for reply in tuple(replies)[-REPLIES:])
 
 
-def _shortened(reply: Reply) -> Reply:
+def _truncate_reply(reply: SessionReply) -> SessionReply:
     return reply if len(reply.text) <= REPLY_TEXT else replace(reply, text=reply.text[:REPLY_TEXT])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chain:
+class HashChain:
     """The hashes of a history, one a turn."""
 
     links: tuple[bytes, ...]
@@ -114,26 +114,24 @@ class Chain:
 START = b"\x00" * HASH_BYTES
 
 
-def chain_of(turns: Sequence[Turn]) -> Chain:
+def build_chain(turns: Sequence[RequestTurn]) -> HashChain:
     links, here = [], START
     for turn in turns:
         if not turn.transient:
             here = sha256(here + turn.content).digest()[:HASH_BYTES]
         links.append(here)
-    first_user = next(
-        (at for at, turn in enumerate(turns) if turn.role is Role.USER and not turn.transient), None
-    )
-    return Chain(links=tuple(links), contents=tuple([turn.content for turn in turns]), first_user=first_user)
+    first_user = next((at for at, turn in enumerate(turns) if turn.role is ChatRole.USER and not turn.transient), None)
+    return HashChain(links=tuple(links), contents=tuple([turn.content for turn in turns]), first_user=first_user)
 
 
-def content_of_reply(reply: Message) -> bytes:
+def reply_content_hash(reply: ChatMessage) -> bytes:
     """The hash that a reply will have when it comes back in a history."""
     return content_hash((reply,))
 
 
-def advanced(
-    session: Session, beside: Session | None, *, turns: Sequence[Turn], chain: Chain, at: datetime
-) -> Session:
+def advance_session(
+    session: ProxySession, beside: ProxySession | None, *, turns: Sequence[RequestTurn], chain: HashChain, at: datetime
+) -> ProxySession:
     """The session as this request leaves it; `beside` is what is kept of it by now."""
     others = beside or session
     return replace(
@@ -141,13 +139,13 @@ def advanced(
         at=at,
         head=chain.head,
         links=chain.links,
-        recent=_recent(turns, chain),
+        recent=_recent_contents(turns, chain),
         replies=others.replies,
         blocks={**others.blocks, **session.blocks} if others is not session else session.blocks,
     )
 
 
-def _recent(turns: Sequence[Turn], chain: Chain) -> frozenset[bytes]:
+def _recent_contents(turns: Sequence[RequestTurn], chain: HashChain) -> frozenset[bytes]:
     backwards = zip(reversed(turns), reversed(chain.contents), strict=True)
-    spoken = (content for turn, content in backwards if turn.role is not Role.USER)
+    spoken = (content for turn, content in backwards if turn.role is not ChatRole.USER)
     return frozenset(islice(spoken, RECENT))

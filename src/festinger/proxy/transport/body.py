@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any
 
 from festinger.errors import TooLarge
-from festinger.proxy.headers import RawHeaders, first
+from festinger.proxy.headers import RawHeaders, first_header
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
@@ -25,39 +25,34 @@ WHOLE_BYTES = 2**20
 """A body up to this size is read before it is forwarded."""
 
 
-class ClientLeft(Exception):
+class ClientDisconnectedError(Exception):
     """The client went away before its body was complete."""
 
 
-async def body_of(
-    receive: Receive,
-    headers: RawHeaders,
-    *,
-    limit: int | None,
-    complete: Callable[[], None],
-    whole: int = WHOLE_BYTES,
+async def read_body(
+    receive: Receive, headers: RawHeaders, *, limit: int | None, complete: Callable[[], None], whole: int = WHOLE_BYTES
 ) -> bytes | AsyncIterator[bytes] | None:
     """The body of a request: bytes if it is small, an iterator if it is not, nothing if there is none.
 
     `complete` is called when its last byte has come, be that now or later.
     """
-    told = _told_length(headers)
-    if told is None and first(headers, b"transfer-encoding") is None:
+    told = _parse_content_length(headers)
+    if told is None and first_header(headers, b"transfer-encoding") is None:
         complete()
         return None
     if limit is not None and told is not None and told > limit:
         raise _too_large(limit)
-    read, more = await _piece(receive)
+    read, more = await _receive_piece(receive)
     while more and told is not None and told <= whole:
-        piece, more = await _piece(receive)
+        piece, more = await _receive_piece(receive)
         read += piece
     if more:
-        return _rest(receive, read, limit=limit, complete=complete)
+        return _iter_rest(receive, read, limit=limit, complete=complete)
     complete()
     return read
 
 
-async def _rest(
+async def _iter_rest(
     receive: Receive, read: bytes, *, limit: int | None, complete: Callable[[], None]
 ) -> AsyncIterator[bytes]:
     size, more = len(read), True
@@ -70,19 +65,19 @@ async def _rest(
             yield read
         if not more:
             return
-        read, more = await _piece(receive)
+        read, more = await _receive_piece(receive)
         size += len(read)
 
 
-async def _piece(receive: Receive) -> tuple[bytes, bool]:
+async def _receive_piece(receive: Receive) -> tuple[bytes, bool]:
     message = await receive()
     if message["type"] == "http.disconnect":
-        raise ClientLeft
+        raise ClientDisconnectedError
     return message.get("body", b""), message.get("more_body", False)
 
 
-def _told_length(headers: RawHeaders) -> int | None:
-    told = first(headers, b"content-length")
+def _parse_content_length(headers: RawHeaders) -> int | None:
+    told = first_header(headers, b"content-length")
     return int(told) if told is not None and told.isdigit() else None
 
 
@@ -98,20 +93,20 @@ GZIP_WINDOW = 16 + zlib.MAX_WBITS
 ZSTD_MODULES = ("compression.zstd", "backports.zstd")
 
 
-def decoded(body: bytes, encoding: bytes, *, limit: int = DECODED_BYTES) -> bytes | None:
+def decode_body(body: bytes, encoding: bytes, *, limit: int = DECODED_BYTES) -> bytes | None:
     """The body without its `Content-Encoding`; nothing if it is unknown, broken or grows too large."""
     name = encoding.strip().lower()
     if name in (b"", b"identity"):
         return body
     most = min(limit, max(SMALL_BYTES, len(body) * RATIO))
     if name in (b"gzip", b"x-gzip"):
-        return _gunzipped(body, most)
+        return _gunzip(body, most)
     if name == b"zstd" and (zstd := _zstd()) is not None:
-        return _unpacked(zstd, body, most)
+        return _decompress_zstd(zstd, body, most)
     return None
 
 
-def _gunzipped(body: bytes, most: int) -> bytes | None:
+def _gunzip(body: bytes, most: int) -> bytes | None:
     decoder = zlib.decompressobj(GZIP_WINDOW)
     try:
         plain = decoder.decompress(body, most + 1)
@@ -122,7 +117,7 @@ def _gunzipped(body: bytes, most: int) -> bytes | None:
     return plain if whole and len(plain) <= most else None
 
 
-def _unpacked(zstd: Any, body: bytes, most: int) -> bytes | None:
+def _decompress_zstd(zstd: Any, body: bytes, most: int) -> bytes | None:
     decoder = zstd.ZstdDecompressor()
     try:
         plain: bytes = decoder.decompress(body, most + 1)

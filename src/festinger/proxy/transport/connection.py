@@ -32,7 +32,7 @@ TOO_LARGE = STATUS_LINE[431]
 _REASON = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
 
 
-class Reply(Protocol):
+class ResponseControl(Protocol):
     """What a request may ask of the connection that it came on."""
 
     target: bytes
@@ -57,7 +57,7 @@ class Reply(Protocol):
         """End the connection here, with what was sent so far."""
 
 
-class _Head:
+class _HeadBuffer:
     """A transport that holds the head of an answer back until its first piece, or this turn of the loop, is there.
 
     The two then leave in one packet, and the client wakes up once. Its status line can be another one.
@@ -90,10 +90,10 @@ class _Head:
         return getattr(self._transport, name)
 
 
-class _Reply:
+class _ResponseControl:
     __slots__ = ("_cycle", "_tell", "_wire", "gone", "target")
 
-    def __init__(self, wire: "Wire", target: bytes) -> None:
+    def __init__(self, wire: "ClientConnection", target: bytes) -> None:
         self._wire = wire
         self._cycle: RequestResponseCycle | None = None
         self._tell: Callable[[], object] | None = None
@@ -127,7 +127,7 @@ class _Reply:
         line: bytes | None = b"HTTP/1.1 %d %s" % (status, reason)
         if STATUS_LINE.get(status, b"")[:-2] == line or _REASON.fullmatch(reason) is None:
             line = None
-        self.cycle.transport = cast("Any", _Head(self.cycle, line))
+        self.cycle.transport = cast("Any", _HeadBuffer(self.cycle, line))
         return status if status in STATUS_LINE else 599
 
     def without_length(self) -> None:
@@ -150,18 +150,18 @@ class _Phase(Enum):
     BODY = auto()
 
 
-class _Unreadable(Exception):
+class _UnreadableRequestError(Exception):
     """Stops the parser."""
 
 
-class Wire(HttpToolsProtocol):
+class ClientConnection(HttpToolsProtocol):
     """One connection of a client."""
 
     stopwatch: Stopwatch = staticmethod(system_stopwatch)
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.replies: set[_Reply] = set()
+        self.replies: set[_ResponseControl] = set()
         self._phase = _Phase.IDLE
         self._heads = 0
         self._head_bytes = 0
@@ -210,10 +210,10 @@ class Wire(HttpToolsProtocol):
         self._heads += 1
         if self._fields_bytes + len(self.url) > HEAD_BYTES:
             self._refusal = TOO_LARGE
-            raise _Unreadable
+            raise _UnreadableRequestError
         if not self.url.startswith(b"/"):
-            raise _Unreadable
-        reply = _Reply(self, self.url)
+            raise _UnreadableRequestError
+        reply = _ResponseControl(self, self.url)
         self.scope["extensions"] = {EXTENSION: cast("Any", reply)}
         super().on_headers_complete()
         reply.joined(self.cycle)
@@ -232,7 +232,7 @@ class Wire(HttpToolsProtocol):
     def _pass_over_upgrade(self) -> None:
         self.cycle.keep_alive = False
         if any(name == b"transfer-encoding" for name, _ in self.headers):
-            raise _Unreadable
+            raise _UnreadableRequestError
         self._skipped = int(dict(self.headers).get(b"content-length", b"0"))
 
     def _unsupported_upgrade_warning(self) -> None:
@@ -284,7 +284,7 @@ class Wire(HttpToolsProtocol):
 
 def close_overdue(connections: Iterable[object], now: float) -> int:
     """Close the connections of clients that never finish what they began; how many those were."""
-    overdue = [wire for wire in connections if isinstance(wire, Wire) and wire.is_overdue(now)]
+    overdue = [wire for wire in connections if isinstance(wire, ClientConnection) and wire.is_overdue(now)]
     for wire in overdue:
         wire.transport.abort()
     return len(overdue)

@@ -23,7 +23,7 @@ import uvicorn
 
 from festinger.clock import Stopwatch, system_stopwatch
 from festinger.errors import CannotStart, NeedsKey, PortTaken
-from festinger.proxy.transport.connection import Wire, close_overdue
+from festinger.proxy.transport.connection import ClientConnection, close_overdue
 from festinger.text.addresses import is_loopback
 
 KEEP_ALIVE_SECONDS = 120
@@ -34,7 +34,7 @@ LOOK_AGAIN_SECONDS = 0.01
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class Server(uvicorn.Server):
+class ProxyServer(uvicorn.Server):
     """A running server. `stop` may be called twice: the second time it no longer waits."""
 
     def __init__(self, app: Any, *, shutdown_seconds: int, stopwatch: Stopwatch = system_stopwatch) -> None:
@@ -45,7 +45,7 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http=type("WireOfServer", (Wire,), {"stopwatch": staticmethod(stopwatch)}),
+                http=type("WireOfServer", (ClientConnection,), {"stopwatch": staticmethod(stopwatch)}),
                 ws="none",
                 loop="none",
                 lifespan="off",
@@ -111,15 +111,11 @@ class Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def serving(
-    app: Any,
-    sockets: Sequence[socket.socket],
-    *,
-    shutdown_seconds: int,
-    stopwatch: Stopwatch = system_stopwatch,
-) -> AsyncIterator[Server]:
+async def open_server(
+    app: Any, sockets: Sequence[socket.socket], *, shutdown_seconds: int, stopwatch: Stopwatch = system_stopwatch
+) -> AsyncIterator[ProxyServer]:
     """A server that answers on these sockets while the block runs, and then stops gracefully."""
-    server = Server(app, shutdown_seconds=shutdown_seconds, stopwatch=stopwatch)
+    server = ProxyServer(app, shutdown_seconds=shutdown_seconds, stopwatch=stopwatch)
     running = asyncio.create_task(server.serve(list(sockets)))
     try:
         await server.up.wait()
@@ -133,7 +129,7 @@ async def serving(
 async def serve_until_stopped(app: Any, sockets: Sequence[socket.socket], *, shutdown_seconds: int) -> None:
     """Serve until a signal to stop comes; a second one ends what is still running."""
     loop = asyncio.get_running_loop()
-    async with serving(app, sockets, shutdown_seconds=shutdown_seconds) as server:
+    async with open_server(app, sockets, shutdown_seconds=shutdown_seconds) as server:
         for number in STOP_SIGNALS:
             loop.add_signal_handler(number, server.stop)
         try:
@@ -158,7 +154,7 @@ def check_bind(host: str, *, any_key: bool, insecure: bool) -> None:
         raise NeedsKey(f"Listening on `{host}` lets others in, and there is no API key yet.", host=host)
 
 
-def addresses(host: str) -> tuple[str, ...]:
+def expand_loopback(host: str) -> tuple[str, ...]:
     """The usual loopback address stands for both of its kinds."""
     return ("127.0.0.1", "::1") if host in LOOPBACK_NAMES else (host,)
 
@@ -167,7 +163,7 @@ def open_sockets(host: str, port: int) -> list[socket.socket]:
     """Listening sockets on every address that `host` stands for. Port 0 chooses one for all of them."""
     opened: list[socket.socket] = []
     try:
-        for address in addresses(host):
+        for address in expand_loopback(host):
             if address == "::1" and opened and not _has_ipv6_loopback():
                 continue
             opened.append(_listen(address, opened[0].getsockname()[1] if opened else port))
@@ -197,11 +193,11 @@ def _listen(address: str, port: int) -> socket.socket:
         opened.setblocking(False)
     except OSError as error:
         opened.close()
-        raise _refused(error, address, port) from error
+        raise _build_bind_error(error, address, port) from error
     return opened
 
 
-def _refused(error: OSError, address: str, port: int) -> CannotStart:
+def _build_bind_error(error: OSError, address: str, port: int) -> CannotStart:
     if error.errno == errno.EADDRINUSE:
         return PortTaken(
             f"Port {port} on {address} is already in use.",

@@ -29,16 +29,16 @@ import orjson
 import structlog
 
 from festinger.observability.metrics import DEGRADED
-from festinger.proxy.auth import Visit
-from festinger.proxy.errors import going_on
-from festinger.proxy.transport.upstream import UpstreamFailed
+from festinger.proxy.auth import AuthorizedRequest
+from festinger.proxy.errors import fail_open
+from festinger.proxy.transport.upstream import UpstreamUnreachableError
 
 LINE_BYTES = 8 * 2**20
 """The longest line, and the most that a reader holds of a stream."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class StreamFrame:
     """One object of a stream. `event` is the name that an SSE stream gave it."""
 
     data: Any
@@ -51,21 +51,21 @@ DONE = "[DONE]"
 """The one event of OpenAI streams whose data is not JSON."""
 
 
-class Reader(Protocol):
+class FrameReader(Protocol):
     unreadable: int
 
     @property
     def overflowed(self) -> bool:
         """Whether there was too much to hold, so that nothing more is read."""
 
-    def feed(self, chunk: bytes) -> list[Frame]:
+    def feed(self, chunk: bytes) -> list[StreamFrame]:
         """The frames that these bytes complete."""
 
-    def finish(self) -> list[Frame]:
+    def finish(self) -> list[StreamFrame]:
         """The frames that the end of the stream completes."""
 
 
-class _Lines:
+class _LineBuffer:
     """Joins chunks and gives whole lines, without their ends."""
 
     def __init__(self, limit: int) -> None:
@@ -102,7 +102,7 @@ class NdjsonReader:
     """One JSON object a line."""
 
     def __init__(self, limit: int = LINE_BYTES) -> None:
-        self._lines = _Lines(limit)
+        self._lines = _LineBuffer(limit)
         self._read = 0
         self.unreadable = 0
 
@@ -110,20 +110,20 @@ class NdjsonReader:
     def overflowed(self) -> bool:
         return self._lines.overflowed
 
-    def feed(self, chunk: bytes) -> list[Frame]:
+    def feed(self, chunk: bytes) -> list[StreamFrame]:
         return self._frames(self._lines.feed(chunk))
 
-    def finish(self) -> list[Frame]:
+    def finish(self) -> list[StreamFrame]:
         return self._frames([self._lines.rest()])
 
-    def _frames(self, lines: list[bytes]) -> list[Frame]:
+    def _frames(self, lines: list[bytes]) -> list[StreamFrame]:
         frames = []
         for line in lines:
             self._read += len(line) + 1
             if not line.strip():
                 continue
             try:
-                frames.append(Frame(data=orjson.loads(line), end=self._read))
+                frames.append(StreamFrame(data=orjson.loads(line), end=self._read))
             except orjson.JSONDecodeError:
                 self.unreadable += 1
         return frames
@@ -133,7 +133,7 @@ class SseReader:
     """Server-sent events whose data is JSON, or `[DONE]`."""
 
     def __init__(self, limit: int = LINE_BYTES) -> None:
-        self._lines = _Lines(limit)
+        self._lines = _LineBuffer(limit)
         self._limit = limit
         self._event = ""
         self._data: list[bytes] = []
@@ -145,19 +145,19 @@ class SseReader:
     def overflowed(self) -> bool:
         return self._lines.overflowed or self._size > self._limit
 
-    def feed(self, chunk: bytes) -> list[Frame]:
-        frames: list[Frame] = []
+    def feed(self, chunk: bytes) -> list[StreamFrame]:
+        frames: list[StreamFrame] = []
         for line in self._lines.feed(chunk):
             self._read += len(line) + 1
             if self._size <= self._limit:
                 self._take(line.removesuffix(b"\r"), frames)
         return frames
 
-    def finish(self) -> list[Frame]:
+    def finish(self) -> list[StreamFrame]:
         # An event counts once an empty line follows it; at the end of a stream that may be missing.
         return self.feed(b"\n\n")
 
-    def _take(self, line: bytes, frames: list[Frame]) -> None:
+    def _take(self, line: bytes, frames: list[StreamFrame]) -> None:
         if not line:
             self._dispatch(frames)
             return
@@ -172,14 +172,14 @@ class SseReader:
         elif field == b"event":
             self._event = value.decode("utf-8", "replace")
 
-    def _dispatch(self, frames: list[Frame]) -> None:
+    def _dispatch(self, frames: list[StreamFrame]) -> None:
         data, event = b"\n".join(self._data), self._event
         self._data, self._event, self._size = [], "", 0
         if data.strip() == DONE.encode():
-            frames.append(Frame(data=DONE, event=event, end=self._read))
+            frames.append(StreamFrame(data=DONE, event=event, end=self._read))
         elif data:
             try:
-                frames.append(Frame(data=orjson.loads(data), event=event, end=self._read))
+                frames.append(StreamFrame(data=orjson.loads(data), event=event, end=self._read))
             except orjson.JSONDecodeError:
                 self.unreadable += 1
 
@@ -194,7 +194,7 @@ class JsonReader:
         self.unreadable = 0
         self.overflowed = False
 
-    def feed(self, chunk: bytes) -> list[Frame]:
+    def feed(self, chunk: bytes) -> list[StreamFrame]:
         self._size += len(chunk)
         if self._size > self._limit:
             self.overflowed, self._held = True, []
@@ -202,18 +202,18 @@ class JsonReader:
             self._held.append(chunk)
         return []
 
-    def finish(self) -> list[Frame]:
+    def finish(self) -> list[StreamFrame]:
         whole, self._held = b"".join(self._held), []
         if not whole.strip():
             return []
         try:
-            return [Frame(data=orjson.loads(whole))]
+            return [StreamFrame(data=orjson.loads(whole))]
         except orjson.JSONDecodeError:
             self.unreadable += 1
             return []
 
 
-def reader_for(content_type: bytes, *, limit: int = LINE_BYTES) -> Reader:
+def reader_for(content_type: bytes, *, limit: int = LINE_BYTES) -> FrameReader:
     """The reader that fits what the upstream says of its answer."""
     kind = content_type.split(b";", 1)[0].strip().lower()
     if kind == b"text/event-stream":
@@ -223,7 +223,7 @@ def reader_for(content_type: bytes, *, limit: int = LINE_BYTES) -> Reader:
     return JsonReader(limit)
 
 
-class Ended(StrEnum):
+class StreamEndReason(StrEnum):
     WHOLE = "whole"
     ABRUPT = "abrupt"
     ERROR = "error"
@@ -235,18 +235,18 @@ WHOLE_EVENTS = frozenset({"message_stop", "response.completed", "response.incomp
 ERROR_EVENTS = frozenset({"error", "response.failed"})
 
 
-def mark_in(frame: Frame, *, streamed: bool) -> Ended | None:
+def find_end_mark(frame: StreamFrame, *, streamed: bool) -> StreamEndReason | None:
     """What this frame says of the end, if anything. A document that is not streamed ends with itself."""
     data = frame.data
     if data == DONE:
-        return Ended.WHOLE
+        return StreamEndReason.WHOLE
     if not isinstance(data, dict):
-        return None if streamed else Ended.WHOLE
+        return None if streamed else StreamEndReason.WHOLE
     event = frame.event or data.get("type")
     if data.get("error") or (isinstance(event, str) and event in ERROR_EVENTS):
-        return Ended.ERROR
+        return StreamEndReason.ERROR
     if not streamed or data.get("done") is True or (isinstance(event, str) and event in WHOLE_EVENTS):
-        return Ended.WHOLE
+        return StreamEndReason.WHOLE
     return None
 
 
@@ -264,77 +264,77 @@ Ending = Callable[[], bytes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cut:
+class StreamCut:
     """The answer ends within a chunk: so many bytes of it still go out, and then these."""
 
     whole: int
     ending: bytes
 
 
-class Listener(Protocol):
-    def hear(self, frame: Frame) -> Ending | None:
+class ReplyListener(Protocol):
+    def hear(self, frame: StreamFrame) -> Ending | None:
         """One object of the answer; says how to end it here, if it must."""
 
-    def ended(self, how: Ended, *, unreadable: int) -> Stored | None:
+    def ended(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
         """The answer is over; so many pieces of it could not be read. When it is stored, if it is."""
 
 
-Listen = Callable[[Visit], Listener | None]
+Listen = Callable[[AuthorizedRequest], ReplyListener | None]
 """Who listens to the answer of this visit, if anybody."""
 
 
-def nobody(visit: Visit) -> None:
+def no_listener(visit: AuthorizedRequest) -> None:
     return None
 
 
-class Tap:
-    def __init__(self, listener: Listener, reader: Reader, *, endless: bool = True) -> None:
+class StreamTap:
+    def __init__(self, listener: ReplyListener, reader: FrameReader, *, endless: bool = True) -> None:
         self._listener = listener
         self._reader = reader
         self._streamed = not isinstance(reader, JsonReader)
         self._endless = endless
         self._fed = 0
-        self._mark: Ended | None = None
+        self._mark: StreamEndReason | None = None
         self._deaf = False
         self._stored: Stored | None = None
 
     @property
     def has_ended(self) -> bool:
         """Whether the end mark of a stream was heard: a client may take the answer for whole from here on."""
-        return self._streamed and self._mark is Ended.WHOLE
+        return self._streamed and self._mark is StreamEndReason.WHOLE
 
     async def settle(self) -> None:
         """Hand the answer on and wait until it is stored. Call it before the last byte goes out."""
         self.end()
         if self._stored is None or self._stored.done():
             return
-        with going_on(PART):
+        with fail_open(PART):
             await asyncio.wait({self._stored}, timeout=STORED_SECONDS)
             if not self._stored.done():
                 DEGRADED.labels("spool").inc()
                 log.warning("a response did not wait for its capture to be on disk")
 
-    def feed(self, chunk: bytes) -> Cut | None:
+    def feed(self, chunk: bytes) -> StreamCut | None:
         """Hear a chunk before it goes out. Where the listener cuts the answer, what is to go out in its place."""
         cut = None
         if not self._deaf:
-            with going_on(PART) as attempt:
+            with fail_open(PART) as attempt:
                 cut = self._hear(self._reader.feed(chunk))
             self._deaf = attempt.failed != ""
             self._fed += len(chunk)
         return cut
 
-    def end(self, how: Ended | None = None) -> None:
+    def end(self, how: StreamEndReason | None = None) -> None:
         """`how` if it is known from outside; else what the answer itself said, and without a word, abrupt."""
         if self._deaf:
             return
         self._deaf = True  # nothing is heard after the end
-        with going_on(PART):
+        with fail_open(PART):
             self._endless = False
-            if self._mark is not Ended.CUT:
+            if self._mark is not StreamEndReason.CUT:
                 self._hear(self._reader.finish())
             self._stored = self._listener.ended(
-                how or self._mark or Ended.ABRUPT, unreadable=self._reader.unreadable
+                how or self._mark or StreamEndReason.ABRUPT, unreadable=self._reader.unreadable
             )
 
     def __enter__(self) -> Self:
@@ -344,24 +344,24 @@ class Tap:
         if kind is None:
             self.end()
         else:
-            self.end(Ended.ABRUPT if issubclass(kind, UpstreamFailed) else Ended.CLIENT)
+            self.end(StreamEndReason.ABRUPT if issubclass(kind, UpstreamUnreachableError) else StreamEndReason.CLIENT)
 
-    def _hear(self, frames: list[Frame]) -> Cut | None:
+    def _hear(self, frames: list[StreamFrame]) -> StreamCut | None:
         for frame in frames:
-            self._mark = mark_in(frame, streamed=self._streamed) or self._mark
+            self._mark = find_end_mark(frame, streamed=self._streamed) or self._mark
             ending = self._listener.hear(frame)
             if ending is not None and self._mark is None and self._endless and (last := ending()):
-                self._mark = Ended.CUT
-                return Cut(whole=frame.end - self._fed, ending=last)
+                self._mark = StreamEndReason.CUT
+                return StreamCut(whole=frame.end - self._fed, ending=last)
         return None
 
 
 _NO_TAP = nullcontext(None)
 
 
-def tapped(
-    listener: Listener | None, headers: Iterable[tuple[bytes, bytes]]
-) -> AbstractContextManager[Tap | None]:
+def open_tap(
+    listener: ReplyListener | None, headers: Iterable[tuple[bytes, bytes]]
+) -> AbstractContextManager[StreamTap | None]:
     """A tap on an answer with these headers while it streams, if somebody listens and it can be read."""
     if listener is None:
         return _NO_TAP
@@ -370,4 +370,4 @@ def tapped(
         return _NO_TAP
     # An answer that has said how long it is cannot be given another end.
     endless = b"content-length" not in named
-    return Tap(listener, reader_for(named.get(b"content-type", b"")), endless=endless)
+    return StreamTap(listener, reader_for(named.get(b"content-type", b"")), endless=endless)

@@ -19,10 +19,10 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.payload import AsyncIterablePayload
 from yarl import URL
 
-from festinger.embedding.address_check import ForbiddenAddress, open_checked_socket
+from festinger.embedding.address_check import ForbiddenAddressError, open_checked_socket
 from festinger.errors import FestingerError, TooLarge
 from festinger.proxy.headers import RawHeaders
-from festinger.proxy.routes import Protocol
+from festinger.proxy.routes import ApiProtocol
 from festinger.settings.tree import ProxySettings
 
 CONNECT_SECONDS = 5.0
@@ -39,7 +39,7 @@ _ADDED_UNASKED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 HEAD_END = b"\r\n\r\n"
 
 
-class Failure(StrEnum):
+class UpstreamFailure(StrEnum):
     REFUSED = "refused"
     UNRESOLVED = "unresolved"
     TIMEOUT = "timeout"
@@ -49,45 +49,43 @@ class Failure(StrEnum):
     FORBIDDEN = "forbidden"
 
 
-_SAID: dict[Failure, str] = {
-    Failure.REFUSED: "it refuses the connection",
-    Failure.UNRESOLVED: "its name cannot be resolved",
-    Failure.TIMEOUT: "it did not take the connection in time",
-    Failure.INSECURE: "no secure connection could be made",
-    Failure.CLOSED: "it closed the connection without an answer",
-    Failure.GARBLED: "its answer is not HTTP",
-    Failure.FORBIDDEN: "its name leads to a link-local or metadata address, which is never connected to",
+_SAID: dict[UpstreamFailure, str] = {
+    UpstreamFailure.REFUSED: "it refuses the connection",
+    UpstreamFailure.UNRESOLVED: "its name cannot be resolved",
+    UpstreamFailure.TIMEOUT: "it did not take the connection in time",
+    UpstreamFailure.INSECURE: "no secure connection could be made",
+    UpstreamFailure.CLOSED: "it closed the connection without an answer",
+    UpstreamFailure.GARBLED: "its answer is not HTTP",
+    UpstreamFailure.FORBIDDEN: "its name leads to a link-local or metadata address, which is never connected to",
 }
 
 
-class UpstreamFailed(FestingerError):
+class UpstreamUnreachableError(FestingerError):
     """The upstream gave no answer."""
 
     default_hint = "Check that it runs, and that `proxy.upstream` names it."
 
-    def __init__(self, kind: Failure, *, base: str) -> None:
-        super().__init__(
-            f"The upstream `{base}` cannot be reached: {_SAID[kind]}.", code="upstream_unreachable"
-        )
+    def __init__(self, kind: UpstreamFailure, *, base: str) -> None:
+        super().__init__(f"The upstream `{base}` cannot be reached: {_SAID[kind]}.", code="upstream_unreachable")
         self.kind = kind
         self.base = base
 
     @property
     def status(self) -> int:
-        return 504 if self.kind is Failure.TIMEOUT else 502
+        return 504 if self.kind is UpstreamFailure.TIMEOUT else 502
 
 
-def base_for(protocol: Protocol, settings: ProxySettings) -> str:
+def find_upstream_base(protocol: ApiProtocol, settings: ProxySettings) -> str:
     """The configured upstream of a protocol. Nothing in a request has a say in it."""
     chosen = {
-        Protocol.NATIVE: settings.upstreams.ollama,
-        Protocol.OPENAI: settings.upstreams.openai,
-        Protocol.ANTHROPIC: settings.upstreams.anthropic,
+        ApiProtocol.NATIVE: settings.upstreams.ollama,
+        ApiProtocol.OPENAI: settings.upstreams.openai,
+        ApiProtocol.ANTHROPIC: settings.upstreams.anthropic,
     }[protocol]
     return chosen or settings.upstream
 
 
-def key_for(base: str, settings: ProxySettings) -> str | None:
+def find_upstream_key(base: str, settings: ProxySettings) -> str | None:
     """The upstream's key, if this base is the one that it was configured for."""
     if settings.upstream_key is None or base != settings.upstream:
         return None
@@ -95,7 +93,7 @@ def key_for(base: str, settings: ProxySettings) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class UpstreamRequest:
     """One request as the upstream gets it."""
 
     method: str
@@ -106,7 +104,7 @@ class Asking:
     """An iterator can be sent only once."""
 
 
-class _Line(ResponseHandler):
+class _UpstreamConnection(ResponseHandler):
     """One connection to an upstream, which knows how often it was used and whether it was answered."""
 
     turn = 0
@@ -142,14 +140,14 @@ class _Line(ResponseHandler):
 
 
 class _Request(aiohttp.ClientRequest):
-    line: _Line | None = None
+    line: _UpstreamConnection | None = None
     again = False
 
 
 class _Pool(aiohttp.TCPConnector):
     def __init__(self, resolver: AbstractResolver | None) -> None:
         super().__init__(limit=0, resolver=resolver, socket_factory=open_checked_socket)
-        self._factory = functools.partial(_Line, loop=self._loop)  # type: ignore[assignment]
+        self._factory = functools.partial(_UpstreamConnection, loop=self._loop)  # type: ignore[assignment]
 
     async def connect(self, req: Any, traces: Any, timeout: Any) -> Any:
         connection: Any = await super().connect(req, traces, timeout)
@@ -164,39 +162,39 @@ class _Pool(aiohttp.TCPConnector):
 _DEAD = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, aiohttp.ClientConnectionResetError)
 
 
-async def _once_more(request: Any, send: Any) -> Any:
+async def _retry_once(request: Any, send: Any) -> Any:
     """Sends a request, and sends it again if a kept connection died under it unanswered."""
     try:
         return await send(request)
     except _DEAD as error:
-        if not _may_go_again(request):
-            raise _Died from error
+        if not _can_retry(request):
+            raise _ConnectionDiedError from error
     request.again = True
     try:
         return await send(request)
     except _DEAD as error:
-        raise _Died from error
+        raise _ConnectionDiedError from error
 
 
-def _may_go_again(request: _Request) -> bool:
+def _can_retry(request: _Request) -> bool:
     line = request.line
     was_kept = line is not None and line.turn > 1 and not line.heard
     return was_kept and not isinstance(request.body, AsyncIterablePayload)
 
 
-class _Died(aiohttp.ClientError):
+class _ConnectionDiedError(aiohttp.ClientError):
     """Hides a broken connection from aiohttp, which would send some methods again by rules of its own."""
 
 
-class Upstream:
+class UpstreamClient:
     """The one way out of this door."""
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
         self._session = session
         self._bases: dict[str, URL] = {}
 
-    async def ask(self, asking: Asking) -> aiohttp.ClientResponse:
-        """The head of the upstream's answer; its body is still to come. Raises `UpstreamFailed`."""
+    async def ask(self, asking: UpstreamRequest) -> aiohttp.ClientResponse:
+        """The head of the upstream's answer; its body is still to come. Raises `UpstreamUnreachableError`."""
         try:
             return await self._session.request(
                 asking.method,
@@ -208,7 +206,7 @@ class Upstream:
         except (aiohttp.ClientError, TimeoutError, ValueError, OSError) as error:
             if isinstance(error.__cause__, TooLarge):
                 raise error.__cause__ from None  # raised by the body while it was being sent
-            raise UpstreamFailed(_kind(error), base=asking.base) from error
+            raise UpstreamUnreachableError(_classify_failure(error), base=asking.base) from error
 
     def _url(self, base: str, target: bytes) -> URL:
         """The target behind the base, with not a byte of it quoted anew (the query stands in the path)."""
@@ -217,37 +215,35 @@ class Upstream:
         return known.with_path(known.raw_path.rstrip("/") + target.decode("ascii"), encoded=True)
 
 
-def _kind(error: BaseException) -> Failure:
-    cause = error.__cause__ if isinstance(error, _Died) and error.__cause__ is not None else error
-    if isinstance(getattr(cause, "os_error", None), ForbiddenAddress):
-        return Failure.FORBIDDEN
+def _classify_failure(error: BaseException) -> UpstreamFailure:
+    cause = error.__cause__ if isinstance(error, _ConnectionDiedError) and error.__cause__ is not None else error
+    if isinstance(getattr(cause, "os_error", None), ForbiddenAddressError):
+        return UpstreamFailure.FORBIDDEN
     for types, kind in _KINDS:
         if isinstance(cause, types):
             return kind
-    return Failure.GARBLED
+    return UpstreamFailure.GARBLED
 
 
-_KINDS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], Failure], ...] = (
-    ((TimeoutError, aiohttp.ServerTimeoutError), Failure.TIMEOUT),
-    (aiohttp.ClientConnectorDNSError, Failure.UNRESOLVED),
-    ((aiohttp.ClientSSLError, ssl.SSLError), Failure.INSECURE),
-    (aiohttp.ClientConnectorError, Failure.REFUSED),
-    ((aiohttp.ClientOSError, aiohttp.ServerDisconnectedError, aiohttp.ClientConnectionError), Failure.CLOSED),
+_KINDS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], UpstreamFailure], ...] = (
+    ((TimeoutError, aiohttp.ServerTimeoutError), UpstreamFailure.TIMEOUT),
+    (aiohttp.ClientConnectorDNSError, UpstreamFailure.UNRESOLVED),
+    ((aiohttp.ClientSSLError, ssl.SSLError), UpstreamFailure.INSECURE),
+    (aiohttp.ClientConnectorError, UpstreamFailure.REFUSED),
+    ((aiohttp.ClientOSError, aiohttp.ServerDisconnectedError, aiohttp.ClientConnectionError), UpstreamFailure.CLOSED),
 )
 
 
 @asynccontextmanager
 async def open_upstream(
     *, connect_seconds: float = CONNECT_SECONDS, resolver: AbstractResolver | None = None
-) -> AsyncIterator[Upstream]:
+) -> AsyncIterator[UpstreamClient]:
     # No total and no read limit: loading a model may be silent for minutes, a pull takes hours.
-    timeout = aiohttp.ClientTimeout(
-        total=None, connect=connect_seconds, sock_connect=connect_seconds, sock_read=None
-    )
+    timeout = aiohttp.ClientTimeout(total=None, connect=connect_seconds, sock_connect=connect_seconds, sock_read=None)
     async with aiohttp.ClientSession(
         connector=_Pool(resolver),
         request_class=_Request,
-        middlewares=(_once_more,),
+        middlewares=(_retry_once,),
         timeout=timeout,
         auto_decompress=False,
         cookie_jar=aiohttp.DummyCookieJar(),
@@ -258,11 +254,11 @@ async def open_upstream(
         max_headers=HEAD_LINES,
         trust_env=False,
     ) as session:
-        yield Upstream(session)
+        yield UpstreamClient(session)
 
 
-async def chunks(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-    """The body as it comes. If it breaks off, what had come is given first, then `UpstreamFailed` is raised."""
+async def iter_chunks(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    """The body as it comes. If it breaks off, what had come is given first, then `UpstreamUnreachableError` is raised."""
     try:
         async for chunk in answer.content.iter_any():
             yield chunk
@@ -270,4 +266,4 @@ async def chunks(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
         # aiohttp raises at once and keeps what it had read; a direct client would have seen these bytes.
         if rest := answer.content._read_nowait(-1):  # noqa: SLF001
             yield rest
-        raise UpstreamFailed(_kind(error), base=str(answer.url.origin())) from error
+        raise UpstreamUnreachableError(_classify_failure(error), base=str(answer.url.origin())) from error

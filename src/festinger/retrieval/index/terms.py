@@ -22,10 +22,10 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from festinger.clock import Stopwatch
-from festinger.events.feed import read_on
+from festinger.events.feed import read_events_after
 from festinger.ids import SpaceId
 from festinger.retrieval.candidate import MEMORY, TURN
-from festinger.retrieval.deps import Desk
+from festinger.retrieval.deps import RetrievalDeps
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 
@@ -41,7 +41,7 @@ SHORTEST = 2
 MOST_PIECES = 200
 
 
-def pieces(text: str) -> list[str]:
+def identifier_parts(text: str) -> list[str]:
     """The pieces of all identifiers in a text, in small letters, each once; what stands there alone is none."""
     found: dict[str, None] = {}
     for identifier in _IDENTIFIER.findall(text.lower()):
@@ -51,10 +51,10 @@ def pieces(text: str) -> list[str]:
     return list(found)[:MOST_PIECES]
 
 
-async def keep_pieces(transaction: Transaction, space: SpaceId, source: str, refs: Sequence[UUID]) -> None:
+async def update_identifier_parts(transaction: Transaction, space: SpaceId, source: str, refs: Sequence[UUID]) -> None:
     """Bring the pieces of some texts up to what those say now."""
     rows = await transaction.all(Q["texts_of"], space=space, source=source, refs=list(refs))
-    found = [(row["ref"], piece) for row in rows for piece in pieces(row["content"])]
+    found = [(row["ref"], piece) for row in rows for piece in identifier_parts(row["content"])]
     await transaction.run(
         Q["keep_pieces"],
         space=space,
@@ -83,41 +83,39 @@ HEARD = {
 """What changes the words that stand, and whose they are."""
 
 
-async def wait_for_counting(
-    desk: Desk, transaction: Transaction, space: SpaceId, source: str, refs: Sequence[UUID]
+async def queue_for_counting(
+    deps: RetrievalDeps, transaction: Transaction, space: SpaceId, source: str, refs: Sequence[UUID]
 ) -> None:
-    await transaction.run(
-        Q["wait_for_counting"], space=space, source=source, refs=sorted(refs), at=desk.clock()
-    )
+    await transaction.run(Q["wait_for_counting"], space=space, source=source, refs=sorted(refs), at=deps.clock())
 
 
-async def count_words(desk: Desk, space: SpaceId) -> int:
+async def count_words(deps: RetrievalDeps, space: SpaceId) -> int:
     """Count what has come, gone or changed since the last time; how many texts."""
-    while await _hear(desk, space):
+    while await _read_events(deps, space):
         pass
     counted = 0
-    while taken := await _count_batch(desk, space):
+    while taken := await _count_batch(deps, space):
         counted += taken
     return counted
 
 
-async def _hear(desk: Desk, space: SpaceId) -> bool:
+async def _read_events(deps: RetrievalDeps, space: SpaceId) -> bool:
     """Note whose words some events have changed, from where reading stopped; whether there may be more."""
-    async with desk.store.transaction() as transaction:
+    async with deps.store.transaction() as transaction:
         await transaction.run(Q["begin_hearing"], space=space)
         heard = await transaction.value(Q["heard_until"], space=space)
-        events, until = await read_on(transaction, [space], names=list(HEARD), after=heard, limit=EVENTS)
+        events, until = await read_events_after(transaction, [space], names=list(HEARD), after=heard, limit=EVENTS)
         refs = {UUID(event.payload[name]) for event in events for name in HEARD[event.name]}
         if refs:
-            await wait_for_counting(desk, transaction, space, MEMORY, list(refs))
+            await queue_for_counting(deps, transaction, space, MEMORY, list(refs))
         is_full = len(events) == EVENTS
         await transaction.run(Q["hear_until"], space=space, seq=events[-1].seq if is_full else until)
     return is_full
 
 
-async def recount(desk: Desk, space: SpaceId) -> int:
+async def recount_words(deps: RetrievalDeps, space: SpaceId) -> int:
     """Count all anew; how many texts."""
-    async with desk.store.transaction(patient=True) as transaction:
+    async with deps.store.transaction(patient=True) as transaction:
         await transaction.all(Q["lock_counts"], space=space)
         await transaction.run(Q["forget_counts"], space=space)
         rows = await transaction.all(Q["recount_words"], space=space)
@@ -125,18 +123,18 @@ async def recount(desk: Desk, space: SpaceId) -> int:
         for source in (MEMORY, TURN):
             refs = [text["ref"] for text in texts if text["source"] == source]
             for start in range(0, len(refs), BATCH):
-                await keep_pieces(transaction, space, source, refs[start : start + BATCH])
+                await update_identifier_parts(transaction, space, source, refs[start : start + BATCH])
     return sum(row["docs"] for row in rows)
 
 
-async def _count_batch(desk: Desk, space: SpaceId) -> int:
-    async with desk.store.transaction() as transaction:
+async def _count_batch(deps: RetrievalDeps, space: SpaceId) -> int:
+    async with deps.store.transaction() as transaction:
         rows = await transaction.all(Q["take_waiting"], space=space, limit=BATCH)
-        await count_now(transaction, space, [(row["source"], row["ref"]) for row in rows])
+        await update_word_counts(transaction, space, [(row["source"], row["ref"]) for row in rows])
     return len(rows)
 
 
-async def count_now(transaction: Transaction, space: SpaceId, texts: Sequence[tuple[str, UUID]]) -> None:
+async def update_word_counts(transaction: Transaction, space: SpaceId, texts: Sequence[tuple[str, UUID]]) -> None:
     """Bring the counts up to what some texts, each with its source, say now."""
     if not texts:
         return
@@ -144,14 +142,14 @@ async def count_now(transaction: Transaction, space: SpaceId, texts: Sequence[tu
     for source in sorted({source for source, _ in texts}):
         refs = [ref for kind, ref in texts if kind == source]
         await transaction.run(Q["count_words"], space=space, source=source, refs=refs)
-        await keep_pieces(transaction, space, source, refs)
+        await update_identifier_parts(transaction, space, source, refs)
 
 
 EMPTY_FOR = 1.0
 """Seconds for which a space that was seen empty is taken for empty."""
 
 
-class Holdings:
+class NonEmptySpaces:
     """Which spaces hold memories, as far as this process knows."""
 
     def __init__(self, stopwatch: Stopwatch) -> None:

@@ -15,17 +15,17 @@ from typing import Any
 from uuid import UUID
 
 from festinger.embedding.embedder import Embedder, Vector
-from festinger.embedding.profiles import Purpose
+from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import PartlyEmbedded, ProviderDown, ProviderRefused
 from festinger.ids import SpaceId
 from festinger.memory.vectors import text_hash
 from festinger.retrieval.candidate import TURN
-from festinger.retrieval.deps import Desk
-from festinger.retrieval.index.terms import wait_for_counting
-from festinger.retrieval.search import usable
+from festinger.retrieval.deps import RetrievalDeps
+from festinger.retrieval.index.terms import queue_for_counting
+from festinger.retrieval.search import usable_embedder
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.store.vectors import halfvec
+from festinger.store.vectors import to_halfvec
 from festinger.text.blocks import MARK
 from festinger.text.budget import count_tokens
 
@@ -55,44 +55,42 @@ Between = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class TurnPart:
     content: str
     context: str
     written: str
     """As it is embedded."""
 
 
-async def _at_once() -> None:
+async def _no_pause() -> None:
     """Nobody has to be let through."""
 
 
-async def index_turns(desk: Desk, space: SpaceId, *, between: Between = _at_once) -> int:
+async def index_turns(deps: RetrievalDeps, space: SpaceId, *, between: Between = _no_pause) -> int:
     """Make what was said since the last time searchable; how many turns. Waits for `between` before each piece."""
     indexed = 0
-    while episodes := await desk.store.all(Q["unindexed_episodes"], space=space, limit=EPISODES):
+    while episodes := await deps.store.all(Q["unindexed_episodes"], space=space, limit=EPISODES):
         for episode in episodes:
             await between()
-            indexed += await _index_episode(desk, space, episode)
-    await embed_turns(desk, space)
+            indexed += await _index_episode(deps, space, episode)
+    await embed_turns(deps, space)
     return indexed
 
 
-async def _index_episode(desk: Desk, space: SpaceId, episode: Mapping[str, Any]) -> int:
+async def _index_episode(deps: RetrievalDeps, space: SpaceId, episode: Mapping[str, Any]) -> int:
     """Index from the turn that was last, whose surroundings are known only now."""
     start = max(1, episode["done"])
-    rows = await desk.store.all(
+    rows = await deps.store.all(
         Q["turns_from"], space=space, episode=episode["id"], seq=max(1, start - 1), limit=TURNS + 2
     )
     window = rows[: TURNS + 1] if len(rows) > TURNS + 1 else rows
-    wanted = [
-        place for place, row in enumerate(window) if row["seq"] >= start and _is_searched(desk, space, row)
-    ]
+    wanted = [place for place, row in enumerate(window) if row["seq"] >= start and _is_searchable(deps, space, row)]
     # Off the loop: a long turn takes a while to cut.
-    parts = {place: await asyncio.to_thread(parts_of, rows, place) for place in wanted}
-    vectors = await _vectors(desk, [part.written for place in wanted for part in parts[place]])
+    parts = {place: await asyncio.to_thread(split_turn, rows, place) for place in wanted}
+    vectors = await _embed_texts(deps, [part.written for place in wanted for part in parts[place]])
     remaining = iter(vectors)
-    embedder = usable(desk.embedder())
-    async with desk.store.transaction() as transaction:
+    embedder = usable_embedder(deps.embedder())
+    async with deps.store.transaction() as transaction:
         for place in wanted:
             for number, part in enumerate(parts[place]):
                 vector = next(remaining)
@@ -102,25 +100,25 @@ async def _index_episode(desk: Desk, space: SpaceId, episode: Mapping[str, Any])
                     episode=episode["id"],
                     agent=episode["agent_id"],
                     session=episode["session_id"],
-                    trust=desk.terms(space).trusts(window[place]["origin"]),
+                    trust=deps.terms(space).trusts(window[place]["origin"]),
                     part=number,
                     model=embedder.name if embedder and vector is not None else None,
-                    embedding=halfvec(vector) if vector is not None else None,
+                    embedding=to_halfvec(vector) if vector is not None else None,
                     **_columns(window[place], part, is_first=number == 0),
                 )
         last = window[-1]["seq"] if window else episode["done"]
         await transaction.run(Q["advance_turns"], space=space, episode=episode["id"], turns=last)
         turns = [window[place]["turn_id"] for place in wanted]
-        await wait_for_counting(desk, transaction, space, TURN, turns)
+        await queue_for_counting(deps, transaction, space, TURN, turns)
     return len(wanted)
 
 
-def _is_searched(desk: Desk, space: SpaceId, row: Mapping[str, Any]) -> bool:
-    with_tools = desk.terms(space).retrieval.index_tool_turns
+def _is_searchable(deps: RetrievalDeps, space: SpaceId, row: Mapping[str, Any]) -> bool:
+    with_tools = deps.terms(space).retrieval.index_tool_turns
     return bool(row["content"].strip()) and (row["role"] in SPOKEN or (with_tools and row["role"] == TOOL))
 
 
-def _columns(row: Mapping[str, Any], part: Part, *, is_first: bool) -> dict[str, Any]:
+def _columns(row: Mapping[str, Any], part: TurnPart, *, is_first: bool) -> dict[str, Any]:
     named = _SPEAKER.match(row["content"])
     return {
         "turn": row["turn_id"],
@@ -131,36 +129,36 @@ def _columns(row: Mapping[str, Any], part: Part, *, is_first: bool) -> dict[str,
         "speaker": named[1].lower() if named else None,
         "content": part.content,
         "context": part.context,
-        "words": searchable(row["content"]) if is_first else "",
+        "words": searchable_text(row["content"]) if is_first else "",
         "around": part.context,
         "text_hash": text_hash(part.written),
     }
 
 
-def parts_of(rows: Sequence[Mapping[str, Any]], place: int) -> list[Part]:
+def split_turn(rows: Sequence[Mapping[str, Any]], place: int) -> list[TurnPart]:
     """A turn in parts, each with the day and its neighbours."""
     row = rows[place]
     before = rows[place - 1]["content"][-AROUND_CHARS:] if place else ""
     after = rows[place + 1]["content"][:AROUND_CHARS] if place + 1 < len(rows) else ""
     around = "\n".join(filter(None, (before, after)))
     return [
-        Part(content=text, context=around, written=written_as(row["at"], text, around))
-        for text in cut(searchable(row["content"]))
+        TurnPart(content=text, context=around, written=embedding_text(row["at"], text, around))
+        for text in split_text(searchable_text(row["content"]))
     ]
 
 
-def searchable(text: str) -> str:
+def searchable_text(text: str) -> str:
     """What of a turn can be found: all of it, or the beginning and the end of one that is too long to index."""
     half = SEARCHABLE_CHARS // 2
     return text if len(text) <= SEARCHABLE_CHARS else f"{text[:half]}\n{text[-half:]}"
 
 
-def written_as(at: datetime, content: str, context: str) -> str:
+def embedding_text(at: datetime, content: str, context: str) -> str:
     """A part as it is embedded, whenever that is: the day, the part, then what stood around it."""
     return f"{at.date().isoformat()} {content.strip()}\n{context}"
 
 
-def cut(text: str) -> list[str]:
+def split_text(text: str) -> list[str]:
     """A text in pieces that a model reads whole, cut where sentences end; together they are the text."""
     pieces: list[str] = []
     current = ""
@@ -176,38 +174,34 @@ def _sentences(text: str) -> list[str]:
     """Each sentence with the blanks after it; what never ends is cut by length."""
     edges = [0, *(match.end() for match in _ENDS.finditer(text)), len(text)]
     whole = [text[start:end] for start, end in pairwise(edges) if start < end]
-    return [
-        sentence[at : at + PART_CHARS] for sentence in whole for at in range(0, len(sentence), PART_CHARS)
-    ]
+    return [sentence[at : at + PART_CHARS] for sentence in whole for at in range(0, len(sentence), PART_CHARS)]
 
 
 def _fits(text: str) -> bool:
     return len(text) <= PART_CHARS and count_tokens(text) <= PART_TOKENS
 
 
-async def embed_turns(desk: Desk, space: SpaceId) -> int:
+async def embed_turns(deps: RetrievalDeps, space: SpaceId) -> int:
     """Give vectors to parts that have none of the present embedder; how many.
 
     A busy machine may take longer than the embedder is given: whatever was made is stored, and the rest is tried again.
     What is still missing after some tries without a single vector waits for the next time.
     """
-    embedder = usable(desk.embedder())
+    embedder = usable_embedder(deps.embedder())
     made, left = 0, TRIES
     while embedder is not None and left:
-        rows = await desk.store.all(Q["unembedded_turns"], space=space, model=embedder.name, limit=TURNS)
-        written = [written_as(row["at"], row["content"], row["context"]) for row in rows]
-        vectors = await _vectors(desk, written)
+        rows = await deps.store.all(Q["unembedded_turns"], space=space, model=embedder.name, limit=TURNS)
+        written = [embedding_text(row["at"], row["content"], row["context"]) for row in rows]
+        vectors = await _embed_texts(deps, written)
         found = [
-            (row, text, vector)
-            for row, text, vector in zip(rows, written, vectors, strict=True)
-            if vector is not None
+            (row, text, vector) for row, text, vector in zip(rows, written, vectors, strict=True) if vector is not None
         ]
         if not rows:
             break
         if not found:
             left -= 1
             continue
-        async with desk.store.transaction() as transaction:
+        async with deps.store.transaction() as transaction:
             for row, text, vector in found:
                 await _put_vector(transaction, space, row, text, vector, embedder)
         made += len(found)
@@ -215,12 +209,7 @@ async def embed_turns(desk: Desk, space: SpaceId) -> int:
 
 
 async def _put_vector(
-    transaction: Transaction,
-    space: SpaceId,
-    row: Mapping[str, Any],
-    text: str,
-    vector: Vector,
-    embedder: Embedder,
+    transaction: Transaction, space: SpaceId, row: Mapping[str, Any], text: str, vector: Vector, embedder: Embedder
 ) -> None:
     await transaction.run(
         Q["put_turn_vector"],
@@ -229,27 +218,27 @@ async def _put_vector(
         part=row["part"],
         model=embedder.name,
         text_hash=text_hash(text),
-        embedding=halfvec(vector),
+        embedding=to_halfvec(vector),
     )
 
 
-async def _vectors(desk: Desk, texts: Sequence[str]) -> list[Vector | None]:
+async def _embed_texts(deps: RetrievalDeps, texts: Sequence[str]) -> list[Vector | None]:
     """The vectors of texts, none where there is none to be had. In small pieces: each is done well before the embedder's
     time is up even where the machine is busy, and one that is not takes no others with it."""
-    embedder = usable(desk.embedder())
+    embedder = usable_embedder(deps.embedder())
     found: list[Vector | None] = []
     while embedder is not None and len(found) < len(texts):
-        piece = await _piece(embedder, texts[len(found) : len(found) + PIECE])
+        piece = await _embed_batch(embedder, texts[len(found) : len(found) + PIECE])
         if piece is None:
             break
         found += piece
     return found + [None] * (len(texts) - len(found))
 
 
-async def _piece(embedder: Embedder, texts: Sequence[str]) -> list[Vector | None] | None:
+async def _embed_batch(embedder: Embedder, texts: Sequence[str]) -> list[Vector | None] | None:
     """The vectors of a few texts; none if the embedder does not answer at all."""
     try:
-        return list(await embedder.embed(texts, Purpose.STORE, kind=EPISODIC))
+        return list(await embedder.embed(texts, EmbeddingPurpose.STORE, kind=EPISODIC))
     except PartlyEmbedded as partly:
         return list(partly.vectors)
     except ProviderRefused:
@@ -258,7 +247,7 @@ async def _piece(embedder: Embedder, texts: Sequence[str]) -> list[Vector | None
         return None
 
 
-async def unindex_cut(transaction: Transaction, space: SpaceId) -> list[UUID]:
+async def unindex_redacted_turns(transaction: Transaction, space: SpaceId) -> list[UUID]:
     """Take turns out of the index that forgotten words were cut out of, with their neighbours, who hold some of them.
 
     They are made anew from what is left. Which turns those were.

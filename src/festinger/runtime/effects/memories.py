@@ -22,30 +22,36 @@ from uuid import UUID
 
 from festinger.errors import BadInput, NotFound, UndoBlocked
 from festinger.ids import MemoryId, read_id
-from festinger.memory.changes import Effect as Held
-from festinger.memory.changes import find, find_all, lock_one, weigh
-from festinger.memory.confidence import Weight, reinforced
-from festinger.memory.deps import Desk
-from festinger.memory.edit import MOST_PARTS, Revised, archive, edit, merge, restore, say_anew, supersede
-from festinger.memory.erasure.erase import Eraser, forget_in
-from festinger.memory.erasure.selector import Selector, reach
+from festinger.memory.changes import BeliefUpdate, adjust_belief, find_memories, find_memory, lock_memory
+from festinger.memory.confidence import Weight, reinforce_weight
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.edit import MOST_PARTS, MemoryEditResult, archive, edit, merge, relearn_texts, restore, supersede
+from festinger.memory.erasure.erase import ErasureDeps, forget_in_transaction
+from festinger.memory.erasure.selector import Selector, find_erasure_targets
 from festinger.memory.learn.decision import Action
-from festinger.memory.learn.write import hold_owners
-from festinger.memory.model import Memory, Place, Status
-from festinger.memory.query import seen_by
-from festinger.memory.undo import undo_in
-from festinger.proposals.model import Type
-from festinger.proposals.verdicts.apply import blocked
-from festinger.proposals.verdicts.effects import Afterwards, Applied, Deed, Look, nothing_more, text_in
-from festinger.store.pool import Joined
+from festinger.memory.learn.write import lock_owners
+from festinger.memory.model import Memory, Scope, Status
+from festinger.memory.query import require_visible
+from festinger.memory.undo import undo_in_transaction
+from festinger.proposals.model import ProposalType
+from festinger.proposals.verdicts.apply import order_blocking_changes
+from festinger.proposals.verdicts.effects import (
+    Afterwards,
+    EffectContext,
+    EffectPreview,
+    EffectResult,
+    null_follow_up,
+    require_text,
+)
+from festinger.store.pool import NestedStore
 
 
-def id_in(payload: Mapping[str, Any], name: str) -> UUID:
+def payload_id(payload: Mapping[str, Any], name: str) -> UUID:
     """The id that a payload must have."""
     return _read(payload.get(name), name)
 
 
-def ids_in(payload: Mapping[str, Any], name: str) -> list[MemoryId]:
+def payload_ids(payload: Mapping[str, Any], name: str) -> list[MemoryId]:
     """The ids that a payload must have, one at least."""
     given = payload.get(name)
     if not isinstance(given, Sequence) or isinstance(given, str) or not given:
@@ -53,14 +59,14 @@ def ids_in(payload: Mapping[str, Any], name: str) -> list[MemoryId]:
     return [MemoryId(_read(each, name)) for each in dict.fromkeys(given)]
 
 
-def look_at(wanted: Iterable[UUID], found: Mapping[MemoryId, Memory], **more: Any) -> Look:
+def preview_targets(wanted: Iterable[UUID], found: Mapping[MemoryId, Memory], **more: Any) -> EffectPreview:
     """What is there of some memories. Only forgetting takes one away."""
-    gone = tuple(named(each) for each in wanted if each not in found)
-    versions = {named(id_): memory.version for id_, memory in found.items()}
-    return Look(versions=versions, gone=gone, is_forgotten=bool(gone), **more)
+    gone = tuple(target_name(each) for each in wanted if each not in found)
+    versions = {target_name(id_): memory.version for id_, memory in found.items()}
+    return EffectPreview(versions=versions, gone=gone, is_forgotten=bool(gone), **more)
 
 
-def named(memory: UUID) -> str:
+def target_name(memory: UUID) -> str:
     """How a memory is called among the targets of a proposal."""
     return f"memory:{memory}"
 
@@ -73,7 +79,7 @@ def _read(value: object, name: str) -> UUID:
 
 
 Found = Mapping[MemoryId, Memory]
-Doing = Callable[[Desk, Deed, Sequence[MemoryId]], Awaitable[Applied]]
+Doing = Callable[[MemoryDeps, EffectContext, Sequence[MemoryId]], Awaitable[EffectResult]]
 
 IDENTITY = 0.85
 """Above this center a memory is part of who the agent is."""
@@ -82,144 +88,144 @@ GAINS = (2.0, 5.0)
 REASON = "approved"
 
 
-class MemoryChange:
+class MemoryChangeEffect:
     """Merge, supersede, archive, restore, edit or split."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, deps: MemoryDeps) -> None:
+        self._deps = deps
 
     def check(self, payload: Mapping[str, Any]) -> None:
-        op, ids = _op(payload), ids_in(payload, "ids")
+        op, ids = _op(payload), payload_ids(payload, "ids")
         fewest, most = _HOW_MANY[op]
         if not fewest <= len(ids) <= most:
             raise BadInput(f"`{op}` needs {fewest} ids{' or more' if most > fewest else ''}.")
         if op == "edit":
-            text_in(payload, "text")
+            require_text(payload, "text")
         if op == "split":
             _parts(payload)
 
-    async def look(self, deed: Deed) -> Look:
-        op, ids = _op(deed.payload), ids_in(deed.payload, "ids")
-        found = await find_all(deed.transaction, deed.space, ids)
+    async def look(self, deed: EffectContext) -> EffectPreview:
+        op, ids = _op(deed.payload), payload_ids(deed.payload, "ids")
+        found = await find_memories(deed.transaction, deed.space, ids)
         is_done = len(found) == len(ids) and _is_done(op, ids, found, deed.payload)
-        return look_at(ids, found, is_done=is_done, payload=deed.payload, says=_SAYS[op])
+        return preview_targets(ids, found, is_done=is_done, payload=deed.payload, says=_SAYS[op])
 
-    async def apply(self, deed: Deed) -> Applied:
-        op, ids = _op(deed.payload), ids_in(deed.payload, "ids")
-        before = await find_all(deed.transaction, deed.space, ids)
-        done = await _OPS[op](replace(self._desk, store=Joined(deed.transaction)), deed, ids)
-        after = await find_all(deed.transaction, deed.space, ids)
+    async def apply(self, deed: EffectContext) -> EffectResult:
+        op, ids = _op(deed.payload), payload_ids(deed.payload, "ids")
+        before = await find_memories(deed.transaction, deed.space, ids)
+        done = await _OPS[op](replace(self._deps, store=NestedStore(deed.transaction)), deed, ids)
+        after = await find_memories(deed.transaction, deed.space, ids)
         return replace(done, before=_shown(before), after=_shown(after) | dict(done.after))
 
-    async def undo(self, deed: Deed, applied: Applied) -> Afterwards:
+    async def undo(self, deed: EffectContext, applied: EffectResult) -> Afterwards:
         for part in applied.after.get("parts", []):
-            made = await lock_one(deed.transaction, deed.space, UUID(part))
+            made = await lock_memory(deed.transaction, deed.space, UUID(part))
             if made.is_live:
-                joined = replace(self._desk, store=Joined(deed.transaction))
+                joined = replace(self._deps, store=NestedStore(deed.transaction))
                 await archive(joined, deed.space, made.id, by=deed.by, reason="the split was undone")
-        await take_back(self._desk, deed, applied)
-        return nothing_more
+        await undo_changes(self._deps, deed, applied)
+        return null_follow_up
 
 
-class IdentityPromotion:
+class IdentityPromotionEffect:
     """Hold a memory so deeply that it is part of who the agent is."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, deps: MemoryDeps) -> None:
+        self._deps = deps
 
     def check(self, payload: Mapping[str, Any]) -> None:
-        id_in(payload, "memory_id")
+        payload_id(payload, "memory_id")
         _gain(payload)
 
-    async def look(self, deed: Deed) -> Look:
-        memory = MemoryId(id_in(deed.payload, "memory_id"))
-        found = await find_all(deed.transaction, deed.space, [memory])
+    async def look(self, deed: EffectContext) -> EffectPreview:
+        memory = MemoryId(payload_id(deed.payload, "memory_id"))
+        found = await find_memories(deed.transaction, deed.space, [memory])
         is_done = memory in found and _deepened(found[memory], _gain(deed.payload)) == found[memory].weight
         says = f"Holds this memory more deeply, past {IDENTITY} and never past 0.95."
-        return look_at([memory], found, is_done=is_done, payload=deed.payload, says=says)
+        return preview_targets([memory], found, is_done=is_done, payload=deed.payload, says=says)
 
-    async def apply(self, deed: Deed) -> Applied:
-        held = await lock_one(deed.transaction, deed.space, id_in(deed.payload, "memory_id"))
+    async def apply(self, deed: EffectContext) -> EffectResult:
+        held = await lock_memory(deed.transaction, deed.space, payload_id(deed.payload, "memory_id"))
         if held.status is not Status.ACTIVE:
             raise BadInput(f"A memory that is {held.status.value} cannot be held more deeply.")
         deeper = _deepened(held, _gain(deed.payload))
         belief = replace(held.belief, weight=deeper)
-        change = await weigh(
-            self._desk,
+        change = await adjust_belief(
+            self._deps,
             deed.transaction,
             deed.space,
-            Held(memory=held.id, belief=belief),
+            BeliefUpdate(memory=held.id, belief=belief),
             by=deed.by,
             reason="part of who the agent is",
         )
-        return Applied(
+        return EffectResult(
             before=_weight(held.id, held.weight),
             after=_weight(held.id, deeper) | {"gained": deeper.alpha - held.weight.alpha},
             changes=(str(change),),
         )
 
-    async def undo(self, deed: Deed, applied: Applied) -> Afterwards:
+    async def undo(self, deed: EffectContext, applied: EffectResult) -> Afterwards:
         """Put the weight back; where it was moved since, only what was gained here is taken away."""
         try:
             async with deed.transaction.savepoint():
-                await take_back(self._desk, deed, applied)
+                await undo_changes(self._deps, deed, applied)
         except UndoBlocked:
             await self._take_gain(deed, applied)
-        return nothing_more
+        return null_follow_up
 
-    async def _take_gain(self, deed: Deed, applied: Applied) -> None:
-        held = await lock_one(deed.transaction, deed.space, UUID(applied.after["memory"]))
+    async def _take_gain(self, deed: EffectContext, applied: EffectResult) -> None:
+        held = await lock_memory(deed.transaction, deed.space, UUID(applied.after["memory"]))
         least = min(applied.before["alpha"], held.weight.alpha)
         weight = Weight(alpha=max(least, held.weight.alpha - applied.after["gained"]), beta=held.weight.beta)
-        effect = Held(memory=held.id, belief=replace(held.belief, weight=weight))
+        effect = BeliefUpdate(memory=held.id, belief=replace(held.belief, weight=weight))
         reason = "no longer part of who the agent is"
-        await weigh(self._desk, deed.transaction, deed.space, effect, by=deed.by, reason=reason)
+        await adjust_belief(self._deps, deed.transaction, deed.space, effect, by=deed.by, reason=reason)
 
 
-async def take_back(desk: Desk, deed: Deed, applied: Applied) -> None:
+async def undo_changes(deps: MemoryDeps, deed: EffectContext, applied: EffectResult) -> None:
     """Undo the changes of an effect, the last one first."""
     for change in reversed(applied.changes):
         try:
-            await undo_in(desk, deed.transaction, deed.space, UUID(change), by=deed.by)
+            await undo_in_transaction(deps, deed.transaction, deed.space, UUID(change), by=deed.by)
         except UndoBlocked as error:
-            raise blocked(error) from error
+            raise order_blocking_changes(error) from error
 
 
-async def _merge(desk: Desk, deed: Deed, ids: Sequence[MemoryId]) -> Applied:
+async def _merge(deps: MemoryDeps, deed: EffectContext, ids: Sequence[MemoryId]) -> EffectResult:
     stays, changes = ids[0], []
     for other in ids[1:]:
-        done = await merge(desk, deed.space, [stays, other], by=deed.by, reason=REASON)
+        done = await merge(deps, deed.space, [stays, other], by=deed.by, reason=REASON)
         stays = done.memory.id
         changes.append(str(done.change))
-    return Applied(changes=tuple(changes))
+    return EffectResult(changes=tuple(changes))
 
 
-async def _supersede(desk: Desk, deed: Deed, ids: Sequence[MemoryId]) -> Applied:
+async def _supersede(deps: MemoryDeps, deed: EffectContext, ids: Sequence[MemoryId]) -> EffectResult:
     old, new = ids
-    return _changed(await supersede(desk, deed.space, old, new, by=deed.by, reason=REASON))
+    return _changed(await supersede(deps, deed.space, old, new, by=deed.by, reason=REASON))
 
 
-async def _archive(desk: Desk, deed: Deed, ids: Sequence[MemoryId]) -> Applied:
-    done = [await archive(desk, deed.space, each, by=deed.by, reason=REASON) for each in ids]
+async def _archive(deps: MemoryDeps, deed: EffectContext, ids: Sequence[MemoryId]) -> EffectResult:
+    done = [await archive(deps, deed.space, each, by=deed.by, reason=REASON) for each in ids]
     return _changed(*done)
 
 
-async def _restore(desk: Desk, deed: Deed, ids: Sequence[MemoryId]) -> Applied:
-    done = [await restore(desk, deed.space, each, by=deed.by, reason=REASON) for each in ids]
+async def _restore(deps: MemoryDeps, deed: EffectContext, ids: Sequence[MemoryId]) -> EffectResult:
+    done = [await restore(deps, deed.space, each, by=deed.by, reason=REASON) for each in ids]
     return _changed(*done)
 
 
-async def _edit(desk: Desk, deed: Deed, ids: Sequence[MemoryId]) -> Applied:
-    return _changed(await edit(desk, deed.space, ids[0], text_in(deed.payload, "text"), by=deed.by))
+async def _edit(deps: MemoryDeps, deed: EffectContext, ids: Sequence[MemoryId]) -> EffectResult:
+    return _changed(await edit(deps, deed.space, ids[0], require_text(deed.payload, "text"), by=deed.by))
 
 
-async def _split(desk: Desk, deed: Deed, ids: Sequence[MemoryId]) -> Applied:
+async def _split(deps: MemoryDeps, deed: EffectContext, ids: Sequence[MemoryId]) -> EffectResult:
     """Learn each part, then put the source away. Within a transaction there is no time for vectors: they come later."""
-    parted = await find(deed.transaction, deed.space, ids[0])
-    await hold_owners(deed.transaction, deed.space, [parted.agent_id])
-    source = await lock_one(deed.transaction, deed.space, ids[0])
-    said = await say_anew(desk, deed.transaction, [source], _parts(deed.payload))
-    done = await archive(desk, deed.space, source.id, by=deed.by, reason="parted")
+    parted = await find_memory(deed.transaction, deed.space, ids[0])
+    await lock_owners(deed.transaction, deed.space, [parted.agent_id])
+    source = await lock_memory(deed.transaction, deed.space, ids[0])
+    said = await relearn_texts(deps, deed.transaction, [source], _parts(deed.payload))
+    done = await archive(deps, deed.space, source.id, by=deed.by, reason="parted")
     fresh = [str(each.memory.id) for each in said if each.memory and each.action in _MADE]
     return replace(_changed(done), after={"parts": fresh})
 
@@ -258,9 +264,7 @@ _SAYS = {
 def _op(payload: Mapping[str, Any]) -> str:
     op = payload.get("op")
     if op not in _OPS:
-        raise BadInput(
-            f"`{str(op)[:40]}` is nothing that is done to memories.", hint=f"Say {', '.join(_OPS)}."
-        )
+        raise BadInput(f"`{str(op)[:40]}` is nothing that is done to memories.", hint=f"Say {', '.join(_OPS)}.")
     return str(op)
 
 
@@ -291,15 +295,13 @@ def _is_done(op: str, ids: Sequence[MemoryId], found: Found, payload: Mapping[st
     return not first.is_live
 
 
-def _changed(*done: Revised) -> Applied:
-    return Applied(changes=tuple(str(each.change) for each in done if each.change))
+def _changed(*done: MemoryEditResult) -> EffectResult:
+    return EffectResult(changes=tuple(str(each.change) for each in done if each.change))
 
 
 def _shown(memories: Found) -> dict[str, Any]:
     """What is kept of memories: their state. Their words stand in the room's own changes, where forgetting finds them."""
-    return {
-        str(id_): {"status": each.status.value, "version": each.version} for id_, each in memories.items()
-    }
+    return {str(id_): {"status": each.status.value, "version": each.version} for id_, each in memories.items()}
 
 
 def _gain(payload: Mapping[str, Any]) -> float:
@@ -311,7 +313,7 @@ def _gain(payload: Mapping[str, Any]) -> float:
 
 def _deepened(memory: Memory, gain: float) -> Weight:
     """The weight past the bound that only a person may let it pass, if the gain carries it there."""
-    return reinforced(memory.weight, gain, immutable=memory.immutable, ceiling=memory.belief.weight_ceiling)
+    return reinforce_weight(memory.weight, gain, immutable=memory.immutable, ceiling=memory.belief.weight_ceiling)
 
 
 def _weight(memory: MemoryId, weight: Weight) -> dict[str, Any]:
@@ -321,52 +323,50 @@ def _weight(memory: MemoryId, weight: Weight) -> dict[str, Any]:
 CATEGORY, SCOPE = "safety", "memory"
 
 
-async def request_to_forget(desk: Desk, place: Place, memory: UUID, *, reason: str) -> dict[str, Any]:
+async def build_forget_proposal(deps: MemoryDeps, place: Scope, memory: UUID, *, reason: str) -> dict[str, Any]:
     """What is to be proposed so that a memory is forgotten. One that this agent does not see is `NotFound`."""
-    async with desk.store.transaction() as transaction:
-        found = seen_by(place, await find(transaction, place.space, memory))
+    async with deps.store.transaction() as transaction:
+        found = require_visible(place, await find_memory(transaction, place.space, memory))
     return {
         "what": f"Forget memory {found.id}",
         "category": CATEGORY,
         "scope": SCOPE,
-        "type": Type.FORGET_REQUEST.value,
+        "type": ProposalType.FORGET_REQUEST.value,
         "why": reason,
         "payload": {"memory_ids": [str(found.id)], "reason": reason},
     }
 
 
-class ForgetRequest:
-    def __init__(self, eraser: Eraser) -> None:
+class ForgetEffect:
+    def __init__(self, eraser: ErasureDeps) -> None:
         self._eraser = eraser
 
     def check(self, payload: Mapping[str, Any]) -> None:
-        ids_in(payload, "memory_ids")
-        text_in(payload, "reason")
+        payload_ids(payload, "memory_ids")
+        require_text(payload, "reason")
 
-    async def look(self, deed: Deed) -> Look:
-        ids = ids_in(deed.payload, "memory_ids")
-        found = await find_all(deed.transaction, deed.space, ids)
+    async def look(self, deed: EffectContext) -> EffectPreview:
+        ids = payload_ids(deed.payload, "memory_ids")
+        found = await find_memories(deed.transaction, deed.space, ids)
         says = "Forgets these memories and all that derives from them. This cannot be undone."
-        seen = look_at(ids, found, payload=deed.payload, says=says)
+        seen = preview_targets(ids, found, payload=deed.payload, says=says)
         return replace(seen, is_forgotten=not found, gone=seen.gone if not found else ())
 
-    async def apply(self, deed: Deed) -> Applied:
-        ids = tuple(ids_in(deed.payload, "memory_ids"))
-        meant = await reach(deed.transaction, deed.space, Selector(ids=ids))
-        joined = replace(self._eraser.desk, store=Joined(deed.transaction))
-        plan = await forget_in(
-            replace(self._eraser, desk=joined),
+    async def apply(self, deed: EffectContext) -> EffectResult:
+        ids = tuple(payload_ids(deed.payload, "memory_ids"))
+        meant = await find_erasure_targets(deed.transaction, deed.space, Selector(ids=ids))
+        joined = replace(self._eraser.deps, store=NestedStore(deed.transaction))
+        plan = await forget_in_transaction(
+            replace(self._eraser, deps=joined),
             deed.transaction,
             deed.space,
             meant,
-            reason=text_in(deed.payload, "reason"),
+            reason=require_text(deed.payload, "reason"),
             by=deed.by,
         )
-        return Applied(after=plan.as_json())
+        return EffectResult(after=plan.as_json())
 
-    async def undo(self, deed: Deed, applied: Applied) -> Afterwards:
+    async def undo(self, deed: EffectContext, applied: EffectResult) -> Afterwards:
         raise UndoBlocked(
-            "What was forgotten cannot be brought back.",
-            hint="Say it again, if it is to be known.",
-            changes=[],
+            "What was forgotten cannot be brought back.", hint="Say it again, if it is to be known.", changes=[]
         )

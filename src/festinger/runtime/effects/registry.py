@@ -6,31 +6,31 @@ transaction of the verdict. Left to others: whether a yes counts, and when (`pro
 
 from typing import TYPE_CHECKING
 
-from festinger.proposals.deps import Desk
-from festinger.proposals.model import Type
-from festinger.proposals.verdicts.effects import Effects, wired
-from festinger.proposals.verdicts.tasks import Advice
-from festinger.runtime.effects.censors import CensorEscalation, CensorRule
-from festinger.runtime.effects.conflicts import DimensionDecomposition
-from festinger.runtime.effects.memories import ForgetRequest, IdentityPromotion, MemoryChange
-from festinger.runtime.effects.settings import SettingsChange
-from festinger.runtime.erasure import forgetting_of
+from festinger.proposals.deps import ProposalDeps
+from festinger.proposals.model import ProposalType
+from festinger.proposals.verdicts.effects import Effects, require_all_effects
+from festinger.proposals.verdicts.tasks import AdviceEffect
+from festinger.runtime.effects.censors import CensorEscalationEffect, CensorRuleEffect
+from festinger.runtime.effects.conflicts import DecompositionEffect
+from festinger.runtime.effects.memories import ForgetEffect, IdentityPromotionEffect, MemoryChangeEffect
+from festinger.runtime.effects.settings import SettingsChangeEffect
+from festinger.runtime.erasure import build_erasure
 
 if TYPE_CHECKING:
     from festinger.runtime.app import App
 
 
-def effects_of(app: "App", desk: Desk) -> Effects:
+def build_effects(app: "App", deps: ProposalDeps) -> Effects:
     """Every effect; a type that has none keeps the app from starting."""
-    return wired(
+    return require_all_effects(
         {
-            Type.MEMORY_CHANGE: MemoryChange(app.memory.desk),
-            Type.IDENTITY_PROMOTION: IdentityPromotion(app.memory.desk),
-            Type.CENSOR_RULE: CensorRule(app.memory.watch),
-            Type.CENSOR_ESCALATION: CensorEscalation(app.memory.watch),
-            Type.DIMENSION_DECOMPOSITION: DimensionDecomposition(app.world.desk),
-            Type.SETTINGS_CHANGE: SettingsChange(app),
-            Type.FORGET_REQUEST: ForgetRequest(forgetting_of(app).eraser),
-            Type.ADVICE: Advice(desk),
+            ProposalType.MEMORY_CHANGE: MemoryChangeEffect(app.memory.deps),
+            ProposalType.IDENTITY_PROMOTION: IdentityPromotionEffect(app.memory.deps),
+            ProposalType.CENSOR_RULE: CensorRuleEffect(app.memory.watch),
+            ProposalType.CENSOR_ESCALATION: CensorEscalationEffect(app.memory.watch),
+            ProposalType.DIMENSION_DECOMPOSITION: DecompositionEffect(app.world.deps),
+            ProposalType.SETTINGS_CHANGE: SettingsChangeEffect(app),
+            ProposalType.FORGET_REQUEST: ForgetEffect(build_erasure(app).eraser),
+            ProposalType.ADVICE: AdviceEffect(deps),
         }
     )

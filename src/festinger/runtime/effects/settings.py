@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from festinger.errors import BadInput, NotProposable, UndoBlocked
 from festinger.ids import EVERY_SPACE, SpaceId
-from festinger.proposals.verdicts.effects import Afterwards, Applied, Deed, Look, text_in
+from festinger.proposals.verdicts.effects import Afterwards, EffectContext, EffectPreview, EffectResult, require_text
 from festinger.runtime.settings import erase_setting, write_setting
-from festinger.settings.keys import Key, find
+from festinger.settings.keys import SettingKey, find_setting
 from festinger.store.repositories.spaces import find_config
 
 if TYPE_CHECKING:
@@ -21,22 +21,22 @@ GUARDED = ("auth", "secrets", "database", "proposals")
 """Who may come in, what is secret, where everything is kept, and how people are asked."""
 
 
-class SettingsChange:
+class SettingsChangeEffect:
     def __init__(self, app: "App") -> None:
         self._app = app
 
     def check(self, payload: Mapping[str, Any]) -> None:
-        key = proposable(text_in(payload, "key"))
+        key = find_proposable_key(require_text(payload, "key"))
         if not isinstance(payload.get("to"), str | int | float):
             raise BadInput("The payload must have the new value as `to`.")
         self._app.settings.change(key.name, _text(payload["to"]), space=_place(key, EVERY_SPACE))
 
-    async def look(self, deed: Deed) -> Look:
-        key = proposable(text_in(deed.payload, "key"))
+    async def look(self, deed: EffectContext) -> EffectPreview:
+        key = find_proposable_key(require_text(deed.payload, "key"))
         present = self._present(key, deed.space)
         wanted, expected = _text(deed.payload.get("to", "")), deed.payload.get("from")
         moved = expected is not None and _text(expected) != present
-        return Look(
+        return EffectPreview(
             versions={f"setting:{key.name}": present},
             changed=(f"setting:{key.name}",) if moved else (),
             is_done=present == wanted,
@@ -44,19 +44,19 @@ class SettingsChange:
             says=f"Sets `{key.name}` to `{wanted}`; it is `{present}` now.",
         )
 
-    async def apply(self, deed: Deed) -> Applied:
-        key = proposable(text_in(deed.payload, "key"))
+    async def apply(self, deed: EffectContext) -> EffectResult:
+        key = find_proposable_key(require_text(deed.payload, "key"))
         place, to = _place(key, deed.space), _text(deed.payload["to"])
         present = self._present(key, deed.space)
         row = await write_setting(self._app, deed.transaction, key.name, to, by=deed.by, space=place)
-        return Applied(
+        return EffectResult(
             before={"key": key.name, "space": place, "value": present, "row": row},
             after={"key": key.name, "space": place, "value": to, "row": to},
             afterwards=self._app.reread_settings,
         )
 
-    async def undo(self, deed: Deed, applied: Applied) -> Afterwards:
-        key, place = find(applied.after["key"]), SpaceId(applied.after["space"])
+    async def undo(self, deed: EffectContext, applied: EffectResult) -> Afterwards:
+        key, place = find_setting(applied.after["key"]), SpaceId(applied.after["space"])
         row = await find_config(deed.transaction, space=place, key=key.name)
         if row != applied.after["row"]:
             raise UndoBlocked(f"`{key.name}` was set again since.", changes=[f"setting:{key.name}"])
@@ -67,20 +67,20 @@ class SettingsChange:
             await write_setting(self._app, deed.transaction, key.name, before, by=deed.by, space=place)
         return self._app.reread_settings
 
-    def _present(self, key: Key, space: SpaceId) -> str:
+    def _present(self, key: SettingKey, space: SpaceId) -> str:
         return self._app.settings.loaded(_place(key, space)).setting(key.name).value
 
 
-def proposable(name: str) -> Key:
+def find_proposable_key(name: str) -> SettingKey:
     """The key that is meant, if it may be proposed."""
-    key = find(name)
+    key = find_setting(name)
     room = key.name.partition(".")[0]
     if key.secret or room in GUARDED or room.startswith("database"):
         raise NotProposable(f"`{key.name}` is changed by people themselves, and by nobody's proposal.")
     return key
 
 
-def _place(key: Key, space: SpaceId) -> SpaceId:
+def _place(key: SettingKey, space: SpaceId) -> SpaceId:
     """Where the row stands: for the space if spaces may differ in it, else for all."""
     return space if key.per_space else EVERY_SPACE
 

@@ -30,17 +30,17 @@ from festinger.ids import SpaceId
 from festinger.observability.metrics import PROPOSALS_FOLDER_REFUSED
 from festinger.proposals.channels.file import (
     NOT_TAKEN,
-    Sheet,
-    asked,
+    ReviewFile,
+    derive_mac_key,
     file_name,
-    mac_key,
-    read_sheet,
-    with_result,
-    written,
+    format_review_file,
+    parse_review_file,
+    parse_verdict,
+    set_result_line,
 )
-from festinger.proposals.gate import Standing, standing
-from festinger.proposals.inbox import MOST, Wanted
-from festinger.proposals.model import Author, Channel, Proof, Proposal, Said, State
+from festinger.proposals.gate import InboxStatus, inbox_status
+from festinger.proposals.inbox import MOST, ProposalQuery
+from festinger.proposals.model import Author, IdentityProof, Proposal, ProposalState, ReviewChannel, VerdictInput
 from festinger.proposals.verdicts.effects import ONE_BY_ONE
 from festinger.settings.proposals import FolderSettings
 
@@ -58,7 +58,7 @@ LEFTOVERS = ("~", ".swp", ".swx", ".swo", ".tmp", ".bak")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class InboxFile:
     """A file of the folder: its text, or why it is not read."""
 
     name: str
@@ -66,7 +66,7 @@ class Page:
     refused: str = ""
 
 
-class Tray:
+class InboxFolder:
     """A folder with sheets, and one beside them for what is done."""
 
     def __init__(self, folder: Path) -> None:
@@ -77,21 +77,17 @@ class Tray:
         for each in (self.folder, self.folder / DONE):
             each.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
             if each.is_symlink():
-                raise Refused(
-                    f"`{each}` is a link.", hint="Put the folder itself into `proposals.folder.path`."
-                )
+                raise Refused(f"`{each}` is a link.", hint="Put the folder itself into `proposals.folder.path`.")
             each.chmod(FOLDER_MODE)
 
-    def pages(self) -> list[Page]:
+    def pages(self) -> list[InboxFile]:
         """Every sheet, by name; what editors leave behind is not looked at."""
         return [self._page(name) for name in sorted(self._names())]
 
     def write(self, name: str, text: str) -> None:
         """Put a sheet in place, whole or not at all."""
         draft = self.folder / f".{name}.tmp"
-        descriptor = os.open(
-            draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), FILE_MODE
-        )
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), FILE_MODE)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
         draft.replace(self.folder / name)
@@ -113,29 +109,23 @@ class Tray:
         with os.scandir(self.folder) as entries:
             for entry in entries:
                 is_leftover = entry.name.startswith((".", "#")) or entry.name.endswith(LEFTOVERS)
-                if (
-                    entry.name.endswith(SUFFIX)
-                    and not is_leftover
-                    and not entry.is_dir(follow_symlinks=False)
-                ):
+                if entry.name.endswith(SUFFIX) and not is_leftover and not entry.is_dir(follow_symlinks=False):
                     yield entry.name
 
-    def _page(self, name: str) -> Page:
+    def _page(self, name: str) -> InboxFile:
         try:
-            descriptor = os.open(
-                self.folder / name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | os.O_NONBLOCK
-            )
+            descriptor = os.open(self.folder / name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | os.O_NONBLOCK)
         except FileNotFoundError:
-            return Page(name=name, refused="gone")
+            return InboxFile(name=name, refused="gone")
         except OSError:
-            return Page(name=name, refused="link or not readable")
+            return InboxFile(name=name, refused="link or not readable")
         with os.fdopen(descriptor, "rb") as file:
             if reason := _unfit(os.fstat(file.fileno())):
-                return Page(name=name, refused=reason)
+                return InboxFile(name=name, refused=reason)
             raw = file.read(LARGEST + 1)
         with suppress(UnicodeDecodeError):
-            return Page(name=name, text=raw.decode("utf-8-sig"))
-        return Page(name=name, refused="not UTF-8")
+            return InboxFile(name=name, text=raw.decode("utf-8-sig"))
+        return InboxFile(name=name, refused="not UTF-8")
 
 
 def _unfit(found: os.stat_result) -> str:
@@ -154,11 +144,11 @@ FOLDER = "inbox"
 DECIDED_ELSEWHERE = "decided elsewhere: {}"
 NEEDS_CODE = "This changes behaviour: it needs one of your one-time codes behind `code:`."
 WRONG_MARK = "wrong mark"
-STATES = (State.PROMOTED, State.DEFERRED)
+STATES = (ProposalState.PROMOTED, ProposalState.DEFERRED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scanned:
+class InboxScanReport:
     """What a scan did."""
 
     taken: int = 0
@@ -168,14 +158,14 @@ class Scanned:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lying:
+class ParsedInboxFile:
     """A sheet as it lies there."""
 
-    page: Page
-    sheet: Sheet
+    page: InboxFile
+    sheet: ReviewFile
 
 
-class Folder:
+class InboxFolderWatcher:
     """The folder of one process."""
 
     def __init__(self, app: "App") -> None:
@@ -192,9 +182,9 @@ class Folder:
         return self._app.settings.now.proposals.folder
 
     @property
-    def tray(self) -> Tray:
+    def tray(self) -> InboxFolder:
         path = self.terms.path
-        return Tray(Path(path).expanduser() if path else self._app.home / FOLDER)
+        return InboxFolder(Path(path).expanduser() if path else self._app.home / FOLDER)
 
     async def watch(self) -> None:
         """Scan for ever, as often as the settings say. What is away is there again at a later scan."""
@@ -206,7 +196,7 @@ class Folder:
                     log.warning("folder not scanned", error=str(error))
             await asyncio.sleep(self.terms.scan_seconds)
 
-    async def scan(self) -> Scanned:
+    async def scan(self) -> InboxScanReport:
         """Take what people wrote, then write what is missing. Raises `OSError` where the folder cannot be had."""
         tray = self.tray
         await asyncio.to_thread(tray.open)
@@ -222,15 +212,15 @@ class Folder:
             else:
                 not_taken += 1
         made = await self._write_missing(tray)
-        return Scanned(taken=taken, not_taken=not_taken, refused=refused, written=made)
+        return InboxScanReport(taken=taken, not_taken=not_taken, refused=refused, written=made)
 
-    def _read(self, pages: list[Page]) -> tuple[list[Lying], int]:
+    def _read(self, pages: list[InboxFile]) -> tuple[list[ParsedInboxFile], int]:
         """The sheets that are ours, and how many files were refused."""
         lying, refused, key = [], 0, self._key()
         for page in pages:
-            sheet = None if page.refused else read_sheet(page.text, key=key)
+            sheet = None if page.refused else parse_review_file(page.text, key=key)
             if sheet is not None and sheet.space in self._app.directory.ids():
-                lying.append(Lying(page=page, sheet=sheet))
+                lying.append(ParsedInboxFile(page=page, sheet=sheet))
                 continue
             refused += 1
             self._refuse(page.name, page.refused or WRONG_MARK)
@@ -243,7 +233,7 @@ class Folder:
         PROPOSALS_FOLDER_REFUSED.labels(reason).inc()
         log.warning("file in the inbox refused", file=name, why=reason)
 
-    def _still_since(self, page: Page) -> tuple[bytes, datetime]:
+    def _still_since(self, page: InboxFile) -> tuple[bytes, datetime]:
         digest = _digest(page.text)
         before = self._since.get(page.name)
         return before if before is not None and before[0] == digest else (digest, self._app.tools.clock())
@@ -254,7 +244,7 @@ class Folder:
         lain = self._app.tools.clock() - since
         return lain >= timedelta(seconds=self.terms.still_seconds) and self._answered.get(name) != digest
 
-    async def _take(self, tray: Tray, lying: Lying) -> bool:
+    async def _take(self, tray: InboxFolder, lying: ParsedInboxFile) -> bool:
         """Have a sheet decided, and write down what came of it; false if it was not taken."""
         try:
             result = await self._decided(lying.sheet)
@@ -263,21 +253,21 @@ class Folder:
         except FestingerError as error:
             await self._answer(tray, lying, NOT_TAKEN + _words(error))
             return False
-        text = with_result(lying.page.text, result)
+        text = set_result_line(lying.page.text, result)
         await asyncio.to_thread(tray.finish, lying.page.name, text)
         self._shown.pop(lying.sheet.proposal, None)
         return True
 
-    async def _decided(self, sheet: Sheet) -> str:
-        said, space = asked(sheet, now=self._app.tools.clock()), sheet.space
+    async def _decided(self, sheet: ReviewFile) -> str:
+        said, space = parse_verdict(sheet, now=self._app.tools.clock()), sheet.space
         if not sheet.by:
             raise BadInput("Write your name behind `by:`.")
         other = await self._app.inbox.find(space, said.of) if said.of else None
-        verdict = Said(
+        verdict = VerdictInput(
             proposal=sheet.proposal,
             kind=said.kind,
-            author=Author(name=sheet.by, proof=Proof.NAMED, code=sheet.code),
-            channel=Channel.FOLDER,
+            author=Author(name=sheet.by, proof=IdentityProof.NAMED, code=sheet.code),
+            channel=ReviewChannel.FOLDER,
             ref=sheet.ref,
             note=sheet.note,
             of=other,
@@ -294,18 +284,18 @@ class Folder:
                 raise NotAuthorised(error.message, hint=NEEDS_CODE) from error
             raise
 
-    async def _shown_with(self, sheet: Sheet) -> tuple[UUID, ...]:
+    async def _shown_with(self, sheet: ReviewFile) -> tuple[UUID, ...]:
         """What the sheet shows beside its own proposal. A later opposite makes another version, which is refused."""
         return tuple((await self._app.inbox.card(sheet.space, sheet.proposal)).opposites)
 
-    async def _answer(self, tray: Tray, lying: Lying, result: str) -> None:
+    async def _answer(self, tray: InboxFolder, lying: ParsedInboxFile, result: str) -> None:
         """Write an answer on a sheet that stays, once."""
-        text = with_result(lying.page.text, result)
+        text = set_result_line(lying.page.text, result)
         if text != lying.page.text:
             await asyncio.to_thread(tray.write, lying.page.name, text)
         self._answered[lying.page.name] = _digest(text)
 
-    async def _write_missing(self, tray: Tray) -> int:
+    async def _write_missing(self, tray: InboxFolder) -> int:
         """Write the sheets of what waits, and put aside those of what does not."""
         lying, _ = self._read(await asyncio.to_thread(tray.pages))
         made, waits = 0, set()
@@ -320,12 +310,12 @@ class Folder:
         return made
 
     async def _waiting(self, space: SpaceId) -> list[Proposal]:
-        now, terms = self._app.tools.clock(), self._app.inbox.desk.terms(space)
-        found = await self._app.inbox.page(space, Wanted(states=STATES, limit=MOST))
-        away = (Standing.ELSEWHERE, Standing.PUT_OFF)
-        return [each for each in found if standing(each, now=now, quiet_days=terms.quiet_days) not in away]
+        now, terms = self._app.tools.clock(), self._app.inbox.deps.terms(space)
+        found = await self._app.inbox.page(space, ProposalQuery(states=STATES, limit=MOST))
+        away = (InboxStatus.ELSEWHERE, InboxStatus.PUT_OFF)
+        return [each for each in found if inbox_status(each, now=now, quiet_days=terms.quiet_days) not in away]
 
-    async def _write(self, tray: Tray, proposal: Proposal, there: list[Lying]) -> bool:
+    async def _write(self, tray: InboxFolder, proposal: Proposal, there: list[ParsedInboxFile]) -> bool:
         """Write the sheet of a proposal, unless it lies there and shows all, or somebody has written on it."""
         shows = (proposal.version, proposal.sightings)
         is_old = self._shown.get(proposal.id) != shows
@@ -335,15 +325,15 @@ class Folder:
         look = await self._app.deciding.would_do(proposal.space_id, proposal)
         note = next((each.sheet.result for each in there if each.sheet.result), "")
         name = there[0].page.name if there else self._free_name(tray, proposal)
-        await asyncio.to_thread(tray.write, name, written(card, look, key=self._key(), note=note))
+        await asyncio.to_thread(tray.write, name, format_review_file(card, look, key=self._key(), note=note))
         self._shown[proposal.id] = shows
         return True
 
-    def _free_name(self, tray: Tray, proposal: Proposal) -> str:
+    def _free_name(self, tray: InboxFolder, proposal: Proposal) -> str:
         short = file_name(proposal)
         return file_name(proposal, whole_id=True) if tray.has(short) else short
 
-    async def _put_aside(self, tray: Tray, lying: Lying) -> None:
+    async def _put_aside(self, tray: InboxFolder, lying: ParsedInboxFile) -> None:
         """Put the sheet of something aside that does not wait any more; what somebody is writing is left a moment."""
         if lying.sheet.verdict and not lying.sheet.result:
             return
@@ -352,20 +342,20 @@ class Folder:
             state = card.proposal.state.value
         except NotFound:
             state = "gone"
-        if state == State.DEEPENING:
+        if state == ProposalState.DEEPENING:
             return
         result = lying.sheet.result or DECIDED_ELSEWHERE.format(state)
-        await asyncio.to_thread(tray.finish, lying.page.name, with_result(lying.page.text, result))
+        await asyncio.to_thread(tray.finish, lying.page.name, set_result_line(lying.page.text, result))
 
     def _key(self) -> bytes:
-        return mac_key(self._app.master.raw)
+        return derive_mac_key(self._app.master.raw)
 
 
 def _words(error: FestingerError) -> str:
     return f"{error.message} {error.hint}" if error.hint else error.message
 
 
-def _may_be_rewritten(sheet: Sheet, proposal: Proposal, *, is_old: bool) -> bool:
+def _may_be_rewritten(sheet: ReviewFile, proposal: Proposal, *, is_old: bool) -> bool:
     """Whether nobody loses anything: nobody wrote on it, or what they wrote was answered and is about another
     version."""
     if sheet.is_untouched:

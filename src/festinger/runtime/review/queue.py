@@ -18,24 +18,24 @@ from uuid import UUID
 from festinger.clock import iso
 from festinger.ids import DEFAULT_AGENT, AgentId, SpaceId
 from festinger.judge.model import Record
-from festinger.judge.records import find, listed
-from festinger.memory.changes import Op, find_all, list_changes
-from festinger.memory.conflicts import Answered, answer, answer_of
-from festinger.memory.health import waiting_of
-from festinger.memory.model import Memory, Place, Status
-from festinger.memory.query import Wanted, page
-from festinger.proposals.deps import Desk
-from festinger.proposals.inbox import Item, Sources, Waiting
-from festinger.proposals.pairs import suggested
-from festinger.proposals.verdicts.tasks import tasks
-from festinger.world.conflicts import PENDING, Conflict, conflicts, count_pending
-from festinger.world.quarantine import held_sessions, quarantined
+from festinger.judge.records import find_judgement, load_judgements
+from festinger.memory.changes import MemoryChangeOp, find_memories, list_changes
+from festinger.memory.conflicts import PairAnswerResult, parse_answer, record_answer
+from festinger.memory.health import count_waiting
+from festinger.memory.model import Memory, Scope, Status
+from festinger.memory.query import MemoryFilter, page_memories
+from festinger.proposals.deps import ProposalDeps
+from festinger.proposals.inbox import PendingGroup, PendingItem, Sources
+from festinger.proposals.pairs import list_suggested_pairs
+from festinger.proposals.verdicts.tasks import list_tasks
+from festinger.world.conflicts import PENDING, Conflict, count_pending, load_conflicts
+from festinger.world.quarantine import list_held_sessions, load_quarantine
 
 if TYPE_CHECKING:
     from festinger.runtime.app import App
 
 
-async def judgements(
+async def fetch_judgements(
     app: "App",
     space: SpaceId,
     *,
@@ -47,7 +47,7 @@ async def judgements(
     """Judgements, the newest first; with an agent, those of what that agent may see."""
     shown: list[dict[str, Any]] = []
     while len(shown) < limit:
-        found = await listed(app.memory.judges.desk, space, final=final, before=before, limit=limit)
+        found = await load_judgements(app.memory.judges.deps, space, final=final, before=before, limit=limit)
         shown += await _shown(app, space, found, agent)
         if len(found) < limit:
             break
@@ -55,36 +55,34 @@ async def judgements(
     return shown[:limit]
 
 
-async def judgement(app: "App", space: SpaceId, id_: UUID) -> dict[str, Any]:
+async def fetch_judgement(app: "App", space: SpaceId, id_: UUID) -> dict[str, Any]:
     """One judgement. Raises `NotFound`."""
-    (found,) = await _shown(app, space, [await find(app.memory.judges.desk, space, id_)], None)
+    (found,) = await _shown(app, space, [await find_judgement(app.memory.judges.deps, space, id_)], None)
     return found
 
 
-async def questions(
+async def fetch_open_questions(
     app: "App", space: SpaceId, *, agent: AgentId | None = None, limit: int = 50
 ) -> list[dict[str, Any]]:
     """The pairs that judges have given up on: only a person can tell."""
-    most = app.memory.judges.desk.max_tries(space)
-    waiting = await judgements(app, space, final=False, agent=agent, limit=limit)
+    most = app.memory.judges.deps.max_tries(space)
+    waiting = await fetch_judgements(app, space, final=False, agent=agent, limit=limit)
     return [each for each in waiting if each["attempts"] >= most]
 
 
 async def answer_question(
     app: "App", space: SpaceId, id_: UUID, given: str, *, by: str, note: str = ""
-) -> Answered:
+) -> PairAnswerResult:
     """Keep a person's answer and do what follows. Raises `NotFound`, `BadInput`, `Stale`."""
-    said = answer_of(given, by=by, note=note)
-    asked = await find(app.memory.judges.desk, space, id_)
-    return await answer(app.memory.desk, space, asked, said, by=by)
+    said = parse_answer(given, by=by, note=note)
+    asked = await find_judgement(app.memory.judges.deps, space, id_)
+    return await record_answer(app.memory.deps, space, asked, said, by=by)
 
 
-async def _shown(
-    app: "App", space: SpaceId, found: Sequence[Record], agent: AgentId | None
-) -> list[dict[str, Any]]:
+async def _shown(app: "App", space: SpaceId, found: Sequence[Record], agent: AgentId | None) -> list[dict[str, Any]]:
     async with app.store.transaction() as transaction:
         refs = {ref for record in found for ref in (record.old_ref, record.new_ref)}
-        near = {UUID(int=id_.int): each for id_, each in (await find_all(transaction, space, refs)).items()}
+        near = {UUID(int=id_.int): each for id_, each in (await find_memories(transaction, space, refs)).items()}
     return [_json(record, near) for record in found if agent is None or _may_see(agent, record, near)]
 
 
@@ -124,7 +122,7 @@ MOST = 200
 CONFLICTS, WORLD, MEMORIES, INBOX = "/admin/conflicts", "/admin/world", "/admin/memories", "/admin/inbox"
 
 
-def sources_of(app: "App", desk: Desk) -> Sources:
+def build_waiting_sources(app: "App", deps: ProposalDeps) -> Sources:
     """Who is asked, in the order in which it is shown."""
     return (
         partial(_conflicts, app),
@@ -132,97 +130,97 @@ def sources_of(app: "App", desk: Desk) -> Sources:
         partial(_unvouched, app),
         partial(_held_sessions, app),
         partial(_suspect_memories, app),
-        partial(_pairs, desk),
-        partial(_tasks, desk),
+        partial(_pairs, deps),
+        partial(_tasks, deps),
     )
 
 
-async def _conflicts(app: "App", space: SpaceId, limit: int) -> Waiting:
-    found = await conflicts(app.world.desk, space, statuses=(PENDING,), limit=limit)
-    count = await count_pending(app.world.desk, space)
-    return Waiting(kind="conflicts", count=count, items=tuple(map(_conflict, found)))
+async def _conflicts(app: "App", space: SpaceId, limit: int) -> PendingGroup:
+    found = await load_conflicts(app.world.deps, space, statuses=(PENDING,), limit=limit)
+    count = await count_pending(app.world.deps, space)
+    return PendingGroup(kind="conflicts", count=count, items=tuple(map(_conflict, found)))
 
 
-async def _questions(app: "App", space: SpaceId, limit: int) -> Waiting:
+async def _questions(app: "App", space: SpaceId, limit: int) -> PendingGroup:
     items = (
-        Item(
+        PendingItem(
             id=each["id"],
             title=f"{each['old']['content']} / {each['new']['content']}",
             why="no judge was sure",
             link=CONFLICTS,
         )
-        for each in await questions(app, space, limit=MOST)
+        for each in await fetch_open_questions(app, space, limit=MOST)
     )
     return _some("questions", items, limit=limit)
 
 
-async def _unvouched(app: "App", space: SpaceId, limit: int) -> Waiting:
+async def _unvouched(app: "App", space: SpaceId, limit: int) -> PendingGroup:
     items = (
-        Item(
+        PendingItem(
             id=str(each.id),
             title=f"{each.concept} {'is' if each.is_isa else 'is part of'} {each.parent} ({each.dim})",
             why=f"nobody vouches for it; it comes from {each.origin}",
             link=WORLD,
         )
-        for each in await quarantined(app.world.desk, space, limit=MOST)
+        for each in await load_quarantine(app.world.deps, space, limit=MOST)
     )
     return _some("quarantined statements", items, limit=limit)
 
 
-async def _held_sessions(app: "App", space: SpaceId, limit: int) -> Waiting:
+async def _held_sessions(app: "App", space: SpaceId, limit: int) -> PendingGroup:
     items = (
-        Item(
+        PendingItem(
             id=each.session_id,
             title=f"session {each.session_id}",
             why=f"contradicted {each.collisions} well-established facts",
             link=WORLD,
         )
-        for each in await held_sessions(app.world.desk, space)
+        for each in await list_held_sessions(app.world.deps, space)
     )
     return _some("held sessions", items, limit=limit)
 
 
-async def _pairs(desk: Desk, space: SpaceId, limit: int) -> Waiting:
+async def _pairs(deps: ProposalDeps, space: SpaceId, limit: int) -> PendingGroup:
     items = (
-        Item(
+        PendingItem(
             id=str(row["id"]),
             title=f"{row['a_what']} / {row['b_what']}",
             why="these may be one" if row["relation"] == "same" else "these oppose each other",
             link=INBOX,
         )
-        for row in await suggested(desk, space, limit=MOST)
+        for row in await list_suggested_pairs(deps, space, limit=MOST)
     )
     return _some("pairs", items, limit=limit)
 
 
-async def _tasks(desk: Desk, space: SpaceId, limit: int) -> Waiting:
-    found = await tasks(desk, space, limit=MOST)
-    items = (Item(id=str(each.id), title=each.title, why="approved advice", link=INBOX) for each in found)
+async def _tasks(deps: ProposalDeps, space: SpaceId, limit: int) -> PendingGroup:
+    found = await list_tasks(deps, space, limit=MOST)
+    items = (PendingItem(id=str(each.id), title=each.title, why="approved advice", link=INBOX) for each in found)
     return _some("tasks", items, limit=limit)
 
 
-async def _suspect_memories(app: "App", space: SpaceId, limit: int) -> Waiting:
+async def _suspect_memories(app: "App", space: SpaceId, limit: int) -> PendingGroup:
     """Memories in quarantine, each with the reason for which it was locked away."""
-    place = Place(space=space, agent=DEFAULT_AGENT)
-    wanted = Wanted(statuses=(Status.QUARANTINED,), everybodys=True)
-    found = await page(app.memory.desk, place, wanted, limit=limit)
-    count = (await waiting_of(app.memory.desk, space))["quarantined"]
+    place = Scope(space=space, agent=DEFAULT_AGENT)
+    wanted = MemoryFilter(statuses=(Status.QUARANTINED,), everybodys=True)
+    found = await page_memories(app.memory.deps, place, wanted, limit=limit)
+    count = (await count_waiting(app.memory.deps, space))["quarantined"]
     items = [await _suspect(app, space, each) for each in found]
-    return Waiting(kind="quarantined memories", count=count, items=tuple(items))
+    return PendingGroup(kind="quarantined memories", count=count, items=tuple(items))
 
 
-async def _suspect(app: "App", space: SpaceId, memory: Memory) -> Item:
-    changes = await list_changes(app.memory.desk, space, ops=(Op.QUARANTINE,), memory=memory.id, limit=1)
+async def _suspect(app: "App", space: SpaceId, memory: Memory) -> PendingItem:
+    changes = await list_changes(app.memory.deps, space, ops=(MemoryChangeOp.QUARANTINE,), memory=memory.id, limit=1)
     why = changes[0].reason if changes else ""
-    return Item(id=str(memory.id), title=memory.content, why=why, link=f"{MEMORIES}/{memory.id}")
+    return PendingItem(id=str(memory.id), title=memory.content, why=why, link=f"{MEMORIES}/{memory.id}")
 
 
-def _conflict(conflict: Conflict) -> Item:
+def _conflict(conflict: Conflict) -> PendingItem:
     if conflict.about == "memory":
         title = f"two memories: {conflict.old_memory} / {conflict.new_memory}"
     else:
         title = f"{conflict.concept} ({conflict.dimension}): {conflict.existing_parent} / {conflict.incoming_parent}"
-    return Item(
+    return PendingItem(
         id=str(conflict.id),
         title=title,
         why=conflict.reason or conflict.collision_type,
@@ -230,6 +228,6 @@ def _conflict(conflict: Conflict) -> Item:
     )
 
 
-def _some(kind: str, items: Iterable[Item], *, limit: int) -> Waiting:
+def _some(kind: str, items: Iterable[PendingItem], *, limit: int) -> PendingGroup:
     listed = tuple(items)
-    return Waiting(kind=kind, count=len(listed), items=listed[:limit])
+    return PendingGroup(kind=kind, count=len(listed), items=listed[:limit])

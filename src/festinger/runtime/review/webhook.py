@@ -17,10 +17,24 @@ from festinger.errors import BadSignature, NotFound
 from festinger.events.event import Event
 from festinger.events.feed import find_event
 from festinger.ids import SpaceId
-from festinger.jobs.model import Queue, Run
-from festinger.llm.http import post
-from festinger.proposals.channels.webhook import TOLD, check, headers, mark_of, message, proposal_of_event
-from festinger.proposals.model import Author, Channel, Decided, Proof, Said, kind_of
+from festinger.jobs.model import JobRun, Queue
+from festinger.llm.http import post_message
+from festinger.proposals.channels.webhook import (
+    TOLD,
+    build_headers,
+    build_message,
+    hash_url,
+    proposal_id_from_event,
+    verify_signature,
+)
+from festinger.proposals.model import (
+    Author,
+    DecideResult,
+    IdentityProof,
+    ReviewChannel,
+    VerdictInput,
+    parse_verdict_kind,
+)
 from festinger.store.pool import Transaction
 
 if TYPE_CHECKING:
@@ -31,7 +45,7 @@ TELL_OTHERS = "tell_others_of_proposals"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class WebhookVerdict:
     """A verdict as a signed message says it."""
 
     proposal: str
@@ -52,7 +66,7 @@ def register_webhook(app: "App") -> None:
 
     async def tell_others(transaction: Transaction, event: Event) -> None:
         for url in app.settings.now.proposals.webhook.urls:
-            to = mark_of(url)
+            to = hash_url(url)
             await app.jobs.defer(
                 transaction,
                 POST_NEWS,
@@ -62,30 +76,30 @@ def register_webhook(app: "App") -> None:
                 to=to,
             )
 
-    async def post_news(_run: Run, *, space: str, event: str, to: str) -> None:
-        await tell(app, SpaceId(space), UUID(event), to=to)
+    async def post_news(_run: JobRun, *, space: str, event: str, to: str) -> None:
+        await send_event(app, SpaceId(space), UUID(event), to=to)
 
     for name in TOLD:
         app.outbox.subscribe(name, TELL_OTHERS, tell_others, queue=Queue.SEND, wants=is_wanted)
     app.jobs.register(POST_NEWS, post_news, queue=Queue.SEND)
 
 
-async def tell(app: "App", space: SpaceId, event: UUID, *, to: str) -> bool:
+async def send_event(app: "App", space: SpaceId, event: UUID, *, to: str) -> bool:
     """Tell one address of an event; false if the address is not set any more, or what it was about is gone."""
     terms = app.settings.now.proposals.webhook
-    url = next((each for each in terms.urls if mark_of(each) == to), None)
+    url = next((each for each in terms.urls if hash_url(each) == to), None)
     told = await find_event(app.store, space, event)
     if url is None or told is None:
         return False
     try:
-        card = await app.inbox.card(space, proposal_of_event(told))
+        card = await app.inbox.card(space, proposal_id_from_event(told))
         look = await app.deciding.would_do(space, card.proposal)
     except NotFound:
         return False
-    body = orjson.dumps(message(told, card, look))
+    body = orjson.dumps(build_message(told, card, look))
     secret = terms.secret.get_secret_value() if terms.secret else ""
-    given = headers(told, body, secret=secret, at=app.tools.clock())
-    await post(url, body, headers=given, offline=app.settings.now.offline)
+    given = build_headers(told, body, secret=secret, at=app.tools.clock())
+    await post_message(url, body, headers=given, offline=app.settings.now.offline)
     return True
 
 
@@ -93,21 +107,19 @@ def check_signature(app: "App", header: str, body: bytes) -> None:
     """Refuse what was not signed with the secret of the settings: `BadSignature`. Without a secret nothing is."""
     terms = app.settings.now.proposals.webhook
     if terms.secret is None:
-        raise BadSignature(
-            "Nobody can sign here.", hint="Set `proposals.webhook.secret` to take signed verdicts."
-        )
+        raise BadSignature("Nobody can sign here.", hint="Set `proposals.webhook.secret` to take signed verdicts.")
     secret = terms.secret.get_secret_value()
-    check(header, secret, body, now=app.tools.clock(), tolerance=terms.tolerance_seconds)
+    verify_signature(header, secret, body, now=app.tools.clock(), tolerance=terms.tolerance_seconds)
 
 
-async def take(app: "App", space: SpaceId, heard: Heard, *, body: bytes) -> Decided:
+async def apply_webhook_verdict(app: "App", space: SpaceId, heard: WebhookVerdict, *, body: bytes) -> DecideResult:
     """Decide what a signed message says. Raises what `decide` raises; the same `ref` with another body is `Replayed`."""
     proposal = await app.inbox.find(space, heard.proposal)
-    said = Said(
+    said = VerdictInput(
         proposal=proposal,
-        kind=kind_of(heard.verdict),
-        author=Author(name=heard.author, proof=Proof.WEBHOOK),
-        channel=Channel.WEBHOOK,
+        kind=parse_verdict_kind(heard.verdict),
+        author=Author(name=heard.author, proof=IdentityProof.WEBHOOK),
+        channel=ReviewChannel.WEBHOOK,
         ref=heard.ref,
         note=heard.note,
         of=await app.inbox.find(space, heard.of) if heard.of else None,

@@ -28,9 +28,9 @@ from psycopg.rows import DictRow, dict_row
 
 from festinger.clock import Clock, aware, iso, system_clock
 from festinger.errors import BadInput, NotFound, Refused, StoreDown, StoreUnfit
-from festinger.store.connection import held, translated
-from festinger.store.embedded.programs import FOLDERS, Binaries, run, shipped
-from festinger.store.paths import checked, make_folder, open_private, remedy, sync_folder
+from festinger.store.connection import closing_connection, translate_store_errors
+from festinger.store.embedded.programs import FOLDERS, Binaries, bundled_binaries, run_program
+from festinger.store.paths import check_database_url, make_folder, open_private, suggest_remedy, sync_folder
 from festinger.store.queries import queries_of
 
 FORMAT = 1
@@ -62,12 +62,12 @@ class Manifest:
         return sum(self.tables.values())
 
 
-def beside(dump: Path) -> Path:
+def manifest_path(dump: Path) -> Path:
     """Where the manifest of a dump lies."""
     return dump.with_name(dump.name + SUFFIX)
 
 
-def written(manifest: Manifest) -> str:
+def format_manifest(manifest: Manifest) -> str:
     body: dict[str, Any] = {
         "format": FORMAT,
         "schema_version": manifest.schema_version,
@@ -77,9 +77,9 @@ def written(manifest: Manifest) -> str:
     return json.dumps(body, indent=2, sort_keys=True) + "\n"
 
 
-def read(dump: Path) -> Manifest:
+def read_manifest(dump: Path) -> Manifest:
     """The manifest of a dump; a dump without one is the rest of a backup that was cut short."""
-    path = beside(dump)
+    path = manifest_path(dump)
     if not path.exists():
         raise NotFound(
             f"There is no backup `{dump.name}` with its manifest `{path.name}`.",
@@ -88,9 +88,7 @@ def read(dump: Path) -> Manifest:
     try:
         body = json.loads(path.read_text(encoding="utf-8"))
         if body.pop("format") != FORMAT:
-            raise BadInput(
-                f"`{path.name}` was written by a newer Festinger.", hint="Restore it with that version."
-            )
+            raise BadInput(f"`{path.name}` was written by a newer Festinger.", hint="Restore it with that version.")
         del body["schema_version"]
         made_at = aware(datetime.fromisoformat(body.pop("made_at")))
         return Manifest(made_at=made_at, embedders=tuple(body.pop("embedders")), **body)
@@ -107,7 +105,7 @@ AUTOMATIC = "auto-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class DatabaseSummary:
     """What a snapshot of a database holds."""
 
     tables: Mapping[str, int]
@@ -115,7 +113,7 @@ class Tally:
     migrations: Mapping[str, str]
 
 
-async def backup(url: str, target: Path, *, clock: Clock = system_clock) -> Manifest:
+async def create_backup(url: str, target: Path, *, clock: Clock = system_clock) -> Manifest:
     """Write the whole database to `target` and its manifest beside it. An existing backup is never replaced."""
     _require_free(target)
     part = target.with_name(target.name + ".part")
@@ -124,28 +122,26 @@ async def backup(url: str, target: Path, *, clock: Clock = system_clock) -> Mani
         _publish(part, target, made)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise Refused(
-            f"The backup `{target}` cannot be written: {reason}.", hint="Choose another place."
-        ) from error
+        raise Refused(f"The backup `{target}` cannot be written: {reason}.", hint="Choose another place.") from error
     finally:
         _tidy(part)
     return made
 
 
 def _require_free(target: Path) -> None:
-    if target.exists() or beside(target).exists():
+    if target.exists() or manifest_path(target).exists():
         raise Refused(f"There is already a backup at `{target}`.", hint="Choose another file name.")
 
 
 def _publish(part: Path, target: Path, made: Manifest) -> None:
-    _write_private(beside(part), written(made))
+    _write_private(manifest_path(part), format_manifest(made))
     part.rename(target)
-    beside(part).rename(beside(target))
+    manifest_path(part).rename(manifest_path(target))
     sync_folder(target.parent)
 
 
 def _tidy(part: Path) -> None:
-    for left in (part, beside(part)):
+    for left in (part, manifest_path(part)):
         with suppress(OSError):
             left.unlink()
 
@@ -153,46 +149,48 @@ def _tidy(part: Path) -> None:
 async def automatic_backup(url: str, folder: Path, *, keep: int, clock: Clock = system_clock) -> Path:
     """Make the next automatic backup in `folder` and remove the oldest beyond `keep`; the file."""
     make_folder(folder)
-    target = folder / f"{AUTOMATIC}{stamp(clock())}.dump"
-    await backup(url, target, clock=clock)
+    target = folder / f"{AUTOMATIC}{format_timestamp(clock())}.dump"
+    await create_backup(url, target, clock=clock)
     _prune(folder, keep=keep)
     return target
 
 
 def _prune(folder: Path, *, keep: int) -> None:
-    for old in outdated([path.name for path in folder.iterdir()], keep=keep):
-        for path in (beside(folder / old), folder / old):
+    for old in select_outdated([path.name for path in folder.iterdir()], keep=keep):
+        for path in (manifest_path(folder / old), folder / old):
             path.unlink(missing_ok=True)
 
 
-def stamp(at: datetime) -> str:
+def format_timestamp(at: datetime) -> str:
     """A moment as part of a file name, which sorts by time."""
     return at.strftime("%Y%m%dT%H%M%S%fZ")
 
 
-def outdated(names: list[str], *, keep: int) -> list[str]:
+def select_outdated(names: list[str], *, keep: int) -> list[str]:
     """The automatic dumps among `names` that are older than the newest `keep`."""
     dumps = sorted(name for name in names if name.startswith(AUTOMATIC) and name.endswith(".dump"))
     return dumps[: max(0, len(dumps) - keep)]
 
 
-async def tally(connection: Connection) -> Tally:
+async def summarize_database(connection: Connection) -> DatabaseSummary:
     """Count all rows as the transaction of this connection sees them."""
     await connection.execute(Q["tally_rows"].sql)
     cursor = await connection.execute(Q["tallied_rows"].sql)
     row = await cursor.fetchone()
     assert row is not None
     found = json.loads(row["tally"])
-    return Tally(
+    return DatabaseSummary(
         tables=found["tables"], embedders=tuple(sorted(found["embedders"])), migrations=found["migrations"]
     )
 
 
-async def counted(url: str) -> Tally:
+async def load_database_summary(url: str) -> DatabaseSummary:
     """What a database holds now."""
-    with translated():
-        async with held(await Connection.connect(checked(url), row_factory=dict_row)) as connection:
-            return await tally(connection)
+    with translate_store_errors():
+        async with closing_connection(
+            await Connection.connect(check_database_url(url), row_factory=dict_row)
+        ) as connection:
+            return await summarize_database(connection)
 
 
 def programs_for(server_version: int) -> Binaries:
@@ -204,30 +202,32 @@ def programs_for(server_version: int) -> Binaries:
             f"The server is PostgreSQL {major}; the backup programs here are of {max(FOLDERS)}.",
             hint="Use the `pg_dump` and `pg_restore` of that server.",
         )
-    return shipped(fitting[0])
+    return bundled_binaries(fitting[0])
 
 
 def program_address(url: str) -> tuple[str, dict[str, str]]:
     """The database as a Postgres program takes it: an argument, and the password where `ps` does not show it."""
-    parts = conninfo_to_dict(checked(url))
+    parts = conninfo_to_dict(check_database_url(url))
     password = parts.pop("password", None)
     return make_conninfo("", **parts), {"PGPASSWORD": str(password)} if password else {}
 
 
 async def _dump(url: str, part: Path, *, at: datetime) -> Manifest:
-    with translated():
+    with translate_store_errors():
         async with (
-            held(await Connection.connect(checked(url), row_factory=dict_row, autocommit=True)) as connection,
+            closing_connection(
+                await Connection.connect(check_database_url(url), row_factory=dict_row, autocommit=True)
+            ) as connection,
             connection.transaction(),
         ):
             cursor = await connection.execute(Q["begin_snapshot"].sql)
             cursor = await connection.execute(Q["export_snapshot"].sql)
             snapshot = await cursor.fetchone()
             assert snapshot is not None
-            counted = await tally(connection)
+            counted = await summarize_database(connection)
             programs = programs_for(connection.info.server_version)
             await _run_dump(url, part, programs=programs, snapshot=snapshot["snapshot"])
-    size, sha256 = await asyncio.to_thread(fingerprint, part)
+    size, sha256 = await asyncio.to_thread(file_fingerprint, part)
     return Manifest(
         made_at=at,
         festinger=version("festinger"),
@@ -245,7 +245,7 @@ async def _run_dump(url: str, part: Path, *, programs: Binaries, snapshot: str) 
     _tidy(part)
     output = open_private(part, os.O_RDWR | os.O_CREAT | os.O_EXCL)
     try:
-        done = await run(
+        done = await run_program(
             [programs["pg_dump"], "-Fc", "--no-password", f"--snapshot={snapshot}", "-d", address],
             environment=environment,
             output=output,
@@ -254,10 +254,10 @@ async def _run_dump(url: str, part: Path, *, programs: Binaries, snapshot: str) 
     finally:
         os.close(output)
     if done.status != 0:
-        raise StoreDown(f"The backup was not made: {done.reason}.", hint=remedy(done.reason, part.parent))
+        raise StoreDown(f"The backup was not made: {done.reason}.", hint=suggest_remedy(done.reason, part.parent))
 
 
-def fingerprint(path: Path) -> tuple[int, str]:
+def file_fingerprint(path: Path) -> tuple[int, str]:
     """Size and SHA-256 of a file."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")

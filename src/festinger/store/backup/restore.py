@@ -24,23 +24,23 @@ from festinger.store.backup import backup as manifests
 from festinger.store.backup.backup import (
     Connection,
     Manifest,
-    backup,
-    fingerprint,
+    create_backup,
+    file_fingerprint,
+    format_timestamp,
     programs_for,
-    stamp,
-    tally,
+    summarize_database,
 )
-from festinger.store.connection import held, translated
-from festinger.store.embedded.programs import Binaries, Command, clean_environment, run
-from festinger.store.erasure import Forgotten
-from festinger.store.migration import Migration, outstanding
-from festinger.store.paths import checked, make_folder
+from festinger.store.connection import closing_connection, translate_store_errors
+from festinger.store.embedded.programs import Binaries, Command, clean_environment, run_program
+from festinger.store.erasure import ErasureEntry
+from festinger.store.migration import Migration, pending_migrations
+from festinger.store.paths import check_database_url, make_folder
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.store")
 
-Apply = Callable[[Transaction, Sequence[Forgotten]], Awaitable[int]]
+Apply = Callable[[Transaction, Sequence[ErasureEntry]], Awaitable[int]]
 """Erases again what the ledger names, in the given transaction; how many things it found and erased."""
 
 _OF_EXTENSIONS = re.compile(r"^\d+; \d+ \d+ (EXTENSION|COMMENT - EXTENSION) ", re.MULTILINE)
@@ -52,7 +52,7 @@ _RESTRICTIONS = (b"\\restrict festinger\n", b"\\unrestrict festinger\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Restored:
+class RestoreResult:
     manifest: Manifest
     migrated: tuple[str, ...]
     """Migrations that the dump lacked."""
@@ -67,20 +67,18 @@ async def restore(
     *,
     replace: bool,
     migrations: Sequence[Migration],
-    forgotten: Sequence[Forgotten],
+    forgotten: Sequence[ErasureEntry],
     apply: Apply,
     backups: Path,
     clock: Clock = system_clock,
-) -> Restored:
+) -> RestoreResult:
     """Bring the backup `source` into an empty database, or with `replace` into any, after a backup to `backups`."""
-    manifest = manifests.read(source)
-    todo = outstanding(migrations, manifest.migrations.items())
-    if await asyncio.to_thread(fingerprint, source) != (manifest.bytes, manifest.sha256):
-        raise BadInput(
-            f"`{source.name}` is damaged: it is not the file that was backed up.", hint="Use another."
-        )
+    manifest = manifests.read_manifest(source)
+    todo = pending_migrations(migrations, manifest.migrations.items())
+    if await asyncio.to_thread(file_fingerprint, source) != (manifest.bytes, manifest.sha256):
+        raise BadInput(f"`{source.name}` is damaged: it is not the file that was backed up.", hint="Use another.")
     before = await _cleared_for(url, replace=replace, backups=backups, clock=clock)
-    with translated():
+    with translate_store_errors():
         async with _one_transaction(url) as connection:
             programs = _programs(connection, manifest)
             await connection.execute(Q["remove_everything"].sql)
@@ -90,18 +88,17 @@ async def restore(
             for migration in todo:
                 await _apply_migration(connection, migration)
             again = await apply(Transaction(connection), forgotten)
-    return Restored(
-        manifest=manifest,
-        migrated=tuple(migration.name for migration in todo),
-        forgotten_again=again,
-        before=before,
+    return RestoreResult(
+        manifest=manifest, migrated=tuple(migration.name for migration in todo), forgotten_again=again, before=before
     )
 
 
 async def _cleared_for(url: str, *, replace: bool, backups: Path, clock: Clock) -> Path | None:
     """Nothing to do for an empty database; one with tables needs `replace` and is backed up first."""
-    with translated():
-        async with held(await Connection.connect(checked(url), row_factory=dict_row)) as connection:
+    with translate_store_errors():
+        async with closing_connection(
+            await Connection.connect(check_database_url(url), row_factory=dict_row)
+        ) as connection:
             cursor = await connection.execute(Q["find_tables"].sql, {})
             tables = [row["name"] for row in await cursor.fetchall()]
     if not tables:
@@ -112,15 +109,17 @@ async def _cleared_for(url: str, *, replace: bool, backups: Path, clock: Clock) 
             hint="Restore into an empty one, or add `--replace`, which makes a backup first.",
         )
     make_folder(backups)
-    target = backups / f"before-restore-{stamp(clock())}.dump"
-    await backup(url, target, clock=clock)
+    target = backups / f"before-restore-{format_timestamp(clock())}.dump"
+    await create_backup(url, target, clock=clock)
     return target
 
 
 @asynccontextmanager
 async def _one_transaction(url: str) -> AsyncIterator[Connection]:
     async with (
-        held(await Connection.connect(checked(url), row_factory=dict_row, autocommit=True)) as connection,
+        closing_connection(
+            await Connection.connect(check_database_url(url), row_factory=dict_row, autocommit=True)
+        ) as connection,
         connection.transaction(),
     ):
         # The same lock as a migration: nobody changes the schema meanwhile. It also lifts the statement limit.
@@ -142,13 +141,7 @@ async def _read_in(connection: Connection, source: Path, programs: Binaries) -> 
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".list") as contents:
         contents.write(await _table_of_contents(source, programs))
         contents.flush()
-        base: list[str | Path] = [
-            programs["pg_restore"],
-            "--no-owner",
-            "--no-privileges",
-            "--use-list",
-            contents.name,
-        ]
+        base: list[str | Path] = [programs["pg_restore"], "--no-owner", "--no-privileges", "--use-list", contents.name]
         base += [f"--restrict-key={_RESTRICT_KEY}", "--file=-"]
         await _run_section(connection, [*base, "--section=pre-data", source])
         await _copy_section(connection, [*base, "--section=data", source])
@@ -159,7 +152,7 @@ async def _read_in(connection: Connection, source: Path, programs: Binaries) -> 
 
 async def _table_of_contents(source: Path, programs: Binaries) -> str:
     """What the dump holds, without extensions: a plain role may neither make nor comment on them."""
-    listed = await run([programs["pg_restore"], "--list", source])
+    listed = await run_program([programs["pg_restore"], "--list", source])
     if listed.status != 0:
         raise BadInput(f"`{source.name}` cannot be read: {listed.reason}.", hint="Use another backup.")
     return _OF_EXTENSIONS.sub(lambda found: f";{found[0]}", listed.out)
@@ -224,11 +217,9 @@ def _started(command: Command, errors: int) -> subprocess.Popen[bytes]:
 
 
 async def _require_counts(connection: Connection, manifest: Manifest) -> None:
-    found = (await tally(connection)).tables
+    found = (await summarize_database(connection)).tables
     wrong = sorted(
-        table
-        for table in found.keys() | manifest.tables.keys()
-        if found.get(table) != manifest.tables.get(table)
+        table for table in found.keys() | manifest.tables.keys() if found.get(table) != manifest.tables.get(table)
     )
     if wrong:
         raise BadInput(
@@ -237,8 +228,6 @@ async def _require_counts(connection: Connection, manifest: Manifest) -> None:
         )
 
 
-async def _apply_migration(
-    connection: psycopg.AsyncConnection[psycopg.rows.DictRow], migration: Migration
-) -> None:
+async def _apply_migration(connection: psycopg.AsyncConnection[psycopg.rows.DictRow], migration: Migration) -> None:
     await connection.execute(migration.sql.encode())
     await connection.execute(Q["record_migration"].sql, {"name": migration.name, "sha256": migration.sha256})

@@ -27,9 +27,9 @@ import structlog
 from festinger.clock import Stopwatch
 from festinger.errors import CannotStart
 from festinger.store import paths
-from festinger.store.connection import held
-from festinger.store.embedded.programs import Account, Binaries, Command, Outcome, run
-from festinger.store.paths import Layout, make_folder, open_private, remedy, sync_folder, usable
+from festinger.store.connection import closing_connection
+from festinger.store.embedded.programs import Account, Binaries, Command, ProgramResult, run_program
+from festinger.store.paths import Layout, explain_os_errors, make_folder, open_private, suggest_remedy, sync_folder
 from festinger.store.queries import queries_of
 
 SUPERUSER = "postgres"
@@ -37,22 +37,22 @@ CONFIGURATION = "festinger.conf"
 INCLUDE = f"\n# Festinger's own settings; lines of yours below this one win.\ninclude = '{CONFIGURATION}'\n"
 
 
-def major_of(data: Path) -> int | None:
+def cluster_major_version(data: Path) -> int | None:
     """The major version that wrote this cluster; none if there is no cluster."""
     note = data / "PG_VERSION"
     return int(note.read_text(encoding="ascii").strip()) if note.exists() else None
 
 
-async def grow(layout: Layout, binaries: Binaries, *, account: Account, password: str) -> None:
+async def create_cluster(layout: Layout, binaries: Binaries, *, account: Account, password: str) -> None:
     """A new, empty cluster in its place."""
-    with usable(layout.home):
-        await initialise(layout.growing, binaries, account=account)
-        await admit(layout.growing, binaries, account=account, password=password)
+    with explain_os_errors(layout.home):
+        await initialize_cluster(layout.growing, binaries, account=account)
+        await set_superuser_password(layout.growing, binaries, account=account, password=password)
         layout.growing.rename(layout.data)
         sync_folder(layout.home)
 
 
-async def initialise(data: Path, binaries: Binaries, *, account: Account, checksums: bool = True) -> None:
+async def initialize_cluster(data: Path, binaries: Binaries, *, account: Account, checksums: bool = True) -> None:
     """Run `initdb` in a fresh folder and lay our settings beside its own."""
     shutil.rmtree(data, ignore_errors=True)
     make_folder(data, uid=account.uid, gid=account.gid)
@@ -60,32 +60,20 @@ async def initialise(data: Path, binaries: Binaries, *, account: Account, checks
     locale = ("--locale-provider=builtin", "--locale=C.UTF-8")
     sums = "--data-checksums" if checksums else "--no-data-checksums"
     # Nobody is let in before our own pg_hba.conf stands.
-    command: Command = [
-        binaries["initdb"],
-        "-D",
-        data,
-        "-U",
-        SUPERUSER,
-        "-A",
-        "reject",
-        "-E",
-        "UTF8",
-        *locale,
-        sums,
-    ]
-    _succeeded(await run(command, account=account), data)
+    command: Command = [binaries["initdb"], "-D", data, "-U", SUPERUSER, "-A", "reject", "-E", "UTF8", *locale, sums]
+    _succeeded(await run_program(command, account=account), data)
     with (data / "postgresql.conf").open("a", encoding="utf-8") as file:
         file.write(INCLUDE)
-    configure(data, account=account)
-    write_for(account, data / "pg_hba.conf", _shipped("embedded_hba.conf"))
+    write_cluster_config(data, account=account)
+    write_owned_file(account, data / "pg_hba.conf", _shipped("embedded_hba.conf"))
 
 
-def configure(data: Path, *, account: Account) -> None:
+def write_cluster_config(data: Path, *, account: Account) -> None:
     """Bring the settings of a cluster to those of this version."""
-    write_for(account, data / CONFIGURATION, _shipped("embedded.conf"))
+    write_owned_file(account, data / CONFIGURATION, _shipped("embedded.conf"))
 
 
-async def admit(data: Path, binaries: Binaries, *, account: Account, password: str) -> None:
+async def set_superuser_password(data: Path, binaries: Binaries, *, account: Account, password: str) -> None:
     """Let the superuser of a cluster that is not running log in with this password.
 
     Whoever owns the files owns the cluster, so this opens no door that was closed. Nothing may be made this way:
@@ -93,18 +81,18 @@ async def admit(data: Path, binaries: Binaries, *, account: Account, password: s
     """
     command: Command = [binaries["postgres"], "--single", "-D", data, "-c", "exit_on_error=on", "template1"]
     statements = _shipped("superuser.sql").replace(":'password'", f"'{password}'")
-    _succeeded(await run(command, account=account, given=statements), data)
+    _succeeded(await run_program(command, account=account, given=statements), data)
 
 
-def _succeeded(outcome: Outcome, data: Path) -> None:
+def _succeeded(outcome: ProgramResult, data: Path) -> None:
     if outcome.status != 0:
         raise CannotStart(
             f"The embedded database could not be prepared: {outcome.reason}.",
-            hint=remedy(outcome.reason, data.parent),
+            hint=suggest_remedy(outcome.reason, data.parent),
         )
 
 
-def write_for(account: Account, path: Path, text: str) -> None:
+def write_owned_file(account: Account, path: Path, text: str) -> None:
     """Write a file of the server's user, beside and renamed.
 
     Root never follows a link here: the folder belongs to an unprivileged user, who could have laid one.
@@ -139,7 +127,7 @@ PATIENCE = ((signal.SIGINT, 30.0), (signal.SIGQUIT, 10.0), (signal.SIGKILL, 5.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
+class PostmasterInfo:
     """What a server wrote down about itself."""
 
     pid: int
@@ -150,24 +138,24 @@ def server_lock(layout: Layout) -> Path:
     return layout.run / "server.lock"
 
 
-def note_of(data: Path) -> Note | None:
+def read_postmaster_info(data: Path) -> PostmasterInfo | None:
     try:
         lines = (data / NOTE).read_text(encoding="utf-8").splitlines()
         pid = int(lines[0])
     except (FileNotFoundError, IndexError, ValueError):
         return None
     socket = lines[4].strip() if len(lines) > 4 else ""
-    return Note(pid=pid, socket=Path(socket) if socket else None)
+    return PostmasterInfo(pid=pid, socket=Path(socket) if socket else None)
 
 
 def is_running(layout: Layout) -> bool:
     """Whether any process of a server on this data is alive."""
-    return paths.taken(server_lock(layout)) or postmaster_of(layout.data) is not None
+    return paths.is_locked(server_lock(layout)) or find_postmaster(layout.data) is not None
 
 
-def postmaster_of(data: Path) -> int | None:
+def find_postmaster(data: Path) -> int | None:
     """The pid of the live postmaster on this data; a zombie or another program with its number is none."""
-    note = note_of(data)
+    note = read_postmaster_info(data)
     if note is None:
         return None
     try:
@@ -180,7 +168,7 @@ def postmaster_of(data: Path) -> int | None:
     return note.pid if lives and ours else None
 
 
-def disarm(data: Path, *, account: Account) -> None:
+def invalidate_pid_file(data: Path, *, account: Account) -> None:
     """Make a note of the dead harmless.
 
     Postgres refuses to start while the noted pid exists, be it a zombie or a stranger. The note is not removed,
@@ -189,27 +177,27 @@ def disarm(data: Path, *, account: Account) -> None:
     path = data / NOTE
     if path.exists():
         _, _, rest = path.read_text(encoding="utf-8").partition("\n")
-        write_for(account, path, f"{IMPOSSIBLE_PID}\n{rest}")
+        write_owned_file(account, path, f"{IMPOSSIBLE_PID}\n{rest}")
 
 
 async def ping(url: str) -> None:
     """Connect and run a statement, or raise what psycopg says."""
     connecting = psycopg.AsyncConnection.connect(url, connect_timeout=CONNECT_SECONDS)
-    async with held(await connecting) as connection:
+    async with closing_connection(await connecting) as connection:
         await connection.execute(Q["ping"].sql)
 
 
-async def stop(layout: Layout, *, stopwatch: Stopwatch, launched: int | None = None) -> None:
+async def stop_server(layout: Layout, *, stopwatch: Stopwatch, launched: int | None = None) -> None:
     """Stop the server on this data and wait until its last process is gone.
 
     `launched` is the pid of one that was started a moment ago and may not have written its note yet.
     """
-    note = note_of(layout.data)
+    note = read_postmaster_info(layout.data)
     for order, seconds in PATIENCE:
         began = stopwatch()
         while is_running(layout) and stopwatch() - began < seconds:
             # Asked again and again: a server that has only just been born ignores the first call.
-            _ask(postmaster_of(layout.data) or launched, order)
+            _ask(find_postmaster(layout.data) or launched, order)
             await asyncio.sleep(paths.POLL_SECONDS)
         if not is_running(layout):
             break

@@ -25,7 +25,7 @@ import structlog
 from festinger.clock import Stopwatch, system_stopwatch
 from festinger.store import paths
 from festinger.store.embedded import cluster
-from festinger.store.embedded.programs import detach
+from festinger.store.embedded.programs import start_detached
 from festinger.store.paths import Layout, open_private
 
 SAME_START_SECONDS = 0.05
@@ -41,24 +41,22 @@ class Holder:
     started: float
 
 
-def process_started(pid: int) -> float | None:
+def process_start_time(pid: int) -> float | None:
     try:
         process = psutil.Process(pid)
         # A zombie is dead; only its parent has not noticed. Counted from boot, because a clock that is set
         # moves both readings: nobody may seem dead because the time was corrected.
-        return (
-            None if process.status() == psutil.STATUS_ZOMBIE else process.create_time() - psutil.boot_time()
-        )
+        return None if process.status() == psutil.STATUS_ZOMBIE else process.create_time() - psutil.boot_time()
     except psutil.Error:
         return None
 
 
-def this_process() -> Holder:
+def current_holder() -> Holder:
     pid = os.getpid()
-    return Holder(pid=pid, started=process_started(pid) or 0.0)
+    return Holder(pid=pid, started=process_start_time(pid) or 0.0)
 
 
-def alive(holders: Iterable[Holder], *, started: StartedAt) -> list[Holder]:
+def live_holders(holders: Iterable[Holder], *, started: StartedAt) -> list[Holder]:
     """Those whose process is still the one that came."""
 
     def lives(holder: Holder) -> bool:
@@ -68,7 +66,7 @@ def alive(holders: Iterable[Holder], *, started: StartedAt) -> list[Holder]:
     return [holder for holder in holders if lives(holder)]
 
 
-def without(holders: Iterable[Holder], leaving: Holder) -> list[Holder]:
+def remove_holder(holders: Iterable[Holder], leaving: Holder) -> list[Holder]:
     """The others, and the further opens of the same process."""
     rest = list(holders)
     if leaving in rest:
@@ -76,7 +74,7 @@ def without(holders: Iterable[Holder], leaving: Holder) -> list[Holder]:
     return rest
 
 
-def read(path: Path) -> list[Holder]:
+def read_holders(path: Path) -> list[Holder]:
     """The list as it was left. A line that cannot be read was cut off by a crash, so its writer is dead."""
     if not path.exists():
         return []
@@ -93,7 +91,7 @@ def read(path: Path) -> list[Holder]:
     return found
 
 
-def write(path: Path, holders: Iterable[Holder]) -> None:
+def write_holders(path: Path, holders: Iterable[Holder]) -> None:
     beside = path.with_name(f"{path.name}.new")
     beside.unlink(missing_ok=True)
     with os.fdopen(open_private(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as file:
@@ -107,14 +105,14 @@ def _identity(folder: Path) -> str:
     return f"{found.st_dev}:{found.st_ino}"
 
 
-def enter(path: Path, holder: Holder) -> None:
-    write(path, [*alive(read(path), started=process_started), holder])
+def register_holder(path: Path, holder: Holder) -> None:
+    write_holders(path, [*live_holders(read_holders(path), started=process_start_time), holder])
 
 
-def leave(path: Path, holder: Holder) -> list[Holder]:
+def unregister_holder(path: Path, holder: Holder) -> list[Holder]:
     """Those who are left."""
-    rest = alive(without(read(path), holder), started=process_started)
-    write(path, rest)
+    rest = live_holders(remove_holder(read_holders(path), holder), started=process_start_time)
+    write_holders(path, rest)
     return rest
 
 
@@ -131,19 +129,19 @@ def holders_file(layout: Layout) -> Path:
     return layout.run / "holders"
 
 
-async def leave_server(
+async def release_server(
     layout: Layout, holder: Holder, *, stop_when_idle: bool, grace: float, stopwatch: Stopwatch
 ) -> None:
     """Stop holding the server; the last one has it stopped."""
     try:
-        async with paths.held(start_lock(layout), stopwatch=stopwatch, seconds=LOCK_SECONDS):
-            rest = leave(holders_file(layout), holder)
+        async with paths.hold_lock(start_lock(layout), stopwatch=stopwatch, seconds=LOCK_SECONDS):
+            rest = unregister_holder(holders_file(layout), holder)
             if rest or not stop_when_idle:
                 return
             if grace <= 0 or not sys.executable:
-                await cluster.stop(layout, stopwatch=stopwatch)
+                await cluster.stop_server(layout, stopwatch=stopwatch)
                 return
-        detach([sys.executable, "-m", "festinger.store.embedded.holders", layout.home, str(grace)])
+        start_detached([sys.executable, "-m", "festinger.store.embedded.holders", layout.home, str(grace)])
     except OSError as error:
         # A home that was removed under us: its server ends by itself, and a close must not fail for it.
         log.warning("embedded server could not be left in order", room="store", reason=str(error))
@@ -153,10 +151,10 @@ async def stop_if_idle(layout: Layout, *, stopwatch: Stopwatch) -> bool:
     """Stop the server unless somebody holds it; whether it was stopped."""
     if not layout.run.is_dir():
         return False
-    async with paths.held(start_lock(layout), stopwatch=stopwatch, seconds=LOCK_SECONDS):
-        if alive(read(holders_file(layout)), started=process_started):
+    async with paths.hold_lock(start_lock(layout), stopwatch=stopwatch, seconds=LOCK_SECONDS):
+        if live_holders(read_holders(holders_file(layout)), started=process_start_time):
             return False
-        await cluster.stop(layout, stopwatch=stopwatch)
+        await cluster.stop_server(layout, stopwatch=stopwatch)
         return True
 
 

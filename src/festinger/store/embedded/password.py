@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from festinger.errors import CannotStart
-from festinger.store.paths import make_folder, open_private, usable
+from festinger.store.paths import explain_os_errors, make_folder, open_private
 
 Secret = Callable[[int], bytes]
 """That many bytes from the operating system's source of secrets."""
@@ -19,10 +19,10 @@ FILE = "database-password"
 BYTES = 32
 
 
-def password(config: Path, secret: Secret) -> str:
+def load_or_create_password(config: Path, secret: Secret) -> str:
     """The one in the config directory; the first to ask makes it."""
     path = config / FILE
-    with usable(path):
+    with explain_os_errors(path):
         make_folder(config)
         try:
             return _read(path)
@@ -33,9 +33,7 @@ def password(config: Path, secret: Secret) -> str:
 def _read(path: Path) -> str:
     with os.fdopen(open_private(path, os.O_RDONLY), encoding="ascii") as file:
         if os.fstat(file.fileno()).st_mode & 0o077:
-            raise CannotStart(
-                f"Others can read the database password in `{path}`.", hint=f"Run `chmod 600 {path}`."
-            )
+            raise CannotStart(f"Others can read the database password in `{path}`.", hint=f"Run `chmod 600 {path}`.")
         found = file.read().strip()
     if not found:
         raise CannotStart(f"The file `{path}` is empty.", hint="Remove it; a new password is made then.")
@@ -45,9 +43,7 @@ def _read(path: Path) -> str:
 def _made(path: Path, secret: Secret) -> str:
     fresh = base64.urlsafe_b64encode(secret(BYTES)).decode().rstrip("=")
     beside = path.with_name(f"{path.name}.{os.getpid()}")
-    with os.fdopen(
-        open_private(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w", encoding="ascii"
-    ) as file:
+    with os.fdopen(open_private(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w", encoding="ascii") as file:
         file.write(fresh)
         file.flush()
         os.fsync(file.fileno())

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from festinger.errors import CannotStart, StoreUnfit
-from festinger.store.paths import make_folder, usable
+from festinger.store.paths import explain_os_errors, make_folder
 
 OWN_USER = "festinger-pg"
 STAND_INS = ("postgres", "nobody")
@@ -60,10 +60,10 @@ def server_account(data: Path) -> Account:
         return _account_of(os.geteuid())
     if data.exists() and (owner := data.stat().st_uid) != 0:
         return _account_of(owner)
-    return unprivileged(lookup=known_account, make=make_system_user)
+    return find_unprivileged_account(lookup=find_account, make=make_system_user)
 
 
-def unprivileged(*, lookup: Lookup, make: Make) -> Account:
+def find_unprivileged_account(*, lookup: Lookup, make: Make) -> Account:
     """Our own user, made if need be, else the first stand-in that this system knows."""
     if lookup(OWN_USER) is None:
         make(OWN_USER)
@@ -76,7 +76,7 @@ def unprivileged(*, lookup: Lookup, make: Make) -> Account:
     )
 
 
-def known_account(name: str) -> Account | None:
+def find_account(name: str) -> Account | None:
     try:
         entry = pwd.getpwnam(name)
     except KeyError:
@@ -114,7 +114,7 @@ _DETACH = 'umask 077; "$@" </dev/null >&2 & echo $!'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class ProgramResult:
     status: int
     out: str
     err: str
@@ -123,9 +123,7 @@ class Outcome:
     def reason(self) -> str:
         """The line that says what went wrong."""
         lines = [line.strip() for line in (self.err + "\n" + self.out).splitlines() if line.strip()]
-        telling = [
-            line for line in lines if any(word in line for word in ("FATAL", "PANIC", "error:", "ERROR"))
-        ]
+        telling = [line for line in lines if any(word in line for word in ("FATAL", "PANIC", "error:", "ERROR"))]
         return (telling or lines or [f"it ended with status {self.status}"])[0]
 
 
@@ -135,7 +133,7 @@ def clean_environment() -> dict[str, str]:
     return kept | QUIET_LOCALE
 
 
-async def run(
+async def run_program(
     command: Command,
     *,
     account: Account | None = None,
@@ -143,7 +141,7 @@ async def run(
     given: str = "",
     output: int | None = None,
     cwd: Path = Path("/"),
-) -> Outcome:
+) -> ProgramResult:
     """Run a program to its end. `given` is its input, `output` a descriptor that takes its standard output."""
     process = _start(command, account=account, environment=environment, output=output, cwd=cwd)
     try:
@@ -152,16 +150,11 @@ async def run(
         process.kill()
         process.communicate()
         raise
-    return Outcome(status=process.returncode, out=out or "", err=err)
+    return ProgramResult(status=process.returncode, out=out or "", err=err)
 
 
 def _start(
-    command: Command,
-    *,
-    account: Account | None,
-    environment: Mapping[str, str] | None,
-    output: int | None,
-    cwd: Path,
+    command: Command, *, account: Account | None, environment: Mapping[str, str] | None, output: int | None, cwd: Path
 ) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [str(part) for part in command],
@@ -179,12 +172,8 @@ def _start(
     )
 
 
-def detach(
-    command: Command,
-    *,
-    account: Account | None = None,
-    output: int | None = None,
-    keep: Sequence[int] = (),
+def start_detached(
+    command: Command, *, account: Account | None = None, output: int | None = None, keep: Sequence[int] = ()
 ) -> int:
     """Start a program that outlives us; its pid. `keep` are descriptors that it holds open while it lives."""
     done = subprocess.run(
@@ -226,7 +215,7 @@ class Binaries:
         return self.folder / "bin" / program
 
 
-def shipped(major: int = MAJOR) -> Binaries:
+def bundled_binaries(major: int = MAJOR) -> Binaries:
     """The programs as the wheel brought them."""
     found = importlib.util.find_spec(PACKAGE)
     if found is None or found.origin is None:
@@ -234,10 +223,10 @@ def shipped(major: int = MAJOR) -> Binaries:
             "The programs of the embedded database are not installed.",
             hint=f"Install `{DISTRIBUTION}`, or set `database_url` to a Postgres of your own.",
         )
-    return in_package(Path(found.origin).parent, major)
+    return binaries_in_package(Path(found.origin).parent, major)
 
 
-def in_package(package: Path, major: int) -> Binaries:
+def binaries_in_package(package: Path, major: int) -> Binaries:
     if major not in FOLDERS:
         known = " and ".join(str(version) for version in FOLDERS)
         raise StoreUnfit(
@@ -247,11 +236,11 @@ def in_package(package: Path, major: int) -> Binaries:
     return Binaries(major=major, folder=package / FOLDERS[major])
 
 
-async def reachable(binaries: Binaries, *, account: Account, copies: Path) -> Binaries:
+async def ensure_runnable(binaries: Binaries, *, account: Account, copies: Path) -> Binaries:
     """The same programs where `account` can run them, copied to `copies` if need be."""
     if account.uid == os.geteuid() or await _runs(binaries, account):
         return binaries
-    with usable(copies):
+    with explain_os_errors(copies):
         copied = _copied(binaries, copies)
     if not await _runs(copied, account):
         raise CannotStart(
@@ -261,7 +250,7 @@ async def reachable(binaries: Binaries, *, account: Account, copies: Path) -> Bi
     return copied
 
 
-def prune(copies: Path) -> None:
+def prune_copies(copies: Path) -> None:
     """Remove copies of other versions. No server may be running: it still loads libraries from its own."""
     if copies.is_dir():
         for old in copies.iterdir():
@@ -273,7 +262,7 @@ async def _runs(binaries: Binaries, account: Account) -> bool:
     """Whether they really start: the path can be walked, and the libraries are found."""
     program = binaries["postgres"]
     try:
-        return (await run([program, "--version"], account=account)).status == 0
+        return (await run_program([program, "--version"], account=account)).status == 0
     except OSError:
         return False
 

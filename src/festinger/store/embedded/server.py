@@ -28,13 +28,29 @@ from festinger.clock import Clock, Stopwatch, system_clock, system_stopwatch
 from festinger.errors import CannotStart, StoreUnfit, Unavailable
 from festinger.settings.tree import StoreSettings
 from festinger.store import paths
-from festinger.store.connection import end_all, held, translated
+from festinger.store.connection import cancel_tasks, closing_connection, translate_store_errors
 from festinger.store.embedded import cluster, holders, upgrade
 from festinger.store.embedded.cluster import SUPERUSER
-from festinger.store.embedded.password import Secret, password
-from festinger.store.embedded.programs import MAJOR, Account, prune, reachable, run, server_account, shipped
-from festinger.store.embedded.start import DATABASE, ROLE, Deadline, Server, deadline_in, join, start
-from festinger.store.paths import PRIVATE_FOLDER, WALKABLE_BY_GROUP, Layout, make_folder, usable
+from festinger.store.embedded.password import Secret, load_or_create_password
+from festinger.store.embedded.programs import (
+    MAJOR,
+    Account,
+    bundled_binaries,
+    ensure_runnable,
+    prune_copies,
+    run_program,
+    server_account,
+)
+from festinger.store.embedded.start import (
+    DATABASE,
+    ROLE,
+    Deadline,
+    EmbeddedServer,
+    deadline_in,
+    join_server,
+    start_server,
+)
+from festinger.store.paths import PRIVATE_FOLDER, WALKABLE_BY_GROUP, Layout, explain_os_errors, make_folder
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.store")
@@ -42,16 +58,16 @@ Q = queries_of("festinger.store")
 Connection = psycopg.AsyncConnection[DictRow]
 
 
-async def furnish(server: Server, socket: Path) -> None:
+async def ensure_database(server: EmbeddedServer, socket: Path) -> None:
     """Make whatever is missing; afterwards the application's own connection has run a statement."""
-    with translated():
+    with translate_store_errors():
         if not await _lets_in(server, socket):
             await _make_role_and_database(server, socket)
         await _make_extension(server, socket)
         await cluster.ping(server.url(socket=socket))
 
 
-async def _lets_in(server: Server, socket: Path) -> bool:
+async def _lets_in(server: EmbeddedServer, socket: Path) -> bool:
     try:
         await cluster.ping(server.url(socket=socket))
     except psycopg.OperationalError:
@@ -59,8 +75,8 @@ async def _lets_in(server: Server, socket: Path) -> bool:
     return True
 
 
-async def _make_role_and_database(server: Server, socket: Path) -> None:
-    async with held(await _as_superuser(server, socket, database="postgres")) as connection:
+async def _make_role_and_database(server: EmbeddedServer, socket: Path) -> None:
+    async with closing_connection(await _as_superuser(server, socket, database="postgres")) as connection:
         # Sealed here: the words of the password never reach the server.
         sealed = connection.pgconn.encrypt_password(server.password.encode(), ROLE.encode(), b"scram-sha-256")
         query = "change_role" if await _found(connection, "find_role", ROLE) else "make_role"
@@ -71,8 +87,8 @@ async def _make_role_and_database(server: Server, socket: Path) -> None:
         await connection.execute(Q["close_database"].sql)
 
 
-async def _make_extension(server: Server, socket: Path) -> None:
-    async with held(await _as_superuser(server, socket, database=DATABASE)) as connection:
+async def _make_extension(server: EmbeddedServer, socket: Path) -> None:
+    async with closing_connection(await _as_superuser(server, socket, database=DATABASE)) as connection:
         cursor = await connection.execute(Q["vector_is_behind"].sql)
         if await cursor.fetchone():
             await connection.execute(Q["install_vector"].sql)
@@ -84,7 +100,7 @@ async def _found(connection: Connection, query: str, name: str) -> bool:
     return await cursor.fetchone() is not None
 
 
-async def _as_superuser(server: Server, socket: Path, *, database: str) -> Connection:
+async def _as_superuser(server: EmbeddedServer, socket: Path, *, database: str) -> Connection:
     url = server.url(socket=socket, role=SUPERUSER, database=database)
     return await Connection.connect(url, autocommit=True, row_factory=dict_row)
 
@@ -118,23 +134,23 @@ async def embedded_server(
     """
     layout = _layout(home)
     deadline = deadline_in(settings.start_timeout, stopwatch)
-    me = holders.this_process()
-    server = await _prepared(layout, account(layout.data), password=password(config, secret))
-    async with paths.held(holders.start_lock(layout), stopwatch=stopwatch, seconds=settings.start_timeout):
+    me = holders.current_holder()
+    server = await _prepared(layout, account(layout.data), password=load_or_create_password(config, secret))
+    async with paths.hold_lock(holders.start_lock(layout), stopwatch=stopwatch, seconds=settings.start_timeout):
         socket = await _up(server, deadline, progress=progress, clock=clock)
-        with usable(layout.run):
-            holders.enter(holders.holders_file(layout), me)
+        with explain_os_errors(layout.run):
+            holders.register_holder(holders.holders_file(layout), me)
     keeping = asyncio.create_task(_keep_up(server, settings, clock=clock, stopwatch=stopwatch))
     try:
         yield server.url(socket=socket)
     finally:
-        await end_all([keeping])
-        await holders.leave_server(
+        await cancel_tasks([keeping])
+        await holders.release_server(
             layout, me, stop_when_idle=settings.stop_when_idle, grace=grace, stopwatch=stopwatch
         )
 
 
-async def _keep_up(server: Server, settings: StoreSettings, *, clock: Clock, stopwatch: Stopwatch) -> Never:
+async def _keep_up(server: EmbeddedServer, settings: StoreSettings, *, clock: Clock, stopwatch: Stopwatch) -> Never:
     """Start the server again if it dies while somebody holds it. Its socket lies where it lay."""
     while True:
         await asyncio.sleep(LOOK_SECONDS)
@@ -143,7 +159,7 @@ async def _keep_up(server: Server, settings: StoreSettings, *, clock: Clock, sto
         log.warning("embedded server died, starting it again")
         try:
             start_lock = holders.start_lock(server.layout)
-            async with paths.held(start_lock, stopwatch=stopwatch, seconds=settings.start_timeout):
+            async with paths.hold_lock(start_lock, stopwatch=stopwatch, seconds=settings.start_timeout):
                 deadline = deadline_in(settings.start_timeout, stopwatch)
                 await _up(server, deadline, progress=_quietly, clock=clock)
         except (CannotStart, Unavailable) as error:
@@ -159,14 +175,12 @@ def _layout(home: Path) -> Layout:
     return Layout(home=home.expanduser().resolve())
 
 
-async def _prepared(layout: Layout, account: Account, *, password: str) -> Server:
+async def _prepared(layout: Layout, account: Account, *, password: str) -> EmbeddedServer:
     """Folders that the server's user can reach, and programs that it can run."""
     foreign = account.uid != os.geteuid()
-    with usable(layout.home):
+    with explain_os_errors(layout.home):
         make_folder(
-            layout.home,
-            mode=WALKABLE_BY_GROUP if foreign else PRIVATE_FOLDER,
-            gid=account.gid if foreign else -1,
+            layout.home, mode=WALKABLE_BY_GROUP if foreign else PRIVATE_FOLDER, gid=account.gid if foreign else -1
         )
         make_folder(layout.run)
         if layout.data.exists() and layout.data.stat().st_uid != account.uid:
@@ -174,42 +188,42 @@ async def _prepared(layout: Layout, account: Account, *, password: str) -> Serve
                 f"The data in `{layout.data}` belongs to another user than `{account.name}`.",
                 hint="Start Festinger as its owner, or choose another home with `FESTINGER_HOME`.",
             )
-    if foreign and (await run(["test", "-x", layout.home], account=account)).status != 0:
+    if foreign and (await run_program(["test", "-x", layout.home], account=account)).status != 0:
         raise CannotStart(
             f"The database server runs as `{account.name}`, who cannot enter `{layout.home}`.",
             hint="Choose a home that other users can pass through, such as `/var/lib/festinger`.",
         )
-    binaries = await reachable(shipped(), account=account, copies=layout.binaries)
-    return Server(layout=layout, binaries=binaries, account=account, password=password)
+    binaries = await ensure_runnable(bundled_binaries(), account=account, copies=layout.binaries)
+    return EmbeddedServer(layout=layout, binaries=binaries, account=account, password=password)
 
 
-async def _up(server: Server, deadline: Deadline, *, progress: Progress, clock: Clock) -> Path:
+async def _up(server: EmbeddedServer, deadline: Deadline, *, progress: Progress, clock: Clock) -> Path:
     """The socket folder of a server that answers. The caller holds the start lock."""
-    if cluster.is_running(server.layout) and (socket := await join(server, deadline)):
-        await furnish(server, socket)
+    if cluster.is_running(server.layout) and (socket := await join_server(server, deadline)):
+        await ensure_database(server, socket)
         return socket
     await _present_cluster(server, deadline, progress=progress, clock=clock)
     progress("Starting the embedded database …")
-    with usable(server.layout.data):
-        cluster.configure(server.layout.data, account=server.account)
-        prune(server.layout.binaries)
+    with explain_os_errors(server.layout.data):
+        cluster.write_cluster_config(server.layout.data, account=server.account)
+        prune_copies(server.layout.binaries)
     # A start has its own time: before it, an upgrade of much data may have taken longer than any start.
-    socket = await start(server, deadline.renewed())
-    await furnish(server, socket)
-    upgrade.clear(server.layout)
+    socket = await start_server(server, deadline.renewed())
+    await ensure_database(server, socket)
+    upgrade.remove_old_cluster(server.layout)
     return socket
 
 
-async def _present_cluster(server: Server, deadline: Deadline, *, progress: Progress, clock: Clock) -> None:
+async def _present_cluster(server: EmbeddedServer, deadline: Deadline, *, progress: Progress, clock: Clock) -> None:
     """A cluster of the present major version in its place: found, made or upgraded."""
     layout = server.layout
-    with usable(layout.home):
-        upgrade.finish(layout)
-        major = cluster.major_of(layout.data)
+    with explain_os_errors(layout.home):
+        upgrade.finish_upgrade(layout)
+        major = cluster.cluster_major_version(layout.data)
         empty = not layout.data.exists() or not any(layout.data.iterdir())
     if major is None and empty:
         progress("Preparing the embedded database; this happens only once …")
-        await cluster.grow(layout, server.binaries, account=server.account, password=server.password)
+        await cluster.create_cluster(layout, server.binaries, account=server.account, password=server.password)
     elif major is None:
         raise CannotStart(
             f"`{layout.data}` is not empty and not a database.",
@@ -222,4 +236,4 @@ async def _present_cluster(server: Server, deadline: Deadline, *, progress: Prog
         )
     elif major < MAJOR:
         progress(f"Moving the embedded database from PostgreSQL {major} to {MAJOR}; a backup is made first …")
-        await upgrade.upgrade(server, deadline, clock=clock)
+        await upgrade.upgrade_cluster(server, deadline, clock=clock)

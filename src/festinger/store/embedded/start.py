@@ -26,23 +26,23 @@ from festinger.clock import Stopwatch
 from festinger.errors import CannotStart
 from festinger.store import paths
 from festinger.store.embedded import cluster
-from festinger.store.embedded.programs import Account, Binaries, Command, detach
-from festinger.store.paths import PRIVATE_FOLDER, Layout, make_folder, open_private, remedy, usable
+from festinger.store.embedded.programs import Account, Binaries, Command, start_detached
+from festinger.store.paths import PRIVATE_FOLDER, Layout, explain_os_errors, make_folder, open_private, suggest_remedy
 
 SOCKET_NAME = ".s.PGSQL.5432"
 LONGEST_PATH = 100
 """Bytes of a socket's path. Linux takes 107 and others 103; some programs copy it into less."""
 
 
-def fits(folder: Path) -> bool:
+def fits_socket_path(folder: Path) -> bool:
     """Whether clients can name a socket in it: short enough, and without the comma that separates hosts for libpq."""
     return len(os.fsencode(folder / SOCKET_NAME)) <= LONGEST_PATH and "," not in str(folder)
 
 
 def socket_folder(layout: Layout, *, account: Account) -> Path:
     """The folder, made if need be."""
-    if fits(layout.socket):
-        with usable(layout.socket):
+    if fits_socket_path(layout.socket):
+        with explain_os_errors(layout.socket):
             make_folder(layout.socket, uid=account.uid, gid=account.gid)
         if is_private(layout.socket, account):
             return layout.socket
@@ -50,16 +50,16 @@ def socket_folder(layout: Layout, *, account: Account) -> Path:
             f"Others than `{account.name}` can enter `{layout.socket}`.",
             hint="Remove that folder; it is made again with the right mode.",
         )
-    return _short(layout.home, account, short_places(os.environ, euid=os.geteuid()))
+    return _short(layout.home, account, short_socket_parents(os.environ, euid=os.geteuid()))
 
 
-def sweep(folder: Path) -> None:
+def remove_stale_socket(folder: Path) -> None:
     """Remove what a dead server left. Its lock file names a pid, which may be a zombie's or a stranger's by now."""
     for name in (SOCKET_NAME, f"{SOCKET_NAME}.lock"):
         (folder / name).unlink(missing_ok=True)
 
 
-def short_places(environment: Mapping[str, str], *, euid: int) -> list[Path]:
+def short_socket_parents(environment: Mapping[str, str], *, euid: int) -> list[Path]:
     """Where short-lived private folders may lie, best first."""
     own = environment.get("XDG_RUNTIME_DIR")
     runtime = [Path("/run")] if euid == 0 else [Path(own)] if own else []
@@ -69,11 +69,7 @@ def short_places(environment: Mapping[str, str], *, euid: int) -> list[Path]:
 def is_private(folder: Path, account: Account) -> bool:
     """Whether it is a folder that this account owns and nobody else can enter. Links do not count."""
     found = folder.lstat()
-    return (
-        stat.S_ISDIR(found.st_mode)
-        and found.st_uid == account.uid
-        and stat.S_IMODE(found.st_mode) == PRIVATE_FOLDER
-    )
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == account.uid and stat.S_IMODE(found.st_mode) == PRIVATE_FOLDER
 
 
 def _short(home: Path, account: Account, places: Iterable[Path]) -> Path:
@@ -85,7 +81,7 @@ def _short(home: Path, account: Account, places: Iterable[Path]) -> Path:
         folder = place / f"festinger-{mark}"
         tried.append(str(place))
         try:
-            if not place.is_dir() or not fits(folder):
+            if not place.is_dir() or not fits_socket_path(folder):
                 continue
             make_folder(folder, uid=account.uid, gid=account.gid)
             # Names in a shared folder can be foreseen: one that somebody else made first is passed over.
@@ -128,7 +124,7 @@ def deadline_in(seconds: float, stopwatch: Stopwatch) -> Deadline:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class EmbeddedServer:
     """What a server is made of, whether it runs or not."""
 
     layout: Layout
@@ -140,10 +136,10 @@ class Server:
         return f"postgresql://{role}:{quote(self.password)}@/{database}?host={quote(str(socket), safe='')}"
 
 
-async def join(server: Server, deadline: Deadline) -> Path | None:
+async def join_server(server: EmbeddedServer, deadline: Deadline) -> Path | None:
     """The socket folder of the server that is up, once it answers; none if it went away meanwhile."""
     while cluster.is_running(server.layout):
-        note = cluster.note_of(server.layout.data)
+        note = cluster.read_postmaster_info(server.layout.data)
         refusal = await _refusal(server, note.socket if note else None)
         if note and note.socket and refusal is None:
             return note.socket
@@ -161,26 +157,24 @@ async def join(server: Server, deadline: Deadline) -> Path | None:
     return None
 
 
-async def start(server: Server, deadline: Deadline) -> Path:
+async def start_server(server: EmbeddedServer, deadline: Deadline) -> Path:
     """Start the server on its data; its socket folder, once it answers."""
-    with usable(server.layout.home):
+    with explain_os_errors(server.layout.home):
         socket = socket_folder(server.layout, account=server.account)
         adopted = False
         while (reason := await _attempt(server, socket, deadline)) is not None:
             if is_wrong_password(reason) and not adopted:
-                await cluster.admit(
+                await cluster.set_superuser_password(
                     server.layout.data, server.binaries, account=server.account, password=server.password
                 )
                 adopted = True
-            elif deadline.over or not is_passing(reason):
-                raise CannotStart(
-                    f"The embedded database did not start: {reason}.", hint=_hint(reason, server.layout)
-                )
+            elif deadline.over or not is_transient_failure(reason):
+                raise CannotStart(f"The embedded database did not start: {reason}.", hint=_hint(reason, server.layout))
             await asyncio.sleep(paths.POLL_SECONDS)
     return socket
 
 
-def is_passing(reason: str) -> bool:
+def is_transient_failure(reason: str) -> bool:
     """Whether waiting may help: a server that died is not quite gone yet."""
     return any(words in reason for words in PASSING)
 
@@ -189,16 +183,16 @@ def is_wrong_password(reason: str) -> bool:
     return REFUSED_LOGIN in reason
 
 
-async def _attempt(server: Server, socket: Path, deadline: Deadline) -> str | None:
+async def _attempt(server: EmbeddedServer, socket: Path, deadline: Deadline) -> str | None:
     """Launch once and wait for an answer: none if it answers, else why it does not. A failure leaves nothing running."""
     layout = server.layout
-    lock = paths.take(cluster.server_lock(layout))
+    lock = paths.try_lock(cluster.server_lock(layout))
     if lock is None:
         return "the last server on this data is still starting or stopping"
     heard = False
     try:
-        cluster.disarm(layout.data, account=server.account)
-        sweep(socket)
+        cluster.invalidate_pid_file(layout.data, account=server.account)
+        remove_stale_socket(socket)
         output = _open_log(layout.log)
         begins = os.lseek(output, 0, os.SEEK_END)
         pid = _launch(server, socket, output=output, lock=lock)
@@ -210,25 +204,23 @@ async def _attempt(server: Server, socket: Path, deadline: Deadline) -> str | No
         heard = reason is None
     finally:
         if not heard:
-            await cluster.stop(layout, stopwatch=deadline.stopwatch, launched=pid)
+            await cluster.stop_server(layout, stopwatch=deadline.stopwatch, launched=pid)
     return reason if reason != _GONE else _last_words(layout.log, begins)
 
 
 _GONE = "gone"
 
 
-def _launch(server: Server, socket: Path, *, output: int, lock: int) -> int:
-    quoted = str(socket).replace(
-        '"', '""'
-    )  # a list in Postgres' eyes, where blanks and quotes mean something
+def _launch(server: EmbeddedServer, socket: Path, *, output: int, lock: int) -> int:
+    quoted = str(socket).replace('"', '""')  # a list in Postgres' eyes, where blanks and quotes mean something
     command: Command = [server.binaries["postgres"], "-D", server.layout.data, "-k", f'"{quoted}"']
     try:
-        return detach(command, account=server.account, output=output, keep=(lock,))
+        return start_detached(command, account=server.account, output=output, keep=(lock,))
     finally:
         os.close(output)
 
 
-async def _waited(server: Server, socket: Path, deadline: Deadline) -> str | None:
+async def _waited(server: EmbeddedServer, socket: Path, deadline: Deadline) -> str | None:
     while (refusal := await _refusal(server, socket)) is not None:
         if is_wrong_password(refusal):
             return refusal
@@ -240,7 +232,7 @@ async def _waited(server: Server, socket: Path, deadline: Deadline) -> str | Non
     return None
 
 
-async def _refusal(server: Server, socket: Path | None) -> str | None:
+async def _refusal(server: EmbeddedServer, socket: Path | None) -> str | None:
     """Why the server does not answer; none if it does."""
     if socket is None:
         return "it has not opened its socket yet"
@@ -262,12 +254,8 @@ def _last_words(log: Path, begins: int) -> str:
         file.seek(begins)
         lines = file.read().decode(errors="replace").splitlines()
     telling = [line for line in lines if "FATAL:" in line or "PANIC:" in line] or lines
-    return (
-        telling[-1].rpartition("FATAL:")[2].rpartition("PANIC:")[2].strip()
-        if telling
-        else "it ended without a word"
-    )
+    return telling[-1].rpartition("FATAL:")[2].rpartition("PANIC:")[2].strip() if telling else "it ended without a word"
 
 
 def _hint(reason: str, layout: Layout) -> str:
-    return f"{remedy(reason, layout.home)} The server's log is `{layout.log}`."
+    return f"{suggest_remedy(reason, layout.home)} The server's log is `{layout.log}`."

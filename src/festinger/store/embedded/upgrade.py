@@ -14,20 +14,20 @@ import structlog
 
 from festinger.clock import Clock
 from festinger.errors import CannotStart, FestingerError
-from festinger.store.backup.backup import backup, stamp
+from festinger.store.backup.backup import create_backup, format_timestamp
 from festinger.store.embedded import cluster
 from festinger.store.embedded.programs import (
     MAJOR,
     Binaries,
     Command,
-    Outcome,
-    in_package,
-    reachable,
-    run,
-    shipped,
+    ProgramResult,
+    binaries_in_package,
+    bundled_binaries,
+    ensure_runnable,
+    run_program,
 )
-from festinger.store.embedded.start import Deadline, Server, start
-from festinger.store.paths import Layout, make_folder, remedy, sync_folder, usable
+from festinger.store.embedded.start import Deadline, EmbeddedServer, start_server
+from festinger.store.paths import Layout, explain_os_errors, make_folder, suggest_remedy, sync_folder
 
 log = structlog.get_logger()
 
@@ -35,7 +35,7 @@ _ERROR = re.compile(r"(?:ERROR|FATAL|PANIC|error): +(.*)")
 _CHECKSUMS = re.compile(r"Data page checksum version:\s*(\d+)")
 
 
-async def upgrade(server: Server, deadline: Deadline, *, clock: Clock) -> None:
+async def upgrade_cluster(server: EmbeddedServer, deadline: Deadline, *, clock: Clock) -> None:
     """Bring the data of `server` to its programs' major version. Nothing may be running on it."""
     layout = server.layout
     old = await _old_programs(server)
@@ -50,12 +50,12 @@ async def upgrade(server: Server, deadline: Deadline, *, clock: Clock) -> None:
     finally:
         shutil.rmtree(layout.growing, ignore_errors=True)
         shutil.rmtree(layout.workshop, ignore_errors=True)
-    with usable(layout.home):
-        finish(layout)
+    with explain_os_errors(layout.home):
+        finish_upgrade(layout)
     log.info("embedded database upgraded", room="store", before=old.major, after=MAJOR)
 
 
-def finish(layout: Layout) -> None:
+def finish_upgrade(layout: Layout) -> None:
     """Put a finished cluster into its place, also when an earlier try was killed between the two moves."""
     if not layout.upgraded.exists():
         return
@@ -66,59 +66,59 @@ def finish(layout: Layout) -> None:
     sync_folder(layout.home)
 
 
-def clear(layout: Layout) -> None:
+def remove_old_cluster(layout: Layout) -> None:
     """Remove what an upgrade left, now that the new cluster answers."""
     shutil.rmtree(layout.outdated, ignore_errors=True)
 
 
-async def _old_programs(server: Server) -> Binaries:
-    major = cluster.major_of(server.layout.data)
+async def _old_programs(server: EmbeddedServer) -> Binaries:
+    major = cluster.cluster_major_version(server.layout.data)
     assert major is not None
-    wheel = in_package(shipped().folder.parent, major)
-    return await reachable(wheel, account=server.account, copies=server.layout.binaries)
+    wheel = binaries_in_package(bundled_binaries().folder.parent, major)
+    return await ensure_runnable(wheel, account=server.account, copies=server.layout.binaries)
 
 
-async def _saved(server: Server, old: Binaries, deadline: Deadline, *, clock: Clock) -> Path:
+async def _saved(server: EmbeddedServer, old: Binaries, deadline: Deadline, *, clock: Clock) -> Path:
     """Back up with the old server. It also ends in order then, which `pg_upgrade` asks for."""
     layout = server.layout
-    before = Server(layout=layout, binaries=old, account=server.account, password=server.password)
-    with usable(layout.backups):
+    before = EmbeddedServer(layout=layout, binaries=old, account=server.account, password=server.password)
+    with explain_os_errors(layout.backups):
         make_folder(layout.backups)
-    target = layout.backups / f"before-postgres-{MAJOR}-{stamp(clock())}.dump"
-    socket = await start(before, deadline.renewed())
+    target = layout.backups / f"before-postgres-{MAJOR}-{format_timestamp(clock())}.dump"
+    socket = await start_server(before, deadline.renewed())
     try:
-        await backup(before.url(socket=socket), target, clock=clock)
+        await create_backup(before.url(socket=socket), target, clock=clock)
     finally:
-        await cluster.stop(layout, stopwatch=deadline.stopwatch)
+        await cluster.stop_server(layout, stopwatch=deadline.stopwatch)
     return target
 
 
-async def _upgraded(server: Server, old: Binaries) -> None:
+async def _upgraded(server: EmbeddedServer, old: Binaries) -> None:
     layout, account, new = server.layout, server.account, server.binaries
-    with usable(layout.home):
+    with explain_os_errors(layout.home):
         checksums = await _has_checksums(layout.data, old, server)
         # Both must agree on checksums; a cluster that had none gets them afterwards, in its new copy.
-        await cluster.initialise(layout.growing, new, account=account, checksums=checksums)
-        await cluster.admit(layout.growing, new, account=account, password=server.password)
+        await cluster.initialize_cluster(layout.growing, new, account=account, checksums=checksums)
+        await cluster.set_superuser_password(layout.growing, new, account=account, password=server.password)
         shutil.rmtree(layout.workshop, ignore_errors=True)
         make_folder(layout.workshop, uid=account.uid, gid=account.gid)
         await _pg_upgrade(server, old)
-        cluster.configure(layout.growing, account=account)
+        cluster.write_cluster_config(layout.growing, account=account)
         if not checksums:
             enable: Command = [new["pg_checksums"], "--enable", "-D", layout.growing]
-            _succeeded(await run(enable, account=account), layout)
+            _succeeded(await run_program(enable, account=account), layout)
         layout.growing.rename(layout.upgraded)
         sync_folder(layout.home)
 
 
-async def _has_checksums(data: Path, old: Binaries, server: Server) -> bool:
-    told = await run([old["pg_controldata"], "-D", data], account=server.account)
+async def _has_checksums(data: Path, old: Binaries, server: EmbeddedServer) -> bool:
+    told = await run_program([old["pg_controldata"], "-D", data], account=server.account)
     _succeeded(told, server.layout)
     found = _CHECKSUMS.search(told.out)
     return found is not None and found[1] != "0"
 
 
-async def _pg_upgrade(server: Server, old: Binaries) -> None:
+async def _pg_upgrade(server: EmbeddedServer, old: Binaries) -> None:
     layout, new = server.layout, server.binaries
     command: Command = [
         *(new["pg_upgrade"], "--username", cluster.SUPERUSER),
@@ -127,18 +127,15 @@ async def _pg_upgrade(server: Server, old: Binaries) -> None:
         # Copied, not linked: the old data must stay usable whatever happens.
         "--copy",
     ]
-    outcome = await run(
-        command,
-        account=server.account,
-        environment={"PGPASSWORD": server.password},
-        cwd=layout.workshop,
+    outcome = await run_program(
+        command, account=server.account, environment={"PGPASSWORD": server.password}, cwd=layout.workshop
     )
     if outcome.status != 0:
-        reason = telling_line(outcome.out, _logs(layout.growing))
-        raise CannotStart(f"{reason}.", hint=remedy(reason, layout.home))
+        reason = find_failure_reason(outcome.out, _logs(layout.growing))
+        raise CannotStart(f"{reason}.", hint=suggest_remedy(reason, layout.home))
 
 
-def telling_line(said: str, logs: Sequence[str]) -> str:
+def find_failure_reason(said: str, logs: Sequence[str]) -> str:
     """Why `pg_upgrade` failed: the first error in its logs, else the words after its last failed check."""
     for text in logs:
         if found := _ERROR.search(text):
@@ -153,7 +150,7 @@ def _logs(data: Path) -> list[str]:
     return [path.read_text(errors="replace") for path in sorted(folder.rglob("*.log"))]
 
 
-def _succeeded(outcome: Outcome, layout: Layout) -> None:
+def _succeeded(outcome: ProgramResult, layout: Layout) -> None:
     if outcome.status != 0:
         reason = outcome.reason
-        raise CannotStart(f"{reason}.", hint=remedy(reason, layout.home))
+        raise CannotStart(f"{reason}.", hint=suggest_remedy(reason, layout.home))

@@ -22,7 +22,7 @@ from uuid import UUID
 
 from festinger.errors import NotFound
 from festinger.ids import AgentId, SpaceId
-from festinger.store.cache_invalidation import raise_version
+from festinger.store.cache_invalidation import bump_version
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 
@@ -41,7 +41,7 @@ RandomBytes = Callable[[int], bytes]
 """Gives this many bytes from the operating system's source of secrets."""
 
 
-class Role(StrEnum):
+class AccessRole(StrEnum):
     PROXY = "proxy"
     AGENT = "agent"
     REVIEWER = "reviewer"
@@ -55,7 +55,7 @@ class ApiKey:
     space: SpaceId
     id: UUID
     name: str
-    role: Role
+    role: AccessRole
     agent: AgentId | None
     created_at: datetime
     revoked_at: datetime | None = None
@@ -66,12 +66,12 @@ def new_secret(random_bytes: RandomBytes) -> str:
     return PREFIX + urlsafe_b64encode(random_bytes(RANDOM_BYTES)).decode().rstrip("=")
 
 
-def is_ours(text: str) -> bool:
+def is_api_key(text: str) -> bool:
     """Whether this can be one of our keys at all; anything else belongs to somebody else's server."""
     return text.startswith(PREFIX)
 
 
-def hash_of(secret: str) -> bytes:
+def hash_secret(secret: str) -> bytes:
     # A plain hash is enough: the secret has 256 bits of chance, nobody can try them all.
     return hashlib.sha256(secret.encode()).digest()
 
@@ -85,17 +85,17 @@ async def make_key(transaction: Transaction, key: ApiKey, *, secret: str) -> Non
         name=key.name,
         role=key.role,
         agent=key.agent,
-        hash=hash_of(secret),
+        hash=hash_secret(secret),
         at=key.created_at,
     )
-    await raise_version(transaction, space=key.space, room=ROOM)
+    await bump_version(transaction, space=key.space, room=ROOM)
 
 
 async def find_key(store: Store, secret: str, *, hot: bool = False) -> ApiKey | None:
     """The live key that has this secret, if there is one."""
-    if not is_ours(secret) or len(secret) != LENGTH:
+    if not is_api_key(secret) or len(secret) != LENGTH:
         return None
-    wanted = hash_of(secret)
+    wanted = hash_secret(secret)
     row = await store.maybe(Q["find_key"], hot=hot, hash=wanted)
     # The index has found it; comparing again in constant time keeps that from resting on the index alone.
     if row is None or not hmac.compare_digest(row.pop("hash"), wanted):
@@ -103,7 +103,7 @@ async def find_key(store: Store, secret: str, *, hot: bool = False) -> ApiKey | 
     return _key(row)
 
 
-async def keys(store: Store, *, space: SpaceId | None = None) -> list[ApiKey]:
+async def load_api_keys(store: Store, *, space: SpaceId | None = None) -> list[ApiKey]:
     """Every key, revoked ones too, or those of one space; oldest first."""
     return [_key(row) for row in await store.all(Q["keys"], space=space)]
 
@@ -112,17 +112,17 @@ async def revoke_key(transaction: Transaction, *, space: SpaceId, key: UUID, at:
     """End a key. One that was revoked before stays as it was; one that never was is `NotFound`."""
     if await transaction.maybe(Q["revoke_key"], space=space, id=key, at=at) is None:
         raise NotFound(f"There is no key `{key}` in this space.")
-    await raise_version(transaction, space=space, room=ROOM)
+    await bump_version(transaction, space=space, room=ROOM)
 
 
-async def note_use(store: Store, key: ApiKey, *, at: datetime) -> bool:
+async def record_key_use(store: Store, key: ApiKey, *, at: datetime) -> bool:
     """Remember that a key was used, at most once a minute; whether it was written."""
     before = at - USE_NOTED_EVERY
     return await store.run(Q["note_key_use"], space=key.space, id=key.id, at=at, before=before) > 0
 
 
 def _key(row: dict[str, object]) -> ApiKey:
-    return ApiKey(**{**row, "role": Role(str(row["role"]))})  # type: ignore[arg-type]
+    return ApiKey(**{**row, "role": AccessRole(str(row["role"]))})  # type: ignore[arg-type]
 
 
 LINK_PREFIX = "fsl_"
@@ -133,14 +133,14 @@ SEEN_NOTED_EVERY = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class LoginSession:
     """Somebody who is logged in."""
 
     space: SpaceId
     """The one space that is open to them, or '*'."""
     id: UUID
     name: str
-    role: Role
+    role: AccessRole
     seen_at: datetime
 
 
@@ -148,17 +148,17 @@ def new_cookie(random_bytes: RandomBytes) -> str:
     return urlsafe_b64encode(random_bytes(RANDOM_BYTES)).decode().rstrip("=")
 
 
-def new_link(random_bytes: RandomBytes) -> str:
+def new_login_link(random_bytes: RandomBytes) -> str:
     return LINK_PREFIX + new_cookie(random_bytes)
 
 
-def token_of(cookie: str) -> str:
+def form_token(cookie: str) -> str:
     """What a form of this session must send back: it follows from the cookie, but the cookie not from it."""
     return hashlib.sha256(b"form of " + cookie.encode()).hexdigest()
 
 
-async def make_link(
-    store: Store, session: Session, *, link: str, until: datetime, role: Role = Role.REVIEWER
+async def create_login_link(
+    store: Store, session: LoginSession, *, link: str, until: datetime, role: AccessRole = AccessRole.REVIEWER
 ) -> None:
     """Keep a one-time link for somebody who will be `session`."""
     await store.run(
@@ -173,14 +173,14 @@ async def make_link(
     )
 
 
-async def open_link(transaction: Transaction, link: str, *, cookie: str, at: datetime) -> Session | None:
+async def redeem_login_link(transaction: Transaction, link: str, *, cookie: str, at: datetime) -> LoginSession | None:
     """Make a link a session; nothing if it is unknown, used or too old."""
     row = await transaction.maybe(Q["open_link"], link=_hash(link), hash=_hash(cookie), at=at)
     return _session(row) if row else None
 
 
 async def open_session(
-    transaction: Transaction, session: Session, *, cookie: str, key: UUID | None = None
+    transaction: Transaction, session: LoginSession, *, cookie: str, key: UUID | None = None
 ) -> None:
     """Begin a session of somebody who is known already."""
     await transaction.run(
@@ -195,7 +195,7 @@ async def open_session(
     )
 
 
-async def find_session(store: Store, cookie: str, *, now: datetime, idle: timedelta) -> Session | None:
+async def find_session(store: Store, cookie: str, *, now: datetime, idle: timedelta) -> LoginSession | None:
     """The live session of this cookie, kept alive by being asked for."""
     wanted = _hash(cookie)
     row = await store.maybe(Q["find_session"], hash=wanted, since=now - idle)
@@ -208,7 +208,7 @@ async def find_session(store: Store, cookie: str, *, now: datetime, idle: timede
     return found
 
 
-async def end_session(store: Store, session: Session, *, at: datetime) -> None:
+async def end_session(store: Store, session: LoginSession, *, at: datetime) -> None:
     await store.run(Q["end_session"], space=session.space, id=session.id, at=at)
 
 
@@ -221,5 +221,5 @@ def _hash(secret: str) -> bytes:
     return hashlib.sha256(secret.encode()).digest()
 
 
-def _session(row: dict[str, object]) -> Session:
-    return Session(**{**row, "role": Role(str(row["role"]))})  # type: ignore[arg-type]
+def _session(row: dict[str, object]) -> LoginSession:
+    return LoginSession(**{**row, "role": AccessRole(str(row["role"]))})  # type: ignore[arg-type]

@@ -21,13 +21,13 @@ from uuid import UUID
 from festinger.ids import AgentId, Origin, SessionId, SpaceId
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
-from festinger.text.blocks import Cut
+from festinger.text.blocks import ErasurePattern
 
 Q = queries_of("festinger.store")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class ExchangeMessage:
     """Something that somebody said."""
 
     id: UUID
@@ -45,9 +45,9 @@ class StoredExchange:
     agent: AgentId
     request: str
     at: datetime
-    said: tuple[Words, ...]
+    said: tuple[ExchangeMessage, ...]
     """What was new in the request, the oldest first."""
-    reply: Words | None
+    reply: ExchangeMessage | None
     tool_calls: Sequence[Mapping[str, Any]]
     thinking: str | None
     ended: str
@@ -57,13 +57,13 @@ class StoredExchange:
     recollection: UUID | None
 
     @property
-    def words(self) -> tuple[Words, ...]:
+    def words(self) -> tuple[ExchangeMessage, ...]:
         """Both sides."""
         return (*self.said, self.reply) if self.reply else self.said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class StoredMessage:
     """Something that was said, with where it was."""
 
     id: UUID
@@ -76,16 +76,14 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class ExchangeWriteResult:
     """The ids of what was new."""
 
     exchanges: frozenset[UUID] = frozenset()
     messages: frozenset[UUID] = frozenset()
 
 
-async def known_sessions(
-    transaction: Transaction, space: SpaceId, sessions: Collection[SessionId]
-) -> frozenset[str]:
+async def known_sessions(transaction: Transaction, space: SpaceId, sessions: Collection[SessionId]) -> frozenset[str]:
     """Those of these sessions in which something was exchanged already."""
     rows = await transaction.all(Q["known_sessions"], space=space, sessions=sorted(set(sessions)))
     return frozenset(row["session_id"] for row in rows)
@@ -93,7 +91,7 @@ async def known_sessions(
 
 async def write_exchanges(
     transaction: Transaction, space: SpaceId, exchanges: Sequence[StoredExchange]
-) -> Written:
+) -> ExchangeWriteResult:
     """Write what is not there yet. Of an exchange that is there nothing is written again."""
     by_id = {each.id: each for each in reversed(exchanges)}
     # In one order everywhere, or two processes would wait for each other's rows.
@@ -116,18 +114,13 @@ async def write_exchanges(
         recollections=[each.recollection for each in rows],
     )
     new = frozenset(row["id"] for row in found)
-    return Written(exchanges=new, messages=await _write_words(transaction, space, rows, new=new))
+    return ExchangeWriteResult(exchanges=new, messages=await _write_words(transaction, space, rows, new=new))
 
 
 async def _write_words(
     transaction: Transaction, space: SpaceId, rows: Sequence[StoredExchange], *, new: frozenset[UUID]
 ) -> frozenset[UUID]:
-    said = {
-        words.id: (each, place, words)
-        for each in rows
-        if each.id in new
-        for place, words in enumerate(each.words)
-    }
+    said = {words.id: (each, place, words) for each in rows if each.id in new for place, words in enumerate(each.words)}
     ordered = [said[key] for key in sorted(said)]
     if not ordered:
         return frozenset()
@@ -146,18 +139,18 @@ async def _write_words(
     return frozenset(row["id"] for row in found)
 
 
-async def messages(where: Store | Transaction, space: SpaceId, ids: Collection[UUID]) -> dict[UUID, Message]:
+async def load_messages(where: Store | Transaction, space: SpaceId, ids: Collection[UUID]) -> dict[UUID, StoredMessage]:
     """What was said, by id; what was forgotten meanwhile is missing."""
     rows = await where.all(Q["read_messages"], space=space, ids=sorted(ids))
     return {row["id"]: _message(row) for row in rows}
 
 
-async def session_messages(where: Store | Transaction, space: SpaceId, session: SessionId) -> list[Message]:
+async def session_messages(where: Store | Transaction, space: SpaceId, session: SessionId) -> list[StoredMessage]:
     """What was said in a session, the oldest first."""
     return [_message(row) for row in await where.all(Q["session_messages"], space=space, session=session)]
 
 
-async def messages_with(transaction: Transaction, space: SpaceId, cuts: Iterable[Cut]) -> list[UUID]:
+async def find_messages_with(transaction: Transaction, space: SpaceId, cuts: Iterable[ErasurePattern]) -> list[UUID]:
     """The messages in which some words were said, before they are cut out."""
     found: set[UUID] = set()
     for cut in cuts:
@@ -166,7 +159,7 @@ async def messages_with(transaction: Transaction, space: SpaceId, cuts: Iterable
     return sorted(found)
 
 
-async def cut_messages(store: Store, space: SpaceId, *, before: datetime) -> int:
+async def clear_old_messages(store: Store, space: SpaceId, *, before: datetime) -> int:
     """Cut the words of what was said before some moment; how many messages."""
     return await store.run(Q["cut_messages"], space=space, before=before)
 
@@ -203,8 +196,8 @@ async def recent_exchanges(
     ]
 
 
-def _message(row: Mapping[str, Any]) -> Message:
-    return Message(
+def _message(row: Mapping[str, Any]) -> StoredMessage:
+    return StoredMessage(
         id=row["id"],
         exchange=row["exchange_id"],
         session=row["session_id"],
@@ -246,7 +239,7 @@ class StoredSession:
     """Whether these are all its blocks, in other words than before: something in them was forgotten."""
 
 
-async def keep_sessions(transaction: Transaction, space: SpaceId, sessions: Sequence[StoredSession]) -> None:
+async def save_sessions(transaction: Transaction, space: SpaceId, sessions: Sequence[StoredSession]) -> None:
     """Keep the present state of sessions, and the blocks that are new in them."""
     latest = {(each.caller, each.session): each for each in sorted(sessions, key=lambda each: each.at)}
     # In one order everywhere, or two processes would wait for each other's rows.
@@ -315,13 +308,7 @@ async def find_sessions(
     """The caller's session of this name, or without a name those that begin with this hash; the newest first."""
     async with store.transaction(hot=True) as transaction:
         rows = await transaction.all(
-            Q["find_sessions"],
-            space=space,
-            caller=caller,
-            session=session,
-            head=head,
-            since=since,
-            limit=limit,
+            Q["find_sessions"], space=space, caller=caller, session=session, head=head, since=since, limit=limit
         )
         if not rows:
             return []
@@ -346,7 +333,7 @@ async def find_sessions(
     ]
 
 
-async def notes_of(where: Store | Transaction, space: SpaceId, session: SessionId) -> list[str]:
+async def load_session_notes(where: Store | Transaction, space: SpaceId, session: SessionId) -> list[str]:
     """The lines of the notes that were put into a session, tags and label among them."""
     rows = await where.all(Q["notes_of_session"], space=space, session=session)
     return [line for row in rows for line in row["block"].splitlines()]

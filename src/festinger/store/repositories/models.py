@@ -1,6 +1,6 @@
 """Which models did people add, and with which keys?
 
-Rows of the table `models`. A key comes in as a secret, lies sealed in its row and goes out only inside an
+Rows of the table `load_stored_models`. A key comes in as a secret, lies sealed in its row and goes out only inside an
 endpoint that is about to be asked; everything else sees whether one is set and how it ends. A key that the
 present master key cannot open makes its model unusable and nothing else. Which purposes use a model is
 known to the settings and handed in.
@@ -23,13 +23,13 @@ from pydantic import SecretStr
 
 from festinger.errors import BadInput, ModelInUse, NotFound, ProviderRefused, SecretUnreadable
 from festinger.ids import SessionId, SpaceId
-from festinger.llm.endpoint import STORED_PROVIDERS, Endpoint, ProviderName, checked_address, endpoint
-from festinger.llm.ledger import Call, Tally
-from festinger.llm.model import Purpose
-from festinger.settings.vault import Place, Vault, shown
+from festinger.llm.endpoint import STORED_PROVIDERS, Endpoint, ProviderName, build_endpoint, check_address
+from festinger.llm.ledger import CallTotals, ModelCall
+from festinger.llm.model import ModelPurpose
+from festinger.settings.vault import SecretLocation, Vault, mask_secret
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
-from festinger.store.secrets import check_in_force
+from festinger.store.secrets import require_current_key
 
 Q = queries_of("festinger.store")
 
@@ -81,12 +81,12 @@ async def add_model(transaction: Transaction, new: NewModel, *, vault: Vault) ->
         provider=new.provider,
         model_name=name,
         api_key=await _sealed(transaction, new.api_key, place=_place(new.space, new.id), vault=vault),
-        base_url=checked_address(new.base_url) if new.base_url else None,
+        base_url=check_address(new.base_url) if new.base_url else None,
         at=new.created_at,
     )
 
 
-async def models(store: Store, *, space: SpaceId, vault: Vault) -> list[StoredModel]:
+async def load_stored_models(store: Store, *, space: SpaceId, vault: Vault) -> list[StoredModel]:
     """Every model of a space, oldest first."""
     return [_stored(row, space, vault) for row in await store.all(Q["models"], space=space)]
 
@@ -104,10 +104,10 @@ async def model_endpoint(store: Store, model: UUID, *, space: SpaceId, vault: Va
             f"`{name}` is unusable: cannot decrypt its key.",
             hint="Set its key again. If the master key was rotated just now, restart this process.",
         ) from error
-    return endpoint(ProviderName(row["provider"]), row["model_name"], address=row["base_url"], api_key=key)
+    return build_endpoint(ProviderName(row["provider"]), row["model_name"], address=row["base_url"], api_key=key)
 
 
-async def change_key(
+async def change_model_key(
     transaction: Transaction, model: UUID, *, space: SpaceId, api_key: SecretStr | None, vault: Vault
 ) -> None:
     """Set a model's key again, or take it away."""
@@ -117,7 +117,7 @@ async def change_key(
 
 
 async def delete_model(
-    transaction: Transaction, model: UUID, *, space: SpaceId, used_by: Collection[Purpose]
+    transaction: Transaction, model: UUID, *, space: SpaceId, used_by: Collection[ModelPurpose]
 ) -> None:
     """Take a model away, unless a purpose uses it."""
     if used_by:
@@ -129,16 +129,16 @@ async def delete_model(
         raise NotFound(f"There is no model `{model}` in this space.")
 
 
-def _place(space: SpaceId, model: UUID) -> Place:
-    return Place(table="models", column="api_key", space=space, row=str(model))
+def _place(space: SpaceId, model: UUID) -> SecretLocation:
+    return SecretLocation(table="models", column="api_key", space=space, row=str(model))
 
 
 async def _sealed(
-    transaction: Transaction, secret: SecretStr | None, *, place: Place, vault: Vault
+    transaction: Transaction, secret: SecretStr | None, *, place: SecretLocation, vault: Vault
 ) -> str | None:
     if secret is None or not secret.get_secret_value().strip():
         return None
-    await check_in_force(transaction, vault.key_id)
+    await require_current_key(transaction, vault.key_id)
     return vault.seal(SecretStr(secret.get_secret_value().strip()), place)
 
 
@@ -153,11 +153,11 @@ def _stored(row: Mapping[str, Any], space: SpaceId, vault: Vault) -> StoredModel
     )
 
 
-def _shown(sealed: str | None, place: Place, vault: Vault) -> str:
+def _shown(sealed: str | None, place: SecretLocation, vault: Vault) -> str:
     if sealed is None:
         return ""
     try:
-        return shown(vault.open(sealed, place))
+        return mask_secret(vault.open(sealed, place))
     except SecretUnreadable:
         return UNREADABLE
 
@@ -172,7 +172,7 @@ K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
+class SpendingTotals:
     """What some calls came to."""
 
     calls: int = 0
@@ -184,8 +184,8 @@ class Spent:
     tokens_out: int = 0
     tokens_cached: int = 0
 
-    def __add__(self, other: "Spent") -> "Spent":
-        return Spent(
+    def __add__(self, other: "SpendingTotals") -> "SpendingTotals":
+        return SpendingTotals(
             calls=self.calls + other.calls,
             failed=self.failed + other.failed,
             cost_usd=self.cost_usd + other.cost_usd,
@@ -197,40 +197,40 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpentOn:
+class SpendingLine:
     """What one model cost for one purpose; the model as `provider:model`."""
 
-    purpose: Purpose
+    purpose: ModelPurpose
     model: str
-    spent: Spent
+    spent: SpendingTotals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Costs:
+class CostReport:
     """The sums over one stretch."""
 
-    lines: tuple[SpentOn, ...]
+    lines: tuple[SpendingLine, ...]
 
     @property
-    def total(self) -> Spent:
-        return sum((line.spent for line in self.lines), start=Spent())
+    def total(self) -> SpendingTotals:
+        return sum((line.spent for line in self.lines), start=SpendingTotals())
 
     @property
-    def by_purpose(self) -> dict[Purpose, Spent]:
+    def by_purpose(self) -> dict[ModelPurpose, SpendingTotals]:
         return _grouped(self.lines, lambda line: line.purpose)
 
     @property
-    def by_model(self) -> dict[str, Spent]:
+    def by_model(self) -> dict[str, SpendingTotals]:
         return _grouped(self.lines, lambda line: line.model)
 
 
-class StoredLedger:
+class StoredCallLedger:
     """The ledger that `llm` writes to and asks for its limits."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def record(self, call: Call) -> None:
+    async def record(self, call: ModelCall) -> None:
         usage = call.usage
         await self._store.run(
             Q["record_call"],
@@ -252,41 +252,41 @@ class StoredLedger:
             job=call.caller.job,
         )
 
-    async def tally(self, since: datetime, purpose: Purpose | None = None) -> Tally:
-        return Tally(**await self._store.one(Q["tally_calls"], since=since, purpose=purpose))
+    async def tally(self, since: datetime, purpose: ModelPurpose | None = None) -> CallTotals:
+        return CallTotals(**await self._store.one(Q["tally_calls"], since=since, purpose=purpose))
 
 
-async def session_costs(store: Store, *, space: SpaceId, session: SessionId) -> Costs:
+async def session_costs(store: Store, *, space: SpaceId, session: SessionId) -> CostReport:
     return await _costs(store, space=space, session=session)
 
 
-async def day_costs(store: Store, *, space: SpaceId, now: datetime) -> Costs:
+async def day_costs(store: Store, *, space: SpaceId, now: datetime) -> CostReport:
     """Of the last 24 hours."""
     return await _costs(store, space=space, since=now - DAY)
 
 
-async def lifetime_costs(store: Store, *, space: SpaceId) -> Costs:
+async def lifetime_costs(store: Store, *, space: SpaceId) -> CostReport:
     return await _costs(store, space=space)
 
 
 async def _costs(
     store: Store, *, space: SpaceId, session: SessionId | None = None, since: datetime | None = None
-) -> Costs:
+) -> CostReport:
     rows = await store.all(Q["sum_costs"], space=space, session=session, since=since)
-    return Costs(
+    return CostReport(
         lines=tuple(
-            SpentOn(
-                purpose=Purpose(row.pop("purpose")),
+            SpendingLine(
+                purpose=ModelPurpose(row.pop("purpose")),
                 model=f"{row.pop('provider')}:{row.pop('model')}",
-                spent=Spent(**row),
+                spent=SpendingTotals(**row),
             )
             for row in rows
         )
     )
 
 
-def _grouped(lines: Iterable[SpentOn], key: Callable[[SpentOn], K]) -> dict[K, Spent]:
-    sums: dict[K, Spent] = {}
+def _grouped(lines: Iterable[SpendingLine], key: Callable[[SpendingLine], K]) -> dict[K, SpendingTotals]:
+    sums: dict[K, SpendingTotals] = {}
     for line in lines:
-        sums[key(line)] = sums.get(key(line), Spent()) + line.spent
+        sums[key(line)] = sums.get(key(line), SpendingTotals()) + line.spent
     return sums

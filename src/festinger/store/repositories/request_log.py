@@ -25,7 +25,7 @@ from festinger.ids import AgentId, SessionId, SpaceId
 from festinger.store.paths import open_private
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
-from festinger.text.blocks import Cut
+from festinger.text.blocks import ErasurePattern
 
 Q = queries_of("festinger.store")
 
@@ -68,12 +68,7 @@ async def find_request(store: Store, space: SpaceId, request: str) -> LoggedRequ
 
 
 async def list_requests(
-    store: Store,
-    space: SpaceId,
-    *,
-    session: SessionId | None = None,
-    before: datetime | None = None,
-    limit: int = 100,
+    store: Store, space: SpaceId, *, session: SessionId | None = None, before: datetime | None = None, limit: int = 100
 ) -> list[LoggedRequest]:
     """The newest first."""
     rows = await store.all(Q["list_requests"], space=space, session=session, before=before, limit=limit)
@@ -119,7 +114,7 @@ HEAD_BYTES = 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class MalformedLine:
     """A line that holds no record."""
 
     line: bytes
@@ -128,27 +123,27 @@ class Refused:
     file: str = ""
 
 
-def line_of(record: bytes) -> bytes:
+def encode_line(record: bytes) -> bytes:
     """A record, which holds no line break, as a line."""
     return b"%08x %b\n" % (crc32(record), record)
 
 
-def record_in(line: bytes) -> bytes | Refused:
+def decode_line(line: bytes) -> bytes | MalformedLine:
     """The record of a line, without its break."""
     record = line[HEAD_BYTES:]
     if len(line) < HEAD_BYTES or line[:HEAD_BYTES] != b"%08x " % crc32(record):
-        return Refused(line=line, reason="garbled")
+        return MalformedLine(line=line, reason="garbled")
     return record
 
 
-def cut_files(folder: Path, cuts: Sequence[Cut]) -> int:
+def erase_words_in_files(folder: Path, cuts: Sequence[ErasurePattern]) -> int:
     """Cut words out of every file of a folder that nobody holds; how many files held some."""
     if not cuts or not folder.is_dir():
         return 0
     return sum(_cut_file(path, cuts) for path in sorted({*folder.glob(f"*{ENDING}"), folder / BAD}))
 
 
-def _cut_file(path: Path, cuts: Sequence[Cut]) -> bool:
+def _cut_file(path: Path, cuts: Sequence[ErasurePattern]) -> bool:
     try:
         handle = os.open(path, os.O_RDWR)
     except FileNotFoundError:
@@ -167,9 +162,9 @@ def _cut_file(path: Path, cuts: Sequence[Cut]) -> bool:
         os.close(handle)
 
 
-def _cut_line(line: bytes, cuts: Sequence[Cut]) -> bytes:
+def _cut_line(line: bytes, cuts: Sequence[ErasurePattern]) -> bytes:
     """A record is cut text by text and gets a new checksum; what is no record is cut as it stands."""
-    record = record_in(line)
+    record = decode_line(line)
     try:
         document = json.loads(record) if isinstance(record, bytes) else None
     except ValueError:
@@ -179,10 +174,10 @@ def _cut_line(line: bytes, cuts: Sequence[Cut]) -> bytes:
     clean = document
     for cut in cuts:
         clean = cut.out_of_json(clean)
-    return line if clean == document else line_of(json.dumps(clean, ensure_ascii=False).encode())[:-1]
+    return line if clean == document else encode_line(json.dumps(clean, ensure_ascii=False).encode())[:-1]
 
 
-def _cut_text(line: bytes, cuts: Sequence[Cut]) -> bytes:
+def _cut_text(line: bytes, cuts: Sequence[ErasurePattern]) -> bytes:
     text = line.decode("utf-8", "surrogateescape")
     for cut in cuts:
         text = cut.out_of_json(text)

@@ -29,7 +29,7 @@ import psutil
 
 from festinger.errors import BadInput, NotFound, Refused
 from festinger.ids import MAIN_SPACE, SpaceId
-from festinger.store.cache_invalidation import raise_version
+from festinger.store.cache_invalidation import bump_version
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query, queries_of
 
@@ -47,7 +47,7 @@ class Space:
     settings_version: int
 
 
-def checked_name(name: str) -> str:
+def check_space_name(name: str) -> str:
     """`name`, if a space may be called so."""
     if not NAME.fullmatch(name):
         raise BadInput(
@@ -57,7 +57,7 @@ def checked_name(name: str) -> str:
     return name
 
 
-def free_id(name: str, taken: Iterable[str]) -> SpaceId:
+def free_space_id(name: str, taken: Iterable[str]) -> SpaceId:
     """The id of a new space: its name, with a number behind it if an older space has that id."""
     used = set(taken)
     for number in count(1):
@@ -67,7 +67,7 @@ def free_id(name: str, taken: Iterable[str]) -> SpaceId:
     raise AssertionError("count never ends")
 
 
-async def spaces(store: Store) -> list[Space]:
+async def load_spaces(store: Store) -> list[Space]:
     """Every space, oldest first."""
     return [Space(**row) for row in await store.all(Q["spaces"])]
 
@@ -83,13 +83,13 @@ async def find_space(store: Store, name: str) -> Space:
 async def create_space(transaction: Transaction, name: str, *, at: datetime) -> Space:
     """A new, empty space. A name that is taken is `Refused`."""
     taken = [row["id"] for row in await transaction.all(Q["space_ids"])]
-    row = await transaction.one(Q["create_space"], id=free_id(checked_name(name), taken), name=name, at=at)
+    row = await transaction.one(Q["create_space"], id=free_space_id(check_space_name(name), taken), name=name, at=at)
     return Space(**row)
 
 
 async def rename_space(transaction: Transaction, space: SpaceId, *, name: str) -> Space:
     """Give a space another name; its id stays."""
-    row = await transaction.maybe(Q["rename_space"], space=space, name=checked_name(name))
+    row = await transaction.maybe(Q["rename_space"], space=space, name=check_space_name(name))
     if row is None:
         raise NotFound(f"There is no space `{space}`.")
     return Space(**row)
@@ -173,7 +173,7 @@ async def delete_config(transaction: Transaction, *, space: SpaceId, key: str) -
 
 async def _count(transaction: Transaction, space: SpaceId) -> None:
     await transaction.run(Q["raise_settings_version"], space=space)
-    await raise_version(transaction, space=space, room=ROOM)
+    await bump_version(transaction, space=space, room=ROOM)
 
 
 START_SLACK = timedelta(seconds=2)
@@ -181,7 +181,7 @@ START_SLACK = timedelta(seconds=2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class ProcessRun:
     id: UUID
     door: str
     version: str
@@ -196,7 +196,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Life:
+class RunSummary:
     """What all runs together say."""
 
     runs: int
@@ -210,10 +210,10 @@ class Life:
         return max(0, self.runs - 1)
 
 
-IsAlive = Callable[[Run], bool]
+IsAlive = Callable[[ProcessRun], bool]
 
 
-def is_alive(run: Run) -> bool:
+def is_alive(run: ProcessRun) -> bool:
     """Whether the process of a run of this machine is still there; a process that took over its number is not it."""
     try:
         process = psutil.Process(run.pid)
@@ -224,7 +224,7 @@ def is_alive(run: Run) -> bool:
     return state != psutil.STATUS_ZOMBIE and born <= (run.started_at + START_SLACK).timestamp()
 
 
-async def begin(transaction: Transaction, run: Run, *, is_alive: IsAlive = is_alive) -> list[Run]:
+async def begin_run(transaction: Transaction, run: ProcessRun, *, is_alive: IsAlive = is_alive) -> list[ProcessRun]:
     """Write that a process begins; the runs of this machine that are found to have crashed, each told once."""
     rows = await transaction.all(Q["lock_unfinished_runs"], host=run.host)
     crashed = [before for before in map(_run, rows) if not is_alive(before)]
@@ -242,27 +242,27 @@ async def begin(transaction: Transaction, run: Run, *, is_alive: IsAlive = is_al
     return crashed
 
 
-async def runs_that_pin(store: Store, key: str, *, host: str, is_alive: IsAlive = is_alive) -> list[Run]:
+async def find_pinning_runs(store: Store, key: str, *, host: str, is_alive: IsAlive = is_alive) -> list[ProcessRun]:
     """The processes for which a setting is pinned; of this machine those that are still there."""
     found = [_run(row) for row in await store.all(Q["runs_that_pin"], key=key)]
     return [run for run in found if run.host != host or is_alive(run)]
 
 
-async def end(store: Store, run: UUID, *, at: datetime) -> None:
+async def end_run(store: Store, run: UUID, *, at: datetime) -> None:
     """Write that a process ended well."""
     await store.run(Q["end_run"], id=run, at=at)
 
 
-async def latest_crash(store: Store, *, since: datetime) -> Run | None:
+async def latest_crash(store: Store, *, since: datetime) -> ProcessRun | None:
     """The last run that began after `since` and crashed, for `doctor`."""
     row = await store.maybe(Q["latest_crash"], since=since)
     return _run(row) if row else None
 
 
-async def life(store: Store, *, now: datetime) -> Life:
+async def load_run_summary(store: Store, *, now: datetime) -> RunSummary:
     """What all runs together say `now`; overlapping ones are counted each."""
-    return Life(**await store.one(Q["sum_runs"], now=now))
+    return RunSummary(**await store.one(Q["sum_runs"], now=now))
 
 
-def _run(row: dict[str, object]) -> Run:
-    return Run(**row)  # type: ignore[arg-type]
+def _run(row: dict[str, object]) -> ProcessRun:
+    return ProcessRun(**row)  # type: ignore[arg-type]

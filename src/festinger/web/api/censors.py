@@ -12,19 +12,19 @@ from starlette.responses import Response
 
 from festinger.errors import BadInput
 from festinger.memory.censors.censor import Censor
-from festinger.memory.censors.check import check, search
-from festinger.memory.censors.edit import Rule, add, find, page, strikes, update
-from festinger.memory.censors.escalation import false_positive, latest_strike
-from festinger.web.auth import Scope
-from festinger.web.caller import place_of, viewer_of
-from festinger.web.pagination import cursor_of, limit_of, page_of
-from festinger.web.route import Call, Route, answer
+from festinger.memory.censors.check import preview_censors, run_censors
+from festinger.memory.censors.edit import CensorRequest, add_censor, get_censor, list_triggers, page_censors, update
+from festinger.memory.censors.escalation import find_latest_trigger, mark_false_positive
+from festinger.web.auth import AccessScope
+from festinger.web.caller import caller_scope, viewer_of
+from festinger.web.pagination import build_page, parse_cursor, parse_limit
+from festinger.web.route import AdminCall, AdminRoute, json_response
 
 Where = Literal["input", "output", "tool", "learn"]
 Force = Literal["warn", "block"]
 
 
-class Asked(BaseModel):
+class AddCensorRequest(BaseModel):
     """A censor as somebody asks for it, by the names of the library."""
 
     model_config = ConfigDict(extra="forbid")
@@ -39,7 +39,7 @@ class Asked(BaseModel):
     threshold: int | None = None
 
 
-class Other(BaseModel):
+class ChangeCensorRequest(BaseModel):
     """What should be another of a censor."""
 
     model_config = ConfigDict(extra="forbid")
@@ -55,7 +55,7 @@ class Other(BaseModel):
     why: str = Field(default="", max_length=500)
 
 
-class Text(BaseModel):
+class CheckTextRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     text: str
@@ -64,32 +64,32 @@ class Text(BaseModel):
     dry_run: bool = False
 
 
-class Wrong(BaseModel):
+class FalsePositiveRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     trigger: UUID | None = None
 
 
-async def list_censors(call: Call) -> Response:
-    asked, limit = call.request.query_params.get("active"), limit_of(call.request)
+async def get_censors(call: AdminCall) -> Response:
+    asked, limit = call.request.query_params.get("active"), parse_limit(call.request)
     if asked not in (None, "true", "false"):
         raise BadInput("`active` must be `true` or `false`.")
-    found = await page(
-        call.app.memory.desk,
+    found = await page_censors(
+        call.app.memory.deps,
         call.space,
         active=None if asked is None else asked == "true",
-        before=cursor_of(call.request),
+        before=parse_cursor(call.request),
         limit=limit,
     )
     items = [each.as_json() for each in found if _sees(call, each)]
-    return answer(
-        {"items": items, "next": page_of(found, limit=limit, last=found[-1].seq if found else None)["next"]}
+    return json_response(
+        {"items": items, "next": build_page(found, limit=limit, last=found[-1].seq if found else None)["next"]}
     )
 
 
-async def add_one(call: Call) -> Response:
-    body = await call.body(Asked)
-    rule = Rule(
+async def post_censor(call: AdminCall) -> Response:
+    body = await call.body(AddCensorRequest)
+    rule = CensorRequest(
         rule=body.rule,
         meaning=body.meaning,
         reason=body.reason,
@@ -100,107 +100,107 @@ async def add_one(call: Call) -> Response:
         threshold=body.threshold,
         origin=call.cause.origin,
     )
-    made = await add(call.app.memory.watch, place_of(call), rule, by=call.by)
-    return answer(made.as_json(), 201)
+    made = await add_censor(call.app.memory.watch, caller_scope(call), rule, by=call.by)
+    return json_response(made.as_json(), 201)
 
 
-async def check_text(call: Call) -> Response:
-    body = await call.body(Text)
-    watch, place = call.app.memory.watch, place_of(call)
+async def post_text_check(call: AdminCall) -> Response:
+    body = await call.body(CheckTextRequest)
+    watch, place = call.app.memory.watch, caller_scope(call)
     if body.dry_run:
-        return answer((await search(watch, place, body.text, on=body.on, domain=body.domain)).as_json())
-    done = await check(watch, place, body.text, on=body.on, domain=body.domain, origin=call.cause.origin)
-    return answer(done.as_json())
+        return json_response((await preview_censors(watch, place, body.text, on=body.on, domain=body.domain)).as_json())
+    done = await run_censors(watch, place, body.text, on=body.on, domain=body.domain, origin=call.cause.origin)
+    return json_response(done.as_json())
 
 
-async def list_strikes(call: Call) -> Response:
-    await find(call.app.memory.desk, call.space, call.id)
-    limit = limit_of(call.request)
-    found = await strikes(
-        call.app.memory.desk, call.space, call.id, before=cursor_of(call.request), limit=limit
+async def list_strikes(call: AdminCall) -> Response:
+    await get_censor(call.app.memory.deps, call.space, call.id)
+    limit = parse_limit(call.request)
+    found = await list_triggers(
+        call.app.memory.deps, call.space, call.id, before=parse_cursor(call.request), limit=limit
     )
     items = [each.as_json() for each in found]
-    return answer(page_of(items, limit=limit, last=found[-1].seq if found else None))
+    return json_response(build_page(items, limit=limit, last=found[-1].seq if found else None))
 
 
-async def change_one(call: Call) -> Response:
-    body = await call.body(Other)
+async def patch_censor(call: AdminCall) -> Response:
+    body = await call.body(ChangeCensorRequest)
     values = body.model_dump(exclude_unset=True, exclude={"why"})
     if "reason" in values:
         values["reason_shown"] = values.pop("reason")
-    changed = await update(call.app.memory.desk, call.space, call.id, by=call.by, reason=body.why, **values)
+    changed = await update(call.app.memory.deps, call.space, call.id, by=call.by, reason=body.why, **values)
     call.app.memory.watch.forget(call.space)
-    return answer(changed.as_json())
+    return json_response(changed.as_json())
 
 
-async def wrong_strike(call: Call) -> Response:
+async def mark_strike_wrong(call: AdminCall) -> Response:
     return await _wrong(call, call.id)
 
 
-async def wrong_of_censor(call: Call) -> Response:
-    body = await call.body(Wrong, optional=True)
-    return await _wrong(call, body.trigger or await latest_strike(call.app.memory.desk, call.space, call.id))
+async def mark_censor_wrong(call: AdminCall) -> Response:
+    body = await call.body(FalsePositiveRequest, optional=True)
+    return await _wrong(call, body.trigger or await find_latest_trigger(call.app.memory.deps, call.space, call.id))
 
 
-async def _wrong(call: Call, trigger: UUID) -> Response:
-    done = await false_positive(call.app.memory.desk, call.space, trigger, by=call.by)
+async def _wrong(call: AdminCall, trigger: UUID) -> Response:
+    done = await mark_false_positive(call.app.memory.deps, call.space, trigger, by=call.by)
     call.app.memory.watch.forget(call.space)
-    return answer(done.as_json())
+    return json_response(done.as_json())
 
 
-def _sees(call: Call, censor: Censor) -> bool:
+def _sees(call: AdminCall, censor: Censor) -> bool:
     viewer = viewer_of(call)
     return viewer is None or censor.agent_id in (None, viewer)
 
 
 ROUTES = (
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/api/censors",
-        scope=Scope.READ,
-        endpoint=list_censors,
+        scope=AccessScope.READ,
+        endpoint=get_censors,
         summary="Censors, the newest first.",
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/api/censors",
-        scope=Scope.WRITE,
-        endpoint=add_one,
+        scope=AccessScope.WRITE,
+        endpoint=post_censor,
         summary="Make a censor, and see what it would have hit.",
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/api/censors/check",
-        scope=Scope.WRITE,
-        endpoint=check_text,
+        scope=AccessScope.WRITE,
+        endpoint=post_text_check,
         summary="What the censors say of a text.",
     ),
-    Route(
+    AdminRoute(
         method="PATCH",
         path="/admin/api/censors/{id}",
-        scope=Scope.REVIEW,
-        endpoint=change_one,
+        scope=AccessScope.REVIEW,
+        endpoint=patch_censor,
         summary="Change a censor, let it stop or only warn, switch it off or on.",
     ),
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/api/censors/{id}/triggers",
-        scope=Scope.READ,
+        scope=AccessScope.READ,
         endpoint=list_strikes,
         summary="When and where a censor struck, the newest first.",
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/api/censors/{id}/false-positive",
-        scope=Scope.REVIEW,
-        endpoint=wrong_of_censor,
+        scope=AccessScope.REVIEW,
+        endpoint=mark_censor_wrong,
         summary="Call a strike of a censor wrong; its last one if none is named.",
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/api/censors/triggers/{id}/false-positive",
-        scope=Scope.REVIEW,
-        endpoint=wrong_strike,
+        scope=AccessScope.REVIEW,
+        endpoint=mark_strike_wrong,
         summary="Call a strike wrong.",
     ),
 )

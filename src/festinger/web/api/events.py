@@ -14,51 +14,48 @@ from starlette.responses import Response, StreamingResponse
 
 from festinger.errors import Unavailable
 from festinger.events.event import Event
-from festinger.events.feed import Gap, history
+from festinger.events.feed import FeedGap, event_history
 from festinger.ids import EventId, SessionId, read_id
-from festinger.outcomes.capture import inferred_of
-from festinger.outcomes.model import How
-from festinger.outcomes.surface import surfaced_in
-from festinger.services.status import follow_from_here
-from festinger.store.connection import end_all
+from festinger.outcomes.capture import inferred_edge_outcomes
+from festinger.outcomes.model import ReportSource
+from festinger.outcomes.surface import surfacings_of_recall
+from festinger.services.status import follow_from_now
+from festinger.store.connection import cancel_tasks
 from festinger.store.repositories.request_log import LoggedRequest, find_request, list_requests
-from festinger.web.auth import Scope
-from festinger.web.pagination import EPOCH, MICROSECOND, cursor_of, limit_of, page_of
-from festinger.web.route import Call, Route, answer
+from festinger.web.auth import AccessScope
+from festinger.web.pagination import EPOCH, MICROSECOND, build_page, parse_cursor, parse_limit
+from festinger.web.route import AdminCall, AdminRoute, json_response
 
 KEEP_ALIVE_SECONDS = 15.0
 """A comment line this often keeps proxies and readers from taking silence for an end."""
 
 
-async def events(call: Call) -> Response:
-    asked, limit = call.request.query_params, limit_of(call.request)
-    found = await history(
+async def list_events(call: AdminCall) -> Response:
+    asked, limit = call.request.query_params, parse_limit(call.request)
+    found = await event_history(
         call.app.store,
         space=call.space,
         trace=asked.get("trace"),
         subject=asked.get("subject"),
         names=asked.getlist("name"),
-        before=cursor_of(call.request),
+        before=parse_cursor(call.request),
         limit=limit,
     )
     last = found[-1].seq if found else None
-    return answer(page_of([asdict(event) for event in found], limit=limit, last=last))
+    return json_response(build_page([asdict(event) for event in found], limit=limit, last=last))
 
 
-async def stream(call: Call) -> Response:
+async def stream_events(call: AdminCall) -> Response:
     """Server-sent events from the last one that the reader has, or from now."""
     last = call.request.headers.get("last-event-id") or call.request.query_params.get("after")
     after = EventId(read_id(last)) if last else None
     names = call.request.query_params.getlist("name")
-    news = await follow_from_here(call.app, space=call.space, names=names, after=after)
-    return StreamingResponse(spoken(news, until=call.keeper.closing), media_type="text/event-stream")
+    news = await follow_from_now(call.app, space=call.space, names=names, after=after)
+    return StreamingResponse(encode_sse(news, until=call.keeper.closing), media_type="text/event-stream")
 
 
-async def spoken(
-    news: AsyncGenerator[Event | Gap, None],
-    *,
-    until: asyncio.Event,
-    keep_alive: float = KEEP_ALIVE_SECONDS,
+async def encode_sse(
+    news: AsyncGenerator[Event | FeedGap, None], *, until: asyncio.Event, keep_alive: float = KEEP_ALIVE_SECONDS
 ) -> AsyncIterator[bytes]:
     """The feed as lines of the wire, until the server stops; a comment when nothing happens for a while."""
     coming, stopping = asyncio.ensure_future(anext(news)), asyncio.ensure_future(until.wait())
@@ -76,30 +73,30 @@ async def spoken(
             yield _line(happened)
             coming = asyncio.ensure_future(anext(news))
     finally:
-        await end_all([coming, stopping])
+        await cancel_tasks([coming, stopping])
         await news.aclose()
 
 
-def _line(happened: Event | Gap) -> bytes:
-    if isinstance(happened, Gap):
+def _line(happened: Event | FeedGap) -> bytes:
+    if isinstance(happened, FeedGap):
         return b"event: gap\ndata: " + orjson.dumps({"after": str(happened.after)}) + b"\n\n"
     data = orjson.dumps(asdict(happened), default=str)
     return b"id: %s\nevent: %s\ndata: %s\n\n" % (str(happened.id).encode(), happened.name.encode(), data)
 
 
 ROUTES = (
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/api/events",
-        scope=Scope.READ,
-        endpoint=events,
+        scope=AccessScope.READ,
+        endpoint=list_events,
         summary="What happened, the newest first.",
     ),
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/api/events/stream",
-        scope=Scope.READ,
-        endpoint=stream,
+        scope=AccessScope.READ,
+        endpoint=stream_events,
         summary="What happens, live.",
     ),
 )
@@ -109,10 +106,10 @@ HAPPENED = 100
 """Events that are shown of a request at most."""
 
 
-async def requests(call: Call) -> Response:
-    asked, limit = call.request.query_params, limit_of(call.request)
+async def list_request_log(call: AdminCall) -> Response:
+    asked, limit = call.request.query_params, parse_limit(call.request)
     session = asked.get("session")
-    cursor = cursor_of(call.request)
+    cursor = parse_cursor(call.request)
     found = await list_requests(
         call.app.store,
         call.space,
@@ -121,49 +118,47 @@ async def requests(call: Call) -> Response:
         limit=limit,
     )
     last = (found[-1].at - EPOCH) // MICROSECOND if found else None
-    return answer(page_of([asdict(each) for each in found], limit=limit, last=last))
+    return json_response(build_page([asdict(each) for each in found], limit=limit, last=last))
 
 
-async def request(call: Call) -> Response:
+async def show_request(call: AdminCall) -> Response:
     """One request, with the events that it caused and what became of its notes.
 
     What came too late for a header is among the events.
     """
     name = call.request.path_params["id"]
     found = await find_request(call.app.store, call.space, name)
-    events = await history(call.app.store, space=call.space, trace=name, limit=HAPPENED)
-    told = [
-        {"name": event.name, "at": event.at, "payload": dict(event.payload)} for event in reversed(events)
-    ]
-    return answer(asdict(found) | {"events": told, "outcomes": await _outcomes(call, found)})
+    events = await event_history(call.app.store, space=call.space, trace=name, limit=HAPPENED)
+    told = [{"name": event.name, "at": event.at, "payload": dict(event.payload)} for event in reversed(events)]
+    return json_response(asdict(found) | {"events": told, "outcomes": await _outcomes(call, found)})
 
 
-async def _outcomes(call: Call, found: LoggedRequest) -> list[dict[str, Any]]:
+async def _outcomes(call: AdminCall, found: LoggedRequest) -> list[dict[str, Any]]:
     """What became of the notes that were put into it, memories and edges, as far as that is known by now."""
     recollection = found.details.get("recollection")
     if recollection is None:
         return []
-    surfaced = await surfaced_in(call.app.store, call.space, UUID(recollection))
-    edges = await inferred_of(call.app.store, call.space, found.id)
+    surfaced = await surfacings_of_recall(call.app.store, call.space, UUID(recollection))
+    edges = await inferred_edge_outcomes(call.app.store, call.space, found.id)
     return [
         {"memory": str(each.memory_id), "outcome": each.outcome, "how": each.how, "at": each.resolved_at}
         for each in surfaced
-    ] + [{"edge": note, "outcome": outcome, "how": How.INFERRED} for note, outcome in edges.items()]
+    ] + [{"edge": note, "outcome": outcome, "how": ReportSource.INFERRED} for note, outcome in edges.items()]
 
 
 REQUEST_ROUTES = (
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/api/requests",
-        scope=Scope.READ,
-        endpoint=requests,
+        scope=AccessScope.READ,
+        endpoint=list_request_log,
         summary="Requests that memory served, the newest first.",
     ),
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/api/requests/{id}",
-        scope=Scope.READ,
-        endpoint=request,
+        scope=AccessScope.READ,
+        endpoint=show_request,
         summary="What happened to one request.",
     ),
 )

@@ -13,16 +13,16 @@ from starlette.responses import Response
 
 from festinger.clock import aware
 from festinger.ids import AgentId, MemoryId, Origin, SessionId
-from festinger.memory.erasure.repair import Mode
+from festinger.memory.erasure.repair import RepairMode
 from festinger.memory.erasure.selector import Selector
-from festinger.memory.learn.refusals import learn_anyway, refusals
-from festinger.runtime.effects.memories import request_to_forget
-from festinger.runtime.erasure import forgetting_of
-from festinger.web.api.memories import looked_at
-from festinger.web.api.proposals import proposed
-from festinger.web.auth import Scope
-from festinger.web.pagination import limit_of
-from festinger.web.route import Call, Route, answer
+from festinger.memory.learn.refusals import learn_anyway, page_refusals
+from festinger.runtime.effects.memories import build_forget_proposal
+from festinger.runtime.erasure import build_erasure
+from festinger.web.api.memories import find_memory_and_scope
+from festinger.web.api.proposals import submit_proposal
+from festinger.web.auth import AccessScope
+from festinger.web.pagination import parse_limit
+from festinger.web.route import AdminCall, AdminRoute, json_response
 
 API = "/admin/api"
 MAX_REASON = 500
@@ -30,7 +30,7 @@ MAX_REASON = 500
 Word = Annotated[str, Field(min_length=1, max_length=2_000)]
 
 
-class From(BaseModel):
+class SourceRequest(BaseModel):
     """Where something came from."""
 
     model_config = ConfigDict(extra="forbid")
@@ -43,9 +43,7 @@ class From(BaseModel):
     until: datetime | None = None
     dry_run: bool = False
 
-    def selector(
-        self, *, ids: tuple[UUID, ...] = (), subject: str | None = None, query: str | None = None
-    ) -> Selector:
+    def selector(self, *, ids: tuple[UUID, ...] = (), subject: str | None = None, query: str | None = None) -> Selector:
         return Selector(
             ids=tuple(map(MemoryId, ids)),
             subject=subject,
@@ -59,115 +57,113 @@ class From(BaseModel):
         )
 
 
-class Forget(From):
+class ForgetManyRequest(SourceRequest):
     ids: tuple[UUID, ...] = Field(default=(), max_length=10_000)
     subject: Word | None = None
     query: Word | None = None
     reason: str = Field(default="", max_length=MAX_REASON)
 
 
-class ForgetOne(BaseModel):
+class ForgetOneRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     reason: str = Field(default="", max_length=MAX_REASON)
     dry_run: bool = False
 
 
-class RequestForget(BaseModel):
+class ForgetProposalRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     reason: str = Field(min_length=1, max_length=MAX_REASON)
 
 
-class Repair(From):
-    mode: Mode = Mode.QUARANTINE
+class RepairRequest(SourceRequest):
+    mode: RepairMode = RepairMode.QUARANTINE
 
 
-async def forget_many(call: Call) -> Response:
-    body = await call.body(Forget)
+async def forget_many(call: AdminCall) -> Response:
+    body = await call.body(ForgetManyRequest)
     selector = body.selector(ids=body.ids, subject=body.subject, query=body.query)
     return await _forget(call, selector, reason=body.reason, dry_run=body.dry_run)
 
 
-async def forget_one(call: Call) -> Response:
-    body = await call.body(ForgetOne)
+async def forget_one(call: AdminCall) -> Response:
+    body = await call.body(ForgetOneRequest)
     return await _forget(call, Selector(ids=(MemoryId(call.id),)), reason=body.reason, dry_run=body.dry_run)
 
 
-async def _forget(call: Call, selector: Selector, *, reason: str, dry_run: bool) -> Response:
-    plan = await forgetting_of(call.app).forget(
-        call.space, selector, reason=reason, by=call.by, dry_run=dry_run
-    )
-    return answer(plan.as_json())
+async def _forget(call: AdminCall, selector: Selector, *, reason: str, dry_run: bool) -> Response:
+    plan = await build_erasure(call.app).forget(call.space, selector, reason=reason, by=call.by, dry_run=dry_run)
+    return json_response(plan.as_json())
 
 
-async def request_forget(call: Call) -> Response:
-    body = await call.body(RequestForget)
-    memory, place = await looked_at(call)
-    fields = await request_to_forget(call.app.memory.desk, place, memory, reason=body.reason)
-    return answer(await proposed(call, fields, approve=False), 201)
+async def request_forget(call: AdminCall) -> Response:
+    body = await call.body(ForgetProposalRequest)
+    memory, place = await find_memory_and_scope(call)
+    fields = await build_forget_proposal(call.app.memory.deps, place, memory, reason=body.reason)
+    return json_response(await submit_proposal(call, fields, approve=False), 201)
 
 
-async def take_back(call: Call) -> Response:
-    body = await call.body(Repair)
-    done = await forgetting_of(call.app).repair(
+async def repair_source(call: AdminCall) -> Response:
+    body = await call.body(RepairRequest)
+    done = await build_erasure(call.app).repair(
         call.space, body.selector(), by=call.by, mode=body.mode, dry_run=body.dry_run
     )
-    return answer(done.as_json())
+    return json_response(done.as_json())
 
 
-async def list_refusals(call: Call) -> Response:
+async def get_refusals(call: AdminCall) -> Response:
     reason = call.request.query_params.get("reason")
-    found = await refusals(call.app.memory.desk, call.space, reason=reason, limit=limit_of(call.request))
-    return answer({"items": [each.as_json() for each in found]})
+    found = await page_refusals(call.app.memory.deps, call.space, reason=reason, limit=parse_limit(call.request))
+    return json_response({"items": [each.as_json() for each in found]})
 
 
-async def learn_refused(call: Call) -> Response:
-    learned = await learn_anyway(call.app.memory.desk, call.space, call.id, by=call.by)
-    return answer(learned.as_json(), learned.http)
+async def learn_refusal(call: AdminCall) -> Response:
+    learned = await learn_anyway(call.app.memory.deps, call.space, call.id, by=call.by)
+    return json_response(learned.as_json(), learned.http)
 
 
 ROUTES = (
-    Route(
+    AdminRoute(
         method="POST",
         path=f"{API}/forget",
-        scope=Scope.REVIEW,
+        scope=AccessScope.REVIEW,
         endpoint=forget_many,
         summary="Forget memories for good, or say what that would take.",
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path=f"{API}/memories/{{id}}/forget",
-        scope=Scope.REVIEW,
+        scope=AccessScope.REVIEW,
         endpoint=forget_one,
         summary="Forget one memory for good.",
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path=f"{API}/memories/{{id}}/request-forget",
-        scope=Scope.WRITE,
+        scope=AccessScope.WRITE,
         endpoint=request_forget,
         summary="Ask a person to forget one memory.",
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path=f"{API}/repair",
-        scope=Scope.REVIEW,
-        endpoint=take_back,
+        scope=AccessScope.REVIEW,
+        endpoint=repair_source,
         summary="Take back all that came from somewhere.",
     ),
-    Route(
+    AdminRoute(
         method="GET",
         path=f"{API}/refusals",
-        scope=Scope.READ,
-        endpoint=list_refusals,
+        scope=AccessScope.READ,
+        endpoint=get_refusals,
         summary="What was not learnt, and why.",
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path=f"{API}/refusals/{{id}}/learn",
-        scope=Scope.REVIEW,
-        endpoint=learn_refused,
+        scope=AccessScope.REVIEW,
+        endpoint=learn_refusal,
         summary="Learn what was refused, as a person's word.",
     ),
 )

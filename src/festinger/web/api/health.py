@@ -10,27 +10,27 @@ from collections.abc import Sequence
 from starlette.responses import Response
 
 from festinger.errors import FestingerError, NotFound, StoreDown
-from festinger.jobs.dead_letters import State, list_jobs
+from festinger.jobs.dead_letters import JobState, list_jobs
 from festinger.observability import metrics
-from festinger.observability.checks import Check, worst
-from festinger.proposals.health import fullest
-from festinger.web.auth import Scope
-from festinger.web.route import Call, Route, answer
+from festinger.observability.checks import Check, worst_severity
+from festinger.proposals.health import inbox_warnings
+from festinger.web.auth import AccessScope
+from festinger.web.route import AdminCall, AdminRoute, json_response
 
 
-async def healthz(_call: Call) -> Response:
-    return answer({"ok": True})
+async def healthz(_call: AdminCall) -> Response:
+    return json_response({"ok": True})
 
 
-async def readyz(call: Call) -> Response:
+async def readyz(call: AdminCall) -> Response:
     problem = await _unready(call)
     body: dict[str, object] = {"ready": problem is None}
     if call.admission.trusted:
         body |= await _details(call, problem)
-    return answer(body, 200 if problem is None else 503)
+    return json_response(body, 200 if problem is None else 503)
 
 
-async def _unready(call: Call) -> FestingerError | None:
+async def _unready(call: AdminCall) -> FestingerError | None:
     try:
         await call.keeper.need().store.ping()
     except StoreDown as error:
@@ -38,7 +38,7 @@ async def _unready(call: Call) -> FestingerError | None:
     return call.keeper.disk_problem()
 
 
-async def _details(call: Call, problem: FestingerError | None) -> dict[str, object]:
+async def _details(call: AdminCall, problem: FestingerError | None) -> dict[str, object]:
     found: dict[str, object] = {
         "settings": call.keeper.settings.problem,
         "needs_restart": [change.key for change in call.keeper.settings.needs_restart],
@@ -48,59 +48,59 @@ async def _details(call: Call, problem: FestingerError | None) -> dict[str, obje
         found["problem"] = {"name": problem.name, "message": problem.message, "hint": problem.hint}
     elif (app := call.keeper.app) is not None:
         found["degraded"] = app.degraded
-        found["dead_jobs"] = len(await list_jobs(app.store, state=State.DEAD))
-        found["inbox"] = await fullest(app.inbox.desk, app.directory.ids())
+        found["dead_jobs"] = len(await list_jobs(app.store, state=JobState.DEAD))
+        found["inbox"] = await inbox_warnings(app.inbox.deps, app.directory.ids())
     return found
 
 
-async def metrics_page(call: Call) -> Response:
+async def metrics_page(call: AdminCall) -> Response:
     if not call.keeper.settings.now.metrics.enabled:
         raise NotFound("Metrics are switched off.", hint="Set `metrics.enabled`.")
     if call.keeper.app:
         await call.keeper.app.measure()
-    return Response(metrics.exposition(), media_type="text/plain; version=0.0.4; charset=utf-8")
+    return Response(metrics.render_metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-async def health(call: Call) -> Response:
+async def show_health(call: AdminCall) -> Response:
     """For whoever looks every few seconds: models are not asked, because asking costs."""
     return _told(await call.keeper.checks())
 
 
-async def doctor(call: Call) -> Response:
+async def run_doctor(call: AdminCall) -> Response:
     """For whoever wants to know: all that `festinger doctor` says."""
     return _told(await call.keeper.checks(ask_models=True))
 
 
 def _told(checks: Sequence[Check]) -> Response:
-    return answer({"worst": worst(checks), "checks": [check.as_json() for check in checks]})
+    return json_response({"worst": worst_severity(checks), "checks": [check.as_json() for check in checks]})
 
 
 ROUTES = (
-    Route(
-        method="GET", path="/admin/healthz", scope=Scope.PROBE, endpoint=healthz, summary="The loop turns."
+    AdminRoute(
+        method="GET", path="/admin/healthz", scope=AccessScope.PROBE, endpoint=healthz, summary="The loop turns."
     ),
-    Route(
-        method="GET",
-        path="/admin/readyz",
-        scope=Scope.PROBE,
-        endpoint=readyz,
-        summary="The database answers.",
+    AdminRoute(
+        method="GET", path="/admin/readyz", scope=AccessScope.PROBE, endpoint=readyz, summary="The database answers."
     ),
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/metrics",
-        scope=Scope.OPEN,
+        scope=AccessScope.OPEN,
         endpoint=metrics_page,
         summary="Prometheus metrics.",
     ),
-    Route(
-        method="GET", path="/admin/health", scope=Scope.READ, endpoint=health, summary="Every check, as data."
+    AdminRoute(
+        method="GET",
+        path="/admin/health",
+        scope=AccessScope.READ,
+        endpoint=show_health,
+        summary="Every check, as data.",
     ),
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/api/doctor",
-        scope=Scope.READ,
-        endpoint=doctor,
+        scope=AccessScope.READ,
+        endpoint=run_doctor,
         summary="Every check, models included.",
     ),
 )

@@ -6,65 +6,65 @@ from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
 from festinger.errors import BadInput, NotFound
-from festinger.jobs.dead_letters import State, drop, find_job, list_jobs, retry
-from festinger.jobs.queue import scheduled
-from festinger.web.auth import Scope
-from festinger.web.pagination import limit_of
-from festinger.web.route import Call, Route, answer
+from festinger.jobs.dead_letters import JobState, drop_job, find_job, list_jobs, retry_job
+from festinger.jobs.queue import list_scheduled_jobs
+from festinger.web.auth import AccessScope
+from festinger.web.pagination import parse_limit
+from festinger.web.route import AdminCall, AdminRoute, json_response
 
 LARGEST = 2**63 - 1
 """No job has a number beyond what the database can hold."""
 
 
-class Drop(BaseModel):
+class DropJobRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     note: str
 
 
-async def jobs(call: Call) -> Response:
+async def show_jobs(call: AdminCall) -> Response:
     wanted = call.request.query_params.get("state")
-    if wanted is not None and wanted not in list(State):
-        raise BadInput(f"`state` must be one of {', '.join(State)}.")
+    if wanted is not None and wanted not in list(JobState):
+        raise BadInput(f"`state` must be one of {', '.join(JobState)}.")
     found = await list_jobs(
         call.app.store,
-        state=State(wanted) if wanted else None,
+        state=JobState(wanted) if wanted else None,
         name=call.request.query_params.get("name"),
-        limit=limit_of(call.request),
+        limit=parse_limit(call.request),
     )
-    return answer({"items": [asdict(job) for job in found], "next": None})
+    return json_response({"items": [asdict(job) for job in found], "next": None})
 
 
-async def schedule(call: Call) -> Response:
-    found = await scheduled(call.app.jobs)
-    return answer({"items": [asdict(job) for job in found], "next": None})
+async def show_schedule(call: AdminCall) -> Response:
+    found = await list_scheduled_jobs(call.app.jobs)
+    return json_response({"items": [asdict(job) for job in found], "next": None})
 
 
-async def job(call: Call) -> Response:
-    return answer(asdict(await find_job(call.app.store, _number(call))))
+async def show_job(call: AdminCall) -> Response:
+    return json_response(asdict(await find_job(call.app.store, _number(call))))
 
 
-async def run(call: Call) -> Response:
+async def run_job(call: AdminCall) -> Response:
     name = call.request.path_params["name"]
-    return answer({"job": await call.app.jobs.run_now(name), "name": name}, 202)
+    return json_response({"job": await call.app.jobs.run_now(name), "name": name}, 202)
 
 
-async def retry_one(call: Call) -> Response:
-    await retry(call.app.store, _number(call))
-    return answer({"retried": [_number(call)]})
+async def retry_dead_job(call: AdminCall) -> Response:
+    await retry_job(call.app.store, _number(call))
+    return json_response({"retried": [_number(call)]})
 
 
-async def drop_one(call: Call) -> Response:
-    body = await call.body(Drop)
-    await drop(call.app.jobs.desk, _number(call), note=body.note)
-    return answer({"dropped": _number(call)})
+async def drop_dead_job(call: AdminCall) -> Response:
+    body = await call.body(DropJobRequest)
+    await drop_job(call.app.jobs.deps, _number(call), note=body.note)
+    return json_response({"dropped": _number(call)})
 
 
-async def cancel(call: Call) -> Response:
-    return answer({"job": _number(call), "how": await call.app.jobs.cancel(_number(call))})
+async def cancel_job(call: AdminCall) -> Response:
+    return json_response({"job": _number(call), "how": await call.app.jobs.cancel(_number(call))})
 
 
-def _number(call: Call) -> int:
+def _number(call: AdminCall) -> int:
     number = int(call.request.path_params["job"])
     if number > LARGEST:
         raise NotFound(f"There is no job {number}.")
@@ -72,49 +72,49 @@ def _number(call: Call) -> int:
 
 
 ROUTES = (
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/api/jobs",
-        scope=Scope.ADMIN,
-        endpoint=jobs,
+        scope=AccessScope.ADMIN,
+        endpoint=show_jobs,
         summary="Jobs, the newest first.",
     ),
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/api/jobs/schedule",
-        scope=Scope.ADMIN,
-        endpoint=schedule,
+        scope=AccessScope.ADMIN,
+        endpoint=show_schedule,
         summary="Periodic jobs.",
     ),
-    Route(
-        method="GET", path="/admin/api/jobs/{job:int}", scope=Scope.ADMIN, endpoint=job, summary="One job."
+    AdminRoute(
+        method="GET", path="/admin/api/jobs/{job:int}", scope=AccessScope.ADMIN, endpoint=show_job, summary="One job."
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/api/jobs/{job:int}/retry",
-        scope=Scope.ADMIN,
-        endpoint=retry_one,
+        scope=AccessScope.ADMIN,
+        endpoint=retry_dead_job,
         summary="Put a dead job back.",
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/api/jobs/{job:int}/drop",
-        scope=Scope.ADMIN,
-        endpoint=drop_one,
+        scope=AccessScope.ADMIN,
+        endpoint=drop_dead_job,
         summary="Lay a dead job aside.",
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/api/jobs/{job:int}/cancel",
-        scope=Scope.ADMIN,
-        endpoint=cancel,
+        scope=AccessScope.ADMIN,
+        endpoint=cancel_job,
         summary="Stop a job.",
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/api/jobs/{name}/run",
-        scope=Scope.ADMIN,
-        endpoint=run,
+        scope=AccessScope.ADMIN,
+        endpoint=run_job,
         summary="Start a periodic job now.",
     ),
 )

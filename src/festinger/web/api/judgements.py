@@ -5,28 +5,28 @@ from starlette.responses import Response
 
 from festinger.errors import BadInput
 from festinger.ids import read_id
-from festinger.runtime.review.queue import answer_question, judgement, judgements
-from festinger.web.auth import Scope
+from festinger.runtime.review.queue import answer_question, fetch_judgement, fetch_judgements
+from festinger.web.auth import AccessScope
 from festinger.web.caller import viewer_of
-from festinger.web.pagination import limit_of
-from festinger.web.route import Call, Route, answer
+from festinger.web.pagination import parse_limit
+from festinger.web.route import AdminCall, AdminRoute, json_response
 
 FINAL = {None: None, "true": True, "false": False}
 
 
-class Answer(BaseModel):
+class AnswerJudgementRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     relation: str
     note: str = ""
 
 
-async def list_judgements(call: Call) -> Response:
-    asked, limit = call.request.query_params, limit_of(call.request)
+async def list_judgements(call: AdminCall) -> Response:
+    asked, limit = call.request.query_params, parse_limit(call.request)
     if (final := asked.get("final")) not in FINAL:
         raise BadInput("`final` is `true` or `false`.")
     cursor = asked.get("cursor") or asked.get("after")
-    found = await judgements(
+    found = await fetch_judgements(
         call.app,
         call.space,
         final=FINAL[final],
@@ -34,27 +34,27 @@ async def list_judgements(call: Call) -> Response:
         before=read_id(cursor) if cursor else None,
         limit=limit,
     )
-    return answer({"items": found, "next": found[-1]["id"] if len(found) == limit else None})
+    return json_response({"items": found, "next": found[-1]["id"] if len(found) == limit else None})
 
 
-async def answer_judgement(call: Call) -> Response:
-    body = await call.body(Answer)
+async def answer_judgement(call: AdminCall) -> Response:
+    body = await call.body(AnswerJudgementRequest)
     answered = await answer_question(call.app, call.space, call.id, body.relation, by=call.by, note=body.note)
-    return answer(answered.as_json() | {"question": await judgement(call.app, call.space, call.id)})
+    return json_response(answered.as_json() | {"question": await fetch_judgement(call.app, call.space, call.id)})
 
 
 ROUTES = (
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/api/judgements",
-        scope=Scope.READ,
+        scope=AccessScope.READ,
         endpoint=list_judgements,
         summary="What judges said of two statements, the newest first.",
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/api/judgements/{id}",
-        scope=Scope.REVIEW,
+        scope=AccessScope.REVIEW,
         endpoint=answer_judgement,
         summary="A person's answer to what no judge could tell.",
     ),

@@ -22,20 +22,20 @@ from starlette.responses import Response, StreamingResponse
 
 from festinger.errors import BadInput, FestingerError, NotAuthorised, TooLarge
 from festinger.ids import MemoryId, Origin
-from festinger.memory.changes import Change, find, list_changes, meant, op_of
-from festinger.memory.edit import Revised, archive, edit, merge, release, restore, split, supersede
-from festinger.memory.learn.batch import BATCH, MOST_ITEMS, failed, learn_many
+from festinger.memory.changes import Change, find_memory, list_changes, parse_op, resolve_memory_id
+from festinger.memory.edit import MemoryEditResult, archive, edit, merge, release, restore, split, supersede
+from festinger.memory.learn.batch import BATCH, MOST_ITEMS, build_error_result, learn_many
 from festinger.memory.learn.decision import Action
 from festinger.memory.learn.pipeline import learn
-from festinger.memory.learn.result import Learned, refusal_of
-from festinger.memory.learn.statement import Given
-from festinger.memory.model import Memory, Place
-from festinger.memory.query import get, history, page, wanted_in, why
+from festinger.memory.learn.result import Learned, build_refused_error
+from festinger.memory.learn.statement import LearnRequest
+from festinger.memory.model import Memory, Scope
+from festinger.memory.query import explain_belief, get_memory, load_history, page_memories, parse_filter
 from festinger.memory.undo import undo
-from festinger.web.auth import Scope
-from festinger.web.caller import is_person, origin_of, place_of, viewer_of
-from festinger.web.pagination import cursor_at, cursor_of, limit_of, page_of, place_at
-from festinger.web.route import Call, Endpoint, Route, answer, first_fault, request_id
+from festinger.web.auth import AccessScope
+from festinger.web.caller import caller_scope, is_person, origin_of, viewer_of
+from festinger.web.pagination import build_page, format_time_cursor, parse_cursor, parse_limit, parse_time_cursor
+from festinger.web.route import AdminCall, AdminRoute, Endpoint, first_validation_error, json_response, request_id
 
 KEY_HEADER = "idempotency-key"
 LINES = "application/x-ndjson"
@@ -43,7 +43,7 @@ MAX_BATCH = 32 * 2**20
 LONGEST_WAIT = 60.0
 
 
-class Statement(BaseModel):
+class LearnStatementRequest(BaseModel):
     """What is to be learnt, by the names of the library's `learn`."""
 
     model_config = ConfigDict(extra="forbid")
@@ -64,25 +64,25 @@ class Statement(BaseModel):
     wait: Annotated[float, Field(ge=0.0, le=LONGEST_WAIT)] = 0.0
 
 
-async def learn_one(call: Call) -> Response:
-    body = await call.body(Statement)
-    given = await given_of(call, body, key=_one_key(call, body.key))
-    learned = await learn(call.app.memory.desk, place_of(call), given)
+async def learn_one(call: AdminCall) -> Response:
+    body = await call.body(LearnStatementRequest)
+    given = await build_learn_input(call, body, key=_one_key(call, body.key))
+    learned = await learn(call.app.memory.deps, caller_scope(call), given)
     return _told(call, learned)
 
 
-async def learn_lines(call: Call) -> Response:
+async def learn_lines(call: AdminCall) -> Response:
     lines = [line for line in (await call.raw(MAX_BATCH)).splitlines() if line.strip()]
     if len(lines) > MOST_ITEMS:
         raise TooLarge(
             f"A batch has at most {MOST_ITEMS:,} lines; this one has {len(lines):,}.",
             hint="Send it in parts; keys make it safe to send a part again.",
         )
-    place_of(call)  # a caller who may not speak is told so before the answer begins
+    caller_scope(call)  # a caller who may not speak is told so before the answer begins
     return StreamingResponse(_learnt(call, lines), media_type=LINES)
 
 
-async def _learnt(call: Call, lines: Sequence[bytes]) -> AsyncIterator[bytes]:
+async def _learnt(call: AdminCall, lines: Sequence[bytes]) -> AsyncIterator[bytes]:
     """One line of answer for each line, as they are learnt. A fault of the store ends it with a last line."""
     for start in range(0, len(lines), BATCH):
         try:
@@ -95,32 +95,32 @@ async def _learnt(call: Call, lines: Sequence[bytes]) -> AsyncIterator[bytes]:
             yield orjson.dumps(learned.as_json()) + b"\n"
 
 
-async def _learn_some(call: Call, lines: Sequence[bytes], start: int) -> list[Learned]:
+async def _learn_some(call: AdminCall, lines: Sequence[bytes], start: int) -> list[Learned]:
     """What became of each line; one that cannot be read has its own error and stops no other."""
     read = [await _read(call, line, start + at) for at, line in enumerate(lines)]
-    fit = [each for each in read if isinstance(each, Given)]
-    learned = iter(await learn_many(call.app.memory.desk, place_of(call), fit))
-    return [next(learned) if isinstance(each, Given) else failed(each) for each in read]
+    fit = [each for each in read if isinstance(each, LearnRequest)]
+    learned = iter(await learn_many(call.app.memory.deps, caller_scope(call), fit))
+    return [next(learned) if isinstance(each, LearnRequest) else build_error_result(each) for each in read]
 
 
-async def _read(call: Call, line: bytes, number: int) -> Given | FestingerError:
+async def _read(call: AdminCall, line: bytes, number: int) -> LearnRequest | FestingerError:
     header = call.request.headers.get(KEY_HEADER)
     try:
-        body = Statement.model_validate_json(line)
-        return await given_of(call, body, key=body.key or (f"{header}:{number}" if header else None))
+        body = LearnStatementRequest.model_validate_json(line)
+        return await build_learn_input(call, body, key=body.key or (f"{header}:{number}" if header else None))
     except ValidationError as error:
-        return BadInput(f"Line {number + 1} does not fit: {first_fault(error)}")
+        return BadInput(f"Line {number + 1} does not fit: {first_validation_error(error)}")
     except FestingerError as error:
         return error
 
 
-async def given_of(call: Call, body: Statement, *, key: str | None) -> Given:
+async def build_learn_input(call: AdminCall, body: LearnStatementRequest, *, key: str | None) -> LearnRequest:
     """A statement as the room takes it, said by whoever the key says."""
     if body.immutable and not is_person(call):
         raise NotAuthorised("Only a person may say that something is held for good.")
-    sources = [await meant(call.app.memory.desk, call.space, each) for each in body.derived_from]
+    sources = [await resolve_memory_id(call.app.memory.deps, call.space, each) for each in body.derived_from]
     origin = origin_of(call, body.origin)
-    return Given(
+    return LearnRequest(
         text=body.text,
         subject=body.subject,
         kind=body.kind,
@@ -139,63 +139,63 @@ async def given_of(call: Call, body: Statement, *, key: str | None) -> Given:
     )
 
 
-async def list_memories(call: Call) -> Response:
-    asked, limit = call.request.query_params, limit_of(call.request)
-    wanted = replace(wanted_in(asked), everybodys=viewer_of(call) is None)
-    after = cursor_of(call.request)
-    found = await page(call.app.memory.desk, place_of(call), wanted, after=after, limit=limit)
+async def get_memories(call: AdminCall) -> Response:
+    asked, limit = call.request.query_params, parse_limit(call.request)
+    wanted = replace(parse_filter(asked), everybodys=viewer_of(call) is None)
+    after = parse_cursor(call.request)
+    found = await page_memories(call.app.memory.deps, caller_scope(call), wanted, after=after, limit=limit)
     last = found[-1].seq if found else None
-    return answer(page_of([memory.as_json() for memory in found], limit=limit, last=last))
+    return json_response(build_page([memory.as_json() for memory in found], limit=limit, last=last))
 
 
-async def one_memory(call: Call) -> Response:
-    asked, desk = call.request.query_params, call.app.memory.desk
-    memory, place = await looked_at(call)
-    wanted = wanted_in(asked)
-    found = await get(desk, place, memory, as_of=wanted.as_of, valid_at=wanted.valid_at)
-    return versioned(answer(found.as_json()), found)
+async def show_memory(call: AdminCall) -> Response:
+    asked, deps = call.request.query_params, call.app.memory.deps
+    memory, place = await find_memory_and_scope(call)
+    wanted = parse_filter(asked)
+    found = await get_memory(deps, place, memory, as_of=wanted.as_of, valid_at=wanted.valid_at)
+    return add_etag(json_response(found.as_json()), found)
 
 
-async def why_memory(call: Call) -> Response:
-    memory, place = await looked_at(call)
-    return answer((await why(call.app.memory.desk, place, memory)).as_json())
+async def show_why(call: AdminCall) -> Response:
+    memory, place = await find_memory_and_scope(call)
+    return json_response((await explain_belief(call.app.memory.deps, place, memory)).as_json())
 
 
-async def memory_history(call: Call) -> Response:
-    memory, place = await looked_at(call)
-    return answer((await history(call.app.memory.desk, place, memory)).as_json())
+async def show_history(call: AdminCall) -> Response:
+    memory, place = await find_memory_and_scope(call)
+    return json_response((await load_history(call.app.memory.deps, place, memory)).as_json())
 
 
-async def memory_in(call: Call) -> MemoryId:
+async def find_memory_id(call: AdminCall) -> MemoryId:
     """The memory that a path means, by its id or the beginning of it."""
-    return await meant(call.app.memory.desk, call.space, call.request.path_params["id"])
+    return await resolve_memory_id(call.app.memory.deps, call.space, call.request.path_params["id"])
 
 
-async def looked_at(call: Call) -> tuple[MemoryId, Place]:
+async def find_memory_and_scope(call: AdminCall) -> tuple[MemoryId, Scope]:
     """The memory that a path means, and from where it is looked at: a person stands where its owner stands."""
-    memory, place = await memory_in(call), place_of(call)
+    memory, place = await find_memory_id(call), caller_scope(call)
     if viewer_of(call) is not None:
         return memory, place
     async with call.app.store.transaction() as transaction:
-        owner = (await find(transaction, call.space, memory)).agent_id
+        owner = (await find_memory(transaction, call.space, memory)).agent_id
     return memory, replace(place, agent=owner or place.agent)
 
 
-def versioned(response: Response, memory: Memory) -> Response:
+def add_etag(response: Response, memory: Memory) -> Response:
     """The answer with the version that a change may name."""
     response.headers["etag"] = f'"{memory.version}"'
     return response
 
 
-def _told(call: Call, learned: Learned) -> Response:
+def _told(call: AdminCall, learned: Learned) -> Response:
     document = learned.as_json()
     if learned.action is Action.REFUSED:
-        document |= refusal_of(learned).as_json(request_id(call.request))
-    response = answer(document, learned.http)
-    return versioned(response, learned.memory) if learned.memory else response
+        document |= build_refused_error(learned).as_json(request_id(call.request))
+    response = json_response(document, learned.http)
+    return add_etag(response, learned.memory) if learned.memory else response
 
 
-def _one_key(call: Call, in_body: str | None) -> str | None:
+def _one_key(call: AdminCall, in_body: str | None) -> str | None:
     header = call.request.headers.get(KEY_HEADER)
     if header and in_body and header != in_body:
         raise BadInput("The header `Idempotency-Key` and `key` differ.", hint="Send one of them.")
@@ -205,38 +205,38 @@ def _one_key(call: Call, in_body: str | None) -> str | None:
 MEMORIES = "/admin/api/memories"
 
 ROUTES = (
-    Route(
-        method="POST", path=MEMORIES, scope=Scope.WRITE, endpoint=learn_one, summary="Learn one statement."
+    AdminRoute(
+        method="POST", path=MEMORIES, scope=AccessScope.WRITE, endpoint=learn_one, summary="Learn one statement."
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path=f"{MEMORIES}/batch",
-        scope=Scope.WRITE,
+        scope=AccessScope.WRITE,
         endpoint=learn_lines,
         summary="Learn many statements, a line each; the answer is a line each too.",
     ),
-    Route(
+    AdminRoute(
         method="GET",
         path=MEMORIES,
-        scope=Scope.READ,
-        endpoint=list_memories,
+        scope=AccessScope.READ,
+        endpoint=get_memories,
         summary="Memories, the newest first.",
     ),
-    Route(
-        method="GET", path=f"{MEMORIES}/{{id}}", scope=Scope.READ, endpoint=one_memory, summary="One memory."
+    AdminRoute(
+        method="GET", path=f"{MEMORIES}/{{id}}", scope=AccessScope.READ, endpoint=show_memory, summary="One memory."
     ),
-    Route(
+    AdminRoute(
         method="GET",
         path=f"{MEMORIES}/{{id}}/why",
-        scope=Scope.READ,
-        endpoint=why_memory,
+        scope=AccessScope.READ,
+        endpoint=show_why,
         summary="On what a memory rests.",
     ),
-    Route(
+    AdminRoute(
         method="GET",
         path=f"{MEMORIES}/{{id}}/history",
-        scope=Scope.READ,
-        endpoint=memory_history,
+        scope=AccessScope.READ,
+        endpoint=show_history,
         summary="What a memory replaced, and everything that was done to it.",
     ),
 )
@@ -245,93 +245,93 @@ ROUTES = (
 MATCH_HEADER = "if-match"
 
 
-class Body(BaseModel):
+class MemoryApiInput(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Edit(Body):
+class EditMemoryRequest(MemoryApiInput):
     content: str
 
 
-class Reason(Body):
+class ChangeReasonRequest(MemoryApiInput):
     reason: str = ""
 
 
-class Successor(Reason):
+class SupersedeMemoryRequest(ChangeReasonRequest):
     by: str
     """The memory that stands in its place."""
 
 
-class Twins(Reason):
+class MergeMemoriesRequest(ChangeReasonRequest):
     ids: list[str]
 
 
-class Parts(Body):
+class SplitMemoryRequest(MemoryApiInput):
     texts: list[str]
 
 
-async def edit_memory(call: Call) -> Response:
-    body, desk = await call.body(Edit), call.app.memory.desk
-    memory, version = await memory_in(call), version_in(call.request)
-    return _revised(await edit(desk, call.space, memory, body.content, by=call.by, version=version))
+async def edit_memory(call: AdminCall) -> Response:
+    body, deps = await call.body(EditMemoryRequest), call.app.memory.deps
+    memory, version = await find_memory_id(call), parse_version(call.request)
+    return _revised(await edit(deps, call.space, memory, body.content, by=call.by, version=version))
 
 
-async def archive_memory(call: Call) -> Response:
-    body, desk = await call.body(Reason, optional=True), call.app.memory.desk
-    memory = await memory_in(call)
-    return _revised(await archive(desk, call.space, memory, by=call.by, reason=body.reason))
+async def archive_memory(call: AdminCall) -> Response:
+    body, deps = await call.body(ChangeReasonRequest, optional=True), call.app.memory.deps
+    memory = await find_memory_id(call)
+    return _revised(await archive(deps, call.space, memory, by=call.by, reason=body.reason))
 
 
-async def restore_memory(call: Call) -> Response:
-    body, desk = await call.body(Reason, optional=True), call.app.memory.desk
-    memory = await memory_in(call)
-    return _revised(await restore(desk, call.space, memory, by=call.by, reason=body.reason))
+async def restore_memory(call: AdminCall) -> Response:
+    body, deps = await call.body(ChangeReasonRequest, optional=True), call.app.memory.deps
+    memory = await find_memory_id(call)
+    return _revised(await restore(deps, call.space, memory, by=call.by, reason=body.reason))
 
 
-async def release_memory(call: Call) -> Response:
-    memory = await memory_in(call)
-    return _revised(await release(call.app.memory.desk, call.space, memory, by=call.by))
+async def release_memory(call: AdminCall) -> Response:
+    memory = await find_memory_id(call)
+    return _revised(await release(call.app.memory.deps, call.space, memory, by=call.by))
 
 
-async def supersede_memory(call: Call) -> Response:
-    body, desk = await call.body(Successor), call.app.memory.desk
-    old, new = await memory_in(call), await meant(desk, call.space, body.by)
-    return _revised(await supersede(desk, call.space, old, new, by=call.by, reason=body.reason))
+async def supersede_memory(call: AdminCall) -> Response:
+    body, deps = await call.body(SupersedeMemoryRequest), call.app.memory.deps
+    old, new = await find_memory_id(call), await resolve_memory_id(deps, call.space, body.by)
+    return _revised(await supersede(deps, call.space, old, new, by=call.by, reason=body.reason))
 
 
-async def merge_memory(call: Call) -> Response:
-    body, desk = await call.body(Twins), call.app.memory.desk
-    wanted = [await memory_in(call), *[await meant(desk, call.space, each) for each in body.ids]]
-    return _revised(await merge(desk, call.space, wanted, by=call.by, reason=body.reason))
+async def merge_memory(call: AdminCall) -> Response:
+    body, deps = await call.body(MergeMemoriesRequest), call.app.memory.deps
+    wanted = [await find_memory_id(call), *[await resolve_memory_id(deps, call.space, each) for each in body.ids]]
+    return _revised(await merge(deps, call.space, wanted, by=call.by, reason=body.reason))
 
 
-async def split_memory(call: Call) -> Response:
-    body, desk = await call.body(Parts), call.app.memory.desk
-    parted = await split(desk, call.space, await memory_in(call), body.texts, by=call.by)
-    return answer(parted.as_json(), 201)
+async def split_memory(call: AdminCall) -> Response:
+    body, deps = await call.body(SplitMemoryRequest), call.app.memory.deps
+    parted = await split(deps, call.space, await find_memory_id(call), body.texts, by=call.by)
+    return json_response(parted.as_json(), 201)
 
 
-async def changes(call: Call) -> Response:
-    asked, limit, desk = call.request.query_params, limit_of(call.request), call.app.memory.desk
+async def show_changes(call: AdminCall) -> Response:
+    asked, limit, deps = call.request.query_params, parse_limit(call.request), call.app.memory.deps
     subject = asked.get("subject")
     found = await list_changes(
-        desk,
+        deps,
         call.space,
-        ops=[op_of(each) for each in asked.getlist("op")],
-        memory=await meant(desk, call.space, subject.removeprefix("memory:")) if subject else None,
+        ops=[parse_op(each) for each in asked.getlist("op")],
+        memory=await resolve_memory_id(deps, call.space, subject.removeprefix("memory:")) if subject else None,
         agent=viewer_of(call),
-        before=place_at(asked.get("cursor") or asked.get("after")),
+        before=parse_time_cursor(asked.get("cursor") or asked.get("after")),
         limit=limit,
     )
-    return answer({"items": [each.as_json() for each in found], "next": _next(found, limit)})
+    return json_response({"items": [each.as_json() for each in found], "next": _next(found, limit)})
 
 
-async def undo_change(call: Call) -> Response:
-    undone = await undo(call.app.memory.desk, call.space, call.id, by=call.by)
-    return answer(undone.as_json())
+async def undo_change(call: AdminCall) -> Response:
+    undone = await undo(call.app.memory.deps, call.space, call.id, by=call.by)
+    return json_response(undone.as_json())
 
 
-def version_in(request: Request) -> int | None:
+def parse_version(request: Request) -> int | None:
     """The version that a change is made on, if it names one."""
     given = request.headers.get(MATCH_HEADER)
     if given is None or given.strip() == "*":
@@ -345,43 +345,43 @@ def version_in(request: Request) -> int | None:
 def _next(found: list[Change], limit: int) -> str | None:
     if len(found) < limit:
         return None
-    return cursor_at(found[-1].at, found[-1].id)
+    return format_time_cursor(found[-1].at, found[-1].id)
 
 
-def _revised(done: Revised) -> Response:
-    return versioned(answer(done.as_json()), done.memory)
+def _revised(done: MemoryEditResult) -> Response:
+    return add_etag(json_response(done.as_json()), done.memory)
 
 
-def _deed(name: str, endpoint: Endpoint, summary: str) -> Route:
+def _post_route(name: str, endpoint: Endpoint, summary: str) -> AdminRoute:
     path = f"{MEMORIES}/{{id}}/{name}"
-    return Route(method="POST", path=path, scope=Scope.REVIEW, endpoint=endpoint, summary=summary)
+    return AdminRoute(method="POST", path=path, scope=AccessScope.REVIEW, endpoint=endpoint, summary=summary)
 
 
 EDIT_ROUTES = (
-    Route(
+    AdminRoute(
         method="PATCH",
         path=f"{MEMORIES}/{{id}}",
-        scope=Scope.REVIEW,
+        scope=AccessScope.REVIEW,
         endpoint=edit_memory,
         summary="Give a memory other words.",
     ),
-    _deed("archive", archive_memory, "Put a memory away."),
-    _deed("restore", restore_memory, "Bring back what was put away or replaced."),
-    _deed("release", release_memory, "Let a memory out of quarantine."),
-    _deed("supersede", supersede_memory, "Say that another memory stands in its place."),
-    _deed("merge", merge_memory, "Fold memories that say the same into one."),
-    _deed("split", split_memory, "Learn the parts of a memory each by itself."),
-    Route(
+    _post_route("archive", archive_memory, "Put a memory away."),
+    _post_route("restore", restore_memory, "Bring back what was put away or replaced."),
+    _post_route("release", release_memory, "Let a memory out of quarantine."),
+    _post_route("supersede", supersede_memory, "Say that another memory stands in its place."),
+    _post_route("merge", merge_memory, "Fold memories that say the same into one."),
+    _post_route("split", split_memory, "Learn the parts of a memory each by itself."),
+    AdminRoute(
         method="GET",
         path="/admin/api/changes",
-        scope=Scope.READ,
-        endpoint=changes,
+        scope=AccessScope.READ,
+        endpoint=show_changes,
         summary="What was done to memories, the newest first.",
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/api/changes/{id}/undo",
-        scope=Scope.REVIEW,
+        scope=AccessScope.REVIEW,
         endpoint=undo_change,
         summary="Take a change back.",
     ),

@@ -9,24 +9,24 @@ from starlette.responses import Response
 
 from festinger.errors import BadInput
 from festinger.ids import SessionId, read_id
-from festinger.memory.model import Place
-from festinger.outcomes.model import How, Reporter
+from festinger.memory.model import Scope
+from festinger.outcomes.model import Reporter, ReportSource
 from festinger.outcomes.report import observe_recall
-from festinger.outcomes.stats import lists, page, tally
-from festinger.outcomes.surface import list_surfacings, pending
-from festinger.web.auth import Scope
-from festinger.web.pagination import limit_of
-from festinger.web.route import PEOPLE, Call, Route, answer
+from festinger.outcomes.stats import list_recorded_outcomes, outcome_stats, top_memories
+from festinger.outcomes.surface import list_pending_surfacings, list_surfacings
+from festinger.web.auth import AccessScope
+from festinger.web.pagination import parse_limit
+from festinger.web.route import PEOPLE, AdminCall, AdminRoute, json_response
 
 LONGEST_KEY = 200
 MOST_IDS = 10_000
 
 
-class Body(BaseModel):
+class OutcomeApiInput(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class OutcomesBody(Body):
+class ReportOutcomesRequest(OutcomeApiInput):
     outcomes: dict[str, Any]
     recall: UUID | None = None
     partition: str | None = Field(None, max_length=200)
@@ -36,57 +36,53 @@ class OutcomesBody(Body):
     superseded_by: dict[str, str] = Field(default_factory=dict)
 
 
-class ReadsBody(Body):
+class StageReadsRequest(OutcomeApiInput):
     ids: list[UUID] = Field(max_length=MOST_IDS)
 
 
-class SurfacedBody(Body):
+class RecordSurfacingRequest(OutcomeApiInput):
     ids: list[UUID] = Field(max_length=MOST_IDS)
     reason: str = "proactive"
     partition: str | None = Field(None, max_length=200)
 
 
-class CycleBody(Body):
+class CycleInput(OutcomeApiInput):
     period: float | str
     amplitude: float
     phase: float = 0.0
 
 
-class RhythmBody(Body):
-    cycles: list[CycleBody] = Field(default_factory=list)
+class SetRhythmRequest(OutcomeApiInput):
+    cycles: list[CycleInput] = Field(default_factory=list)
     pressure_rate: float = 0.0
     decay_rate: float | None = None
 
 
-class PredictionBody(Body):
+class RecordPredictionRequest(OutcomeApiInput):
     predicted: dict[str, Any]
 
 
-class ActualBody(Body):
+class ResolvePredictionRequest(OutcomeApiInput):
     actual: dict[str, Any]
 
 
-def reporter_of(call: Call, *, session: str | None = None) -> Reporter:
+def reporter_of(call: AdminCall, *, session: str | None = None) -> Reporter:
     """Who reports: a person who is logged in or shows a person's key, or a program with its own."""
     cause, who = call.cause, call.session or call.key
-    place = Place(space=call.space, agent=cause.agent, session=SessionId(session or cause.session))
+    place = Scope(space=call.space, agent=cause.agent, session=SessionId(session or cause.session))
     return Reporter(
-        place=place,
-        name=call.by,
-        door="rest",
-        origin=cause.origin,
-        is_reviewer=who is not None and who.role in PEOPLE,
+        place=place, name=call.by, door="rest", origin=cause.origin, is_reviewer=who is not None and who.role in PEOPLE
     )
 
 
-async def report_outcomes(call: Call) -> Response:
-    body = await call.body(OutcomesBody)
+async def report_outcomes(call: AdminCall) -> Response:
+    body = await call.body(ReportOutcomesRequest)
     key = call.request.headers.get("idempotency-key")
     if key is not None and not 0 < len(key) <= LONGEST_KEY:
         raise BadInput(f"`Idempotency-Key` has 1 to {LONGEST_KEY} characters.")
     await call.app.afterwards.written()
     observed = await observe_recall(
-        call.app.outcomes.desk,
+        call.app.outcomes.deps,
         reporter_of(call, session=body.session),
         body.outcomes,
         recall=body.recall,
@@ -96,68 +92,68 @@ async def report_outcomes(call: Call) -> Response:
         credit=body.credit,
         superseded_by=body.superseded_by,
     )
-    return answer(observed.as_json())
+    return json_response(observed.as_json())
 
 
-async def stage_reads(call: Call) -> Response:
-    body = await call.body(ReadsBody)
+async def stage_reads(call: AdminCall) -> Response:
+    body = await call.body(StageReadsRequest)
     protocol = call.app.outcomes.protocol(reporter_of(call))
     for each in body.ids:
         await protocol.on_read(each)
     return Response(status_code=204)
 
 
-async def note_surfaced(call: Call) -> Response:
-    body = await call.body(SurfacedBody)
+async def record_surfacing(call: AdminCall) -> Response:
+    body = await call.body(RecordSurfacingRequest)
     protocol = call.app.outcomes.protocol(reporter_of(call))
     found = await protocol.on_surfaced(body.ids, body.reason, body.partition)
-    return answer({"items": [each.as_json() for each in found], "next": None}, 201)
+    return json_response({"items": [each.as_json() for each in found], "next": None}, 201)
 
 
-async def list_surfaced(call: Call) -> Response:
-    query, limit, desk = call.request.query_params, limit_of(call.request), call.app.outcomes.desk
+async def show_surfacings(call: AdminCall) -> Response:
+    query, limit, deps = call.request.query_params, parse_limit(call.request), call.app.outcomes.deps
     partition = query.get("partition")
     if query.get("pending") == "true":
-        found = await pending(desk, call.space, partition or str(call.cause.agent), limit=limit)
-        return answer({"items": [each.as_json() for each in found], "next": None})
+        found = await list_pending_surfacings(deps, call.space, partition or str(call.cause.agent), limit=limit)
+        return json_response({"items": [each.as_json() for each in found], "next": None})
     cursor = query.get("cursor")
     found = await list_surfacings(
-        desk, call.space, partition=partition, after=read_id(cursor) if cursor else None, limit=limit
+        deps, call.space, partition=partition, after=read_id(cursor) if cursor else None, limit=limit
     )
     last = str(found[-1].id) if len(found) == limit else None
-    return answer({"items": [each.as_json() for each in found], "next": last})
+    return json_response({"items": [each.as_json() for each in found], "next": last})
 
 
-async def list_outcomes(call: Call) -> Response:
-    query, limit = call.request.query_params, limit_of(call.request)
+async def list_outcomes(call: AdminCall) -> Response:
+    query, limit = call.request.query_params, parse_limit(call.request)
     memory, how, cursor = query.get("memory"), query.get("how"), query.get("cursor")
-    if how is not None and how not in tuple(How):
-        raise BadInput(f"`how` must be one of {', '.join(How)}.")
-    found = await page(
-        call.app.outcomes.desk,
+    if how is not None and how not in tuple(ReportSource):
+        raise BadInput(f"`how` must be one of {', '.join(ReportSource)}.")
+    found = await list_recorded_outcomes(
+        call.app.outcomes.deps,
         call.space,
         memory=read_id(memory) if memory else None,
-        how=How(how) if how else None,
+        how=ReportSource(how) if how else None,
         after=read_id(cursor) if cursor else None,
         limit=limit,
     )
-    return answer({"items": found, "next": found[-1]["id"] if len(found) == limit else None})
+    return json_response({"items": found, "next": found[-1]["id"] if len(found) == limit else None})
 
 
-async def show_metrics(call: Call) -> Response:
-    desk = call.app.outcomes.desk
-    return answer({**await tally(desk, call.space), "lists": await lists(desk, call.space)})
+async def show_metrics(call: AdminCall) -> Response:
+    deps = call.app.outcomes.deps
+    return json_response({**await outcome_stats(deps, call.space), "lists": await top_memories(deps, call.space)})
 
 
-async def set_rhythm(call: Call) -> Response:
-    body = await call.body(RhythmBody)
+async def set_rhythm(call: AdminCall) -> Response:
+    body = await call.body(SetRhythmRequest)
     state = await call.app.outcomes.protocol(reporter_of(call)).set_rhythm(
         call.id,
         cycles=[(each.period, each.amplitude, each.phase) for each in body.cycles],
         pressure_rate=body.pressure_rate,
         decay_rate=body.decay_rate,
     )
-    return answer(rhythm_json(state.rhythm, state.cycles))
+    return json_response(rhythm_json(state.rhythm, state.cycles))
 
 
 def rhythm_json(rhythm: Any, cycles: Any) -> Mapping[str, Any]:
@@ -166,85 +162,83 @@ def rhythm_json(rhythm: Any, cycles: Any) -> Mapping[str, Any]:
         "last_touched": rhythm.last_touched,
         "pressure_rate": rhythm.pressure_rate,
         "pressure_resolved_at": rhythm.pressure_resolved_at,
-        "cycles": [
-            {"period": each.period_s, "amplitude": each.amplitude, "phase": each.phase_s} for each in cycles
-        ],
+        "cycles": [{"period": each.period_s, "amplitude": each.amplitude, "phase": each.phase_s} for each in cycles],
     }
 
 
-async def record_prediction(call: Call) -> Response:
-    body = await call.body(PredictionBody)
+async def record_prediction(call: AdminCall) -> Response:
+    body = await call.body(RecordPredictionRequest)
     await call.app.outcomes.protocol(reporter_of(call)).record_prediction(call.id, body.predicted)
     return Response(status_code=204)
 
 
-async def resolve_prediction(call: Call) -> Response:
-    body = await call.body(ActualBody)
+async def resolve_prediction(call: AdminCall) -> Response:
+    body = await call.body(ResolvePredictionRequest)
     error = await call.app.outcomes.protocol(reporter_of(call)).resolve_prediction(call.id, body.actual)
-    return answer({"error": error})
+    return json_response({"error": error})
 
 
 ROUTES = (
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/api/outcomes",
-        scope=Scope.WRITE,
+        scope=AccessScope.WRITE,
         endpoint=report_outcomes,
         summary="Say what became of memories.",
     ),
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/api/outcomes",
-        scope=Scope.READ,
+        scope=AccessScope.READ,
         endpoint=list_outcomes,
         summary="What was done with memories, newest first.",
     ),
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/api/outcomes/metrics",
-        scope=Scope.READ,
+        scope=AccessScope.READ,
         endpoint=show_metrics,
         summary="How much of what is brought to mind comes to an outcome.",
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/api/reads",
-        scope=Scope.WRITE,
+        scope=AccessScope.WRITE,
         endpoint=stage_reads,
         summary="Note that memories were read.",
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/api/surfaced",
-        scope=Scope.WRITE,
-        endpoint=note_surfaced,
+        scope=AccessScope.WRITE,
+        endpoint=record_surfacing,
         summary="Note that memories were put before a model.",
     ),
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/api/surfaced",
-        scope=Scope.READ,
-        endpoint=list_surfaced,
+        scope=AccessScope.READ,
+        endpoint=show_surfacings,
         summary="What was put before models, newest first, or what waits.",
     ),
-    Route(
+    AdminRoute(
         method="PUT",
         path="/admin/api/memories/{id}/rhythm",
-        scope=Scope.WRITE,
+        scope=AccessScope.WRITE,
         endpoint=set_rhythm,
         summary="Say how the strength of a memory moves with time.",
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/api/memories/{id}/prediction",
-        scope=Scope.WRITE,
+        scope=AccessScope.WRITE,
         endpoint=record_prediction,
         summary="Keep what a memory is expected to lead to.",
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/api/memories/{id}/prediction/resolve",
-        scope=Scope.WRITE,
+        scope=AccessScope.WRITE,
         endpoint=resolve_prediction,
         summary="Say what came, against what was expected.",
     ),

@@ -10,80 +10,73 @@ from starlette.responses import Response
 
 from festinger.errors import BadInput
 from festinger.ids import read_id
-from festinger.web.auth import Scope
-from festinger.web.pagination import limit_of
-from festinger.web.render import back_to
-from festinger.web.route import Call, Route, answer
-from festinger.world.conflicts import find_conflict, item_json
+from festinger.web.auth import AccessScope
+from festinger.web.pagination import parse_limit
+from festinger.web.render import redirect_to
+from festinger.web.route import AdminCall, AdminRoute, json_response
+from festinger.world.conflicts import edge_conflict_json, find_conflict
 from festinger.world.quarantine import (
-    Quarantined,
-    Votes,
-    admit,
-    find_quarantined,
-    quarantined,
-    reject,
-    votes_of,
+    QuarantineEntry,
+    QuarantineVoteCounts,
+    admit_entry,
+    find_quarantine_entry,
+    load_quarantine,
+    load_vote_counts,
+    reject_entry,
 )
 
 STATUSES = ("waiting", "expired", "admitted", "rejected")
 UNDECIDED = ("waiting", "expired")
 
 
-async def list_quarantine(call: Call) -> Response:
+async def list_quarantine(call: AdminCall) -> Response:
     status = call.request.query_params.get("status", "waiting")
     if status not in (*STATUSES, "all"):
         raise BadInput(f"`status` must be one of {', '.join((*STATUSES, 'all'))}.")
-    limit, desk = limit_of(call.request), call.app.world.desk
-    found = await quarantined(
-        desk,
-        call.space,
-        statuses=None if status == "all" else (status,),
-        after=await _after(call),
-        limit=limit,
+    limit, deps = parse_limit(call.request), call.app.world.deps
+    found = await load_quarantine(
+        deps, call.space, statuses=None if status == "all" else (status,), after=await _after(call), limit=limit
     )
-    items = await items_of(call, found)
-    return answer({"items": items, "next": str(found[-1].id) if len(found) == limit else None})
+    items = await quarantine_items(call, found)
+    return json_response({"items": items, "next": str(found[-1].id) if len(found) == limit else None})
 
 
-async def admit_one(call: Call) -> Response:
-    stated = await admit(call.app.world.desk, call.space, call.id, because=call.cause)
+async def admit_one(call: AdminCall) -> Response:
+    stated = await admit_entry(call.app.world.deps, call.space, call.id, because=call.cause)
     if stated.conflict is None:
-        return answer({"status": stated.did.value, "conflict": None})
+        return json_response({"status": stated.did.value, "conflict": None})
     async with call.app.store.transaction() as transaction:
         conflict = await find_conflict(transaction, call.space, stated.conflict)
-    return answer(
-        {
-            "status": stated.did.value,
-            "conflict": await item_json(call.app.world.desk, call.space, conflict),
-        },
+    return json_response(
+        {"status": stated.did.value, "conflict": await edge_conflict_json(call.app.world.deps, call.space, conflict)},
         202,
     )
 
 
-async def reject_one(call: Call) -> Response:
-    held = await reject(call.app.world.desk, call.space, call.id, by=call.by)
-    return answer({"status": held.status, "id": held.id})
+async def reject_one(call: AdminCall) -> Response:
+    held = await reject_entry(call.app.world.deps, call.space, call.id, by=call.by)
+    return json_response({"status": held.status, "id": held.id})
 
 
-async def admit_form(call: Call) -> Response:
-    stated = await admit(call.app.world.desk, call.space, call.id, because=call.cause)
+async def admit_form(call: AdminCall) -> Response:
+    stated = await admit_entry(call.app.world.deps, call.space, call.id, because=call.cause)
     if stated.conflict is not None:
-        return back_to(call, f"/admin/conflicts/{stated.conflict}")
-    return back_to(call, "/admin/world", decided=str(call.id))
+        return redirect_to(call, f"/admin/conflicts/{stated.conflict}")
+    return redirect_to(call, "/admin/world", decided=str(call.id))
 
 
-async def reject_form(call: Call) -> Response:
-    await reject(call.app.world.desk, call.space, call.id, by=call.by)
-    return back_to(call, "/admin/world", decided=str(call.id))
+async def reject_form(call: AdminCall) -> Response:
+    await reject_entry(call.app.world.deps, call.space, call.id, by=call.by)
+    return redirect_to(call, "/admin/world", decided=str(call.id))
 
 
-async def items_of(call: Call, held: list[Quarantined]) -> list[dict[str, Any]]:
+async def quarantine_items(call: AdminCall, held: list[QuarantineEntry]) -> list[dict[str, Any]]:
     """Statements with how much speaks for each."""
-    votes = await votes_of(call.app.world.desk, call.space, held)
+    votes = await load_vote_counts(call.app.world.deps, call.space, held)
     return [_item(each, votes[each.id]) for each in held]
 
 
-def _item(held: Quarantined, votes: Votes) -> dict[str, Any]:
+def _item(held: QuarantineEntry, votes: QuarantineVoteCounts) -> dict[str, Any]:
     return {
         "id": str(held.id),
         "concept": held.concept,
@@ -98,45 +91,45 @@ def _item(held: Quarantined, votes: Votes) -> dict[str, Any]:
     }
 
 
-async def _after(call: Call) -> Quarantined | None:
+async def _after(call: AdminCall) -> QuarantineEntry | None:
     cursor = call.request.query_params.get("cursor") or call.request.query_params.get("after")
-    return await find_quarantined(call.app.world.desk, call.space, read_id(cursor)) if cursor else None
+    return await find_quarantine_entry(call.app.world.deps, call.space, read_id(cursor)) if cursor else None
 
 
 ROUTES = (
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/api/quarantine",
-        scope=Scope.READ,
+        scope=AccessScope.READ,
         endpoint=list_quarantine,
         summary="Statements that nobody vouches for, newest first.",
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/api/quarantine/{id}/admit",
-        scope=Scope.REVIEW,
+        scope=AccessScope.REVIEW,
         endpoint=admit_one,
         summary="Let a statement in.",
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/api/quarantine/{id}/reject",
-        scope=Scope.REVIEW,
+        scope=AccessScope.REVIEW,
         endpoint=reject_one,
         summary="Keep a statement out.",
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/world/quarantine/{id}/admit",
-        scope=Scope.REVIEW,
+        scope=AccessScope.REVIEW,
         endpoint=admit_form,
         summary="Let a statement in, from the page.",
         page=True,
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/world/quarantine/{id}/reject",
-        scope=Scope.REVIEW,
+        scope=AccessScope.REVIEW,
         endpoint=reject_form,
         summary="Keep a statement out, from the page.",
         page=True,

@@ -8,20 +8,20 @@ from starlette.responses import Response
 
 from festinger.errors import BadInput
 from festinger.ids import SessionId, read_id
-from festinger.memory.model import NO_SESSION, Place
-from festinger.retrieval.log import find_recall, recalls
-from festinger.retrieval.query import wished
-from festinger.retrieval.recall import recall, replay
-from festinger.web.auth import Scope
+from festinger.memory.model import NO_SESSION, Scope
+from festinger.retrieval.log import find_recall, load_recalls
+from festinger.retrieval.query import parse_recall_query
+from festinger.retrieval.recall import recall, rerun_recall
+from festinger.web.auth import AccessScope
 from festinger.web.caller import agent_of
-from festinger.web.pagination import limit_of
-from festinger.web.route import Call, Route, answer
+from festinger.web.pagination import parse_limit
+from festinger.web.route import AdminCall, AdminRoute, json_response
 
 DOOR = "rest"
 FLAGS = {"true": True, "false": False}
 
 
-class Wanted(BaseModel):
+class RecallApiRequest(BaseModel):
     """What may be asked, by the names of the library."""
 
     model_config = ConfigDict(extra="forbid")
@@ -45,20 +45,20 @@ class Wanted(BaseModel):
     session: str | None = None
 
 
-async def bring_to_mind(call: Call) -> Response:
-    body = await call.body(Wanted)
+async def recall_memories(call: AdminCall) -> Response:
+    body = await call.body(RecallApiRequest)
     asked = body.model_dump(exclude={"cue", "session"})
     session = SessionId(body.session) if body.session else NO_SESSION
-    place = Place(space=call.space, agent=agent_of(call), session=session)
-    wish = wished(body.cue, now=call.app.tools.clock(), **asked)
-    found = await recall(call.app.recall.desk, place, wish, door=DOOR)
-    return answer(found.as_json())
+    place = Scope(space=call.space, agent=agent_of(call), session=session)
+    wish = parse_recall_query(body.cue, now=call.app.tools.clock(), **asked)
+    found = await recall(call.app.recall.deps, place, wish, door=DOOR)
+    return json_response(found.as_json())
 
 
-async def list_recalls(call: Call) -> Response:
-    query, limit = call.request.query_params, limit_of(call.request)
-    found = await recalls(
-        call.app.recall.desk,
+async def list_recalls(call: AdminCall) -> Response:
+    query, limit = call.request.query_params, parse_limit(call.request)
+    found = await load_recalls(
+        call.app.recall.deps,
         call.space,
         session=query.get("session"),
         memory=read_id(query["memory"]) if query.get("memory") else None,
@@ -66,15 +66,15 @@ async def list_recalls(call: Call) -> Response:
         after=read_id(query["cursor"]) if query.get("cursor") else None,
         limit=limit,
     )
-    return answer({"items": found, "next": found[-1]["id"] if len(found) == limit else None})
+    return json_response({"items": found, "next": found[-1]["id"] if len(found) == limit else None})
 
 
-async def one_recall(call: Call) -> Response:
-    return answer(await find_recall(call.app.recall.desk, call.space, call.id))
+async def show_recall(call: AdminCall) -> Response:
+    return json_response(await find_recall(call.app.recall.deps, call.space, call.id))
 
 
-async def replay_recall(call: Call) -> Response:
-    return answer(await replay(call.app.recall.desk, call.space, call.id))
+async def replay_recall(call: AdminCall) -> Response:
+    return json_response(await rerun_recall(call.app.recall.deps, call.space, call.id))
 
 
 def _flag(given: str | None) -> bool | None:
@@ -86,31 +86,31 @@ def _flag(given: str | None) -> bool | None:
 
 
 ROUTES = (
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/api/recall",
-        scope=Scope.READ,
-        endpoint=bring_to_mind,
+        scope=AccessScope.READ,
+        endpoint=recall_memories,
         summary="What comes to mind for a cue.",
     ),
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/api/recalls",
-        scope=Scope.READ,
+        scope=AccessScope.READ,
         endpoint=list_recalls,
         summary="What was recalled, newest first.",
     ),
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/api/recalls/{id}",
-        scope=Scope.READ,
-        endpoint=one_recall,
+        scope=AccessScope.READ,
+        endpoint=show_recall,
         summary="One recall, and why each hit came.",
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/api/recalls/{id}/replay",
-        scope=Scope.READ,
+        scope=AccessScope.READ,
         endpoint=replay_recall,
         summary="The same recall now, and what changed.",
     ),

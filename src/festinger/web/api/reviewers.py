@@ -15,15 +15,15 @@ from starlette.responses import Response
 from festinger.errors import BadInput
 from festinger.proposals.channels.webhook import ANSWER, SIGNATURE
 from festinger.proposals.verdicts.rules import MOST_SEEN
-from festinger.runtime.review.webhook import Heard, check_signature, take
+from festinger.runtime.review.webhook import WebhookVerdict, apply_webhook_verdict, check_signature
 from festinger.web.api.proposals import review_of
-from festinger.web.auth import Scope
-from festinger.web.route import Call, Route, answer, first_fault
+from festinger.web.auth import AccessScope
+from festinger.web.route import AdminCall, AdminRoute, first_validation_error, json_response
 
 REVIEWERS = "/admin/api/reviewers"
 
 
-class NewReviewer(BaseModel):
+class AddReviewerRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     name: str
@@ -31,49 +31,49 @@ class NewReviewer(BaseModel):
     """How channels know them: `login`, `key`, `uid`, `webhook`."""
 
 
-async def list_reviewers(call: Call) -> Response:
-    return answer({"items": await review_of(call).reviewers(), "next": None})
+async def list_reviewers(call: AdminCall) -> Response:
+    return json_response({"items": await review_of(call).reviewers(), "next": None})
 
 
-async def add_reviewer(call: Call) -> Response:
-    body = await call.body(NewReviewer)
-    return answer(await review_of(call).add_reviewer(body.name, body.identities), 201)
+async def add_reviewer(call: AdminCall) -> Response:
+    body = await call.body(AddReviewerRequest)
+    return json_response(await review_of(call).add_reviewer(body.name, body.identities), 201)
 
 
-async def send_away(call: Call) -> Response:
-    return answer(await review_of(call).send_away(call.request.path_params["name"]))
+async def remove_reviewer(call: AdminCall) -> Response:
+    return json_response(await review_of(call).send_away(call.request.path_params["name"]))
 
 
-async def make_codes(call: Call) -> Response:
-    return answer(await review_of(call).new_codes(call.request.path_params["name"]), 201)
+async def make_codes(call: AdminCall) -> Response:
+    return json_response(await review_of(call).new_codes(call.request.path_params["name"]), 201)
 
 
 ROUTES = (
-    Route(
+    AdminRoute(
         method="GET",
         path=REVIEWERS,
-        scope=Scope.ADMIN,
+        scope=AccessScope.ADMIN,
         endpoint=list_reviewers,
         summary="Everybody whose verdict counts or counted.",
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path=REVIEWERS,
-        scope=Scope.ADMIN,
+        scope=AccessScope.ADMIN,
         endpoint=add_reviewer,
         summary="Make a reviewer, or let one who was sent away decide again.",
     ),
-    Route(
+    AdminRoute(
         method="DELETE",
         path=f"{REVIEWERS}/{{name}}",
-        scope=Scope.ADMIN,
-        endpoint=send_away,
+        scope=AccessScope.ADMIN,
+        endpoint=remove_reviewer,
         summary="Let somebody's verdict count no more; what they decided stands.",
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path=f"{REVIEWERS}/{{name}}/codes",
-        scope=Scope.ADMIN,
+        scope=AccessScope.ADMIN,
         endpoint=make_codes,
         summary="Ten one-time codes, shown this once.",
     ),
@@ -83,7 +83,7 @@ ROUTES = (
 MAX_BODY = 64 * 1024
 
 
-class Message(BaseModel):
+class WebhookVerdictRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     proposal: str = Field(max_length=64)
@@ -96,25 +96,21 @@ class Message(BaseModel):
     seen: tuple[str, ...] = Field(default=(), max_length=MOST_SEEN)
 
 
-async def receive(call: Call) -> Response:
+async def receive_verdict(call: AdminCall) -> Response:
     body = await call.raw(MAX_BODY)
     check_signature(call.app, call.request.headers.get(SIGNATURE, ""), body)
     try:
-        message = Message.model_validate(orjson.loads(body))
+        message = WebhookVerdictRequest.model_validate(orjson.loads(body))
     except orjson.JSONDecodeError as error:
         raise BadInput("The body is no JSON.") from error
     except ValidationError as error:
-        raise BadInput(f"The body does not fit: {first_fault(error)}") from error
-    decided = await take(call.app, call.space, Heard(**message.model_dump()), body=body)
-    return answer(decided.as_json())
+        raise BadInput(f"The body does not fit: {first_validation_error(error)}") from error
+    decided = await apply_webhook_verdict(call.app, call.space, WebhookVerdict(**message.model_dump()), body=body)
+    return json_response(decided.as_json())
 
 
 WEBHOOK_ROUTES = (
-    Route(
-        method="POST",
-        path=ANSWER,
-        scope=Scope.PROBE,
-        endpoint=receive,
-        summary="Take a signed verdict.",
+    AdminRoute(
+        method="POST", path=ANSWER, scope=AccessScope.PROBE, endpoint=receive_verdict, summary="Take a signed verdict."
     ),
 )

@@ -9,27 +9,25 @@ from starlette.responses import Response
 from festinger.ids import EVERY_SPACE, SpaceId
 from festinger.runtime.settings import change_setting, reset_setting
 from festinger.settings.sources import Setting
-from festinger.web.auth import Scope
-from festinger.web.route import Call, Route, answer
+from festinger.web.auth import AccessScope
+from festinger.web.route import AdminCall, AdminRoute, json_response
 
 
-class Value(BaseModel):
+class ChangeSettingRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     value: str | int | float | bool | list[str]
 
 
-async def config(call: Call) -> Response:
+async def list_settings(call: AdminCall) -> Response:
     found, waiting = call.keeper.settings.loaded(call.space).settings(), _waiting(call)
-    return answer({"items": [_record(setting, waiting) for setting in found], "next": None})
+    return json_response({"items": [_record(setting, waiting) for setting in found], "next": None})
 
 
-async def put(call: Call) -> Response:
-    body = await call.body(Value)
-    before, after = await change_setting(
-        call.app, _key(call), _text(body.value), by=call.by, space=_space(call)
-    )
-    return answer(
+async def put_setting(call: AdminCall) -> Response:
+    body = await call.body(ChangeSettingRequest)
+    before, after = await change_setting(call.app, _key(call), _text(body.value), by=call.by, space=_space(call))
+    return json_response(
         {
             "key": after.key.name,
             "old": before.value,
@@ -39,21 +37,21 @@ async def put(call: Call) -> Response:
     )
 
 
-async def delete(call: Call) -> Response:
+async def delete_setting(call: AdminCall) -> Response:
     after = await reset_setting(call.app, _key(call), by=call.by, space=_space(call))
-    return answer({"key": after.key.name, "value": after.value, "source": str(after.source)})
+    return json_response({"key": after.key.name, "value": after.value, "source": str(after.source)})
 
 
-def _waiting(call: Call) -> dict[str, str]:
+def _waiting(call: AdminCall) -> dict[str, str]:
     """Keys whose new value waits for a restart, with that value."""
     return {change.key: change.new for change in call.keeper.settings.needs_restart}
 
 
-def _key(call: Call) -> str:
+def _key(call: AdminCall) -> str:
     return str(call.request.path_params["key"])
 
 
-def _space(call: Call) -> SpaceId:
+def _space(call: AdminCall) -> SpaceId:
     """A value is for all spaces unless the caller names one."""
     return call.space if "space" in call.request.query_params else EVERY_SPACE
 
@@ -79,25 +77,25 @@ def _record(setting: Setting, waiting: Mapping[str, str]) -> dict[str, Any]:
 
 
 ROUTES = (
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/api/config",
-        scope=Scope.ADMIN,
-        endpoint=config,
+        scope=AccessScope.ADMIN,
+        endpoint=list_settings,
         summary="Every setting with value, default and source.",
     ),
-    Route(
+    AdminRoute(
         method="PUT",
         path="/admin/api/config/{key}",
-        scope=Scope.ADMIN,
-        endpoint=put,
+        scope=AccessScope.ADMIN,
+        endpoint=put_setting,
         summary="Change a setting.",
     ),
-    Route(
+    AdminRoute(
         method="DELETE",
         path="/admin/api/config/{key}",
-        scope=Scope.ADMIN,
-        endpoint=delete,
+        scope=AccessScope.ADMIN,
+        endpoint=delete_setting,
         summary="Take a change back.",
     ),
 )

@@ -10,21 +10,21 @@ from typing import Any
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from festinger.proposals.model import kind_of
+from festinger.proposals.model import parse_verdict_kind
 from festinger.proposals.verdicts.rules import MOST_AT_ONCE, MOST_SEEN
 from festinger.proposals.verdicts.tasks import TaskState
-from festinger.services.reviews import Words
-from festinger.web.api.memories import version_in
-from festinger.web.api.proposals import PROPOSALS, proposal_in, ref_of, review_of
-from festinger.web.auth import Scope
-from festinger.web.route import Call, Endpoint, Route, answer
+from festinger.services.reviews import VerdictDetails
+from festinger.web.api.memories import parse_version
+from festinger.web.api.proposals import PROPOSALS, find_proposal_id, idempotency_key, review_of
+from festinger.web.auth import AccessScope
+from festinger.web.route import AdminCall, AdminRoute, Endpoint, json_response
 
 
-class Body(BaseModel):
+class VerdictApiInput(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class VerdictBody(BaseModel):
+class VerdictRequest(BaseModel):
     """A verdict. Who gives it is not read from here: a `by` is passed over like anything else that has no meaning."""
 
     model_config = ConfigDict(extra="ignore")
@@ -38,8 +38,8 @@ class VerdictBody(BaseModel):
     seen: list[str] = Field(default_factory=list, max_length=MOST_SEEN)
     """The proposals of the opposite that the caller has looked at."""
 
-    def words(self, *, version: int | None, ref: str) -> Words:
-        return Words(
+    def words(self, *, version: int | None, ref: str) -> VerdictDetails:
+        return VerdictDetails(
             note=self.note,
             of=self.of,
             until=self.until,
@@ -51,81 +51,83 @@ class VerdictBody(BaseModel):
         )
 
 
-class ManyBody(VerdictBody):
+class BulkVerdictRequest(VerdictRequest):
     ids: list[str] = Field(min_length=1, max_length=MOST_AT_ONCE)
 
 
-class PairBody(Body):
+class DecidePairRequest(VerdictApiInput):
     accept: bool
 
 
-class TaskBody(Body):
+class CloseTaskRequest(VerdictApiInput):
     state: TaskState = TaskState.DONE
 
 
-class LiftBody(Body):
+class LiftMuteRequest(VerdictApiInput):
     producer: str
     category: str
 
 
-async def decide(call: Call) -> Response:
-    body = await call.body(VerdictBody)
-    words = body.words(version=version_in(call.request), ref=ref_of(call))
-    return answer(await review_of(call).decide(await proposal_in(call), kind_of(body.verdict), words))
+async def decide_proposal(call: AdminCall) -> Response:
+    body = await call.body(VerdictRequest)
+    words = body.words(version=parse_version(call.request), ref=idempotency_key(call))
+    return json_response(
+        await review_of(call).decide(await find_proposal_id(call), parse_verdict_kind(body.verdict), words)
+    )
 
 
-async def decide_many(call: Call) -> Response:
-    body = await call.body(ManyBody)
+async def decide_many(call: AdminCall) -> Response:
+    body = await call.body(BulkVerdictRequest)
     review = review_of(call)
     ids = [await review.find(each) for each in body.ids]
-    words = body.words(version=None, ref=ref_of(call))
-    return answer(await review.decide_many(ids, kind_of(body.verdict), words))
+    words = body.words(version=None, ref=idempotency_key(call))
+    return json_response(await review.decide_many(ids, parse_verdict_kind(body.verdict), words))
 
 
-async def undo(call: Call) -> Response:
-    return answer(await review_of(call).undo(await proposal_in(call)))
+async def undo_proposal(call: AdminCall) -> Response:
+    return json_response(await review_of(call).undo(await find_proposal_id(call)))
 
 
-async def rebuild(call: Call) -> Response:
-    return answer(await review_of(call).rebuild(await proposal_in(call)))
+async def rebuild_proposal(call: AdminCall) -> Response:
+    return json_response(await review_of(call).rebuild(await find_proposal_id(call)))
 
 
-async def release(call: Call) -> Response:
-    return answer(await review_of(call).release(await proposal_in(call)))
+async def release_proposal(call: AdminCall) -> Response:
+    return json_response(await review_of(call).release(await find_proposal_id(call)))
 
 
-async def lift(call: Call) -> Response:
-    body = await call.body(LiftBody)
-    return answer(await review_of(call).lift(body.producer, body.category))
+async def lift_mute(call: AdminCall) -> Response:
+    body = await call.body(LiftMuteRequest)
+    return json_response(await review_of(call).lift(body.producer, body.category))
 
 
-async def decide_pair(call: Call) -> Response:
-    body = await call.body(PairBody)
-    return answer(await review_of(call).decide_pair(call.id, accept=body.accept))
+async def decide_pair(call: AdminCall) -> Response:
+    body = await call.body(DecidePairRequest)
+    return json_response(await review_of(call).decide_pair(call.id, accept=body.accept))
 
 
-async def split_pair(call: Call) -> Response:
-    return answer(await review_of(call).split(call.id))
+async def split_pair(call: AdminCall) -> Response:
+    return json_response(await review_of(call).split(call.id))
 
 
-async def close_task(call: Call) -> Response:
-    body = await call.body(TaskBody, optional=True)
-    return answer(await review_of(call).close_task(call.id, body.state))
+async def close_task(call: AdminCall) -> Response:
+    body = await call.body(CloseTaskRequest, optional=True)
+    return json_response(await review_of(call).close_task(call.id, body.state))
 
 
-def _deed(path: str, endpoint: Endpoint, summary: str, scope: Scope = Scope.REVIEW) -> Route:
-    return Route(method="POST", path=PROPOSALS + path, scope=scope, endpoint=endpoint, summary=summary)
+def _post_route(path: str, endpoint: Endpoint, summary: str, scope: AccessScope = AccessScope.REVIEW) -> AdminRoute:
+    return AdminRoute(method="POST", path=PROPOSALS + path, scope=scope, endpoint=endpoint, summary=summary)
 
 
 # What has a name of its own stands before what is named by an id.
 ROUTES = (
-    _deed("/verdicts", decide_many, "Say the same of many proposals.", Scope.KNOWN),
-    _deed("/lift", lift, "Let a muted producer speak again."),
-    _deed("/pairs/{id}", decide_pair, "Say whether two proposals are one."),
-    _deed("/pairs/{id}/split", split_pair, "Part two proposals that were joined."),
-    _deed("/tasks/{id}", close_task, "Say that a task is done, or that nobody will do it."),
-    _deed("/{id}/verdict", decide, "Decide a proposal.", Scope.KNOWN),
-    _deed("/{id}/undo", undo, "Take back what an approval did."),
-    _deed("/{id}/rebuild", rebuild, "Make a proposal anew from what stands."),
-    _deed("/{id}/release", release, "Let go a proposal that is held back."),
+    _post_route("/verdicts", decide_many, "Say the same of many proposals.", AccessScope.KNOWN),
+    _post_route("/lift", lift_mute, "Let a muted producer speak again."),
+    _post_route("/pairs/{id}", decide_pair, "Say whether two proposals are one."),
+    _post_route("/pairs/{id}/split", split_pair, "Part two proposals that were joined."),
+    _post_route("/tasks/{id}", close_task, "Say that a task is done, or that nobody will do it."),
+    _post_route("/{id}/verdict", decide_proposal, "Decide a proposal.", AccessScope.KNOWN),
+    _post_route("/{id}/undo", undo_proposal, "Take back what an approval did."),
+    _post_route("/{id}/rebuild", rebuild_proposal, "Make a proposal anew from what stands."),
+    _post_route("/{id}/release", release_proposal, "Let go a proposal that is held back."),
 )

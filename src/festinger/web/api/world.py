@@ -18,29 +18,35 @@ from starlette.responses import Response
 from festinger.consolidation.resolution import find_run
 from festinger.errors import BadFact, BadInput
 from festinger.ids import read_id
-from festinger.runtime.world import ask_to_resolve
+from festinger.runtime.world import request_resolution
 from festinger.services.conflicts import conflict_json
-from festinger.web.auth import Scope
-from festinger.web.caller import sees
-from festinger.web.pagination import limit_of
-from festinger.web.route import Call, Endpoint, Route, answer
-from festinger.world.conflicts import Conflict, conflicts, find_conflict
-from festinger.world.decisions import Decision, Judge, Verdict, decide, undo
-from festinger.world.explain import wanted
-from festinger.world.learn import NEW, Known, iknowthat, known_json
-from festinger.world.query import Neighbourhood, around, why, why_json
-from festinger.world.state import Did
+from festinger.web.auth import AccessScope
+from festinger.web.caller import can_see
+from festinger.web.pagination import parse_limit
+from festinger.web.route import AdminCall, AdminRoute, Endpoint, json_response
+from festinger.world.conflicts import Conflict, find_conflict, load_conflicts
+from festinger.world.decisions import (
+    ConflictDecision,
+    ConflictJudge,
+    ConflictVerdict,
+    decide_conflict,
+    undo_conflict_decision,
+)
+from festinger.world.explain import list_unexplained
+from festinger.world.learn import NEW, FactResult, fact_result_json, iknowthat
+from festinger.world.query import Neighborhood, build_concept_report, concept_report_json, load_neighborhood
+from festinger.world.state import StatementEffect
 
 STATUSES = ("pending", "resolved", "dismissed")
 
 INSERTED, CORROBORATED, CONFLICT = 201, 200, 202
 
 
-class Body(BaseModel):
+class WorldApiInput(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Facts(Body):
+class StateFactsRequest(WorldApiInput):
     fact: str | None = None
     facts: list[str] | None = None
 
@@ -50,11 +56,11 @@ class Facts(Body):
         return self.facts if self.facts is not None else [self.fact or ""]
 
 
-class Dismissal(Body):
+class DismissConflictRequest(WorldApiInput):
     note: str = ""
 
 
-class Resolution(Body):
+class ResolveConflictRequest(WorldApiInput):
     decision: str
     existing_dimension: str | None = None
     new_dimension: str | None = None
@@ -63,45 +69,47 @@ class Resolution(Body):
     note: str = ""
 
 
-async def state_facts(call: Call) -> Response:
-    body = await call.body(Facts)
+async def state_facts(call: AdminCall) -> Response:
+    body = await call.body(StateFactsRequest)
     room, space = call.app.world, call.space
     await room.need(space)
-    known = await iknowthat(room.desk, space, body.all(), because=call.cause)
-    items = [await known_json(room.desk, space, each) for each in known]
+    known = await iknowthat(room.deps, space, body.all(), because=call.cause)
+    items = [await fact_result_json(room.deps, space, each) for each in known]
     if body.facts is None:
-        return answer(items[0], _status(known))
-    return answer({"items": items}, _status(known))
+        return json_response(items[0], _status(known))
+    return json_response({"items": items}, _status(known))
 
 
-async def list_conflicts(call: Call) -> Response:
+async def list_conflicts(call: AdminCall) -> Response:
     wanted = call.request.query_params.get("status")
     if wanted not in (None, "all", *STATUSES):
         raise BadInput(f"`status` must be one of {', '.join((*STATUSES, 'all'))}.")
     statuses = STATUSES if wanted == "all" else (wanted,) if wanted else None
-    room, space, limit = call.app.world, call.space, limit_of(call.request)
-    found = await conflicts(room.desk, space, statuses=statuses, after=await _after(call), limit=limit)
+    room, space, limit = call.app.world, call.space, parse_limit(call.request)
+    found = await load_conflicts(room.deps, space, statuses=statuses, after=await _after(call), limit=limit)
     last = str(found[-1].id) if len(found) == limit else None
-    return answer({"items": [await _json(call, item) for item in found], "next": last})
+    return json_response({"items": [await _json(call, item) for item in found], "next": last})
 
 
-async def one_conflict(call: Call) -> Response:
+async def show_conflict(call: AdminCall) -> Response:
     async with call.app.store.transaction() as transaction:
         found = await find_conflict(transaction, call.space, call.id)
-    return answer(await _json(call, found))
+    return json_response(await _json(call, found))
 
 
-async def dismiss(call: Call) -> Response:
-    body = await call.body(Dismissal)
-    verdict = Verdict(decision=Decision.DISMISS, judge=Judge.PERSON, by=call.by, reasoning=body.note)
-    return answer(await _json(call, await decide(call.app.world.desk, call.space, call.id, verdict)))
+async def dismiss_conflict(call: AdminCall) -> Response:
+    body = await call.body(DismissConflictRequest)
+    verdict = ConflictVerdict(
+        decision=ConflictDecision.DISMISS, judge=ConflictJudge.PERSON, by=call.by, reasoning=body.note
+    )
+    return json_response(await _json(call, await decide_conflict(call.app.world.deps, call.space, call.id, verdict)))
 
 
-async def resolve_conflict(call: Call) -> Response:
-    body = await call.body(Resolution)
-    verdict = Verdict(
+async def resolve_conflict(call: AdminCall) -> Response:
+    body = await call.body(ResolveConflictRequest)
+    verdict = ConflictVerdict(
         decision=body.decision,
-        judge=Judge.PERSON,
+        judge=ConflictJudge.PERSON,
         by=call.by,
         existing_dimension=body.existing_dimension,
         new_dimension=body.new_dimension,
@@ -109,43 +117,45 @@ async def resolve_conflict(call: Call) -> Response:
         texts=tuple(body.texts),
         reasoning=body.note,
     )
-    return answer(await _json(call, await decide(call.app.world.desk, call.space, call.id, verdict)))
+    return json_response(await _json(call, await decide_conflict(call.app.world.deps, call.space, call.id, verdict)))
 
 
-async def undo_decision(call: Call) -> Response:
-    return answer(await _json(call, await undo(call.app.world.desk, call.space, call.id, by=call.by)))
+async def undo_decision(call: AdminCall) -> Response:
+    return json_response(
+        await _json(call, await undo_conflict_decision(call.app.world.deps, call.space, call.id, by=call.by))
+    )
 
 
-async def run_resolution(call: Call) -> Response:
+async def run_resolution(call: AdminCall) -> Response:
     is_dry = call.request.query_params.get("dry_run") == "true"
-    run, pending = await ask_to_resolve(call.app, call.app.world, call.space, dry_run=is_dry)
-    return answer({"run_id": run, "pending": pending}, 202)
+    run, pending = await request_resolution(call.app, call.app.world, call.space, dry_run=is_dry)
+    return json_response({"run_id": run, "pending": pending}, 202)
 
 
-async def resolution_run(call: Call) -> Response:
-    return answer(asdict(await find_run(call.app.world.desk, call.space, call.id)))
+async def show_resolution_run(call: AdminCall) -> Response:
+    return json_response(asdict(await find_run(call.app.world.deps, call.space, call.id)))
 
 
-async def reload(call: Call) -> Response:
+async def reload_caches(call: AdminCall) -> Response:
     """Build what this process keeps in memory anew: the world, and the settings, keys and spaces beside it."""
     await call.app.world.begin(call.space)
     reloaded = await call.app.world.worlds.reload(call.space)
     await call.app.reread()
-    return answer(asdict(reloaded))
+    return json_response(asdict(reloaded))
 
 
-def _status(known: Sequence[Known]) -> int:
+def _status(known: Sequence[FactResult]) -> int:
     did = {each.stated.did for each in known}
-    if Did.CONFLICT in did:
+    if StatementEffect.CONFLICT in did:
         return CONFLICT
     return INSERTED if did & NEW else CORROBORATED
 
 
-async def _json(call: Call, item: Conflict) -> dict[str, Any]:
-    return await conflict_json(call.app, call.space, item, sees=partial(sees, call))
+async def _json(call: AdminCall, item: Conflict) -> dict[str, Any]:
+    return await conflict_json(call.app, call.space, item, sees=partial(can_see, call))
 
 
-async def _after(call: Call) -> Conflict | None:
+async def _after(call: AdminCall) -> Conflict | None:
     cursor = call.request.query_params.get("cursor")
     if cursor is None:
         return None
@@ -154,63 +164,63 @@ async def _after(call: Call) -> Conflict | None:
 
 
 def _both(
-    method: str, path: str, scope: Scope, endpoint: Endpoint, *, summary: str, keyless: bool = False
-) -> tuple[Route, Route]:
+    method: str, path: str, scope: AccessScope, endpoint: Endpoint, *, summary: str, keyless: bool = False
+) -> tuple[AdminRoute, AdminRoute]:
     """A route at the root and its twin under the API; only the root one may need no key on this machine."""
-    twin = Route(method=method, path=f"/admin/api{path}", scope=scope, endpoint=endpoint, summary=summary)
+    twin = AdminRoute(method=method, path=f"/admin/api{path}", scope=scope, endpoint=endpoint, summary=summary)
     return replace(twin, path=path, keyless=keyless), twin
 
 
 ROUTES = (
-    *_both("POST", "/iknowthat", Scope.WRITE, state_facts, summary="State a fact.", keyless=True),
+    *_both("POST", "/iknowthat", AccessScope.WRITE, state_facts, summary="State a fact.", keyless=True),
     *_both(
-        "GET", "/conflicts", Scope.READ, list_conflicts, summary="Conflicts, most urgent first.", keyless=True
+        "GET", "/conflicts", AccessScope.READ, list_conflicts, summary="Conflicts, most urgent first.", keyless=True
     ),
-    *_both("GET", "/conflicts/{id}", Scope.READ, one_conflict, summary="One conflict.", keyless=True),
-    *_both("POST", "/conflicts/{id}/dismiss", Scope.REVIEW, dismiss, summary="Let the old fact stand."),
-    *_both("POST", "/conflicts/{id}/resolve", Scope.REVIEW, resolve_conflict, summary="Decide a conflict."),
-    *_both("POST", "/conflicts/{id}/undo", Scope.REVIEW, undo_decision, summary="Take a decision back."),
-    *_both(
-        "POST", "/resolve/run", Scope.WRITE, run_resolution, summary="Resolve what can be now.", keyless=True
-    ),
-    *_both("GET", "/resolve/runs/{id}", Scope.READ, resolution_run, summary="How a run went.", keyless=True),
-    *_both("POST", "/reload", Scope.WRITE, reload, summary="Read the world anew.", keyless=True),
+    *_both("GET", "/conflicts/{id}", AccessScope.READ, show_conflict, summary="One conflict.", keyless=True),
+    *_both("POST", "/conflicts/{id}/dismiss", AccessScope.REVIEW, dismiss_conflict, summary="Let the old fact stand."),
+    *_both("POST", "/conflicts/{id}/resolve", AccessScope.REVIEW, resolve_conflict, summary="Decide a conflict."),
+    *_both("POST", "/conflicts/{id}/undo", AccessScope.REVIEW, undo_decision, summary="Take a decision back."),
+    *_both("POST", "/resolve/run", AccessScope.WRITE, run_resolution, summary="Resolve what can be now.", keyless=True),
+    *_both("GET", "/resolve/runs/{id}", AccessScope.READ, show_resolution_run, summary="How a run went.", keyless=True),
+    *_both("POST", "/reload", AccessScope.WRITE, reload_caches, summary="Read the world anew.", keyless=True),
 )
 
 
 DEEPEST = 3
 
 
-async def concept(call: Call) -> Response:
-    found = await why(call.app.world.desk, call.space, str(call.request.path_params["token"]).casefold())
-    return answer(why_json(found))
+async def show_concept(call: AdminCall) -> Response:
+    found = await build_concept_report(
+        call.app.world.deps, call.space, str(call.request.path_params["token"]).casefold()
+    )
+    return json_response(concept_report_json(found))
 
 
-async def graph(call: Call) -> Response:
+async def show_graph(call: AdminCall) -> Response:
     asked = call.request.query_params
     centre = asked.get("centre", "").strip()
     if not centre:
         raise BadInput("`centre` must name a word.")
-    return answer(asdict(await neighbourhood(call, centre)))
+    return json_response(asdict(await find_neighbourhood(call, centre)))
 
 
-async def wanted_words(call: Call) -> Response:
-    found = await wanted(call.app.world.desk, call.space, limit=limit_of(call.request))
-    return answer({"items": [wanted_json(row) for row in found], "next": None})
+async def list_wanted_words(call: AdminCall) -> Response:
+    found = await list_unexplained(call.app.world.deps, call.space, limit=parse_limit(call.request))
+    return json_response({"items": [wanted_json(row) for row in found], "next": None})
 
 
-async def neighbourhood(call: Call, token: str) -> Neighbourhood:
+async def find_neighbourhood(call: AdminCall, token: str) -> Neighborhood:
     """What stands around a word, as deep and in the dimension that the caller asks for."""
-    return await around(
-        call.app.world.desk,
+    return await load_neighborhood(
+        call.app.world.deps,
         call.space,
         token.casefold(),
-        depth=depth_of(call),
+        depth=parse_depth(call),
         dimension=call.request.query_params.get("dim") or None,
     )
 
 
-def depth_of(call: Call) -> int:
+def parse_depth(call: AdminCall) -> int:
     given = call.request.query_params.get("depth", "1")
     if given not in map(str, range(1, DEEPEST + 1)):
         raise BadInput(f"`depth` must be a whole number from 1 to {DEEPEST}.")
@@ -227,25 +237,25 @@ def wanted_json(row: dict[str, Any]) -> dict[str, Any]:
 
 
 CONCEPT_ROUTES = (
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/api/concepts/{token}",
-        scope=Scope.READ,
-        endpoint=concept,
+        scope=AccessScope.READ,
+        endpoint=show_concept,
         summary="All that is known of a word, and why.",
     ),
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/api/graph",
-        scope=Scope.READ,
-        endpoint=graph,
+        scope=AccessScope.READ,
+        endpoint=show_graph,
         summary="What stands around a word.",
     ),
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/api/wanted",
-        scope=Scope.READ,
-        endpoint=wanted_words,
+        scope=AccessScope.READ,
+        endpoint=list_wanted_words,
         summary="Names that stand out and that nobody has explained.",
     ),
 )

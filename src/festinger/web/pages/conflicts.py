@@ -18,15 +18,21 @@ from festinger.consolidation.resolution import ResolutionRun, last_run
 from festinger.errors import BadInput
 from festinger.ids import read_id
 from festinger.memory.conflicts import DECISIONS
-from festinger.runtime.review.queue import answer_question, questions
-from festinger.runtime.world import ask_to_resolve
+from festinger.runtime.review.queue import answer_question, fetch_open_questions
+from festinger.runtime.world import request_resolution
 from festinger.services.conflicts import conflict_json
-from festinger.web.auth import Scope
-from festinger.web.caller import sees, viewer_of
-from festinger.web.render import back_to, show
-from festinger.web.route import Call, Route, answer
-from festinger.world.conflicts import PENDING, Conflict, conflicts, count_pending, find_conflict
-from festinger.world.decisions import Decision, Judge, Verdict, decide, undo
+from festinger.web.auth import AccessScope
+from festinger.web.caller import can_see, viewer_of
+from festinger.web.render import redirect_to, render_page
+from festinger.web.route import AdminCall, AdminRoute, json_response
+from festinger.world.conflicts import PENDING, Conflict, count_pending, find_conflict, load_conflicts
+from festinger.world.decisions import (
+    ConflictDecision,
+    ConflictJudge,
+    ConflictVerdict,
+    decide_conflict,
+    undo_conflict_decision,
+)
 from festinger.world.model import Collision
 
 SHOWN = 50
@@ -43,7 +49,7 @@ MEANINGS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class DecisionOption:
     """A decision that a person may take, in words, with the names that it asks for."""
 
     decision: str
@@ -55,32 +61,33 @@ class Choice:
     """Fields of a sentence each."""
 
 
-UPDATE = Choice(
-    decision=Decision.UPDATE,
+UPDATE = DecisionOption(
+    decision=ConflictDecision.UPDATE,
     label="Take the new one",
     meaning="It replaces what stands, which is kept in the history.",
 )
-TAKE_OUT = Choice(decision=Decision.UPDATE, label="Take it out", meaning="What stands goes into the history.")
-TURN = Choice(
-    decision=Decision.UPDATE,
+TAKE_OUT = DecisionOption(
+    decision=ConflictDecision.UPDATE, label="Take it out", meaning="What stands goes into the history."
+)
+TURN = DecisionOption(
+    decision=ConflictDecision.UPDATE,
     label="Take the new one",
     meaning="The statement by which the circle would close goes into the history.",
 )
-KEEP = Choice(decision=Decision.DISMISS, label="Keep what stands", meaning="The new statement is set aside.")
-SAME = Choice(
-    decision=Decision.SAME, label="Both are the same", meaning="The new name is another name for what stands."
+KEEP = DecisionOption(
+    decision=ConflictDecision.DISMISS, label="Keep what stands", meaning="The new statement is set aside."
 )
-DECOMPOSE = Choice(
-    decision=Decision.DECOMPOSE,
+SAME = DecisionOption(
+    decision=ConflictDecision.SAME, label="Both are the same", meaning="The new name is another name for what stands."
+)
+DECOMPOSE = DecisionOption(
+    decision=ConflictDecision.DECOMPOSE,
     label="Let both stand",
     meaning="Each gets a dimension of its own.",
-    names=(
-        ("existing_dimension", "Dimension of what stands"),
-        ("new_dimension", "Dimension of the new one"),
-    ),
+    names=(("existing_dimension", "Dimension of what stands"), ("new_dimension", "Dimension of the new one")),
 )
-RECLASSIFY = Choice(
-    decision=Decision.RECLASSIFY,
+RECLASSIFY = DecisionOption(
+    decision=ConflictDecision.RECLASSIFY,
     label="Put the new one elsewhere",
     meaning="What stands remains; the new one gets the dimension where it belongs.",
     names=(("dimension", "Dimension where it belongs"),),
@@ -90,10 +97,10 @@ RECLASSIFY = Choice(
 OF_MEMORIES = (
     KEEP,
     UPDATE,
-    Choice(decision="same", label="Both say the same", meaning="They become one memory."),
-    Choice(decision="both", label="Let both stand", meaning="They do not contradict each other."),
-    Choice(decision="neither", label="Keep neither", meaning="Both are put away."),
-    Choice(
+    DecisionOption(decision="same", label="Both say the same", meaning="They become one memory."),
+    DecisionOption(decision="both", label="Let both stand", meaning="They do not contradict each other."),
+    DecisionOption(decision="neither", label="Keep neither", meaning="Both are put away."),
+    DecisionOption(
         decision="split",
         label="Say it more clearly",
         meaning="Both are put away, and what you write stands in their place.",
@@ -105,7 +112,7 @@ OF_MEMORIES = (
 TEXT_FIELDS = ("old_text", "new_text")
 
 QUESTION = tuple(
-    Choice(decision=decision, label=label, meaning=meaning)
+    DecisionOption(decision=decision, label=label, meaning=meaning)
     for decision, label, meaning in (
         ("same", "They say the same", "They become one memory."),
         ("update", "The second replaces the first", "The first is kept in the history."),
@@ -116,7 +123,7 @@ QUESTION = tuple(
 """What a person may say of two statements of which no judge was sure."""
 
 
-def choices(conflict: Conflict) -> tuple[Choice, ...]:
+def decision_options(conflict: Conflict) -> tuple[DecisionOption, ...]:
     """What a person may decide of a conflict, the likeliest first."""
     if conflict.about == "memory":
         return OF_MEMORIES
@@ -128,59 +135,53 @@ def choices(conflict: Conflict) -> tuple[Choice, ...]:
         case Collision.MISCLASSIFICATION:
             return KEEP, RECLASSIFY, UPDATE, DECOMPOSE, SAME
     # Without an edge that stands there is nothing to be the same as and nothing to move aside.
-    return (
-        (KEEP, UPDATE, SAME, DECOMPOSE, RECLASSIFY)
-        if conflict.existing_parent
-        else (KEEP, UPDATE, RECLASSIFY)
-    )
+    return (KEEP, UPDATE, SAME, DECOMPOSE, RECLASSIFY) if conflict.existing_parent else (KEEP, UPDATE, RECLASSIFY)
 
 
-async def conflicts_page(call: Call) -> Response:
-    return await show(call, "conflicts.html", await _all(call))
+async def conflicts_page(call: AdminCall) -> Response:
+    return await render_page(call, "conflicts.html", await _all(call))
 
 
-async def conflicts_twin(call: Call) -> Response:
-    return answer(await _all(call))
+async def conflicts_page_json(call: AdminCall) -> Response:
+    return json_response(await _all(call))
 
 
-async def conflict_page(call: Call) -> Response:
-    return await show(call, "conflict.html", await _one(call, call.id))
+async def conflict_page(call: AdminCall) -> Response:
+    return await render_page(call, "conflict.html", await _one(call, call.id))
 
 
-async def decide_form(call: Call) -> Response:
+async def decide_form(call: AdminCall) -> Response:
     form = await call.form()
-    await decide(call.app.world.desk, call.space, call.id, verdict_in(form, by=call.by))
-    return back_to(call, CONFLICTS, done=str(call.id))
+    await decide_conflict(call.app.world.deps, call.space, call.id, parse_verdict(form, by=call.by))
+    return redirect_to(call, CONFLICTS, done=str(call.id))
 
 
-async def undo_form(call: Call) -> Response:
-    await undo(call.app.world.desk, call.space, call.id, by=call.by)
-    return back_to(call, CONFLICTS, done=str(call.id))
+async def undo_form(call: AdminCall) -> Response:
+    await undo_conflict_decision(call.app.world.deps, call.space, call.id, by=call.by)
+    return redirect_to(call, CONFLICTS, done=str(call.id))
 
 
-async def answer_form(call: Call) -> Response:
+async def answer_form(call: AdminCall) -> Response:
     form = await call.form()
     said = form.get("decision", "")
-    await answer_question(
-        call.app, call.space, call.id, said, by=call.by, note=form.get("note", "")[:MAX_NOTE]
-    )
-    return back_to(call, CONFLICTS)
+    await answer_question(call.app, call.space, call.id, said, by=call.by, note=form.get("note", "")[:MAX_NOTE])
+    return redirect_to(call, CONFLICTS)
 
 
-async def run_form(call: Call) -> Response:
-    await ask_to_resolve(call.app, call.app.world, call.space)
-    return back_to(call, CONFLICTS)
+async def run_form(call: AdminCall) -> Response:
+    await request_resolution(call.app, call.app.world, call.space)
+    return redirect_to(call, CONFLICTS)
 
 
-def verdict_in(form: Mapping[str, str], *, by: str) -> Verdict:
+def parse_verdict(form: Mapping[str, str], *, by: str) -> ConflictVerdict:
     """The verdict that a form gives."""
     decision = form.get("decision", "")
-    if decision not in (*Decision, *DECISIONS):
+    if decision not in (*ConflictDecision, *DECISIONS):
         raise BadInput("No decision was chosen.")
     against = form.get("against", "")
-    return Verdict(
+    return ConflictVerdict(
         decision=decision,
-        judge=Judge.PERSON,
+        judge=ConflictJudge.PERSON,
         by=by,
         existing_dimension=form.get("existing_dimension") or None,
         new_dimension=form.get("new_dimension") or None,
@@ -191,41 +192,41 @@ def verdict_in(form: Mapping[str, str], *, by: str) -> Verdict:
     )
 
 
-async def resolution(call: Call) -> dict[str, Any]:
+async def resolution_status(call: AdminCall) -> dict[str, Any]:
     """How many conflicts wait, and how the last run went."""
-    desk = call.app.world.desk
-    run = await last_run(desk, call.space)
-    return {"pending": await count_pending(desk, call.space), "last_run": _run(run) if run else None}
+    deps = call.app.world.deps
+    run = await last_run(deps, call.space)
+    return {"pending": await count_pending(deps, call.space), "last_run": _run(run) if run else None}
 
 
-async def _all(call: Call) -> dict[str, Any]:
-    desk = call.app.world.desk
-    waiting = await conflicts(desk, call.space, statuses=(PENDING,), limit=SHOWN)
-    recent = [item for item in await conflicts(desk, call.space, limit=2 * SHOWN) if item.status != PENDING]
+async def _all(call: AdminCall) -> dict[str, Any]:
+    deps = call.app.world.deps
+    waiting = await load_conflicts(deps, call.space, statuses=(PENDING,), limit=SHOWN)
+    recent = [item for item in await load_conflicts(deps, call.space, limit=2 * SHOWN) if item.status != PENDING]
     done = call.request.query_params.get("done")
     return {
-        **await resolution(call),
+        **await resolution_status(call),
         "waiting": await _items(call, waiting),
-        "questions": await questions(call.app, call.space, agent=viewer_of(call), limit=SHOWN),
+        "questions": await fetch_open_questions(call.app, call.space, agent=viewer_of(call), limit=SHOWN),
         "answers": [_choice(each) for each in QUESTION],
         "decided": await _items(call, recent[:SHOWN]),
         "done": (await _one(call, read_id(done)))["item"] if done else None,
     }
 
 
-async def _one(call: Call, conflict: UUID) -> dict[str, Any]:
+async def _one(call: AdminCall, conflict: UUID) -> dict[str, Any]:
     async with call.app.store.transaction() as transaction:
         found = await find_conflict(transaction, call.space, conflict)
     (item,) = await _items(call, [found])
     return {"item": item}
 
 
-async def _items(call: Call, found: Sequence[Conflict]) -> list[dict[str, Any]]:
+async def _items(call: AdminCall, found: Sequence[Conflict]) -> list[dict[str, Any]]:
     return [await _item(call, each) for each in found]
 
 
-async def _item(call: Call, conflict: Conflict) -> dict[str, Any]:
-    shown = await conflict_json(call.app, call.space, conflict, sees=partial(sees, call))
+async def _item(call: AdminCall, conflict: Conflict) -> dict[str, Any]:
+    shown = await conflict_json(call.app, call.space, conflict, sees=partial(can_see, call))
     meaning = (
         MEANINGS.get(Collision(conflict.collision_type), "")
         if conflict.about == "edge"
@@ -238,11 +239,11 @@ async def _item(call: Call, conflict: Conflict) -> dict[str, Any]:
         "reason": conflict.reason,
         "decided_by": conflict.decided_by,
         "against": conflict.existing_parent_id,
-        "choices": [_choice(choice) for choice in choices(conflict)],
+        "choices": [_choice(choice) for choice in decision_options(conflict)],
     }
 
 
-def _choice(choice: Choice) -> dict[str, Any]:
+def _choice(choice: DecisionOption) -> dict[str, Any]:
     return {
         "decision": str(choice.decision),
         "label": choice.label,
@@ -268,57 +269,57 @@ def _run(run: ResolutionRun) -> dict[str, Any]:
 
 
 ROUTES = (
-    Route(
+    AdminRoute(
         method="GET",
         path=CONFLICTS,
-        scope=Scope.READ,
+        scope=AccessScope.READ,
         endpoint=conflicts_page,
         summary="What cannot both stand, and deciding it.",
         page=True,
     ),
-    Route(
+    AdminRoute(
         method="GET",
         path=f"{CONFLICTS}.json",
-        scope=Scope.READ,
-        endpoint=conflicts_twin,
+        scope=AccessScope.READ,
+        endpoint=conflicts_page_json,
         summary="The page of conflicts as data.",
     ),
-    Route(
+    AdminRoute(
         method="GET",
         path=f"{CONFLICTS}/{{id}}",
-        scope=Scope.READ,
+        scope=AccessScope.READ,
         endpoint=conflict_page,
         summary="One conflict, with its forms.",
         page=True,
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path=f"{CONFLICTS}/{{id}}/decide",
-        scope=Scope.REVIEW,
+        scope=AccessScope.REVIEW,
         endpoint=decide_form,
         summary="Decide a conflict, from the page.",
         page=True,
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path=f"{CONFLICTS}/{{id}}/undo",
-        scope=Scope.REVIEW,
+        scope=AccessScope.REVIEW,
         endpoint=undo_form,
         summary="Take a decision back, from the page.",
         page=True,
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/judgements/{id}/answer",
-        scope=Scope.REVIEW,
+        scope=AccessScope.REVIEW,
         endpoint=answer_form,
         summary="Answer what no judge could tell, from the page.",
         page=True,
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/resolve",
-        scope=Scope.WRITE,
+        scope=AccessScope.WRITE,
         endpoint=run_form,
         summary="Resolve what can be now, from the page.",
         page=True,

@@ -18,18 +18,18 @@ from starlette.responses import Response
 from festinger.clock import read_moment
 from festinger.errors import BadInput
 from festinger.ids import read_id
-from festinger.proposals.gate import Standing
-from festinger.proposals.inbox import Wanted
-from festinger.proposals.model import Channel, Kind, State, kind_of
+from festinger.proposals.gate import InboxStatus
+from festinger.proposals.inbox import ProposalQuery
+from festinger.proposals.model import ProposalState, ReviewChannel, VerdictKind, parse_verdict_kind
 from festinger.proposals.sightings.similarity import ON
 from festinger.proposals.verdicts.rules import EDITED
 from festinger.proposals.verdicts.tasks import TaskState
-from festinger.services.reviews import Review, Words
-from festinger.web.api.proposals import next_of, proposed, review_of
-from festinger.web.auth import Scope
-from festinger.web.pagination import place_at
-from festinger.web.render import INBOX, back_to, show
-from festinger.web.route import Call, Endpoint, Route, answer
+from festinger.services.reviews import ReviewService, VerdictDetails
+from festinger.web.api.proposals import next_cursor, review_of, submit_proposal
+from festinger.web.auth import AccessScope
+from festinger.web.pagination import parse_time_cursor
+from festinger.web.render import INBOX, redirect_to, render_page
+from festinger.web.route import AdminCall, AdminRoute, Endpoint, json_response
 
 CARDS = 10
 """Cards in full on one page."""
@@ -39,30 +39,30 @@ LINES = 20
 PICKED = "pick-"
 """How the boxes are called with which several proposals are chosen; the id follows."""
 
-DECIDED = (State.APPLIED, State.UNDONE, State.REJECTED, State.DUPLICATE)
+DECIDED = (ProposalState.APPLIED, ProposalState.UNDONE, ProposalState.REJECTED, ProposalState.DUPLICATE)
 
 
-async def inbox_page(call: Call) -> Response:
-    return await show(call, "inbox.html", await _everything(call))
+async def inbox_page(call: AdminCall) -> Response:
+    return await render_page(call, "inbox.html", await _everything(call))
 
 
-async def inbox_twin(call: Call) -> Response:
-    return answer(await _everything(call))
+async def inbox_page_json(call: AdminCall) -> Response:
+    return json_response(await _everything(call))
 
 
-async def proposal_page(call: Call) -> Response:
+async def proposal_page(call: AdminCall) -> Response:
     review = _review(call)
     card = await review.card(await review.find(call.request.path_params["id"]))
-    return await show(call, "proposal.html", {"item": card, "ref": _mark(call)})
+    return await render_page(call, "proposal.html", {"item": card, "ref": _mark(call)})
 
 
-async def verdict_form(call: Call) -> Response:
+async def verdict_form(call: AdminCall) -> Response:
     form, review = await call.form(), _review(call)
-    words = words_in(call, form)
+    words = parse_verdict_details(call, form)
     if words.edits:
         words = replace(words, edits=_changed(words.edits, await review.card(call.id)))
-    await review.decide(call.id, kind_of(form.get("verdict", "")), words)
-    return back_to(call, INBOX, done=str(call.id))
+    await review.decide(call.id, parse_verdict_kind(form.get("verdict", "")), words)
+    return redirect_to(call, INBOX, done=str(call.id))
 
 
 def _changed(edits: Mapping[str, Any], shown: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,71 +70,73 @@ def _changed(edits: Mapping[str, Any], shown: Mapping[str, Any]) -> dict[str, An
     return {name: text for name, text in edits.items() if text != shown[name]}
 
 
-async def bulk_form(call: Call) -> Response:
+async def bulk_form(call: AdminCall) -> Response:
     form = await call.form()
     ids = [read_id(name.removeprefix(PICKED)) for name in form if name.startswith(PICKED)]
     if not ids:
         raise BadInput("No proposal was chosen.", hint="Mark those that you mean, then decide.")
-    said = await _review(call).decide_many(ids, kind_of(form.get("verdict", "")), words_in(call, form))
-    return await show(call, "decided.html", said)
+    said = await _review(call).decide_many(
+        ids, parse_verdict_kind(form.get("verdict", "")), parse_verdict_details(call, form)
+    )
+    return await render_page(call, "decided.html", said)
 
 
-async def undo_form(call: Call) -> Response:
+async def undo_form(call: AdminCall) -> Response:
     await _review(call).undo(call.id)
-    return back_to(call, INBOX, done=str(call.id))
+    return redirect_to(call, INBOX, done=str(call.id))
 
 
-async def rebuild_form(call: Call) -> Response:
+async def rebuild_form(call: AdminCall) -> Response:
     await _review(call).rebuild(call.id)
-    return back_to(call, f"{INBOX}/{call.id}")
+    return redirect_to(call, f"{INBOX}/{call.id}")
 
 
-async def release_form(call: Call) -> Response:
+async def release_form(call: AdminCall) -> Response:
     await _review(call).release(call.id)
-    return back_to(call, INBOX, done=str(call.id))
+    return redirect_to(call, INBOX, done=str(call.id))
 
 
-async def pair_form(call: Call) -> Response:
+async def pair_form(call: AdminCall) -> Response:
     form = await call.form()
     await _review(call).decide_pair(call.id, accept=form.get("answer") == "accept")
-    return back_to(call, INBOX)
+    return redirect_to(call, INBOX)
 
 
-async def task_form(call: Call) -> Response:
+async def task_form(call: AdminCall) -> Response:
     form = await call.form()
     state = TaskState.DONE if form.get("state") == TaskState.DONE else TaskState.DROPPED
     await _review(call).close_task(call.id, state)
-    return back_to(call, INBOX)
+    return redirect_to(call, INBOX)
 
 
-async def lift_form(call: Call) -> Response:
+async def lift_form(call: AdminCall) -> Response:
     form = await call.form()
     await _review(call).lift(form.get("producer", ""), form.get("category", ""))
-    return back_to(call, INBOX)
+    return redirect_to(call, INBOX)
 
 
-async def promote_form(call: Call) -> Response:
+async def promote_form(call: AdminCall) -> Response:
     await _review(call).promote()
-    return back_to(call, INBOX)
+    return redirect_to(call, INBOX)
 
 
-async def propose_form(call: Call) -> Response:
+async def propose_form(call: AdminCall) -> Response:
     form = await call.form()
     fields = {name: form.get(name, "") for name in ("what", "why", "how", "category", "scope")}
-    made = await proposed(call, fields, approve=False, channel=Channel.CONSOLE)
-    return back_to(call, f"{INBOX}/{made['proposal']['id']}")
+    made = await submit_proposal(call, fields, approve=False, channel=ReviewChannel.CONSOLE)
+    return redirect_to(call, f"{INBOX}/{made['proposal']['id']}")
 
 
-def words_in(call: Call, form: Mapping[str, str]) -> Words:
+def parse_verdict_details(call: AdminCall, form: Mapping[str, str]) -> VerdictDetails:
     """What a form says beside the verdict."""
     version = form.get("version", "")
     until = form.get("until", "").strip()
     edits = {name: form[f"edit-{name}"] for name in sorted(EDITED) if form.get(f"edit-{name}", "").strip()}
-    return Words(
+    return VerdictDetails(
         note=form.get("note", ""),
         of=form.get("of", "").strip(),
         until=read_moment(f"{until}T00:00:00Z") if until else None,
-        edits=edits if kind_of(form.get("verdict", "")) is Kind.APPROVE else {},
+        edits=edits if parse_verdict_kind(form.get("verdict", "")) is VerdictKind.APPROVE else {},
         word=form.get("word", ""),
         version=int(version) if version.isascii() and version.isdigit() else None,
         seen=form.get("seen", "").split(),
@@ -142,13 +144,13 @@ def words_in(call: Call, form: Mapping[str, str]) -> Words:
     )
 
 
-def _ref(call: Call, form: Mapping[str, str]) -> str:
+def _ref(call: AdminCall, form: Mapping[str, str]) -> str:
     """By what a form is known again: sent twice it is one message, with other words in it another."""
     said = repr((call.request.url.path, sorted(form.items())))
     return f"{form.get('ref', '')} {sha256(said.encode()).hexdigest()[:16]}"
 
 
-async def _everything(call: Call) -> dict[str, Any]:
+async def _everything(call: AdminCall) -> dict[str, Any]:
     """All that the page shows."""
     review = _review(call)
     around = await review.overview()
@@ -157,26 +159,26 @@ async def _everything(call: Call) -> dict[str, Any]:
         **around,
         "groups": _groups(cards, is_apart=around["second pass"] != ON),
         "more": more,
-        "quiet": await review.listed(Wanted(standing=Standing.QUIET, limit=LINES)),
-        "put_off": await review.listed(Wanted(standing=Standing.PUT_OFF, limit=LINES)),
-        "at_the_gate": await review.listed(Wanted(states=(State.WAITING,), held=False, limit=LINES)),
-        "held": await review.listed(Wanted(states=(State.WAITING,), held=True, limit=LINES)),
+        "quiet": await review.listed(ProposalQuery(standing=InboxStatus.QUIET, limit=LINES)),
+        "put_off": await review.listed(ProposalQuery(standing=InboxStatus.PUT_OFF, limit=LINES)),
+        "at_the_gate": await review.listed(ProposalQuery(states=(ProposalState.WAITING,), held=False, limit=LINES)),
+        "held": await review.listed(ProposalQuery(states=(ProposalState.WAITING,), held=True, limit=LINES)),
         "still_seen": (await review.still_seen())[:LINES],
         "pairs": await review.pairs(limit=LINES),
         "tasks": (await review.tasks())[:LINES],
-        "decided": await review.listed(Wanted(states=DECIDED, limit=LINES)),
-        "categories": list(review.app.inbox.desk.terms(call.space).categories),
+        "decided": await review.listed(ProposalQuery(states=DECIDED, limit=LINES)),
+        "categories": list(review.app.inbox.deps.terms(call.space).categories),
         "done": await _done(call, review),
         "ref": _mark(call),
     }
 
 
-async def _cards(call: Call, review: Review) -> tuple[list[dict[str, Any]], str | None]:
+async def _cards(call: AdminCall, review: ReviewService) -> tuple[list[dict[str, Any]], str | None]:
     """What lies before a person, in full, and the cursor that leads on."""
-    after = place_at(call.request.query_params.get("cursor"))
-    listed = await review.listed(Wanted(standing=Standing.OPEN, after=after, limit=CARDS))
+    after = parse_time_cursor(call.request.query_params.get("cursor"))
+    listed = await review.listed(ProposalQuery(standing=InboxStatus.OPEN, after=after, limit=CARDS))
     cards = [await review.card(UUID(each["id"])) for each in listed]
-    return cards, next_of(listed) if len(listed) == CARDS else None
+    return cards, next_cursor(listed) if len(listed) == CARDS else None
 
 
 def _groups(cards: list[dict[str, Any]], *, is_apart: bool) -> list[dict[str, Any]]:
@@ -191,46 +193,46 @@ def _about(card: Mapping[str, Any]) -> str:
     return f"{card['category']}: {card['scope']}"
 
 
-async def _done(call: Call, review: Review) -> dict[str, Any] | None:
+async def _done(call: AdminCall, review: ReviewService) -> dict[str, Any] | None:
     """What was decided just now, so that it can be taken back at once."""
     done = call.request.query_params.get("done")
     return await review.card(read_id(done)) if done else None
 
 
-def _review(call: Call) -> Review:
-    return review_of(call, Channel.CONSOLE)
+def _review(call: AdminCall) -> ReviewService:
+    return review_of(call, ReviewChannel.CONSOLE)
 
 
-def _mark(call: Call) -> str:
+def _mark(call: AdminCall) -> str:
     """By what the forms of one showing of a page are known again."""
     return str(call.app.tools.new_id())
 
 
-def _page(path: str, endpoint: Endpoint, summary: str) -> Route:
-    return Route(
-        method="GET", path=INBOX + path, scope=Scope.READ, endpoint=endpoint, summary=summary, page=True
+def _page(path: str, endpoint: Endpoint, summary: str) -> AdminRoute:
+    return AdminRoute(
+        method="GET", path=INBOX + path, scope=AccessScope.READ, endpoint=endpoint, summary=summary, page=True
     )
 
 
-def _form(path: str, endpoint: Endpoint, summary: str, scope: Scope = Scope.REVIEW) -> Route:
+def _form(path: str, endpoint: Endpoint, summary: str, scope: AccessScope = AccessScope.REVIEW) -> AdminRoute:
     said = f"{summary}, from the page."
-    return Route(method="POST", path=INBOX + path, scope=scope, endpoint=endpoint, summary=said, page=True)
+    return AdminRoute(method="POST", path=INBOX + path, scope=scope, endpoint=endpoint, summary=said, page=True)
 
 
 # What has a name of its own stands before what is named by an id.
 ROUTES = (
     _page("", inbox_page, "What waits for a person, and deciding it."),
-    Route(
+    AdminRoute(
         method="GET",
         path=f"{INBOX}.json",
-        scope=Scope.READ,
-        endpoint=inbox_twin,
+        scope=AccessScope.READ,
+        endpoint=inbox_page_json,
         summary="The page of the inbox as data.",
     ),
     _form("/bulk", bulk_form, "Decide several proposals"),
     _form("/lift", lift_form, "Let a muted producer speak again"),
-    _form("/promote", promote_form, "Run the gate", Scope.WRITE),
-    _form("/propose", propose_form, "Propose something", Scope.WRITE),
+    _form("/promote", promote_form, "Run the gate", AccessScope.WRITE),
+    _form("/propose", propose_form, "Propose something", AccessScope.WRITE),
     _form("/pairs/{id}", pair_form, "Say whether two proposals are one"),
     _form("/tasks/{id}", task_form, "Close a task"),
     _page("/{id}", proposal_page, "One proposal in full, with its forms."),

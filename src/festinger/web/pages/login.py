@@ -9,9 +9,9 @@ from starlette.responses import RedirectResponse, Response
 
 from festinger.errors import BadInput, NotAuthorised
 from festinger.store.repositories.auth import LINK_PREFIX
-from festinger.web.auth import COOKIE, Scope, is_from_here, is_here
-from festinger.web.render import back_to, show
-from festinger.web.route import Call, Route
+from festinger.web.auth import COOKIE, AccessScope, is_local_caller, is_same_origin
+from festinger.web.render import redirect_to, render_page
+from festinger.web.route import AdminCall, AdminRoute
 
 MAX_SECRET = 200
 LONGEST_ADDRESS = 64
@@ -19,34 +19,29 @@ PATH = "/admin"
 """Where the cookie is sent to: our own pages and nothing that is forwarded."""
 
 
-async def login_page(call: Call) -> Response:
+async def login_page(call: AdminCall) -> Response:
     code = call.request.query_params.get("code", "")[:MAX_SECRET]
     known = code if code.startswith(LINK_PREFIX) else ""
-    wanted = local(call.request.query_params.get("next", PATH))
-    return await show(call, "login.html", {"message": "", "hint": "", "next": wanted, "code": known})
+    wanted = safe_redirect_path(call.request.query_params.get("next", PATH))
+    return await render_page(call, "login.html", {"message": "", "hint": "", "next": wanted, "code": known})
 
 
-async def enter(call: Call) -> Response:
-    if not is_from_here(call.request):
+async def log_in(call: AdminCall) -> Response:
+    if not is_same_origin(call.request):
         raise NotAuthorised("This came from a page of another site.")
     form = await call.form()
     secret = form.get("secret", "")
     if not secret or len(secret) > MAX_SECRET:
         raise BadInput("A link or a key is needed.", hint="`festinger login` prints a link.")
-    _, cookie = await call.app.logins.enter(secret, address=address_of(call.request))
-    response = RedirectResponse(local(form.get("next", PATH)), 303)
+    _, cookie = await call.app.logins.enter(secret, address=client_address(call.request))
+    response = RedirectResponse(safe_redirect_path(form.get("next", PATH)), 303)
     response.set_cookie(
-        COOKIE,
-        cookie,
-        path=PATH,
-        httponly=True,
-        samesite="strict",
-        secure=call.request.url.scheme == "https",
+        COOKIE, cookie, path=PATH, httponly=True, samesite="strict", secure=call.request.url.scheme == "https"
     )
     return response
 
 
-def address_of(request: Request) -> str:
+def client_address(request: Request) -> str:
     """Whose wrong tries are counted together.
 
     Behind a reverse proxy on this machine every request comes from the same address. The last one that such a proxy
@@ -54,45 +49,45 @@ def address_of(request: Request) -> str:
     """
     peer = request.client.host if request.client else "here"
     forwarded = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
-    return forwarded[:LONGEST_ADDRESS] if forwarded and is_here(request) else peer
+    return forwarded[:LONGEST_ADDRESS] if forwarded and is_local_caller(request) else peer
 
 
-async def leave(call: Call) -> Response:
+async def log_out(call: AdminCall) -> Response:
     if call.session is not None:
         await call.app.logins.leave(call.session)
-    response = back_to(call, PATH)
+    response = redirect_to(call, PATH)
     response.delete_cookie(COOKIE, path=PATH, httponly=True, samesite="strict")
     return response
 
 
-def local(path: str) -> str:
+def safe_redirect_path(path: str) -> str:
     """A place of ours to go on to; anything else becomes the start page."""
     is_ours = path == PATH or path.startswith((f"{PATH}/", f"{PATH}?"))
     return path if is_ours and "\\" not in path and path.isprintable() else PATH
 
 
 ROUTES = (
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/login",
-        scope=Scope.PROBE,
+        scope=AccessScope.PROBE,
         endpoint=login_page,
         summary="Log in to the console.",
         page=True,
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/login",
-        scope=Scope.PROBE,
-        endpoint=enter,
+        scope=AccessScope.PROBE,
+        endpoint=log_in,
         summary="Open a session by a link or a key.",
         page=True,
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/logout",
-        scope=Scope.PROBE,
-        endpoint=leave,
+        scope=AccessScope.PROBE,
+        endpoint=log_out,
         summary="End the session.",
         page=True,
     ),

@@ -14,11 +14,11 @@ from starlette.responses import Response
 
 from festinger.errors import NotFound
 from festinger.events.event import Event
-from festinger.events.feed import history
-from festinger.web.auth import Scope
-from festinger.web.pagination import cursor_of, limit_of, page_of
-from festinger.web.render import show
-from festinger.web.route import Call, Route, answer
+from festinger.events.feed import event_history
+from festinger.web.auth import AccessScope
+from festinger.web.pagination import build_page, parse_cursor, parse_limit
+from festinger.web.render import render_page
+from festinger.web.route import AdminCall, AdminRoute, json_response
 
 NAMES = ("loop_detected", "loop_recovered", "loop_cut", "breaker_opened", "breaker_closed")
 
@@ -35,7 +35,7 @@ WORDS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Happening:
+class LoopEventView:
     """One step of the loop guard, in the words that people read."""
 
     at: datetime
@@ -47,9 +47,9 @@ class Happening:
     detail: str
 
 
-def happening(event: Event) -> Happening:
+def build_event_view(event: Event) -> LoopEventView:
     said = event.payload
-    return Happening(
+    return LoopEventView(
         at=event.at,
         what=WORDS[event.name],
         session=str(said["session"]),
@@ -60,96 +60,94 @@ def happening(event: Event) -> Happening:
     )
 
 
-def live(newest_first: Iterable[Event]) -> list[Happening]:
+def looping_sessions(newest_first: Iterable[Event]) -> list[LoopEventView]:
     """The sessions that are in a loop now, each by the last that was heard of it."""
     last: dict[str, Event] = {}
     for event in newest_first:
         last.setdefault(str(event.payload["session"]), event)
-    return [
-        happening(event) for event in last.values() if event.name in STILL and event.payload.get("level", 1)
-    ]
+    return [build_event_view(event) for event in last.values() if event.name in STILL and event.payload.get("level", 1)]
 
 
-async def loops_json(call: Call) -> Response:
+async def loops_json(call: AdminCall) -> Response:
     found = await _found(call)
     last = found[-1].seq if found else None
-    items = [_item(happening(event)) for event in found]
-    return answer({**page_of(items, limit=limit_of(call.request), last=last), "live": _now(call)})
+    items = [_item(build_event_view(event)) for event in found]
+    return json_response({**build_page(items, limit=parse_limit(call.request), last=last), "live": _now(call)})
 
 
-async def reset(call: Call) -> Response:
+async def reset_loop(call: AdminCall) -> Response:
     session = call.request.path_params["session"]
     if not call.keeper.loops.reset(call.space, session, by=call.by):
         raise NotFound(f"No loop of a session `{session[:80]}` is known here.")
-    return answer({"reset": session})
+    return json_response({"reset": session})
 
 
-def _now(call: Call) -> list[dict[str, Any]]:
+def _now(call: AdminCall) -> list[dict[str, Any]]:
     """The loops that the door of this process sees, with what repeats."""
     return [asdict(loop) for loop in call.keeper.loops.live(call.space)]
 
 
-async def loops_page(call: Call) -> Response:
-    return await show(call, "loops.html", await _data(call))
+async def loops_page(call: AdminCall) -> Response:
+    return await render_page(call, "loops.html", await _data(call))
 
 
-async def loops_twin(call: Call) -> Response:
-    return answer(await _data(call))
+async def loops_page_json(call: AdminCall) -> Response:
+    return json_response(await _data(call))
 
 
-async def _data(call: Call) -> dict[str, Any]:
+async def _data(call: AdminCall) -> dict[str, Any]:
     found = await _found(call)
-    last = found[-1].seq if len(found) == limit_of(call.request) else None
+    last = found[-1].seq if len(found) == parse_limit(call.request) else None
     return {
-        "live": [_item(each) for each in live(found)],
+        "live": [_item(each) for each in looping_sessions(found)],
         "now": _now(call),
-        "events": [_item(happening(event)) for event in found],
+        "events": [_item(build_event_view(event)) for event in found],
         "next": str(last) if last is not None else None,
     }
 
 
-async def _found(call: Call) -> Sequence[Event]:
-    return await history(
+async def _found(call: AdminCall) -> Sequence[Event]:
+    return await event_history(
         call.app.store,
         space=call.space,
         names=NAMES,
-        before=cursor_of(call.request),
-        limit=limit_of(call.request),
+        before=parse_cursor(call.request),
+        limit=parse_limit(call.request),
     )
 
 
-def _item(each: Happening) -> dict[str, Any]:
-    return {name: getattr(each, name) for name in Happening.__slots__}
+def _item(each: LoopEventView) -> dict[str, Any]:
+    return {name: getattr(each, name) for name in LoopEventView.__slots__}
 
 
 ROUTES = (
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/loops",
-        scope=Scope.READ,
+        scope=AccessScope.READ,
         endpoint=loops_page,
         summary="What the loop guard saw.",
         page=True,
     ),
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/loops.json",
-        scope=Scope.READ,
-        endpoint=loops_twin,
+        scope=AccessScope.READ,
+        endpoint=loops_page_json,
         summary="The page of loops as data.",
     ),
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/api/loops",
-        scope=Scope.READ,
+        scope=AccessScope.READ,
         endpoint=loops_json,
         summary="Events of the loop guard, the newest first, and what repeats now.",
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path="/admin/api/loops/{session:path}/reset",
-        scope=Scope.REVIEW,
-        endpoint=reset,
+        scope=AccessScope.REVIEW,
+        endpoint=reset_loop,
         summary="Close a breaker, and let its session go on.",
     ),
 )

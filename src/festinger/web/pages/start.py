@@ -11,44 +11,44 @@ from typing import Any
 from starlette.responses import Response
 
 from festinger import __version__
-from festinger.observability.checks import Check, Severity
-from festinger.web.auth import Scope
-from festinger.web.pages.conflicts import resolution
-from festinger.web.render import show
-from festinger.web.route import Call, Route, answer
+from festinger.observability.checks import Check, CheckSeverity
+from festinger.web.auth import AccessScope
+from festinger.web.pages.conflicts import resolution_status
+from festinger.web.render import render_page
+from festinger.web.route import AdminCall, AdminRoute, json_response
 
 UPSTREAM = "proxy.upstream"
 """The name of the check that asks the upstream."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class SetupStep:
     say: str
     command: str = ""
-    severity: Severity = Severity.WARN
+    severity: CheckSeverity = CheckSeverity.WARN
 
 
-def next_steps(checks: Sequence[Check], *, upstream: str) -> list[Step]:
+def next_steps(checks: Sequence[Check], *, upstream: str) -> list[SetupStep]:
     """What a person has to do, most needed first; empty when all is well."""
-    missing = [check for check in checks if check.severity is Severity.FAIL or _is_upstream_away(check)]
+    missing = [check for check in checks if check.severity is CheckSeverity.FAIL or _is_upstream_away(check)]
     return [_step(check, upstream) for check in missing]
 
 
 def _is_upstream_away(check: Check) -> bool:
-    return check.name == UPSTREAM and check.severity is not Severity.OK
+    return check.name == UPSTREAM and check.severity is not CheckSeverity.OK
 
 
-def _step(check: Check, upstream: str) -> Step:
+def _step(check: Check, upstream: str) -> SetupStep:
     if check.name == UPSTREAM:
-        return Step(
+        return SetupStep(
             say=f"Nothing answers at {upstream}. Start your model server there, or name another one:",
             command="festinger settings set proxy.upstream http://127.0.0.1:8080",
             severity=check.severity,
         )
-    return Step(say=f"{check.message} {check.remedy}".strip(), severity=check.severity)
+    return SetupStep(say=f"{check.message} {check.remedy}".strip(), severity=check.severity)
 
 
-def clients(base: str) -> list[dict[str, str]]:
+def client_instructions(base: str) -> list[dict[str, str]]:
     """How each kind of client is pointed at this server."""
     return [
         {"name": "ollama (Python)", "setting": f'Client(host="{base}")'},
@@ -59,7 +59,7 @@ def clients(base: str) -> list[dict[str, str]]:
     ]
 
 
-async def overview(call: Call) -> dict[str, Any]:
+async def build_overview(call: AdminCall) -> dict[str, Any]:
     settings = call.keeper.settings.now
     checks = await call.keeper.checks()
     steps = next_steps(checks, upstream=settings.proxy.upstream)
@@ -70,27 +70,23 @@ async def overview(call: Call) -> dict[str, Any]:
         "summary": "Requests are forwarded as they come, and answers are passed on byte for byte.",
         "upstream": settings.proxy.upstream,
         "steps": [asdict(step) for step in steps],
-        "clients": clients(base),
-        "world": await resolution(call) if call.keeper.is_open() else None,
+        "clients": client_instructions(base),
+        "world": await resolution_status(call) if call.keeper.is_open() else None,
         "parts": [check.as_json() for check in checks],
     }
 
 
-async def start_page(call: Call) -> Response:
-    return await show(call, "start.html", await overview(call))
+async def start_page(call: AdminCall) -> Response:
+    return await render_page(call, "start.html", await build_overview(call))
 
 
-async def start_json(call: Call) -> Response:
-    return answer(await overview(call))
+async def start_json(call: AdminCall) -> Response:
+    return json_response(await build_overview(call))
 
 
 ROUTES = (
-    Route(method="GET", path="/admin", scope=Scope.OPEN, endpoint=start_page, summary="What to do first."),
-    Route(
-        method="GET",
-        path="/admin.json",
-        scope=Scope.OPEN,
-        endpoint=start_json,
-        summary="The start page as data.",
+    AdminRoute(method="GET", path="/admin", scope=AccessScope.OPEN, endpoint=start_page, summary="What to do first."),
+    AdminRoute(
+        method="GET", path="/admin.json", scope=AccessScope.OPEN, endpoint=start_json, summary="The start page as data."
     ),
 )

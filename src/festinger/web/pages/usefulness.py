@@ -8,10 +8,10 @@ from typing import Any
 
 from starlette.responses import Response
 
-from festinger.outcomes.stats import GROUPS, SPANS, lists, tally
-from festinger.web.auth import Scope
-from festinger.web.render import show
-from festinger.web.route import Call, Route, answer
+from festinger.outcomes.stats import GROUPS, SPANS, outcome_stats, top_memories
+from festinger.web.auth import AccessScope
+from festinger.web.render import render_page
+from festinger.web.route import AdminCall, AdminRoute, json_response
 
 SHOWN = {"24h": "24 hours", "7d": "7 days", "all": "all time"}
 LISTS = {
@@ -21,10 +21,10 @@ LISTS = {
 }
 
 
-async def usefulness(call: Call) -> dict[str, Any]:
-    desk = call.app.outcomes.desk
-    found = await tally(desk, call.space)
-    named = await lists(desk, call.space)
+async def build_usefulness(call: AdminCall) -> dict[str, Any]:
+    deps = call.app.outcomes.deps
+    found = await outcome_stats(deps, call.space)
+    named = await top_memories(deps, call.space)
     return {
         "spans": [{"span": SHOWN[name], **found[name]} for name in SPANS],
         "groups": list(GROUPS),
@@ -34,27 +34,27 @@ async def usefulness(call: Call) -> dict[str, Any]:
     }
 
 
-async def usefulness_page(call: Call) -> Response:
-    return await show(call, "outcomes.html", await usefulness(call))
+async def usefulness_page(call: AdminCall) -> Response:
+    return await render_page(call, "outcomes.html", await build_usefulness(call))
 
 
-async def usefulness_json(call: Call) -> Response:
-    return answer(await usefulness(call))
+async def usefulness_json(call: AdminCall) -> Response:
+    return json_response(await build_usefulness(call))
 
 
 ROUTES = (
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/outcomes",
-        scope=Scope.READ,
+        scope=AccessScope.READ,
         endpoint=usefulness_page,
         summary="What came of what was brought to mind.",
         page=True,
     ),
-    Route(
+    AdminRoute(
         method="GET",
         path="/admin/outcomes.json",
-        scope=Scope.READ,
+        scope=AccessScope.READ,
         endpoint=usefulness_json,
         summary="The page of outcomes as data.",
     ),

@@ -20,16 +20,16 @@ from starlette.responses import Response
 
 from festinger.errors import NoSuchConcept
 from festinger.ids import read_id
-from festinger.text.tokens import tokens
-from festinger.web.api.quarantine import UNDECIDED, items_of
-from festinger.web.api.world import DEEPEST, depth_of, neighbourhood, wanted_json
-from festinger.web.auth import Scope
-from festinger.web.render import back_to, show
-from festinger.web.route import Call, Route, answer
-from festinger.world.explain import wanted
+from festinger.text.tokens import tokenize
+from festinger.web.api.quarantine import UNDECIDED, quarantine_items
+from festinger.web.api.world import DEEPEST, find_neighbourhood, parse_depth, wanted_json
+from festinger.web.auth import AccessScope
+from festinger.web.render import redirect_to, render_page
+from festinger.web.route import AdminCall, AdminRoute, json_response
+from festinger.world.explain import list_unexplained
 from festinger.world.learn import iknowthat
-from festinger.world.quarantine import find_quarantined, quarantined
-from festinger.world.query import Near, NearEdge, Neighbourhood
+from festinger.world.quarantine import find_quarantine_entry, load_quarantine
+from festinger.world.query import NearbyConcept, NearbyEdge, Neighborhood
 
 IN_A_ROW = 4
 WIDTH, HEIGHT = 150, 34
@@ -43,7 +43,7 @@ HUES = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Box:
+class GraphBox:
     token: str
     label: str
     x: int
@@ -53,7 +53,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class GraphLine:
     x1: int
     y1: int
     x2: int
@@ -71,22 +71,22 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
+class GraphDrawing:
     width: int
     height: int
-    boxes: Sequence[Box]
-    lines: Sequence[Line]
+    boxes: Sequence[GraphBox]
+    lines: Sequence[GraphLine]
     dimensions: Sequence[tuple[str, int]]
     """The legend: each dimension with the number of its colour."""
 
 
-def drawn(found: Neighbourhood, *, now: datetime, recent: timedelta) -> Picture:
+def draw_graph(found: Neighborhood, *, now: datetime, recent: timedelta) -> GraphDrawing:
     """Where everything stands; what was not confirmed within `recent` is pale."""
     rows = _rows(found.words)
     width = MARGIN * 2 + max(len(row) for row in rows) * (WIDTH + GAP) - GAP
     boxes = {box.token: box for box in _boxes(rows, found, width=width)}
     hues = {name: at % HUES for at, name in enumerate(sorted({edge.dimension for edge in found.edges}))}
-    return Picture(
+    return GraphDrawing(
         width=width,
         height=MARGIN * 2 + len(rows) * DROP - (DROP - HEIGHT),
         boxes=list(boxes.values()),
@@ -95,7 +95,7 @@ def drawn(found: Neighbourhood, *, now: datetime, recent: timedelta) -> Picture:
     )
 
 
-def _rows(words: Sequence[Near]) -> list[list[str]]:
+def _rows(words: Sequence[NearbyConcept]) -> list[list[str]]:
     """The words of each level in rows of a few; levels never share a row."""
     rows = []
     for _, level in groupby(words, key=lambda word: word.level):
@@ -104,13 +104,13 @@ def _rows(words: Sequence[Near]) -> list[list[str]]:
     return rows
 
 
-def _boxes(rows: Sequence[Sequence[str]], found: Neighbourhood, *, width: int) -> list[Box]:
+def _boxes(rows: Sequence[Sequence[str]], found: Neighborhood, *, width: int) -> list[GraphBox]:
     boxes = []
     for number, row in enumerate(rows):
         left = (width - len(row) * (WIDTH + GAP) + GAP) // 2
         for place, token in enumerate(row):
             boxes.append(
-                Box(
+                GraphBox(
                     token=token,
                     label=token if len(token) <= LONGEST else token[: LONGEST - 1] + "…",
                     x=left + place * (WIDTH + GAP),
@@ -122,11 +122,11 @@ def _boxes(rows: Sequence[Sequence[str]], found: Neighbourhood, *, width: int) -
     return boxes
 
 
-def _line(edge: NearEdge, boxes: dict[str, Box], hue: int, *, now: datetime, recent: timedelta) -> Line:
+def _line(edge: NearbyEdge, boxes: dict[str, GraphBox], hue: int, *, now: datetime, recent: timedelta) -> GraphLine:
     below, above = boxes[edge.concept], boxes[edge.parent]
     # From the child's nearer side to the parent's, wherever the two have come to stand.
     is_upwards = above.y <= below.y
-    return Line(
+    return GraphLine(
         x1=below.x + WIDTH // 2,
         y1=below.y if is_upwards else below.y + HEIGHT,
         x2=above.x + WIDTH // 2,
@@ -145,94 +145,94 @@ SHOWN = 50
 MAX_ASKED = 200
 
 
-async def world_page(call: Call) -> Response:
+async def world_page(call: AdminCall) -> Response:
     data, found = await _data(call)
     settings = call.keeper.settings.now.world
-    picture = found and drawn(
+    picture = found and draw_graph(
         found, now=call.app.tools.clock(), recent=timedelta(days=settings.recollection_recency_days)
     )
-    return await show(call, "world.html", {**data, "picture": picture, "depths": range(1, DEEPEST + 1)})
+    return await render_page(call, "world.html", {**data, "picture": picture, "depths": range(1, DEEPEST + 1)})
 
 
-async def world_twin(call: Call) -> Response:
+async def world_page_json(call: AdminCall) -> Response:
     data, _ = await _data(call)
-    return answer(data)
+    return json_response(data)
 
 
-async def fact_form(call: Call) -> Response:
+async def fact_form(call: AdminCall) -> Response:
     fact = (await call.form()).get("fact", "")
     await call.app.world.need(call.space)
-    (known,) = await iknowthat(call.app.world.desk, call.space, [fact], because=call.cause)
+    (known,) = await iknowthat(call.app.world.deps, call.space, [fact], because=call.cause)
     if known.stated.conflict is not None:
-        return back_to(call, f"/admin/conflicts/{known.stated.conflict}")
-    return back_to(call, WORLD, concept=known.said.concept)
+        return redirect_to(call, f"/admin/conflicts/{known.stated.conflict}")
+    return redirect_to(call, WORLD, concept=known.said.concept)
 
 
-async def _data(call: Call) -> tuple[dict[str, Any], Neighbourhood | None]:
+async def _data(call: AdminCall) -> tuple[dict[str, Any], Neighborhood | None]:
     asked = call.request.query_params.get("concept", "").strip()[:MAX_ASKED]
     found, problem, nearest = await _looked_up(call, asked)
     data = {
         "asked": asked,
-        "depth": depth_of(call),
+        "depth": parse_depth(call),
         "problem": problem,
         "nearest": nearest,
         "found": asdict(found) if found else None,
         "quarantine": await _quarantine(call),
         "decided": await _decided(call),
-        "wanted": [wanted_json(row) for row in await wanted(call.app.world.desk, call.space, limit=SHOWN)],
+        "wanted": [wanted_json(row) for row in await list_unexplained(call.app.world.deps, call.space, limit=SHOWN)],
     }
     return data, found
 
 
-async def _looked_up(call: Call, asked: str) -> tuple[Neighbourhood | None, str, list[str]]:
+async def _looked_up(call: AdminCall, asked: str) -> tuple[Neighborhood | None, str, list[str]]:
     """What stands around the word that was asked for; or why not, and the nearest spellings."""
     if not asked:
         return None, "", []
     try:
-        return await neighbourhood(call, _token(asked)), "", []
+        return await find_neighbourhood(call, _token(asked)), "", []
     except NoSuchConcept as error:
         return None, error.message, list(error.details.get("nearest", []))
 
 
 def _token(asked: str) -> str:
     """A word as somebody typed it, as one token; several are taken for one name."""
-    return "_".join(token.text for token in tokens(asked)) or asked
+    return "_".join(token.text for token in tokenize(asked)) or asked
 
 
-async def _quarantine(call: Call) -> list[dict[str, Any]]:
-    held = await quarantined(call.app.world.desk, call.space, statuses=UNDECIDED, limit=SHOWN)
-    return await items_of(call, held)
+async def _quarantine(call: AdminCall) -> list[dict[str, Any]]:
+    held = await load_quarantine(call.app.world.deps, call.space, statuses=UNDECIDED, limit=SHOWN)
+    return await quarantine_items(call, held)
 
 
-async def _decided(call: Call) -> dict[str, Any] | None:
+async def _decided(call: AdminCall) -> dict[str, Any] | None:
     """What was just let in or kept out, from the page."""
     decided = call.request.query_params.get("decided")
     if not decided:
         return None
-    held = await find_quarantined(call.app.world.desk, call.space, read_id(decided))
+    held = await find_quarantine_entry(call.app.world.deps, call.space, read_id(decided))
     return {"concept": held.concept, "parent": held.parent, "status": held.status}
 
 
 ROUTES = (
-    Route(
+    AdminRoute(
         method="GET",
         path=WORLD,
-        scope=Scope.READ,
+        scope=AccessScope.READ,
         endpoint=world_page,
         summary="A look around in the world.",
         page=True,
     ),
-    Route(
+    AdminRoute(
         method="GET",
         path=f"{WORLD}.json",
-        scope=Scope.READ,
-        endpoint=world_twin,
+        scope=AccessScope.READ,
+        endpoint=world_page_json,
         summary="The page of the world as data.",
     ),
-    Route(
+    AdminRoute(
         method="POST",
         path=f"{WORLD}/iknowthat",
-        scope=Scope.WRITE,
+        scope=AccessScope.WRITE,
         endpoint=fact_form,
         summary="State a fact, from the page.",
         page=True,

@@ -11,16 +11,16 @@ from tests.web.asgi import Got, ask
 
 from festinger.ids import EVERY_SPACE, SpaceId
 from festinger.runtime.app import App
-from festinger.runtime.supervisor import Keeper
+from festinger.runtime.supervisor import Supervisor
 from festinger.services.access import issue_key
-from festinger.store.repositories.auth import Role
-from festinger.web.app import admin
+from festinger.store.repositories.auth import AccessRole
+from festinger.web.app import build_admin_app
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
     app: App
-    keeper: Keeper
+    keeper: Supervisor
     pages: Any
     key: str
     """Of an administrator."""
@@ -28,16 +28,16 @@ class Desk:
     async def ask(self, method: str, target: str, **more: Any) -> Got:
         return await ask(self.pages, method, target, **{"key": self.key, **more})
 
-    async def new_key(self, role: Role, space: str = EVERY_SPACE, name: str = "") -> str:
+    async def new_key(self, role: AccessRole, space: str = EVERY_SPACE, name: str = "") -> str:
         _, secret = await issue_key(
             self.app, name or role.value, role=role, space=SpaceId(space), agent=None, by="test"
         )
         return secret
 
 
-def kept(app: App) -> Keeper:
+def kept(app: App) -> Supervisor:
     """A keeper whose app is open already."""
-    keeper = Keeper(app.settings, _never)
+    keeper = Supervisor(app.settings, _never)
     keeper.app = app
     return keeper
 
@@ -47,8 +47,8 @@ def _never() -> Any:
 
 
 @asynccontextmanager
-async def desk(url: str, folder: Path, **how: Any) -> AsyncIterator[Desk]:
+async def deps(url: str, folder: Path, **how: Any) -> AsyncIterator[Desk]:
     async with opened(url, folder, **how) as app:
-        _, secret = await issue_key(app, "root", role=Role.ADMIN, space=EVERY_SPACE, agent=None, by="test")
+        _, secret = await issue_key(app, "root", role=AccessRole.ADMIN, space=EVERY_SPACE, agent=None, by="test")
         keeper = kept(app)
-        yield Desk(app=app, keeper=keeper, pages=admin(keeper), key=secret)
+        yield Desk(app=app, keeper=keeper, pages=build_admin_app(keeper), key=secret)

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from festinger.jobs.model import Watch
-from festinger.jobs.queue import Jobs, watch_nothing
-from festinger.jobs.worker import Crew
+from festinger.jobs.queue import Jobs, ignore_ending
+from festinger.jobs.worker import WorkerPool
 from festinger.store.pool import Store
 from festinger.store.queries import Query
 
@@ -42,11 +42,7 @@ class Seen:
 
 
 def make_jobs(
-    store: Store,
-    hands: Hands | None = None,
-    *,
-    settings: Mapping[str, Any] | None = None,
-    watch: Watch = watch_nothing,
+    store: Store, hands: Hands | None = None, *, settings: Mapping[str, Any] | None = None, watch: Watch = ignore_ending
 ) -> Jobs:
     hands = hands or Hands()
     in_force = settings if settings is not None else SETTINGS
@@ -63,7 +59,7 @@ def make_jobs(
 
 async def drain(jobs: Jobs, *, workers: int = 1) -> None:
     """Do what is due now."""
-    await Crew(jobs, shutdown_seconds=5).drain(workers=workers)
+    await WorkerPool(jobs, shutdown_seconds=5).drain(workers=workers)
 
 
 async def drain_all(jobs: Jobs, *, rounds: int = 20) -> None:
@@ -71,7 +67,7 @@ async def drain_all(jobs: Jobs, *, rounds: int = 20) -> None:
     for _ in range(rounds):
         await drain(jobs)
         if not await run_sql(
-            jobs.desk.store, "update procrastinate_jobs set scheduled_at = now() where status = 'todo'"
+            jobs.deps.store, "update procrastinate_jobs set scheduled_at = now() where status = 'todo'"
         ):
             return
     raise AssertionError("the queue did not become empty")
