@@ -12,7 +12,7 @@ from tests.architecture.source import PACKAGE, ROOT
 
 LINT = "from importlinter.cli import lint_imports_command; lint_imports_command()"
 
-MAY_USE = {"psycopg": {"store"}, "http-clients": {"embedding", "llm", "proxy", "bench"}, "typer": {"cli"}}
+MAY_USE = {"psycopg": {"store"}, "http-clients": {"embedding", "llm", "proxy"}, "typer": {"cli"}}
 """The rooms that each forbidding contract leaves free."""
 
 

@@ -14,9 +14,9 @@ import random
 import signal
 import sys
 
+from benchmarks.mixing import mix
 from tests.memory.remembering import Mind
 
-from festinger.bench.mixing import mix
 from festinger.clock import system_clock
 from festinger.embedding.embedder import EmbedderOptions
 from festinger.embedding.registry import open_embedder

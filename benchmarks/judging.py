@@ -1,0 +1,223 @@
+"""What do the judges say of pairs in public data, and what would plain baselines say?
+
+The product is asked as it ships: rules, the bundled embedder's cosines and its profile, no model. The baselines see
+the same texts and cosines. Nothing of an item but its texts and their order reaches a judge. Which numbers are made
+of the answers is each suite's matter.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.result import System, SystemKind
+from festinger.embedding.embedder import Embedder, EmbedderOptions, Vector
+from festinger.embedding.profiles import EmbeddingPurpose, Threshold
+from festinger.embedding.registry import open_embedder
+from festinger.ids import Origin
+from festinger.judge.model import Judgement, JudgeStatement, PairFeatures, Relation, SimilarityBars
+from festinger.judge.rules.decide import judge
+from festinger.judge.rules.guards import same_score
+from festinger.judge.rules.parse import parse_statement
+
+EMBEDDER = "onnx:all-minilm-l6-v2"
+AT_ONCE = 256
+
+AGAINST = frozenset({Relation.CONTRADICTS, Relation.UPDATE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgingTexts:
+    """Vectors of texts, and the bars of the model that made them."""
+
+    vectors: Mapping[str, Vector]
+    bars: SimilarityBars
+
+    def cosine(self, one: str, other: str) -> float:
+        return float(np.dot(self.vectors[one], self.vectors[other]))
+
+    def features(self, one: str, other: str) -> PairFeatures:
+        return PairFeatures(similarity=self.cosine(one, other), bars=self.bars)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgingPair:
+    """Two texts of a set with their label, which no judge sees."""
+
+    id: str
+    a: str
+    b: str
+    label: str
+    group: str = ""
+    category: str = ""
+
+
+async def embedded(texts: Iterable[str]) -> JudgingTexts:
+    """The vectors of all texts by the bundled embedder."""
+    embedder = await open_embedder(EMBEDDER, EmbedderOptions(offline=True))
+    try:
+        return JudgingTexts(vectors=await _vectors(embedder, texts), bars=bars_of(embedder))
+    finally:
+        await embedder.close()
+
+
+async def _vectors(embedder: Embedder, texts: Iterable[str]) -> dict[str, Vector]:
+    # By length, so that a batch holds texts of one size and little of it is padding.
+    distinct = sorted({text for text in texts if text.strip()}, key=lambda text: (len(text), text))
+    found: dict[str, Vector] = {}
+    for start in range(0, len(distinct), AT_ONCE):
+        batch = distinct[start : start + AT_ONCE]
+        found |= zip(batch, await embedder.embed(batch, EmbeddingPurpose.COMPARE), strict=True)
+    return found
+
+
+def bars_of(embedder: Embedder) -> SimilarityBars:
+    profile = embedder.profile
+    return SimilarityBars(
+        same=profile.threshold(Threshold.SAME),
+        check=profile.threshold(Threshold.CHECK),
+        opposition=profile.threshold(Threshold.OPPOSITION),
+    )
+
+
+def pairs_of(rows: Iterable[Mapping[str, str]]) -> list[JudgingPair]:
+    return [
+        JudgingPair(
+            id=str(row["id"]),
+            a=row["a"],
+            b=row["b"],
+            label=row["label"],
+            group=row.get("group") or "",
+            category=row.get("category") or "",
+        )
+        for row in rows
+    ]
+
+
+def said(texts: JudgingTexts, one: str, other: str, *, origin: Origin = Origin.PERSON) -> Judgement:
+    """What the rules say of two texts, the first said before the second."""
+    return judge(
+        JudgeStatement(text=one, order=1, origin=origin),
+        JudgeStatement(text=other, order=2, origin=origin),
+        texts.features(one, other),
+    )
+
+
+def scored(texts: JudgingTexts, one: str, other: str) -> float:
+    """The judge's score for `same`; a verdict lies above and below all that is undecided."""
+    verdict = said(texts, one, other)
+    score = same_score(parse_statement(one), parse_statement(other), texts.features(one, other)) or 0.0
+    if verdict.relation is Relation.SAME:
+        return 1 + score
+    return score
+
+
+Contradicts = Callable[[JudgingTexts, str, str], bool]
+
+
+def we_object(texts: JudgingTexts, one: str, other: str) -> bool:
+    """Whether the rules find a contradiction in either order."""
+    return said(texts, one, other).relation in AGAINST or said(texts, other, one).relation in AGAINST
+
+
+def negation_objects(texts: JudgingTexts, one: str, other: str) -> bool:
+    """The baseline `negation`: one side is negated, and the cosine is above .5."""
+    return _negated(one) != _negated(other) and texts.cosine(one, other) > 0.5
+
+
+def one_word_objects(texts: JudgingTexts, one: str, other: str) -> bool:
+    """The baseline `one_word`: at most four stems differ and the cosine is above .6, or `negation`."""
+    left, right = set(stripped(one)), set(stripped(other))
+    few = len(left ^ right) <= 4 and texts.cosine(one, other) > 0.6
+    return few or negation_objects(texts, one, other)
+
+
+OBJECTORS: Mapping[str, Contradicts] = {"negation": negation_objects, "one_word": one_word_objects}
+
+_NOT = frozenset(["no", "not", "never", "none", "nobody", "nothing", "nowhere", "neither", "nor", "without", "cannot"])
+_ENDINGS = ("ing", "edly", "ed", "ies", "es", "s", "ly")
+_STOPWORDS = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "been",
+        "but",
+        "by",
+        "did",
+        "do",
+        "does",
+        "for",
+        "from",
+        "had",
+        "has",
+        "have",
+        "he",
+        "her",
+        "his",
+        "how",
+        "i",
+        "if",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "me",
+        "my",
+        "not",
+        "of",
+        "on",
+        "or",
+        "our",
+        "she",
+        "so",
+        "that",
+        "the",
+        "their",
+        "them",
+        "then",
+        "there",
+        "these",
+        "they",
+        "this",
+        "to",
+        "was",
+        "we",
+        "were",
+        "what",
+        "when",
+        "where",
+        "which",
+        "who",
+        "will",
+        "with",
+        "you",
+        "your",
+    ]
+)
+
+
+def _negated(text: str) -> bool:
+    return any(word in _NOT or word.endswith("n't") for word in text.lower().replace("’", "'").split())
+
+
+def stripped(text: str) -> list[str]:
+    """Words as the plain baselines see them: small letters and digits, without stopwords and endings."""
+    words = "".join(letter if letter.isalnum() else " " for letter in text.lower()).split()
+    return [_bare(word) for word in words if word not in _STOPWORDS]
+
+
+def _bare(word: str) -> str:
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word
+
+
+def baselines(names: Sequence[str]) -> list[System]:
+    return [System(name=name, kind=SystemKind.BASELINE, params={"embedder": EMBEDDER}) for name in names]

@@ -1,0 +1,121 @@
+"""What is left of a page that planted statements, once it is taken back, and what else has moved?
+
+Honest documents fill a memory. Then a page plants its own: new statements, other values of what documents say, and
+what they say too; insights are drawn from some of it. After the repair nothing of this may stand, everything that it
+had pushed away must stand again, and every row that was there before must be what it was, to the last bit.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from benchmarks.large_memory import statements
+from benchmarks.large_world import name
+from benchmarks.result import Sample
+from benchmarks.suite import PRODUCT
+from festinger.client.memory import Memory
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, MemoryId, Origin, SessionId
+from festinger.memory.learn.result import Learned
+from festinger.memory.learn.statement import LearnRequest
+from festinger.memory.model import Kind, Status
+from festinger.runtime.app import App
+from festinger.store.queries import queries_of
+
+Q = queries_of("benchmarks")
+
+PAGE = "https://example.org/planted"
+GOOD = "https://example.org/handbook"
+OLD_PORT, NEW_PORT = 4000, 9000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlantingSize:
+    """How much of everything there is; `planted` holds `values`."""
+
+    honest: int
+    planted: int
+    values: int
+    """Planted statements that give something another value, and so replace what stood."""
+    insights: int
+    said_too: int
+    """Honest statements that the page says too."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        # A flood of one page is locked away by itself; here it is to stand, so that there is something to take back.
+        return {"memory.burst_limit": 10 * self.planted}
+
+
+WHOLE = PlantingSize(honest=10_000, planted=200, values=50, insights=20, said_too=50)
+SMALL = PlantingSize(honest=300, planted=20, values=5, insights=4, said_too=5)
+
+Rows = Mapping[str, str]
+"""What was remembered, row by row: a name, and a mark of what stands in it."""
+
+
+async def repaired(app: App, size: PlantingSize, *, seed: int) -> list[Sample]:
+    """Fill a memory, plant, take back, and count what is left and what moved."""
+    memory = Memory(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("reader"), _app=app)
+    honest = await _fill(memory, size, seed=seed)
+    before = await _rows(app)
+    replaced, made = await _plant(memory, size, honest)
+    stood = {each: await _stands(memory, each) for each in (*made, *replaced)}
+    await memory.repair(source=PAGE)
+    after = await _rows(app)
+    # An effect is a planted memory or insight that stood, and an honest one that stood no more.
+    effects = [each for each, stands in stood.items() if stands is (each in made)]
+    gone = [each for each in effects if await _stands(memory, each) is not stood[each]]
+    moved = sum(after.get(row) != mark for row, mark in before.items())
+    return [
+        Sample(metric="repair.effects_gone", system=PRODUCT, value=len(gone) / len(effects), n=len(effects)),
+        Sample(metric="repair.collateral", system=PRODUCT, value=float(moved), n=len(before)),
+    ]
+
+
+async def _fill(memory: Memory, size: PlantingSize, *, seed: int) -> Sequence[Learned]:
+    """What honest documents say; first of all the values that the page will give anew."""
+    values = [_port(number, OLD_PORT) for number in range(size.values)]
+    texts = [*values, *islice(statements(seed), size.honest - size.values)]
+    return await memory.for_session("honest").learn_many([_said(text, GOOD) for text in texts])
+
+
+async def _plant(
+    memory: Memory, size: PlantingSize, honest: Sequence[Learned]
+) -> tuple[list[MemoryId], list[MemoryId]]:
+    """Let the page say everything; what it replaced, and what came of it."""
+    page = memory.for_session("page")
+    texts = [_port(number, NEW_PORT) for number in range(size.values)]
+    texts += [f"{name(900_000 + at).capitalize()} is a fraud." for at in range(size.planted - size.values)]
+    planted = [each.memory.id for each in await page.learn_many([_said(t, PAGE) for t in texts]) if each.memory]
+    known = [each.memory for each in honest if each.memory]
+    await page.learn_many([_said(each.content, PAGE) for each in known[-size.said_too :]])
+    drawn = [
+        LearnRequest(
+            text=f"What is known of matter {name(800_000 + at)} has changed.",
+            kind=Kind.INSIGHT,
+            origin=Origin.JOB,
+            # Half of them rest on the page alone, half on a document too.
+            derived_from=(planted[at], *([known[size.values + at].id] if at % 2 else [])),
+        )
+        for at in range(size.insights)
+    ]
+    insights = [each.memory.id for each in await memory.learn_many(drawn) if each.memory]
+    return [each.id for each in known[: size.values]], [*planted, *insights]
+
+
+def _port(number: int, first: int) -> str:
+    return f"The {name(700_000 + number)} server listens on port {first + number}."
+
+
+def _said(text: str, source: str) -> LearnRequest:
+    return LearnRequest(text=text, origin=Origin.DOCUMENT, source=source)
+
+
+async def _stands(memory: Memory, id_: MemoryId) -> bool:
+    return (await memory.get(id_)).status is Status.ACTIVE
+
+
+async def _rows(app: App) -> Rows:
+    found = await app.store.all(Q["remembered_rows"], space=MAIN_SPACE)
+    return {row["row"]: row["mark"] for row in found}
