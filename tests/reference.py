@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from festinger.observability import pages as seeing
+from festinger.settings.reference import settings_page
 
 ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "docs" / "reference"
@@ -160,7 +161,7 @@ def _told(name: str, value: Any) -> str:
 
 def index_page() -> str:
     """The page that lists the others."""
-    names = sorted({path.name for path in PAGES.glob("*.md")} | set(pages()) | set(rooms_own_pages()))
+    names = sorted({path.name for path in PAGES.glob("*.md")} | set(pages()))
     listed = "".join(f"- [{name.removesuffix('.md')}]({name})\n" for name in names if name != "README.md")
     return (
         "# Reference\n\nRendered from the code; a test fails when a page and the code differ. "
@@ -174,6 +175,7 @@ def pages() -> dict[str, Callable[[], str]]:
         "tables.md": tables_page,
         "metrics.md": seeing.metrics_page,
         "errors.md": seeing.errors_page,
+        "settings.md": settings_page,
     }
     if command_line() is not None:
         found["commands.md"] = commands_page
@@ -184,17 +186,11 @@ def pages() -> dict[str, Callable[[], str]]:
     return found
 
 
-def rooms_own_pages() -> dict[str, Callable[[], str]]:
-    """Pages that rooms render themselves: `festinger.settings.reference.settings_page` is `settings.md`."""
-    names = [path.parent.name for path in (ROOT / "src" / "festinger").glob("*/reference.py")]
-    return {f"{name}.md": importlib.import_module(f"festinger.{name}.reference").page for name in sorted(names)}
-
-
 def _module(name: str) -> Any | None:
     return importlib.import_module(name) if importlib.util.find_spec(name) else None
 
 
 if __name__ == "__main__":
-    for page, render in {**pages(), **rooms_own_pages()}.items():
+    for page, render in pages().items():
         (PAGES / page).write_text(render())
     (PAGES / "README.md").write_text(index_page())

@@ -46,7 +46,7 @@ GUARDS: Mapping[str, tuple[Any, str, Any, str, Heard]] = {
         cues, "_KINDS", NOBODY, "gnommoweb is a kind of repo", [("gnommoweb", "repo", "type")],
     ),
     "an object is no subject again": (
-        cues, "Taken", taken_nothing, "gnommoweb belongs to dobby is a bot", [("gnommoweb", "dobby", "membership")],
+        cues, "CueMatchResult", taken_nothing, "gnommoweb belongs to dobby is a bot", [("gnommoweb", "dobby", "membership")],
     ),
     "a common word after `of` is no dimension": (
         cues, "context_after", any_context, "gnommoweb is a list of files", [("gnommoweb", "list", "type")],
