@@ -72,8 +72,8 @@ test: setup ## Format, lint, layers, types and the whole offline suite (pytest a
 
 check: test ## Exactly what CI does.
 
-quick: setup ## Only the tests (pytest arguments: ARGS=…).
-	$(BIN)/pytest -n 2 -q -m "not live and not reference" $(ARGS)
+quick: setup ## The tests that need no database (pytest arguments: ARGS=…).
+	$(BIN)/pytest -n 2 -q -m "not postgres and not live and not reference" $(ARGS)
 
 explore: setup ## Look for inputs that no run has tried, for the tests that make up their own (ARGS=tests/proxy).
 	HYPOTHESIS_PROFILE=exploring $(BIN)/pytest -n 2 -q -m "not live and not reference" $(ARGS)

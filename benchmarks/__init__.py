@@ -1,6 +1,6 @@
-"""How good and how fast is it, side by side with others, in one run?
+"""The suites behind `festinger bench`: quality and speed, compared with other systems in one run.
 
-Keeps the suites behind `festinger bench`: `catalogue` lists them, `suite` says what one is, `run` runs them,
-`report` writes down what came out. It drives the doors as a user would, with a throw-away store of its own; it
-never touches the spaces of the person who runs it, and speaks to nothing but this machine.
+`catalogue` lists them, `suite` defines one, `run` runs them, `report` writes the results. They drive the
+public interfaces as a user would, with a throwaway store; they never touch the spaces of the person who runs
+them, and connect only to this machine.
 """

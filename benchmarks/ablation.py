@@ -1,8 +1,8 @@
-"""The suite `ablation`: what does each part of a recall give?
+"""The suite `ablation`: what each part of a recall contributes.
 
-The conversations of the suite `recall` are asked again with one part taken out at a time, and with what is off by
-default put in. Whatever changes nothing, or does harm, has no place among the defaults. Nothing is stored anew: the
-surroundings of a turn leave its words here, and stay in its vector.
+The conversations of the suite `recall` are asked again with one part removed at a time, and with parts that
+are off by default added. What changes nothing, or does harm, has no place among the defaults. Nothing is
+stored again: the context of a turn is removed from its words here, but stays in its vector.
 """
 
 from collections.abc import Mapping
@@ -29,9 +29,9 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
     "newer_first": {"newer_first": False},
     "gate": {"abstain": False},
 }
-"""What is taken out, and how the settings say so."""
+"""The parts that are removed, with the settings for it."""
 NO_VECTORS = "vectors"
-"""As `vectors_ranked`, and nothing is found by them either."""
+"""Like `vectors_ranked`, and vectors find nothing either."""
 
 METRICS = tuple(
     BenchMetric(name=f"ablation.{short}.r10", unit="share", about=about, better=GoalOp.AT_LEAST)
@@ -43,7 +43,7 @@ METRICS = tuple(
 
 
 def without(deps: RetrievalDeps, changed: Mapping[str, Any]) -> RetrievalDeps:
-    """The desk with some settings of recalling changed."""
+    """The dependencies with some recall settings changed."""
 
     def terms(space: Any) -> RetrievalConfig:
         now = deps.terms(space)
@@ -53,7 +53,7 @@ def without(deps: RetrievalDeps, changed: Mapping[str, Any]) -> RetrievalDeps:
 
 
 def deps_list(app: App) -> dict[str, RetrievalDeps]:
-    """Us as shipped, and without each part."""
+    """The product as shipped, and without each part."""
     deps = app.recall.deps
     found = {PRODUCT: deps}
     found |= {f"without {part}": without(deps, changed) for part, changed in PARTS.items()}

@@ -1,9 +1,9 @@
-"""The suite `abstain`: does nothing come to mind where nothing fits?
+"""The suite `abstain`: whether nothing is recalled where nothing fits.
 
-The conversations of the suite `recall` are asked the questions of the next conversation, words that nobody ever said,
-and their own questions once with and once without the turns that answer them. What abstaining costs stands beside it:
-how much less of the right turns comes with the gate than without. A gate on plain cosine or BM25 stands beside ours,
-set so high that it costs as much as it may.
+The conversations of the suite `recall` are asked the questions of the next conversation, made-up words, and
+their own questions with and without the turns that answer them. The cost of abstaining is measured too: how
+many fewer of the right turns come with the gate than without. Gates on plain cosine or BM25 are compared,
+each set to the highest cost that is allowed.
 """
 
 import random
@@ -24,7 +24,7 @@ NONSENSE = 200
 FIRST = 10
 GATES = ("bm25", "cosine")
 MAY_COST = {LOCOMO: 0.01, BEAM: 0.03}
-"""Of recall@10, by set."""
+"""The allowed loss of recall@10, by set."""
 
 
 def _metrics(short: str, *, foreign: float, cost: float) -> tuple[BenchMetric, ...]:
@@ -79,12 +79,12 @@ async def measure(bench: Bench) -> SuiteResult:
 
 
 def next_of(groups: Sequence[str]) -> dict[str, str]:
-    """For each conversation the one whose questions are foreign to it."""
+    """For each conversation, the one whose questions are foreign to it."""
     return {group: groups[(place + 1) % len(groups)] for place, group in enumerate(groups)}
 
 
 def ungated(deps: RetrievalDeps) -> RetrievalDeps:
-    """The desk at which everything that is found is told."""
+    """The dependencies without the gate: everything found is returned."""
 
     def terms(space: Any) -> RetrievalConfig:
         now = deps.terms(space)
@@ -113,7 +113,7 @@ async def _held_back(
 
 
 def cost_of(row: Mapping[str, Any], gated: Sequence[str], told: Sequence[str]) -> TallyItem:
-    """What the gate held back of the right turns of one question."""
+    """What the gate withheld of the right turns of one question."""
     lost = recall_of(row, told, FIRST).part - recall_of(row, gated, FIRST).part
     return TallyItem(id=row["id"], part=lost, right=lost <= 0, group=row["group"], told={"question": row["text"]})
 
@@ -121,7 +121,7 @@ def cost_of(row: Mapping[str, Any], gated: Sequence[str], told: Sequence[str]) -
 async def _removed(
     app: App, short: str, taken: Mapping[str, IngestedConversation], asked: Mapping[str, Rows]
 ) -> MetricTally:
-    """The best evidence for each question, with the turns that answer it and without."""
+    """The best evidence for each question, with and without the turns that answer it."""
     deps = ungated(app.recall.deps)
     items = []
     for group, conversation in taken.items():
@@ -146,7 +146,7 @@ async def _removed(
 async def _by_gate(
     app: App, gate: str, set_name: str, *, corpora: Mapping[str, Rows], asked: Mapping[str, Rows]
 ) -> list[MetricTally]:
-    """A plain ranking that abstains below the highest bar that costs no more than it may."""
+    """A plain ranking that abstains below the highest threshold within the allowed cost."""
     short = SETS[set_name]
     own: list[tuple[float, float]] = []
     foreign: list[tuple[str, str, float]] = []
@@ -176,7 +176,7 @@ async def _by_gate(
 
 
 def highest_bar(own: Sequence[tuple[float, float]], *, may_cost: float) -> float:
-    """The best score that a question must have to be answered, so that at most so much recall is lost on the mean."""
+    """The highest minimum score at which the mean loss of recall stays within the limit."""
     left, bar = may_cost * len(own), 0.0
     for best, found in sorted(own):
         left -= found
@@ -202,7 +202,7 @@ async def _nonsense(app: App, spaces: Sequence[IngestedConversation], *, seed: i
 
 
 def non_word(chance: random.Random) -> str:
-    """Something that can be pronounced and means nothing."""
+    """A pronounceable word without a meaning."""
     syllables = (chance.choice("bcdfghjklmnprstvwz") + chance.choice("aeiou") for _ in range(chance.randint(2, 3)))
     return "".join(syllables) + chance.choice("bdfgklmnprstvz")
 

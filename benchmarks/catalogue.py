@@ -1,4 +1,4 @@
-"""Which suites are there?"""
+"""Lists all suites."""
 
 from collections.abc import Sequence
 
@@ -61,7 +61,7 @@ SUITES = {
 
 
 def chosen_suites(names: Sequence[str], *, smoke: bool = False) -> list[Suite]:
-    """The suites of these names, or all of them if none is named; a smoke run leaves out those that are timed."""
+    """The named suites, or all if none is named; a smoke run leaves out timed ones."""
     for name in names:
         if name not in SUITES:
             raise BadInput(f"`{name}` is not a suite.", hint=f"The suites are {', '.join(sorted(SUITES))}.")
@@ -70,7 +70,7 @@ def chosen_suites(names: Sequence[str], *, smoke: bool = False) -> list[Suite]:
 
 
 def suite_of(metric: str) -> tuple[Suite, BenchMetric]:
-    """Where a metric is measured."""
+    """The suite that measures a metric."""
     for suite in SUITES.values():
         for known in suite.metrics:
             if known.name == metric:

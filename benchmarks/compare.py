@@ -1,8 +1,8 @@
-"""What fell since an earlier run?
+"""Finds what fell since an earlier run.
 
-Only what was counted from items is compared: times of two runs on a shared machine say little about the code. A
-number fell when neither value lies within the other's interval, on the worse side; without intervals, when it is
-worse by more than the margin of a floor.
+Only numbers counted from items are compared: times of two runs on a shared machine say little about the code.
+A number fell when it is worse and neither value lies within the other's interval; without intervals, when it
+is worse by more than the margin of a floor.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ Document = Mapping[str, Any]
 
 
 def read_document(path: Path) -> Document:
-    """What an earlier run wrote."""
+    """Read the document of an earlier run."""
     try:
         found = orjson.loads(path.read_bytes())
     except (OSError, orjson.JSONDecodeError) as error:
@@ -32,7 +32,7 @@ def read_document(path: Path) -> Document:
 
 
 def falls(before: Document, after: Document) -> list[str]:
-    """A line for each number of ours that fell."""
+    """A line for each number of the product that fell."""
     old, new = _ours(before), _ours(after)
     return [
         f"{name}: it fell from {old[name]['value']:.4f} to {new[name]['value']:.4f}."

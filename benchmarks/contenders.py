@@ -1,8 +1,8 @@
-"""Who is measured when requests pass through, and what does each of them run as?
+"""Starts the systems that requests pass through, each on its own core.
 
-Nobody (`direct`: the stub itself), we, the plainest proxy, and LiteLLM's. All stand before the same stub. A proxy
-has one core with all that it starts; the stub and the client share another. We must come up, or there is
-nothing to measure; anybody else who does not is told as not run.
+They are `direct` (the stub itself), the product, the plainest proxy, and LiteLLM's. All stand before the same
+stub. A proxy has one core with all that it starts; the stub and the client share another. The product must
+come up, or there is nothing to measure; any other that does not is reported as not run.
 """
 
 import sys
@@ -27,14 +27,14 @@ DIRECT, PLAIN = "direct", "plain"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contenders:
     servers: Mapping[str, BenchProcess]
-    """Those that came up, in the order in which they take turns."""
+    """Those that came up, in the order of their turns."""
     systems: Sequence[System]
-    """All of them, with how it went."""
+    """All of them, with their status."""
 
 
 @asynccontextmanager
 async def contenders(bench: Bench, *, home: Path | None = None) -> AsyncIterator[Contenders]:
-    """Start everybody, ourselves on this home or on an empty one; all end with the block."""
+    """Start all systems, the product on this home or an empty one; all end with the block."""
     server_core, other_core = two_cores()
     pinned = {"pinned_to_one_core": server_core is not None}
     async with AsyncExitStack() as stack:

@@ -1,8 +1,8 @@
-"""The suite `contradict`: what cannot both stand?
+"""The suite `contradict`: which statements cannot both hold.
 
-Three sets under one setting: plain negations (SICK), one word changed (Breaking NLI), negations that mean nothing of
-the kind (Negation NLI). A pair counts as contradicting if the judge says so in either order. Texts of a pair are all
-that it sees.
+Three sets under one setting: plain negations (SICK), one word changed (Breaking NLI), negations that
+contradict nothing (Negation NLI). A pair counts as contradicting if the judge says so in either order. The
+judge sees only the texts of a pair.
 """
 
 from collections import Counter
@@ -98,7 +98,7 @@ def told(texts: JudgingTexts, pair: JudgingPair) -> dict[str, str]:
 
 
 def balanced(system: str, texts: JudgingTexts, pairs: Sequence[JudgingPair], objects: Contradicts) -> MetricTally:
-    """The mean of the recall, by category, and of how seldom it objects to what agrees."""
+    """The mean of recall by category and of the share of agreeing pairs without an objection."""
     sizes = Counter(pair.category for pair in pairs if pair.label == CONTRADICTS)
     agreeing = sum(pair.label != CONTRADICTS for pair in pairs)
     items = []

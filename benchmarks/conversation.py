@@ -1,8 +1,8 @@
-"""What does a client send that is in the middle of a conversation?
+"""Generates the requests of a client in the middle of a conversation.
 
-The whole history each time, and at its end a turn that nobody has seen: a system message, turns of a person and of a
-model about things of the large world, the answer that the stub gave last, and the newest words of the person. Whoever
-remembers has met all but the last two in the request before.
+Each has the whole history and ends with a new turn: a system message, turns of a person and a model about
+things of the large world, the stub's last answer, and the person's newest words. A system that remembers has
+seen all but the last two in the previous request.
 """
 
 import json
@@ -18,14 +18,13 @@ TURN_CHARS = 2_000
 NEWEST_CHARS = 300
 """A few sentences."""
 NEXT_TURNS = 5
-"""So often does each conversation go on."""
+"""How many turns each conversation continues."""
 MODEL = "stub"
 ANSWER = "".join(WORDS)
 
 
 class ConversationGenerator:
-    """Any number of conversations of about so many KiB. Each names itself in every turn: whoever recognises a
-    conversation by what was said in it takes none for another."""
+    """Any number of conversations of a given size in KiB. Each names itself in every turn, to be unique."""
 
     def __init__(
         self, size: LargeWorldSize, *, kib: int, seed: str, streamed: bool = False, model: str = MODEL
@@ -41,13 +40,13 @@ class ConversationGenerator:
             self._shared.append(_said("assistant", "Go on."))
 
     def going_on(self, count: int) -> Requests:
-        """So many next turns of conversations that have begun."""
+        """Requests for the next turns of conversations that have begun."""
         told = [[*self._talk()] for _ in range(-(-count // NEXT_TURNS))]
         turns = [body for talk in told for body in talk[1:]]
         return Requests(before=[talk[0] for talk in told], timed=turns[:count])
 
     def beginning(self, count: int) -> Requests:
-        """So many conversations that nobody has met, with a long history all the same."""
+        """Requests for conversations that nobody has seen, with a long history all the same."""
         return Requests(
             timed=[
                 self._body([*self._begun(), _said("assistant", f"{ANSWER} {number}"), self._newest()])
@@ -56,7 +55,7 @@ class ConversationGenerator:
         )
 
     def from_the_start(self, count: int) -> Requests:
-        """So many turns of conversations, each from its first request on."""
+        """Requests for conversations, each from its first turn on."""
         return Requests(timed=[*islice((body for _ in range(count) for body in self._talk()), count)])
 
     def _talk(self) -> Iterator[bytes]:
@@ -68,7 +67,7 @@ class ConversationGenerator:
             yield self._body(messages)
 
     def _length(self) -> int:
-        """How long the last turn of a conversation is with what is told so far before its first."""
+        """The length of a conversation's last turn, given what its history holds so far."""
         newest = _said("user", "x" * NEWEST_CHARS)
         turns = [_said("assistant", ANSWER), newest] * NEXT_TURNS
         return len(self._body([*self._told(0), newest, *turns]))

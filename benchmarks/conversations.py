@@ -1,10 +1,10 @@
-"""How does the memory take in a conversation of a public set, and what does it then bring to mind?
+"""Stores the conversations of a public set in the memory and asks their questions.
 
-As a user's program would do it: each conversation is a space, each of its sessions an episode, and what was said is
-appended in order, with who said it and when. Then every question is asked, and nothing is told about the answers.
-Which turns came is what counts; a memory counts for the turns that it was learnt from.
+As a user's program would do it: each conversation is a space, each session an episode, and turns are appended
+in order, with speaker and time. Then every question is asked, without a hint of the answer. What counts is
+which turns come; a memory counts for the turns that it was learned from.
 
-Suites of one run that ask of the same conversations share one home: whoever comes first has them said.
+Suites of one run that use the same conversations share one home: the first one stores them.
 """
 
 import json
@@ -35,7 +35,7 @@ from festinger.store.queries import queries_of
 Q = queries_of("benchmarks")
 
 Heard = dict[str, dict[str, "IngestedConversation"]]
-"""Conversations by the name of their set and of their group."""
+"""Conversations by set and group."""
 
 ASSISTANT = "assistant"
 ASKER = SessionId("asking")
@@ -47,14 +47,14 @@ Rows = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestedConversation:
-    """A conversation in its space: which turn has which id in the set, and what memories were learnt from which."""
+    """A conversation in its space: the set's id of each turn, and the turns that memories were learned from."""
 
     space: SpaceId
     turns: Mapping[UUID, str] = field(default_factory=dict)
     learnt: Mapping[UUID, Sequence[UUID]] = field(default_factory=dict)
 
     def named(self, recalled: RecallResult) -> list[str]:
-        """The turns that came, each once, in their order."""
+        """The turns that came, each once, in order."""
         came = [turn for item in recalled.items for turn in self.learnt.get(item.id, (item.id,))]
         return list(dict.fromkeys(self.turns[turn] for turn in came if turn in self.turns))
 
@@ -73,7 +73,7 @@ def taken_of(told: Mapping[str, Any]) -> IngestedConversation:
 
 @asynccontextmanager
 async def heard(bench: Bench, corpora: Mapping[str, Mapping[str, Rows]]) -> AsyncIterator[tuple[App, Heard]]:
-    """A memory that heard the conversations of some sets, and where each of them lies; by set and group."""
+    """A memory with the conversations of some sets, and each one's space; by set and group."""
     folder = bench.folder.parent / "conversations"
     folder.mkdir(mode=0o711, exist_ok=True)
     known = folder / "taken.json"
@@ -98,7 +98,7 @@ async def heard(bench: Bench, corpora: Mapping[str, Mapping[str, Rows]]) -> Asyn
 
 @asynccontextmanager
 async def opened(bench: Bench, **settings: Any) -> AsyncIterator[App]:
-    """A memory of its own for one measurement."""
+    """A memory for one measurement."""
     async with throw_away_home(bench.folder, stopwatch=bench.stopwatch) as home, at_home(home, **settings) as app:
         yield app
 
@@ -111,7 +111,7 @@ async def at_home(home: Path, **settings: Any) -> AsyncIterator[App]:
 
 
 async def take_in(app: App, turns: Sequence[Mapping[str, Any]], *, name: str) -> IngestedConversation:
-    """Have a conversation said in a space of its own, and made searchable."""
+    """Store a conversation in its own space and make it searchable."""
     space = (await add_space(app, name)).id
     known: dict[UUID, str] = {}
     for session in dict.fromkeys(turn["session"] for turn in turns):
@@ -132,7 +132,7 @@ async def take_in(app: App, turns: Sequence[Mapping[str, Any]], *, name: str) ->
                 known[said.turn.turn_id] = turn["id"]
         if episode is not None:
             await close_episode(app.memory.deps, space, episode)
-    # Whatever closing asked for later, and what a running server does every minute.
+    # What closing deferred, and what a running server does every minute.
     await WorkerPool(app.jobs, shutdown_seconds=1).drain()
     await index_turns(app.recall.deps, space)
     await count_words(app.recall.deps, space)
@@ -140,7 +140,7 @@ async def take_in(app: App, turns: Sequence[Mapping[str, Any]], *, name: str) ->
 
 
 async def _learnt(app: App, space: SpaceId, turns: Iterable[UUID]) -> dict[UUID, list[UUID]]:
-    """Which turns each memory was learnt from."""
+    """The turns that each memory was learned from."""
     found: dict[UUID, list[UUID]] = {}
     async with app.store.transaction() as transaction:
         for row in await transaction.all(Q["derived_from_turns"], space=space, turns=list(turns)):
@@ -151,7 +151,7 @@ async def _learnt(app: App, space: SpaceId, turns: Iterable[UUID]) -> dict[UUID,
 async def ask(
     app: App, space: SpaceId, cue: str, *, limit: int = MOST, deps: RetrievalDeps | None = None, **more: Any
 ) -> RecallResult:
-    """What comes to mind, as the house is furnished or at another desk; nothing of it counts."""
+    """Recall with the app's dependencies or others, without recording anything."""
     place = Scope(space=space, agent=DEFAULT_AGENT, session=ASKER)
     wish = parse_recall_query(cue, now=app.tools.clock(), limit=limit, **more)
     return await recall(deps or app.recall.deps, place, wish, door="bench", counts=False)

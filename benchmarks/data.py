@@ -1,8 +1,8 @@
-"""Where do the public data sets lie, are they sound, and which of their items count in this run?
+"""Reads public data sets, validates them, and selects the items of this run.
 
-A set is a folder of `NAME.jsonl` or `NAME.jsonl.gz`, one JSON object a line. Whatever is wrong with one is told with
-its file and line before anything is scored. Which files were read, and their sums, goes into the result. What the
-rows mean is each suite's matter.
+A set is a folder of `NAME.jsonl` or `NAME.jsonl.gz`, one JSON object per line. Errors are reported with file
+and line before anything is scored. The files that were read and their checksums go into the result. Each
+suite interprets its own rows.
 """
 
 import gzip
@@ -38,13 +38,13 @@ class Data:
 
     folder: Path | None = None
     limit: int | None = None
-    """At most so many items of each kind: a quick look, which measures nothing."""
+    """The most items of each kind: for a quick look, which measures nothing."""
     third: bool = False
     """A fixed third of the items, the same on every machine."""
     read: dict[tuple[str, str], File] = field(default_factory=dict)
 
     def require(self, sets: Iterable[str]) -> None:
-        """Refuse to begin where a set is missing."""
+        """Refuse to begin when a set is missing."""
         for name in sets:
             self._folder_of(name)
 
@@ -61,11 +61,11 @@ class Data:
         return found
 
     def has(self, set_name: str, name: str) -> bool:
-        """Whether a set comes with this file; not every half has every one."""
+        """Whether a set has this file; not every half has every one."""
         return any(path.is_file() for path in self._paths(set_name, name))
 
     def sampled(self, items: Sequence[T], by: Callable[[T], str]) -> list[T]:
-        """The items that count in this run. `by` names what must not be torn apart: an item's id, or its group."""
+        """The items of this run. `by` names what must stay together: an item's id, or its group."""
         kept = [item for item in items if _is_of_the_third(by(item))] if self.third else list(items)
         if self.limit is None:
             return kept
@@ -129,5 +129,5 @@ def _bad(path: Path, number: int, what: str) -> BadInput:
 
 
 def _is_of_the_third(name: str) -> bool:
-    # Not Python's own hash, which differs from process to process.
+    # Not Python's own hash, which differs between processes.
     return hashlib.sha256(name.encode()).digest()[0] % THIRD == 0

@@ -1,8 +1,8 @@
-"""The suite `dedup`: do two statements say the same?
+"""The suite `dedup`: whether two statements say the same.
 
-Paraphrases (PARADE, MSRP) by the judge's score for `same`; pairs that must never be one (a word changed, news that
-differ) and pairs that must be (a rule in another frame) by its verdict; and a thousand facts typed in eight ways by
-their fold. The baseline `cosine_dedup` takes for the same whatever is near enough.
+Paraphrases (PARADE, MSRP) by the judge's score for `same`; pairs that must never merge (a word changed, news
+that differ) and pairs that must (a rule in another frame) by its verdict; and a thousand facts typed in eight
+ways by their fold. The baseline `cosine_dedup` merges whatever is near enough.
 """
 
 import unicodedata
@@ -120,7 +120,7 @@ def false_merges(
 
 
 def recall_where_precise(system: str, texts: JudgingTexts, pairs: Sequence[JudgingPair], merges: Merges) -> MetricTally:
-    """The share of same pairs that are merged, and nothing where too many different ones are too."""
+    """The share of same pairs that are merged, or zero if too many different ones are merged too."""
     made = [(pair, merges(texts, pair.a, pair.b)) for pair in pairs]
     found = sum(merged and pair.label == "same" for pair, merged in made)
     precise = found >= PRECISION * sum(merged for _, merged in made)
@@ -152,7 +152,7 @@ def ranking(
 
 
 def precision_at_half(scores: Numbers, marked: Numbers, weights: Numbers) -> float:
-    """The precision at the score from which half of the marked ones are found."""
+    """The precision at the score where half of the marked ones are found."""
     order = np.argsort(-scores, kind="stable")
     found = np.cumsum((marked * weights)[order])
     taken = np.cumsum(weights[order])
@@ -163,7 +163,7 @@ def precision_at_half(scores: Numbers, marked: Numbers, weights: Numbers) -> flo
 
 
 def rows_for_facts() -> int:
-    """How many statements are left of a thousand facts that are typed in eight ways each."""
+    """How many statements remain of a thousand facts typed in eight ways each."""
     return len({fold(text) for number in range(FACTS) for text in renderings(number)})
 
 

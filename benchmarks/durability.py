@@ -37,9 +37,9 @@ ENDS: Mapping[str, signal.Signals] = {"kill": signal.SIGKILL, "stop": signal.SIG
 ROUNDS, QUICK_ROUNDS = 50, 2
 CLIENTS = 8
 MOST_BEFORE_END = 120
-"""A round ends after some number of deliveries up to this one, once the server is ready."""
+"""A round ends after a random number of deliveries up to this one, once the server is ready."""
 THINK_S = 0.1
-"""Between an answer and the next request of a client."""
+"""The pause between an answer and the client's next request."""
 DRAIN_S = 900.0
 """A busy machine takes a while for what a hundred rounds leave behind."""
 
@@ -112,7 +112,7 @@ async def _rounds(bench: Bench) -> tuple[list[str], Counter[str]]:
 
 
 async def _round(program: Program, name: str, number: signal.Signals, *, enough: int, bench: Bench) -> list[str]:
-    """Serve clients and end the server among them; what was delivered."""
+    """Serve clients and end the server in the middle; returns what was delivered."""
     done = DurabilityReplies()
     async with launched(program) as server, asyncio.TaskGroup() as group:
         for client in range(CLIENTS):
@@ -130,7 +130,7 @@ async def _round(program: Program, name: str, number: signal.Signals, *, enough:
 
 
 async def _chat(port: int, name: str, done: DurabilityReplies, bench: Bench) -> None:
-    """One client: its next request goes out when it has the whole answer to the last one."""
+    """One client: its next request follows the complete answer to the last one."""
     line: Connection | None = None
     asked = 0
     while not done.is_over:
@@ -154,7 +154,7 @@ async def _chat(port: int, name: str, done: DurabilityReplies, bench: Bench) -> 
 
 
 async def _gone(pid: int) -> None:
-    """Wait until a process has ended; asyncio collects it."""
+    """Wait until a process has ended; asyncio reaps it."""
     while True:
         try:
             os.kill(pid, 0)
@@ -164,7 +164,7 @@ async def _gone(pid: int) -> None:
 
 
 async def _drained(home: Path, bench: Bench) -> None:
-    """Wait until a running server has brought everything from its spool to the store."""
+    """Wait until a running server has moved everything from its spool to the store."""
     deadline = bench.stopwatch() + DRAIN_S
     while bench.stopwatch() < deadline:
         if not any(file.stat().st_size for file in Layout(home=home).spool.glob(f"*{ENDING}")):
@@ -174,7 +174,7 @@ async def _drained(home: Path, bench: Bench) -> None:
 
 
 async def _stored(home: Path) -> Counter[str]:
-    """How often the store holds each text; read by a process that has the home's password at hand."""
+    """How often the store holds each text; read by a process that has the home's password."""
     told = home.parent / "stored.json"
     await run_apart("durability", str(told), home=home)
     return Counter(json.loads(told.read_text()))

@@ -1,10 +1,10 @@
-"""How good and how fast is an embedder, on data that nobody here wrote?
+"""Measures the quality and speed of an embedder on public data.
 
     python benchmarks/embedders.py DATA onnx:all-minilm-l6-v2 [--kinds]
 
-DATA holds the folders `locomo`, `beam100k`, `parade`, `msrp` and `sick` in the plain shapes of the scorecard. One model
-a run, because memory is that of the process. Retrieval is plain cosine: the share of the gold turns among the
-first ten, per group and in all. Thresholds are read from `calibration` files only. Prints one JSON document.
+DATA holds the folders `locomo`, `beam100k`, `parade`, `msrp` and `sick` in the plain formats of the scorecard.
+One model per run, because memory is measured per process. Retrieval is plain cosine: recall of the gold turns
+at ten, per group and in all. Thresholds come from `calibration` files only. Prints one JSON document.
 """
 
 import argparse
@@ -55,7 +55,7 @@ async def recall(embedder: Embedder, folder: Path, kind: str) -> dict[str, float
 
 
 async def speed(embedder: Embedder, texts: list[str]) -> dict[str, float]:
-    """Milliseconds a sentence, alone and in lists of 32; every text is new, so no cache answers."""
+    """Milliseconds per sentence, alone and in lists of 32; every text is new, so no cache helps."""
     alone, lists = [], []
     for number in range(60):
         since = time.perf_counter()

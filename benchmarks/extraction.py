@@ -1,11 +1,11 @@
-"""The suite `extract`: how much of what texts say outright is found, and how much of what is found was said?
+"""The suite `extract`: recall and precision of relations that texts state outright.
 
 Definition sentences with their marked parent, and sentences with two marked nouns of which some are part and
-whole. A definition is found if a triple of kind ISA has the marked term as its subject; its parent is right if it
-ends with the last word of a marked one. A part is found if an ISPART triple joins the two nouns the right way
-round; joining them in a sentence that does not say so is a false one. What a triple has to say besides is counted:
-each triple from a sentence without one is a false edge. The plain baseline `is_a` is measured in the same run; it
-is told which term each sentence speaks of, which we are not.
+whole. A definition is found if an ISA triple has the marked term as its subject; its parent is right if it
+ends with the last word of a marked one. A part is found if an ISPART triple joins the two nouns in the right
+direction; joining them in a sentence that does not say so is false. Each triple from a sentence without a
+relation is a false edge. The baseline `is_a` is told which term each sentence is about, which the product is
+not.
 """
 
 import re
@@ -22,7 +22,7 @@ from festinger.text.tokens import tokenize
 
 
 class ExtractionTriple(NamedTuple):
-    """What a scanner reads out of a sentence, in small letters with blanks between words."""
+    """What a scanner reads from a sentence, in lowercase with spaces between words."""
 
     subject: str
     parent: str
@@ -77,7 +77,7 @@ METRICS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """A sentence of the first set; no parents: it defines nothing."""
+    """A sentence of the first set; without parents it defines nothing."""
 
     id: str
     text: str
@@ -87,7 +87,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionSentence:
-    """A sentence of the second set; no part and whole: its nouns stand otherwise to each other."""
+    """A sentence of the second set; without part and whole its nouns are related otherwise."""
 
     id: str
     text: str
@@ -134,7 +134,7 @@ def plain_is_a(terms: Mapping[str, str]) -> Scanner:
 
 
 def _phrase_after(term: str, text: str) -> str | None:
-    """What follows the term and, 220 characters on at most, a form of `be` with an article."""
+    """What follows the term and, at most 220 characters on, a form of `be` with an article."""
     cue = rf"{re.escape(term)}.{{0,220}}?\b(?:is|are|was|were|refers to|means)\s+(?:an?|the)\s+([\w\s-]+)"
     found = re.search(cue, text, re.IGNORECASE)
     return found.group(1).lower() if found else None
@@ -173,13 +173,13 @@ def _is_about(triple: ExtractionTriple, term: str) -> bool:
 
 
 def is_parent(parent: str, marked: Iterable[str]) -> bool:
-    """Whether it ends with the last word of a marked parent, or with the noun that its `of` hangs on."""
+    """Whether it ends with the last word of a marked parent, or with the head noun before its `of`."""
     ends = {word for one in marked for word in (_last(_spaced(one)), _last(_spaced(one).split(" of ")[0]))}
     return _last(parent) in ends
 
 
 def holds_parent(phrase: str, marked: Iterable[str]) -> bool:
-    """Whether a marked parent's last word stands anywhere in it: kinder, for a baseline that gives a whole phrase."""
+    """Whether it contains a marked parent's last word: more lenient, for a baseline that gives a phrase."""
     return not {_last(_spaced(one)) for one in marked}.isdisjoint(phrase.split())
 
 
@@ -188,7 +188,7 @@ def _last(phrase: str) -> str:
 
 
 def parts(items: Iterable[ExtractionSentence], scan: Scanner) -> list[TallyFinding]:
-    """How well parts and their wholes are found. Joined both ways round, it is found and not right."""
+    """How well parts and wholes are found. Joined in both directions counts as found but not right."""
     found: list[TallyFinding] = []
     for item in items:
         triples = scan(item.text)
@@ -207,7 +207,7 @@ def parts(items: Iterable[ExtractionSentence], scan: Scanner) -> list[TallyFindi
 
 
 def _ways(triple: ExtractionTriple, nouns: tuple[str, str]) -> list[tuple[str, str]]:
-    """The ways in which a triple joins the two nouns as part and whole."""
+    """The directions in which a triple joins the two nouns as part and whole."""
     ways = [nouns, nouns[::-1]]
     return [(part, whole) for part, whole in ways if _has(triple.subject, part) and _has(triple.parent, whole)]
 
@@ -217,7 +217,7 @@ def _has(operand: str, noun: str) -> bool:
 
 
 def false_edges(system: str, items: Iterable[ExtractionSentence], scan: Scanner) -> MetricTally:
-    """Triples of whatever kind in sentences in which no part is marked, per thousand of them."""
+    """Triples of any kind in sentences without a marked part, per thousand sentences."""
     found = [
         TallyItem(id=item.id, part=1000.0 * len(triples), right=not triples, told=_told(item.text, triples))
         for item in items

@@ -1,8 +1,8 @@
-"""How good have we been already, and did we fall below it?
+"""Keeps the best quality reached so far, and finds what fell below it.
 
-`floors.toml` keeps, for every number of quality, the best value reached less a small margin: once for whole runs and
-once for smoke runs, which see a third of the data. `raised` only ever lifts; to lower a floor, a person edits the
-file and says why in the same commit.
+`floors.toml` holds, for every quality number, the best value reached minus a small margin: once for whole
+runs and once for smoke runs, which see a third of the data. `raised` only ever lifts; to lower a floor, a
+person edits the file and says why in the same commit.
 """
 
 import tomllib
@@ -17,10 +17,10 @@ from festinger.errors import BadInput
 FILE = Path(__file__).with_name("floors.toml")
 
 MARGIN = 0.01
-"""Arithmetic differs in its last digits between processors; a floor is not to be missed for that."""
+"""Arithmetic differs in its last digits between processors; that must not miss a floor."""
 
 SHARE = "share"
-"""The unit of what floors are kept for. Times have goals, not floors: they depend on the machine."""
+"""The unit that floors are kept for. Times have goals, not floors: they depend on the machine."""
 
 WHOLE, SMOKE = "whole", "smoke"
 
@@ -39,7 +39,7 @@ class Fallen:
     metric: BenchMetric
     floor: float
     value: float | None
-    """Nothing if it was not measured, though its suite ran."""
+    """`None` if it was not measured, though its suite ran."""
 
     def __str__(self) -> str:
         told = "it was not measured" if self.value is None else f"it is {self.value:.4f}"
@@ -68,7 +68,7 @@ def _holds(metric: BenchMetric, floor: float, value: float | None) -> bool:
 
 
 def raised(floors: Mapping[str, float], results: Iterable[BenchResult]) -> dict[str, float]:
-    """The floors after these results: each as high as it was, or higher."""
+    """The floors after these results: each unchanged or higher."""
     lifted = dict(floors)
     for result in results:
         metric = result.metric
@@ -82,7 +82,7 @@ def raised(floors: Mapping[str, float], results: Iterable[BenchResult]) -> dict[
 
 
 def written(floors: Floors) -> str:
-    """The file, with its tables and names in order."""
+    """The file's text, with its tables and names sorted."""
     tables = [_table(name, floors.get(name, {})) for name in (SMOKE, WHOLE)]
     return "\n".join([HEADER, *tables])
 

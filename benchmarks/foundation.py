@@ -1,14 +1,14 @@
-"""The suite `foundation`: passing requests through, starting, resident memory, embedding."""
+"""The suite `foundation`: passing requests through, startup, resident memory, embedding."""
 
 from benchmarks import passthrough, sentences, start
 from benchmarks.suite import Bench, Suite, SuiteResult
 
 PARTS = (start.measure, passthrough.measure, sentences.measure)
-"""In this order: the first part makes the home that the second one uses again."""
+"""In this order: the first part makes the home that the second one reuses."""
 
 
 async def measure(bench: Bench) -> SuiteResult:
-    """Every part once, one after the other."""
+    """Run every part once, one after the other."""
     found = [await part(bench) for part in PARTS]
     return SuiteResult(
         samples=[sample for one in found for sample in one.samples],

@@ -1,9 +1,9 @@
-"""The suite `hostile`: what do texts reach that were written to misuse a memory?
+"""The suite `hostile`: what texts achieve that were written to misuse a memory.
 
-Orders that hide in pages (deepset, BIPIA) must be locked away, and plain talk that only sounds like them (NotInject,
-WildGuard) must not. False facts that a page repeats (PoisonedRAG) must retire nothing that a person said, however
-often they are said; that taking a page back leaves no trace of it is measured by `planting`. The baseline
-`keyword_filter` flags a text by a few words that everybody knows.
+Orders hidden in pages (deepset, BIPIA) must be quarantined, and plain talk that only sounds like them
+(NotInject, WildGuard) must not. False facts that a page repeats (PoisonedRAG) must retire nothing that a
+person said, however often they are repeated; `planting` measures that withdrawing a page leaves no trace. The
+baseline `keyword_filter` flags a text by a few well-known words.
 """
 
 import re
@@ -30,7 +30,7 @@ PAGE = "https://example.org/poisoned"
 REPEATS = 1_000
 REPEATS_SMOKE = 50
 A_DAY = 3
-"""Counted causes of one agent and day, at most."""
+"""The most causes that count per agent and day."""
 
 Flags = Callable[[str], bool]
 
@@ -92,7 +92,7 @@ def _rows(bench: Bench, name: str, file: str, needs: Sequence[str]) -> list[dict
 
 
 def we_flag(text: str) -> bool:
-    """Whether a document of this text is locked away when it is learnt."""
+    """Whether a document with this text is quarantined when it is learned."""
     clean = clean_input(text, lambda same: same)
     return bool(find_suspicions(clean.text, origin=Origin.DOCUMENT, hid=clean.hid))
 
@@ -135,7 +135,7 @@ def _false_alarms(metric: str, system: str, rows: Sequence[Mapping[str, Any]], f
 
 
 async def first_answers(bench: Bench, rows: Sequence[Mapping[str, Any]], *, echoes: bool) -> MetricTally:
-    """Whether a question is answered by the page that lies or by the person; `echoes` if the page repeats it."""
+    """Whether a question is answered by the lying page or the person; `echoes` if the page repeats it."""
     name = "poison.echo.at_1" if echoes else "poison.at_1"
     bench.say(f"Asking a poisoned memory: {name}.")
     folder = bench.folder / name
@@ -160,7 +160,7 @@ async def first_answers(bench: Bench, rows: Sequence[Mapping[str, Any]], *, echo
 async def poison(
     memory: Memory, rows: Sequence[Mapping[str, Any]], *, repeats: int
 ) -> tuple[list[MetricTally], list[Sample]]:
-    """Learn the truth of people, then what a page says against it, once and over and over."""
+    """Learn the truth from people, then what a page says against it, once and repeatedly."""
     truth = await memory.for_session("people").learn_many([row["true_text"] for row in rows])
     page = memory.for_session("page")
     lies = [LearnRequest(text=text, origin=Origin.DOCUMENT, source=PAGE) for row in rows for text in row["poison"]]

@@ -1,9 +1,9 @@
-"""The suite `hygiene`: what does the store hold after a month that nobody looked after?
+"""The suite `hygiene`: what the store holds after a month without maintenance.
 
-A simulated month of talk passes through the proxy (see `month`), of which one message in twenty is worth keeping.
-Counted is what is active at the end: what should not be there, what came back from our own notes, what is there
-twice, and what of the rest is missing. The summaries of sessions are records of what was talked about and no beliefs;
-they are counted by themselves. Beside us stand who keeps everything and who keeps nothing: no trivial policy wins.
+A simulated month of talk passes through the proxy (see `month`); one message in twenty is worth keeping.
+Counted is what is active at the end: what should not be there, what came back from our own notes, duplicates,
+and what is missing. Session summaries are records of what was discussed, not beliefs; they are counted
+separately. The baselines keep everything and nothing: no trivial policy wins.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ Q = queries_of("benchmarks")
 LOCOMO, TAU = "locomo", "tau_airline"
 STORE_ALL, STORE_NONE = "store_all", "store_none"
 FEW_DAYS = 3
-"""Of a run that is only to show whether something fell."""
+"""For a run that only checks whether something fell."""
 LONGEST_RESULT = 2_000
 
 METRICS = (
@@ -102,7 +102,7 @@ async def _ours(lived: Month, bench: Bench) -> tuple[list[MetricTally], list[Sam
     ], [
         _secrets(PRODUCT, written, lived),
         asking,
-        # Nothing in this file does more than talk and learn: no clean-up, no verdict, no setting.
+        # Nothing in this file does more than talk and learn: no cleanup, no verdict, no setting.
         Sample(metric="hygiene.by_hand", system=PRODUCT, value=0.0, n=len(everything)),
         Sample(metric="hygiene.model_calls", system=PRODUCT, value=float(spent.calls), n=1),
         Sample(metric="hygiene.summaries", system=PRODUCT, value=float(len(everything) - len(beliefs)), n=1),
@@ -110,7 +110,7 @@ async def _ours(lived: Month, bench: Bench) -> tuple[list[MetricTally], list[Sam
 
 
 async def asks_model(door: MonthProxy) -> Sample:
-    """The share of learns that ask a model. Without one they wait, which is told just as often."""
+    """The share of learn calls that ask a model. Without one they wait, which is reported just as often."""
     row = await door.app.store.one(Q["learns_that_ask"], space=MAIN_SPACE)
     learns: int = row["learns"]
     value = row["asking"] / learns if learns else 0.0
@@ -127,7 +127,7 @@ def _every_message(lived: Month) -> list[ActiveMonthItem]:
 
 
 def counts(system: str, kept: Sequence[ActiveMonthItem], known: Sequence[Truth]) -> list[MetricTally]:
-    """What is wrong and what is missing in all that is held."""
+    """What is wrong and what is missing in everything held."""
     named = [(f"{each.store} {at}", each) for at, each in enumerate(kept)]
     told = {id_: {"held": each.text[:300], "from": each.kind or "nobody"} for id_, each in named}
 
@@ -144,7 +144,7 @@ def counts(system: str, kept: Sequence[ActiveMonthItem], known: Sequence[Truth])
 
 
 def _twins(named: Sequence[tuple[str, ActiveMonthItem]]) -> list[tuple[str, bool]]:
-    """Everything that says a truth, and whether its store says it a second time there."""
+    """Everything that states a truth, and whether its store states it a second time."""
     seen: Counter[tuple[str, str]] = Counter()
     found = []
     for id_, each in named:
@@ -155,7 +155,7 @@ def _twins(named: Sequence[tuple[str, ActiveMonthItem]]) -> list[tuple[str, bool
 
 
 def _present(truth: Truth, kept: Sequence[ActiveMonthItem]) -> TallyItem:
-    """Whether a truth is held as it is now, and not as it was."""
+    """Whether a truth is held in its present form, and not the old one."""
     forms = {each.saying.form for each in kept if each.saying is not None and each.saying.truth == truth.id}
     is_present = forms == {Form.CHANGED} if truth.changes else bool(forms)
     return counted(

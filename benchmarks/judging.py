@@ -1,8 +1,8 @@
-"""What do the judges say of pairs in public data, and what would plain baselines say?
+"""Runs the judges and plain baselines on pairs of public data.
 
-The product is asked as it ships: rules, the bundled embedder's cosines and its profile, no model. The baselines see
-the same texts and cosines. Nothing of an item but its texts and their order reaches a judge. Which numbers are made
-of the answers is each suite's matter.
+The product runs as shipped: rules, the bundled embedder's cosines and its profile, no model. The baselines
+see the same texts and cosines. A judge sees only the texts of an item and their order. Each suite computes
+its own numbers from the answers.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,7 +28,7 @@ AGAINST = frozenset({Relation.CONTRADICTS, Relation.UPDATE})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgingTexts:
-    """Vectors of texts, and the bars of the model that made them."""
+    """Vectors of texts, and the thresholds of the model that made them."""
 
     vectors: Mapping[str, Vector]
     bars: SimilarityBars
@@ -62,7 +62,7 @@ async def embedded(texts: Iterable[str]) -> JudgingTexts:
 
 
 async def _vectors(embedder: Embedder, texts: Iterable[str]) -> dict[str, Vector]:
-    # By length, so that a batch holds texts of one size and little of it is padding.
+    # By length, so that a batch holds texts of similar size and little padding.
     distinct = sorted({text for text in texts if text.strip()}, key=lambda text: (len(text), text))
     found: dict[str, Vector] = {}
     for start in range(0, len(distinct), AT_ONCE):
@@ -104,7 +104,7 @@ def said(texts: JudgingTexts, one: str, other: str, *, origin: Origin = Origin.P
 
 
 def scored(texts: JudgingTexts, one: str, other: str) -> float:
-    """The judge's score for `same`; a verdict lies above and below all that is undecided."""
+    """The judge's score for `same`; a verdict lies above or below everything undecided."""
     verdict = said(texts, one, other)
     score = same_score(parse_statement(one), parse_statement(other), texts.features(one, other)) or 0.0
     if verdict.relation is Relation.SAME:
@@ -207,7 +207,7 @@ def _negated(text: str) -> bool:
 
 
 def stripped(text: str) -> list[str]:
-    """Words as the plain baselines see them: small letters and digits, without stopwords and endings."""
+    """Words as the plain baselines see them: lowercase letters and digits, no stopwords or endings."""
     words = "".join(letter if letter.isalnum() else " " for letter in text.lower()).split()
     return [_bare(word) for word in words if word not in _STOPWORDS]
 

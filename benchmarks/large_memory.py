@@ -1,8 +1,8 @@
-"""What stands in a large memory, and what is asked of it?
+"""Generates the statements of a large memory, and cues to recall them.
 
-Statements without end, all different: a subject, words of common English drawn as often as the law of Zipf says, and
-a number. Every fifth is about one of a few subjects that many share. A cue is a handful of words of one statement. The
-same seed gives the same statements and cues. Putting them into a store is `recalling`'s matter.
+Endless distinct statements: a subject, common English words drawn by Zipf's law, and a number. Every fifth is
+about one of a few subjects that many share. A cue is a handful of words of one statement. The same seed gives
+the same statements and cues. `recalling` puts them into a store.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from benchmarks.large_world import name
 
 VOCABULARY = 20_000
 SHARED = 0.2
-"""Statements about a subject that others are about too."""
+"""The share of statements about a shared subject."""
 SHARED_SUBJECTS = 500
 WORDS = (8, 20)
 CUE_WORDS = 6
@@ -25,7 +25,7 @@ LONG_CUE_WORDS = 500
 
 @cache
 def vocabulary() -> tuple[Sequence[str], Sequence[float]]:
-    """Common words, and how often each of them and all before it are said."""
+    """Common words with their cumulative frequencies."""
     words = wordfreq.top_n_list("en", VOCABULARY)
     return words, list(accumulate(1 / rank for rank in range(1, len(words) + 1)))
 
@@ -41,7 +41,7 @@ def statements(seed: int) -> Iterator[str]:
 
 
 def cues(texts: Sequence[str], count: int, *, seed: int, words: int = CUE_WORDS) -> list[str]:
-    """Questions, each of words that stand in some of the texts; a long one takes them from many."""
+    """Questions made of words from some of the texts; a long one takes them from many."""
     chance = Random(seed)  # noqa: S311 - as above
     found = []
     for _ in range(count):

@@ -1,8 +1,7 @@
-"""What does a large world look like, and what is said about it?
+"""Generates a large world and texts about it.
 
-Generated and not read from anywhere: names of syllables that mean nothing, each placed among earlier ones in several
-dimensions, and prose of common English in which some of them occur. The same seed gives the same world and the same
-texts. Putting it into a store is `thinking`'s matter.
+Names are meaningless syllables, each placed among earlier ones in several dimensions; prose is common English
+in which some of them occur. The same seed gives the same world and texts. `thinking` puts it into a store.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +20,7 @@ PLACES = 4
 
 SENTENCES_A_CUE = 20
 NAMED = 0.02
-"""How many words of a text are names of the world."""
+"""The share of a text's words that are names of the world."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +52,7 @@ def name(number: int) -> str:
 
 
 def statements(size: LargeWorldSize, *, seed: int, cause: Cause) -> Iterator[WorldStatement]:
-    """Every edge of the world. A concept is only ever placed below earlier ones, so nothing is above itself."""
+    """Every edge of the world. A concept is only placed below earlier ones, so there are no cycles."""
     chance = Random(seed)  # noqa: S311 - a graph to measure, not a secret
     for concept in range(size.concepts):
         for dimension in chance.sample(range(1, size.dimensions + 1), size.edges_each):
@@ -75,11 +74,11 @@ class Prose:
         self._size = size
         self._chance = Random(seed)  # noqa: S311 - texts to read, not secrets
         self._words: Sequence[str] = wordfreq.top_n_list("en", 5000)
-        # As often as their rank says: the law of Zipf.
+        # By rank: Zipf's law.
         self._shares = list(accumulate(1 / rank for rank in range(1, len(self._words) + 1)))
 
     def text(self, chars: int) -> str:
-        """So many characters of it."""
+        """Text of this many characters."""
         said: list[str] = []
         length = 0
         while length < chars:

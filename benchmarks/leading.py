@@ -1,7 +1,7 @@
-"""How long does it take to see what memories lead on to?
+"""Times walks along the links between memories.
 
-Some memories of a large store come to mind together again and again, in groups that overlap. From a few of them the
-links are then walked as a recall does: the partners, and what lies one or two steps beyond.
+Some memories of a large store are recalled together again and again, in overlapping groups. From a few of
+them the links are walked as a recall does: the partners, and what lies one or two steps beyond.
 """
 
 from collections.abc import Sequence
@@ -23,17 +23,17 @@ Q = queries_of("festinger.store")
 CUE = "What comes to mind?"
 HOPS = (1, 2)
 GROUP = 10
-"""Memories that come to mind at once."""
+"""Memories recalled at once."""
 SHARED_BY = 3
 """Groups that a memory is in, on average, so that a walk leads out of each."""
 WARMING = 20
-"""Walks before they count: each connection of the pool keeps its plans after some."""
+"""Walks before they count: each connection of the pool caches its plans after some."""
 
 
 async def led_on(
     deps: RetrievalDeps, place: Scope, memories: Sequence[UUID], *, groups: int, seed: int
 ) -> dict[str, list[float]]:
-    """Seconds of walks, by the steps that may lie beyond a partner."""
+    """Seconds of walks, by the number of steps beyond a partner."""
     chance = Random(seed)  # noqa: S311 - a choice of memories, not of secrets
     among = chance.sample(list(memories), max(GROUP, min(len(memories), groups * GROUP // SHARED_BY)))
     company = [chance.sample(among, GROUP) for _ in range(groups)]
@@ -41,7 +41,7 @@ async def led_on(
         async with deps.store.transaction() as transaction:
             await record_co_access(deps, transaction, place, group, recall=deps.new_id())
     async with deps.store.apart() as connection:
-        # On other days the server does that by itself.
+        # In production the server does this by itself.
         await connection.execute(Q["tidy_everything"].sql)
     took: dict[str, list[float]] = {}
     for hops in HOPS:

@@ -1,8 +1,8 @@
-"""The suite `learn`: what does learning cost, and does it cost more the more is remembered?
+"""The suite `learn`: what learning costs, and how that grows with the memory.
 
-Single statements, repeated ones and batches, each held against everything that is remembered, at a thousand, ten
-thousand and a hundred thousand memories. The vectors come from a toy of 384 dimensions that costs next to nothing, so
-what is measured is learning without embedding. The measuring happens in `remembering`, in a process of its own.
+Single statements, repeated ones and batches, each compared with everything remembered, at a thousand, ten
+thousand and a hundred thousand memories. The vectors come from a toy of 384 dimensions that costs next to
+nothing, so this measures learning without embedding. `remembering` measures, in a process of its own.
 """
 
 import asyncio
@@ -75,7 +75,7 @@ async def measure(bench: Bench) -> SuiteResult:
 
 
 def failures(mixed: Sequence[Mapping[str, int]]) -> Sample:
-    """How many statements of several processes were not learnt for a fault of ours."""
+    """How many statements of several processes were lost to our own errors."""
     total = sum(count for told in mixed for count in told.values())
     failed = sum(count for told in mixed for name, count in told.items() if name not in set(Action))
     return Sample(metric="learn.mixed.failed", system=PRODUCT, value=float(failed), n=total)
@@ -85,7 +85,7 @@ def samples(stands: Sequence[LearnMeasurement]) -> list[Sample]:
     """The numbers of one run: those of the largest size, and how they grew."""
     first, last = stands[0], stands[-1]
     medians = [(each.memories, median(each.single)) for each in stands]
-    # One more than was judged, because nothing to judge is a good number that has no logarithm.
+    # One more than was judged, because zero is a good number but has no logarithm.
     judged = [(each.memories, 1 + mean(each.pairs)) for each in stands]
     found: dict[str, tuple[float, int]] = {
         "learn.single.p50": (1000 * median(last.single), len(last.single)),
@@ -102,7 +102,7 @@ def samples(stands: Sequence[LearnMeasurement]) -> list[Sample]:
 
 
 def slope(points: Sequence[tuple[float, float]]) -> float:
-    """The exponent with which the second number grows with the first: the line through their logarithms."""
+    """The exponent by which the second number grows with the first: the slope of their logarithms."""
     xs, ys = [log(x) for x, _ in points], [log(y) for _, y in points]
     middle_x, middle_y = mean(xs), mean(ys)
     spread = sum((x - middle_x) ** 2 for x in xs)

@@ -1,9 +1,9 @@
-"""How long does a server take to answer, and how often can it in a second?
+"""Measures response times and throughput of a server.
 
-A small HTTP client over raw sockets with keep-alive, so that its own cost is low and the same for every
-server. The loop is closed: a connection sends its next request when it has the whole answer to the last one.
-It knows the answers that `stub` gives, with a length or in chunks, and no others; anything else is an error
-that is counted. It only ever connects to this machine.
+A small HTTP client over raw sockets with keep-alive, so that its own cost is low and equal for every server.
+The loop is closed: a connection sends its next request after the complete answer to the last one. It knows
+the answers of `stub`, with a length or in chunks, and no others; anything else counts as an error. It
+connects only to this machine.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from festinger.clock import Stopwatch
 HOST = "127.0.0.1"
 
 PATIENCE_S = 30.0
-"""Longest that one answer may take."""
+"""The longest that one answer may take."""
 
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _CHUNKED = re.compile(rb"\r\ntransfer-encoding: *chunked", re.IGNORECASE)
@@ -27,7 +27,7 @@ _LAST_CHUNK = b"\r\n0\r\n\r\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """Seconds from sending a request to the first byte and to the last byte of its answer."""
+    """Seconds from sending a request to the first and the last byte of its answer."""
 
     first: float
     whole: float
@@ -35,7 +35,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadResult:
-    """What a stretch of requests to one server gave."""
+    """The result of a series of requests to one server."""
 
     timings: Sequence[Timing]
     errors: int
@@ -43,7 +43,7 @@ class LoadResult:
 
     @property
     def rate(self) -> float:
-        """Answers a second."""
+        """Answers per second."""
         return len(self.timings) / self.seconds if self.seconds else 0.0
 
 
@@ -56,7 +56,7 @@ class LoadResponse:
 
 
 def request(port: int, path: str, body: bytes, *, headers: Sequence[str] = ()) -> bytes:
-    """A POST of JSON as it goes over the wire, or a GET if there is no body."""
+    """A POST of JSON as raw bytes, or a GET if there is no body."""
     head = [
         f"{'POST' if body else 'GET'} {path} HTTP/1.1",
         f"Host: {HOST}:{port}",
@@ -70,7 +70,7 @@ def request(port: int, path: str, body: bytes, *, headers: Sequence[str] = ()) -
 
 
 class Connection(asyncio.Protocol):
-    """One connection that is kept alive. `ask` once at a time."""
+    """One keep-alive connection. Call `ask` one at a time."""
 
     def __init__(self, stopwatch: Stopwatch) -> None:
         self._stopwatch = stopwatch
@@ -80,7 +80,7 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     async def ask(self, wire: bytes) -> LoadResponse:
-        """Send a request and wait for the whole answer; `ConnectionError` or `TimeoutError` if none comes."""
+        """Send a request and wait for the whole answer; else `ConnectionError` or `TimeoutError`."""
         if self._transport is None or self._transport.is_closing():
             raise ConnectionResetError("the server has closed the connection")
         self._received.clear()
@@ -112,7 +112,7 @@ class Connection(asyncio.Protocol):
 
 
 def is_whole(received: bytes | bytearray) -> bool:
-    """Whether these bytes are an answer to its end."""
+    """Whether these bytes are a complete answer."""
     end = received.find(b"\r\n\r\n")
     if end < 0:
         return False
@@ -129,7 +129,7 @@ async def connect(port: int, stopwatch: Stopwatch) -> Connection:
 
 
 async def ask_once(port: int, path: str, body: bytes = b"", *, stopwatch: Stopwatch) -> LoadResponse | None:
-    """One request on a connection of its own; nothing if nobody answers."""
+    """One request on a new connection; `None` if nobody answers."""
     try:
         connection = await connect(port, stopwatch)
     except OSError:
@@ -152,7 +152,7 @@ async def in_turn(port: int, wires: Sequence[bytes], *, stopwatch: Stopwatch) ->
 async def at_once(
     port: int, clients: Sequence[Sequence[bytes]], *, count: int, seconds: float, stopwatch: Stopwatch
 ) -> LoadResult:
-    """As many requests as get answered in some seconds: each client sends its own in turn, `count` at most."""
+    """As many requests as are answered in some seconds: each client sends its own in turn, at most `count`."""
     began = stopwatch()
     asked = [
         _ask_on(port, islice(cycle(wires), count), until=began + seconds, stopwatch=stopwatch) for wires in clients
@@ -168,7 +168,7 @@ async def at_once(
 async def _ask_on(
     port: int, wires: Iterable[bytes], *, until: float | None, stopwatch: Stopwatch
 ) -> tuple[list[Timing], int]:
-    """Requests on one connection, made again when it breaks."""
+    """Requests on one connection, reopened when it breaks."""
     timings: list[Timing] = []
     errors = 0
     connection: Connection | None = None

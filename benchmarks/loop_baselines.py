@@ -1,8 +1,8 @@
-"""Plain ways of finding a loop, each as strong as its hour of work allows.
+"""Plain ways of finding a loop, each as strong as an hour of work allows.
 
-`exact_period` sees the text so far, in the same steps as the product; `zlib_tail` weighs the last 2,000 characters of
-the whole reply, which finds more than any other window or looking while it streams. It gets the limit at which it
-raises so many false alarms as are allowed, on the very texts on which it is then measured.
+`exact_period` sees the text so far, in the same steps as the product; `zlib_tail` compresses the last 2,000
+characters of the whole reply, which finds more than any other window or checking while it streams. Its limit
+is the one that raises the allowed number of false alarms on the very texts on which it is then measured.
 """
 
 import zlib
@@ -24,7 +24,7 @@ def prefixes(text: str) -> Iterator[str]:
 
 
 def exact_period(text: str) -> int | None:
-    """After how many characters the end repeats exactly three times; nothing if it never does."""
+    """After how many characters the end repeats exactly three times; `None` if it never does."""
     return next((len(part) for part in prefixes(text) if _repeats(part[-TIMES * LONGEST :])), None)
 
 
@@ -37,18 +37,18 @@ def _repeats(tail: str) -> bool:
 
 
 def zlib_ratio(text: str) -> float:
-    """The share of its length to which the end of a text compresses; 1 if it is too short to say."""
+    """The compressed share of the end of a text; 1 if it is too short to say."""
     data = text[-TAIL:].encode("utf-8", "replace")
     return len(zlib.compress(data, 9)) / len(data) if len(text) >= LEAST_TAIL else 1.0
 
 
 def zlib_limit(ordinary: Sequence[float]) -> float:
-    """The ratio below which only so many ordinary texts fall as may be false alarms."""
+    """The ratio below which only the allowed share of ordinary texts falls."""
     return sorted(ordinary)[int(len(ordinary) * ALLOWED)]
 
 
 def repeat_count(items: Iterable[Item]) -> int:
-    """The highest count of equal calls and of equal outputs in a trace, added."""
+    """The highest count of equal calls plus that of equal outputs in a trace."""
     done = list(items)
     calls = Counter(item.deed for item in done if isinstance(item, ToolStep))
     outputs = Counter(item.key.exact if isinstance(item, AnswerStep) else item.result.steady for item in done)

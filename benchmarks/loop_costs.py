@@ -1,6 +1,7 @@
-"""What looking for loops costs, in microseconds.
+"""Measures the cost of loop detection, in microseconds.
 
-One chunk of a stream, and the history of one request whose messages were met before, as all but the newest ones are.
+One chunk of a stream, and the history of one request whose messages were seen before, as all but the newest
+are.
 """
 
 import json

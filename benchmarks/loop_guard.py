@@ -1,8 +1,8 @@
-"""Drives agents and streaming replies through the real proxy and records whom the loop guard speaks to, stops or cuts.
+"""Drives agents and streaming replies through the real proxy and records what the loop guard does.
 
-The transcripts and streams were written by people and models who had not read the detector; one half was there to
-develop against, the other is only measured. Everything is as a client meets it, with default settings: the three
-protocols, the proxy on a port, a model server behind it. Only the clock is moved by the transcript.
+The transcripts and streams were written by people and models who had not read the detector; one half was for
+development, the other is only measured. Everything is as a client meets it, with default settings: the three
+protocols, the proxy on a port, a model server behind it. Only the clock follows the transcript.
 """
 
 import gzip
@@ -35,7 +35,7 @@ Messages = list[dict[str, Any]]
 NOTICE = "[Loop guard]"
 PATHS = {"openai": "/v1/chat/completions", "anthropic": "/v1/messages", "ollama": "/api/chat"}
 PIECE = 16
-"""Characters of a frame of a stream."""
+"""Characters per frame of a stream."""
 REPLY = "I am working on it."
 
 
@@ -47,7 +47,7 @@ def read_rows(name: str) -> list[Row]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopGuardResult:
-    """What became of an agent: after how many steps it was told, and stopped, if ever."""
+    """After how many steps an agent was warned and stopped, if ever."""
 
     nudged: int | None = None
     stopped: int | None = None
@@ -101,7 +101,7 @@ def _whole(path: str, text: str) -> dict[str, Any]:
 
 @dataclass
 class GuardedProxy:
-    """The proxy with its model server, and a clock that is moved by hand."""
+    """The proxy with its model server and a manual clock."""
 
     url: str
     model: StubModel
@@ -203,7 +203,7 @@ def _ollama(step: Row, _name: str) -> Messages:
 
 @asynccontextmanager
 async def guarded_proxy() -> AsyncIterator[GuardedProxy]:
-    """The proxy with default settings before a stub of a model, without a memory behind it."""
+    """The proxy with default settings before a model stub, without a memory behind it."""
     now = [datetime(2026, 1, 5, tzinfo=UTC)]
     model = StubModel()
     async with _served(model) as upstream, open_upstream() as way_out, aiohttp.ClientSession() as http:
@@ -262,5 +262,5 @@ async def _no_page(_scope: Any, _receive: Any, send: Any) -> None:
 
 
 async def treat_all(proxy: GuardedProxy, transcripts: Sequence[Row]) -> dict[str, LoopGuardResult]:
-    """What becomes of each agent, by the transcript's id."""
+    """The result for each agent, by the transcript's id."""
     return {row["id"]: await proxy.treat(row) for row in transcripts}

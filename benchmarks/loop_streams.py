@@ -1,7 +1,7 @@
-"""Counts the texts that loop and are noticed as they stream past, and the ordinary ones that are.
+"""Counts looping texts that are detected as they stream, and false alarms on ordinary ones.
 
-Texts are fed to the detector as it is shipped, sixteen characters at a time. An ordinary reply that is noticed is a
-false alarm. The plain baselines see the same texts.
+Texts are fed to the detector as shipped, sixteen characters at a time. The plain baselines see the same
+texts.
 """
 
 import re
@@ -18,7 +18,7 @@ from festinger.settings.tree import StreamLoopSettings
 
 CHUNK = 16
 SHOWS = 3
-"""A loop shows with the third time."""
+"""A loop shows at the third repetition."""
 
 EXACT_PERIOD, ZLIB_TAIL = "exact_period", "zlib_tail"
 
@@ -35,11 +35,11 @@ class LoopStreamText:
     text: str
     source: str = ""
     phrase: str = ""
-    """What it repeats, where that is known."""
+    """What it repeats, where known."""
 
     @cached_property
     def shows_at(self) -> int | None:
-        """After how many characters the phrase was said three times, numbers aside; nothing if it never was."""
+        """After how many characters the phrase was said three times, numbers aside; `None` if never."""
         if not self.phrase:
             return None
         pattern = _DIGITS.sub(lambda _: "\0", re.escape(self.phrase)).replace("\0", r"\d+")
@@ -48,7 +48,7 @@ class LoopStreamText:
 
 
 def phrase_of(repetition: Mapping[str, Any] | None) -> str:
-    """The repeated phrase, put together from a tokenizer's pieces."""
+    """The repeated phrase, joined from a tokenizer's pieces."""
     pieces = (repetition or {}).get("repeated_phrase", ())
     return "".join(pieces).replace("▁", " ").replace("<0x0A>", "\n")
 
@@ -62,7 +62,7 @@ def found_in(texts: Sequence[LoopStreamText], settings: StreamLoopSettings) -> F
 
 
 def shipped(text: str, settings: StreamLoopSettings) -> tuple[StreamFinding, ...]:
-    """What the product finds in a text that streams past."""
+    """What the product finds in a streaming text."""
     detector = StreamDetector(settings, RepetitionAllowance())
     for piece in cut(text, CHUNK):
         detector.feed(piece)
@@ -119,7 +119,7 @@ def of_zlib_tail(
 def _recalls(
     system: str, looping: Sequence[LoopStreamText], finds: Callable[[LoopStreamText], bool], told: Mapping[str, str]
 ) -> list[MetricTally]:
-    """The share that is found, of all and of those texts that say their phrase three times at all."""
+    """The share found, of all texts and of those that repeat their phrase three times at all."""
     items = {text.id: counted(text.id, finds(text), told=_told(text, told)) for text in looping}
     sources = dict.fromkeys(text.source for text in looping)
     tallies = [
@@ -141,7 +141,7 @@ def _alarms(
     finds: Callable[[LoopStreamText], bool],
     told: Mapping[str, str],
 ) -> MetricTally:
-    """The share of ordinary texts that are taken for a loop: an item adds to it by being wrong."""
+    """The share of ordinary texts taken for a loop; an item counts if it is wrong."""
     items = [alarm(text.id, finds(text), _told(text, told)) for text in ordinary]
     return MetricTally(metric=metric, system=system, items=items)
 

@@ -1,7 +1,7 @@
-"""Ranks recorded conversations by their highest evidence of a loop: wasted effort should stand above honest work.
+"""Ranks recorded conversations by their evidence of a loop: wasted effort should rank above honest work.
 
-Recorded traces are read turn by turn, as their requests would have come. The mere length of a trace is scored
-beside us: what does no better than length says little.
+Traces are read turn by turn, as their requests would have come. The mere length of a trace is scored as a
+baseline: what does no better than length says little.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,7 +33,7 @@ class Trace:
 
 
 def trace_of(steps: Iterable[Mapping[str, Any]]) -> list[ChatMessage]:
-    """A recorded trace of model and tool steps as a history: a model's words with the calls that follow them."""
+    """A recorded trace of model and tool steps as a history: a model's words with the calls that follow."""
     history = [ChatMessage(role=ChatRole.USER, text="The task.", by_person=True)]
     words = ""
     for is_tool, group in groupby(steps, lambda step: step["kind"] == "tool"):
@@ -73,7 +73,7 @@ def chat_of(steps: Iterable[Mapping[str, Any]]) -> list[ChatMessage]:
 
 
 def highest_level(history: Sequence[ChatMessage], settings: LoopSettings) -> int:
-    """The highest level that any request of this conversation would have met."""
+    """The highest level that any request of this conversation would have reached."""
     keys, levels = StepCache(), [0]
     for end in range(1, len(history) + 1):
         repeat = find_repetition(parse_steps(history[:end], keys), settings)
@@ -112,6 +112,6 @@ def _steps(trace: Trace) -> list[Step]:
 
 
 def flagged(chats: Sequence[Trace], settings: LoopSettings) -> MetricTally:
-    """The conversations that rise above level 0, to be read by eye."""
+    """The conversations above level 0, to be reviewed by eye."""
     items = [alarm(chat.id, highest_level(chat.history, settings) > 0, {}) for chat in chats]
     return MetricTally(metric="tau.runs_flagged", system=PRODUCT, items=items)

@@ -1,9 +1,9 @@
-"""The suite `loops`: how well and how cheaply going round in circles is noticed, and whether honest work is left alone.
+"""The suite `loops`: how well and cheaply loops are detected, and whether honest work is left alone.
 
-Agents and replies that were written for it go through the real proxy (`loop_guard`). Beside them: public texts that
-loop and ordinary replies (`loop_streams`), traces of agents and chats of people (`loop_traces`), and what looking costs
-(`loop_costs`), with the plain baselines beside us. Ordinary replies are what assistants said in public
-chats, and pieces of Python's own library, fenced as a reply would hold them: code repeats itself and is no loop.
+Agents and replies written for it go through the real proxy (`loop_guard`). In addition: public texts that
+loop and ordinary replies (`loop_streams`), traces of agents and chats of people (`loop_traces`), and the cost
+(`loop_costs`), each with plain baselines. Ordinary replies are what assistants said in public chats, and
+pieces of Python's own library, fenced as in a reply: code repeats itself and is no loop.
 """
 
 import sysconfig
@@ -30,13 +30,13 @@ CODEREPETEVAL, TAU, BEAM, TRAIL = "coderepeteval", "tau_airline", "beam100k", "t
 SOURCES, LABELS, ROLES = ("real", "synthetic"), ("loop", "normal"), ("user", "assistant")
 
 HALVES = ("dev", "held")
-"""One half was there to develop against; the other was only ever measured."""
+"""One half was for development; the other was only ever measured."""
 
 PIECE = 4_000
 """Characters of one piece of code."""
 
 TIMED_EVERY = 10
-"""One in so many ordinary replies is timed."""
+"""One in this many ordinary replies is timed."""
 
 METRICS: Sequence[BenchMetric] = (
     BenchMetric(
@@ -165,7 +165,7 @@ async def measure(bench: Bench) -> SuiteResult:
 
 
 def _agents(agents: Sequence[Row], treated: Mapping[str, LoopGuardResult]) -> list[MetricTally]:
-    """What became of the agents of each half."""
+    """The results of the agents of each half."""
     found = []
     for half in HALVES:
         honest = [row for row in agents if (row["half"], row["label"]) == (half, "honest")]
@@ -238,7 +238,7 @@ def _baselines(sets: Sets, bench: Bench, *, limit: float) -> list[MetricTally]:
 
 
 def _costs(sets: Sets, settings: LoopSettings, bench: Bench) -> list[Sample]:
-    """Times of as many runs as were asked for; none in a smoke run."""
+    """Times of as many runs as requested; none in a smoke run."""
     texts = [text.text for text in sets.ordinary[::TIMED_EVERY]]
     history = loop_costs.long_history()
     return [
@@ -295,7 +295,7 @@ def _said(chats: Sequence[dict[str, Any]]) -> list[LoopStreamText]:
 
 
 def _told(data: Data) -> list[LoopStreamText]:
-    """What the assistant of a long conversation told."""
+    """What the assistant of a long conversation said."""
     return [
         LoopStreamText(id=f"{row['group']}.{row['id']}", text=row["text"])
         for row in data.rows(BEAM, "corpus", needs=("group", "id", "role", "text"))
@@ -304,7 +304,7 @@ def _told(data: Data) -> list[LoopStreamText]:
 
 
 def ordinary_code() -> list[LoopStreamText]:
-    """Pieces of Python's own library; which ones, no chance decides anew."""
+    """Pieces of Python's own library, a fixed selection."""
     chance = Random(0)  # noqa: S311 - a place in a file, not a secret
     pieces = []
     for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):

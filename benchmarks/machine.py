@@ -1,6 +1,6 @@
-"""On what was measured, and with which code?
+"""Records the machine and the code of a run.
 
-Facts about this machine and this checkout, read once before a run. A machine that is busy before we begin is
+Facts about this machine and checkout, read once before a run. A machine that is busy before the start is
 marked `noisy`: its absolute figures mean little, only the ratios between systems that took turns do.
 """
 
@@ -17,7 +17,7 @@ from festinger import __version__
 from festinger.store.embedded.programs import bundled_binaries
 
 NOISY_LOAD = 0.5
-"""Load a core before the start above which a machine is noisy."""
+"""The load per core before the start above which a machine is noisy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,10 +28,10 @@ class Machine:
     os: str
     python: str
     postgres: str
-    """Of the embedded server, which a bench uses; empty where it does not say."""
+    """Version of the embedded server; empty if unknown."""
     pgvector: str
     load_before: float
-    """Processes that wanted a core in the last minute."""
+    """The load average over the last minute."""
 
     @property
     def noisy(self) -> bool:
@@ -75,7 +75,7 @@ def _pgvector() -> str:
 class Code:
     version: str
     commit: str
-    """Empty where there is no checkout."""
+    """Empty without a checkout."""
 
 
 def this_code() -> Code:

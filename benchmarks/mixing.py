@@ -1,8 +1,8 @@
-"""How do several processes learn into one memory, all sorts of things at the same moment?
+"""Lets several processes learn all kinds of statements into one memory at the same time.
 
-A process of its own on a home that others use too. `python -m benchmarks.mixing FILE COUNT SEED` learns so many
-statements, alone and in batches, for everybody and for two agents: new ones, repeated ones, updates and opposites of
-what the others say. What became of them, and what failed, goes into the file as JSON.
+Runs as a process on a home that others use too. `python -m benchmarks.mixing FILE COUNT SEED` learns that
+many statements, alone and in batches, shared and for two agents: new ones, repeated ones, updates and
+opposites of what the others say. Results and failures go into the file as JSON.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from festinger.memory.model import Scope
 
 SUBJECTS = 20
 AT_ONCE = 4
-"""Calls that a process makes at the same time: enough to meet others, few enough that nobody waits for long."""
+"""Concurrent calls of a process: enough to meet others, few enough that none waits long."""
 PART = 10
 COLOURS = ("red", "green", "blue", "white")
 SPEAKERS = (Origin.PERSON, Origin.PERSON, Origin.MODEL, Origin.TOOL)
@@ -45,7 +45,7 @@ def mixed(chance: random.Random) -> LearnRequest:
 
 
 async def mix(deps: MemoryDeps, count: int, *, seed: int) -> Counter[str]:
-    """What became of so many statements; what failed stands under the name of its error."""
+    """Counts of results; failures are under the name of their error."""
     chance = random.Random(seed)  # noqa: S311 - made-up sentences, and the same each time
     places = [Scope(space=MAIN_SPACE, agent=AgentId(name), session=SessionId(f"mixed {seed}")) for name in ("a", "b")]
     items, few = [mixed(chance) for _ in range(count)], asyncio.Semaphore(AT_ONCE)

@@ -1,8 +1,8 @@
-"""What is said in a month, by whom, and what of it is worth keeping?
+"""Generates a simulated month of messages, and marks what is worth keeping.
 
-Thirty simulated days of three agents: sessions that begin with one long policy and hold ten messages each, and calls
-of `learn` beside them. How much there is of every kind is fixed; the order, the wording and who says what come from a
-seed. Each message carries its kind and the truth that it says, which whoever is measured never sees.
+Thirty days of three agents: sessions that begin with one long policy and hold ten messages each, and calls of
+`learn`. The amount of every kind is fixed; the order, the wording and the speaker come from a seed. Each
+message carries its kind and the truth that it states, which the measured system never sees.
 """
 
 import random
@@ -17,9 +17,9 @@ from benchmarks.truths import Truth, TruthSaying, truths
 FIRST_DAY = datetime(2026, 1, 5, tzinfo=UTC)
 AGENTS = ("clerk", "helper", "scout")
 DAYS, SESSIONS_A_DAY, MESSAGES = 30, 40, 10
-"""How long, how many sessions a day, and how many messages a session."""
+"""Days, sessions per day, and messages per session."""
 LEARNT = 1 / 30
-"""Calls of `learn`, for each message."""
+"""Calls of `learn` per message."""
 
 
 class MonthMessageKind(StrEnum):
@@ -46,8 +46,11 @@ ASKED: Mapping[MonthMessageKind, float] = {
     MonthMessageKind.SECRET: 0.005,
     MonthMessageKind.HOSTILE: 0.005,
 }
-"""Shares of what goes to the model, but for durable statements, which are 5 % of all messages, and for the question
-with which a session begins in which our notes come back: with those, one message in ten is a question."""
+"""Shares of what goes to the model.
+
+Without durable statements, which are 5 % of all messages, and without the question that opens a session in
+which our notes come back: with those, one message in ten is a question.
+"""
 ANSWERED: Mapping[MonthMessageKind, float] = {
     MonthMessageKind.CHATTER: 0.12,
     MonthMessageKind.HEARTBEAT: 0.07,
@@ -62,7 +65,7 @@ USER, TOOL, ASSISTANT = "user", "tool", "assistant"
 
 
 class Echo(StrEnum):
-    """How what we put into a prompt comes back."""
+    """How notes that we put into a prompt come back."""
 
     VERBATIM = "verbatim"
     UNTAGGED = "untagged"
@@ -88,7 +91,7 @@ class MonthSession:
     agent: str
     at: datetime
     turns: tuple[tuple[tuple[MonthMessage, ...], MonthMessage], ...]
-    """What goes to the model each time, and what it answers."""
+    """What goes to the model each time, and its answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +128,7 @@ class Month:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """What others wrote: facts of lives, the policy of an agent, and results of tools."""
+    """Outside material: facts of lives, the policy of an agent, and results of tools."""
 
     facts: Sequence[str]
     policy: str
@@ -134,7 +137,7 @@ class Material:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ScheduledSaying:
-    """A saying with the day, the agent and the way in which it is said."""
+    """A saying with its day, agent and form."""
 
     day: int
     agent: str
@@ -143,7 +146,7 @@ class _ScheduledSaying:
 
 
 def month(material: Material, *, seed: int, days: int = DAYS, sessions: int = SESSIONS_A_DAY) -> Month:
-    """The month, or fewer days of fewer sessions; the same seed and material give the same one."""
+    """The month, or fewer days of fewer sessions; deterministic for a seed and material."""
     chance = random.Random(seed)  # noqa: S311 - talk to read, not a secret
     total = days * sessions * MESSAGES
     known = truths(material.facts, number=_truths(total), seed=seed)
@@ -170,7 +173,7 @@ def _truths(total: int) -> int:
 
 
 def _spread(known: Sequence[Truth], *, days: int, chance: random.Random) -> Iterator[_ScheduledSaying]:
-    """When, by whom and in which way everything is said: first, then again, then changed."""
+    """When, by whom and how everything is said: first, then again, then changed."""
     by_call = LEARNT / (LEARNT + DURABLE)
     for truth in known:
         agent, count = chance.choice(AGENTS), len(truth.sayings)
@@ -228,9 +231,9 @@ def _day(
 def _turns(
     asked: list[MonthMessage], answered: list[MonthMessage], *, chance: random.Random
 ) -> Iterator[tuple[tuple[MonthMessage, ...], MonthMessage]]:
-    """Everything that is asked, cut into as many stretches as there are answers; no stretch is empty."""
+    """All questions, split into as many stretches as there are answers; no stretch is empty."""
     chance.shuffle(asked)
-    # What brings our notes up is asked first, and what repeats them comes last.
+    # What brings up our notes is asked first, and what repeats them comes last.
     asked.sort(key=lambda message: (not message.opens, message.kind is MonthMessageKind.ECHO))
     answers = answered[: len(asked)] or [
         MonthMessage(role=ASSISTANT, kind=MonthMessageKind.HEARTBEAT, text="Understood.")
@@ -245,7 +248,7 @@ class _Writer:
     chance: random.Random
     results: Sequence[str]
     names: Sequence[tuple[int, str]]
-    """Of things, with the day on which each is told of."""
+    """Names of things, with the day on which each is mentioned."""
     sessions: int
 
     def asked(self, kind: MonthMessageKind) -> MonthMessage:
@@ -281,13 +284,13 @@ class _Writer:
         return MonthMessage(role=ASSISTANT, kind=kind, text=write[kind](self.chance))
 
     def opening(self, day: int) -> MonthMessage:
-        """A question about something that was told of before, if anything was."""
+        """A question about something mentioned before, if anything was."""
         known = [name for told, name in self.names if told < day]
         text = words.question_about(self.chance.choice(known), self.chance) if known else words.question(self.chance)
         return MonthMessage(role=USER, kind=MonthMessageKind.QUESTION, text=text, opens=True)
 
     def told(self, saying: TruthSaying) -> MonthMessage:
-        """A durable statement in a conversation: relations as they are, facts with the wish to keep them."""
+        """A durable statement in a conversation: relations as they are, facts with the request to keep them."""
         wish = self.chance.choice(("Remember that ", "Please note that ", "Remember: "))
         front = "" if saying.is_relation else wish
         return MonthMessage(role=USER, kind=MonthMessageKind.DURABLE, text=f"{front}{saying.text}", saying=saying)

@@ -1,9 +1,8 @@
-"""How does a month pass through our door in minutes?
+"""Passes a month through the proxy in minutes.
 
-Everything behind the door as a server has it, in this process: the only differences are a clock that the month moves,
-a model that says what the month wants it to say, background work that is done when a session is over, and requests
-that wait for memory however slow the machine is. What the model was sent is kept, so that what we put into a prompt
-can come back.
+Everything behind the proxy is as in a server, in this process, except for a clock that the month moves, a
+model that says what the month wants, background jobs that run when a session is over, and requests that wait
+for memory however slow the machine is. What the model was sent is kept, so that our notes can come back.
 """
 
 import asyncio
@@ -45,7 +44,7 @@ WAITS: Mapping[str, object] = {
     "store.hot_timeout_ms": 10_000,
     "store.statement_timeout_ms": 60_000,
 }
-"""What is kept must not hang on how quick the machine is."""
+"""What is kept must not depend on the speed of the machine."""
 
 
 @dataclass
@@ -92,11 +91,11 @@ class MonthProxy:
         return Memory(space=MAIN_SPACE, agent=AgentId(agent), session=SessionId(session), _app=self.app)
 
     async def ask(self, messages: Sequence[Mapping[str, Any]], *, agent: str, session: str, answer: str) -> None:
-        """Send a conversation, which the model answers so. Raises `CannotStart` if the door does not answer."""
+        """Send a conversation and set the model's answer. Raises `CannotStart` if the proxy does not answer."""
         self.stub.says = answer
         body = json.dumps({"model": "stub", "messages": messages}).encode()
         headers = [f"X-Festinger-Agent: {agent}", f"X-Festinger-Session: {session}"]
-        # A line of its own for each: one that is idle through a long night would be closed by then.
+        # A new connection for each: one that is idle through a long night would be closed by then.
         line = await connect(self.port, system_stopwatch)
         try:
             got = await line.ask(request(self.port, PATH, body, headers=headers))
@@ -106,12 +105,12 @@ class MonthProxy:
             raise CannotStart(f"The door answered {got.status}: {got.body[:200]!r}")
 
     async def settle(self) -> None:
-        """Do all that is left to do in the background at this moment."""
+        """Run all background jobs due at this moment."""
         await self.writer.settled()
         await WorkerPool(self.app.jobs, shutdown_seconds=5).drain()
 
     async def pass_to(self, at: datetime) -> None:
-        """Let time go by, with what is due at the end of it."""
+        """Advance the clock, and run what is due then."""
         self.hands.now = at
         await defer_due_jobs(self.app.jobs)
         await self.settle()
@@ -119,7 +118,7 @@ class MonthProxy:
 
 @asynccontextmanager
 async def month_door(home: Path, *, seed: int, **settings: object) -> AsyncIterator[MonthProxy]:
-    """Our door on this home; `settings` have their dots written as `__`."""
+    """The proxy on this home; `settings` have their dots written as `__`."""
     hands, stub = Hands(), MonthModelStub()
     chance = random.Random(seed)  # noqa: S311 - ids of a store that is thrown away
     tools = SystemServices(
@@ -132,7 +131,7 @@ async def month_door(home: Path, *, seed: int, **settings: object) -> AsyncItera
         start = StartOptions(providers=True)
         async with open_app(live, door="bench", progress=_quietly, start=start, tools=tools) as app:
             await app.world.need(MAIN_SPACE)
-            # What comes at its time is due from the first look on.
+            # Periodic jobs are due from the first check on.
             await defer_due_jobs(app.jobs)
             async with _door(app, tools, spool=home.parent / "spool") as (writer, port):
                 yield MonthProxy(app=app, hands=hands, stub=stub, writer=writer, port=port)
@@ -153,7 +152,7 @@ async def _model(stub: MonthModelStub) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def _door(app: App, tools: SystemServices, *, spool: Path) -> AsyncIterator[tuple[CaptureWriter, int]]:
-    """The door of an open house, with its writer at work."""
+    """The proxy of an open app, with its writer running."""
     proxy = app.settings.now.proxy
     writer = CaptureWriter(lambda: app, Spool(spool, name="bench"), settings=lambda: proxy, stopwatch=tools.stopwatch)
     chronicle = StoreRecorder(lambda: app, writer, clock=tools.clock, settings=lambda: proxy)
@@ -188,7 +187,7 @@ async def _door(app: App, tools: SystemServices, *, spool: Path) -> AsyncIterato
 
 @asynccontextmanager
 async def _writing(writer: CaptureWriter) -> AsyncIterator[None]:
-    """The writer at work; at the end it writes what is left."""
+    """The running writer; at the end it writes what is left."""
     working = asyncio.create_task(writer.run())
     try:
         yield
@@ -200,10 +199,10 @@ async def _writing(writer: CaptureWriter) -> AsyncIterator[None]:
 
 
 async def _no_page(_scope: Any, _receive: Any, send: Any) -> None:
-    """Nobody looks at our pages here."""
+    """Nobody requests our pages here."""
     await send({"type": "http.response.start", "status": 404, "headers": [(b"content-length", b"0")]})
     await send({"type": "http.response.body", "body": b""})
 
 
 def _quietly(_message: str) -> None:
-    """A measuring process says nothing while all is well."""
+    """A measuring process prints nothing while all is well."""

@@ -1,8 +1,8 @@
-"""What is held after a month, and from which message did each thing come?
+"""Lists what is held after a month, with the message that each item came from.
 
-`live` lets a month pass through the door and writes down what was really said. `held` lists what is active then,
-memories and edges, each with the message that it came from: the one of its session that holds its words. Nothing
-here judges whether it should have been kept.
+`live` passes a month through the proxy and records what was really said. `held` lists the active memories and
+edges, each with its message: the one of its session that contains its words. Nothing here judges whether it
+should have been kept.
 """
 
 import re
@@ -47,12 +47,12 @@ class SentMonthMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActiveMonthItem:
-    """Something that is active at the end."""
+    """Something active at the end."""
 
     store: str
     text: str
     kind: MonthMessageKind | None
-    """Of the message that it came from; none if nobody said it."""
+    """The kind of the message that it came from; `None` if nobody said it."""
     saying: TruthSaying | None = None
     is_summary: bool = False
     is_waiting: bool = False
@@ -67,13 +67,13 @@ class _Recorder:
     by_session: defaultdict[str, list[SentMonthMessage]] = field(default_factory=lambda: defaultdict(list))
 
     def note(self, session: str, message: MonthMessage, text: str) -> str:
-        # As it is kept: without the secret in it, if it holds one.
+        # As it is kept: with any secret redacted.
         self.by_session[session].append(SentMonthMessage(message=message, text=redact(text).text))
         return text
 
 
 async def live(month: Month, door: MonthProxy, *, say: Callable[[str], None] = silence) -> Record:
-    """Let the month pass; what was said."""
+    """Let the month pass; returns what was said."""
     heard = _Recorder()
     for number, day in enumerate(month.days):
         say(f"Day {number + 1} of {len(month.days)}.")
@@ -102,7 +102,7 @@ async def _converse(session: MonthSession, policy: str, door: MonthProxy, heard:
 
 
 def _spoken(role: str, text: str, *, number: int) -> list[dict[str, Any]]:
-    """A message in the form of the protocol: before the result of a tool stands the call for it."""
+    """A message in the form of the protocol: a tool result is preceded by its call."""
     if role != TOOL:
         return [{"role": role, "content": text}]
     call = {"id": f"call{number}", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}
@@ -113,7 +113,7 @@ def _spoken(role: str, text: str, *, number: int) -> list[dict[str, Any]]:
 
 
 def _words(message: MonthMessage, door: MonthProxy) -> str:
-    """What is said. An echo is made of the last notes that the model was sent."""
+    """The text of a message. An echo is made of the last notes that the model was sent."""
     if message.echo is None:
         return message.text
     notes = door.stub.notes
@@ -129,7 +129,7 @@ def _words(message: MonthMessage, door: MonthProxy) -> str:
 
 
 async def held(door: MonthProxy, record: Record, *, born: frozenset[tuple[int, int, int]]) -> list[ActiveMonthItem]:
-    """Everything active, but for the edges that every world is born with."""
+    """Everything active, except the edges that every world starts with."""
     return [*await _memories(door, record), *await _edges(door, record, born=born)]
 
 
@@ -158,7 +158,7 @@ def _memory(memory: Memory, record: Record) -> ActiveMonthItem:
 
 
 def origin_of(text: str, said: Sequence[SentMonthMessage]) -> MonthMessage | None:
-    """The message that these words came from: what a person wanted kept if that said them, else whoever did."""
+    """The message that these words came from, preferring what a person wanted kept."""
     words = fold(text)
     holding = [each.message for each in said if words and words in fold(each.text)]
     return next((message for message in holding if message.saying), holding[0] if holding else None)
@@ -200,5 +200,5 @@ async def _source(door: MonthProxy, cause: Mapping[str, Any], record: Record) ->
 
 
 async def all_memories(door: MonthProxy) -> str:
-    """The words of every memory, whatever its state."""
+    """The text of every memory, whatever its state."""
     return "\n".join(memory.content for memory in await _listed(door, MemoryFilter(everybodys=True, statuses=None)))

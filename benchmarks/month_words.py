@@ -1,8 +1,8 @@
-"""What is said in a month that nobody needs to keep?
+"""Writes what is said in a month that nobody needs to keep.
 
-A writer with a seed: talk of the moment, signs of life, questions, suppositions and quotations, what a model makes up
-about people, its policy in its own words, secrets, and orders that hide in the results of tools. Real results of
-tools come from elsewhere. The words are plain English and know nothing of the rules that will meet them.
+Seeded: small talk, heartbeats, questions, suppositions and quotations, what a model makes up about people,
+its policy in its own words, secrets, and orders hidden in tool results. Real tool results come from
+elsewhere. The text is plain English and written without regard to the rules that will meet it.
 """
 
 import random

@@ -85,6 +85,13 @@ async def store(database_url: str) -> AsyncIterator[Store]:
         yield opened
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a database, so that `make quick` can leave it out."""
+    for item in items:
+        if "run_folder" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.postgres)
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if not hasattr(session.config, "workerinput"):
         factory = session.config._tmp_path_factory  # type: ignore[attr-defined]

@@ -5,8 +5,8 @@
     async with festinger.open() as memory:
         ...
 
-The names below are the whole public door; they are loaded when first used, so that importing the package
-opens, reads and configures nothing.
+The names below are the whole public interface; they load on first use, so importing the package opens, reads
+and configures nothing.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""`python -m festinger`: the same as the command `festinger`."""
+"""Runs the `festinger` command via `python -m festinger`."""
 
 from festinger.cli.main import main
 

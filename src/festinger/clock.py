@@ -1,7 +1,6 @@
-"""What time is it, and how long did it take?
+"""Provides the current time and a stopwatch; the only module that asks the operating system for time.
 
-Every room takes its time from an injected `Clock` and its durations from an injected `Stopwatch`;
-this is the one module that asks the operating system. Nothing here waits or schedules.
+All other code takes an injected `Clock` for time and an injected `Stopwatch` for durations.
 """
 
 import time
@@ -11,10 +10,10 @@ from datetime import UTC, datetime
 from festinger.errors import BadInput
 
 Clock = Callable[[], datetime]
-"""Gives the present moment as an aware datetime in UTC."""
+"""Returns the current time as an aware UTC datetime."""
 
 Stopwatch = Callable[[], float]
-"""Gives seconds that only ever rise; two readings make a duration."""
+"""Returns monotonic seconds; two readings give a duration."""
 
 
 def system_clock() -> datetime:
@@ -26,7 +25,7 @@ def system_stopwatch() -> float:
 
 
 def aware(at: datetime) -> datetime:
-    """`at` in UTC. A naive datetime is refused at every border: nobody can say which moment it means."""
+    """Convert `at` to UTC. Raises `BadInput` for a naive datetime, which is ambiguous."""
     if at.tzinfo is None or at.utcoffset() is None:
         raise BadInput(
             f"`{at.isoformat()}` has no time zone.", hint="Add one, for example `2026-01-05T12:00:00+00:00`."
@@ -35,12 +34,12 @@ def aware(at: datetime) -> datetime:
 
 
 def iso(at: datetime) -> str:
-    """The moment in RFC 3339, UTC, as every door shows it."""
+    """Format in RFC 3339, UTC, as every interface shows it."""
     return aware(at).isoformat().replace("+00:00", "Z")
 
 
 def read_moment(text: str) -> datetime:
-    """The moment that a text means; it must say its offset."""
+    """Parse a timestamp; it must include its UTC offset."""
     try:
         return aware(datetime.fromisoformat(text.strip()))
     except ValueError as error:

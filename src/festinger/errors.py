@@ -1,6 +1,6 @@
-"""Every way in which Festinger says no, in one tree.
+"""The error classes of Festinger, in one tree.
 
-    FestingerError                    500  exit 1   a fault of ours
+    FestingerError                    500  exit 1   an internal error
     ├── BadInput                      422  exit 2
     │   ├── BadDecision
     │   ├── BadFact                   400
@@ -53,9 +53,9 @@
         ├── Unwired
         └── WeightsUnfit
 
-The docstring of a class is its default message: it is written to the person who meets it. `name` is the
-class name in snake case, `hint` says what to do next. Each border (psycopg, HTTP, files) translates into
-this tree once, with `from`; nothing else is caught on the way to an edge.
+The docstring of a class is its default message to the user. `name` is the class name in snake case, `hint`
+says what to do next. Each border (psycopg, HTTP, files) translates into this tree once, with `from`; nothing
+else is caught on the way to an edge.
 """
 
 import re
@@ -74,7 +74,7 @@ class FestingerError(Exception):
     exit: ClassVar[int] = 1
     default_hint: ClassVar[str] = "Run `festinger doctor`."
     retry_after: ClassVar[int | None] = None
-    """Seconds after which trying again makes sense, where it does without anything being mended."""
+    """Seconds after which a retry makes sense without fixing anything."""
 
     def __init__(self, message: str | None = None, *, hint: str | None = None, **details: Any) -> None:
         self.message = message or self.default_message()
@@ -84,7 +84,7 @@ class FestingerError(Exception):
 
     @classmethod
     def default_message(cls) -> str:
-        """What a person reads when the raiser has nothing better to say."""
+        """The message used if the raiser gives none."""
         return " ".join((cls.__doc__ or cls.__name__).split())
 
     @classmethod
@@ -96,7 +96,7 @@ class FestingerError(Exception):
         return self.class_name()
 
     def as_json(self, request_id: str | None = None) -> dict[str, Any]:
-        """The body that every HTTP door answers with."""
+        """The body of every HTTP error response."""
         body: dict[str, Any] = {"name": self.name, "message": self.message, "hint": self.hint, "request_id": request_id}
         if self.details:
             body["details"] = self.details
@@ -266,7 +266,7 @@ class Outdated(Stale):
 
     @classmethod
     def class_name(cls) -> str:
-        # To a program it is the same news as any other change in between; only no version was named.
+        # Programs treat it like any other concurrent change; only no version was named.
         return Stale.class_name()
 
 
@@ -337,7 +337,7 @@ class PartlyEmbedded(ProviderRefused):
     default_hint = "Keep the vectors that are there and leave out the texts that were refused."
 
     def __init__(self, vectors: Sequence[Any], failures: Mapping[int, FestingerError]) -> None:
-        """`vectors` has `None` where a text failed; `failures` says why, by the place of the text."""
+        """`vectors` has `None` where a text failed; `failures` says why, by the text's index."""
         self.vectors = vectors
         self.failures = failures
         first = next(iter(failures.values()))

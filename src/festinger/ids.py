@@ -1,7 +1,7 @@
-"""Who and what is meant: ids, origins and causes.
+"""Ids, origins and causes.
 
-Ids are UUIDs of version 7, made from the injected clock and randomness, so they sort by time and a test
-can foresee them. People may write them in any case and as a prefix. What an id points to is not known here.
+Ids are version 7 UUIDs from the injected clock and randomness: they sort by time, and tests can predict them.
+People may write them in any case and as a prefix.
 """
 
 import random
@@ -37,7 +37,7 @@ _HEX = re.compile(r"[0-9a-f]+")
 
 
 class Origin(StrEnum):
-    """Who said it. Kept by the server, never read from the text."""
+    """Who said something. Set by the server, never read from the text."""
 
     PERSON = "person"
     SYSTEM = "system"
@@ -48,12 +48,12 @@ class Origin(StrEnum):
 
 
 TRUST_ORDER = (Origin.PERSON, Origin.SYSTEM, Origin.MODEL, Origin.TOOL, Origin.DOCUMENT)
-"""From the most trusted to the least. `job` has no place in it: what a job writes from texts has the
-lowest trust of those texts, and what it computes from counters alone is nobody's word."""
+"""Most trusted first. `job` is excluded: what it derives from texts has their lowest trust, and what it
+computes from counters alone is nobody's statement."""
 
 
 def least_trusted(origins: Iterable[Origin]) -> Origin:
-    """The origin that something derived from all of these has."""
+    """The origin of something derived from all of these."""
     ranked = [origin for origin in origins if origin is not Origin.JOB]
     return max(ranked, key=TRUST_ORDER.index, default=Origin.JOB)
 
@@ -69,12 +69,12 @@ class Cause:
 
 
 def cause(*, agent: AgentId, session: SessionId, origin: Origin, at: datetime) -> Cause:
-    """The cause of something sighted `at`; the day is the UTC date of the server's clock."""
+    """Build the cause of something sighted `at`; the day is the UTC date of the server's clock."""
     return Cause(agent=agent, session=session, day=aware(at).date(), origin=origin)
 
 
 def id_maker(clock: Clock, chance: random.Random) -> NewId:
-    """Makes version 7 UUIDs that rise within this process, also when the clock stands still or steps back."""
+    """Make version 7 UUIDs that increase within this process, even if the clock stalls or steps back."""
     last = 0
 
     def new_id() -> UUID:
@@ -94,14 +94,14 @@ def id_maker(clock: Clock, chance: random.Random) -> NewId:
 
 
 def read_id(text: str) -> UUID:
-    """A whole id as a person wrote it: in any case, with its dashes or without."""
+    """Parse a whole id in any case, with or without dashes."""
     if not _WHOLE.fullmatch(text.strip()):
         raise BadInput(f"`{text[:64]}` is not an id.", hint="An id looks like `018f3a5e-…`.")
     return UUID(text.strip())
 
 
 def prefix(text: str) -> str:
-    """The id prefix that a person wrote, in the form in which ids are stored."""
+    """Normalize an id prefix that a person wrote to the stored form."""
     lowered = text.strip().lower()
     digits = lowered.replace("-", "")
     dashed = _dashed(digits)
@@ -119,7 +119,7 @@ def _dashed(digits: str) -> str:
 
 
 def pick(text: str, matches: Iterable[UUID]) -> UUID:
-    """The one id that `text` means among those that begin with it."""
+    """Choose the one id that starts with `text`."""
     found = sorted(set(matches))
     if not found:
         raise NotFound(f"Nothing has an id that begins with `{text}`.")

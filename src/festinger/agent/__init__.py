@@ -1,4 +1,4 @@
-"""The mind that uses the memory: attention, gates, context, one turn of thought.
+"""The cognitive agent that uses the memory: attention, gates, context, one turn of thought.
 
-Will be the cognitive agent behind `festinger chat`. Not built yet.
+Will be behind `festinger chat`. Not built yet.
 """

@@ -1,4 +1,4 @@
 """The command line: `festinger <command>`.
 
-One module a command family. A command parses, calls and prints; messages go to stderr, results to stdout.
+One module per command family. A command parses, calls and prints; messages go to stderr, results to stdout.
 """

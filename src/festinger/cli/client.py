@@ -1,6 +1,7 @@
 """Connects a command to a running server: the one that it names, or the one that runs on its home.
 
-A running server answers at once and has the embedder loaded; opening the store in a command's own process takes seconds.
+A running server answers at once and has the embedder loaded; opening the store in a command's own process
+takes seconds.
 """
 
 import getpass
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def connect_server(context: CommandContext, *, find: bool = False) -> "AsyncIterator[RemoteServer | None]":
-    """The server that the command names; with `find` else the one on its home, if it is ready. `None`: open the store."""
+    """The named server; with `find` else the one on this home, if ready. `None`: open the store."""
     local = find_local_server(context.settings()) if find and context.server is None else None
     if context.server is None and local is None:
         yield None
@@ -42,7 +43,7 @@ def find_local_server(settings: "LiveSettings") -> "LocalServer | None":
 
 
 def current_user() -> str:
-    """Who sits at this terminal, for the records."""
+    """The user at this terminal, for the records."""
     try:
         return f"cli:{getpass.getuser()}"
     except OSError as error:  # a user id without a name, as in some containers

@@ -1,8 +1,8 @@
-"""How does an async function become a command?
+"""Turns an async function into a command.
 
-`command` gives it the options that every command has, hands it a `CommandContext`, runs it, and turns its errors into
-messages and exit codes. `list_command` does the same for what a group of commands does when none is named. This is
-the command line's edge: the one place here that catches everything.
+`command` adds the options that every command has, passes a `CommandContext`, runs the function, and turns its
+errors into messages and exit codes. `list_command` does the same for what a group does when no command is
+named. This is the edge of the command line: the one place here that catches everything.
 """
 
 import asyncio
@@ -65,7 +65,7 @@ REMOTE: dict[str, tuple[Any, Any]] = {
 def command(
     group: typer.Typer, name: str | None = None, *, may_ask_server: bool = False, loop: NewLoop | None = None
 ) -> Callable[[Deed], Deed]:
-    """Make the deed a command of the group. Its first parameter is the desk; the others are its own options.
+    """Register a function as a command of the group; after its context, its parameters become options.
 
     It runs on asyncio's own kind of loop if none is given.
     """
@@ -83,7 +83,7 @@ def command(
 
 
 def list_command(group: typer.Typer, *, may_ask_server: bool = False) -> Callable[[Deed], Deed]:
-    """Make the deed the group's command `list`, and what the group does when no command of it is named."""
+    """Register a function as the group's command `list`, and as what the group does when none is named."""
     shared = {**COMMON, **(REMOTE if may_ask_server else {})}
 
     def register(deed: Deed) -> Deed:
@@ -102,7 +102,7 @@ def list_command(group: typer.Typer, *, may_ask_server: bool = False) -> Callabl
 
 
 def run_command(deed: Deed, context: CommandContext, given: dict[str, Any], *, loop: NewLoop | None = None) -> None:
-    """Run a command to its end and leave with its exit code."""
+    """Run a command to its end and exit with its code."""
     try:
         with asyncio.Runner(loop_factory=loop) as runner:
             code = runner.run(cancel_on_sigterm(deed(context, **given))) or 0
@@ -116,8 +116,8 @@ def run_command(deed: Deed, context: CommandContext, given: dict[str, Any], *, l
         context.say("Stopped.")
         code = TERMINATED
     except BrokenPipeError:
-        # The reader (`head`, a pager) has seen enough; that is a normal end. What Python still holds for it
-        # goes nowhere, or the flush at exit would fail again.
+        # The reader (`head`, a pager) has seen enough; that is a normal end. What Python still buffers is
+        # discarded, or the flush at exit would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except Exception as error:  # noqa: BLE001 - the command line's edge: a fault ends with a message, not a traceback
@@ -135,7 +135,7 @@ def _run_with_context(deed: Deed, given: dict[str, Any], *, loop: NewLoop | None
 
 
 def _parameters(deed: Deed, common: Mapping[str, tuple[Any, Any]]) -> list[inspect.Parameter]:
-    """The deed's own parameters but for the desk, and those of `common` that it does not have itself."""
+    """The function's own parameters without the context, and those of `common` that it lacks."""
     own = list(inspect.signature(deed).parameters.values())[1:]
     taken = {parameter.name for parameter in own}
     shared = [
@@ -147,14 +147,14 @@ def _parameters(deed: Deed, common: Mapping[str, tuple[Any, Any]]) -> list[inspe
 
 
 def _sign(call: Callable[..., None], parameters: list[inspect.Parameter], *, doc: str | None) -> None:
-    """Show typer the parameters that the call takes."""
+    """Give the call the signature that typer reads."""
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     call.__doc__ = doc
 
 
 def _refuse_options_before(ctx: typer.Context, given: dict[str, Any]) -> None:
-    """An option of the listing that stands before another command would silently do nothing."""
+    """Refuse an option of the listing before another command, where it would silently do nothing."""
     sources = {name: ctx.get_parameter_source(name) for name in given}
     if any(source is not None and source.name == "COMMANDLINE" for source in sources.values()):
         error = BadInput(
@@ -169,6 +169,6 @@ def _log_fault(context: CommandContext, deed: Deed, error: Exception) -> None:
     import structlog
 
     if not structlog.is_configured():
-        # Unconfigured, it would write to stdout.
+        # Unconfigured, the log would go to stdout.
         context.configure_logs()
     structlog.get_logger(room="cli").error("fault", command=deed.__name__, exc_info=error)

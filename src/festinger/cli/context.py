@@ -1,9 +1,9 @@
-"""What does a command have at hand?
+"""Holds what a command works with.
 
-A `CommandContext` knows what the person asked for (which space, which database, JSON or tables) and how to answer:
-results on stdout, everything else on stderr. With `--json` stdout holds one JSON document and nothing more.
-It opens settings and the store when a command asks, and imports them only then: `festinger version` touches
-nothing and waits for nothing.
+A `CommandContext` knows what the person asked for (which space, which database, JSON or tables) and how to
+answer: results on stdout, everything else on stderr. With `--json` stdout holds one JSON document and nothing
+more. It opens settings and the store when a command asks, and imports them only then: `festinger version`
+touches nothing and waits for nothing.
 """
 
 import os
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from festinger.settings.live import LiveSettings
 
 UNWRAPPED = 10_000
-"""Columns of an output that is no terminal: a script wants one line a row."""
+"""Columns when the output is not a terminal: a script wants one line per row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,16 +41,15 @@ class CommandContext:
     color: bool = True
     yes: bool = False
     server: str | None = None
-    """A running server to ask, for commands that can; none opens the store."""
+    """A running server to ask, for commands that can; `None` opens the store."""
     key: str | None = field(default=None, repr=False)
-    """The key that is shown to that server."""
+    """The key for that server."""
     door: str = "cli"
     flags: Mapping[str, Any] = field(default_factory=dict)
 
-    # answering
 
     def show(self, document: Any, *, table: "Table | None" = None, text: str = "") -> None:
-        """The result: as one JSON document, or as the table that people read, or as `text` if it has no row."""
+        """Print the result: one JSON document, or the table for people, or `text` if it has no rows."""
         if self.as_json:
             _write(sys.stdout, to_json(document, indent=True))
         elif table is not None and table.row_count:
@@ -59,23 +58,23 @@ class CommandContext:
             _write(sys.stdout, escape_text(text))
 
     def line(self, record: Any, text: str) -> None:
-        """One record of a stream: NDJSON, or a line."""
+        """Print one record of a stream: NDJSON, or a line."""
         _write(sys.stdout, to_json(record) if self.as_json else escape_line(text))
 
     def say(self, message: str) -> None:
-        """A message beside the result; left out with `--quiet`."""
+        """Print a message next to the result; omitted with `--quiet`."""
         if not self.quiet:
             _write(sys.stderr, escape_text(message))
 
     def tell(self, error: FestingerError) -> None:
-        """What went wrong and what to do, in two lines or as JSON. It is said with `--quiet` too."""
+        """Print an error and what to do, in two lines or as JSON, with `--quiet` too."""
         said = to_json(error.as_json()) if self.as_json else f"{_in_one(error.message)}\n{_in_one(error.hint)}"
         _write(sys.stderr, said)
 
     def table(
         self, headers: Sequence[str], rows: Iterable[Sequence[Any]], *, styles: Mapping[str, str] | None = None
     ) -> "Table":
-        """Aligned columns without box art. `styles`: how a row looks that begins with this cell."""
+        """Aligned columns without box art. `styles`: the style of a row by its first cell."""
         from rich.table import Table
         from rich.text import Text
 
@@ -83,14 +82,14 @@ class CommandContext:
         for header in headers:
             table.add_column(header, overflow="fold")
         for row in rows:
-            # `Text`, because a plain string would be read for markup.
+            # `Text`, because a plain string would be parsed as markup.
             style = (styles or {}).get(str(row[0])) if row else None
             table.add_row(*(Text("" if cell is None else escape_line(cell)) for cell in row), style=style)
         return table
 
     @property
     def colored(self) -> bool:
-        """Whether stdout may be coloured: a terminal, and nobody who objects."""
+        """Whether stdout may be colored: a terminal, and nothing that objects."""
         return self.color and not os.environ.get("NO_COLOR") and sys.stdout.isatty()
 
     def _drawn(self, table: "Table") -> str:
@@ -110,11 +109,10 @@ class CommandContext:
             console.print(table)
         return "\n".join(line.rstrip() for line in drawn.get().rstrip("\n").split("\n"))
 
-    # asking
 
     @property
     def is_attended(self) -> bool:
-        """Whether a person sits here who can be asked."""
+        """Whether a person is present who can be asked."""
         return not self.yes and sys.stdin.isatty()
 
     def confirm(self, word: str, what: str) -> None:
@@ -130,23 +128,21 @@ class CommandContext:
             raise BadInput("Not confirmed; nothing was changed.", hint=f"Type `{word}`, or add `--yes`.")
 
     def secret(self, what: str) -> str:
-        """A secret that the person types unseen, or that comes on standard input; never an argument."""
+        """Read a secret, typed unseen or from standard input; never an argument."""
         with _interrupts():
             given = getpass(f"{what}: ") if sys.stdin.isatty() else sys.stdin.readline()
         if not given.strip():
             raise BadInput(f"No {what} was given.", hint="Type it when asked, or send it on standard input.")
         return given.strip()
 
-    # opening
 
     def with_flags(self, flags: Mapping[str, Any], *, door: str) -> "CommandContext":
-        """This desk with options of its command that are settings; those that were not given are left out."""
+        """This context with the command's options that are settings; those not given are left out."""
         given = {name: value for name, value in flags.items() if value is not None}
         return replace(self, flags={**self.flags, **given}, door=door)
 
     def settings(self) -> "LiveSettings":
-        """The settings of this process, with the log set up as they say; the config table is laid over them
-        when the store opens."""
+        """The settings of this process, with the log configured; opening the store adds the config table."""
         from festinger.settings.deployment import current_deployment
         from festinger.settings.live import LiveSettings
 
@@ -158,7 +154,7 @@ class CommandContext:
         return settings
 
     def configure_logs(self, settings: "LiveSettings | None" = None) -> None:
-        """Set the log up: as the settings say for a process that stays, warnings only for a command."""
+        """Configure the log: by the settings for a long-running process, warnings only for a command."""
         from festinger.observability.logs import configure_logging
         from festinger.settings.tree import LogSettings
         from festinger.text.secrets import remove_secrets
@@ -171,7 +167,7 @@ class CommandContext:
     async def app(
         self, *, start: "StartOptions | None" = None, settings: "LiveSettings | None" = None
     ) -> "AsyncIterator[App]":
-        """Everything below the doors, open on the store of this command."""
+        """The app, open on the store of this command."""
         from festinger.runtime.app import StartOptions, open_app
 
         settings = settings or self.settings()
@@ -187,7 +183,7 @@ class CommandContext:
 
 
 def _write(stream: TextIO, text: str, *, end: str = "\n") -> None:
-    """Write at once, whatever the stream can show."""
+    """Write at once, whatever characters the stream supports."""
     encoding = stream.encoding or "utf-8"
     stream.write((text + end).encode(encoding, "backslashreplace").decode(encoding))
     stream.flush()
@@ -199,7 +195,7 @@ def _in_one(message: str) -> str:
 
 @contextmanager
 def _interrupts() -> Iterator[None]:
-    """Let Ctrl-C end a question at once; the event loop would only take note of it and go on waiting."""
+    """Let Ctrl-C end a prompt at once; the event loop would only note it and keep waiting."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield

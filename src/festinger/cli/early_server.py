@@ -1,8 +1,8 @@
-"""Serve while the rest of the program is still being loaded.
+"""Serves while the rest of the program is still loading.
 
-Loading it takes a second or two, and opening the store longer. The proxy waits for neither: it holds a `EarlyServer`.
-Requests for models pass, and what is said in them is held in memory and captured once everything is loaded; whoever
-asks for our own pages or shows a key waits here until then. What they then meet is `house`.
+Loading takes a second or two, and opening the store longer. The proxy waits for neither: it holds an
+`EarlyServer`. Requests for models pass, and their text is held in memory and captured once everything is
+loaded; requests for our own pages or with a key wait here until then. After that `server` handles them.
 """
 
 import asyncio
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 NO_STORE = MemoryStatus(result=MemoryResult.NOT_READY, reason=MemoryReason.STORE)
 EARLY_BYTES = 64 * 2**20
-"""Bodies of requests that are held until everything is loaded."""
+"""The most bytes of request bodies held until everything is loaded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerDeps:
-    """What the house is built from."""
+    """What the server is built from."""
 
     settings: LiveSettings
     tools: SystemServices
@@ -57,7 +57,7 @@ class EarlyExchange:
 
 
 class EarlyListener:
-    """Holds a response until somebody can capture it."""
+    """Holds a response until it can be captured."""
 
     def __init__(
         self, porch: "EarlyServer", visit: AuthorizedRequest, headers: RawHeaders, body: bytes, settings: ProxySettings
@@ -84,7 +84,7 @@ class EarlyListener:
 
 
 class EarlyServer:
-    """Where callers wait for the house."""
+    """Lets callers wait for the loaded server."""
 
     def __init__(self) -> None:
         self._house: asyncio.Future[LoadedServer] = asyncio.get_running_loop().create_future()
@@ -92,10 +92,10 @@ class EarlyServer:
         self._early_bytes = 0
 
     async def open_house(self, plan: ServerDeps, *, stop: asyncio.Event) -> None:
-        """Load the rooms beside the running server, let callers in, and hold everything open until `stop`."""
-        # In a thread, so that the loop forwards meanwhile.
-        rooms = await asyncio.to_thread(import_module, "festinger.cli.server")
-        house: LoadedServer = rooms.built(plan)
+        """Load the packages beside the running proxy, admit callers, and keep all open until `stop`."""
+        # In a thread, so that the loop keeps forwarding.
+        module = await asyncio.to_thread(import_module, "festinger.cli.server")
+        house: LoadedServer = module.build_server(plan)
         self._house.set_result(house)
         early, self._early = self._early, []
         for exchange in early:
@@ -103,8 +103,8 @@ class EarlyServer:
         await house.live(stop)
 
     async def house(self) -> "LoadedServer":
-        """The house, once its rooms are loaded; its store may still be closed."""
-        # Whoever gives up waiting does not take it from the others.
+        """The loaded server; its store may still be closed."""
+        # A caller who gives up waiting must not cancel it for the others.
         return await asyncio.shield(self._house)
 
     async def pages(self, scope: Any, receive: Any, send: Any) -> None:
@@ -124,8 +124,10 @@ class EarlyServer:
     async def attend(
         self, visit: AuthorizedRequest, headers: RawHeaders, body: bytes, *, settings: ProxySettings
     ) -> PipelineResult:
-        """What a request brings to mind. Until everything is loaded, and while there is no store, it passes as it
-        came, but it is listened to all the same: what was said waits for the store."""
+        """Recall for a request.
+
+        Until everything is loaded, and while there is no store, it passes unchanged but is still captured.
+        """
         if not self._house.done():
             listener = EarlyListener(self, visit, headers, body, settings)
             return PipelineResult(body=body, told=NO_STORE, listener=listener)
@@ -137,7 +139,7 @@ class EarlyServer:
         return attended
 
     def take_early(self, exchange: EarlyExchange) -> Stored | None:
-        """Capture an exchange that began before everything was loaded, now or as soon as it is."""
+        """Capture an exchange that began before everything was loaded, now or once it is."""
         if self._house.done():
             with fail_open("early capture"):
                 return self._house.result().attendant.take_early(
@@ -154,7 +156,7 @@ class EarlyServer:
         return None
 
     def passed(self, request: FinishedRequest) -> None:
-        """A request is over; before the rooms are loaded nobody can write it down."""
+        """Log a finished request; before the packages are loaded it cannot be logged."""
         if self._house.done():
             house = self._house.result()
             with house.serving():

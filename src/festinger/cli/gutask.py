@@ -1,8 +1,8 @@
 """The command `gutask iknowthat`: state a fact at the running server.
 
-The name under which agents know it. Unlike `festinger iknowthat` it asks the server of this machine first, because
-whoever calls it lives beside one, and opens the store itself only if no server answers. What it states at the server
-without a key is the agent's word, not a person's.
+The name by which agents know it. Unlike `festinger iknowthat` it asks the server of this machine first,
+because its callers run next to one, and opens the store only if no server answers. What it states at the
+server without a key is the agent's word, not a person's.
 """
 
 import sys
@@ -38,7 +38,7 @@ async def iknowthat(context: CommandContext, fact: Fact) -> int:
 
 
 def command_line(*, plain: bool = True) -> typer.Typer:
-    """The whole command line: one command."""
+    """Build the command line: one command."""
     app = typer.Typer(
         name="gutask",
         no_args_is_help=True,

@@ -1,7 +1,7 @@
-"""The command `festinger`: every command family in its place.
+"""The command `festinger`, with all command families.
 
 A family is a module with a `register` function. It is imported when one of its commands is called, because
-together they bring every room and take seconds to load. The help page and completion read the table alone.
+together they load every package, which takes seconds. The help page and completion read only the table.
 """
 
 import sys
@@ -62,14 +62,14 @@ FAMILIES = {
     "demo": ("demo", "Show what happens and why, on a store that is thrown away."),
     "version": ("version", "Say which version this is."),
 }
-"""Which module holds a command, and what the help page says of it, in the order of the help page."""
+"""The module and help summary of each command, in the order of the help page."""
 
 HIDDEN = frozenset({"censors"})
-"""Other names of commands that the help page lists already."""
+"""Aliases of commands that the help page lists already."""
 
 
 class LazyCommands(MutableMapping[str, Any]):
-    """Every command by name, made when it is asked for."""
+    """Every command by name, created on access."""
 
     def __init__(self, *, plain: bool) -> None:
         self._plain = plain
@@ -108,7 +108,7 @@ class FestingerGroup(TyperGroup):
         self.commands = LazyCommands(plain=self.rich_markup_mode is None)
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
-        """The names alone: the group it stands on would make every command to name it."""
+        """The names alone: the base class would create every command to name it."""
         return list(self.commands)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -121,7 +121,7 @@ class FestingerGroup(TyperGroup):
 
     @contextmanager
     def _only_named(self) -> Iterator[None]:
-        """Show commands by their summaries, without loading the modules that hold them."""
+        """Show commands by their summaries, without loading their modules."""
         whole = self.commands
         self.commands = {
             name: TyperCommand(name, help=summary, hidden=name in HIDDEN) for name, (_, summary) in FAMILIES.items()
@@ -133,8 +133,7 @@ class FestingerGroup(TyperGroup):
 
 
 def command_line(*, plain: bool = True) -> typer.Typer:
-    """The whole command line. `plain`: help and usage errors without colours and frames, for whatever is no
-    terminal."""
+    """Build the whole command line. `plain`: help and errors without colors and frames, for non-terminals."""
     app = typer.Typer(
         name="festinger",
         cls=FestingerGroup,

@@ -1,7 +1,7 @@
-"""How far is it?
+"""Shows the progress of long operations.
 
-Something that takes more than a second shows it: a bar on a terminal, elsewhere a line every ten seconds, so that a
-log is not filled. With `--quiet`, nothing. Whoever does the work reports; nothing here knows what it is.
+What takes more than a second shows a bar on a terminal, elsewhere a line every ten seconds, so that a log is
+not filled; with `--quiet`, nothing. The operation reports; nothing here knows what it is.
 """
 
 import sys
@@ -15,12 +15,12 @@ from festinger.clock import Stopwatch, system_stopwatch
 LINE_EVERY_SECONDS = 10.0
 
 Report = Callable[[int, int | None, str], None]
-"""Told what is done, of how much if that is known, and a word about it."""
+"""Called with what is done, the total if known, and a note."""
 
 
 @contextmanager
 def show_progress(context: CommandContext, what: str, *, stopwatch: Stopwatch = system_stopwatch) -> Iterator[Report]:
-    """Show the way of a long deed while the block runs."""
+    """Show the progress of a long operation while the block runs."""
     if context.quiet:
         yield lambda _done, _total, _note: None
     elif sys.stderr.isatty():
@@ -31,7 +31,7 @@ def show_progress(context: CommandContext, what: str, *, stopwatch: Stopwatch = 
 
 
 def build_line_reporter(say: Callable[[str], None], what: str, *, stopwatch: Stopwatch) -> Report:
-    """Reports as lines, at most one in ten seconds; what takes no ten seconds has none."""
+    """Report as lines, at most one in ten seconds; a shorter operation prints none."""
     began = said = stopwatch()
 
     def report(done: int, total: int | None, note: str) -> None:

@@ -1,8 +1,7 @@
-"""How does the whole server run, from the open port to the house behind it?
+"""Runs the whole server, from the open port to the app behind it.
 
-`run_server` is what `festinger serve` does between its first and its last request, without the signals, the greeting
-and the command line around it. A demo runs the same server with a clock and a model of its own. Like `serve`, it
-imports only the door: the rooms come behind it.
+`run_server` is `festinger serve` without the signals, the greeting and the command line. A demo runs the same
+server with its own clock and model. Like `serve`, it imports only the proxy: the other packages load later.
 """
 
 import asyncio
@@ -27,19 +26,18 @@ class ServerOptions:
     tools: SystemServices
     say: Callable[[str], None]
     workers: bool = True
-    """Whether it does the background work itself."""
+    """Whether it runs background jobs itself."""
     insecure: bool = False
-    """Whether a person accepted that anybody who reaches it may use it."""
+    """Whether a person accepted that anyone who reaches it may use it."""
     local: LocalServer | None = None
-    """How commands on this home find it; none keeps it to itself."""
+    """How commands on this home find it; `None` does not announce it."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when the server is asked to stop: what would go on for ever ends then."""
+    """Set when the server is asked to stop: endless streams end then."""
 
 
 @asynccontextmanager
 async def run_server(how: ServerOptions, sockets: Sequence[socket.socket]) -> AsyncIterator[EarlyServer]:
-    """The server answers on the sockets while the block runs. At its end it finishes what runs, and closes the
-    house behind it."""
+    """Serve on the sockets while the block runs; at its end finish running requests and close the app."""
     porch, stop = EarlyServer(), asyncio.Event()
     async with open_upstream() as upstream, asyncio.TaskGroup() as group:
         door = _build_proxy(how, porch, upstream)

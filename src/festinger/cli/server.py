@@ -1,7 +1,7 @@
-"""What stands behind the open port?
+"""The server behind the open port: supervisor, pages and the watch over the settings file.
 
-The keeper, who opens the store and tries again when it cannot be had, the pages, and the watch over the settings
-file. It brings every room, so `porch` imports it only when the port already answers.
+The supervisor opens the store and retries when it is unavailable. This module imports every package, so
+`early_server` imports it only when the port already answers.
 """
 
 import asyncio
@@ -42,13 +42,13 @@ class LoadedServer:
     pages: ASGIApp
     attendant: RequestPipeline
     beside: BackgroundTasks
-    """What the door does beside its requests."""
+    """Background tasks of the proxy."""
     chronicle: ExchangeRecorder
     writer: CaptureWriter
     learner: StoredLearner
 
     def serving(self) -> AbstractContextManager[None]:
-        """While there is work with a request: what runs beside it waits."""
+        """While a request is being served: background work waits."""
         return nullcontext() if self.keeper.app is None else self.keeper.app.jobs.courtesy.serving()
 
     async def live(self, stop: asyncio.Event) -> None:
@@ -60,7 +60,7 @@ class LoadedServer:
             await stop.wait()
             writing.cancel()
             await asyncio.wait({writing})
-            # What was said is written before the store closes, or spooled.
+            # What was captured is written before the store closes, or spooled.
             await self.writer.finish()
             self.keeper.stop()
         await self.beside.stop()
@@ -85,7 +85,7 @@ def build_server(plan: ServerDeps) -> LoadedServer:
             *check_stability(),
         ]
         if keeper.app is not None:
-            with suppress(StoreDown):  # that it is away is told already
+            with suppress(StoreDown):  # its absence was reported already
                 checks.append(await check_memory_coverage(keeper.app.store, now=plan.tools.clock()))
         return checks
 

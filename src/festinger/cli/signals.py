@@ -1,8 +1,8 @@
-"""When does a command end before it is done?
+"""Handles the signals that end a command early.
 
-SIGTERM cancels a command, so that whatever it has open is closed on the way out; Ctrl-C does so by asyncio's own
-doing. A process that stays takes the first signal as a wish to finish, and the second as an order: every task is
-cancelled. The third finds the system's own handling again, and kills.
+SIGTERM cancels a command, so that whatever it has open is closed on the way out; for Ctrl-C asyncio does the
+same. A long-running process takes the first signal as a request to finish, and cancels every task at the
+second. The third meets the system's own handling, and kills.
 """
 
 import asyncio
@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 
 STOP = (signal.SIGINT, signal.SIGTERM)
 TERMINATED = 128 + signal.SIGTERM
-"""What a shell sees of a command that SIGTERM ended."""
+"""The exit code of a command that SIGTERM ended."""
 
 T = TypeVar("T")
 
 
 async def cancel_on_sigterm(work: Coroutine[Any, Any, T]) -> T:
-    """Do the work; SIGTERM cancels it."""
+    """Run the work; SIGTERM cancels it."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
 
@@ -36,8 +36,7 @@ async def cancel_on_sigterm(work: Coroutine[Any, Any, T]) -> T:
 
 @contextmanager
 def handle_stop_signals() -> Iterator[asyncio.Event]:
-    """An event that the first signal sets. It is listened to until the block ends, which is when everything
-    is closed."""
+    """An event that the first signal sets; handled until the block ends, when everything is closed."""
     loop, asked = asyncio.get_running_loop(), asyncio.Event()
 
     def stop() -> None:

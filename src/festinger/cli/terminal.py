@@ -1,8 +1,8 @@
-"""How does somebody else's text come onto a terminal?
+"""Prints other people's text on a terminal as text and nothing else.
 
-As text and nothing else. Control characters, escape sequences and marks that turn the direction of a line are
-shown by their number, so that a stored value cannot colour, move, hide or answer anything. Nothing here is
-markup, and half a character does not stop a command.
+Control characters, escape sequences and bidirectional marks are shown by their number, so that a stored value
+cannot color, move, hide or answer anything. Nothing is parsed as markup, and half a character does not stop a
+command.
 """
 
 import re
@@ -14,7 +14,7 @@ import orjson
 from festinger.clock import iso
 
 SHORT_ID = 18
-"""Characters of an id that tell it from every other one: its millisecond and the count within it."""
+"""Characters of an id that make it unique: its millisecond and the count within it."""
 
 _TURNS = r"\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069"
 _BREAKS_TEXT = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{_TURNS}\ud800-\udfff]")
@@ -23,24 +23,24 @@ _NOT_ESCAPED_BY_JSON = re.compile(rf"[\x7f-\x9f{_TURNS}]")
 
 
 def escape_text(text: object) -> str:
-    """Several lines of text."""
+    """Escape several lines of text."""
     return _BREAKS_TEXT.sub(_shown, str(text))
 
 
 def escape_line(text: object) -> str:
-    """A cell, a value, anything that may not end its line."""
+    """Escape a cell, a value, anything that must stay on its line."""
     return _BREAKS_LINE.sub(_shown, str(text))
 
 
 def to_json(document: Any, *, indent: bool = False) -> str:
-    """One JSON document, with everything escaped in it that a terminal would obey."""
+    """One JSON document, with everything escaped that a terminal would obey."""
     options = orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS | (orjson.OPT_INDENT_2 if indent else 0)
     raw = orjson.dumps(document, default=escape_text, option=options)
     return _NOT_ESCAPED_BY_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", raw.decode())
 
 
 def format_time(at: datetime | None) -> str:
-    """A time as people read it, to the second; nothing where there is none."""
+    """A time to the second, for people; empty when there is none."""
     return iso(at.replace(microsecond=0)) if at else ""
 
 

@@ -1,1 +1,1 @@
-"""The library: the handle that `festinger.open` gives out, and what a program does with it."""
+"""The library: the handle that `festinger.open` returns, and what a program does with it."""

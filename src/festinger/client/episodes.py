@@ -1,14 +1,11 @@
-"""What a program does with conversations and censors: the part of the library's handle that is about what is said.
-
-Every method is a thin call into the room `memory`; what it does, and what it may raise, is told there.
-
-A conversation, as a program that holds one keeps it.
+"""Episodes and censors on the library's handle.
 
     async with memory.episode("session-1") as talk:
         await talk.say("user", "…")
 
-What is said goes into the episode of the session. At the end it is closed and summed up at once: whoever uses the
-library may run no worker that would do it later.
+What is said goes into the episode of the session. At the end it is closed and summarized at once: a program
+that uses the library may run no worker that would do it later. Every method is a thin call into the package
+`memory`.
 """
 
 from collections.abc import Sequence
@@ -47,7 +44,7 @@ class Talk(AbstractAsyncContextManager["Talk"]):
 
     @property
     def episode(self) -> Episode:
-        """The episode as it was after the last word."""
+        """The episode as of the last turn."""
         if self._episode is None:
             raise BadInput(
                 "This conversation has not begun.",
@@ -58,7 +55,7 @@ class Talk(AbstractAsyncContextManager["Talk"]):
     async def say(
         self, role: str, text: str, *, origin: Origin | None = None, surfaced: Sequence[MemoryId] = ()
     ) -> AppendResult:
-        """Add what somebody said. One that has become too long goes on as the next. Raises `BadInput`."""
+        """Add a turn. An episode that has become too long continues as the next one. Raises `BadInput`."""
         done = await append_turn(self._room.deps, self._place, role, text, origin=origin, surfaced=surfaced)
         self._episode = done.episode
         turn = done.turn
@@ -67,7 +64,7 @@ class Talk(AbstractAsyncContextManager["Talk"]):
         return done
 
     async def close(self) -> Episode:
-        """End the episode and sum it up; twice is once."""
+        """End the episode and summarize it; idempotent."""
         deps, space = self._room.deps, self._place.space
         closed = await close_episode(deps, space, self.episode.id)
         self._room.sessions.pop((space, self._place.session), None)
@@ -89,7 +86,7 @@ class Talk(AbstractAsyncContextManager["Talk"]):
 
 
 OWNER = "owner"
-"""Who does something through the library: whoever runs the program."""
+"""Whoever acts through the library: the person who runs the program."""
 
 
 def parse_origin(given: str | Origin) -> Origin:
@@ -101,7 +98,7 @@ def parse_origin(given: str | Origin) -> Origin:
 
 
 class EpisodeMixin:
-    """What a handle gives for what is said. The handle says where it is bound to."""
+    """Methods of a handle for episodes and censors; the handle provides the scope."""
 
     __slots__ = ()
 
@@ -114,9 +111,10 @@ class EpisodeMixin:
         raise NotImplementedError
 
     def episode(self, session: str | None = None, *, title: str | None = None, evaluation: bool = False) -> Talk:
-        """A conversation of a session: `say` what is said in it; at the end it is closed and summed up.
+        """Start a conversation of a session: `say` what is said in it; at the end it is closed and
+        summarized.
 
-        A trial (`evaluation`) is summed up and teaches nothing. Raises `BadInput` without a session, `StoreDown`.
+        An `evaluation` is summarized and teaches nothing. Raises `BadInput` without a session, `StoreDown`.
         """
         named = SessionId(session) if session else self._place.session
         place = replace(self._place, session=named)
@@ -125,7 +123,7 @@ class EpisodeMixin:
     async def episodes(
         self, *, agent: str | None = None, state: str | None = None, before: int | None = None, limit: int = 50
     ) -> list[Episode]:
-        """Episodes of the space, the newest first; `before` is the `seq` of the last one that was seen.
+        """List episodes of the space, newest first; `before` is the `seq` of the last one seen.
 
         Raises `BadInput` for an unknown state.
         """
@@ -137,7 +135,7 @@ class EpisodeMixin:
     async def update_episode(
         self, episode: str | UUID, *, title: str | None = None, summary: str | None = None
     ) -> Episode:
-        """Give an episode a title or a summary of your own, which then stands. Raises `NotFound`, `BadInput`."""
+        """Set an episode's title or summary, which then stays. Raises `NotFound`, `BadInput`."""
         return await update_episode(
             self._room.deps, self._place.space, read_id(str(episode)), title=title, summary=summary
         )
@@ -155,9 +153,9 @@ class EpisodeMixin:
         threshold: int | None = None,
         origin: str | Origin = Origin.PERSON,
     ) -> Censor:
-        """Make a rule about what must not be said, and see which of the last turns it would have struck.
+        """Add a rule about what must not be said, and report which of the last turns it would have matched.
 
-        A rule is a pattern; plain prose is taken for its meaning unless `literal`. Raises `BadInput`, `Refused`.
+        A rule is a pattern; plain prose is matched by meaning unless `literal`. Raises `BadInput`, `Refused`.
         """
         wanted = CensorRequest(
             rule=rule,
@@ -175,14 +173,15 @@ class EpisodeMixin:
     async def check(
         self, text: str, *, on: str = "output", domain: str | None = None, origin: str | Origin = Origin.MODEL
     ) -> CensorCheckResult:
-        """What the censors say of a text; each that strikes is written down. Raises `BadInput`."""
+        """Run the censors on a text; every match is recorded. Raises `BadInput`."""
         watch = self._room.watch
         return await run_censors(watch, self._place, text, on=on, domain=domain, origin=parse_origin(origin))
 
     async def update_censor(
         self, censor: str | UUID, *, by: str = OWNER, reason: str = "", **values: Any
     ) -> CensorChangeResult:
-        """Change a censor: `reason_shown`, `pattern`, `meaning`, `domain`, `on`, `action`, `threshold`, `active`.
+        """Change a censor: `reason_shown`, `pattern`, `meaning`, `domain`, `on`, `action`, `threshold`,
+        `active`.
 
         Raises `NotFound`, `BadInput`.
         """
@@ -193,13 +192,13 @@ class EpisodeMixin:
         return changed
 
     async def undo_censor(self, change: str | UUID, *, by: str = OWNER) -> CensorChangeResult:
-        """Take a change of a censor back. Raises `NotFound`, `UndoBlocked`."""
+        """Undo a change of a censor. Raises `NotFound`, `UndoBlocked`."""
         done = await undo_censor(self._room.deps, self._place.space, read_id(str(change)), by=by)
         self._room.watch.forget(self._place.space)
         return done
 
     async def false_positive(self, trigger: str | UUID, *, by: str = OWNER) -> Misfire:
-        """Say that a censor struck and should not have; twice is once. Raises `NotFound`."""
+        """Mark a match of a censor as wrong; idempotent. Raises `NotFound`."""
         done = await mark_false_positive(self._room.deps, self._place.space, read_id(str(trigger)), by=by)
         self._room.watch.forget(self._place.space)
         return done

@@ -1,13 +1,9 @@
-"""The handle that the library gives out.
+"""The library's handle on memory.
 
-`open` opens everything below the doors and gives a `Memory` that is bound to a space, an agent and a session.
-It is the same memory that every other door opens. Every method is a thin call into a room; what it does, and what
-it may raise, is told there.
-
-What does `festinger.open` give before it is entered?
-
-Nothing but the way in: a memory that is used before it is open would fail somewhere deep, so it is refused at once with
-what to write instead.
+`open` starts everything below the interfaces and yields a `Memory` bound to a space, an agent and a session.
+It is the same memory that every other interface opens; methods are thin calls into the packages. A memory
+used before it is entered would fail somewhere deep, so `Opening` refuses that at once and says what to write
+instead.
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -73,7 +69,7 @@ from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_con
 
 
 class Opening(AbstractAsyncContextManager["Memory"]):
-    """What `open` gives: a memory once it is entered. Using it before is refused with what to do."""
+    """What `open` returns: a memory once it is entered. Using it earlier is refused with a hint."""
 
     def __init__(self, inner: AbstractAsyncContextManager["Memory"]) -> None:
         self._inner = inner
@@ -98,7 +94,7 @@ class Opening(AbstractAsyncContextManager["Memory"]):
 Chosen = Settings | Mapping[str, Any] | str | PathLike[str] | None
 
 Named = str | UUID
-"""A memory by its id, or by the beginning of one."""
+"""A memory by its id, or by a prefix of one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,11 +107,11 @@ class Memory(EpisodeMixin, ProposalMixin):
     _app: App
 
     def for_agent(self, agent: str) -> "Memory":
-        """The same memory, as another agent sees it."""
+        """Return the same memory, as another agent sees it."""
         return replace(self, agent=AgentId(agent))
 
     def for_session(self, session: str) -> "Memory":
-        """The same memory, within a session."""
+        """Return the same memory, within a session."""
         return replace(self, session=SessionId(session))
 
     @property
@@ -135,7 +131,7 @@ class Memory(EpisodeMixin, ProposalMixin):
 
     @property
     def observation(self) -> ObservationProtocol:
-        """The hooks through which a program says what it did with memories: read, surfaced, used."""
+        """Hooks through which a program reports what it did with memories: read, surfaced, used."""
         return self._app.outcomes.protocol(self._reporter())
 
     def _reporter(self, how: ReportSource = ReportSource.EXPLICIT, origin: Origin = Origin.PERSON) -> Reporter:
@@ -151,7 +147,7 @@ class Memory(EpisodeMixin, ProposalMixin):
         superseded_by: Mapping[Any, Any] | None = None,
         key: str | None = None,
     ) -> ObserveResult:
-        """Say what became of memories; of a recall, what it surfaced and is not named was not dealt with.
+        """Report outcomes of memories; what a recall surfaced and is not named counts as ignored.
 
         Raises `UnknownOutcome`, `BadInput`, `Replayed`, `NotFound` for an unknown recall.
         """
@@ -177,7 +173,7 @@ class Memory(EpisodeMixin, ProposalMixin):
         *,
         request: str = "",
     ) -> ObserveResult:
-        """Read from a reply what became of what a recall surfaced; weighs less than what is told. Raises `NotFound`."""
+        """Infer outcomes of a recall from a reply; weighs less than a report. Raises `NotFound`."""
         heard = ReplyInput(
             text=reply, request=request, tool_calls=tool_calls, reasoning=reasoning, next_message=next_message
         )
@@ -203,10 +199,11 @@ class Memory(EpisodeMixin, ProposalMixin):
         key: str | None = None,
         wait: float = 0.0,
     ) -> Learned:
-        """Learn one statement, and say what became of it.
+        """Learn one statement, and return what became of it.
 
-        `origin` is believed because this code runs as the owner. `wait` is how many seconds a model may take to say
-        what rules cannot. Raises `BadInput`, `TooLarge`, `NotFound` for unknown sources, `Replayed`, `StoreDown`.
+        `origin` is trusted because this code runs as the owner. `wait` is how many seconds a model may take
+        to decide what rules cannot. Raises `BadInput`, `TooLarge`, `NotFound` for unknown sources,
+        `Replayed`, `StoreDown`.
         """
         spoken = parse_origin(origin)
         given = LearnRequest(
@@ -231,7 +228,7 @@ class Memory(EpisodeMixin, ProposalMixin):
     async def learn_many(
         self, items: Sequence[str | LearnRequest], *, progress: Progress | None = None
     ) -> list[Learned]:
-        """Learn many statements in their order, a hundred at a time; one result each, errors included.
+        """Learn many statements in order, a hundred at a time; one result each, errors included.
 
         Raises `TooLarge` beyond 10,000 items, `StoreDown`.
         """
@@ -261,9 +258,8 @@ class Memory(EpisodeMixin, ProposalMixin):
         blend: str = "steady",
         explain: bool = False,
     ) -> RecallResult:
-        """What comes to mind for a cue, best first, or an honest nothing: `abstained` with how many were not good
-        enough. `tokens` is a hard budget. Raises `BadInput`, `StoreDown`.
-        """
+        """Recall memories for a cue, best first, or abstain and say how many were not good enough. `tokens`
+        is a hard budget. Raises `BadInput`, `StoreDown`."""
         wish = parse_recall_query(
             cue,
             now=self._app.tools.clock(),
@@ -288,55 +284,56 @@ class Memory(EpisodeMixin, ProposalMixin):
     async def get(
         self, memory: Named, *, as_of: datetime | None = None, valid_at: datetime | None = None
     ) -> Remembered:
-        """One memory, as of a moment if one is given. Raises `NotFound`, `BadInput`."""
+        """Return one memory, optionally as of a moment. Raises `NotFound`, `BadInput`."""
         return await get_memory(self._deps, self._place, await self._id(memory), as_of=as_of, valid_at=valid_at)
 
     async def why(self, memory: Named) -> Why:
-        """On what a memory rests. Raises `NotFound`."""
+        """Explain what a memory rests on. Raises `NotFound`."""
         return await explain_belief(self._deps, self._place, await self._id(memory))
 
     async def history(self, memory: Named) -> History:
-        """A memory, what it replaced, and every change, oldest first. Raises `NotFound`."""
+        """Return a memory, what it replaced, and every change, oldest first. Raises `NotFound`."""
         return await load_history(self._deps, self._place, await self._id(memory))
 
     async def current(self, memory: Named) -> Remembered:
-        """What stands at the end of the chain that a memory is part of. Raises `NotFound`."""
+        """Return the current memory at the end of a chain of replacements. Raises `NotFound`."""
         return await find_current(self._deps, self._place, await self._id(memory))
 
     async def undo(self, change: str | UUID, *, by: str = OWNER) -> UndoResult:
-        """Take a change back. Raises `NotFound`, `UndoBlocked` with what stands on it."""
+        """Undo a change. Raises `NotFound`, `UndoBlocked` with the changes that depend on it."""
         return await undo(self._deps, self.space, read_id(str(change)), by=by)
 
     async def supersede(self, old: Named, *, new: Named, by: str = OWNER, reason: str = "") -> MemoryEditResult:
-        """Say that one memory stands in place of another. Raises `NotFound`, `Refused`."""
+        """Replace one memory with another. Raises `NotFound`, `Refused`."""
         before, after = await self._id(old), await self._id(new)
         return await supersede(self._deps, self.space, before, after, by=by, reason=reason)
 
     async def edit(
         self, memory: Named, *, content: str, version: int | None = None, by: str = OWNER
     ) -> MemoryEditResult:
-        """Give a memory other words. Raises `NotFound`, `BadInput`, `Stale`, `Refused`."""
+        """Reword a memory. Raises `NotFound`, `BadInput`, `Stale`, `Refused`."""
         return await edit(self._deps, self.space, await self._id(memory), content, by=by, version=version)
 
     async def merge(self, ids: Sequence[Named], *, by: str = OWNER, reason: str = "") -> MemoryEditResult:
-        """Fold memories that say the same into one. Raises `NotFound`, `BadInput`, `Refused`."""
+        """Merge memories that say the same into one. Raises `NotFound`, `BadInput`, `Refused`."""
         wanted = [await self._id(each) for each in ids]
         return await merge(self._deps, self.space, wanted, by=by, reason=reason)
 
     async def split(self, memory: Named, *, texts: Sequence[str], by: str = OWNER) -> SplitResult:
-        """Learn the parts of a memory each by itself, and put it away. Raises `NotFound`, `BadInput`, `Refused`."""
+        """Learn the parts of a memory separately, and archive it. Raises `NotFound`, `BadInput`,
+        `Refused`."""
         return await split(self._deps, self.space, await self._id(memory), texts, by=by)
 
     async def archive(self, memory: Named, *, by: str = OWNER, reason: str = "") -> MemoryEditResult:
-        """Put a memory away. Raises `NotFound`, `Refused`."""
+        """Archive a memory. Raises `NotFound`, `Refused`."""
         return await archive(self._deps, self.space, await self._id(memory), by=by, reason=reason)
 
     async def restore(self, memory: Named, *, by: str = OWNER, reason: str = "") -> MemoryEditResult:
-        """Bring back what was put away or replaced. Raises `NotFound`, `Refused`."""
+        """Restore a memory that was archived or replaced. Raises `NotFound`, `Refused`."""
         return await restore(self._deps, self.space, await self._id(memory), by=by, reason=reason)
 
     async def release(self, memory: Named, *, by: str = OWNER) -> MemoryEditResult:
-        """Let a memory out of quarantine. Raises `NotFound`, `Refused`."""
+        """Release a memory from quarantine. Raises `NotFound`, `Refused`."""
         return await release(self._deps, self.space, await self._id(memory), by=by)
 
     async def forget(
@@ -352,9 +349,10 @@ class Memory(EpisodeMixin, ProposalMixin):
         by: str = OWNER,
         dry_run: bool = False,
     ) -> ErasureReport:
-        """Erase what is meant, what derives from it and its words, for good; `dry_run` only says what that would be.
+        """Permanently erase the selected memories, what derives from them and their words; `dry_run` only
+        reports.
 
-        A query only ever shows a plan. Raises `BadInput`, `NotFound`.
+        A query only ever returns a plan. Raises `BadInput`, `NotFound`.
         """
         named = tuple([await self._id(each) for each in ids])
         place = build_selector(source=source, session=session, agent=agent, origin=origin)
@@ -374,7 +372,7 @@ class Memory(EpisodeMixin, ProposalMixin):
         by: str = OWNER,
         dry_run: bool = False,
     ) -> RepairReport:
-        """Take back all that came from somewhere, as if it had never been. Raises `BadInput`."""
+        """Withdraw everything that came from a source, as if it had never been there. Raises `BadInput`."""
         place = build_selector(source=source, session=session, agent=agent, origin=origin)
         selector = replace(place, since=since, until=until)
         return await build_erasure(self._app).repair(
@@ -391,7 +389,7 @@ class Memory(EpisodeMixin, ProposalMixin):
         return await decide_conflict(self._app.world.deps, self.space, read_id(str(conflict)), verdict)
 
     async def subscribe(self, *names: str, after: str | EventId | None = None) -> AsyncIterator[Event]:
-        """What happens from now, or what came after an event; events of these names, or all.
+        """Yield events from now on, or those after an event; all, or only those of these names.
 
         Ends when the reader falls more than 1,000 events behind. Raises `NotFound` for an unknown `after`.
         """
@@ -403,14 +401,14 @@ class Memory(EpisodeMixin, ProposalMixin):
                 yield happened
 
     async def status(self) -> dict[str, Any]:
-        """The numbers of this space and of the whole installation."""
+        """Return the numbers of this space and of the whole installation."""
         return await build_status(self._app, space=self.space)
 
 
 def build_selector(
     *, source: str | None, session: str | None, agent: str | None, origin: str | Origin | None
 ) -> Selector:
-    """Where something came from."""
+    """Build a selector by where something came from."""
     return Selector(
         source=source,
         session=SessionId(session) if session else None,
@@ -435,7 +433,7 @@ def open(  # noqa: A001 - the public name is `festinger.open`
     agent: str = "default",
     session: str | None = None,
 ) -> Opening:
-    """Start or join the store, bring it to its present shape, and close it cleanly at the end.
+    """Start or join the store, migrate it, and close it cleanly at the end.
 
     `settings` is a `Settings`, a mapping, the path of a YAML file, or nothing for the usual sources. A wrong
     setting, database or space fails on entering. Raises `BadInput`, `CannotStart`, `StoreDown`, `NotFound`.
@@ -469,7 +467,7 @@ def _as_mapping(settings: Chosen) -> Mapping[str, Any]:
 
 
 def _flat(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """A nested mapping as full names of keys."""
+    """Flatten a nested mapping to full key names."""
     for name, value in tree.items():
         full = f"{above}{name}"
         if isinstance(value, Mapping):
@@ -481,4 +479,4 @@ def _flat(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]
 
 
 def _quietly(_message: str) -> None:
-    """A library prints nothing."""
+    """Ignore progress: a library prints nothing."""

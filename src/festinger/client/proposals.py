@@ -1,8 +1,7 @@
-"""What a program does with proposals: the part of the library's handle that is about asking a person.
+"""Proposals on the library's handle: propose, list, and pass on what a person decided.
 
-A program may propose, look and hand on what a person said. What it proposes waits until it has recurred and lasted. A
-verdict counts only in the name of a reviewer who is known already. Every method is a thin call into the room
-`proposals`; what it does, and what it may raise, is told there.
+A proposal waits until it has recurred and lasted. A verdict counts only in the name of a known reviewer.
+Every method is a thin call into the package `proposals`.
 """
 
 from collections.abc import Mapping
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class ProposalMixin:
-    """What a handle gives for asking a person. The handle says where it is bound to."""
+    """Methods of a handle for proposals; the handle provides the scope."""
 
     __slots__ = ()
 
@@ -54,7 +53,7 @@ class ProposalMixin:
         how: str = "",
         payload: Mapping[str, Any] | None = None,
     ) -> Proposal:
-        """Say that something should change. It comes before a person when it has recurred and lasted.
+        """Propose a change. It is shown to a person once it has recurred and lasted.
 
         Raises `BadInput`, `ProposalRefused`, `NotProposable`, `StoreDown`.
         """
@@ -64,7 +63,7 @@ class ProposalMixin:
         )
 
     async def request_forget(self, memory: str | UUID, *, reason: str) -> Proposal:
-        """Ask that a memory be forgotten; only a person may do it. Like every proposal it waits for its turn.
+        """Propose to forget a memory; only a person may do it. Like every proposal it waits for its turn.
 
         Raises `NotFound`, `BadInput`, `StoreDown`.
         """
@@ -87,7 +86,7 @@ class ProposalMixin:
         return (await app.inbox.card(place.space, sighted.proposal)).proposal
 
     async def inbox(self, *, state: str | ProposalState = ProposalState.PROMOTED, limit: int = 50) -> list[Proposal]:
-        """Proposals in a state, the latest seen first: those before a person if none is named."""
+        """List proposals in a state, latest seen first; by default those that wait for a person."""
         return await self._app.inbox.page(self._place.space, parse_proposal_filter({"state": state}, limit=limit))
 
     async def decide(
@@ -103,10 +102,10 @@ class ProposalMixin:
         word: str = "",
         ref: str | None = None,
     ) -> DecideResult:
-        """Hand on what a reviewer said of a proposal; the same `ref` again counts once.
+        """Pass on a reviewer's verdict on a proposal; the same `ref` again counts once.
 
-        Raises `NotFound`, `NotAuthorised` for a name that is no reviewer's, `BadInput`, `AlreadyDecided`, `Stale`,
-        `TooDeep`, `Replayed`, `EffectFailed`, `StoreDown`.
+        Raises `NotFound`, `NotAuthorised` for a name that is no reviewer's, `BadInput`, `AlreadyDecided`,
+        `Stale`, `TooDeep`, `Replayed`, `EffectFailed`, `StoreDown`.
         """
         app, place = self._app, self._place
         said = VerdictInput(

@@ -1,5 +1,5 @@
-"""What is done while nobody waits: conflicts are resolved.
+"""Resolves conflicts in the background.
 
-Rules decide what decides itself (`rules`), a model what is left, within its limits (`arbiter`); a run goes through
-the queue of a space and keeps what it came to (`resolution`). What a decision does to the graph is the world's matter.
+Rules decide what they can, a model the rest within limits (`arbiter`); a run works through the queue of a
+space and records the results (`resolution`). The world applies the decisions to the graph.
 """

@@ -1,13 +1,9 @@
-"""What does a model say to a conflict that no rule decides, and is that enough?
+"""Decides conflicts by rules, or asks a model about them.
 
-The model sees both statements with who said them and when, as quoted data, and may say that it is undecided. Its
-answer is carried out only if it is allowed for this collision and sure enough, and never against a person's word by
-one that no person gave. Carrying it out is the world's matter.
-
-Which conflicts decide themselves?
-
-Pure rules, tried in order; the first that fits decides. They look only at what stands in the graph and at who said
-what, never at what words mean. What none of them fits is left to `arbiter`, or to a person.
+The rules are pure and tried in order; the first that fits decides. They look only at the graph and at who
+said what, never at the meaning of words. The model sees both statements with speaker and time, as quoted
+data, and may be undecided. Its answer is applied only if it is allowed for this collision, confident enough,
+and does not let a statement by anyone else replace a person's. The world applies the verdict.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +25,7 @@ UNDECIDED = "undecided"
 SURE_ENOUGH_TO_UPDATE = 0.8
 SURE_ENOUGH = 0.6
 UNSAID = 0.8
-"""What a missing confidence counts as."""
+"""Confidence assumed when none is given."""
 
 MEANINGS = {
     ConflictDecision.DECOMPOSE: "both are true in different senses; give each a dimension of its own.",
@@ -54,7 +50,7 @@ class ArbiterAnswer(AnswerSchema):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArbiterOpinion:
-    """A verdict that may be carried out, or why there is none."""
+    """A verdict to carry out, or the reason why there is none."""
 
     verdict: ConflictVerdict | None
     reason: str
@@ -85,7 +81,7 @@ async def ask_model(model: Model, case: ConflictCase, *, run: UUID | None) -> Ar
 
 
 def find_objection(case: ConflictCase, verdict: ConflictVerdict) -> str | None:
-    """Why a verdict must not be carried out; none if it may."""
+    """Why a verdict must not be carried out; None if it may."""
     item = case.conflict
     if verdict.decision == UNDECIDED:
         return "the model is undecided"
@@ -102,7 +98,7 @@ def find_objection(case: ConflictCase, verdict: ConflictVerdict) -> str | None:
 
 
 def build_prompt(case: ConflictCase) -> PromptMessage:
-    """What the model is asked."""
+    """Build the prompt for the model."""
     item = case.conflict
     return load_prompt("festinger.consolidation", "resolve").message(
         collision=item.collision_type,
@@ -141,7 +137,7 @@ def _sentences(found: Sequence[Mapping[str, Any]]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """What a rule says, and why."""
+    """The decision of a rule, and why."""
 
     decision: ConflictDecision
     why: str
@@ -150,7 +146,7 @@ class Ruling:
 
 
 def apply_rules(case: ConflictCase) -> Ruling | None:
-    """What the first fitting rule says; none if none fits."""
+    """Return the ruling of the first rule that fits; None if none does."""
     item = case.conflict
     if not case.incoming_causes:
         return Ruling(decision=ConflictDecision.DISMISS, why="nobody is left who said it")

@@ -1,14 +1,10 @@
-"""How does a run resolve the conflicts of a space?
+"""Resolves the pending conflicts of a space in runs.
 
-Item by item: rules first, then the model if there is one, else it waits for a person. Each decision is a transaction
-of its own, so a run that is killed leaves every item decided or pending; an item that fails does not stop the
-others. A dry run decides and changes nothing. When runs happen, and one at a time a space, is arranged at wiring.
-
-How does a run decide a conflict of two memories?
-
-Rules first: a person's word against nobody's decides itself. Then the judges, a model among them, say how the two
-relate. Who is right is read from order and evidence, never from what a model holds true: a plain contradiction waits
-for a person. Nobody but a person overturns what a person said.
+Rules come first, then the model if there is one; otherwise the item waits for a person. Each decision has its
+own transaction, so a killed run leaves every item decided or pending, and a failed item does not stop the
+others. A dry run changes nothing. Wiring schedules the runs, one at a time per space.
+For two memories, the judges only say how they relate. Order and evidence decide who is right, never a model's
+opinion: a plain contradiction waits for a person, and only a person overturns what a person said.
 """
 
 import asyncio
@@ -48,12 +44,12 @@ SURE_OF_UPDATE = 0.8
 SURE_OF_REST = 0.6
 
 DECISIONS = {Relation.UPDATE: "update", Relation.SAME: "same", Relation.UNRELATED: "both", Relation.REFINES: "both"}
-"""What a judgement means for two memories that wait."""
+"""The decision that each judgement implies for a held pair."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolutionOpinion:
-    """What a run would decide, or why it does not."""
+    """The verdict of a run, or the reason why there is none."""
 
     verdict: ConflictVerdict | None
     reason: str
@@ -63,14 +59,14 @@ JudgeMemories = Callable[[SpaceId, Conflict, UUID], Awaitable[ResolutionOpinion]
 
 
 def find_deciding_rule(old: Memory, new: Memory) -> str | None:
-    """Why a conflict decides itself for the new memory; none if it does not."""
+    """Why a rule decides for the new memory; None if none does."""
     if new.origin is Origin.PERSON and old.origin is not Origin.PERSON and not old.immutable:
         return "a person stated it, and nobody stated the other"
     return None
 
 
 def decide_by_judgement(said: Judgement, *, old: Memory, new: Memory) -> tuple[str | None, str]:
-    """What the judges' word means, and why; no decision if it may not be applied."""
+    """Return the decision that a judgement implies, and why; None if it may not be applied."""
     decision = DECISIONS.get(said.relation)
     if decision is None or not said.final:
         return None, f"the judges say `{said.relation}`, which decides nothing"
@@ -84,7 +80,7 @@ def decide_by_judgement(said: Judgement, *, old: Memory, new: Memory) -> tuple[s
 
 
 async def judge_memories(deps: MemoryDeps, space: SpaceId, conflict: Conflict, *, run: UUID) -> ResolutionOpinion:
-    """What a run says of two memories. Not within a transaction."""
+    """Judge a conflict of two memories. Call outside transactions."""
     assert conflict.old_memory is not None, "a conflict of memories names both"
     assert conflict.new_memory is not None, "a conflict of memories names both"
     async with deps.store.transaction() as transaction:
@@ -121,7 +117,7 @@ NO_MODEL = "no rule fits, and no model is configured"
 TRIED_ENOUGH = "no rule fits, and models have tried often enough"
 
 ModelFor = Callable[[SpaceId], Awaitable[Model | None]]
-"""The model that resolves the conflicts of a space, if there is one."""
+"""Returns the model that resolves the conflicts of a space, if any."""
 
 
 class ResolutionStatus(StrEnum):
@@ -161,7 +157,7 @@ class ResolutionReport:
 
 @dataclass(slots=True, kw_only=True)
 class CostTotal:
-    """What the model calls of a run cost; unknown as soon as one of them is."""
+    """The cost of a run's model calls; None as soon as one is unknown."""
 
     total: Decimal | None = Decimal(0)
 
@@ -170,7 +166,7 @@ class CostTotal:
 
 
 async def begin_run(deps: WorldDeps, transaction: Transaction, space: SpaceId, *, dry_run: bool = False) -> UUID:
-    """Make a run, to be done by a job; one that is under way is `AlreadyRunning`."""
+    """Create a run for a job to execute. Raises `AlreadyRunning`."""
     made = await transaction.maybe(
         Q["begin_resolution"],
         space=space,
@@ -201,7 +197,7 @@ async def last_run(deps: WorldDeps, space: SpaceId) -> ResolutionRun | None:
 async def run_resolution(
     deps: WorldDeps, space: SpaceId, run: UUID, *, model_for: ModelFor, judge_memories: JudgeMemories | None = None
 ) -> ResolutionReport | None:
-    """Do a run; nothing if it is done. Without `judge_memories`, conflicts of memories wait."""
+    """Execute a run; None if it is already done. Without `judge_memories`, conflicts of memories wait."""
     row = await deps.store.maybe(Q["mark_running"], space=space, id=run)
     if row is None:
         return None
@@ -259,7 +255,7 @@ class _Worker:
     judge_memories: JudgeMemories | None = None
 
     async def settle(self, item: Conflict) -> ResolutionStatus:
-        """Decide one item. Whatever goes wrong with it is kept with it and goes no further."""
+        """Decide one item. An error is recorded with the item and does not stop the run."""
         (result,) = await asyncio.gather(self._settle(item), return_exceptions=True)
         if isinstance(result, ResolutionStatus):
             return result

@@ -1,6 +1,6 @@
-"""Turning texts into vectors, and pairs of texts into scores.
+"""Turns texts into vectors, and pairs of texts into scores.
 
-Keeps the `Embedder` and `Reranker` ports, one file a provider, and the profiles that hold every threshold of a
-model. Decides how a purpose is written for a model and when an answer may be cached. It leaves to `store`
-where vectors lie, and to `memory` and `retrieval` what closeness means.
+Holds the `Embedder` and `Reranker` ports, one file per provider, and the profiles with every threshold of a
+model. It decides how a text is prepared for a model and when an answer may be cached. `store` keeps vectors;
+`memory` and `retrieval` interpret closeness.
 """

@@ -1,7 +1,7 @@
-"""A bundled encoder with a trained low-rank adapter: a number a text and class, or one for a yes-or-no question.
+"""A bundled encoder with a trained low-rank adapter, as a classifier of texts.
 
-The adapter is small; the encoder's own matrices are shared with the embedder of the same process, so a classifier
-costs a few megabytes. Adapters are trained by `benchmarks/training/encoder.py`.
+The encoder's own matrices are shared with the embedder of the same process, so a classifier costs a few
+megabytes. Adapters are trained by `benchmarks/training/encoder.py`.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ HEAD = "head.weight", "head.bias"
 
 
 class AdaptedClassifier:
-    """Answers how likely `yes` or each class is, as logits."""
+    """Returns logits for `yes` or for each class."""
 
     def __init__(
         self, runner: Runner, head: NDArray[np.float32], bias: NDArray[np.float32], arrays: Mapping[str, Array]
@@ -31,15 +31,15 @@ class AdaptedClassifier:
         self._runner = runner
         self._head = head
         self._bias = bias
-        # The session reads the arrays where they lie, without a claim on them.
+        # The session reads the arrays in place without holding a reference to them.
         self._arrays = arrays
 
     async def logits(self, texts: Sequence[str]) -> list[float]:
-        """One number a text, for a yes-or-no question."""
+        """Return one number per text, for a yes-or-no question."""
         return [float(row[0]) for row in await self.scores(texts)]
 
     async def scores(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """A row of one number a class for each text."""
+        """Return one row per text with one number per class."""
         if not texts:
             return np.empty((0, len(self._bias)), np.float32)
         vectors = await self._runner.rows(list(texts), is_urgent=True)
@@ -50,7 +50,7 @@ class AdaptedClassifier:
 
 
 async def open_classifier(adapter: Path) -> AdaptedClassifier:
-    """The bundled encoder with an adapter. Raises `WeightsUnfit`."""
+    """Open the bundled encoder with an adapter. Raises `WeightsUnfit`."""
     classifier = await asyncio.to_thread(_open, adapter)
     release_memory()
     return classifier

@@ -1,8 +1,7 @@
-"""May this address be spoken to?
+"""Checks whether a provider's address may be contacted.
 
-A provider on this machine always may. One beyond it is used only because a person named it in the settings, and
-never when offline. No name leads to a link-local or metadata address: that is checked on the resolved address, at the
-moment of connecting.
+A provider on this machine always may. Others are used only because a person named them in the settings, and
+never when offline. Link-local and metadata addresses are refused on the resolved address, at connection time.
 """
 
 import socket
@@ -14,7 +13,7 @@ from festinger.text.addresses import is_forbidden, is_loopback_url
 
 
 def check_address_allowed(url: str, *, offline: bool) -> str:
-    """`url`, if it may be spoken to."""
+    """Return `url` if it may be contacted."""
     if urlsplit(url).scheme not in ("http", "https"):
         raise BadSetting(f"`{url}` is not an http address.", hint="Write it like `http://127.0.0.1:11434`.")
     if offline and not is_loopback_url(url):
@@ -26,7 +25,7 @@ def check_address_allowed(url: str, *, offline: bool) -> str:
 
 
 def open_checked_socket(info: Any) -> socket.socket:
-    """A socket for a resolved address, for aiohttp's `socket_factory`. Raises `OSError` for a forbidden one."""
+    """Open a socket for a resolved address, for aiohttp's `socket_factory`. Raises `OSError` if forbidden."""
     family, kind, protocol, _, where = info
     if is_forbidden(where[0]):
         raise ForbiddenAddressError
@@ -34,4 +33,4 @@ def open_checked_socket(info: Any) -> socket.socket:
 
 
 class ForbiddenAddressError(OSError):
-    """The name leads to a link-local or metadata address, which is never connected to."""
+    """The name resolves to a link-local or metadata address, which is never contacted."""

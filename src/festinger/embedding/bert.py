@@ -1,8 +1,8 @@
-"""How does a BERT encoder look as an ONNX graph?
+"""Builds the ONNX graph of a BERT encoder from safetensors weights.
 
-The bundled weights are safetensors, and the runtime reads ONNX. The graph is small, so it is written down here
-and handed to the runtime together with the arrays as they lie in memory: no converter, no torch, no second copy
-on the disk. Standard operators only; batch and length are free. Pooling and unit length are part of it.
+The bundled weights are safetensors, and the runtime reads ONNX. The graph is small, so it is built here and
+passed to the runtime together with the arrays in memory: no converter, no torch, no second copy on disk.
+Standard operators only; batch and length are dynamic. Pooling and normalization are part of it.
 """
 
 import json
@@ -36,7 +36,7 @@ class Pooling(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncoderShape:
-    """The measures of an encoder, as its `config.json` states them."""
+    """The dimensions of an encoder, as stated in its `config.json`."""
 
     layers: int
     heads: int
@@ -46,7 +46,7 @@ class EncoderShape:
 
 @dataclass(slots=True)
 class Graph:
-    """Nodes and arrays of a graph that is being written. Each method adds one node and names its output."""
+    """Nodes and arrays of a graph under construction. Each method adds one node and names its output."""
 
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     arrays: dict[str, Array] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Graph:
 
 
 def read_shape(folder: Path) -> EncoderShape:
-    """The shape in `config.json`; refused where the graph below would compute something else."""
+    """Read the shape from `config.json`; refuse one for which the graph would be wrong."""
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     if config.get("model_type") != "bert" or config.get("hidden_act") != "gelu":
         raise WeightsUnfit(
@@ -84,7 +84,7 @@ def read_shape(folder: Path) -> EncoderShape:
 
 
 def read_tensors(path: Path) -> dict[str, Array]:
-    """The tensors by name, each read on its own so that the file is never held twice."""
+    """Read the tensors by name, one at a time so that the file is never in memory twice."""
     try:
         with safe_open(path, framework="numpy") as tensors:
             return {name.removeprefix("bert."): tensors.get_tensor(name) for name in tensors.keys()}  # noqa: SIM118
@@ -93,9 +93,9 @@ def read_tensors(path: Path) -> dict[str, Array]:
 
 
 def build_graph(tensors: Mapping[str, Array], shape: EncoderShape, pooling: Pooling) -> Graph:
-    """The whole way from token ids to unit vectors.
+    """Build the graph from token ids to unit vectors.
 
-    Where `tensors` hold `<layer>.down` and `<layer>.up`, their product is added to the layer: a low-rank adapter.
+    Where `tensors` hold `<layer>.down` and `<layer>.up`, their product (a low-rank adapter) is added.
     """
     graph = Graph()
     mask = graph.node("Cast", ["attention_mask"], to=TensorProto.FLOAT)
@@ -112,7 +112,7 @@ def build_graph(tensors: Mapping[str, Array], shape: EncoderShape, pooling: Pool
 
 
 def to_onnx(graph: Graph, dimensions: int) -> bytes:
-    """The graph in ONNX form, its arrays left out: they are handed to the runtime as they are."""
+    """Serialize the graph without its arrays: they are passed to the runtime as they are."""
     numbers = [
         helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"])
         for name in ("input_ids", "attention_mask")
@@ -131,10 +131,8 @@ _LOADED: WeakValueDictionary[tuple[str, str], Array] = WeakValueDictionary()
 
 
 def large_arrays(graph: Graph, source: Path) -> dict[str, Array]:
-    """The weights that are handed to the runtime; those that another session of this process holds are shared.
-
-    What belongs to an adapter is its own, under the same names as another adapter's.
-    """
+    """Return the weights for the runtime, sharing those that another session of this process holds. Adapter
+    weights are not shared: other adapters use the same names."""
     return {
         name: array if name.endswith(ADAPTED) else _LOADED.setdefault((str(source), name), array)
         for name, array in graph.arrays.items()
@@ -143,7 +141,7 @@ def large_arrays(graph: Graph, source: Path) -> dict[str, Array]:
 
 
 def is_large(array: Array) -> bool:
-    """Weights are handed over; the few constants of the graph stand in it, where the runtime can fold them."""
+    """Whether an array is passed separately; small constants stay in the graph, where they can be folded."""
     return array.size > 16
 
 
@@ -159,7 +157,7 @@ def _declared(name: str, array: Array) -> onnx.TensorProto:
 
 def _embeddings(graph: Graph, tensors: Mapping[str, Array], shape: EncoderShape) -> str:
     words = graph.array("words", tensors["embeddings.word_embeddings.weight"])
-    # There is only one segment in a text to embed, so its embedding is part of every position.
+    # A text to embed has only one segment, so its embedding is added to every position.
     segment = tensors["embeddings.token_type_embeddings.weight"][0]
     positions = graph.array("positions", tensors["embeddings.position_embeddings.weight"] + segment)
     start = graph.whole("start", 0)
@@ -217,7 +215,7 @@ def _normalised(graph: Graph, tensors: Mapping[str, Array], shape: EncoderShape,
 
 
 def _mean(graph: Graph, hidden: str, mask: str) -> str:
-    """The sum over real tokens: the mean, but for a factor that unit length takes out."""
+    """Sum over real tokens: the mean up to a factor that normalization removes."""
     counted = graph.node("Mul", [hidden, graph.node("Unsqueeze", [mask, graph.whole("last_axis", 2)])])
     return graph.node("ReduceSum", [counted, graph.whole("length_axis", 1)], keepdims=0)
 

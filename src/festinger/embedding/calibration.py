@@ -1,13 +1,10 @@
-"""Where do the thresholds of a model lie?
+"""Measures labeled pairs of texts and proposes the thresholds of a model, with their curve.
 
-Measures labelled pairs of texts and proposes `same` and `check` from them, with the curve that they were read
-from. Deterministic: the same pairs and the same vectors give the same proposal. `same` is the smallest cosine at
-which hardly any different pair would be merged, `check` the largest that still lets nearly every same pair be
-looked at. When no cosine keeps the bar, there is no threshold, and vectors alone never confirm. The same two ways
-of reading a threshold serve names of subjects and what censors mean.
-
-Pairs that a guard would stop anyway (another number, a negation) are marked by the caller, who knows the guards;
-they do not count against `same`. Saving a profile is a person's decision, asked for by the command.
+Deterministic. `same` is the smallest cosine at which hardly any different pair would be merged, `check` the
+largest that still lets nearly every same pair be examined. When no cosine meets the target there is no
+threshold, and vectors alone never confirm. The same two methods serve names of subjects and meanings of
+censors. Pairs that a guard would stop anyway (another number, a negation) are marked by the caller and do not
+count against `same`. Saving a profile is a person's decision.
 """
 
 import math
@@ -23,16 +20,16 @@ from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, Thre
 from festinger.errors import BadInput
 
 LEAST_PAIRS = 50
-"""Of each class; with fewer, one odd pair moves a threshold by more than the thresholds lie apart."""
+"""Per class; with fewer, one odd pair moves a threshold by more than the distance between thresholds."""
 
 STEPS = 200
 """Points of the curve, from 0 to 1."""
 
 KEPT_EVERY = 10
-"""Of the curve's points every tenth is kept with a profile: enough to see its shape."""
+"""Every tenth point of the curve is stored with a profile: enough to see its shape."""
 
 GRAIN = 10_000
-"""Thresholds are whole ten-thousandths: finer than vectors agree between machines they need not be."""
+"""Thresholds are whole ten-thousandths: machines do not agree on vectors any finer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,17 +54,17 @@ class MeasuredPair:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrationTargets:
     false_merges: float = 0.005
-    """Share of the different pairs that may lie at `same` or above."""
+    """Share of the different pairs that may be at or above `same`."""
     kept: float = 0.95
-    """Share of the same pairs that must lie at `check` or above, and of names of one subject at `subject` or above."""
+    """Share of same pairs that must reach `check`, and of names of one subject that must reach `subject`."""
     mistaken: float = 0.05
-    """Share of names of two subjects that may lie at `subject` or above: what is said of one must not replace what
-    was said of the other."""
+    """Share of names of two subjects that may be at or above `subject`: what is said of one must not replace
+    what was said of the other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """What would happen if everything from `cosine` upwards were taken as the same."""
+    """The effect of treating everything at or above `cosine` as the same."""
 
     cosine: float
     precision: float
@@ -90,7 +87,7 @@ class ThresholdProposal:
 
 
 async def measure_pairs(embedder: Embedder, pairs: Sequence[CalibrationPair]) -> list[MeasuredPair]:
-    """The cosine of every pair, by vectors made for comparing."""
+    """Return the cosine of every pair, from vectors made for comparing."""
     left = await embedder.embed([pair.a for pair in pairs], EmbeddingPurpose.COMPARE)
     right = await embedder.embed([pair.b for pair in pairs], EmbeddingPurpose.COMPARE)
     return [
@@ -100,7 +97,7 @@ async def measure_pairs(embedder: Embedder, pairs: Sequence[CalibrationPair]) ->
 
 
 def propose_thresholds(measured: Sequence[MeasuredPair], bars: CalibrationTargets) -> ThresholdProposal:
-    """Thresholds for what was measured."""
+    """Propose thresholds for what was measured."""
     same = _cosines(measured, same=True)
     different = _cosines(measured, same=False)
     if min(len(same), len(different)) < LEAST_PAIRS:
@@ -124,30 +121,30 @@ def propose_thresholds(measured: Sequence[MeasuredPair], bars: CalibrationTarget
 
 
 def has_enough_pairs(measured: Sequence[MeasuredPair]) -> bool:
-    """Whether there are pairs of both classes to read a threshold from."""
+    """Whether there are enough pairs of both classes to derive a threshold."""
     same = sum(pair.same for pair in measured)
     return min(same, len(measured) - same) >= LEAST_PAIRS
 
 
 def propose_subject(measured: Sequence[MeasuredPair], bars: CalibrationTargets) -> float | None:
-    """The cosine from which two names are taken for one subject; none where that would mistake too many."""
+    """Return the cosine from which two names are one subject; none if that would confuse too many."""
     same, different = _cosines(measured, same=True), _cosines(measured, same=False)
     found = _check_from(same, bars.kept)
     return found if compute_point(same, different, cosine=found).false_merges <= bars.mistaken else None
 
 
 def propose_censor(measured: Sequence[MeasuredPair], bars: CalibrationTargets) -> float | None:
-    """The smallest cosine at which a censor lets pass what it does not mean; none if it would then strike nothing."""
+    """Return the lowest cosine at which a censor spares what it does not mean; none if it matches nothing."""
     same, different = _cosines(measured, same=True), _cosines(measured, same=False)
     return _same_from(same, different, bars.false_merges)
 
 
 def measure_quality(measured: Sequence[MeasuredPair], cosine: float | None) -> Point | None:
-    """What taking everything from `cosine` upwards as the same gives where guards part what they part; none
+    """Return the quality of treating everything at or above `cosine` as the same, with guards applied; none
     without a cosine."""
     if cosine is None:
         return None
-    # Whatever a guard parts lies below every threshold.
+    # Whatever a guard separates is below every threshold.
     seen = [replace(pair, cosine=-2.0) if pair.guarded else pair for pair in measured]
     return compute_point(_cosines(seen, same=True), _cosines(seen, same=False), cosine=cosine)
 
@@ -166,7 +163,7 @@ def compute_point(same: NDArray[np.float64], different: NDArray[np.float64], *, 
 def apply_proposed_thresholds(
     profile: EmbedderProfile, proposal: ThresholdProposal, *, data: str, at: date, bars: CalibrationTargets
 ) -> EmbedderProfile:
-    """`profile` with what was proposed in place of what it had."""
+    """Return `profile` with the proposed thresholds."""
     merges = f"at most {bars.false_merges:.1%} of the different pairs at or above"
     looked_at = f"at least {bars.kept:.0%} of the same pairs at or above"
     readings = {
@@ -184,7 +181,7 @@ def _cosines(measured: Sequence[MeasuredPair], *, same: bool) -> NDArray[np.floa
 
 
 def _same_from(same: NDArray[np.float64], different: NDArray[np.float64], bar: float) -> float | None:
-    """The smallest value that keeps the bar; none if no same pair reaches it."""
+    """Return the smallest value that meets the target; none if no same pair reaches it."""
     allowed = int(len(different) * bar)
     if allowed >= len(different):
         return _at_or_below(float(same[0]))
@@ -193,7 +190,7 @@ def _same_from(same: NDArray[np.float64], different: NDArray[np.float64], bar: f
 
 
 def _check_from(same: NDArray[np.float64], bar: float) -> float:
-    """The largest value that still keeps the bar."""
+    """Return the largest value that still meets the target."""
     dropped = int(len(same) * (1 - bar) + 1e-9)
     return _at_or_below(float(same[dropped]))
 
@@ -214,7 +211,7 @@ def _at_or_below(cosine: float) -> float:
 
 
 def _auc(same: NDArray[np.float64], different: NDArray[np.float64]) -> float:
-    """The chance that a same pair lies above a different one; ties count half."""
+    """Return the probability that a same pair scores above a different one; ties count half."""
     below = np.searchsorted(different, same, side="left")
     ties = np.searchsorted(different, same, side="right") - below
     return float((below + ties / 2).sum() / (len(same) * len(different)))

@@ -1,32 +1,10 @@
-"""What does it mean to turn texts into vectors?
+"""The `Embedder` port, and the checks, batching and cache around every provider's `Engine`.
 
-Holds the port `Embedder` that the other rooms call, and the smaller port `Engine` that a provider implements:
-an engine gives raw rows for texts that are already written for its model, and everything that all embedders
-owe their callers (order, unit length, no bad vector, batches) is added once, by `checked`. Which engine stands
-behind a name is `registry`'s matter; what closeness means is the callers'.
-
-May this answer be kept as vectors?
-
-A provider can answer with too few rows, with rows of another length, with NaN, or with zeros; such a row is
-near to nothing or to everything, and once stored it spoils every search. Here a row becomes a vector of unit
-length or an error. What happens to the other texts of the call is decided in `batches`.
-
-How are many texts embedded so that one bad text does not lose the others?
-
-Texts go out in batches. A batch that fails is tried again by halves, and a failing half by its halves, until
-the bad text stands alone. A provider that does not answer is not a bad text: when both halves meet silence
-too, the search ends, because every further call would only wait as long again.
-
-What does every embedder owe its callers, whatever stands behind it?
-
-`CheckedEmbedder` puts an engine behind the port: it refuses blank texts, writes each text for the model as the
-profile says, sends batches of a bounded size, and lets no bad vector through. Engines of third parties get the
-same treatment as our own. Caching is `cache`'s matter.
-
-Has this text been embedded before?
-
-A wrapper around any embedder: an equal text for an equal purpose is embedded once, also when two callers ask at
-the same moment. The least recently used vectors go first. Vectors that outlive the process are `store`'s.
+An engine returns raw rows for texts already prepared for its model. `CheckedEmbedder` refuses blank texts,
+applies the profile, sends bounded batches and turns each row into a unit vector or an error: a row of the
+wrong length, NaN or zeros would spoil every search once stored. A failed batch is retried by halves until the
+bad text is alone, unless both halves get no answer. `CachedEmbedder` embeds equal texts once, even for
+concurrent callers.
 """
 
 import asyncio
@@ -56,10 +34,10 @@ if TYPE_CHECKING:
 
 
 Vector = NDArray[np.float32]
-"""One text as a read-only array of unit length."""
+"""One text as a read-only unit vector."""
 
 Rows = Sequence[Sequence[float]] | NDArray[np.float32]
-"""What an engine answers: one row a text, unchecked, of any length."""
+"""An engine's answer: one row per text, unchecked, of any length."""
 
 
 class Embedder(Protocol):
@@ -75,7 +53,7 @@ class Embedder(Protocol):
     def profile(self) -> EmbedderProfile: ...
 
     async def embed(self, texts: Sequence[str], purpose: EmbeddingPurpose, *, kind: str = "") -> list[Vector]:
-        """One vector a text. `kind` is the kind of memory that is stored; it counts for `store` only.
+        """Return one vector per text. `kind` is the kind of memory being stored; it counts for `store` only.
 
         Raises `BadInput` for a blank text, `ProviderDown` or `ProviderRefused` when there are no vectors, and
         `PartlyEmbedded` when there are some.
@@ -86,7 +64,7 @@ class Embedder(Protocol):
 
 
 class Engine(Protocol):
-    """One provider's model. It may answer wrongly: `checked` looks at every row."""
+    """One provider's model. It may answer wrongly: `CheckedEmbedder` checks every row."""
 
     @property
     def name(self) -> str: ...
@@ -96,11 +74,11 @@ class Engine(Protocol):
 
     @property
     def batch(self) -> int:
-        """How many texts one call takes at most."""
+        """The most texts that one call takes."""
         ...
 
     async def rows(self, texts: Sequence[str], purpose: EmbeddingPurpose, *, kind: str) -> Rows:
-        """One row a text. `texts` are written for the model already (prefixes are there)."""
+        """Return one row per text. `texts` are already prepared for the model (with prefixes)."""
         ...
 
     async def close(self) -> None: ...
@@ -108,7 +86,7 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedderOptions:
-    """What whoever opens an embedder hands it: limits, places, addresses and keys."""
+    """What an embedder is opened with: limits, folders, addresses and keys."""
 
     offline: bool = False
     base_url: str | None = None
@@ -116,15 +94,15 @@ class EmbedderOptions:
     batch: int = 100
     timeout_s: float = 30.0
     models: Path | None = None
-    """Folder for weights that were fetched from a model hub."""
+    """Folder for weights fetched from a model hub."""
     session: "aiohttp.ClientSession | None" = None
-    """Shared by the caller and closed by it; without one, an engine makes its own."""
+    """Shared and closed by the caller; without one, an engine makes its own."""
     profiles: Mapping[str, EmbedderProfile] = field(default_factory=bundled_profiles)
     stopwatch: Stopwatch = system_stopwatch
 
 
 def require_readable(texts: Sequence[str]) -> None:
-    """Refuse what no model can read, naming the first such text by its place."""
+    """Refuse what no model can read, naming the first such text by its position."""
     for place, text in enumerate(texts):
         if not text.strip():
             raise BadInput(f"Text {place} of {len(texts)} is blank.", hint="Leave blank texts out.")
@@ -138,11 +116,11 @@ def require_readable(texts: Sequence[str]) -> None:
 
 
 SMALLEST_LENGTH = 1e-6
-"""A row shorter than this has no direction that float32 could tell from noise."""
+"""A shorter row has no direction that float32 could tell from noise."""
 
 
 def to_unit_vectors(rows: Rows, *, count: int, dimensions: int, name: str) -> list[Vector]:
-    """`rows` as unit vectors, or `ProviderRefused` if a single one of them is bad."""
+    """Convert `rows` to unit vectors. Raises `ProviderRefused` if a single one is bad."""
     table = _table(rows, count=count, dimensions=dimensions, name=name)
     if not np.isfinite(table).all():
         raise ProviderRefused(f"`{name}` answered with a vector that is not made of numbers.")
@@ -150,7 +128,7 @@ def to_unit_vectors(rows: Rows, *, count: int, dimensions: int, name: str) -> li
     if (lengths < SMALLEST_LENGTH).any():
         raise ProviderRefused(f"`{name}` answered with a vector of zeros.")
     unit = (table / lengths).astype(np.float32)
-    # One array a vector: a view would keep the whole batch alive for as long as one of them is cached.
+    # One array per vector: a view would keep the whole batch alive as long as one of them is cached.
     return [_read_only(row.copy()) for row in unit]
 
 
@@ -181,7 +159,7 @@ Outcome = Vector | Failure
 
 
 async def embed_in_batches(texts: Sequence[str], call: Call, *, size: int) -> list[Vector]:
-    """A vector for every text; `PartlyEmbedded` if some have none, the provider's own error if none has one."""
+    """Embed every text. Raises `PartlyEmbedded` if some failed, the provider's own error if all did."""
     outcomes: list[Outcome] = []
     for start in range(0, len(texts), size):
         outcomes += await _by_halves(texts[start : start + size], call)
@@ -192,7 +170,7 @@ async def embed_in_batches(texts: Sequence[str], call: Call, *, size: int) -> li
 
 
 def require_all_vectors(outcomes: Sequence[Outcome]) -> list[Vector]:
-    """The vectors, if every outcome is one; else the error that says what is missing and holds the rest."""
+    """Return the vectors if every outcome is one; else raise an error with the failures and the rest."""
     failures = {place: outcome for place, outcome in enumerate(outcomes) if isinstance(outcome, Failure)}
     vectors = [None if isinstance(outcome, Failure) else outcome for outcome in outcomes]
     if not failures:
@@ -208,7 +186,7 @@ async def _by_halves(texts: Sequence[str], call: Call) -> list[Outcome]:
 
 
 async def _narrow(texts: Sequence[str], failure: Failure, call: Call) -> list[Outcome]:
-    """The outcomes of texts of which it is known that they fail together."""
+    """Find the outcomes of texts that are known to fail together."""
     if len(texts) == 1:
         return [failure]
     EMBEDDING_HALVED.inc()
@@ -276,7 +254,7 @@ Fetch = asyncio.Task[Mapping[Key, Outcome]]
 
 
 class CachedEmbedder:
-    """`inner` with a memory of its last vectors."""
+    """`inner` with an LRU cache of its vectors."""
 
     def __init__(self, inner: Embedder, *, size: int = SIZE) -> None:
         self._inner = inner
@@ -303,7 +281,7 @@ class CachedEmbedder:
         EMBEDDING_CACHED.labels(purpose.value).inc(sum(key in found for key in keys))
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
         for task in self._tasks(missing, purpose, kind):
-            # Shielded: a caller that gives up must not take the vectors from others who wait for them.
+            # Shielded: a caller that gives up must not cancel the vectors that others wait for.
             found |= await asyncio.shield(task)
         return require_all_vectors([found[key] for key in keys])
 
@@ -321,7 +299,7 @@ class CachedEmbedder:
         return self._kept[key]
 
     def _tasks(self, missing: Mapping[Key, str], purpose: EmbeddingPurpose, kind: str) -> set[Fetch]:
-        """What will bring the missing vectors: fetches that others began, and one for the rest."""
+        """Return the tasks that bring the missing vectors: those already running, and one for the rest."""
         begun = {self._under_way[key] for key in missing if key in self._under_way}
         rest = {key: text for key, text in missing.items() if key not in self._under_way}
         if not rest:

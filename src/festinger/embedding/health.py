@@ -1,8 +1,4 @@
-"""How are the embedder and the reranker?
-
-Checks as data, for `doctor`, the console and the health door: whether they answer at all, and whether the
-embedder's vectors may decide anything. What to do about it is in each remedy.
-"""
+"""Health checks of the embedder and the reranker: whether they answer, and whether vectors may decide."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -17,9 +13,9 @@ from festinger.observability.checks import Check, failed_check, ok_check, warnin
 
 
 async def check_embedder(embedder: Embedder, *, at: datetime) -> Sequence[Check]:
-    """Whether it embeds and, if so, whether it has a profile."""
+    """Check whether it embeds and, if so, whether it has a profile."""
     try:
-        # The moment is part of the text, so that no cache can answer for an embedder that is gone.
+        # The time is part of the text, so that no cache can answer for an embedder that is gone.
         await embedder.embed([f"It is {iso(at)}."], EmbeddingPurpose.COMPARE)
     except Unavailable as error:
         if embedder.name == NONE and error.__cause__ is None:
@@ -30,7 +26,7 @@ async def check_embedder(embedder: Embedder, *, at: datetime) -> Sequence[Check]
 
 
 def check_profile(profile: EmbedderProfile) -> Check:
-    """Whether vectors may decide, and on which of its thresholds somebody's word is taken."""
+    """Check whether vectors may decide, and which thresholds were carried over rather than measured."""
     if not profile.calibrated:
         return warning_check(
             "embedder.profile",

@@ -1,13 +1,9 @@
-"""What do all embedders over HTTP have in common?
+"""The HTTP client that all remote embedders share.
 
-A wire, and the length of their vectors: from the profile where it has one, else learnt from one small call when
-the embedder is opened. How a provider puts texts into a request and vectors into an answer is its own file.
-
-How is a provider spoken to over HTTP, and what do its refusals mean?
-
-One POST of JSON, one answer. Here, and only here, the errors of the client become ours: `ProviderDown` where
-trying again may help, `ProviderRefused` where it will not. Redirects are not followed: they could lead off this
-machine without anybody having named the place. What the JSON means is each provider's matter.
+One POST of JSON, one answer. Client errors become `ProviderDown` where a retry may help and `ProviderRefused`
+where it will not. Redirects are not followed: they could lead off this machine to an address that nobody
+named. The vector length comes from the profile, or from one small call when the embedder is opened. Each
+provider's own file defines the JSON of its requests and answers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +27,7 @@ SHOWN = 300
 
 
 class ProviderHttpClient:
-    """A provider's address, with the session, key and limits for speaking to it."""
+    """A provider's address, with the session, key and limits for talking to it."""
 
     def __init__(self, base_url: str, supplies: EmbedderOptions, *, headers: Mapping[str, str] | None = None) -> None:
         self._base_url = check_address_allowed(base_url, offline=supplies.offline)
@@ -42,7 +38,7 @@ class ProviderHttpClient:
         self._own: aiohttp.ClientSession | None = None
 
     async def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The JSON object that the provider answers with."""
+        """Post and return the JSON object of the answer."""
         address = f"{self._base_url}{path}"
         try:
             async with self._session().post(
@@ -91,7 +87,7 @@ class ProviderHttpClient:
         return read
 
     def _shown(self, said: str) -> str:
-        """What may stand in an error: short, and never with the key, which some servers send back."""
+        """Shorten what an error may show, and remove the key, which some servers echo."""
         return (said.replace(self._key, "…") if self._key else said)[:SHOWN]
 
 
@@ -105,7 +101,7 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
 
 
 def _message(answer: bytes) -> str:
-    """What the provider says of its error: `{"error": "…"}`, `{"error": {"message": "…"}}`, or its text."""
+    """Return the provider's error text: `{"error": "…"}`, `{"error": {"message": "…"}}`, or the body."""
     try:
         error = orjson.loads(answer)["error"]
         return str(error["message"] if isinstance(error, dict) else error)
@@ -118,7 +114,7 @@ PROBE = "How long are the vectors?"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingProtocol:
-    """How one provider speaks: where to, and the two translations."""
+    """One provider's protocol: the path and the two translations."""
 
     path: str
     request: Callable[[Sequence[str], EmbeddingPurpose, str], Mapping[str, Any]]
@@ -145,7 +141,7 @@ class RemoteEngine:
 async def open_remote(
     name: str, wire: ProviderHttpClient, protocol: EmbeddingProtocol, *, supplies: EmbedderOptions
 ) -> RemoteEngine:
-    """The engine; a model without a stated length is asked once, so that no vector of another one gets in."""
+    """Open the engine; probe a model without a stated length once, to keep out another model's vectors."""
     if name.endswith(":"):
         raise BadSetting(f"`{name}` names no model.", hint=f"Write it as `{name}model`.")
     async with AsyncExitStack() as undo:

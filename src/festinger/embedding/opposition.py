@@ -1,9 +1,9 @@
-"""In which direction do the vectors of a statement and of its negation differ?
+"""Learns the direction in which the vectors of a statement and its negation differ.
 
-Learns it from pairs of statements and their negations: the mean of their differences, each of length one. How far
-the difference of two texts points along it, either way, hints at a negation that the words do not show. Half of the
-pairs teach, the other half tests: where the hint is too often wrong on what it has not seen, it is turned off. A hint
-is all it is: whoever uses it asks the next judge, and never decides by it.
+The direction is the mean of the unit differences of such pairs. How far the difference of two texts points
+along it, either way, hints at a negation that the words do not show. Half of the pairs train, the other half
+tests; where the hint is too often wrong on held-out pairs, it is turned off. It is only a hint: callers pass
+the pair to the next judge and never decide by it.
 """
 
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, Thre
 from festinger.errors import BadInput
 
 NEAR = 0.7
-"""Cosine from which two texts are near enough to be each other's negation."""
+"""Cosine from which two texts are close enough to be each other's negation."""
 LEAST_PRECISION = 0.8
 DIGITS = 6
-"""Of a direction as it is kept: half precision, in which vectors are stored, has three."""
+"""Decimals of a stored direction: half precision, in which vectors are stored, has three."""
 
 Rows = NDArray[np.float64]
 
@@ -37,18 +37,18 @@ class OppositionSample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Direction:
-    """What was learnt. Without a bar it is turned off: `precision` says why."""
+    """What was learned. Without a bar it is turned off; `precision` says why."""
 
     vector: tuple[float, ...]
     bar: float | None
     precision: float
-    """Share of negations among the pairs that it pointed out, of those that it had not seen."""
+    """Share of negations among the held-out pairs that it flagged."""
     recall: float
     pairs: int
 
 
 async def measure_opposition(embedder: Embedder, pairs: Sequence[CalibrationPair]) -> OppositionSample:
-    """The differences of pairs, by vectors made for comparing."""
+    """Return the differences of pairs, from vectors made for comparing."""
     left = await embedder.embed([pair.a for pair in pairs], EmbeddingPurpose.COMPARE)
     right = await embedder.embed([pair.b for pair in pairs], EmbeddingPurpose.COMPARE)
     a, b = (np.array(side, dtype=np.float64) for side in (left, right))
@@ -56,7 +56,7 @@ async def measure_opposition(embedder: Embedder, pairs: Sequence[CalibrationPair
 
 
 def apply_direction(profile: EmbedderProfile, found: Direction, *, data: str, at: date) -> EmbedderProfile:
-    """`profile` with what was learnt; turned off where it was too often wrong, which the reading says."""
+    """Return `profile` with the direction; if it was too often wrong it is off, and the reading says so."""
     how = f"held-out precision {found.precision:.2f}, recall {found.recall:.2f}"
     if found.bar is None:
         how += f"; turned off, because the precision is below {LEAST_PRECISION}"
@@ -69,7 +69,7 @@ def apply_direction(profile: EmbedderProfile, found: Direction, *, data: str, at
 
 
 def select_near_pairs(left: Rows, right: Rows, negations: Sequence[bool]) -> OppositionSample:
-    """Of pairs of unit vectors those that are near enough to look at."""
+    """Keep those pairs of unit vectors that are close enough to examine."""
     near = np.einsum("ij,ij->i", left, right) >= NEAR
     return OppositionSample(
         differences=normalize_rows((right - left)[near]), negations=np.array(negations, dtype=np.bool_)[near]
@@ -77,13 +77,13 @@ def select_near_pairs(left: Rows, right: Rows, negations: Sequence[bool]) -> Opp
 
 
 def has_enough_samples(found: OppositionSample) -> bool:
-    """Whether there are near pairs of both classes to learn from and to test with."""
+    """Whether there are enough near pairs of both classes to train and test with."""
     taught, _ = _halves(found)
     return min(int(taught.negations.sum()), int((~taught.negations).sum())) >= LEAST_PAIRS // 2
 
 
 def learn_direction(found: OppositionSample) -> Direction:
-    """The direction, and from where on it counts. Raises `BadInput` for too few pairs."""
+    """Learn the direction and its bar. Raises `BadInput` for too few pairs."""
     if not has_enough_samples(found):
         raise BadInput(
             f"{int(found.negations.sum())} negations and {int((~found.negations).sum())} other pairs are near "
@@ -104,18 +104,18 @@ def learn_direction(found: OppositionSample) -> Direction:
 
 
 def project_onto(differences: Rows, direction: Rows) -> Rows:
-    """How far each difference points along a direction, either way."""
+    """Return how far each difference points along a direction, either way."""
     return np.asarray(np.abs(differences @ direction), dtype=np.float64)
 
 
 def normalize_rows(rows: Rows) -> Rows:
-    """Rows of length one; a row of nothing stays one."""
+    """Scale rows to unit length; zero rows stay zero."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(lengths > 0, lengths, 1.0), dtype=np.float64)
 
 
 def _halves(found: OppositionSample) -> tuple[OppositionSample, OppositionSample]:
-    """Every second pair of each class teaches, the others test."""
+    """Split the sample: every second pair of each class trains, the others test."""
     teaches = np.zeros(len(found.negations), dtype=np.bool_)
     for is_negation in (True, False):
         teaches[np.flatnonzero(found.negations == is_negation)[::2]] = True
@@ -126,7 +126,7 @@ def _halves(found: OppositionSample) -> tuple[OppositionSample, OppositionSample
 
 
 def _bar(scores: Rows, negations: NDArray[np.bool_]) -> float:
-    """The lowest score from which on negations prevail as they must; beyond all of them if there is none."""
+    """Return the lowest score from which enough are negations; 1.0, beyond all of them, if there is none."""
     order = np.argsort(-scores, kind="stable")
     right = np.cumsum(negations[order]) / np.arange(1, len(order) + 1)
     good = np.flatnonzero(right >= LEAST_PRECISION)

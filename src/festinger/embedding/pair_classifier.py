@@ -1,9 +1,9 @@
-"""A classifier of pairs on onnxruntime: does the second text follow from the first, or go against it?
+"""Classifies pairs of texts on onnxruntime: does the second follow from the first, or contradict it.
 
-`onnx:/path/to/folder` takes any folder with `model.onnx`, `tokenizer.json` and a `config.json` whose `id2label` names
-entailment, neutral and contradiction: the form in which models of natural language inference are published. None is
-bundled. The name carries a sum of the weights, so that what one model said is never taken for another's word. What
-its shares mean is left to whoever asks.
+`onnx:/path/to/folder` takes any folder with `model.onnx`, `tokenizer.json` and a `config.json` whose
+`id2label` names entailment, neutral and contradiction, the usual form of published NLI models. None is
+bundled. The name includes a checksum of the weights, so that the answers of one model are never taken for
+another's. Interpreting the shares is left to the caller.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ class PairClassifier:
         self._timeout_s = timeout_s
 
     async def shares(self, pairs: Sequence[tuple[str, str]]) -> Numbers:
-        """For each pair the shares of entailment, neutral and contradiction, in this order; each row makes 1."""
+        """Return for each pair the shares of entailment, neutral and contradiction; each row sums to 1."""
         if not pairs:
             return np.zeros((0, len(CLASSES)), dtype=np.float32)
         require_readable([text for pair in pairs for text in pair])
@@ -52,7 +52,7 @@ class PairClassifier:
 
 
 async def open_pair_classifier(choice: str, supplies: EmbedderOptions) -> PairClassifier:
-    """The classifier that `choice` names. Raises `BadSetting`, `WeightsUnfit`."""
+    """Open the classifier that `choice` names. Raises `BadSetting`, `WeightsUnfit`."""
     provider, _, model = choice.partition(":")
     if provider != PROVIDER or "/" not in model:
         raise BadSetting(f"`{choice}` names no model that judges.", hint="Give `onnx:/path/to/folder`.")
@@ -93,7 +93,7 @@ def _labels(folder: Path) -> Mapping[str, str]:
 
 
 def find_class_columns(labels: Mapping[str, str], *, source: str) -> list[int]:
-    """At which places of an output the three classes stand."""
+    """Return the columns of an output that hold the three classes."""
     found = {label.casefold(): int(place) for place, label in labels.items()}
     if set(found) != set(CLASSES):
         raise WeightsUnfit(f"`{source}` tells {', '.join(sorted(found))} apart, not {', '.join(CLASSES)}.")
@@ -101,6 +101,6 @@ def find_class_columns(labels: Mapping[str, str], *, source: str) -> list[int]:
 
 
 def softmax(logits: Numbers) -> Numbers:
-    """Numbers of any size as shares that make 1."""
+    """Convert logits to shares that sum to 1."""
     raised = np.exp(logits - logits.max(axis=1, keepdims=True))
     return np.asarray(raised / raised.sum(axis=1, keepdims=True), dtype=np.float32)

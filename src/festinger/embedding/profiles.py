@@ -1,15 +1,10 @@
-"""How is a purpose written for a model, and where do its thresholds lie?
+"""Profiles of embedding models: text prefixes, limits and calibrated thresholds.
 
-Cosines of different models cannot be compared, so no threshold stands in code: each model has a profile, and a
-profile says for every number on which data and when it was measured, or that it was carried over from the
-reference. A model without thresholds is uncalibrated: every threshold is then `None`, which means *do not
-decide by vector alone*. Measuring is `calibrate`'s matter; the numbers themselves stand in `profiles.toml`.
-
-Where are the profiles kept that were measured on this installation?
-
-In one TOML file in the home, beside the bundled ones and over them. It is written beside and renamed, so that a
-reader sees the old file or the new one, and holds only what was measured: the rest of a profile keeps coming
-with Festinger. Which thresholds are right is `calibrate`'s matter.
+Cosines of different models cannot be compared, so no threshold is in code: a profile says for every number on
+which data and when it was measured, or that it was carried over from the reference. Thresholds of an
+uncalibrated model are `None`, which means *do not decide by vector alone*. Profiles measured on this
+installation are in one TOML file in the home, override the bundled `profiles.toml` and hold only what was
+measured; the file is replaced atomically.
 """
 
 import json
@@ -29,11 +24,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from festinger.errors import BadSetting, CannotStart
 
 REFERENCE = "reference"
-"""The profile that holds the numbers this design started from; no model of that name exists."""
+"""The profile with the numbers this design started from; no model has that name."""
 
 
 class EmbeddingPurpose(StrEnum):
-    """Why a text is embedded. Some models give another vector for each."""
+    """Why a text is embedded. Some models give a different vector for each."""
 
     STORE = "store"
     QUERY = "query"
@@ -42,7 +37,7 @@ class EmbeddingPurpose(StrEnum):
 
 
 class Threshold(StrEnum):
-    """Every similarity that some room holds against a number."""
+    """Every similarity that is compared with a number anywhere."""
 
     SAME = "same"
     CHECK = "check"
@@ -63,12 +58,12 @@ class Threshold(StrEnum):
 
 
 CurvePoint = tuple[float, float, float, float]
-"""A cosine, and what taking everything from it upwards as the same would give: precision, recall, false merges."""
+"""A cosine, with the precision, recall and false merges of treating everything at or above it as the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThresholdReading:
-    """One threshold and where it comes from. No value: measured, and no value reached the bar."""
+    """One threshold and where it comes from. No value: measured, and no value met the target."""
 
     value: float | None
     data: str
@@ -87,27 +82,27 @@ class EmbedderProfile:
     task_types: Mapping[EmbeddingPurpose, str] = field(default_factory=dict)
     readings: Mapping[Threshold, ThresholdReading] = field(default_factory=dict)
     curve: tuple[CurvePoint, ...] = ()
-    """What `same` and `check` were read from, where they were measured on this installation."""
+    """What `same` and `check` were derived from, if measured on this installation."""
     direction: tuple[float, ...] = ()
-    """Along which statements and their negations differ, where that was learnt and is not turned off."""
+    """Along which statements and their negations differ, if learned and not turned off."""
 
     @property
     def calibrated(self) -> bool:
         return bool(self.readings)
 
     def threshold(self, name: Threshold) -> float | None:
-        """The cosine from which `name` holds; `None` where vectors alone may not decide it."""
+        """Return the cosine from which `name` holds; `None` if vectors alone may not decide it."""
         reading = self.readings.get(name)
         return reading.value if reading else None
 
     def written(self, text: str, purpose: EmbeddingPurpose, *, kind: str = "") -> str:
-        """`text` as this model wants to read it. The kind of a memory is said only where it is stored."""
+        """Return `text` as this model wants to read it. The kind of a memory is added only when storing."""
         said_kind = self.kinds.get(kind, "") if purpose is EmbeddingPurpose.STORE else ""
         return f"{self.prefixes.get(purpose, '')}{said_kind}{text}"
 
 
 def find_profile(name: str, profiles: Mapping[str, EmbedderProfile]) -> EmbedderProfile:
-    """The profile of the model `name`: its own, else its provider's (`gemini:*`), else a blank one."""
+    """Find the profile of a model: its own, else its provider's (`gemini:*`), else a blank one."""
     provider = name.partition(":")[0]
     for known in (name, name.removesuffix(":latest"), f"{provider}:*"):
         if known in profiles:
@@ -117,13 +112,13 @@ def find_profile(name: str, profiles: Mapping[str, EmbedderProfile]) -> Embedder
 
 @cache
 def bundled_profiles() -> Mapping[str, EmbedderProfile]:
-    """The profiles that come with Festinger, by the name of their model."""
+    """Return the profiles that ship with Festinger, by model name."""
     text = files("festinger.embedding").joinpath("profiles.toml").read_text(encoding="utf-8")
     return read_profiles(text, source="profiles.toml")
 
 
 def installed_profiles(path: Path) -> Mapping[str, EmbedderProfile]:
-    """The bundled profiles, and over them those that were measured on this installation."""
+    """Return the bundled profiles, overridden by those measured on this installation."""
     if not path.exists():
         return bundled_profiles()
     measured = read_profiles(path.read_text(encoding="utf-8"), source=str(path))
@@ -132,7 +127,7 @@ def installed_profiles(path: Path) -> Mapping[str, EmbedderProfile]:
 
 
 def _over(bundled: EmbedderProfile, own: EmbedderProfile) -> EmbedderProfile:
-    """`own`, and what it does not say as it comes with Festinger."""
+    """Return `own`, with what it leaves out taken from the bundled profile."""
     return replace(
         own,
         dimensions=own.dimensions or bundled.dimensions,
@@ -146,7 +141,7 @@ def _over(bundled: EmbedderProfile, own: EmbedderProfile) -> EmbedderProfile:
 
 
 def read_profiles(text: str, *, source: str) -> Mapping[str, EmbedderProfile]:
-    """Profiles from TOML. An unknown key or threshold is refused: it would silently change nothing."""
+    """Read profiles from TOML. An unknown key or threshold is refused: it would silently do nothing."""
     try:
         sheet = _ProfilesFile.model_validate(tomllib.loads(text))
     except (tomllib.TOMLDecodeError, ValidationError) as error:
@@ -203,7 +198,7 @@ def _own(entry: _Entry) -> dict[Threshold, ThresholdReading]:
 
 
 def _carried(source: str, sheet: _ProfilesFile) -> dict[Threshold, ThresholdReading]:
-    """What was never measured for this model stands with the values of `source`, and says so."""
+    """Return the values of `source`, marked as carried, for thresholds never measured for this model."""
     if not source:
         return {}
     if source not in sheet.models:
@@ -216,12 +211,12 @@ PRIVATE = 0o600
 
 
 def measured_profiles(path: Path) -> Mapping[str, EmbedderProfile]:
-    """The profiles in this file alone; none if there is no file yet."""
+    """Return the profiles in this file alone; none if there is no file yet."""
     return read_profiles(path.read_text(encoding="utf-8"), source=str(path)) if path.exists() else {}
 
 
 def save_profile(path: Path, profile: EmbedderProfile) -> None:
-    """Put one profile into the file; those of other models stay."""
+    """Store one profile in the file; those of other models stay."""
     text = format_profiles({**measured_profiles(path), profile.name: profile}.values())
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -241,7 +236,7 @@ def save_profile(path: Path, profile: EmbedderProfile) -> None:
 
 
 def format_profiles(profiles: Iterable[EmbedderProfile]) -> str:
-    """Profiles as TOML that `read_profiles` reads back. What was carried over is left out: it was not measured."""
+    """Format profiles as TOML for `read_profiles`. Carried values are left out: they were not measured."""
     head = "# Measured on this installation by `festinger calibrate --save`; over the profiles of Festinger.\n"
     return head + "".join(line for profile in sorted(profiles, key=lambda one: one.name) for line in _entry(profile))
 
@@ -275,5 +270,5 @@ def _reading(reading: ThresholdReading) -> str:
 
 
 def _quoted(text: str) -> str:
-    # A JSON string is a TOML string, but for one character that TOML wants escaped too.
+    # A JSON string is a TOML string, except for one character that TOML also wants escaped.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,8 +1,8 @@
-"""The runtime, kept from reporting home.
+"""Imports onnxruntime with its telemetry turned off.
 
-Official builds of onnxruntime for Linux and macOS send telemetry and write a device id into the user's cache
-folder as soon as they are imported; only this variable, set before the import, prevents both. So every other
-module takes the runtime from here. Where an application imported it earlier, what can still be switched off is.
+Official builds for Linux and macOS send telemetry and write a device id into the user's cache folder on
+import; only this variable, set before, prevents both. So every other module imports the runtime from here.
+Where an application imported it earlier, what can still be switched off is switched off.
 """
 
 import os

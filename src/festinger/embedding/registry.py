@@ -1,8 +1,8 @@
-"""Which embedder is meant by `provider:model`?
+"""Opens the embedder that a `provider:model` string names.
 
-One string chooses. Our own providers and those of other packages go through the same door: an entry point that
-names a function `open_engine(model, supplies)`, imported only when it is chosen. A package cannot take over the
-name of a built-in provider by being installed.
+Built-in and third-party providers use the same interface: an entry point that names a function
+`open_engine(model, supplies)`, imported only when chosen. An installed package cannot take over the name of a
+built-in provider.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -29,20 +29,20 @@ log = structlog.get_logger()
 
 
 def find_providers() -> Mapping[str, EntryPoint]:
-    """Every provider that can be chosen, by name; nothing is imported for this."""
+    """Return every available provider by name, without importing any."""
     others = {entry.name: entry for entry in entry_points(group=GROUP)}
     return {**others, **{entry.name: entry for entry in BUILT_IN}}
 
 
 async def open_embedder(choice: str, supplies: EmbedderOptions) -> Embedder:
-    """The embedder that `choice` names, ready to embed, with its profile and a cache before it."""
+    """Open the embedder that `choice` names, with its profile and a cache."""
     provider, model = split_choice(choice)
     open_engine: OpenEngine = _provider(provider, choice=choice).load()
     return _behind_the_port(await open_engine(model, supplies), supplies)
 
 
 async def open_embedder_or_null(choice: str, supplies: EmbedderOptions) -> Embedder:
-    """As `open_embedder`; when it cannot be had, the embedder of none, which says why.
+    """Like `open_embedder`; when it is unavailable, return the null embedder, which says why.
 
     A wrong choice is still refused: it is a mistake in the settings, not something missing.
     """
@@ -55,7 +55,7 @@ async def open_embedder_or_null(choice: str, supplies: EmbedderOptions) -> Embed
 
 
 def is_semantic(name: str) -> bool:
-    """Whether vectors of the embedder with this name say what texts mean: those of the toy do not, and none has none."""
+    """Whether vectors of this embedder carry meaning; the toy's do not, and the null embedder has none."""
     return not name.startswith(("none:", "hashed:"))
 
 
@@ -65,7 +65,7 @@ def _behind_the_port(engine: Engine, supplies: EmbedderOptions) -> Embedder:
 
 
 def split_choice(choice: str) -> tuple[str, str]:
-    """`ollama:nomic-embed-text:latest` → (`ollama`, `nomic-embed-text:latest`)."""
+    """Split `ollama:nomic-embed-text:latest` into (`ollama`, `nomic-embed-text:latest`)."""
     provider, colon, model = choice.partition(":")
     if not colon:
         raise BadSetting(f"`{choice}` is not of the form `provider:model`.", hint=_list(find_providers()))

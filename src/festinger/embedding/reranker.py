@@ -1,8 +1,8 @@
-"""How well does each text answer a query?
+"""The `Reranker` port: models that read query and text together; slower and sharper than vectors.
 
-The port for models that read query and text together; slower and sharper than vectors. Off unless one is chosen
-as `provider:model`: `onnx:` runs the bundled cross-encoder or a folder's, `lexical:` counts shared words and is
-the fake that ships. Scores have an order and no scale: blending them is `retrieval`'s matter.
+Off unless one is chosen as `provider:model`: `onnx:` runs the bundled cross-encoder or one from a folder,
+`lexical:` counts shared words and is the shipped fake. Scores have an order and no scale; `retrieval` blends
+them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ class Reranker(Protocol):
     def name(self) -> str: ...
 
     async def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """One finite score a text, in their order; higher answers better. Blank query or text → `BadInput`."""
+        """Return one finite score per text, in order; higher is better. Blank query or text → `BadInput`."""
         ...
 
     async def close(self) -> None: ...
@@ -35,13 +35,13 @@ BUILT_IN = (
 
 
 def find_rerankers() -> Mapping[str, EntryPoint]:
-    """Every provider that can be chosen, by name; nothing is imported for this."""
+    """Return every available provider by name, without importing any."""
     others = {entry.name: entry for entry in entry_points(group=GROUP)}
     return {**others, **{entry.name: entry for entry in BUILT_IN}}
 
 
 async def open_reranker(choice: str, supplies: EmbedderOptions) -> Reranker | None:
-    """The reranker that `choice` names; none where it is empty."""
+    """Open the reranker that `choice` names; none if it is empty."""
     if not choice:
         return None
     provider, _, model = choice.partition(":")

@@ -1,8 +1,7 @@
-"""How is a model run without holding up anybody else?
+"""Runs ONNX models in their own threads so that the event loop never waits.
 
-Tokenises, cuts what is longer than the model reads, pads to the longest text of a run and no further, and runs
-the session in threads of its own, so the event loop never waits. Long lists go through in small runs of texts of
-like length: padding costs time, and a question asked meanwhile waits for one run, not for the list.
+Tokenizes, truncates, and pads only to the longest text of a run. Long lists go through in small runs of texts
+of similar length: padding costs time, and a query that arrives meanwhile waits for one run, not for the list.
 """
 
 import asyncio
@@ -29,16 +28,16 @@ B = TypeVar("B")
 Numbers = NDArray[np.float32]
 Feed = Mapping[str, NDArray[np.int64]]
 Read = Callable[[Numbers, NDArray[np.int64]], Numbers]
-"""Takes the first output of a run and its attention mask, gives one row a text."""
+"""Takes the first output of a run and its attention mask; returns one row per text."""
 
 RUN = 8
 """Texts in one run. On two cores larger runs are not faster (5.2 ms a text at 8, 5.5 at 32), only longer."""
 
 WORKERS = 2
-"""Runs at once: a question need not wait for a list that is under way, and no more than two share the cores."""
+"""Concurrent runs: a query need not wait for a list in progress, and at most two share the cores."""
 
 NICENESS = 10
-"""A run takes long and needs a whole core; whoever only passes something on needs one for a moment, but at once."""
+"""A run needs a whole core for long; threads that serve requests need one briefly, but at once."""
 
 RUNTIME_FAULTS = (
     faults.EPFail,
@@ -68,7 +67,8 @@ class Runner:
         self._urgent = ThreadPoolExecutor(WORKERS, thread_name_prefix="festinger-urgent")
 
     async def rows(self, texts: Sequence[str] | Sequence[tuple[str, str]], *, is_urgent: bool = False) -> Numbers:
-        """One row a text or pair of texts, in their order. What a request waits for is urgent: it does not give way."""
+        """Return one row per text or pair, in order. Urgent calls, on which a request waits, keep
+        priority."""
         threads = self._urgent if is_urgent else self._threads
         encodings = await _in_thread(threads, self._tokenizer.encode_batch, list(texts))
         EMBEDDING_CLIPPED.inc(sum(bool(encoding.overflowing) for encoding in encodings))
@@ -95,29 +95,29 @@ async def _in_thread(threads: ThreadPoolExecutor, deed: Callable[[A], B], given:
 
 
 def lower_thread_priority() -> None:
-    """Let this thread run after those that answer, where a system knows threads apart."""
+    """Lower the priority of this thread below those that serve requests, where the system supports it."""
     if sys.platform == "linux":
         thread = threading.get_native_id()
-        # Nobody may become less nice than they were started.
+        # An unprivileged process may not raise its priority.
         os.setpriority(os.PRIO_PROCESS, thread, max(NICENESS, os.getpriority(os.PRIO_PROCESS, thread)))
 
 
 def release_memory() -> None:
-    """Return to the system what reading a model needed for a moment. The C library would keep it for later, and
-    nothing as large comes later."""
+    """Return memory to the system that was needed only for reading a model. The C library would keep it for
+    later, and nothing as large comes later."""
     library = ctypes.CDLL(None)
     if hasattr(library, "malloc_trim"):  # glibc; others return memory by themselves
         library.malloc_trim(0)
 
 
 def plan_batches(lengths: Sequence[int], *, size: int) -> list[list[int]]:
-    """The places of the texts, shortest first, cut into runs of at most `size`."""
+    """Return the indexes of the texts, shortest first, in runs of at most `size`."""
     order = sorted(range(len(lengths)), key=lambda place: lengths[place])
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 
 def pad_encodings(encodings: Sequence[Encoding]) -> Feed:
-    """The tables of one run, as wide as its longest text. The padding token is 0 and is masked."""
+    """Build the input arrays of one run, as wide as its longest text. The padding token is 0 and masked."""
     shape = (len(encodings), max(len(encoding.ids) for encoding in encodings))
     feed = {name: np.zeros(shape, dtype=np.int64) for name in ("input_ids", "attention_mask", "token_type_ids")}
     for row, encoding in enumerate(encodings):
@@ -129,9 +129,9 @@ def pad_encodings(encodings: Sequence[Encoding]) -> Feed:
 
 
 def open_tokenizer(folder: Path, *, max_tokens: int) -> Tokenizer:
-    """The folder's tokenizer, told to cut at `max_tokens` and not to pad.
+    """Open the folder's tokenizer, truncating at `max_tokens` and without padding.
 
-    The bundled files say to pad to full length, which would cost as much for a word as for a page.
+    The bundled files ask for padding to full length, which would make a word cost as much as a page.
     """
     path = folder / "tokenizer.json"
     try:
@@ -144,14 +144,14 @@ def open_tokenizer(folder: Path, *, max_tokens: int) -> Tokenizer:
 
 
 def open_session(model: bytes, weights: Mapping[str, NDArray[np.float32]] | None = None) -> ort.InferenceSession:
-    """A session over `model`; `weights` are arrays that the model names but does not hold."""
+    """Open a session over `model`; `weights` are arrays that the model names but does not contain."""
     options = ort.SessionOptions()
     options.intra_op_num_threads = available_cores()
     options.log_severity_level = 4
-    # Idle threads that spin are a little quicker alone and ruinous in company: on two cores shared with other
+    # Spinning idle threads are a little faster alone and ruinous under load: on two cores shared with other
     # busy processes a sentence took 59 ms with it and 6 to 27 ms without.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    # A second, rearranged copy of every matrix would be a tenth of a whole server's memory for a fifth of a run.
+    # A second, rearranged copy of every matrix costs a tenth of a server's memory and saves a fifth of a run.
     options.add_session_config_entry("session.disable_prepacking", "1")
     if weights:
         values = [ort.OrtValue.ortvalue_from_numpy(array) for array in weights.values()]
@@ -163,13 +163,13 @@ def open_session(model: bytes, weights: Mapping[str, NDArray[np.float32]] | None
 
 
 def available_cores() -> int:
-    """The cores that this process may use; not every system tells them from those that there are."""
+    """Return the cores that this process may use, or all of them where the system cannot tell."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def is_quantized(model: bytes) -> bool:
-    """Whether activations are quantised while running. Their scale is then that of the whole run, so a text gets
-    another vector in other company, and only texts that run alone can be compared."""
+    """Whether activations are quantized at run time. Their scale is then that of the whole run, so a text
+    gets a different vector in another batch, and only texts that run alone can be compared."""
     return b"DynamicQuantizeLinear" in model

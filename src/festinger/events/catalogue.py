@@ -1,12 +1,8 @@
-"""Which events are there, and what does each one carry?
+"""Lists every event with the schema of its payload, and checks payloads against it.
 
-The one table of every event, by the room that tells it. An event that is not listed here cannot be emitted.
-The envelope (id, space, subject, agent, session, trace, cause, time) is on every event and not repeated.
-
-Does a payload have the shape that its event promises?
-
-A shape names every field with its kind. Fields that are missing, unknown, or of another kind are a fault of
-whoever emits, and so is any text beyond 200 characters: an outbox is no place for words.
+An event that is not listed here cannot be emitted. The envelope (id, space, subject, agent, session, trace,
+cause, time) is on every event and not repeated. A field that is missing, unknown or of the wrong kind is a
+bug in the emitter, and so is any text beyond 200 characters: the outbox holds ids and numbers, not prose.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,7 +17,7 @@ MAX_TEXT = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldKind:
-    """What may stand in a field."""
+    """The kind of value that a field accepts."""
 
     name: str
     fits: Callable[[Any], bool]
@@ -66,7 +62,7 @@ JSON = FieldKind(name="any value", fits=_is_json)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventSchema:
-    """What an event's payload holds. Audit events say who did what and are kept longer."""
+    """The payload of an event. Audit events record who did what and are kept longer."""
 
     fields: Mapping[str, FieldKind]
     version: int = 1
@@ -74,17 +70,17 @@ class EventSchema:
 
 
 def event_schema(**fields: FieldKind) -> EventSchema:
-    """The shape of an event that tells what happened."""
+    """Build the schema of an ordinary event."""
     return EventSchema(fields=fields)
 
 
 def audit_schema(**fields: FieldKind) -> EventSchema:
-    """The shape of an event that tells what a person or a key did."""
+    """Build the schema of an audit event: something that a person or an API key did."""
     return EventSchema(fields=fields, audit=True)
 
 
 def check_payload(name: str, promised: EventSchema, payload: Mapping[str, Any]) -> None:
-    """Refuse a payload that is not what the event promises."""
+    """Raise if the payload does not match the event's schema."""
     if missing := promised.fields.keys() - payload.keys():
         raise FestingerError(f"Event `{name}` lacks {_listed(missing)}.")
     if unknown := payload.keys() - promised.fields.keys():
@@ -305,7 +301,7 @@ AUDIT = sorted(name for name, listed in CATALOGUE.items() if listed.audit)
 
 
 def find_schema(name: str) -> EventSchema:
-    """The shape of a listed event; an unlisted one is a fault of whoever names it."""
+    """Return the schema of a listed event; naming an unlisted one is a bug in the caller."""
     if name not in CATALOGUE:
         raise FestingerError(f"Event `{name}` is not in the catalogue.")
     return CATALOGUE[name]

@@ -1,18 +1,9 @@
-"""What is left of events when what they tell of is forgotten?
+"""Prunes old events, and removes forgotten names and words from the rest.
 
-That something happened, when, and to which id. Names that an event carries beside its ids go; longer words are cut out
-by the deed that forgets.
-
-What is left of a forgotten word in what happened?
-
-Events hold ids and numbers, and some of them the word that an id stood for. Who asks that a word be forgotten has it
-replaced there too, in the transaction that erases it everywhere else; that something happened stays known.
-
-When is an event removed?
-
-Once everybody was told and its days are over, in small batches. What still waits, or was given up and not
-decided, is never removed. Events that say who did what are kept longer. What a person must be able to trace
-beyond that lives in the rooms' own change logs.
+An erased subject leaves behind only that something happened, when, and to which id; the words are replaced in
+the transaction that erases them everywhere else. Events are pruned in small batches, once every delivery is
+settled and their retention has passed. Waiting or undecided dead deliveries are never pruned, and audit
+events are kept longer. Longer-lived traces are in the change logs of the packages.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -29,17 +20,17 @@ Q = queries_of("festinger.events")
 
 
 async def erase_names(transaction: Transaction, space: SpaceId, subjects: Sequence[str]) -> int:
-    """Take the names out of the events about these subjects; how many had one."""
+    """Remove the names from the events about these subjects; return how many had one."""
     return await transaction.run(Q["forget_names"], space=space, subjects=list(subjects))
 
 
 MARK = "[forgotten]"
 FIELDS = ("token", "concept", "parent", "dim")
-"""The fields of payloads that hold words of people."""
+"""The payload fields that hold words of people."""
 
 
 async def scrub_words(transaction: Transaction, space: SpaceId, words: Collection[str]) -> int:
-    """Take words out of every event of a space; how many events held one."""
+    """Replace words in every event of a space; return how many events held one."""
     if not words:
         return 0
     return await transaction.run(Q["scrub_words"], space=space, words=sorted(words), fields=list(FIELDS), mark=MARK)
@@ -51,7 +42,7 @@ Report = Callable[[int], Awaitable[None]]
 
 
 async def prune_events(store: Store, settings: EventsSettings, *, now: datetime, report: Report) -> int:
-    """Remove what is old enough, batch by batch; how many events."""
+    """Remove expired events batch by batch; return how many."""
     moments: dict[str, Any] = {
         "before": now - timedelta(days=settings.retention_days),
         "audit_before": now - timedelta(days=max(settings.retention_days, settings.audit_days)),

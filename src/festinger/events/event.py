@@ -1,7 +1,6 @@
-"""What is an event?
+"""Values of the outbox: events and their deliveries.
 
-Values only: what happened, to what, because of what; and who is to be told. An event holds ids and numbers;
-whoever wants the words reads the rows that it names.
+An event holds ids and numbers; a reader that wants the words reads the rows that it names.
 """
 
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from festinger.ids import AgentId, EventId, SessionId, SpaceId, TraceId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One thing that happened. `seq` rises in the order of commit for events of one subject."""
+    """One thing that happened. `seq` rises in commit order for events of one subject."""
 
     id: EventId
     seq: int
@@ -33,7 +32,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewEvent:
-    """Something that happened and is not written yet."""
+    """An event that is not written yet."""
 
     name: str
     subject: str
@@ -52,7 +51,7 @@ class DeliveryState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """One event for one subscriber, as durable work."""
+    """One event for one subscriber, carried by a job."""
 
     space: SpaceId
     event: EventId
@@ -60,16 +59,16 @@ class Delivery:
     subject: str
     queue: str
     is_first: bool = False
-    """Whether it goes before what else waits in its queue."""
+    """Whether it goes ahead of the other jobs in its queue."""
 
     @property
     def lock(self) -> str:
-        """Deliveries of one lock are made one at a time, in the order in which they were asked for."""
+        """Deliveries with the same lock run one at a time, in the order in which they were deferred."""
         return f"{self.subscriber}:{self.space}:{self.subject}"
 
 
 def event_from_row(row: Mapping[str, Any]) -> Event:
-    """The event that a row of the outbox holds."""
+    """Build an event from a row of the outbox."""
     return Event(
         id=row["id"],
         seq=row["seq"],

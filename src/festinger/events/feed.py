@@ -1,8 +1,8 @@
-"""What is happening now?
+"""Lets a reader follow the outbox live, in order and without holes.
 
-A reader follows the outbox from an event on, in order and without holes: it reads no further than the oldest
-writer that has not committed. It reads at its own pace and holds no lock, so it never slows a writer; one
-that falls a thousand events behind after it had caught up is told of the gap and cut off.
+A reader never reads past the oldest writer that has not committed. It reads at its own pace and holds no
+lock, so it never slows a writer; one that falls a thousand events behind after catching up gets a `FeedGap`
+and is cut off.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -23,12 +23,12 @@ CHANNEL = "festinger_event"
 MAX_WAITING = 1_000
 
 Wake = Callable[[], Awaitable[object]]
-"""Returns when it may be worth to look again: something was written, or some time has passed."""
+"""Returns when it may be worth looking again: something was written, or some time has passed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedGap:
-    """The reader was too slow. It may follow again from the last event that it has, or from now."""
+    """The reader was too slow. It may resume from the last event that it has, or from now."""
 
     after: EventId | None
 
@@ -42,9 +42,9 @@ async def follow_feed(
     after: EventId | None = None,
     place: int | None = None,
 ) -> AsyncGenerator[Event | FeedGap, None]:
-    """Events of a space and of the whole installation, those called `names` or all; from `after`, or from now.
+    """Yield events of a space and of the whole installation, from `after` or from now.
 
-    A caller that asked for the `place` beforehand gives it: whatever happened since then is told too.
+    A caller that read the `place` beforehand passes it in, so that nothing since then is missed.
     """
     spaces = [space, EVERY_SPACE]
     seen = await start_sequence(store, space, after) if place is None else place
@@ -63,15 +63,15 @@ async def follow_feed(
 
 
 async def settled_sequence(transaction: Transaction) -> int:
-    """The number up to which the outbox will not change any more."""
-    # The order matters: a writer that took its number before the first look has left its mark before the second.
+    """Return the sequence number up to which the outbox will not change anymore."""
+    # The order matters: a writer that took its number before the first query is visible to the second.
     last = await transaction.value(Q["last_number"])
     until: int = await transaction.value(Q["settled_until"], last=last)
     return until
 
 
 async def find_event(store: Store | Transaction, space: SpaceId, id_: UUID) -> Event | None:
-    """One event; none if it is not kept any more."""
+    """Return one event, or none if it is no longer kept."""
     row = await store.maybe(Q["find_event"], space=space, id=id_)
     return event_from_row(row) if row else None
 
@@ -86,7 +86,7 @@ async def event_history(
     before: int | None = None,
     limit: int = 100,
 ) -> list[Event]:
-    """What happened in a space: to a subject, because of a request. The newest first."""
+    """Return events of a space, newest first; optionally only those of a subject or of a request."""
     rows = await store.all(
         Q["event_history"],
         space=space,
@@ -100,7 +100,7 @@ async def event_history(
 
 
 async def start_sequence(store: Store, space: SpaceId, after: EventId | None) -> int:
-    """The number behind which a reader begins: that of `after`, or of now. An unknown event is `NotFound`."""
+    """Return the number after which a reader starts: `after`'s, or the current one. Raises `NotFound`."""
     async with store.transaction() as transaction:
         if after is None:
             return await settled_sequence(transaction)
@@ -112,7 +112,7 @@ async def start_sequence(store: Store, space: SpaceId, after: EventId | None) ->
 
 
 async def _next(store: Store, spaces: Sequence[str], *, names: Sequence[str], after: int) -> tuple[list[Event], int]:
-    """What came after, one more than a reader may have waiting, and the number up to which that is all."""
+    """Read one event more than a reader may have waiting, and the number up to which that is complete."""
     async with store.transaction() as transaction:
         return await read_events_after(transaction, spaces, names=names, after=after, limit=MAX_WAITING + 1)
 
@@ -120,7 +120,7 @@ async def _next(store: Store, spaces: Sequence[str], *, names: Sequence[str], af
 async def read_events_after(
     transaction: Transaction, spaces: Sequence[str], *, names: Sequence[str], after: int, limit: int
 ) -> tuple[list[Event], int]:
-    """What came after a number, as far as it is settled and at most so much; and the number up to which it is."""
+    """Read at most `limit` settled events after a number; also return the last settled number."""
     until = await settled_sequence(transaction)
     rows = await transaction.all(
         Q["events_after"], spaces=list(spaces), names=list(names) or None, after=after, until=until, limit=limit

@@ -1,11 +1,4 @@
-"""Does everybody hear of what happens?
-
-Checks as data, for `doctor` and the console: subscribers that are behind, deliveries that were given up.
-
-Who has not been told yet, and who never will be?
-
-Reads the deliveries: how far each subscriber is behind, and what was given up.
-"""
+"""Health checks of event delivery: subscribers that lag and deliveries that were given up."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -23,7 +16,7 @@ Q = queries_of("festinger.events")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubscriberLag:
-    """How far one subscriber is behind: the age of the oldest event that it has not been told of."""
+    """How far one subscriber is behind: the age of its oldest undelivered event."""
 
     subscriber: str
     age: timedelta
@@ -43,23 +36,23 @@ class DeadDelivery:
 
 
 async def subscriber_lags(store: Store, *, now: datetime) -> list[SubscriberLag]:
-    """Every subscriber that something waits for."""
+    """Return every subscriber that has undelivered events."""
     return [
-        # Two machines' clocks may differ a little; nobody is ahead of what happened.
+        # Clocks of two machines may differ a little; lag is never negative.
         SubscriberLag(subscriber=row["subscriber"], age=max(now - row["oldest"], timedelta(0)), waiting=row["waiting"])
         for row in await store.all(Q["lag"])
     ]
 
 
 async def update_lag_gauges(store: Store, *, now: datetime, subscribers: Iterable[str]) -> None:
-    """Move the gauge of each subscriber to what it is now."""
+    """Set the lag gauge of each subscriber."""
     ages = {lag.subscriber: lag.age.total_seconds() for lag in await subscriber_lags(store, now=now)}
     for subscriber in subscribers:
         EVENTS_LAG.labels(subscriber).set(ages.get(subscriber, 0.0))
 
 
 async def dead_deliveries(store: Store, *, limit: int = 100) -> list[DeadDelivery]:
-    """What was given up and waits for a person, the oldest first."""
+    """Return the deliveries that were given up and wait for a person, oldest first."""
     return [
         DeadDelivery(
             space=row["space_id"],

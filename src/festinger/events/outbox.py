@@ -1,15 +1,11 @@
-"""How does a change say that it happened?
+"""Writes events in the transaction of a change, and delivers each of them once to its subscribers.
 
-`emit` writes the event in the transaction of the change, with a delivery for every subscriber: all of it is in
-force, or none. Who writes about a subject holds its lock until commit, so the order of events is the order of
-changes; a deed that tells of several subjects does well to tell of them in one order, or two deeds may wait
-for each other and one must start again. Making the deliveries is durable work, which is handed in.
-
-How does a subscriber hear of an event, once?
-
-The job that carries a delivery may run twice, or two at a time. The mark that it was made is written in the
-transaction of the subscriber's own rows; whoever finds the mark does nothing. A delivery that was given up
-stands aside: later events of its subject go on, a person retries or drops it.
+`emit` also writes a delivery for every subscriber, so all of it commits or none. A writer holds the lock of
+its subject until commit, so the order of events is the order of changes; operations that write about several
+subjects should do so in one fixed order, or two of them may deadlock and one must start over. A delivery's
+job may run twice or concurrently: its mark is written in the transaction of the subscriber's own rows, and a
+marked delivery is skipped. A dead delivery does not block later events of its subject; a person retries or
+drops it.
 """
 
 import json
@@ -37,15 +33,15 @@ Q = queries_of("festinger.events")
 DEFAULT_QUEUE = "learn"
 
 Deed = Callable[[Transaction, Event], Awaitable[None]]
-"""What a subscriber does with an event. Its rows, and the mark that it was told, are one transaction: so it
-calls no model and waits for nobody; slow work it defers as a job."""
+"""What a subscriber does with an event. Its rows and the delivery mark are one transaction, so it calls no
+model and waits for nothing; it defers slow work as a job."""
 
 Ask = Callable[[Transaction, Sequence[Delivery]], Awaitable[object]]
 """Puts deliveries into their queues, as part of the transaction."""
 
 
 Wants = Callable[[Event], bool]
-"""Whether a subscriber has anything to do with an event; who has not is not told."""
+"""Whether a subscriber is interested in an event; if not, it gets no delivery."""
 
 
 def wants_all(_event: Event) -> bool:
@@ -63,7 +59,7 @@ class Subscription:
 
 
 class Outbox:
-    """What happened, and who wants to hear of it."""
+    """Writes events and knows the subscribers."""
 
     def __init__(self, *, clock: Clock, new_id: NewId, deliver: Ask) -> None:
         self.clock = clock
@@ -81,9 +77,10 @@ class Outbox:
         wants: Wants = wants_all,
         is_first: bool = False,
     ) -> None:
-        """Let `deed` hear of every event called `name` from now on, or of those that it `wants`.
+        """Call `deed` for every event called `name` from now on, or only for those that it `wants`.
 
-        Subscribers have no order among them; the deliveries of one that `is_first` go before others in its queue.
+        Subscribers have no order among them; deliveries of one that `is_first` go ahead of others in its
+        queue.
         """
         find_schema(name)
         if subscriber in self._subscriptions[name]:
@@ -93,11 +90,11 @@ class Outbox:
         )
 
     def subscribers(self, name: str) -> Mapping[str, Subscription]:
-        """Who hears of these events, by name."""
+        """Return the subscriptions to an event, by subscriber."""
         return self._subscriptions.get(name, {})
 
     def everybody(self) -> frozenset[str]:
-        """Every subscriber of any event."""
+        """Return every subscriber of any event."""
         return frozenset(name for listening in self._subscriptions.values() for name in listening)
 
     async def emit(
@@ -113,9 +110,9 @@ class Outbox:
         trace: TraceId | None = None,
         caused_by: EventId | None = None,
     ) -> Event:
-        """Write down what the transaction did. A name or a shape that the catalogue does not know is a fault.
+        """Record what the transaction did. A name or payload that the catalog does not know is a bug.
 
-        `trace` is the request that is served now unless another one is named.
+        `trace` defaults to the request that is being served.
         """
         shape = find_schema(name)
         check_payload(name, shape, payload)
@@ -137,7 +134,7 @@ class Outbox:
         return await self._write(transaction, event)
 
     async def emit_all(self, transaction: Transaction, happenings: Sequence[NewEvent], *, space: SpaceId) -> None:
-        """As `emit`, for much at once, in its order: three round trips however much it is."""
+        """Like `emit`, for many events in order: three round trips, however many there are."""
         if not happenings:
             return
         for happening in happenings:
@@ -167,7 +164,7 @@ class Outbox:
             EVENTS_WRITTEN.labels(event.name).inc()
 
     async def hold(self, transaction: Transaction, subjects: Sequence[str], *, space: SpaceId) -> None:
-        """Let nobody else write about these until the transaction ends."""
+        """Lock these subjects until the transaction ends."""
         await transaction.all(Q["lock_subjects"], space=space, subjects=list(subjects))
 
     async def emit_unless_told(
@@ -180,7 +177,7 @@ class Outbox:
         payload: Mapping[str, Any],
         within: timedelta,
     ) -> Event | None:
-        """As `emit`, for what several processes see at once: nothing if one of them has told the same just now."""
+        """Like `emit`, for what several processes notice at once: skipped if one just wrote the same."""
         await transaction.run(Q["lock_subject"], space=space, subject=subject)
         last = await transaction.maybe(
             Q["event_history"], space=space, subject=subject, names=[name], trace=None, before=None, limit=1
@@ -206,7 +203,7 @@ class Outbox:
         )
 
     def _deliveries(self, event: Event) -> list[Delivery]:
-        """One for each subscriber that wants to hear of the event."""
+        """Build one delivery for each subscriber that wants the event."""
         return [
             _delivery(subscription, event)
             for subscription in self.subscribers(event.name).values()
@@ -249,7 +246,7 @@ DEATH = "event_dead"
 
 
 async def deliver_event(store: Store, outbox: Outbox, *, space: str, event: str, subscriber: str) -> bool:
-    """Tell a subscriber of an event; false if it was told before, or need not be told any more."""
+    """Deliver an event to a subscriber; false if that was done before or is no longer needed."""
     async with store.transaction() as transaction:
         key = {"space": space, "event": UUID(event), "subscriber": subscriber}
         if not await transaction.maybe(Q["claim_delivery"], now=outbox.clock(), **key):
@@ -264,7 +261,7 @@ async def deliver_event(store: Store, outbox: Outbox, *, space: str, event: str,
 async def mark_delivery_dead(
     transaction: Transaction, outbox: Outbox, *, space: str, event: str, subscriber: str, error: str
 ) -> None:
-    """Give a delivery up, as part of the transaction that gives its job up; tell of it, once."""
+    """Give a delivery up in the transaction that gives its job up, and emit `event_dead` once."""
     key = {"space": space, "event": UUID(event), "subscriber": subscriber}
     note = error[:MAX_TEXT]
     if not await transaction.maybe(Q["bury_delivery"], now=outbox.clock(), note=note, **key):
@@ -273,7 +270,7 @@ async def mark_delivery_dead(
     dead = event_from_row(await transaction.one(Q["find_event"], space=space, id=UUID(event)))
     log.warning("delivery given up", room="events", space=space, subscriber=subscriber, name=dead.name)
     if dead.name == DEATH:
-        # Whoever cannot hear of a death would otherwise make a new one each time.
+        # A subscriber that cannot handle `event_dead` would otherwise cause a new one each time.
         return
     await outbox.emit(
         transaction,
@@ -289,14 +286,14 @@ async def mark_delivery_dead(
 async def drop_delivery(
     transaction: Transaction, *, now: datetime, space: str, event: str, subscriber: str, note: str
 ) -> None:
-    """A person decided that this delivery need not be made."""
+    """Record that a person decided to skip this delivery."""
     await transaction.run(
         Q["drop_delivery"], space=space, event=UUID(event), subscriber=subscriber, note=note[:MAX_TEXT], now=now
     )
 
 
 def _subscription(outbox: Outbox, event: Event, subscriber: str) -> Subscription:
-    """The deed for this event. What this version cannot understand is refused: trying again will not help."""
+    """Find the subscription. An event from a newer version is refused: a retry would not help."""
     known = CATALOGUE.get(event.name)
     if known is None or event.version > known.version:
         raise BadInput(

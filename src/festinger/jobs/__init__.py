@@ -1,5 +1,5 @@
-"""Work that must happen, later, once, whatever crashes.
+"""Durable background work: it runs later, once, whatever crashes.
 
-Keeps the queues, retries, dead letters, schedules and progress, on procrastinate in the same Postgres. It
-knows no job's meaning: rooms register their deeds at wiring.
+Holds queues, retries, dead letters, schedules and progress, on procrastinate in the same Postgres. It knows
+nothing about what a job means: packages register their functions when the app is wired.
 """

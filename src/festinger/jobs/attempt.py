@@ -1,13 +1,9 @@
-"""What happens when a job is tried once?
+"""Runs one attempt of a job and decides whether it is retried.
 
-The job edge: the one place in this room that catches whatever a deed raises. An error is kept with the job,
-`retries` says whether it is tried again, and the engine is told by one of three small exceptions that carry
-no text of the error. Being interrupted or put off costs no attempt.
-
-Is a failed job tried again, and when?
-
-A pure decision. What may mend itself (a provider or the database is away) gets eight attempts over about five
-hours; what cannot (bad input, a refusal) gets one; everything else three. Doing it is `run_attempt`'s matter.
+This is the job edge: the one place in the package that catches whatever a job raises. The error is stored
+with the job, and the engine learns the decision through one of three small exceptions that carry no error
+text. Being interrupted or postponed costs no attempt. Errors that may pass (provider or database down) get
+eight attempts over about five hours, hopeless ones (bad input, refusal) one, everything else three.
 """
 
 import asyncio
@@ -39,7 +35,7 @@ PATIENT = (
     timedelta(hours=1),
     timedelta(hours=3),
 )
-"""The pauses between eight attempts."""
+"""The delays between eight attempts."""
 
 BRIEF = PATIENT[:2]
 JITTER = 0.2
@@ -49,7 +45,7 @@ HOPELESS = (BadInput, ProviderRefused)
 
 
 def retry_delays(error: BaseException) -> tuple[timedelta, ...]:
-    """The pauses before each further attempt after such an error."""
+    """Return the delays before each further attempt after such an error."""
     if isinstance(error, HOPELESS):
         return ()
     if isinstance(error, MENDS_ITSELF):
@@ -58,7 +54,7 @@ def retry_delays(error: BaseException) -> tuple[timedelta, ...]:
 
 
 def retry_after(error: BaseException, *, failures: int, chance: random.Random) -> timedelta | None:
-    """How long to wait after this many failures, the last with `error`; `None` gives the job up.
+    """Return how long to wait after this many failures, the last with `error`; `None` gives the job up.
 
     The jitter keeps jobs that failed together from coming back together.
     """
@@ -77,7 +73,7 @@ MAX_ERROR = 500
 
 Redact = Callable[[str], str]
 Setting = Callable[[str], Any]
-"""Reads a setting that is in force now, by its full name."""
+"""Reads the current value of a setting by its full name."""
 
 
 class RetryLaterError(Exception):
@@ -93,7 +89,7 @@ class JobGivenUpError(Exception):
 
 
 class AttemptRetryStrategy(BaseRetryStrategy):
-    """Passes what an attempt decided on to the engine."""
+    """Passes the decision of an attempt to the engine."""
 
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
         match exception:
@@ -102,10 +98,10 @@ class AttemptRetryStrategy(BaseRetryStrategy):
             case JobGivenUpError():
                 return None
             case asyncio.CancelledError():
-                # The worker stops; whoever comes next takes the job at once.
+                # The worker is stopping; the next one takes the job at once.
                 return RetryDecision()
             case _ if isinstance(exception, StoreDown) or job.attempts < len(PATIENT):
-                # The failure itself could not be kept, so nothing was decided.
+                # The failure itself could not be stored, so nothing was decided.
                 return RetryDecision(retry_in={"seconds": int(PATIENT[0].total_seconds())})
             case _:
                 return None
@@ -126,7 +122,7 @@ class JobDeps:
 
 
 async def run_attempt(deps: JobDeps, work: JobDefinition, context: JobContext, ids: Mapping[str, Any]) -> None:
-    """Try the job that the engine fetched."""
+    """Run the job that the engine fetched."""
     job = context.job
     assert job.id is not None
     run = JobRun(job.id, work.name, store=deps.store, clock=deps.clock, stopwatch=deps.stopwatch, limit=work.limit)
@@ -152,7 +148,7 @@ async def run_attempt(deps: JobDeps, work: JobDefinition, context: JobContext, i
 
 
 async def _put_off(deps: JobDeps, work: JobDefinition, job: Job) -> None:
-    """Meet what was asked of the job while it waited: to be cancelled, or to make way."""
+    """Handle what was asked of the job while it waited: to be cancelled, or to make way."""
     if job.attempts:
         record = await deps.store.maybe(Q["record_of"], job=job.id)
         if record is not None and record["cancel_asked_at"] is not None:
@@ -192,7 +188,7 @@ async def _failed(
 
 
 async def give_up(transaction: Transaction, ending: JobEnding, *, now: datetime, watch: Watch) -> None:
-    """Mark a job as dead and tell of it, once: an attempt that is repeated after a crash finds it marked."""
+    """Mark a job as dead and notify once: an attempt that is repeated after a crash finds it marked."""
     if await transaction.run(Q["mark_dead"], job=ending.job, now=now):
         await watch(transaction, ending)
 
@@ -204,7 +200,7 @@ async def _ended(deps: JobDeps, work: JobDefinition, result: str) -> None:
 
 
 def describe_error(error: Exception, redact: Redact) -> tuple[str, str]:
-    """The name and the words of an error, as they are kept with a job."""
+    """Return the name and text of an error, as they are stored with a job."""
     if isinstance(error, FestingerError):
         return error.name, redact(error.message)[:MAX_ERROR]
     return type(error).__name__, redact(str(error))[:MAX_ERROR]

@@ -1,11 +1,7 @@
-"""What became of a job, and what can a person do about a dead one?
+"""Lists jobs, and lets a person retry or drop dead ones.
 
-Reads the queue as people see it, and mends it: `retry_job` gives a dead job all its attempts again, `drop_job` lays
-it aside with a reason. Nothing dead is ever removed by itself.
-
-When are finished jobs removed?
-
-After `jobs.keep_done_days`, in small batches. Dead jobs stay until a person retries or drops them.
+`retry_job` gives a dead job all its attempts again, `drop_job` sets it aside with a reason. Finished jobs are
+pruned in small batches after `jobs.keep_done_days`; dead jobs are never removed automatically.
 """
 
 from collections.abc import Mapping
@@ -75,7 +71,7 @@ class JobView:
 async def list_jobs(
     store: Store, *, state: JobState | None = None, name: str | None = None, limit: int = 100
 ) -> list[JobView]:
-    """Jobs in a state, or all, the newest first."""
+    """List jobs, newest first, optionally of one state."""
     rows = await store.all(
         Q["jobs_in_state"],
         job=None,
@@ -88,7 +84,7 @@ async def list_jobs(
 
 
 async def find_job(store: Store, job: int) -> JobView:
-    """One job with its progress."""
+    """Return one job with its progress."""
     row = await store.maybe(Q["jobs_in_state"], job=job, name=None, statuses=None, dropped=None, limit=1)
     if row is None:
         raise NotFound(f"There is no job {job}.", hint="Finished jobs are removed after some days.")
@@ -102,14 +98,14 @@ async def retry_job(store: Store, job: int) -> None:
 
 
 async def retry_all_jobs(store: Store, *, name: str | None = None) -> list[int]:
-    """Put every dead job, or those of one name, back into the queue; their ids."""
+    """Put every dead job, or those of one name, back into the queue; return their ids."""
     async with store.transaction() as transaction:
         dead = [row["id"] for row in await transaction.all(Q["dead_ids"], name=name)]
         return [job for job in dead if await transaction.maybe(Q["retry_dead"], job=job)]
 
 
 async def drop_job(deps: JobDeps, job: int, *, note: str) -> None:
-    """Lay a dead job aside; `note` says why."""
+    """Set a dead job aside; `note` says why."""
     if not note.strip():
         raise BadInput("A job is dropped with a note.", hint="Say in a few words why it need not be done.")
     async with deps.store.transaction() as transaction:
@@ -148,7 +144,7 @@ BATCH = 1_000
 
 
 async def prune_jobs(deps: JobDeps, run: JobRun) -> int:
-    """Remove what ended long ago, batch by batch; how many jobs."""
+    """Remove jobs that ended long ago, batch by batch; return how many."""
     before = deps.clock() - timedelta(days=deps.setting("jobs.keep_done_days"))
     removed = 0
     while batch := await deps.store.run(Q["prune_done"], before=before, limit=BATCH):

@@ -1,13 +1,8 @@
-"""Where does procrastinate meet the store?
+"""Connects procrastinate to the store.
 
-The border to the engine: it works on the store's own pool, all its workers of a process share one LISTEN
-connection, and its database errors become ours. Nothing here knows a job.
-
-Which tables does the job engine need?
-
-Procrastinate packages its schema as numbered SQL files. They are offered here as migrations of the store, in
-their order, under names of their own, so that one migrator brings the whole database to shape and an upgrade
-of the engine is an ordinary migration. What stands in those files is the engine's matter.
+The engine works on the store's pool, all workers of a process share one LISTEN connection, and its database
+errors become ours. Its schema comes as numbered SQL files, offered here as migrations under names of their
+own, so that one migrator brings up the whole database and an upgrade of the engine is an ordinary migration.
 """
 
 import asyncio
@@ -39,7 +34,7 @@ RELISTEN_SECONDS = 5.0
 
 @contextmanager
 def translate_engine_errors() -> Iterator[None]:
-    """Turn the engine's database errors into ours, by what caused them."""
+    """Translate the engine's database errors into ours, by their cause."""
     try:
         yield
     except ConnectorException as error:
@@ -50,7 +45,7 @@ def translate_engine_errors() -> Iterator[None]:
 
 
 class StoreConnector(PsycopgConnector):
-    """The engine's way to the database: the store's pool, and one listener for all workers."""
+    """The engine's connection: the store's pool, and one listener for all workers."""
 
     def __init__(self, store: Store) -> None:
         super().__init__()
@@ -63,7 +58,7 @@ class StoreConnector(PsycopgConnector):
         return self._store.pool
 
     async def listen_notify(self, on_notification: Notify, channels: Iterable[str]) -> None:
-        """Be told by the one listener, until cancelled."""
+        """Receive notifications from the shared listener, until cancelled."""
         mine = list(channels)
         for channel in mine:
             self._hearers[channel].add(on_notification)
@@ -74,7 +69,7 @@ class StoreConnector(PsycopgConnector):
                 self._hearers[channel].discard(on_notification)
 
     async def hear(self, queues: Iterable[str], *, pause: Pause = asyncio.sleep) -> None:
-        """The one listener, until cancelled. While it has no connection, workers go on by polling."""
+        """Run the shared listener until cancelled. Without a connection, workers fall back to polling."""
         while True:
             try:
                 await self._hear(queues)
@@ -101,7 +96,7 @@ PREFIX = "procrastinate/"
 
 
 def job_migrations() -> list[Migration]:
-    """The engine's migrations, in order; they come after our own."""
+    """Return the engine's migrations in order; they come after our own."""
     folder = files("procrastinate.sql").joinpath("migrations")
     found = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".sql")), key=lambda e: e.name)
     return [

@@ -1,7 +1,4 @@
-"""Does background work get done?
-
-Checks as data, for `doctor` and the console: dead jobs, jobs whose worker died, a queue that falls behind.
-"""
+"""Health checks of background work: dead jobs, jobs whose worker died, queues that fall behind."""
 
 from collections import Counter
 

@@ -1,13 +1,9 @@
-"""When may work beside the requests begin?
+"""Decides when background work must wait: for requests being served, or for a backlog.
 
-When nobody is being served. Whoever serves says so for as long as it has work with a request, not while a model
-answers it; work waits until there was none for a moment, and after a while begins all the same, so that it only ever
-slows down and never stops. A process without a door has nobody to wait for.
-
-Is there more work than the workers get through?
-
-Behind means: too many jobs wait, or the oldest learning waits too long. Low-value work then pauses; learning
-is never dropped.
+An interface marks the time it works on a request, excluding the time a model answers. Jobs wait for a moment
+without requests, but only up to a limit, so that work is slowed and never stopped; a process without an
+interface waits for nobody. The queues are behind when too many jobs wait or the oldest learn job waits too
+long: low-value work then pauses, and learning is never dropped.
 """
 
 import asyncio
@@ -24,9 +20,9 @@ from festinger.store.pool import Store
 from festinger.store.queries import queries_of
 
 QUIET_SECONDS = 0.02
-"""Between two requests of one client that does not stop to think there is less."""
+"""Longer than the gap between two requests of a client that does not pause."""
 LONGEST_SECONDS = 1.0
-"""So long does a piece of work wait at most."""
+"""The longest that a job waits."""
 
 
 class IdleGate:
@@ -37,7 +33,7 @@ class IdleGate:
 
     @contextmanager
     def serving(self) -> Iterator[None]:
-        """While there is work with a request."""
+        """Mark that a request is being worked on."""
         self._serving += 1
         try:
             yield
@@ -53,14 +49,14 @@ class IdleGate:
             longest -= rest
 
     def _left(self) -> float:
-        """How long it is to a quiet moment, as far as one can tell."""
+        """Estimate the seconds until a quiet moment."""
         return QUIET_SECONDS if self._serving else self._served + QUIET_SECONDS - self._stopwatch()
 
 
 Q = queries_of("festinger.jobs")
 
 PATIENCE = timedelta(minutes=10)
-"""How long the oldest learning job may wait."""
+"""How long the oldest learn job may wait."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,13 +71,13 @@ class JobBacklog:
 
 
 async def read_backlog(store: Store, *, max_waiting: int) -> JobBacklog:
-    """What waits now; `waiting` is counted only as far as the limit needs."""
+    """Read what waits now; `waiting` is counted only as far as the limit needs."""
     row = await store.one(Q["backlog"], limit=max_waiting + 1, queue=Queue.LEARN.value)
     return JobBacklog(waiting=row["waiting"], oldest_learn=timedelta(seconds=row["oldest_s"]), max_waiting=max_waiting)
 
 
 async def update_queue_gauges(store: Store) -> None:
-    """Move the gauges of the queues to what they are now."""
+    """Set the queue gauges."""
     waiting = {row["queue"]: row["waiting"] for row in await store.all(Q["waiting_by_queue"])}
     for queue in Queue:
         JOBS_WAITING.labels(queue.value).set(waiting.get(queue.value, 0))

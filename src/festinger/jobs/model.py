@@ -1,12 +1,7 @@
-"""Which kinds of work are there, and what does one need to know about each?
+"""Values of the job queue: definitions, priorities, endings and the handle of a running attempt.
 
-Values only. A room registers its deeds at wiring; what a deed does is the room's matter, when it runs and how
-often it is tried is decided by the neighbours of this module.
-
-How far is a job, and should it stop?
-
-A deed reports after each batch. The report is kept at most twice a second, tells the watchdog that the job
-lives, and is the one place where a request to cancel is met: finished batches stay, the next one is not begun.
+A job reports after each batch. The report is stored at most twice a second, resets the watchdog, and is the
+one place where a request to cancel takes effect: finished batches stay, the next one is not started.
 """
 
 import asyncio
@@ -26,11 +21,11 @@ MAX_IDS = 100
 DEFAULT_LIMIT = timedelta(minutes=10)
 
 Deed = Callable[..., Awaitable[object]]
-"""Does the work: called with the `JobRun`, then the job's ids by keyword. What it returns is not looked at."""
+"""Does the work: called with the `JobRun`, then the job's ids by keyword. The return value is ignored."""
 
 
 class Queue(StrEnum):
-    """Each has a slot of its own in every worker, so a slow one never starves another."""
+    """Each queue has its own slot in every worker pool, so a slow one never starves another."""
 
     LEARN = "learn"
     JUDGE = "judge"
@@ -40,7 +35,7 @@ class Queue(StrEnum):
 
 
 class JobPriority(IntEnum):
-    """Which waiting job of a queue is begun first."""
+    """Which waiting job of a queue starts first."""
 
     USUAL = 0
     NEW_STATEMENT = 10
@@ -49,11 +44,11 @@ class JobPriority(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobDefinition:
-    """One registered kind of job. `schedule` is a cron line, or the settings key that holds one; `timezone` is
-    the settings key of the zone that the line is in, UTC without one.
+    """One registered kind of job.
 
-    `limit` is the longest silence: a run that takes longer without a report counts as hung. Low-value work
-    pauses while the queues are behind.
+    `schedule` is a cron line, or the settings key that holds one; `timezone` is the settings key of its time
+    zone, UTC without one. `limit` is the longest silence: a run that takes longer without a report counts as
+    hung. Low-value work pauses while the queues are behind.
     """
 
     name: str
@@ -67,7 +62,7 @@ class JobDefinition:
 
 
 class JobEnd(StrEnum):
-    """How a job left the queue for good, if it was not done."""
+    """How a job that was not completed left the queue for good."""
 
     DEAD = "dead"
     DROPPED = "dropped"
@@ -84,12 +79,12 @@ class JobEnding:
 
 
 Watch = Callable[[Transaction, JobEnding], Awaitable[None]]
-"""Told of each ending, in the transaction that brings it about."""
+"""Called with each ending, in the transaction that causes it."""
 
 
 def check_ids(name: str, ids: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The arguments of a job, which are ids and numbers. Texts belong into rows: an argument is copied, kept
-    with the finished job and shown to operators."""
+    """Check the arguments of a job, which must be ids and numbers. Texts belong in rows: an argument is
+    copied, kept with the finished job and shown to operators."""
     for key, value in ids.items():
         parts = value if isinstance(value, list | tuple) else [value]
         if len(parts) > MAX_IDS or not all(_is_id(part) for part in parts):
@@ -119,7 +114,7 @@ class JobCancelledError(Exception):
 
 
 class JobRun:
-    """One attempt of one job, as its deed sees it."""
+    """One attempt of one job, as its function sees it."""
 
     def __init__(
         self, job: int, name: str, *, store: Store, clock: Clock, stopwatch: Stopwatch, limit: timedelta
@@ -134,12 +129,12 @@ class JobRun:
         self._watchdog: asyncio.Timeout | None = None
 
     def watchdog(self) -> asyncio.Timeout:
-        """Ends the attempt when it has been silent for longer than its limit."""
+        """Cancel the attempt when it has been silent for longer than its limit."""
         self._watchdog = asyncio.timeout(self._limit.total_seconds())
         return self._watchdog
 
     async def report(self, done: int, total: int | None = None, note: str = "") -> None:
-        """Say that `done` of `total` steps are done; raises `JobCancelledError` if the job is to stop here."""
+        """Report that `done` of `total` steps are done. Raises `JobCancelledError` if the job must stop."""
         if self._watchdog is not None:
             self._watchdog.reschedule(asyncio.get_running_loop().time() + self._limit.total_seconds())
         if await self._cancel_asked(done, total, note):

@@ -1,14 +1,9 @@
-"""Which work is known, and how does a job get into the queue?
+"""Registers jobs, defers them and schedules the periodic ones.
 
-`Jobs` is what wiring holds: rooms register their deeds with it and defer jobs by name, in their own open
-transaction, so that a job exists if and only if the change that asked for it does. Running them is `worker`'s
-matter, trying one `run_attempt`'s.
-
-Which periodic job is due?
-
-Once a minute every worker looks at the cron lines as the settings have them at that moment, in UTC unless the work
-names a setting with another time zone. A unique row per due run makes it happen once in the whole cluster. After a time without any worker only the latest
-missed run is made up.
+Packages defer jobs by name in their own open transaction, so that a job exists if and only if the change that
+asked for it does. Once a minute every worker evaluates the cron lines as currently set, in UTC unless the job
+names a setting with another time zone. A unique row per due run makes it happen once in the whole cluster;
+after a time without any worker only the latest missed run is made up.
 """
 
 import random
@@ -34,16 +29,16 @@ from festinger.store.queries import queries_of
 Q = queries_of("festinger.jobs")
 
 CLAIMS = 10
-"""How often a queueing lock is tried that others win and lose in the meantime."""
+"""How often to try for a queueing lock that others keep winning and losing meanwhile."""
 
 
 async def ignore_ending(_transaction: Transaction, _ending: JobEnding) -> None:
-    """For a wiring that tells nobody of dead jobs."""
+    """Null watcher, for wiring that reports dead jobs to nobody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRequest:
-    """A job that is asked for among others of its kind."""
+    """One job of a batch of the same kind."""
 
     queue: str
     lock: str | None = None
@@ -52,7 +47,7 @@ class JobRequest:
 
 
 class Jobs(Mapping[str, JobDefinition]):
-    """Every kind of work by name, and the way into the queue."""
+    """Every kind of job by name, and the way into the queue."""
 
     def __init__(
         self,
@@ -66,7 +61,7 @@ class Jobs(Mapping[str, JobDefinition]):
         watch: Watch = ignore_ending,
     ) -> None:
         self.courtesy = IdleGate(stopwatch)
-        """A door says here that a request is there; jobs wait for it."""
+        """Interfaces mark here that they are serving a request; jobs wait for it."""
         self.deps = JobDeps(
             store=store,
             clock=clock,
@@ -107,7 +102,7 @@ class Jobs(Mapping[str, JobDefinition]):
         low_value: bool = False,
         priority: JobPriority = JobPriority.USUAL,
     ) -> JobDefinition:
-        """Make a deed known. `schedule` is a cron line, or the settings key that holds one."""
+        """Register a job. `schedule` is a cron line, or the settings key that holds one."""
         if name in self._works:
             raise FestingerError(f"Job `{name}` is registered twice.")
         work = JobDefinition(
@@ -145,10 +140,10 @@ class Jobs(Mapping[str, JobDefinition]):
         at: datetime | None = None,
         **ids: Any,
     ) -> int:
-        """Put a job into its queue as part of `transaction`; its id.
+        """Put a job into its queue as part of `transaction`; return its id.
 
-        Jobs of one `lock` run one at a time, in this order. While a job waits under a `queueing_lock`, asking
-        again gives that job.
+        Jobs of one `lock` run one at a time, in this order. While a job waits under a `queueing_lock`,
+        deferring again returns that job.
         """
         if transaction is None:
             async with self.deps.store.transaction() as own:
@@ -175,7 +170,7 @@ class Jobs(Mapping[str, JobDefinition]):
             await self.engine.job_manager.batch_defer_jobs_async(jobs, connection=transaction.connection)
 
     async def run_now(self, name: str) -> int:
-        """Start a periodic job by hand; the id of the run. One that waits or runs is `AlreadyRunning`."""
+        """Start a periodic job by hand; return its id. Raises `AlreadyRunning` if one waits or runs."""
         if not self[name].schedule:
             raise Refused(f"Job `{name}` is not periodic.", hint="Only periodic jobs can be started by hand.")
         async with self.deps.store.transaction() as transaction:
@@ -188,7 +183,7 @@ class Jobs(Mapping[str, JobDefinition]):
         return job
 
     async def cancel(self, job: int) -> str:
-        """Stop a job: `cancelled` if it waited; `asked` if it runs, it then stops at its next batch."""
+        """Stop a job: `cancelled` if it was waiting, `asked` if it runs and will stop at its next batch."""
         async with self.deps.store.transaction() as transaction:
             if await transaction.maybe(Q["cancel_waiting"], job=job):
                 return "cancelled"
@@ -212,7 +207,7 @@ class Jobs(Mapping[str, JobDefinition]):
             if waiting is not None:
                 return int(waiting["id"])
             try:
-                # A savepoint: somebody may have come first, which must not cost the caller's transaction.
+                # A savepoint: losing the race to another process must not abort the caller's transaction.
                 async with transaction.connection.transaction():
                     return await self._insert(transaction, name, options=options, ids=ids)
             except AlreadyEnqueued:
@@ -234,7 +229,7 @@ class ScheduledJob:
 
 
 def latest_due(line: str, *, now: datetime, after: datetime, zone: tzinfo = UTC) -> datetime | None:
-    """The last moment up to `now` at which the cron line was due, if it lies after `after`."""
+    """Return the last moment up to `now` at which the cron line was due, if it is later than `after`."""
     if not line:
         return None
     # One second into the minute, because the moment itself counts as due.
@@ -242,13 +237,13 @@ def latest_due(line: str, *, now: datetime, after: datetime, zone: tzinfo = UTC)
     try:
         due: datetime = croniter(line, start).get_prev(datetime)
     except CroniterBadDateError:
-        # A line that never comes true, such as the 30th of February.
+        # A line that never comes true, such as February 30.
         return None
     return due.astimezone(UTC) if due > after else None
 
 
 def next_due(line: str, *, now: datetime, zone: tzinfo = UTC) -> datetime | None:
-    """The next moment at which the cron line is due."""
+    """Return the next moment at which the cron line is due."""
     try:
         due: datetime | None = croniter(line, now.astimezone(zone)).get_next(datetime) if line else None
     except CroniterBadDateError:
@@ -257,17 +252,17 @@ def next_due(line: str, *, now: datetime, zone: tzinfo = UTC) -> datetime | None
 
 
 def cron_timezone(work: JobDefinition, setting: Setting) -> tzinfo:
-    """The time zone that the cron line is in."""
+    """Return the time zone of the cron line."""
     return ZoneInfo(str(setting(work.timezone))) if work.timezone else UTC
 
 
 def cron_line(work: JobDefinition, setting: Setting) -> str:
-    """The cron line that is in force: the work's own, or the one that its settings key holds."""
+    """Return the cron line in force: the job's own, or the one in its settings key."""
     return work.schedule if " " in work.schedule else str(setting(work.schedule))
 
 
 async def defer_due_jobs(jobs: Jobs) -> list[int]:
-    """Defer what is due now; the ids of the jobs."""
+    """Defer what is due now; return the ids of the jobs."""
     deferred = [await _tick_one(jobs, work) for work in jobs.periodic]
     return [job for job in deferred if job is not None]
 
@@ -286,7 +281,7 @@ async def _tick_one(jobs: Jobs, work: JobDefinition) -> int | None:
 
 
 async def list_scheduled_jobs(jobs: Jobs) -> list[ScheduledJob]:
-    """Every periodic job with its last and next run."""
+    """List every periodic job with its last and next run."""
     known = {row["name"]: row for row in await jobs.deps.store.all(Q["periodic_rows"])}
     return [_scheduled(jobs, work, known.get(work.name, {})) for work in jobs.periodic]
 

@@ -1,16 +1,11 @@
-"""Who does the work?
+"""Runs the workers of a process and recovers the jobs of workers that died.
 
-A crew: one worker for each queue, so that no queue waits for another, and `jobs.workers` more that roam over
-all. Each does one job at a time: only so does it look for the next one the moment a job ends, which a chain of
-jobs under one lock depends on; with several slots the engine would look again only when it polls. Beside them run the heartbeat, the minute's tick and the look for stalled jobs. A worker
-that fails is started again after a pause that grows from one second to a minute; the crew itself ends only
-when it is told to.
-
-What happens to the jobs of a worker that died?
-
-A worker that has been silent for a minute is taken for dead, and its jobs go back to the queue; jobs are
-idempotent for this reason. A job over which three workers died is parked among the dead ones: it may be what
-kills them.
+One worker per queue, so that no queue waits for another, plus `jobs.workers` that serve all queues. Each runs
+one job at a time: only then does it fetch the next one the moment a job ends, which a chain of jobs under one
+lock depends on; with several slots the engine would look again only when it polls. A failing worker restarts
+after a pause that grows from one second to a minute. A worker silent for a minute counts as dead and its
+jobs, which are idempotent, are requeued; a job that three workers died on is parked as dead, because it may
+be what kills them.
 """
 
 import asyncio
@@ -42,7 +37,7 @@ BATCH = 100
 
 
 async def requeue_stalled(deps: JobDeps) -> list[int]:
-    """Give the jobs of dead workers back to the queue; the ids of those that were met."""
+    """Requeue the jobs of dead workers; return the ids of those found."""
     now = deps.clock()
     async with deps.store.transaction() as transaction:
         rows = await transaction.all(Q["take_stalled"], silent_s=SILENT_SECONDS, limit=BATCH)
@@ -70,10 +65,10 @@ POLL_SECONDS = 5.0
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
 STEADY_SECONDS = 60.0
-"""A worker that ran this long has not crashed in a loop."""
+"""A worker that ran this long is not in a crash loop."""
 
 RETURN_SECONDS = 5.0
-"""What a worker gets beyond its jobs' time, to give back what it could not finish."""
+"""Time that a worker gets beyond its jobs' time, to requeue what it could not finish."""
 
 NEVER_SECONDS = 365 * 86_400.0
 
@@ -81,7 +76,7 @@ QUEUES = [queue.value for queue in Queue]
 
 
 def restart_delays() -> Iterator[float]:
-    """Seconds to wait before each next start of a worker that keeps failing."""
+    """Yield the seconds to wait before each restart of a worker that keeps failing."""
     pause = FIRST_PAUSE
     while True:
         yield pause
@@ -98,7 +93,7 @@ class WorkerPool:
         self._workers: dict[str, Worker] = {}
 
     async def keep(self, name: str, queues: list[str]) -> None:
-        """Run one worker, again and again, until cancelled."""
+        """Run one worker, restarting it until cancelled."""
         pauses = restart_delays()
         while True:
             began = self.jobs.deps.stopwatch()
@@ -110,7 +105,7 @@ class WorkerPool:
             await self._pause(seconds)
 
     async def _work(self, name: str, queues: list[str]) -> str:
-        """One life of a worker; what ended it. Being cancelled, it finishes or returns its jobs first."""
+        """Run a worker once; return what ended it. When cancelled, it finishes or requeues its jobs."""
         self._workers[name] = worker = self._worker(name, queues)
         life = asyncio.create_task(worker.run(), name=f"worker {name}")  # type: ignore[no-untyped-call]
         try:
@@ -133,36 +128,36 @@ class WorkerPool:
             shutdown_graceful_timeout=self._shutdown_seconds,
             install_signal_handlers=False,
             listen_notify=wait,
-            # Ours beats for all workers and outlives a database that went away; the engine's own would not.
+            # Our heartbeat covers all workers and survives a database outage; the engine's own would not.
             update_heartbeat_interval=NEVER_SECONDS,
             stalled_worker_timeout=SILENT_SECONDS,
         )
 
     async def beat(self) -> None:
-        """Say that every worker lives."""
+        """Send the heartbeat of every worker."""
         for worker in self._workers.values():
             if worker.worker_id is not None:
                 with suppress(ConnectorException):
                     await self.jobs.engine.job_manager.update_heartbeat(worker.worker_id)
 
     async def drain(self, *, workers: int = 1) -> None:
-        """Do what is due now, and what comes of it, then return."""
+        """Run what is due now and what follows from it, then return."""
         while await self.jobs.deps.store.value(Q["due_jobs"]):
             lives = [self._worker(f"drain {n}", QUEUES, wait=False).run() for n in range(workers)]  # type: ignore[no-untyped-call]
             await asyncio.gather(*lives)
 
     async def look_after(self) -> None:
-        """Give stalled jobs back, and measure the queues."""
+        """Requeue stalled jobs and update the queue gauges."""
         await requeue_stalled(self.jobs.deps)
         await update_queue_gauges(self.jobs.deps.store)
 
     async def tick(self) -> None:
         await defer_due_jobs(self.jobs)
-        # The tick belongs to the minute: it comes a moment after each begins.
+        # Tick just after each minute begins.
         await self._pause(60.0 - self.jobs.deps.clock().timestamp() % 60.0)
 
     async def every(self, seconds: float, deed: Callable[[], Awaitable[None]]) -> None:
-        """Do it again and again; a database that is away is waited for."""
+        """Repeat an operation, waiting whenever the database is down."""
         while True:
             try:
                 await deed()
@@ -176,7 +171,7 @@ class WorkerPool:
 async def run_workers(
     jobs: Jobs, *, roaming: int, shutdown_seconds: float, pause: Pause = asyncio.sleep
 ) -> AsyncIterator[WorkerPool]:
-    """Jobs are done inside this block. At its end running ones get `shutdown_seconds`, then go back."""
+    """Run jobs inside this block. At its end, running ones get `shutdown_seconds`, then are requeued."""
     crew = WorkerPool(jobs, shutdown_seconds=shutdown_seconds, pause=pause)
     duties = [
         *(crew.keep(queue, [queue]) for queue in QUEUES),
@@ -190,5 +185,5 @@ async def run_workers(
     try:
         yield crew
     finally:
-        # Running jobs get their time first; asking again would take it from them.
+        # Running jobs get their time first; cancelling again earlier would cut it short.
         await cancel_tasks(tasks, again_after=shutdown_seconds + RETURN_SECONDS)

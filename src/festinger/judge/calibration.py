@@ -1,15 +1,10 @@
-"""Which thresholds follow from examples, and what would they have done to them?
+"""Derives an embedder's thresholds from labeled examples and shows their effect on those examples.
 
-Every pair of statements is held against the guards first, as in learning, because vectors decide only what these let
-pass. `same` and `check` come from statements, `subject` from names, `censor` from what censors mean, `opposition` from
-statements and their negations. What there are too few examples of is not measured, stays as it was, and is said.
-Keeping the new profile is a person's decision, asked for at the door.
-
-Of which pairs of texts is it known how they stand to each other?
-
-Examples teach `calibration` where the thresholds of an embedder lie. Some come with Festinger, others from a file, one
-JSON object a line, and from what people decided. A label is a relation between two statements; two names may be of
-one subject or of two; what a censor means may be held against a text that it must strike or let pass.
+Every pair of statements passes the guards first, as in learning, because vectors decide only what the guards
+let through. `same` and `check` come from statements, `subject` from names, `censor` from the meanings of
+censors and `opposition` from statements and their negations. A threshold with too few examples stays as it
+was and is reported. A person decides whether to keep the new profile. Examples are bundled, read from JSON
+Lines files, or derived from people's decisions.
 """
 
 import re
@@ -56,11 +51,11 @@ from festinger.judge.rules.parse import parse_statement
 BUNDLED = "examples.jsonl"
 
 _LINE_END = re.compile(r"\r?\n")
-"""Not `splitlines`: JSON may hold other ends of lines as they are."""
+"""Not `splitlines`: JSON strings may contain other line separators unescaped."""
 
 
 class Label(StrEnum):
-    """What is known of two texts."""
+    """The known relation between two texts."""
 
     SAME = "same"
     UPDATE = "update"
@@ -68,18 +63,18 @@ class Label(StrEnum):
     REFINES = "refines"
     UNRELATED = "unrelated"
     DIFFERENT = "different"
-    """Not the same, whatever else."""
+    """Not the same; nothing else is known."""
     NEGATION = "negation"
     """The second denies the first."""
     SAME_SUBJECT = "same_subject"
     OTHER_SUBJECT = "other_subject"
     CENSORED = "censored"
-    """The first is what a censor means, and the second a text that it must strike."""
+    """The first text is a censor's meaning, the second a text that it must match."""
     ALLOWED = "allowed"
 
 
 STATEMENTS = frozenset(Label) - {Label.SAME_SUBJECT, Label.OTHER_SUBJECT, Label.CENSORED, Label.ALLOWED}
-"""Labels of pairs of statements."""
+"""Labels for pairs of statements."""
 
 SHAPE = '{"a": "…", "b": "…", "label": "same"}'
 
@@ -101,13 +96,13 @@ class _ExampleLine(BaseModel):
 
 @cache
 def bundled_examples() -> tuple[Example, ...]:
-    """Those that come with Festinger."""
+    """Return the examples that ship with Festinger."""
     text = files("festinger.judge").joinpath(BUNDLED).read_text(encoding="utf-8")
     return tuple(parse_examples(text, source=BUNDLED))
 
 
 def read_examples(file: Path) -> list[Example]:
-    """The examples of a file; raises `BadInput`, which names the first line that is none."""
+    """Read the examples of a file; raises `BadInput` naming the first invalid line."""
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -121,9 +116,9 @@ def parse_examples(text: str, *, source: str) -> list[Example]:
 
 
 def examples_from_decision(a: str, b: str, relation: Relation, *, subjects: Sequence[str | None] = ()) -> list[Example]:
-    """What a person's word on two statements teaches: how they stand, and that two names are of one subject.
+    """Turn a person's decision into examples: how the statements relate, and that two names mean one subject.
 
-    Of statements that have nothing to do with each other nobody said whether they are about the same.
+    For unrelated statements nobody said whether they share a subject.
     """
     found = [Example(a=a, b=b, label=Label(relation.value))]
     one, other = subjects or (None, None)
@@ -142,12 +137,12 @@ def _example(line: str, *, at: str) -> Example:
 
 
 AT_ONCE = 200
-"""Pairs that are measured between two reports of how far it is."""
+"""Pairs measured between two progress reports."""
 
 SUBJECTS = {Label.SAME_SUBJECT, Label.OTHER_SUBJECT}
 CENSORS = {Label.CENSORED, Label.ALLOWED}
 TOGETHER = {Label.SAME, Label.SAME_SUBJECT, Label.CENSORED}
-"""Labels of pairs that should lie at their threshold or above."""
+"""Labels of pairs that should reach their threshold."""
 
 NO_VALUE = {
     Threshold.SAME: "no value keeps false merges low enough, so vectors alone never confirm",
@@ -156,12 +151,12 @@ NO_VALUE = {
 }
 
 Report = Callable[[int], None]
-"""Told how many more pairs are measured."""
+"""Receives how many more pairs have been measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredExamples:
-    """Examples as the vectors of a model see them."""
+    """Examples with the similarities that a model's vectors give them."""
 
     statements: Sequence[MeasuredPair]
     subjects: Sequence[MeasuredPair]
@@ -171,7 +166,7 @@ class MeasuredExamples:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThresholdChange:
-    """One threshold before and after, and what both do to the examples."""
+    """One threshold before and after, and the effect of both on the examples."""
 
     name: Threshold
     before: float | None
@@ -179,12 +174,12 @@ class ThresholdChange:
     did: Point | None
     does: Point | None
     said: str = ""
-    """Why there is no value; empty where there is one."""
+    """Why there is no value; empty if there is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """What follows from examples."""
+    """The thresholds derived from examples."""
 
     proposal: ThresholdProposal
     findings: tuple[ThresholdChange, ...]
@@ -194,7 +189,7 @@ class Calibration:
 
 
 async def measure_examples(embedder: Embedder, examples: Sequence[Example], *, report: Report) -> MeasuredExamples:
-    """Measure examples with vectors that are made for comparing."""
+    """Measure examples with `compare` vectors."""
     return MeasuredExamples(
         statements=await _measure_pairs(embedder, _with_labels(examples, STATEMENTS), report),
         subjects=await _measure_pairs(embedder, _with_labels(examples, SUBJECTS), report),
@@ -206,7 +201,7 @@ async def measure_examples(embedder: Embedder, examples: Sequence[Example], *, r
 def calibrate_thresholds(
     examined: MeasuredExamples, before: EmbedderProfile, *, bars: CalibrationTargets
 ) -> Calibration:
-    """The thresholds that follow, held against those of `before`. Raises `BadInput` for too few statements."""
+    """Derive thresholds and compare them with those of `before`. Raises `BadInput` for too few statements."""
     proposal = propose_thresholds(examined.statements, bars)
     looked_at = [replace(pair, guarded=False) for pair in examined.statements]
     findings = [
@@ -232,7 +227,7 @@ def calibrate_thresholds(
 def apply_calibration(
     profile: EmbedderProfile, found: Calibration, *, data: str, at: date, bars: CalibrationTargets
 ) -> EmbedderProfile:
-    """`profile` with what was measured in place of what it had; the rest stays."""
+    """Return `profile` with the measured values replaced; the rest stays."""
     new = apply_proposed_thresholds(profile, found.proposal, data=data, at=at, bars=bars)
     how = {
         Threshold.SUBJECT: f"at least {bars.kept:.0%} of the names of one subject at or above, and at most "
@@ -286,7 +281,7 @@ async def _measure_pairs(embedder: Embedder, examples: Sequence[Example], report
 
 
 async def _measure_opposition(embedder: Embedder, examples: Sequence[Example]) -> OppositionSample | None:
-    """Negations, and what is surely none: a contradiction in other words is neither."""
+    """Measure negations against clear non-negations; a contradiction in other words is neither."""
     pairs = [_pair(each) for each in _with_labels(examples, STATEMENTS)]
     labels = [each.label for each in _with_labels(examples, STATEMENTS)]
     telling = [

@@ -1,15 +1,10 @@
-"""Who is asked how two statements relate, in which order, and when is it enough?
+"""Runs the judges over pairs of statements, and retries the pairs that wait.
 
-Rules first, then a small local model (the one that is chosen, else the reader that ships), then an LLM if there is
-one. The first that is sure ends it; a person's word counts before all of them. Where rules go by what a statement
-seems to be about, the reader may still find news in it. Without an LLM everything still works: what rules and the small
-model cannot tell is `unsure_judgement` and waits. Nothing here decides what follows from a judgement.
-
-How are the pairs tried again that wait?
-
-A run takes the pairs whose time has come, or that the present last judge has not seen, has each loaded by whoever
-keeps the statements, judges it, and hands the answer back to be carried out and kept. A pair whose statements are
-gone is dropped. When runs happen is arranged at wiring.
+Rules come first, then a small local model (the configured one, else the bundled reader), then an LLM. The
+first sure judge ends the cascade; a person's decision overrides all. Where rules go by the apparent subject
+of a statement, the reader may still find an update. Without an LLM, what rules and the small model cannot
+tell is `unsure_judgement` and waits. A retry takes the pairs that are due or that the current last judge has
+not seen; callers load the statements and act on the answers, and pairs whose statements are gone are dropped.
 """
 
 import asyncio
@@ -42,33 +37,33 @@ from festinger.observability.metrics import DEGRADED
 from festinger.store.pool import Transaction
 
 AT_ONCE = 4
-"""Model calls of one batch at the same time."""
+"""Concurrent model calls in one batch."""
 
 WITHOUT_A_PAUSE = 20
-"""Pairs that rules judge before others of this process get their turn."""
+"""Pairs judged by rules before yielding to the event loop."""
 
 ENOUGH_OF_THE_LAST = 0.5
-"""The LLM is the last to be asked: from here on its word is taken where nothing is replaced by it."""
+"""Confidence at which the LLM, the last judge, is believed if its answer replaces nothing."""
 
 ModelFor = Callable[[SpaceId], Awaitable[Model | None]]
-"""The model that judges for a space, if there is one."""
+"""Returns the model that judges for a space, if any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CascadeConfig:
-    """The settings of a space that the cascade looks at."""
+    """The settings of a space that the cascade reads."""
 
     accept: float = ACCEPT
     calls_per_hour: int = 1000
 
 
 async def null_model_for(_space: SpaceId) -> Model | None:
-    """For a house without an LLM."""
+    """Provide no model, for an app without an LLM."""
     return None
 
 
 class Cascade:
-    """The judges of a house. `small` and `model_for` may be absent."""
+    """The judges of the app. `small` and `model_for` may be absent."""
 
     def __init__(
         self,
@@ -87,19 +82,19 @@ class Cascade:
         self._model_for = model_for
 
     def seat(self, small: PairModel) -> None:
-        """Let a small model judge from now on, after the rules."""
+        """Use a small model from now on, after the rules."""
         self._small = small
 
     def seat_reader(self, reader: PairReader) -> None:
-        """Let the reader that ships judge from now on, after the small model."""
+        """Use the bundled reader from now on, after the small model."""
         self._reader = reader
 
     def by_rules(self, pair: StatementPair) -> Judgement:
-        """What rules say where they are sure, else `unsure_judgement`: at once, and nothing is kept."""
+        """Judge by rules only, else `unsure_judgement`; stores nothing."""
         return judge_by_rules(pair)
 
     async def at_once(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
-        """What people said before, rules and the small model say; not within a transaction."""
+        """Judge by people's earlier decisions, rules and the small model; call outside a transaction."""
         if not pairs:
             return []
         judges = [each.name for each in (self._small, self._reader) if each]
@@ -109,12 +104,12 @@ class Cascade:
         return [said_before.get(pair.hashes) or next(judged) for pair in pairs]
 
     async def with_model(self, space: SpaceId, pair: StatementPair) -> Judgement:
-        """What the whole cascade says, an LLM included; not within a transaction."""
+        """Judge with the whole cascade, LLM included; call outside a transaction."""
         [said] = await self.with_model_all(space, [pair])
         return said
 
     async def with_model_all(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
-        """The same for many, the most similar first and a few at once."""
+        """Judge many pairs with the whole cascade, the most similar first and a few at a time."""
         model = await self._model_for(space)
         judges = [each.name for each in (self._small, self._reader) if each]
         judges += [f"{LLM}{model.name}"] if model else []
@@ -134,32 +129,32 @@ class Cascade:
         return [by_place[at] for at in range(len(pairs))]
 
     async def keep(self, transaction: Transaction, space: SpaceId, opinions: Sequence[PairJudgement]) -> list[UUID]:
-        """Keep what was said; the ids, in the same order."""
+        """Store judgements and return their ids in the same order."""
         return await records.save_judgements(self.deps, transaction, space, opinions)
 
     async def waiting(self, transaction: Transaction, space: SpaceId, ref: UUID) -> list[WaitingPair]:
-        """The pairs of a statement that wait for a judge."""
+        """Return the pairs of a statement that wait for a judge."""
         return await records.list_waiting_pairs(transaction, space, ref)
 
     async def drop(self, transaction: Transaction, space: SpaceId, ref: UUID) -> None:
-        """Let nothing wait any more that is about a statement which is gone."""
+        """Drop all waiting pairs of a statement that is gone."""
         await records.drop_waiting_pairs(transaction, space, ref)
 
     async def last_judge(self, space: SpaceId) -> str:
-        """The name of the last judge of the cascade: pairs that it has not seen may be tried again."""
+        """Return the name of the last judge of the cascade; pairs that it has not seen may be retried."""
         model = await self._model_for(space)
         if model is not None:
             return f"{LLM}{model.name}"
         return next((each.name for each in (self._small, self._reader) if each), decide.NAME)
 
     async def _quick_all(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
-        """What rules and the small model say."""
+        """Judge by rules, the small model and the reader."""
         accept = self._terms(space).accept
         judged = []
         for number, pair in enumerate(pairs, 1):
             judged.append(await self._without_reader(pair, accept=accept))
             if number % WITHOUT_A_PAUSE == 0:
-                # Rules never wait by themselves, and a batch has pairs for half a second.
+                # Rules never await, and a batch can keep the loop busy for half a second.
                 await asyncio.sleep(0)
         if self._reader is None:
             return judged
@@ -194,7 +189,7 @@ class Cascade:
         try:
             said = await judge_by_llm(model, pair.old, pair.new, compared=_compare_pair(pair))
         except (Overloaded, Unavailable):
-            # Nobody was asked, so nothing was tried: the pair waits as it did.
+            # The model never answered, so this was no attempt: the pair waits as before.
             DEGRADED.labels(what="judge").inc()
             return quick
         return settle_last_judgement(said, accept=self._terms(space).accept)
@@ -206,7 +201,7 @@ class Cascade:
 
 @dataclass(slots=True)
 class _CallBudget:
-    """Calls that may still be made in this hour."""
+    """Calls left in this hour."""
 
     left: int
 
@@ -216,17 +211,17 @@ class _CallBudget:
 
 
 def judge_by_rules(pair: StatementPair, *, accept: float = ACCEPT) -> Judgement:
-    """What stands where nobody but the rules is asked."""
+    """Judge by rules and settle, with no other judge to follow."""
     return settle_judgement(decide.judge(pair.old, pair.new, pair.features), accept=accept)
 
 
 def is_conclusive(said: Judgement, *, accept: float) -> bool:
-    """Whether a judge ends the cascade."""
+    """Whether a judgement ends the cascade."""
     return said.relation is not Relation.UNSURE and said.confidence >= accept
 
 
 def settle_judgement(said: Judgement, *, accept: float) -> Judgement:
-    """What stands after a judge that is not the last: its word if it is sure, else `unsure_judgement`."""
+    """Settle after a judge that is not the last: its answer if it is sure, else `unsure_judgement`."""
     if is_conclusive(said, accept=accept):
         return replace(said, final=True)
     if said.relation is Relation.UNSURE:
@@ -236,7 +231,7 @@ def settle_judgement(said: Judgement, *, accept: float) -> Judgement:
 
 
 def _merge_reader_judgement(said: Judgement, read_too: Judgement, *, accept: float) -> Judgement:
-    """What stands after the reader: where rules had an opinion, only news in it counts for more."""
+    """Settle after the reader: where rules had a final answer, only an update overrides it."""
     by_reader = settle_judgement(read_too, accept=accept)
     if not said.final:
         return by_reader if by_reader.final else said
@@ -244,7 +239,7 @@ def _merge_reader_judgement(said: Judgement, read_too: Judgement, *, accept: flo
 
 
 def settle_last_judgement(said: Judgement, *, accept: float) -> Judgement:
-    """What stands after the last judge: a conflict or two that both stay need less than a merge."""
+    """Settle after the last judge; a relation that replaces nothing needs less confidence than a merge."""
     replaces_nothing = said.relation in (Relation.CONTRADICTS, Relation.UPDATE, Relation.REFINES, Relation.UNRELATED)
     if replaces_nothing and said.confidence >= ENOUGH_OF_THE_LAST:
         return replace(said, final=True)
@@ -259,10 +254,10 @@ def _compare_pair(pair: StatementPair) -> ReadingComparison:
 MOST_AT_ONCE = 100
 
 Load = Callable[[SpaceId, WaitingPair], Awaitable[StatementPair | None]]
-"""The statements of a pair as they stand now; nothing if one of them is gone."""
+"""Loads the statements of a pair as they are now; none if one is gone."""
 
 Settle = Callable[[SpaceId, StatementPair, Judgement], Awaitable[object]]
-"""Carries out what was judged and keeps it, in one transaction."""
+"""Applies and stores a judgement in one transaction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,7 +270,7 @@ class JudgementRetryResult:
 async def retry_waiting_pairs(
     cascade: Cascade, space: SpaceId, *, load: Load, settle: Settle, limit: int = MOST_AT_ONCE
 ) -> JudgementRetryResult:
-    """Try again what may be tried."""
+    """Retry the pairs that are due."""
     judge = await cascade.last_judge(space)
     waiting = await records.list_due_pairs(cascade.deps, space, judge=judge, limit=limit)
     loaded = [(each, await load(space, each)) for each in waiting]

@@ -1,8 +1,8 @@
-"""What does an LLM say of two statements?
+"""Asks an LLM how two statements relate.
 
-It sees both as quoted data, with subject, dates and which was said first, and nothing else: no history, no
-identity, no other memory. It gives its reasons first. An answer that is none is `unsure_judgement`, never a default; whether
-an answer is enough is left to `cascade`.
+The model sees both as quoted data, with subject, dates and which came first, and nothing else: no history, no
+identity, no other memory. It gives its reasons first. An invalid answer is `unsure_judgement`, never a
+default; `cascade` decides whether an answer is enough.
 """
 
 import json
@@ -20,7 +20,7 @@ from festinger.llm.prompts import load_prompt
 from festinger.observability.metrics import JUDGE_FAILURES
 
 LONGEST = 8000
-"""Characters of a statement that a model is shown; no memory is longer."""
+"""Characters of a statement shown to a model; no memory is longer."""
 
 
 class RelationAnswer(AnswerSchema):
@@ -34,7 +34,7 @@ class RelationAnswer(AnswerSchema):
 async def judge_by_llm(
     model: Model, old: JudgeStatement, new: JudgeStatement, *, compared: ReadingComparison
 ) -> Judgement:
-    """Ask a model how two statements relate. What it cannot say in the shape is `unsure_judgement`."""
+    """Ask a model how two statements relate; an answer that does not fit the schema is `unsure_judgement`."""
     name = f"{LLM}{model.name}"
     try:
         answer = await model.answer([build_question(old, new)], RelationAnswer)
@@ -60,7 +60,7 @@ async def judge_by_llm(
 
 
 def build_question(old: JudgeStatement, new: JudgeStatement) -> PromptMessage:
-    """What the model is asked."""
+    """Build the prompt for the model."""
     return load_prompt("festinger.judge", "relate").message(
         old=_quoted(old.text),
         new=_quoted(new.text),
@@ -71,7 +71,7 @@ def build_question(old: JudgeStatement, new: JudgeStatement) -> PromptMessage:
 
 
 def _quoted(text: str) -> str:
-    """The text as a JSON string: no quotation mark, line break or hidden character of it can end the quotation."""
+    """Quote the text as JSON, so that no quotation mark, line break or hidden character ends it."""
     cut = text if len(text) <= LONGEST else f"{text[:LONGEST]} […]"
     return json.dumps(cut, ensure_ascii=True).replace("<", "\\u003c").replace("`", "\\u0060")
 

@@ -1,15 +1,7 @@
-"""What a judge says of two statements.
+"""Defines the values of the judge: statements, pairs, relations, guards and judgements.
 
-Values only: the closed set of relations, which of the two is current, how sure the judge is and why, and which
-guards fired. Making one is left to `rules`, `pairs` and `opinion`; keeping one to `records`.
-
-What is a judge given, and what is kept of what it said?
-
-Values only. `old_ref` and `new_ref` are ids of whatever the caller judges: memories, proposals, notes.
-
-What is judged: two statements, and what is known of the pair beside its words.
-
-Values only. Where statements come from is left to `memory`; what is read out of their words to `reading`.
+Values only: `rules`, `pair_model`, `pair_reader` and `llm` make judgements, `records` stores them. `old_ref`
+and `new_ref` are ids of whatever the caller judges: memories, proposals, notes.
 """
 
 from dataclasses import dataclass
@@ -23,11 +15,11 @@ from festinger.ids import Origin
 from festinger.text.normalize import fold
 
 ACCEPT = 0.8
-"""From this confidence on a judge ends the cascade (`judge.accept`)."""
+"""Confidence at which a judge ends the cascade (`judge.accept`)."""
 
 
 class Relation(StrEnum):
-    """How the new statement stands to the old one."""
+    """How the new statement relates to the old one."""
 
     SAME = "same"
     UPDATE = "update"
@@ -46,7 +38,7 @@ class Current(StrEnum):
 
 
 class Guard(StrEnum):
-    """Why two statements are not the same, however near their words are."""
+    """Why two statements are not the same, however close their wording is."""
 
     NUMBER = "number"
     UNIT = "unit"
@@ -70,9 +62,9 @@ class Judgement:
     guards: tuple[Guard, ...] = ()
     prompt_hash: str | None = None
     final: bool = True
-    """Whether the cascade has ended; if not, the pair waits and is tried again."""
+    """Whether the cascade has ended; if not, the pair waits and is retried."""
     tentative: bool = False
-    """Whether it goes by what the statements seem to be about, so that a reader of both may find news in them."""
+    """Whether it goes by the apparent subjects, so that the reader may still find an update."""
 
     @property
     def by_person(self) -> bool:
@@ -90,7 +82,7 @@ def unsure_judgement(judge: str, reasoning: str, *, guards: tuple[Guard, ...] = 
 
 
 def person_judgement(name: str, relation: Relation, *, current: Current = Current.BOTH, reasoning: str) -> Judgement:
-    """What a person decided; it overrules every judge and is never asked again."""
+    """Build a person's decision, which overrides every judge and is never asked again."""
     return Judgement(relation=relation, current=current, confidence=1.0, judge=f"{PERSON}{name}", reasoning=reasoning)
 
 
@@ -98,17 +90,17 @@ class Cardinality(StrEnum):
     """How many values an attribute of one subject can have."""
 
     ONE = "one"
-    """One at a time, and it may change: where somebody lives."""
+    """One at a time, and it may change: where a person lives."""
     FIXED = "fixed"
-    """One for good: where somebody was born."""
+    """One forever: where a person was born."""
     MANY = "many"
-    """Several at once: what somebody likes."""
+    """Several at once: what a person likes."""
     UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """What a statement fills in: a value of an attribute of a subject. All three are folded keys."""
+    """The value that a statement gives for an attribute of a subject; all three are folded keys."""
 
     subject: str
     attribute: str
@@ -117,22 +109,22 @@ class Slot:
 
     @property
     def place(self) -> tuple[str, str]:
-        """What two statements share that speak of the same attribute of the same subject."""
+        """The key shared by statements about the same attribute of the same subject."""
         return self.subject, self.attribute
 
 
 WRITTEN = frozenset({Origin.DOCUMENT, Origin.TOOL})
-"""Origins of what nobody said in person."""
+"""Origins of texts that nobody said in person."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeStatement:
-    """A text, and when and by whom it was said. Times are aware; `order` rises with the order of saying."""
+    """A text, with when and by whom it was said. Times are aware; `order` rises with the order of saying."""
 
     text: str
     subject: str | None = None
     slot: Slot | None = None
-    """Read from the text where none is given."""
+    """Parsed from the text if not given."""
     event_time: datetime | None = None
     said_at: datetime | None = None
     order: int | None = None
@@ -141,7 +133,7 @@ class JudgeStatement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimilarityBars:
-    """The cosines of the embedder's profile; none where vectors alone may not decide."""
+    """Cosine thresholds of the embedder's profile; none where vectors alone may not decide."""
 
     same: float | None = None
     check: float | None = None
@@ -150,24 +142,24 @@ class SimilarityBars:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairFeatures:
-    """What is known of a pair beside its words."""
+    """What is known about a pair besides its words."""
 
     similarity: float | None = None
     """Plain cosine of `compare` vectors; none without an embedder."""
     bars: SimilarityBars = SimilarityBars()
     same_subject: bool | None = None
-    """What the caller knows of the subjects (a concept of `world`, an alias); none if nothing."""
+    """Whether the caller knows both subjects as one (a concept of `world`, an alias); none if unknown."""
     opposition: float | None = None
-    """How far the difference of the vectors points along the profile's direction of negation."""
+    """How far the difference of the vectors points along the profile's negation direction."""
 
 
 NOTHING_KNOWN = PairFeatures()
 
 
 def is_newer_statement(old: JudgeStatement, new: JudgeStatement) -> bool | None:
-    """Whether `new` speaks of a later state than `old`; none if their order is not known.
+    """Whether `new` describes a later state than `old`; none if their order is unknown.
 
-    When something happened counts before when it was said: news of yesterday does not replace today.
+    Event time counts before the time of saying: yesterday's news does not replace today's.
     """
     if old.event_time and new.event_time and old.event_time != new.event_time:
         return new.event_time > old.event_time
@@ -183,7 +175,7 @@ HASH_BYTES = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementPair:
-    """Two statements, the older one first, and which they are."""
+    """Two statements, the older one first, with their ids."""
 
     old_ref: UUID
     new_ref: UUID
@@ -198,7 +190,7 @@ class StatementPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairJudgement:
-    """What was said of a pair, and how long it took."""
+    """A judgement of a pair, and how long it took."""
 
     pair: StatementPair
     judgement: Judgement
@@ -207,7 +199,7 @@ class PairJudgement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A judgement as it is kept."""
+    """A stored judgement."""
 
     id: UUID
     old_ref: UUID
@@ -222,7 +214,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingPair:
-    """A pair of which no judge was sure yet."""
+    """A pair that no judge was sure of yet."""
 
     id: UUID
     old_ref: UUID
@@ -232,7 +224,7 @@ class WaitingPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonDecision:
-    """A person's word on a pair, and of which words it was said."""
+    """A person's decision on a pair, and the texts it was made on."""
 
     old_ref: UUID
     new_ref: UUID
@@ -242,5 +234,5 @@ class PersonDecision:
 
 @lru_cache(maxsize=4096)
 def text_hash(text: str) -> bytes:
-    """By what a text is known again, in whatever case, quotes and spacing."""
+    """Hash a text ignoring case, quote style and spacing."""
     return sha256(fold(text).encode("utf-8", "surrogatepass")).digest()[:HASH_BYTES]

@@ -1,8 +1,8 @@
-"""What does a small local pair model say of two statements?
+"""Judges two statements by a small local entailment model.
 
-`PairModel` is the port: how likely one text follows from another, says nothing about it, or goes against it. A
-model answers both ways round, and this module reads a relation from the two answers. None ships; `OnnxPairModel` takes one
-from a folder, which runs in `embedding`. A guard is never overruled into `same`.
+`PairModel` is the port: how likely one text follows from another, is neutral to it, or contradicts it. The
+model is asked in both directions, and this module maps the two answers to a relation. None ships;
+`OnnxPairModel` loads one from a folder and runs in `embedding`. A guard is never overruled into `same`.
 """
 
 from collections.abc import Sequence
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from festinger.embedding.pair_classifier import PairClassifier
 
 CLEAR = 0.8
-"""From this share on the model means it."""
+"""Probability at which an answer counts as clear."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntailmentScores:
-    """How likely the second text follows from the first, is left open by it, or goes against it; together 1."""
+    """Probabilities that the second text follows from the first, is neutral or contradicts it; sum is 1."""
 
     entails: float
     neutral: float
@@ -37,7 +37,7 @@ class EntailmentScores:
 
 
 class PairModel(Protocol):
-    """A model that reads two texts at once."""
+    """A model that reads two texts together."""
 
     @property
     def name(self) -> str:
@@ -45,12 +45,12 @@ class PairModel(Protocol):
         ...
 
     async def infer(self, pairs: Sequence[tuple[str, str]]) -> list[EntailmentScores]:
-        """One answer a pair, in their order. Raises `ProviderDown` when it cannot answer."""
+        """Score each pair, in order. Raises `ProviderDown` when it cannot answer."""
         ...
 
 
 class ScriptedPairModel:
-    """A pair model that says what it was told to say; what it was not told of, it leaves open."""
+    """A fake pair model with scripted answers; other pairs are neutral."""
 
     name = "onnx:script"
 
@@ -64,7 +64,7 @@ class ScriptedPairModel:
 
 
 class OnnxPairModel:
-    """A pair model of a folder, named by `judge.model`."""
+    """A pair model loaded from a folder named by `judge.model`."""
 
     def __init__(self, classifier: "PairClassifier") -> None:
         self.name = classifier.name
@@ -78,7 +78,7 @@ class OnnxPairModel:
 async def judge_by_model(
     model: PairModel, old: JudgeStatement, new: JudgeStatement, *, compared: ReadingComparison
 ) -> Judgement:
-    """How `new` stands to `old`, by what follows from which."""
+    """Judge how `new` relates to `old` by entailment in both directions."""
     forward, back = await model.infer([(old.text, new.text), (new.text, old.text)])
     return judgement_from_entailment(
         forward, back, compared=compared, name=model.name, is_later=is_newer_statement(old, new)
@@ -88,7 +88,7 @@ async def judge_by_model(
 def judgement_from_entailment(
     forward: EntailmentScores, back: EntailmentScores, *, compared: ReadingComparison, name: str, is_later: bool | None
 ) -> Judgement:
-    """The relation that two answers mean: from the old to the new text, and back."""
+    """Map the two answers, old to new and back, to a relation."""
     guards = compared.guards
     if min(forward.entails, back.entails) >= CLEAR:
         if guards:

@@ -1,8 +1,9 @@
-"""The judge that ships: the bundled encoder with an adapter reads an older and a newer statement together.
+"""Judges an older and a newer statement read together by the bundled encoder with an adapter.
 
-Rules see words; whether `I take the bus` is news to `I go to work by train` needs a reader. It is trained on notes and
-statements of made-up people (`benchmarks/training/relations.jsonl`) and asked where rules are not certain, of the few
-notes nearest to a statement. It never calls two statements the same where a guard sees a difference.
+Rules see words; whether `I take the bus` updates `I go to work by train` needs a reader. It is trained on
+notes and statements of made-up people (`benchmarks/training/relations.jsonl`) and asked where rules are not
+certain, about the few notes nearest to a statement. It never calls two statements the same where a guard sees
+a difference.
 """
 
 from collections import Counter
@@ -33,15 +34,14 @@ CLASSES = (Relation.UNRELATED, Relation.SAME, Relation.UPDATE, Relation.CONTRADI
 """In the order of the model's outputs."""
 TEXT_CHARS = 300
 MOST = 4
-"""Notes nearest to a statement that are read beside it: on held-out people what a statement replaces was the nearest
-note in 98 of 100 cases."""
+"""Nearest notes read with a statement: on held-out people, 98 of 100 replaced notes were the nearest."""
 SHARPNESS = 1.2
-"""Training smooths labels, so the model says less than it knows; with this, of what it calls news with .7 to .9, 75 of 100
-are, on people held out. At .8 and above 88 of 100 are, and 60 of 100 updates are found."""
+"""Corrects for label smoothing, which makes the model underconfident. With it, on held-out people, 75 of 100
+updates called with .7 to .9 are right; at .8 and above 88 of 100 are, and 60 of 100 updates are found."""
 SAME_FROM = 0.9
-"""From which confidence on two statements are the same: a false merge hides what was said."""
+"""Confidence at which two statements are the same; high because a false merge hides what was said."""
 NEAR_ENOUGH = 0.3
-"""Cosine from which a pair is read."""
+"""Cosine at which a pair is read."""
 
 
 class PairScorer(Protocol):
@@ -55,12 +55,12 @@ def adapter_path() -> Path:
 
 
 def pair_text(old: str, new: str) -> str:
-    """Two statements as the model was trained to read them."""
+    """Format two statements as in training."""
     return f"{old[:TEXT_CHARS]} [SEP] {new[:TEXT_CHARS]}"
 
 
 class PairReader:
-    """Says how new statements stand to older ones."""
+    """Judges how new statements relate to older ones."""
 
     name = NAME
 
@@ -73,8 +73,8 @@ class PairReader:
 
 
 def select_readable_pairs(pairs: Sequence[StatementPair]) -> list[int]:
-    """The places of the pairs that are read: of what people say in one sentence, as the model has learned to read it, the
-    nearest few of each new statement. Writings come in thousands and are no talk: rules suffice for them."""
+    """Return the indexes of the pairs to read: single sentences that people said, as in training, and only
+    the nearest few for each new statement. Written sources come in thousands; rules suffice for them."""
     taken: Counter[UUID] = Counter()
     found = []
     for place in sorted(range(len(pairs)), key=lambda at: -(pairs[at].features.similarity or 0.0)):
@@ -90,7 +90,7 @@ def select_readable_pairs(pairs: Sequence[StatementPair]) -> list[int]:
 
 
 def judgement_from_scores(row: NDArray[np.float32], pair: StatementPair, compared: ReadingComparison) -> Judgement:
-    """The judgement that the model's outputs mean."""
+    """Map the model's outputs to a judgement."""
     shares = np.exp(SHARPNESS * (row - row.max()))
     shares /= shares.sum()
     best = int(shares.argmax())

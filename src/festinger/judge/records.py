@@ -1,14 +1,10 @@
-"""How are judgements kept and found again?
+"""Stores judgements and finds them again.
 
-Every judgement is a row; nothing else of the database is touched here. A pair that waits has one row, which each
-try moves on and the last one ends. The same pair of texts is not judged twice by one judge, and what a person said
-overrules whatever was said before. Which pair to judge, and what follows, is left to others.
-
-When is a pair tried again of which no judge was sure?
-
-After a minute, ten minutes, an hour, six hours and a day; after as many tries by one judge it is a question to a
-person. Rules and small models always say the same, so without an LLM there is nothing to try again: such a pair
-waits for a judge that has not seen it, or for a person. Keeping the state is left to `records`.
+Every judgement is a row. A waiting pair has one row, which each attempt updates and the last one closes. One
+judge never judges the same pair of texts twice, and a person's decision overrules all earlier ones. A pair is
+retried after a minute, ten minutes, an hour, six hours and a day; after that many attempts by one judge it
+becomes a question to a person. Rules and small models always give the same answer, so without an LLM nothing
+is retried: the pair waits for a judge that has not seen it, or for a person.
 """
 
 import json
@@ -45,7 +41,7 @@ LLM = "llm:"
 
 
 def next_try(judge: str, *, attempts: int, now: datetime, max_tries: int = MAX_TRIES) -> datetime | None:
-    """When a pair is tried again after so many tries by this judge; never if a person must tell."""
+    """Return when a pair is retried after so many attempts by this judge; none if a person must decide."""
     if not judge.startswith(LLM) or attempts >= max_tries:
         return None
     return now + DELAYS[min(max(attempts, 1), len(DELAYS)) - 1]
@@ -66,7 +62,7 @@ Known = dict[tuple[bytes, bytes], Judgement]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeDeps:
-    """What every deed of this room needs."""
+    """The dependencies of this package."""
 
     store: Store
     outbox: Outbox
@@ -77,7 +73,7 @@ class JudgeDeps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgementBacklog:
-    """What waits in a space."""
+    """The waiting pairs of a space."""
 
     waiting: int
     for_person: int
@@ -86,7 +82,7 @@ class JudgementBacklog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeModelUsage:
-    """How much a model was asked: about how many statements, and how often."""
+    """How many statements a model was asked about, and how often."""
 
     statements: int
     calls: int
@@ -95,7 +91,7 @@ class JudgeModelUsage:
 async def find_known_judgements(
     deps: JudgeDeps, space: SpaceId, pairs: Sequence[StatementPair], *, judges: Sequence[str]
 ) -> Known:
-    """What was finally said of these texts, by people or by one of `judges`; a person's word counts first."""
+    """Find final judgements of these texts by people or one of `judges`; a person's decision comes first."""
     hashes = [pair.hashes for pair in pairs]
     rows = await deps.store.all(
         Q["known_judgements"],
@@ -104,14 +100,14 @@ async def find_known_judgements(
         new_hashes=[new for _, new in hashes],
         judges=list(judges),
     )
-    # Rows of people come last and so take the place of all others.
+    # Rows by people come last and so replace all others.
     return {(bytes(row["old_hash"]), bytes(row["new_hash"])): _judgement_from_row(row) for row in rows}
 
 
 async def save_judgements(
     deps: JudgeDeps, transaction: Transaction, space: SpaceId, opinions: Sequence[PairJudgement]
 ) -> list[UUID]:
-    """Keep what was said, in the transaction of what follows from it; the ids, in the same order."""
+    """Store judgements in the transaction that applies them; returns their ids in the same order."""
     final = [each for each in opinions if each.judgement.final]
     kept = await _save_final(deps, transaction, space, final) if final else {}
     waiting = {_refs(each): each for each in opinions if not each.judgement.final}
@@ -125,7 +121,7 @@ async def save_judgements(
 
 
 Kept = dict[tuple[UUID, UUID], UUID]
-"""Where something was kept, by its pair."""
+"""Ids of stored judgements by pair."""
 
 
 def _refs(opinion: PairJudgement) -> tuple[UUID, UUID]:
@@ -142,21 +138,21 @@ async def _save_final(
 async def _save_waiting(
     deps: JudgeDeps, transaction: Transaction, space: SpaceId, opinions: Sequence[PairJudgement], *, judge: str
 ) -> Kept:
-    """Of which pairs one judge was not sure; each may wait already."""
+    """Store pairs that one judge was not sure of; each may already be waiting."""
     now, most = deps.clock(), deps.max_tries(space)
     found = await transaction.all(
         Q["keep_waiting_judgements"],
         space=space,
         now=now,
         tries=[next_try(judge, attempts=n, now=now, max_tries=most) for n in range(1, most + 1)],
-        # In one order everywhere, or two processes would wait for each other's rows.
+        # Always in the same order, or two processes could deadlock on each other's rows.
         rows=_rows(deps, sorted(opinions, key=_refs)),
     )
     return {(row["old_ref"], row["new_ref"]): row["id"] for row in found}
 
 
 def _rows(deps: JudgeDeps, opinions: Sequence[PairJudgement]) -> str:
-    """Opinions as the statements read them."""
+    """Serialize judgements for the SQL statements."""
     return json.dumps([_columns(deps, each) for each in opinions], default=str)
 
 
@@ -204,7 +200,7 @@ async def save_person_decision(
     current: Current,
     reasoning: str = "",
 ) -> tuple[UUID, Judgement]:
-    """Keep what a person decided of a pair; all that was said of these texts before is overruled."""
+    """Store a person's decision on a pair and overrule all earlier judgements of these texts."""
     said = person_judgement(name, relation, current=current, reasoning=reasoning or "A person decided.")
     [kept] = await save_judgements(deps, transaction, space, [PairJudgement(pair=pair, judgement=said)])
     old_hash, new_hash = pair.hashes
@@ -230,7 +226,7 @@ async def find_judgement(deps: JudgeDeps, space: SpaceId, judgement: UUID) -> Re
 async def load_judgements(
     deps: JudgeDeps, space: SpaceId, *, final: bool | None = None, before: UUID | None = None, limit: int = 50
 ) -> list[Record]:
-    """The newest judgements; `final=False` those that wait."""
+    """List the newest judgements; `final=False` lists those that wait."""
     rows = await deps.store.all(
         Q["list_judgements"], space=space, final=final, before=before, limit=min(limit, MOST_LISTED)
     )
@@ -238,7 +234,7 @@ async def load_judgements(
 
 
 async def list_person_decisions(deps: JudgeDeps, space: SpaceId, *, limit: int) -> list[PersonDecision]:
-    """What people said of pairs and nobody overruled, the newest first."""
+    """List people's decisions that were not overruled, newest first."""
     rows = await deps.store.all(Q["decided_by_people"], space=space, limit=limit)
     return [
         PersonDecision(
@@ -252,14 +248,14 @@ async def list_person_decisions(deps: JudgeDeps, space: SpaceId, *, limit: int) 
 
 
 async def list_statement_judgements(deps: JudgeDeps, space: SpaceId, ref: UUID, *, limit: int = 100) -> list[Record]:
-    """What was said of one statement, the newest first."""
+    """List the judgements of one statement, newest first."""
     return [
         _record_from_row(row) for row in await deps.store.all(Q["judgements_of"], space=space, ref=ref, limit=limit)
     ]
 
 
 async def list_due_pairs(deps: JudgeDeps, space: SpaceId, *, judge: str, limit: int) -> list[WaitingPair]:
-    """The pairs that may be tried now by `judge`, the last of the cascade."""
+    """List the pairs due for `judge`, the last of the cascade."""
     rows = await deps.store.all(
         Q["due_judgements"], space=space, judge=judge, now=deps.clock(), max_tries=deps.max_tries(space), limit=limit
     )
@@ -275,18 +271,18 @@ async def load_backlog(deps: JudgeDeps, space: SpaceId) -> JudgementBacklog:
 
 
 async def model_usage_since(deps: JudgeDeps, space: SpaceId, since: datetime) -> JudgeModelUsage:
-    """How much a model was asked since a time."""
+    """Return how much a model was asked since a time."""
     return JudgeModelUsage(**await deps.store.one(Q["count_asking"], space=space, since=since))
 
 
 async def model_calls_last_hour(deps: JudgeDeps, space: SpaceId) -> int:
-    """How often models were asked about pairs of this space."""
+    """Count the model calls about pairs of this space in the last hour."""
     count: int = await deps.store.value(Q["count_asked"], space=space, since=deps.clock() - HOUR)
     return count
 
 
 async def list_waiting_pairs(transaction: Transaction, space: SpaceId, ref: UUID) -> list[WaitingPair]:
-    """The pairs of a statement that wait for a judge."""
+    """List the pairs of a statement that wait for a judge."""
     rows = await transaction.all(Q["judgements_of"], space=space, ref=ref, limit=MOST_LISTED)
     return [
         WaitingPair(id=row["id"], old_ref=row["old_ref"], new_ref=row["new_ref"], attempts=row["attempts"])
@@ -296,17 +292,17 @@ async def list_waiting_pairs(transaction: Transaction, space: SpaceId, ref: UUID
 
 
 async def drop_waiting_pairs(transaction: Transaction, space: SpaceId, ref: UUID) -> None:
-    """Let nothing wait any more that is about a statement which is gone."""
+    """Drop all waiting pairs of a statement that is gone."""
     await transaction.run(Q["drop_waiting"], space=space, ref=ref)
 
 
 async def drop_waiting_pair(transaction: Transaction, space: SpaceId, judgement: UUID) -> None:
-    """Let a pair wait no more, one of whose statements is gone."""
+    """Drop one waiting pair, one of whose statements is gone."""
     await transaction.run(Q["drop_one_waiting"], space=space, id=judgement)
 
 
 async def redact_judgements(transaction: Transaction, space: SpaceId, refs: Sequence[UUID]) -> None:
-    """Erase the words of what was said of statements that are forgotten; that it was said stays."""
+    """Erase the words of judgements on forgotten statements; the rows stay."""
     await transaction.run(Q["forget_judgements"], space=space, refs=list(refs))
 
 

@@ -1,5 +1,5 @@
-"""Asking a language model, safely and with the bill.
+"""Asks language models, with guards and cost accounting.
 
-Keeps the `Model` port, the providers behind it, the guards (time-outs, parallel calls, breaker, budgets) and
-the value of one priced call. It knows nothing of facts: prompts and shapes belong to the rooms that ask.
+Holds the `Model` port, its providers, the guards (timeouts, parallel calls, breaker, budgets) and the ledger.
+It knows nothing of facts: prompts and answer shapes belong to the packages that ask.
 """

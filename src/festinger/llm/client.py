@@ -1,15 +1,9 @@
-"""How is one call made: admitted, timed, priced and written down?
+"""Makes model calls: admits, times, prices and records each one, and validates the answer.
 
-A line joins a provider with its guards and the ledger, for one purpose and one caller. Every call that was
-sent gets its row, also one that failed, was refused, came back unusable or was given up by the caller. If
-the ledger is away when the row should be written, the answer is not thrown after it: the row waits in memory
-and is written with the next one.
-
-How does a raw reply become an answer that a room may trust?
-
-Every answer is read into its shape. A first answer that is cut off, empty or misshapen gets one repair call;
-a second one is refused. A model on a line carries nothing from one question to the next: what is sent is
-exactly what was given.
+Every call that was sent gets a ledger row, even if it failed, was refused, was unusable or was abandoned by
+the caller. If the ledger is down, the answer is still returned: the row waits in memory and is written with
+the next one. A first answer that is cut off, empty or malformed gets one repair call; a second one is
+refused. Nothing carries over from one question to the next: what is sent is exactly what was given.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -58,14 +52,14 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCallResult(Generic[V]):
-    """What came of one call, and its row."""
+    """The result of one call, and its ledger row."""
 
     result: V | Flaw
     call: ModelCall
 
 
 class ModelConnection(Protocol):
-    """What `checked` asks through."""
+    """What `CheckedModel` asks through."""
 
     @property
     def name(self) -> str: ...
@@ -79,7 +73,7 @@ class ModelConnection(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallPolicy:
-    """Under which limits calls are made; taken from the settings that were in force when the work began."""
+    """Limits for calls, taken from the settings in force when the work began."""
 
     timeout_s: float = 120.0
     at_once: int = 4
@@ -87,18 +81,18 @@ class CallPolicy:
 
 
 class BufferedLedger:
-    """The ledger, with the rows that it could not take yet."""
+    """The ledger, with rows that it could not take yet."""
 
     def __init__(self, ledger: CallLedger) -> None:
         self.ledger = ledger
         self._waiting: list[ModelCall] = []
 
     def later(self, call: ModelCall) -> None:
-        """Keep a row for the next writing."""
+        """Queue a row for the next write."""
         self._waiting.append(call)
 
     async def write(self) -> None:
-        """Write what waits. A row that could not be written waits on."""
+        """Write the queued rows. A row that could not be written stays queued."""
         while self._waiting:
             call = self._waiting.pop(0)
             written = False
@@ -110,14 +104,14 @@ class BufferedLedger:
                 log.warning("ledger is away", room="llm", waiting=len(self._waiting) + 1, reason=error.name)
                 return
             finally:
-                # Also if we are cancelled here: a row that arrives twice is kept once, by its id.
+                # Also when cancelled here: a row that arrives twice is stored once, by its id.
                 if not written:
                     self._waiting.insert(0, call)
 
 
 @dataclass(slots=True, kw_only=True)
 class _CallInProgress:
-    """A call under way."""
+    """A call in progress."""
 
     at: datetime
     began: float
@@ -129,13 +123,13 @@ class _CallInProgress:
 
 
 def never_in_transaction() -> bool:
-    """For a wiring without a database."""
+    """For wiring without a database."""
     return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelDeps:
-    """What all lines of a process share."""
+    """What all connections of a process share."""
 
     book: BufferedLedger
     guards: ServerGuards
@@ -143,7 +137,7 @@ class ModelDeps:
     stopwatch: Stopwatch
     new_id: NewId
     holds_transaction: Callable[[], bool] = never_in_transaction
-    """Whether whoever asks now keeps a database transaction open, which a model may keep waiting for minutes."""
+    """Whether the caller holds an open database transaction, which a model could block for minutes."""
 
 
 class GuardedConnection:
@@ -166,7 +160,7 @@ class GuardedConnection:
     async def exchange(
         self, messages: Sequence[PromptMessage], shape: type[AnswerSchema], *, accept: Callable[[ModelReply], V | Flaw]
     ) -> ModelCallResult[V]:
-        """One call; `accept` says whether the reply can be used."""
+        """Make one call; `accept` says whether the reply is usable."""
         async with self._admitted(messages) as call:
             waited = self._provider.complete(messages, shape)
             reply = await await_within(self._terms.timeout_s, waited, server=self._guard.server)
@@ -177,7 +171,7 @@ class GuardedConnection:
         return ModelCallResult(result=result, call=call.row)
 
     async def stream(self, messages: Sequence[PromptMessage]) -> AsyncIterator[Chunk]:
-        """One call, as it is being written; the time limit holds for each piece."""
+        """Stream one call; the timeout applies to each chunk."""
         length = 0
         async with self._admitted(messages) as call:
             pieces = aiter(self._provider.stream(messages))
@@ -197,7 +191,7 @@ class GuardedConnection:
 
     @asynccontextmanager
     async def _admitted(self, messages: Sequence[PromptMessage]) -> AsyncIterator[_CallInProgress]:
-        """A call that may be made; its row is written when it ends, however it ends."""
+        """Admit a call; its row is written when it ends, however it ends."""
         deps = self._deps
         if deps.holds_transaction():
             raise FestingerError("A model was asked inside a database transaction.")
@@ -210,7 +204,7 @@ class GuardedConnection:
                     try:
                         yield call
                     finally:
-                        # A caller that goes away cannot wait for the ledger; the next writing takes the row along.
+                        # A caller that goes away cannot wait for the ledger; the next write includes the row.
                         deps.guards.under_way[self._purpose] -= 1
                         call.row = self._row(call)
                         deps.book.later(call.row)
@@ -223,7 +217,7 @@ class GuardedConnection:
         now, limits = self._deps.clock(), self._terms.limits
         ledger = self._deps.book.ledger
         hour = await ledger.tally(now - HOUR, self._purpose)
-        # Counted after the wait, so that of many who asked at once none is overlooked.
+        # Counted after the wait, so that none of many concurrent callers is missed.
         under_way = self._deps.guards.under_way[self._purpose]
         check_call_limit(self._purpose, limits, hour=hour, under_way=under_way)
         if limits.daily_usd is not None:
@@ -260,7 +254,7 @@ def _measure(row: ModelCall, seconds: float) -> None:
 
 
 class CheckedModel:
-    """A `Model` on a line."""
+    """A `Model` on a connection."""
 
     def __init__(self, line: ModelConnection) -> None:
         self._line = line
@@ -306,7 +300,7 @@ class CheckedModel:
 
 
 def require_reasoning_first(shape: type[AnswerSchema]) -> None:
-    """A shape that would let the verdict come before its reasons is a mistake of ours."""
+    """Raise on a shape that would let the verdict come before its reasons: that is a bug of ours."""
     if next(iter(shape.model_fields)) != "reasoning":
         raise TypeError(f"the first field of `{shape.__name__}` must be `reasoning`")
 

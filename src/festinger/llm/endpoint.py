@@ -1,14 +1,9 @@
-"""Which server is meant, and may it be asked at all?
+"""Resolves a model setting to an endpoint, and checks that it may be asked.
 
-An endpoint is a provider, a model and the address where it answers. Addresses come from settings and from
-the table of models, never from the environment: nothing leaves this machine that nobody named. With
-`offline` on, only this machine is asked. Where an endpoint comes from is `resolve_endpoint`'s matter.
-
-Which model does a setting mean?
-
-A setting is empty (no model), a `provider:model` string, optionally with an address (`openai:qwen3@http://…`),
-or the id of a row in the table of models, which is looked up by a function that is handed in. Whether the
-model may be asked is `build_endpoint`'s matter, how is `providers`'.
+An endpoint is a provider, a model and an address. Addresses come from settings and from the models table,
+never from the environment: nothing goes to a server that nobody named, and with `offline` on only this
+machine is asked. A setting is empty (no model), `provider:model`, optionally with an address
+(`openai:qwen3@http://…`), or the id of a row in the models table, looked up by a function that is passed in.
 """
 
 import asyncio
@@ -34,7 +29,7 @@ class ProviderName(StrEnum):
 
 
 STORED_PROVIDERS = (ProviderName.CLAUDE, ProviderName.OPENAI, ProviderName.OLLAMA, ProviderName.GEMINI)
-"""Those that a row of the table of models may name."""
+"""Those that a row of the models table may name."""
 
 OWN_ADDRESS = {
     ProviderName.CLAUDE: "https://api.anthropic.com",
@@ -43,7 +38,7 @@ OWN_ADDRESS = {
     ProviderName.GEMINI: "https://generativelanguage.googleapis.com",
     ProviderName.SCRIPTED: "",
 }
-"""Where a provider answers unless another address is given."""
+"""The default address of each provider."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +65,7 @@ class Endpoint:
 def build_endpoint(
     provider: ProviderName, model: str, *, address: str | None = None, api_key: SecretStr | None = None
 ) -> Endpoint:
-    """An endpoint with a checked address; without one, the provider's own."""
+    """Build an endpoint with a checked address, by default the provider's own."""
     if not model.strip() and provider is not ProviderName.SCRIPTED:
         raise BadInput(f"Which model of `{provider}` is meant is missing.", hint="Write it as `provider:model`.")
     where = check_address(address) if address else OWN_ADDRESS[provider]
@@ -78,7 +73,7 @@ def build_endpoint(
 
 
 def check_address(address: str) -> str:
-    """The address, if it is one that holds no secret of its own."""
+    """Return the address if it is valid and contains no secret."""
     try:
         parts = urlsplit(address.strip())
         host, _ = parts.hostname, parts.port
@@ -102,7 +97,7 @@ def check_address(address: str) -> str:
 
 
 ResolveHost = Callable[[str], Awaitable[Iterable[str]]]
-"""The addresses of a host; `OSError` if there are none."""
+"""Returns the addresses of a host. Raises `OSError` if there are none."""
 
 
 async def resolve_host(host: str) -> list[str]:
@@ -111,9 +106,9 @@ async def resolve_host(host: str) -> list[str]:
 
 
 async def refuse_forbidden(host: str, resolve: ResolveHost = resolve_host) -> None:
-    """Raise `ProviderRefused` if a name leads to a link-local or metadata address.
+    """Raise `ProviderRefused` if a name resolves to a link-local or metadata address.
 
-    A name that cannot be resolved here is left to whoever connects: a proxy may know it.
+    A name that cannot be resolved here is left to the connection: a proxy may know it.
     """
     try:
         addresses = list(await resolve(host))
@@ -127,7 +122,7 @@ async def refuse_forbidden(host: str, resolve: ResolveHost = resolve_host) -> No
 
 
 def permit_endpoint(wanted: Endpoint, *, offline: bool) -> Endpoint:
-    """The endpoint, if it may be asked."""
+    """Return the endpoint if it may be asked."""
     if offline and not wanted.is_local:
         raise ProviderRefused(
             f"`{wanted.name}` is beyond this machine, and `offline` is on.",
@@ -137,11 +132,11 @@ def permit_endpoint(wanted: Endpoint, *, offline: bool) -> Endpoint:
 
 
 ResolveModel = Callable[[UUID], Awaitable[Endpoint]]
-"""Finds the endpoint of a row in the table of models."""
+"""Finds the endpoint of a row in the models table."""
 
 AUTO = "auto"
 ALIASES = {"anthropic": ProviderName.CLAUDE, "google": ProviderName.GEMINI}
-"""Other names that people know a provider by."""
+"""Other common names of a provider."""
 
 KEY_VARIABLES = {
     ProviderName.CLAUDE: ("ANTHROPIC_API_KEY",),
@@ -152,10 +147,10 @@ KEY_VARIABLES = {
 
 
 async def resolve_endpoint(setting: str, resolve: ResolveModel, *, environment: Mapping[str, str]) -> Endpoint | None:
-    """The endpoint that a setting means; none if it is empty."""
+    """Return the endpoint that a setting means; none if it is empty."""
     text = setting.strip()
     if not text or text == AUTO:
-        # Whoever knows the client's own model has put it in the place of `auto`; without one there is none.
+        # `auto` has already been replaced where the client's own model is known; otherwise there is none.
         return None
     if (row := _row_id(text)) is not None:
         return await resolve(row)
@@ -163,7 +158,7 @@ async def resolve_endpoint(setting: str, resolve: ResolveModel, *, environment: 
 
 
 def parse_provider(text: str) -> ProviderName:
-    """The provider of this name or alias."""
+    """Return the provider of this name or alias."""
     known = {name.value: name for name in ProviderName} | ALIASES
     try:
         return known[text.strip().lower()]
@@ -186,14 +181,14 @@ def _named(text: str, environment: Mapping[str, str]) -> Endpoint:
     if not colon:
         raise BadSetting(f"`{text[:64]}` names no model.", hint="Write `provider:model`, or the id of a model.")
     provider = parse_provider(name)
-    # Ollama's own names hold colons, and digests follow an `@`; only `@http` begins an address.
+    # Ollama's own names contain colons, and digests follow an `@`; only `@http` begins an address.
     model, at, address = rest.partition("@http")
     own = not at
     return build_endpoint(
         provider,
         model,
         address=None if own else f"http{address}",
-        # A key of the environment belongs to the provider's own address and goes nowhere else.
+        # A key from the environment belongs to the provider's own address and goes nowhere else.
         api_key=_key(provider, environment) if own else None,
     )
 
@@ -204,5 +199,5 @@ def _key(provider: ProviderName, environment: Mapping[str, str]) -> SecretStr | 
 
 
 def needs_key(wanted: Endpoint) -> bool:
-    """Whether this endpoint answers nobody without a key."""
+    """Whether this endpoint requires a key."""
     return wanted.provider in KEY_VARIABLES and wanted.address == OWN_ADDRESS[wanted.provider]

@@ -1,9 +1,8 @@
-"""What does a provider's error mean to the rest of Festinger?
+"""Translates pydantic-ai's errors into ours.
 
-The one place where pydantic-ai's errors become ours: `ProviderDown` if trying again may help, else
-`ProviderRefused`. A provider may repeat in its error what it was sent, the key included, so nothing of its
-words is passed on: the message has the status and the provider's error code, and the cause that is chained
-to it is a stand-in with the same two facts.
+`ProviderDown` means that a retry may help, `ProviderRefused` that it will not. A provider may echo in its
+error what it was sent, including the key, so none of its words are passed on: the message has the status and
+the provider's error code, and the chained cause is a stand-in with the same two facts.
 """
 
 import re
@@ -29,23 +28,23 @@ from festinger.llm.endpoint import Endpoint, ProviderName
 from festinger.llm.http import AnswerTooLargeError, RedirectError
 
 UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError)
-"""How the client libraries stumble over an answer in no form that they know: they read it without looking."""
+"""What the client libraries raise on an answer in an unknown form: they parse it without checking."""
 
 FOREIGN = (AgentRunError, UserError, AnswerTooLargeError, RedirectError, *UNREADABLE)
-"""Everything that speaking to a provider raises."""
+"""Everything that talking to a provider raises."""
 
 _PASSING = (ModelRateLimitError, ModelUnavailableError, ModelServerError, ModelConnectionError)
 _LASTING = (ModelRequestRejectedError, ModelQuotaExceededError)
 _CODE = re.compile(r"[A-Za-z_]{1,60}")
-"""What an error code looks like (`rate_limit_exceeded`), and no key does."""
+"""Matches error codes (`rate_limit_exceeded`) but no keys."""
 
 
 class UpstreamError(Exception):
-    """What a provider's library raised, without the words of the provider."""
+    """What a provider's library raised, without the provider's words."""
 
 
 def to_provider_error(error: Exception, asked: Endpoint) -> ProviderDown | ProviderRefused:
-    """Our error for theirs, with its cause set."""
+    """Return our error for theirs, with its cause set."""
     ours = _ours(error, asked)
     ours.__cause__ = _stand_in(error)
     return ours
@@ -99,7 +98,7 @@ def _facts(error: Exception) -> str:
 
 
 def _stand_in(error: Exception) -> UpstreamError:
-    # Without its traceback too: the frames hold the request with its headers.
+    # Without the traceback too: its frames hold the request with its headers.
     return UpstreamError(f"{type(error).__name__}: {_facts(error)}")
 
 

@@ -1,14 +1,8 @@
-"""How many calls go to a provider at once, and how long may each take?
+"""Guards each provider with a circuit breaker, parallel slots and a timeout.
 
-One `ServerGuard` for each server holds its breaker and its slots; `ServerGuards` holds them all for the process, so that
-every purpose and every space that asks the same server shares them. The decisions are in `breaker` and
-`budget`; here they meet the calls.
-
-Is a provider well enough to be asked?
-
-Five failures within a minute open the breaker: for half a minute nobody waits for a provider that does not
-answer. Then one call is let through as a probe. If it gets an answer the breaker closes, if not it opens
-again. Only the provider's own failures count; a refusal is an answer. Seconds come in from a stopwatch.
+All purposes and spaces that ask the same server share its `ServerGuard`. Five failures within a minute open
+the breaker for half a minute; then one call is let through as a probe, which closes or reopens it. Only the
+provider's own failures count; a refusal is an answer. Times come from an injected stopwatch.
 """
 
 import asyncio
@@ -37,7 +31,7 @@ class CallAdmission(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CircuitBreaker:
     failures: tuple[float, ...] = ()
-    """When the latest failures were, oldest first."""
+    """Times of the latest failures, oldest first."""
     opened: float | None = None
     probing: bool = False
 
@@ -58,7 +52,7 @@ def begin_probe(breaker: CircuitBreaker) -> CircuitBreaker:
 
 
 def record_failure(breaker: CircuitBreaker, now: float, *, probe: bool) -> CircuitBreaker:
-    """A call began while the breaker was closed may fail after it opened; it does not open it for longer."""
+    """Record a failure. A call begun before the breaker opened does not keep it open longer."""
     if probe:
         return replace(breaker, opened=now, probing=False)
     recent = tuple(at for at in breaker.failures if now - at < WINDOW_SECONDS)
@@ -69,17 +63,17 @@ def record_failure(breaker: CircuitBreaker, now: float, *, probe: bool) -> Circu
 
 
 def record_answer(breaker: CircuitBreaker, *, probe: bool) -> CircuitBreaker:
-    """An answer to the probe closes it. One that comes late from before does not say how things are now."""
+    """Close the breaker on an answer to the probe. A late answer from before says nothing about now."""
     return CLOSED if probe else breaker
 
 
 def record_cancellation(breaker: CircuitBreaker, *, probe: bool) -> CircuitBreaker:
-    """The caller went away before the provider could show anything; the next one may probe."""
+    """Release the probe of a caller that left before the provider could show anything."""
     return replace(breaker, probing=False) if probe else breaker
 
 
 def seconds_until_probe(breaker: CircuitBreaker, now: float) -> float:
-    """Until the next probe may be made."""
+    """Return the seconds until the next probe may be made."""
     return 0.0 if breaker.opened is None else max(0.0, OPEN_SECONDS - (now - breaker.opened))
 
 
@@ -87,7 +81,7 @@ R = TypeVar("R")
 
 
 class ServerGuard:
-    """What stands before one server."""
+    """Breaker and slots of one server."""
 
     def __init__(self, server: str, stopwatch: Stopwatch) -> None:
         self.server = server
@@ -97,13 +91,13 @@ class ServerGuard:
 
     @asynccontextmanager
     async def slot(self, at_once: int) -> AsyncIterator[None]:
-        """A turn, when one is free. A changed limit begins with all its slots free."""
+        """Hold a slot, when one is free. A changed limit starts with all its slots free."""
         async with self._slots.setdefault(at_once, asyncio.Semaphore(at_once)):
             yield
 
     @asynccontextmanager
     async def watched(self) -> AsyncIterator[None]:
-        """Let a call through if the breaker does, and tell the breaker how it went."""
+        """Let a call through if the breaker does, and record how it went."""
         probe = self._admit()
         said: bool | None = None
         try:
@@ -119,7 +113,7 @@ class ServerGuard:
             self._breaker = self._after(said, probe)
 
     def _after(self, said: bool | None, probe: bool) -> CircuitBreaker:
-        """`said` is whether the provider answered; none if that was not seen (cancelled, a fault of ours)."""
+        """Return the new breaker; `said` is whether the provider answered, none if unknown (cancelled)."""
         if said is None:
             return record_cancellation(self._breaker, probe=probe)
         if said:
@@ -144,7 +138,7 @@ class ServerGuard:
 
 
 class ServerGuards:
-    """The guards of a process, and how many calls of each purpose are under way."""
+    """The guards of a process, and the number of calls in progress per purpose."""
 
     def __init__(self, stopwatch: Stopwatch) -> None:
         self._stopwatch = stopwatch
@@ -156,7 +150,7 @@ class ServerGuards:
 
 
 async def await_within(seconds: float, waited: Awaitable[R], *, server: str) -> R:
-    """What is waited for, if it comes in time."""
+    """Return the awaited result, or raise `ProviderDown` on timeout."""
     try:
         async with asyncio.timeout(seconds):
             return await waited

@@ -1,7 +1,7 @@
-"""Do the models that are configured answer?
+"""Checks that the configured models answer, with one tiny call each.
 
-Makes one tiny call to each and says as data what came of it, for `festinger doctor`, the console and the
-test button of a model. No model at all is a state that everything works in, and is not a fault.
+For `festinger doctor`, the console and the test button of a model. Having no model is a supported state, not
+a fault.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ HELLO = (PromptMessage(role=MessageRole.USER, text="Answer with the single word:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelProbeResult:
-    """What one tiny call came to: its latency, or the error."""
+    """The result of one tiny call: its latency, or the error."""
 
     model: str
     latency_ms: int | None
@@ -38,8 +38,8 @@ async def probe_model(model: Model, stopwatch: Stopwatch) -> ModelProbeResult:
 async def check_models(
     models: Mapping[ModelPurpose, Model | FestingerError | None], stopwatch: Stopwatch
 ) -> list[Check]:
-    """One check for each purpose. A model that serves several purposes is asked once; one that could not
-    even be chosen comes as its error."""
+    """Build one check per purpose. A model that serves several purposes is asked once; one that could not
+    even be chosen is passed as its error."""
     probes: dict[str, ModelProbeResult] = {}
     checks = []
     for purpose, model in models.items():

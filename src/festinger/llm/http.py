@@ -1,14 +1,9 @@
-"""By what way does a request leave, and how much may come back?
+"""HTTP clients for model endpoints, and a plain POST for webhooks.
 
-One HTTP client for each endpoint. It follows no redirect, so a server cannot send our words elsewhere; it
-uses a proxy of the environment only for servers beyond this machine; and it stops reading an answer that is
-larger than any answer can be.
-
-How is a message posted to an address that a person named?
-
-One POST, no redirect, ten seconds. It stands in this room because this room speaks HTTP to others; what the message
-says, and who is told, is not known here. `ProviderDown` where trying again may help, `ProviderRefused` where it will
-not.
+Clients follow no redirects, so a server cannot send our words elsewhere; they use a proxy from the
+environment only for servers beyond this machine, and stop reading a response that is too large.
+`post_message` is here because this package talks HTTP to others; it raises `ProviderDown` where a retry may
+help and `ProviderRefused` where it will not.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -23,22 +18,22 @@ from festinger.text.addresses import is_loopback_url
 
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 3600.0
-"""Longer than any time limit of a call, which the guards keep."""
+"""Longer than any timeout of a call, which the guards enforce."""
 
 LARGEST_BYTES = 64 * 2**20
-"""A streamed answer has some 250 bytes of wrapping for each token; 128,000 tokens are 32 MB."""
+"""A streamed answer has some 250 bytes of wrapping per token; 128,000 tokens are 32 MB."""
 
 
 class AnswerTooLargeError(Exception):
-    """The body of an answer went beyond the limit."""
+    """The response body exceeded the limit."""
 
 
 class RedirectError(Exception):
-    """The server sent us elsewhere."""
+    """The server redirected us."""
 
 
 class _LimitedBody(httpx2.AsyncByteStream):
-    """The body of an answer, as far as the limit."""
+    """A response body that stops at the limit."""
 
     def __init__(self, body: httpx2.AsyncByteStream, largest: int) -> None:
         self._body = body
@@ -61,7 +56,8 @@ def http_client(
 ) -> httpx2.AsyncClient:
     async def introduce(request: httpx2.Request) -> None:
         await refuse_forbidden(request.url.host, resolve)
-        # One name in place of the libraries' own; one of them sends its name twice, which strict servers refuse.
+        # One name in place of the libraries' own; one of them sends its name twice, which strict servers
+        # refuse.
         request.headers["User-Agent"] = f"festinger/{__version__}"
 
     async def bound(response: httpx2.Response) -> None:
@@ -91,7 +87,7 @@ async def post_message(
     seconds: float = SECONDS,
     resolve: ResolveHost = resolve_host,
 ) -> int:
-    """The status with which the message was taken."""
+    """Post a message and return the status with which it was accepted."""
     here = is_loopback_url(url)
     if offline and not here:
         raise ProviderRefused(f"`{_host(url)}` is beyond this machine, and Festinger is offline.")
@@ -113,5 +109,5 @@ async def post_message(
 
 
 def _host(url: str) -> str:
-    """What may be shown of an address: its path may hold a secret."""
+    """Return the part of an address that may be shown: its path may hold a secret."""
     return urlsplit(url).hostname or "?"

@@ -1,19 +1,10 @@
-"""What is written down about one call to a model?
+"""Records, prices and limits model calls.
 
-`ModelCall` is the row of the cost ledger: one for every call that was sent, also if it failed. `CallLedger` is the
-port to where the rows lie; the store implements it, because this room lies below it.
-
-What did a call cost?
-
-Prices come from the table that ships with genai-prices; nothing is looked up outside. They are found by the
-address that was asked, so a model of the same name on another server is not billed as the famous one. What
-has no known price costs `None`, never 0.
-
-May one more call be made now?
-
-Two limits of the deployment: calls an hour for each purpose, and dollars a day for all of them. Over a limit
-the answer is `Overloaded` with the reason; the work that wanted the model waits and is not decided
-otherwise. Counting is the ledger's matter, waiting the caller's.
+`ModelCall` is a row of the cost ledger, one for every call sent, even if it failed. `CallLedger` is the port
+that the store implements. Prices come from the table of genai-prices, offline, and are looked up by address,
+so a model of the same name on another server is not billed as the famous one; an unknown price is `None`,
+never 0. The limits are per deployment: calls per hour for each purpose, dollars per day for all. Beyond them
+a call raises `Overloaded` and the work waits.
 """
 
 from collections.abc import Iterable
@@ -51,30 +42,30 @@ class ModelCall:
     cost_usd: Decimal | None
     latency_ms: int
     ok: bool
-    """Whether it gave an answer that could be used."""
+    """Whether the answer was usable."""
     prompt_hash: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallTotals:
-    """What calls came to."""
+    """Totals over calls."""
 
     calls: int = 0
     failed: int = 0
     cost_usd: Decimal = Decimal(0)
     unpriced: int = 0
-    """Calls whose cost is unknown; they are missing in `cost_usd`."""
+    """Calls whose cost is unknown and missing from `cost_usd`."""
 
 
 class CallLedger(Protocol):
     async def record(self, call: ModelCall) -> None: ...
 
     async def tally(self, since: datetime, purpose: ModelPurpose | None = None) -> CallTotals:
-        """Over all spaces, because the limits are the deployment's."""
+        """Total over all spaces, because the limits are per deployment."""
 
 
 def price_call(asked: Endpoint, usage: Usage | None, *, at: datetime) -> Decimal | None:
-    """The cost in US dollars at that moment's prices; none if unknown."""
+    """Return the cost in US dollars at the prices of that moment; none if unknown."""
     if usage is None or not asked.address:
         return None
     # Imported at the first call: the table takes a third of a second to load, and most commands make no call.
@@ -94,7 +85,7 @@ def price_call(asked: Endpoint, usage: Usage | None, *, at: datetime) -> Decimal
 
 
 def sum_costs(costs: Iterable[Decimal | None]) -> Decimal | None:
-    """The sum, if every part of it is known."""
+    """Return the sum, or none if any part is unknown."""
     known = list(costs)
     if any(cost is None for cost in known):
         return None
@@ -112,7 +103,7 @@ class UsageLimits:
 
 
 def check_call_limit(purpose: ModelPurpose, limits: UsageLimits, *, hour: CallTotals, under_way: int) -> None:
-    """Refuse a call beyond the hour's; those under way are not in the ledger yet and count too."""
+    """Raise beyond the hourly limit; calls in progress are not in the ledger yet and count too."""
     if hour.calls + under_way < limits.calls_per_hour:
         return
     raise Overloaded(
@@ -124,7 +115,7 @@ def check_call_limit(purpose: ModelPurpose, limits: UsageLimits, *, hour: CallTo
 
 
 def check_spending_limit(limits: UsageLimits, *, day: CallTotals) -> None:
-    """Refuse a call once the day's money is spent. Calls without a known price cannot be counted."""
+    """Raise once the daily budget is spent. Calls without a known price cannot be counted."""
     if limits.daily_usd is None or day.cost_usd < limits.daily_usd:
         return
     raise Overloaded(

@@ -1,7 +1,7 @@
-"""How is a model asked, and what does it give back?
+"""Ports for asking a model: `Model` for callers and `Provider` for servers, with their values.
 
-`Model` is the port that every room above asks through. `Provider` is the port below it: one exchange with one
-server, raw, without checks, guards or bill. Both have a shipped fake in `scripted`. Nothing here does I/O.
+A `Provider` makes one raw exchange with one server, without checks, guards or cost accounting. Both ports
+have a shipped fake in `providers.scripted`. Nothing here does I/O.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -16,7 +16,7 @@ from festinger.llm.endpoint import Endpoint
 
 
 class ModelPurpose(StrEnum):
-    """What a model is asked for; each purpose may have a model of its own."""
+    """What a model is asked for; each purpose may have its own model."""
 
     WRITE = "write"
     RESOLVE = "resolve"
@@ -41,8 +41,8 @@ class FinishReason(StrEnum):
 
 
 class AnswerSchema(BaseModel):
-    """What a structured answer looks like. Its first field is the reasoning: a verdict that is written
-    before its reasons is a guess with an excuse."""
+    """Base of structured answers. The reasoning comes first: a verdict written before its reasons is a guess
+    with an excuse."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -58,7 +58,7 @@ class PromptMessage:
     role: MessageRole
     text: str
     prompt_hash: str | None = None
-    """Which prompt file it was made from; goes with everything that is produced from it."""
+    """Identifies the prompt file that it was made from; stored with everything produced from it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReply:
-    """What a provider said in one exchange. No usage means that it did not tell."""
+    """A provider's reply in one exchange. Usage is none if the provider did not report it."""
 
     text: str
     finish: FinishReason
@@ -88,30 +88,30 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelAnswer(Generic[T_co]):
-    """A whole, valid answer, with what must be kept beside whatever is made from it."""
+    """A complete, valid answer, with what must be stored beside whatever is made from it."""
 
     value: T_co
     model: str
     prompt_hash: str | None
     usage: Usage | None
     cost_usd: Decimal | None
-    """What all its calls cost together; none if the price of any of them is unknown."""
+    """Total cost of its calls; none if the price of any of them is unknown."""
     calls: int
     """2 if the first answer had to be repaired."""
 
 
 class Model(Protocol):
-    """A model that a room may ask. It remembers nothing between two questions."""
+    """A model that a package may ask. It keeps no state between calls."""
 
     @property
     def name(self) -> str:
         """`provider:model`."""
 
     async def answer(self, messages: Sequence[PromptMessage], shape: type[T]) -> ModelAnswer[T]:
-        """A valid answer in this shape, or an error; never half an answer, never a default."""
+        """Return a valid answer in this shape or raise; never half an answer, never a default."""
 
     def chat(self, messages: Sequence[PromptMessage]) -> AsyncIterator[Chunk]:
-        """The answer as it is being written."""
+        """Stream the answer as it is being written."""
 
 
 class Provider(Protocol):
@@ -128,5 +128,5 @@ class Provider(Protocol):
 
 
 def prompt_hash(messages: Sequence[PromptMessage]) -> str | None:
-    """The hash of the prompt that these messages were made from."""
+    """Return the hash of the prompt that these messages were made from."""
     return next((message.prompt_hash for message in messages if message.prompt_hash), None)

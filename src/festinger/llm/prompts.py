@@ -1,8 +1,8 @@
-"""Which words does a room ask with, and by what name are they known afterwards?
+"""Loads prompts from files and fills their slots.
 
-Prompts are Markdown files in a room's `prompts/` folder, with `{{ names }}` for what is put in. The first 12
-hex digits of the file's SHA-256 go with everything that it produced, so an answer can be traced to the exact
-words that asked for it. What the words say is the room's matter.
+Prompts are Markdown files in a package's `prompts/` folder, with `{{ names }}` as slots. The first 12 hex
+digits of the file's SHA-256 are stored with everything it produced, so an answer can be traced to the exact
+prompt.
 """
 
 import hashlib
@@ -28,9 +28,9 @@ class Prompt:
         return frozenset(_SLOT.findall(self.text))
 
     def message(self, role: MessageRole = MessageRole.USER, /, **values: str) -> PromptMessage:
-        """A message with the values in their slots; each slot must have one and each value a slot.
+        """Build a message with the values in their slots; slots and values must match exactly.
 
-        What is put in is put in once: a value that looks like a slot stays as it is.
+        Substitution is not recursive: a value that looks like a slot stays as it is.
         """
         if values.keys() != self.slots:
             wrong = sorted(values.keys() ^ self.slots)
@@ -41,6 +41,6 @@ class Prompt:
 
 @cache
 def load_prompt(package: str, name: str) -> Prompt:
-    """The prompt `prompts/<name>.md` of a room, by its package name (`festinger.judge`)."""
+    """Load the prompt `prompts/<name>.md` of a package (`festinger.judge`)."""
     content = files(package).joinpath("prompts", f"{name}.md").read_bytes()
     return Prompt(name=name, text=content.decode("utf-8"), hash=hashlib.sha256(content).hexdigest()[:HASH_CHARS])

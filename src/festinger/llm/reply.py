@@ -1,8 +1,7 @@
-"""Is this a whole, valid answer?
+"""Parses a model's reply into its shape, or finds the flaw that prevents it.
 
-A reply is read into its shape or found to have a flaw: cut off by length, empty, not JSON, another shape, too
-long to be meant, or held back by the provider. Nothing is guessed and nothing is filled in. What to do about
-a flaw is `checked`'s matter.
+Flaws: cut off by length, empty, not JSON, wrong shape, implausibly long, or withheld by the provider. Nothing
+is guessed and nothing is filled in; `CheckedModel` decides what to do about a flaw.
 """
 
 import json
@@ -17,7 +16,7 @@ from festinger.llm.model import AnswerSchema, FinishReason, MessageRole, ModelRe
 from festinger.llm.prompts import load_prompt
 
 LONGEST_CHARS = 2_000_000
-"""Beyond the longest output that any model of today can write (128,000 tokens are about 600,000 characters)."""
+"""Beyond the longest output of any current model (128,000 tokens are about 600,000 characters)."""
 
 ECHO_CHARS = 4_000
 """How much of a flawed answer goes back to the model that wrote it."""
@@ -50,7 +49,7 @@ class Flaw:
 
 
 def parse_reply(reply: ModelReply, shape: type[T]) -> T | Flaw:
-    """The answer in its shape, or its first flaw."""
+    """Return the answer in its shape, or its first flaw."""
     if flaw := find_flaw(reply):
         return flaw
     text = _unfenced(reply.text)
@@ -61,7 +60,7 @@ def parse_reply(reply: ModelReply, shape: type[T]) -> T | Flaw:
 
 
 def find_flaw(reply: ModelReply) -> Flaw | None:
-    """What is wrong with a reply whatever its shape should be."""
+    """Return what is wrong with a reply whatever its shape should be."""
     text = reply.text.strip()
     if len(text) > LONGEST_CHARS:
         return Flaw(kind=FlawKind.TOO_LONG, says=f"it has {len(text)} characters.")
@@ -78,7 +77,7 @@ def find_flaw(reply: ModelReply) -> Flaw | None:
 def build_repair_messages(
     messages: Sequence[PromptMessage], flaw: Flaw, shape: type[AnswerSchema]
 ) -> list[PromptMessage]:
-    """The question once more, with the flawed answer and what is wrong with it."""
+    """Repeat the question, with the flawed answer and what is wrong with it."""
     schema = json.dumps(shape.model_json_schema(), ensure_ascii=False)
     ask = load_prompt("festinger.llm", "repair").message(flaw=flaw.says, schema=schema)
     spoken = [PromptMessage(role=MessageRole.ASSISTANT, text=flaw.text[:ECHO_CHARS])] if flaw.text else []

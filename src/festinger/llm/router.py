@@ -1,8 +1,7 @@
-"""Which model answers this caller, for this purpose, now?
+"""Chooses the model that answers a caller for a purpose.
 
-The one object of this room that the wiring holds: it keeps the open providers, their guards and the book of
-calls, and gives a `Model` for a purpose under the settings that are in force for the caller, or none if none
-is configured. What to do without a model is each room's stated path.
+Holds the open providers, their guards and the call ledger, and returns a `Model` under the settings in force
+for the caller, or none if none is configured. Each package has its own stated path without a model.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,7 +28,7 @@ from festinger.settings.tree import LlmSettings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRouterDeps:
-    """What the switchboard takes from around it."""
+    """What the router takes from outside."""
 
     ledger: CallLedger
     clock: Clock
@@ -57,7 +56,7 @@ class ModelRouter:
     async def model(
         self, purpose: ModelPurpose, caller: ModelCaller, *, settings: LlmSettings, resolve: ResolveModel
     ) -> Model | None:
-        """The model that the settings name for this purpose; none if they name none."""
+        """Return the model that the settings name for this purpose; none if they name none."""
         setting: str = getattr(settings, purpose.value)
         wanted = await resolve_endpoint(setting, resolve, environment=self._outside.environment)
         if wanted is None:
@@ -65,7 +64,7 @@ class ModelRouter:
         return self.at(wanted, purpose, caller=caller, settings=settings)
 
     def at(self, wanted: Endpoint, purpose: ModelPurpose, *, caller: ModelCaller, settings: LlmSettings) -> Model:
-        """The model at an endpoint, whatever the settings name; for trying one out."""
+        """Return the model at an endpoint, whatever the settings name; for trying one out."""
         permitted = permit_endpoint(wanted, offline=self._outside.offline)
         if permitted not in self._open:
             self._open[permitted] = self._outside.open(permitted)
@@ -75,7 +74,7 @@ class ModelRouter:
         return CheckedModel(line)
 
     async def close(self) -> None:
-        """Write what waits and let go of every connection."""
+        """Write the pending ledger rows and close every connection."""
         await self._deps.book.write()
         while self._open:
             _, provider = self._open.popitem()

@@ -1,24 +1,10 @@
-"""What was done to memories, and what was there before?
+"""Reads, locks and updates memories, and keeps the log of changes, links and beliefs.
 
-Every deed that changes a memory's state or words writes one change: the columns that it touched, before and after.
-That is enough to undo it, to see whether something later stands on it, and to say what was believed at any moment.
-
-How does a memory come into another state?
-
-Reads memories, with a lock where they are to change, and moves them between states within a transaction of the
-caller's, who tells of it and writes the change down. What may be moved where is decided by the caller; that nothing
-held for good is moved at all is held here.
-
-How are memories joined?
-
-Links are written and undone within a transaction of the caller's. What derives from what is followed here as far as
-it goes; cycles are cut.
-
-How do outcomes move what is held of memories?
-
-`lock_beliefs` locks some memories and gives what is held of each; whoever knows what happened computes what follows, with the
-arithmetic of `confidence` and `weight`, and hands it back as effects, within the same transaction. The audit of an
-outcome is kept by whoever reports it; a change by a person or by sleep is written down here.
+Every operation that changes a memory's state or wording writes one change with the touched columns before and
+after: enough to undo it, to detect later changes that build on it, and to reconstruct past beliefs.
+Functions run in the caller's transaction; the caller decides what may move and emits the events. Only the
+rule that immutable memories do not move is enforced here. For outcomes, callers lock with `lock_beliefs`,
+compute with `confidence`, and pass `BeliefUpdate`s back; whoever reports an outcome keeps its audit trail.
 """
 
 import json
@@ -75,7 +61,7 @@ class Change:
     undone_by: str | None
 
     def touched(self, memory: MemoryId) -> Columns:
-        """What the change left in a memory."""
+        """The columns that the change set on a memory."""
         return dict(self.after.get("memories", {}).get(str(memory), {}))
 
     def as_json(self) -> dict[str, Any]:
@@ -97,7 +83,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeDraft:
-    """A change that is to be written down."""
+    """A change to be written."""
 
     op: MemoryChangeOp
     before: States
@@ -107,7 +93,7 @@ class ChangeDraft:
     cause: Cause | None = None
     judgement: UUID | None = None
     more: Mapping[str, Any] | None = None
-    """What undoing needs beside columns."""
+    """Data beyond columns that undo needs."""
 
 
 async def write_change(deps: MemoryDeps, transaction: Transaction, space: SpaceId, note: ChangeDraft) -> UUID:
@@ -139,7 +125,7 @@ def _plain(value: Any) -> str:
 
 
 def has_same_columns(present: Columns, written: Columns) -> bool:
-    """Whether a memory still is as a change left it."""
+    """Whether a memory is still as a change left it."""
     return all(_comparable(present.get(name)) == value for name, value in written.items())
 
 
@@ -153,7 +139,7 @@ async def find_change(transaction: Transaction, space: SpaceId, change: UUID) ->
 
 
 async def lock_change(transaction: Transaction, space: SpaceId, change: UUID) -> Change:
-    """One change, kept from changing until the transaction ends."""
+    """Load one change and lock it until the transaction ends."""
     return _require_change(await transaction.maybe(Q["lock_change"], space=space, id=change), change)
 
 
@@ -164,7 +150,7 @@ def _require_change(row: Mapping[str, Any] | None, change: UUID) -> Change:
 
 
 async def changes_of(transaction: Transaction, space: SpaceId, memories: Iterable[UUID]) -> list[Change]:
-    """Every change of these memories, oldest first."""
+    """List every change of these memories, oldest first."""
     rows = await transaction.all(Q["changes_of"], space=space, memories=list(memories))
     return [change_from_row(row) for row in rows]
 
@@ -179,7 +165,7 @@ async def list_changes(
     before: tuple[datetime, UUID] | None = None,
     limit: int = 50,
 ) -> list[Change]:
-    """What was done, newest first; with an agent, what that agent may see of it."""
+    """List changes, newest first; with an agent, only those visible to it."""
     rows = await deps.store.all(
         Q["changes"],
         space=space,
@@ -199,7 +185,7 @@ def change_from_row(row: Mapping[str, Any]) -> Change:
 
 
 def parse_op(name: str) -> MemoryChangeOp:
-    """The kind of change that is meant."""
+    """Parse a kind of change. Raises `BadInput`."""
     try:
         return MemoryChangeOp(name)
     except ValueError as error:
@@ -208,7 +194,7 @@ def parse_op(name: str) -> MemoryChangeOp:
 
 
 STATE = ("status", "pending", "superseded_by", "superseded_at", "valid_from", "valid_to", "immutable")
-"""The columns that say in which state a memory is."""
+"""The columns that make up the state of a memory."""
 
 ColumnValues = Mapping[str, Any]
 
@@ -221,7 +207,7 @@ async def find_memory(transaction: Transaction, space: SpaceId, memory: UUID) ->
 
 
 async def find_memories(transaction: Transaction, space: SpaceId, memories: Iterable[UUID]) -> dict[MemoryId, Memory]:
-    """Those of some memories that are there."""
+    """Load those of the given memories that exist."""
     wanted = list(memories)
     rows = await transaction.all(Q["find_memories"], space=space, memories=wanted) if wanted else []
     return {row["id"]: memory_from_row(row) for row in rows}
@@ -230,14 +216,14 @@ async def find_memories(transaction: Transaction, space: SpaceId, memories: Iter
 async def lock_existing_memories(
     transaction: Transaction, space: SpaceId, memories: Iterable[UUID]
 ) -> dict[MemoryId, Memory]:
-    """Those of some memories that are there, kept from changing until the transaction ends."""
+    """Load those of the given memories that exist and lock them until the transaction ends."""
     wanted = list(dict.fromkeys(memories))
     rows = await transaction.all(Q["lock_memories"], space=space, memories=wanted) if wanted else []
     return {row["id"]: memory_from_row(row) for row in rows}
 
 
 async def lock_memories(transaction: Transaction, space: SpaceId, memories: Iterable[UUID]) -> dict[MemoryId, Memory]:
-    """Some memories, kept from changing until the transaction ends. One that is not there is `NotFound`."""
+    """Load and lock the given memories. Raises `NotFound` if one is missing."""
     wanted = list(dict.fromkeys(memories))
     found = await lock_existing_memories(transaction, space, wanted)
     if missing := [memory for memory in wanted if memory not in found]:
@@ -250,7 +236,7 @@ async def lock_memory(transaction: Transaction, space: SpaceId, memory: UUID) ->
 
 
 async def resolve_memory_id(deps: MemoryDeps, space: SpaceId, text: str | UUID) -> MemoryId:
-    """The memory that a person means by an id or the beginning of one."""
+    """Resolve a full id or an id prefix to a memory id."""
     if isinstance(text, UUID):
         return MemoryId(text)
     if len(text.strip().replace("-", "")) == 32:
@@ -260,7 +246,7 @@ async def resolve_memory_id(deps: MemoryDeps, space: SpaceId, text: str | UUID) 
 
 
 async def update_state(transaction: Transaction, memory: Memory, *, at: datetime, **changes: Any) -> Memory:
-    """The memory in its new state. What is held for good is moved by nobody."""
+    """Move a memory to a new state. Raises `Refused` for immutable memories."""
     if memory.immutable and changes.get("immutable") is not False and "status" in changes:
         raise Refused(
             "This is held for good: it cannot be replaced, merged, archived or locked away.",
@@ -278,7 +264,7 @@ def state_columns(memory: Memory) -> dict[str, Any]:
 
 
 def diff_state(before: Memory, after: Memory, *, also: Sequence[str] = ()) -> tuple[Columns, Columns]:
-    """The columns of a state that differ, before and after; those of `also` in any case."""
+    """Return the state columns that differ, before and after, always including those of `also`."""
     names = [name for name in STATE if name in also or getattr(before, name) != getattr(after, name)] + [
         name for name in also if name not in STATE
     ]
@@ -286,21 +272,21 @@ def diff_state(before: Memory, after: Memory, *, also: Sequence[str] = ()) -> tu
 
 
 def unreplaced_state(status: Status) -> dict[str, Any]:
-    """What a memory has that nothing has replaced."""
+    """State columns of a memory that nothing has replaced."""
     return {"status": status, "superseded_by": None, "superseded_at": None}
 
 
 DEPTH = 10
-"""How far a line is followed for somebody to read."""
+"""Derivation depth followed for display."""
 WHOLE_LINE = 1000
-"""How far it is followed where trust depends on it."""
+"""Derivation depth followed where trust depends on it."""
 
 
 class Link(StrEnum):
     DERIVES_FROM = "derives_from"
-    """An insight, and its source."""
+    """From an insight to its source."""
     SUPERSEDES = "supersedes"
-    """What is true now, and what was."""
+    """From the current statement to the former one."""
     REFINES = "refines"
     CONTRADICTS = "contradicts"
     SAME_AS = "same_as"
@@ -309,7 +295,7 @@ class Link(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ancestor:
-    """Something that a memory derives from: a memory, or a turn, which has no trust of its own here."""
+    """A memory or turn that a memory derives from; a turn has no trust of its own here."""
 
     id: UUID
     depth: int
@@ -342,7 +328,7 @@ async def add_links(
 async def remove_links(
     transaction: Transaction, space: SpaceId, memory: UUID, relation: Link, *, to: Sequence[UUID], at: datetime
 ) -> None:
-    """Undo a link; that it was there stays known."""
+    """Mark links as undone; the rows stay."""
     await transaction.run(Q["undo_links"], **{"from": memory}, space=space, to=list(to), relation=relation.value, at=at)
 
 
@@ -354,13 +340,13 @@ async def find_linked_ids(transaction: Transaction, space: SpaceId, memory: UUID
 async def find_ancestors(
     transaction: Transaction, space: SpaceId, memories: Iterable[UUID], *, depth: int = WHOLE_LINE
 ) -> list[Ancestor]:
-    """Everything that these derive from."""
+    """Return everything that these memories derive from; cycles are cut."""
     rows = await transaction.all(Q["derivation"], space=space, memories=list(memories), depth=depth)
     return [Ancestor(**row) for row in rows]
 
 
 async def lower_trust(transaction: Transaction, memory: Memory, *, trust: float, at: datetime) -> list[MemoryId]:
-    """Trust a memory less, and with it everything that derives from it; whose trust fell."""
+    """Lower the trust of a memory and of everything derived from it; return the affected ids."""
     rows = await transaction.all(Q["derived"], space=memory.space_id, memory=memory.id, depth=WHOLE_LINE)
     fallen = await transaction.all(
         Q["lower_trust"], space=memory.space_id, memories=[memory.id, *(row["id"] for row in rows)], trust=trust, at=at
@@ -370,7 +356,7 @@ async def lower_trust(transaction: Transaction, memory: Memory, *, trust: float,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeliefUpdate:
-    """What is held of a memory from now on, and when it was read and used."""
+    """The new belief in a memory, and the times it was read and used."""
 
     memory: MemoryId
     belief: Belief
@@ -378,18 +364,18 @@ class BeliefUpdate:
 
 
 KEPT_ACCESSES = 100
-"""Times of access that a memory keeps."""
+"""Access times stored per memory."""
 
 
 async def lock_beliefs(transaction: Transaction, space: SpaceId, memories: Iterable[UUID]) -> dict[MemoryId, Belief]:
-    """What is held of some memories, kept from changing until the transaction ends."""
+    """Lock memories until the transaction ends and return their beliefs."""
     return {id_: memory.belief for id_, memory in (await lock_memories(transaction, space, memories)).items()}
 
 
 async def lock_memories_in_order(
     transaction: Transaction, space: SpaceId, memories: Iterable[UUID]
 ) -> dict[MemoryId, Memory]:
-    """Those of some memories that are there, kept from changing until the transaction ends."""
+    """Lock those of the given memories that exist, in id order."""
     rows = await transaction.all(Q["lock_memories"], space=space, memories=sorted(set(memories)))
     return {row["id"]: memory_from_row(row) for row in rows}
 
@@ -402,9 +388,9 @@ async def apply_belief_updates(
     at: datetime,
     keep: int = KEPT_ACCESSES,
 ) -> None:
-    """Keep what is held of memories now. The caller holds them locked, and keeps the audit.
+    """Store new beliefs for memories that the caller holds locked; the caller keeps the audit trail.
 
-    Of the times at which a memory was read and used the last `keep` stay.
+    Only the last `keep` access times are kept.
     """
     ordered = sorted(effects, key=lambda each: each.memory)
     held = [
@@ -431,7 +417,7 @@ async def adjust_belief(
     reason: str,
     evidence: Sequence[UUID] = (),
 ) -> UUID:
-    """Move what is held of one memory for another reason than an outcome, and write that down."""
+    """Change the belief in one memory for a reason other than an outcome, and log the change."""
     held = (await lock_memories(transaction, space, [effect.memory]))[effect.memory]
     before, after = belief_columns(held.belief), belief_columns(effect.belief)
     moved = [name for name in before if before[name] != after[name]]

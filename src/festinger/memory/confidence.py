@@ -1,30 +1,14 @@
-"""How likely is a memory true, after one more signal?
+"""Computes confidence, weight and trust of memories.
 
-The one arithmetic of confidence, for outcomes and for corroboration alike: up to the twentieth signal the mean of
-the start value and all signals, in any order; from then on each moves it by a twenty-first. What nobody said on
-purpose moves it less and never far from where the last deliberate signal left it. Which signal something gives is
-decided by its neighbours; keeping the result is `belief`'s matter.
-
-How deeply is a memory held?
-
-A weight is a Beta distribution: what spoke for keeping it (alpha) and what spoke against (beta). Every reinforcement
-goes through `reinforce_weight`, which makes each one worth less than the last and stops short of certainty, so that
-nothing is held for ever because it was met often. Whose word moves a weight, and by how much, is left to others.
-
-How deeply is a memory held that nobody touched for a while?
-
-Fading is computed whenever a weight is read and never written: touching the memory again restores it whole.
-
-What does it add when a memory is said again?
-
-Saying it again always counts as a confirmation; evidence it is only when it comes from a cause that has not counted
-yet, and then by how far that cause is trusted. One loop has one vote, one agent at most three a day, and what was
-derived from a memory never speaks for it. Pure; the deed is `confirm`'s.
-
-How far is whoever said something trusted?
-
-By origin, from the settings; something derived is never trusted more than the least trusted thing it derives from,
-however far back. Pure: who said it was found out by the door.
+Confidence: up to the 20th signal it is the mean of the start value and all signals, in any order; from then
+on each signal moves it by 1/21. Passive signals move it less and never far from the last deliberate one.
+Weight: a Beta distribution of evidence for (alpha) and against (beta) keeping a memory. `reinforce_weight`
+has diminishing returns and stops short of certainty, so that frequency alone never makes a memory permanent.
+Decay is computed on read and never stored: touching the memory again restores its weight in full.
+Corroboration: repeating a statement always confirms it, but is evidence only from a new cause, scaled by
+trust. One loop has one vote, one agent at most three a day, and what was derived from a memory never supports
+it.
+Trust is set by origin; something derived is never trusted more than its least trusted ancestor.
 """
 
 import math
@@ -41,7 +25,7 @@ PRIOR_ALPHA = 1.0
 PRIOR_BETA = 4.0
 
 HIGHEST_CENTER = 0.95
-"""No reinforcement lifts a memory above this."""
+"""No reinforcement lifts a center above this."""
 
 CONTESTED_ABOVE = 5.0
 UNINFORMED_BELOW = 2.0
@@ -49,7 +33,7 @@ UNINFORMED_BELOW = 2.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weight:
-    """Beta(alpha, beta); a fresh memory is held lightly."""
+    """Beta(alpha, beta); a fresh memory has a low weight."""
 
     alpha: float = PRIOR_ALPHA
     beta: float = PRIOR_BETA
@@ -67,7 +51,7 @@ class Weight:
 
     @property
     def depth_weight(self) -> float:
-        """The center by its older name."""
+        """Former name of `center`."""
         return self.center
 
     @property
@@ -81,7 +65,7 @@ class Weight:
 
     @property
     def is_contested(self) -> bool:
-        """Whether much speaks for it and much against. The spread does not tell: it shrinks with any evidence."""
+        """Whether there is much evidence on both sides. Variance cannot tell: any evidence shrinks it."""
         return self.alpha > CONTESTED_ABOVE and self.beta > CONTESTED_ABOVE
 
     @property
@@ -89,7 +73,7 @@ class Weight:
         return self.alpha < UNINFORMED_BELOW and self.beta < UNINFORMED_BELOW
 
     def observe(self, chance: random.Random) -> float:
-        """One draw of how deeply it is held."""
+        """Draw one sample from the distribution."""
         return chance.betavariate(self.alpha, self.beta)
 
     def reinforce(self, amount: float = 1.0) -> "Weight":
@@ -102,7 +86,7 @@ class Weight:
 FRESH = Weight()
 RESET = Weight(alpha=1.0, beta=1.0)
 IMMUTABLE = Weight(alpha=50.0, beta=1.0)
-"""What is held for good starts here; nothing else may start above the highest center."""
+"""Start weight of immutable memories; nothing else may start above the highest center."""
 
 
 def validate_amount(amount: float) -> float:
@@ -112,7 +96,7 @@ def validate_amount(amount: float) -> float:
 
 
 def reinforce_weight(weight: Weight, amount: float, *, immutable: bool = False, ceiling: float | None = None) -> Weight:
-    """The one way in which a weight rises: by less the more is known, and never past the highest center.
+    """Raise a weight, by less the more evidence there is, and never past the highest center.
 
     `ceiling` is a lower center that this reinforcement may not pass either.
     """
@@ -125,13 +109,13 @@ def reinforce_weight(weight: Weight, amount: float, *, immutable: bool = False, 
 
 
 def weaken_weight(weight: Weight, amount: float, *, immutable: bool = False) -> Weight:
-    """The one way in which a weight falls. What speaks against a memory counts in full each time."""
+    """Lower a weight. Evidence against a memory counts in full each time."""
     validate_amount(amount)
     return weight if immutable else weight.contradict(amount)
 
 
 def merge_weights(weight: Weight, twin: Weight, *, immutable: bool = False) -> Weight:
-    """The weight of two memories that turned out to be one: what each gathered beyond the prior, added."""
+    """Add what two duplicates gathered beyond the prior."""
     if immutable:
         return weight
     alpha = weight.alpha + max(0.0, twin.alpha - PRIOR_ALPHA)
@@ -143,12 +127,12 @@ def merge_weights(weight: Weight, twin: Weight, *, immutable: bool = False) -> W
 START = 0.5
 MOST_EVIDENCE = 20
 PASSIVE_SPAN = 0.10
-"""How far signals that nobody gave on purpose move the confidence from its anchor, at most."""
+"""The farthest that passive signals move the confidence from its anchor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Belief:
-    """What is held of one memory: how likely it is true, how deeply it is held, and what that rests on."""
+    """The confidence and weight of one memory, with the evidence behind them."""
 
     confidence: float = START
     evidence_count: int = 0
@@ -163,16 +147,16 @@ class Belief:
 
     @property
     def as_beta(self) -> tuple[float, float]:
-        """The confidence seen as a Beta distribution."""
+        """The confidence as a Beta distribution."""
         seen = min(self.evidence_count, MOST_EVIDENCE) + 1
         return self.confidence * seen, (1.0 - self.confidence) * seen
 
 
 def apply_signal(belief: Belief, signal: float, *, cap: float | None = None, most: int = MOST_EVIDENCE) -> Belief:
-    """The belief after a signal that somebody gave on purpose, from 0 (false) to 1 (true).
+    """Apply a deliberate signal, from 0 (false) to 1 (true).
 
-    `cap` is a confidence that this signal may not lift it above; what is above already stays. `most` is the number
-    of signals from which on each moves it alike.
+    `cap` is a confidence that this signal may not exceed; a higher one stays.
+    From `most` signals on, each one moves the confidence by the same fraction.
     """
     validate_signal(signal)
     seen = min(belief.evidence_count + 1, most)
@@ -191,7 +175,7 @@ def apply_signal(belief: Belief, signal: float, *, cap: float | None = None, mos
 def apply_passive_signal(
     belief: Belief, signal: float, *, strength: float, span: float = PASSIVE_SPAN, most: int = MOST_EVIDENCE
 ) -> Belief:
-    """The belief after a signal that was only read from what happened; `strength` is weight times credit."""
+    """Apply a signal inferred from events; `strength` is weight times credit."""
     validate_signal(signal)
     seen = min(belief.evidence_count + belief.passive_count + 1, most)
     moved = belief.confidence + strength * (signal - belief.confidence) / (seen + 1)
@@ -214,7 +198,7 @@ def _clamp(value: float) -> float:
 
 
 def _cap_increase(moved: float, before: float, cap: float | None) -> float:
-    """`moved`, but not lifted above `cap`: what stands higher already is not pulled down to it."""
+    """Limit an increase to `cap`; a value that was higher before is not lowered to it."""
     if cap is None or moved <= before:
         return moved
     return min(moved, max(before, cap))
@@ -229,7 +213,7 @@ DAY_SECONDS = 86_400.0
 
 
 def decay_weight(weight: Weight, *, idle_days: float, reads: int, immutable: bool = False) -> Weight:
-    """The weight as it counts now."""
+    """Return the weight after decay."""
     if immutable:
         return weight
     idle = max(0.0, idle_days)
@@ -238,19 +222,19 @@ def decay_weight(weight: Weight, *, idle_days: float, reads: int, immutable: boo
 
 
 def idle_days(touched: Iterable[datetime | None], *, now: datetime) -> float:
-    """Days since the last of some moments, at least one of which is known."""
+    """Days since the latest of the given times, at least one of which is not None."""
     latest = max(filter(None, touched))
     return max(0.0, (now - latest).total_seconds() / DAY_SECONDS)
 
 
 CAUSES_A_DAY = 3
-"""Counted causes of one agent, day and origin for one memory."""
+"""Causes counted per agent, day and origin for one memory."""
 
 TRUSTED_FROM = 0.55
-"""Causes below it never lift a confidence above the cap."""
+"""Causes with less trust never lift a confidence above the cap."""
 
 SUPPORT = 0.5
-"""What a fully trusted cause adds to a weight, before that is divided by what is known."""
+"""What a fully trusted cause adds to a weight, before diminishing returns."""
 
 
 class MemoryUncountedReason(StrEnum):
@@ -266,14 +250,14 @@ class MemoryUncountedReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CauseCounts:
-    """What of this cause has counted for a memory already."""
+    """How often this cause has already counted for a memory."""
 
     of_cause: int = 0
     of_agent_today: int = 0
 
 
 def find_uncounted_reason(counts: CauseCounts, *, is_own_derivation: bool = False) -> MemoryUncountedReason | None:
-    """Why a sighting does not count; none if it does."""
+    """Why a sighting does not count; None if it does."""
     if is_own_derivation:
         return MemoryUncountedReason.OWN_DERIVATION
     if counts.of_cause:
@@ -284,7 +268,7 @@ def find_uncounted_reason(counts: CauseCounts, *, is_own_derivation: bool = Fals
 
 
 def corroborate_belief(belief: Belief, *, trust: float, origin: Origin, cap: float) -> Belief:
-    """The belief after a newly counted cause. `cap` is the highest confidence that untrusted causes reach."""
+    """Apply a newly counted cause. `cap` is the highest confidence that untrusted causes reach."""
     if origin is Origin.PERSON:
         belief = replace(belief, confidence_ceiling=None, weight_ceiling=None)
     bounds = [bound for bound in (belief.confidence_ceiling, cap if trust < TRUSTED_FROM else None) if bound]
@@ -294,7 +278,7 @@ def corroborate_belief(belief: Belief, *, trust: float, origin: Origin, cap: flo
 
 
 WORDED_BY_MODEL = 0.9
-"""What is left of the trust in sources when a model put them into its own words."""
+"""Factor on the trust in sources that a model paraphrased."""
 
 DEFAULTS = {Origin.PERSON: 1.0, Origin.SYSTEM: 0.9, Origin.MODEL: 0.6, Origin.TOOL: 0.5, Origin.DOCUMENT: 0.4}
 
@@ -302,9 +286,9 @@ DEFAULTS = {Origin.PERSON: 1.0, Origin.SYSTEM: 0.9, Origin.MODEL: 0.6, Origin.TO
 def compute_trust(
     origin: Origin, trusts: Mapping[Origin, float], *, sources: Iterable[float] = (), by_model: bool = False
 ) -> float:
-    """The trust that a statement starts with. `sources` are the trusts of what it derives from.
+    """Compute the initial trust of a statement. `sources` are the trusts of what it derives from.
 
-    `by_model` says that a model put it into words. What derives from nothing has the trust of its origin.
+    `by_model` says that a model worded it. A statement without sources has the trust of its origin.
     """
     lowest = min(sources, default=None)
     if lowest is None:
@@ -319,5 +303,5 @@ def compute_trust(
 
 
 def round_trust(trust: float) -> float:
-    """As the store keeps it: six digits, so that a trust read back compares equal."""
+    """Round to the six digits that the store keeps, so that a trust read back compares equal."""
     return round(trust, 6)

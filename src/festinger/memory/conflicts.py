@@ -1,14 +1,10 @@
-"""What does a decision about two memories do, and how is it taken back?
+"""Carries out and undoes decisions about conflicting memories.
 
-Carried out within the transaction that closes the conflict: the old one is replaced, the new one put away, both are
-one, both stand, neither does, or both are said anew more clearly. The changes are named in what is kept of the
-decision, so that undoing it undoes them.
-
-What becomes of a question that only a person can answer?
-
-Two statements of which no judge was sure wait for somebody's word. The word is kept over everything that was said of
-the pair before, and does what it would have done had a judge said it at learning: the same decision, in one
-transaction, with its change written down.
+A verdict runs in the transaction that closes the conflict: replace the old memory, archive the new one, merge
+both, keep both, keep neither, or split them into clearer texts. Its changes are stored with it, so undoing it
+undoes them.
+Pairs that no judge was sure about wait for a person. The answer overrules all earlier judgements of the pair
+and has the same effect, in one transaction, as if a judge had given it during learning.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,12 +54,12 @@ RELATIONS = {
     "same": (Relation.SAME, Current.BOTH),
     "both": (Relation.UNRELATED, Current.BOTH),
 }
-"""What a decision says of the pair."""
+"""The judgement that each decision implies for the pair."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConflictVerdictResult:
-    """What a decision did: its changes, and what was said anew."""
+    """The changes of a decision, and the memories it created."""
 
     changes: tuple[UUID, ...] = ()
     parts: tuple[MemoryId, ...] = ()
@@ -72,7 +68,7 @@ class ConflictVerdictResult:
 async def apply_verdict(
     deps: MemoryDeps, transaction: Transaction, space: SpaceId, *, conflict: Conflict, verdict: ConflictVerdict
 ) -> dict[str, Any]:
-    """Carry out a verdict on two memories; what is kept of it. Rows that changed since are `Stale`."""
+    """Carry out a verdict on two memories and return its record. Raises `Stale` if either changed since."""
     if verdict.decision not in DECISIONS:
         listed = ", ".join(f"`{each}`" for each in DECISIONS)
         raise BadDecision(f"`{verdict.decision[:40]}` decides nothing about memories.", hint=f"Say {listed}.")
@@ -96,7 +92,7 @@ async def apply_verdict(
 async def undo_verdict(
     deps: MemoryDeps, transaction: Transaction, space: SpaceId, *, conflict: Conflict, by: str
 ) -> None:
-    """Take back what a decision did, the last change first; the two stand against each other again."""
+    """Undo a decision, last change first, and mark the two memories as contradicting again."""
     resolution: Mapping[str, Any] = conflict.resolution or {}
     for part_id in resolution.get("parts", []):
         told = await lock_memory(transaction, space, UUID(part_id))
@@ -112,7 +108,7 @@ async def undo_verdict(
 
 
 async def _lock_owners(transaction: Transaction, space: SpaceId, conflict: Conflict) -> None:
-    """Wait for whoever stores memories, before the two are locked: what is said anew is stored."""
+    """Wait for concurrent writers before locking the pair: the split texts are stored as new memories."""
     found = await find_memories(transaction, space, filter(None, [conflict.old_memory, conflict.new_memory]))
     await lock_owners(transaction, space, [memory.agent_id for memory in found.values()])
 
@@ -132,7 +128,7 @@ async def _lock_pair(transaction: Transaction, space: SpaceId, conflict: Conflic
 async def _record_verdict(
     deps: MemoryDeps, transaction: Transaction, space: SpaceId, *, old: Memory, new: Memory, verdict: ConflictVerdict
 ) -> None:
-    """A person's decision is a judgement that nobody asks about again."""
+    """Store a person's decision as a judgement, so that nobody asks again."""
     if verdict.judge is ConflictJudge.PERSON and verdict.decision in RELATIONS:
         relation, current = RELATIONS[verdict.decision]
         reasoning = verdict.reasoning or f"Decided: {verdict.decision}."
@@ -143,7 +139,7 @@ async def _record_verdict(
 async def _clear_ceilings(
     deps: MemoryDeps, transaction: Transaction, space: SpaceId, memories: Sequence[MemoryId], verdict: ConflictVerdict
 ) -> list[UUID]:
-    """Take the ceilings from what stands by a person's decision: they said that it holds, so it may be held again."""
+    """Remove the ceilings from active memories that a person confirmed: they may be reinforced again."""
     if verdict.judge is not ConflictJudge.PERSON:
         return []
     found = await lock_memories(transaction, space, memories)
@@ -177,7 +173,7 @@ async def _clear_ceilings(
 async def _activate(
     deps: MemoryDeps, transaction: Transaction, memory: Memory, verdict: ConflictVerdict
 ) -> tuple[Memory, UUID]:
-    """Let what was held stand; what else it means is looked at afterwards."""
+    """Activate a held memory and schedule a recheck of it."""
     now = await update_state(transaction, memory, at=deps.clock(), status=Status.ACTIVE)
     before, after = diff_state(memory, now)
     note = ChangeDraft(
@@ -260,12 +256,12 @@ ANSWERS = {
     "refines": (Relation.REFINES, Current.BOTH),
     "both": (Relation.UNRELATED, Current.BOTH),
 }
-"""What a person may say of two statements; `both` is that both hold."""
+"""The answers a person may give about two statements; `both` means both hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairAnswerResult:
-    """What a person said, where it is kept, and what came of it."""
+    """A person's judgement and its effects."""
 
     judgement: UUID
     followed: LateJudgementResult
@@ -283,7 +279,7 @@ class PairAnswerResult:
 
 
 def parse_answer(given: str, *, by: str, note: str = "") -> Judgement:
-    """A person's word as a judgement; an answer that there is not is refused with those that there are."""
+    """Convert a person's answer to a judgement. Raises `BadInput` with the list of answers."""
     if given not in ANSWERS:
         listed = ", ".join(f"`{each}`" for each in ANSWERS)
         raise BadInput(f"`{given[:40]}` answers nothing.", hint=f"Say {listed}.")
@@ -295,7 +291,7 @@ def parse_answer(given: str, *, by: str, note: str = "") -> Judgement:
 async def record_answer(
     deps: MemoryDeps, space: SpaceId, asked: Record, said: Judgement, *, by: str
 ) -> PairAnswerResult:
-    """Keep a person's word on a pair, and do what follows. A pair that is no longer as it was is `Stale`."""
+    """Store a person's judgement of a pair and apply it. Raises `Stale` if the pair changed."""
     async with deps.store.transaction() as transaction:
         return await _record_answer(deps, transaction, space, asked, said, by=by)
 

@@ -1,22 +1,12 @@
-"""What does every deed of this room need, whatever it does?
+"""Defines the dependencies of the memory package: ports, null objects and effective settings.
 
-Ports to what stands above this room are handed in at wiring, and do nothing where nobody was: what was brought to
-mind in a session (`outcomes`), what people asked to forget, and work that is done later.
-
-Who is asked how two memories relate?
-
-The port to the judges, as this room needs them: rules at any moment, the small model and what was judged before
-outside of transactions, an LLM only where there is time. The judges keep what they say; what follows from it is
-decided here.
-
-How do the judges of the house sit on this room's panel?
-
-Does the server know how large the tables are that learning looks into?
-
-Of a table that it has not looked at yet the server thinks that it is nearly empty, and joins each of its rows with
-every other. It looks by itself within a minute, in which a file of statements has long been learnt: by then finding
-the neighbours of one among 600 took 73 ms instead of 1. So whoever learns much has it look sooner, four times as late
-each time, and not at all where it knows better already.
+Ports to higher layers are passed in at wiring and default to null objects. Judges store what they say; this
+package decides what follows. Rules can be asked at any time, the small model and earlier judgements only
+outside transactions, an LLM only where there is time.
+`refresh_statistics` exists because Postgres takes a never-analyzed table for nearly empty and joins each row
+with every other. Autovacuum takes up to a minute; by then finding the neighbors of one of 600 statements took
+73 ms instead of 1. So bulk learning triggers ANALYZE itself, at intervals that grow fourfold, and only if it
+would help.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -46,61 +36,61 @@ from festinger.world.model import WorldDeps
 
 class MemoryJudge(Protocol):
     def by_rules(self, pair: StatementPair) -> Judgement:
-        """What rules say: at once, and nothing is kept."""
+        """Judge by rules: immediate, and nothing is stored."""
         ...
 
     async def at_once(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
-        """What people said before, rules and the small model say; not within a transaction."""
+        """Judge by earlier answers of people, rules and the small model. Call outside transactions."""
         ...
 
     async def with_model_all(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
-        """What the whole cascade says, an LLM included; not within a transaction."""
+        """Judge with the whole cascade, including an LLM. Call outside transactions."""
         ...
 
     async def keep(self, transaction: Transaction, space: SpaceId, opinions: Sequence[PairJudgement]) -> list[UUID]:
-        """Keep what was said; the ids, in the same order."""
+        """Store judgements; return their ids in the same order."""
         ...
 
     async def waiting(self, transaction: Transaction, space: SpaceId, ref: UUID) -> list[WaitingPair]:
-        """The pairs of a memory that wait for a judge."""
+        """List the pairs of a memory that wait for a judge."""
         ...
 
     async def drop(self, transaction: Transaction, space: SpaceId, ref: UUID) -> None:
-        """Let nothing wait any more that is about a memory which is gone."""
+        """Drop the waiting pairs of a memory that is gone."""
         ...
 
     async def overrule(self, transaction: Transaction, space: SpaceId, pair: StatementPair, said: Judgement) -> UUID:
-        """Keep what a person decided of a pair, over all that was said of it before."""
+        """Store a person's decision on a pair, overriding all earlier judgements."""
         ...
 
     async def said_of(self, space: SpaceId, ref: UUID) -> list[Record]:
-        """What was said of a memory, the newest first; not within a transaction."""
+        """List the judgements about a memory, newest first. Call outside transactions."""
         ...
 
 
 Q = queries_of("festinger.memory")
 
 FIRST, TIMES = 50, 4
-"""After so many statements it is asked for the first time, and then after so many times as many."""
+"""Statements before the first check, and the factor between later checks."""
 FAR_OFF = 2
-"""How many times as much was looked up as the server thinks that there is."""
+"""How many times the server's estimate must be exceeded."""
 
 
 @dataclass(slots=True, kw_only=True)
 class LookupCounter:
-    """How many statements this process has held against what is remembered."""
+    """How many statements this process has looked up neighbors for."""
 
     looked_up: int = 0
     due: int = FIRST
 
 
 def is_underestimate(looked_up: int, *, believed: float) -> bool:
-    """Whether the server thinks that there is much less than there must be; below zero it knows nothing."""
+    """Whether the server's estimate is far too low; a negative estimate means it has none."""
     return looked_up > FAR_OFF * max(believed, 0)
 
 
 async def refresh_statistics(store: Store, sizing: LookupCounter, *, more: int = 1) -> None:
-    """So many statements more are about to be looked up, among those before them. Not within a transaction."""
+    """Count upcoming lookups and run ANALYZE if the server underestimates. Call outside transactions."""
     before, sizing.looked_up = sizing.looked_up, sizing.looked_up + more
     if before < sizing.due:
         return
@@ -111,30 +101,29 @@ async def refresh_statistics(store: Store, sizing: LookupCounter, *, more: int =
 
 
 Surfaced = Callable[[Scope, int], Awaitable[Collection[MemoryId]]]
-"""What was brought to mind in a session in its last so many turns."""
+"""Returns the memories surfaced in the last so many turns of a session."""
 
 IsForgotten = Callable[[Transaction, SpaceId, Sequence[ParsedStatement]], Awaitable[Sequence[bool]]]
-"""Of which of these somebody asked to forget the words, so that they must not come back by themselves. A person who
-says them anew may: that lifts the ban."""
+"""Tells which statements repeat erased words and must stay out, unless a person says them anew."""
 
 Ask = Callable[..., Awaitable[object]]
-"""`ask(transaction, job, space=…, **ids)`: durable work, asked for within the transaction."""
+"""`ask(transaction, job, space=…, **ids)`: enqueue durable work within the transaction."""
 
 GiveBack = Callable[[Transaction, SpaceId, Mapping[str, Any]], Awaitable[None]]
-"""Gives back what other rooms took back with a repair that is undone: by the name of each, what it kept for that."""
+"""Reinstates, per package, what other packages withdrew with a repair that is being undone."""
 
 OutcomesOf = Callable[[SpaceId, MemoryId], Awaitable[tuple[Any, ...]]]
 
 OnRead = Callable[[Scope, Sequence[UUID]], None]
-"""Notes, after the answer, that memories were read by their ids."""
+"""Notes, after the answer, that memories were read by id."""
 
 Stored = Callable[[SpaceId], None]
-"""Notes that something is being stored in a space; must not wait."""
+"""Notes that something is being stored in a space; must not block."""
 
 Step = Callable[[str], None]
 
 Writer = Callable[[SpaceId], Awaitable[Model | None]]
-"""The model that writes for a space, if there is one."""
+"""Returns the writer model of a space, if any."""
 
 
 async def null_surfaced_ids(_place: Scope, _turns: int) -> Collection[MemoryId]:
@@ -148,11 +137,11 @@ async def null_forgotten_check(
 
 
 async def null_enqueue(_transaction: Transaction, _job: str, **_ids: Any) -> None:
-    """For a wiring without background work."""
+    """For apps without background work."""
 
 
 async def null_reinstate(_transaction: Transaction, _space: SpaceId, _kept: Mapping[str, Any]) -> None:
-    """For a wiring in which no other room takes anything back."""
+    """For apps in which no other package withdraws anything."""
 
 
 async def null_outcomes(_space: SpaceId, _memory: MemoryId) -> tuple[Any, ...]:
@@ -160,20 +149,20 @@ async def null_outcomes(_space: SpaceId, _memory: MemoryId) -> tuple[Any, ...]:
 
 
 def null_read_listener(_place: Scope, _memories: Sequence[UUID]) -> None:
-    """For a wiring without outcomes."""
+    """For apps without outcomes."""
 
 
 def null_store_listener(_space: SpaceId) -> None:
-    """For a wiring without recalling."""
+    """For apps without recall."""
 
 
 async def null_writer_model(_space: SpaceId) -> Model | None:
-    """For a house without a model that writes."""
+    """For apps without a writer model."""
     return None
 
 
 def null_encoder() -> ClauseEncoder | None:
-    """For a wiring without the bundled encoder."""
+    """For apps without the bundled encoder."""
     return None
 
 
@@ -182,7 +171,7 @@ def return_unchanged(text: str) -> str:
 
 
 def null_step_hook(_step: str) -> None:
-    """Learning goes through its steps; a test may stand at one of them."""
+    """Called at each step of learning; tests can hook in here."""
 
 
 DEFAULTS = MemorySettings()
@@ -191,7 +180,7 @@ EPISODES = EpisodesSettings()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectiveMemorySettings:
-    """The settings that are in force for a space now."""
+    """The effective settings of a space."""
 
     memory: MemorySettings = DEFAULTS
     accept: float = 0.8
@@ -208,7 +197,7 @@ class EffectiveMemorySettings:
         )
 
     def redact(self, text: str) -> RedactionResult:
-        """The text without what this space does not keep."""
+        """Redact the text as this space requires."""
         return redact(text, personal=self.memory.redact_personal)
 
     @property
@@ -234,14 +223,14 @@ class MemoryDeps:
     on_read: OnRead = null_read_listener
     ask: Ask = null_enqueue
     without_blocks: Callable[[str], str] = return_unchanged
-    """Takes out of a text what we ourselves put there."""
+    """Strips injected context blocks from a text."""
     stored: Stored = null_store_listener
     step: Step = null_step_hook
     writer: Writer = null_writer_model
     encoder: Callable[[], ClauseEncoder | None] = null_encoder
-    """Reads clauses of messages; none where the bundled weights are not loaded."""
+    """Reads clauses of messages; None if the bundled weights are not loaded."""
     read_whole: dict[tuple[SpaceId, str], tuple[bool, float]] = field(default_factory=dict)
-    """Whether all vectors that a space has of a model are read to find some, and when somebody last looked."""
+    """Whether a search reads all vectors of a space and model, and when that was last checked."""
     sizing: LookupCounter = field(default_factory=LookupCounter)
 
     def new_memory_id(self) -> MemoryId:
@@ -252,7 +241,7 @@ class MemoryDeps:
 
 
 class MemoryCascade(Cascade):
-    """The cascade, which also keeps what people decide of memories."""
+    """The cascade, which also stores people's decisions about memories."""
 
     async def overrule(self, transaction: Transaction, space: SpaceId, pair: StatementPair, said: Judgement) -> UUID:
         kept, _ = await save_person_decision(

@@ -1,18 +1,10 @@
-"""What may people do to a memory by hand?
+"""Edits memories on behalf of people: reword, supersede, merge, split, archive, restore, release.
 
-Edit its words, replace it by another, fold twins into one, part one into several, put it away and bring it back.
-Every deed writes one change, tells of it, and can be undone. What changes the words or brings something back is
-looked at again, as if it were learnt now.
-
-How is a memory parted that says more than one thing?
-
-Each part is learnt like any statement, derives from what it was parted from and has its origin; the source is put
-away. Learning takes its time outside of transactions, so within one the parts are only asked for.
-
-How does something come out of quarantine?
-
-Only by a person's word. Released, it goes through everything that a new statement goes through, with its old cause;
-rejected, it is put away. That others say the same never sets it free.
+Every operation writes one change, emits an event and can be undone. Reworded or restored memories are
+rechecked as if they were just learned. The parts of a split are learned like any statement, derive from the
+source and keep its origin; the source is archived. Only a person releases a memory from quarantine: others
+repeating it never does.
+A released memory takes all the steps of a new statement, with its old cause; a rejected one is archived.
 """
 
 from collections.abc import Sequence
@@ -53,15 +45,15 @@ from festinger.store.queries import queries_of
 Q = queries_of("festinger.memory")
 
 RECHECK = "recheck_memory"
-"""The job that looks at a memory again."""
+"""The job that rechecks a memory."""
 
 WORDS = ("content", "subject", "subject_key", "attribute_key", "value_key")
-"""The columns that an edit touches, beside the marks."""
+"""The columns that an edit changes, besides the hashes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryEditResult:
-    """A memory after somebody changed it, and the change."""
+    """A memory after a change, and the change."""
 
     memory: Memory
     change: UUID | None
@@ -73,7 +65,7 @@ class MemoryEditResult:
 async def edit(
     deps: MemoryDeps, space: SpaceId, memory: UUID, content: str, *, by: str, version: int | None = None
 ) -> MemoryEditResult:
-    """Give a memory other words; a version that is not the present one is `Stale`."""
+    """Reword a memory. Raises `Stale` if `version` is not the current one."""
     async with deps.store.transaction() as transaction:
         old = await lock_memory(transaction, space, memory)
         check_version(old, version)
@@ -111,7 +103,7 @@ async def edit(
 
 
 async def archive(deps: MemoryDeps, space: SpaceId, memory: UUID, *, by: str, reason: str = "") -> MemoryEditResult:
-    """Put a memory away: it is not recalled any more."""
+    """Archive a memory: it is no longer recalled."""
     async with deps.store.transaction() as transaction:
         old = await lock_memory(transaction, space, memory)
         if old.status is Status.ARCHIVED:
@@ -124,7 +116,7 @@ async def archive(deps: MemoryDeps, space: SpaceId, memory: UUID, *, by: str, re
 async def archive_in_transaction(
     deps: MemoryDeps, transaction: Transaction, old: Memory, *, by: str, reason: str
 ) -> MemoryEditResult:
-    """The same within a transaction of the caller's, who holds it locked."""
+    """Archive a memory that the caller holds locked, in the caller's transaction."""
     new = await update_state(transaction, old, at=deps.clock(), status=Status.ARCHIVED, pending=False)
     before, after = diff_state(old, new)
     note = ChangeDraft(op=MemoryChangeOp.ARCHIVE, before={old.id: before}, after={old.id: after}, by=by, reason=reason)
@@ -135,7 +127,7 @@ async def archive_in_transaction(
 
 
 async def restore(deps: MemoryDeps, space: SpaceId, memory: UUID, *, by: str, reason: str = "") -> MemoryEditResult:
-    """Bring back a memory that was put away or replaced."""
+    """Restore an archived or superseded memory."""
     async with deps.store.transaction() as transaction:
         old = await lock_memory(transaction, space, memory)
         if old.status is Status.ACTIVE:
@@ -168,7 +160,7 @@ async def restore(deps: MemoryDeps, space: SpaceId, memory: UUID, *, by: str, re
 async def supersede(
     deps: MemoryDeps, space: SpaceId, old: UUID, new: UUID, *, by: str, reason: str = ""
 ) -> MemoryEditResult:
-    """Say that one memory stands in place of another. What is replaced already is not pointed anew."""
+    """Replace one memory by another; a memory already replaced is left as it is."""
     async with deps.store.transaction() as transaction:
         found = await lock_memories(transaction, space, [old, new])
         older, newer = found[MemoryId(old)], found[MemoryId(new)]
@@ -184,7 +176,7 @@ async def supersede(
 async def merge(
     deps: MemoryDeps, space: SpaceId, memories: Sequence[UUID], *, by: str, reason: str = ""
 ) -> MemoryEditResult:
-    """Fold memories that say the same into one."""
+    """Merge memories that say the same."""
     wanted = list(dict.fromkeys(memories))
     if len(wanted) < 2:
         raise BadInput("Two memories at least can be merged.")
@@ -221,7 +213,7 @@ def immutable_error(memory: Memory) -> Refused:
 
 
 async def make_mutable(deps: MemoryDeps, space: SpaceId, memory: UUID, *, by: str) -> MemoryEditResult:
-    """Say that a memory is no longer held for good."""
+    """Make an immutable memory mutable."""
     async with deps.store.transaction() as transaction:
         old = await lock_memory(transaction, space, memory)
         new = await update_state(transaction, old, at=deps.clock(), immutable=False)
@@ -267,7 +259,7 @@ class SplitResult:
 
 
 async def split(deps: MemoryDeps, space: SpaceId, memory: UUID, texts: Sequence[str], *, by: str) -> SplitResult:
-    """Learn each part of a memory by itself and put the memory away."""
+    """Learn each part of a memory separately and archive the memory."""
     if not 2 <= len(texts) <= MOST_PARTS:
         raise BadInput(f"A memory is parted into 2 to {MOST_PARTS} texts.")
     async with deps.store.transaction() as transaction:
@@ -309,9 +301,9 @@ def scope_of_memory(memory: Memory) -> Scope:
 async def relearn_texts(
     deps: MemoryDeps, transaction: Transaction, sources: Sequence[Memory], texts: Sequence[str]
 ) -> list[Learned]:
-    """Learn clearer texts in place of some memories, within the transaction that puts those away.
+    """Learn clearer texts in place of some memories, within the transaction that archives those.
 
-    There is no time for vectors and judges here; they come by the job that brings what is missing.
+    Vectors and judgements come later, from the job that fills in what is missing.
     """
     place = scope_of_memory(sources[0])
     done: list[Learned] = []
@@ -326,7 +318,7 @@ async def relearn_texts(
 
 
 async def release(deps: MemoryDeps, space: SpaceId, memory: UUID, *, by: str) -> MemoryEditResult:
-    """Let a memory stand after all, and do what follows from it."""
+    """Release a memory from quarantine and apply what follows."""
     async with deps.store.transaction() as transaction:
         old = _require_quarantine(await lock_memory(transaction, space, memory))
         new = await update_state(transaction, old, at=deps.clock(), status=Status.ACTIVE)
@@ -342,7 +334,7 @@ async def release(deps: MemoryDeps, space: SpaceId, memory: UUID, *, by: str) ->
 async def reject(
     deps: MemoryDeps, space: SpaceId, memory: UUID, *, by: str, reason: str = "rejected"
 ) -> MemoryEditResult:
-    """Put away what was locked away."""
+    """Archive a quarantined memory."""
     async with deps.store.transaction() as transaction:
         old = _require_quarantine(await lock_memory(transaction, space, memory))
         return await archive_in_transaction(deps, transaction, old, by=by, reason=reason)

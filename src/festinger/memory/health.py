@@ -1,10 +1,8 @@
-"""How is the memory, and what should be done?
+"""Reports the health of the memory and archives excess memories.
 
-What is put away when a space holds more than it may?
-
-A space may have a highest number of active memories. Over it those go that are held most lightly, believed least and
-were not read for longest; what is held for good never does. They are put away, not erased: each is one change that
-can be undone, and they are listed like everything that was archived.
+A space may have a maximum number of active memories. Beyond it, those with the least weight and confidence
+that were not read for longest are archived, never immutable ones. Nothing is erased: each is one change that
+can be undone.
 """
 
 from collections.abc import Sequence
@@ -31,7 +29,7 @@ MOST_COUNTED = 10_000
 
 
 async def update_gauges(deps: MemoryDeps, spaces: Sequence[SpaceId]) -> None:
-    """Move the gauges to what waits now."""
+    """Set the gauges to the current backlog."""
     counts = [await count_waiting(deps, space) for space in spaces]
     MEMORY_PENDING.set(sum(row["pending"] for row in counts))
     MEMORY_HELD.set(sum(row["held"] for row in counts))
@@ -42,17 +40,17 @@ async def update_gauges(deps: MemoryDeps, spaces: Sequence[SpaceId]) -> None:
 
 
 async def count_waiting(deps: MemoryDeps, space: SpaceId) -> dict[str, int]:
-    """How many memories of a space wait for a judgement, for a decision or behind a lock."""
+    """Count the memories of a space that are pending, held or quarantined."""
     return dict(await deps.store.one(Q["waiting_counts"], space=space))
 
 
 async def count_learned_since(deps: MemoryDeps, space: SpaceId, since: datetime) -> int:
-    """How often something was learnt or learnt again since a time."""
+    """Count how often something was learned or repeated since a time."""
     return int((await deps.store.one(Q["count_said"], space=space, since=since))["said"])
 
 
 async def count_missing_vectors(deps: MemoryDeps, space: SpaceId) -> int:
-    """How many memories of a space cannot be found by meaning."""
+    """Count the memories of a space that cannot be found by meaning."""
     embedder = deps.embedder()
     if embedder is None or not embedder.dimensions:
         return 0
@@ -61,7 +59,7 @@ async def count_missing_vectors(deps: MemoryDeps, space: SpaceId) -> int:
 
 
 async def check_memory(deps: MemoryDeps, spaces: Sequence[SpaceId]) -> Check:
-    """Whether memories wait for a vector."""
+    """Check whether memories lack a vector."""
     missing = sum([await count_missing_vectors(deps, space) for space in spaces])
     if missing:
         return warning_check(
@@ -74,7 +72,7 @@ async def check_memory(deps: MemoryDeps, spaces: Sequence[SpaceId]) -> Check:
 
 
 async def check_censors(deps: MemoryDeps, spaces: Sequence[SpaceId]) -> Check:
-    """Whether every censor that is in force can strike."""
+    """Check whether every active censor has a usable pattern."""
     rows = [row for space in spaces for row in await deps.store.all(Q["censors_in_force"], space=space)]
     broken = [str(row["id"]) for row in rows if row["pattern"] and not is_valid_pattern(row["pattern"])]
     if broken:
@@ -92,7 +90,7 @@ BY = "job:growth"
 
 
 async def archive_excess(deps: MemoryDeps, space: SpaceId) -> list[MemoryId]:
-    """Put away what is too much; which."""
+    """Archive memories beyond the maximum; return their ids."""
     most = deps.terms(space).memory.max_active
     gone: list[MemoryId] = []
     while most:

@@ -1,19 +1,10 @@
-"""What becomes of pairs that no judge at hand was sure of?
+"""Applies judgements that arrive after a memory was stored, and rechecks memories.
 
-They wait, marked, until the whole cascade has had its word: in a job, or at once if the caller waits. Asking twice
-changes nothing: a pair that is decided waits no more.
-
-What follows when a judge's word about a memory comes late?
-
-A model that answered, a person, a vector that arrived: the memory stands already, so the same decision as at
-learning is carried out on it. Twins are merged, what it replaces becomes history, what it cannot stand beside holds
-it; what is still open keeps waiting.
-
-When is a memory looked at again, and how do missing vectors come?
-
-After an edit, a merge, a late vector or a restore a memory is held against all others, as if it were learnt now: a
-twin that nobody could see before is merged, what it replaces becomes history. Vectors that were missing are made in
-batches, newest first; whoever gets one is looked at again.
+Pairs that no judge at hand was sure of are marked pending until the whole cascade has judged them, in a job
+or at once if the caller waits. Asking twice changes nothing. A late judgement carries out the same decision
+as during learning: merge duplicates, supersede, hold on conflict, or stay pending.
+After an edit, merge, restore or late vector, a memory is compared with all others as if just learned. Missing
+vectors are made in batches, newest first, and each affected memory is rechecked.
 """
 
 import asyncio
@@ -60,7 +51,7 @@ Q = queries_of("festinger.memory")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateJudgementResult:
-    """What a late word did."""
+    """The effect of a late judgement."""
 
     action: Action
     memory: Memory
@@ -71,7 +62,7 @@ class LateJudgementResult:
 
 
 def statement_from_memory(memory: Memory) -> ParsedStatement:
-    """A memory as if it were said now, by whoever said it first."""
+    """Convert a memory to a statement made now by its first speaker."""
     given = LearnRequest(
         text=memory.content,
         subject=memory.subject,
@@ -118,8 +109,7 @@ async def apply_judgements_in_transaction(
     by: str,
     kept: Mapping[MemoryId, UUID] | None = None,
 ) -> LateJudgementResult:
-    """Carry out what the judgements mean for a memory that stands. The caller has locked its owner, and may have
-    kept what was said already."""
+    """Apply judgements to a stored memory. The caller has locked its owner, and may have stored them."""
     space = memory.space_id
     ids = [memory.id, *(each.memory.id for each in compared)]
     present = await lock_memories(transaction, space, ids)
@@ -185,13 +175,13 @@ async def _merge(
     *,
     by: str,
 ) -> LateJudgementResult:
-    """A late `same`. With what waits or is locked away nothing is merged: that is for a person."""
+    """Handle a late `same`. Held or quarantined memories are not merged: that is up to a person."""
     if twin.memory.status is not Status.ACTIVE:
         await _clear_pending(deps, transaction, memory)
         return LateJudgementResult(action=Action.STORED, memory=memory)
     stays, goes = choose_survivor(twin.memory, memory)
     if stays.agent_id is not None and goes.agent_id is None:
-        # What is everybody's cannot be folded into one agent's own.
+        # A shared memory cannot be merged into one agent's private one.
         stays, goes = goes, stays
     judgement = twin.opinion.judgement
     merged, change = await merge_into(
@@ -228,7 +218,7 @@ def build_comparison(memory: Memory, opinion: PairJudgement, *, similarity: floa
 
 
 JUDGE = "judge_pairs"
-"""The job that asks a model of what waits."""
+"""The job that asks a model about pending pairs."""
 
 POLL_SECONDS = 0.05
 
@@ -236,7 +226,7 @@ POLL_SECONDS = 0.05
 async def judge_pairs(
     deps: MemoryDeps, space: SpaceId, memory: UUID, *, by: str = "judge"
 ) -> LateJudgementResult | None:
-    """Have the pairs of a memory judged that wait, and do what follows; none if nothing waits."""
+    """Judge the pending pairs of a memory and apply the result; None if nothing is pending."""
     async with deps.store.transaction() as transaction:
         waiting = await deps.panel.waiting(transaction, space, MemoryId(memory))
         found = await find_memories(transaction, space, [memory, *(each.old_ref for each in waiting)])
@@ -255,12 +245,12 @@ async def judge_pairs(
 
 
 def _olds(waiting: Sequence[WaitingPair], new: Memory) -> list[MemoryId]:
-    """What a memory waits to be compared with; pairs in which it is the older one are the other's matter."""
+    """Return what a memory waits to be compared with, without pairs in which it is the older one."""
     return [MemoryId(each.old_ref) for each in waiting if each.new_ref == new.id]
 
 
 async def load_pair(deps: MemoryDeps, space: SpaceId, waiting: WaitingPair) -> StatementPair | None:
-    """A pair that waits, as its memories are now; nothing if one of them no longer counts."""
+    """Load a waiting pair with its current memories; None if one of them no longer counts."""
     async with deps.store.transaction() as transaction:
         found = await find_memories(transaction, space, [waiting.old_ref, waiting.new_ref])
     old, new = found.get(MemoryId(waiting.old_ref)), found.get(MemoryId(waiting.new_ref))
@@ -272,7 +262,7 @@ async def load_pair(deps: MemoryDeps, space: SpaceId, waiting: WaitingPair) -> S
 async def apply_pair_judgement(
     deps: MemoryDeps, space: SpaceId, pair: StatementPair, judgement: Judgement, *, by: str = "judge"
 ) -> LateJudgementResult | None:
-    """Carry out what was said at last of a pair that waited."""
+    """Apply the final judgement of a pair that waited."""
     async with deps.store.transaction() as transaction:
         found = await find_memories(transaction, space, [pair.old_ref, pair.new_ref])
     old, new = found.get(MemoryId(pair.old_ref)), found.get(MemoryId(pair.new_ref))
@@ -285,14 +275,14 @@ async def apply_pair_judgement(
 async def apply_judgements(
     deps: MemoryDeps, memory: Memory, compared: list[CandidateComparison], *, by: str
 ) -> LateJudgementResult:
-    """Carry out what was judged of a memory, in a transaction of its own."""
+    """Apply judgements to a memory in a new transaction."""
     async with deps.store.transaction() as transaction:
         await lock_owners(transaction, memory.space_id, [memory.agent_id])
         return await apply_judgements_in_transaction(deps, transaction, memory, compared, by=by)
 
 
 def build_memory_pair(old: Memory, new: Memory, features: PairFeatures | None = None) -> StatementPair:
-    """Two memories as the judges read them."""
+    """Build the pair of two memories for the judges."""
     known = features or PairFeatures(
         bars=SimilarityBars(), same_subject=compare_subjects(statement_from_memory(new), old)
     )
@@ -306,7 +296,7 @@ def build_memory_pair(old: Memory, new: Memory, features: PairFeatures | None = 
 
 
 async def attach_settle(deps: MemoryDeps, place: Scope, learned: Learned) -> Learned:
-    """The result, which can be asked later what became of it."""
+    """Return the result with a way to wait for its final state."""
     if not learned.pending or learned.memory is None:
         return learned
     memory = learned.memory.id
@@ -331,7 +321,7 @@ Report = Callable[[int], Awaitable[None]]
 async def recheck_memory(
     deps: MemoryDeps, space: SpaceId, memory: UUID, *, by: str = "recheck"
 ) -> LateJudgementResult | None:
-    """Hold a memory against all others, and do what follows; none if it does not stand."""
+    """Compare a memory with all others and apply the result; None if it is not active."""
     async with deps.store.transaction() as transaction:
         found = (await find_memories(transaction, space, [memory])).get(MemoryId(memory))
     if found is None or found.status is not Status.ACTIVE:
@@ -360,7 +350,7 @@ def _build_duplicate_comparison(twin: Memory, memory: Memory, judgement: Judgeme
 async def _compare_older(
     deps: MemoryDeps, memory: Memory, others: list[LearnCandidate], vectors: StatementVectors | None
 ) -> list[CandidateComparison]:
-    """Older ones as they stand to it. What came later was held against this one when it came."""
+    """Compare with older memories. Later ones were compared with this one when they came."""
     older = [each for each in others if each.memory.seq < memory.seq or not each.memory.is_live]
     return await compare(deps, memory.space_id, statement_from_memory(memory), older, ref=memory.id, vectors=vectors)
 
@@ -370,18 +360,18 @@ def build_embedding_input(memory: Memory) -> MemoryEmbeddingInput:
 
 
 async def store_vectors(deps: MemoryDeps, transaction: Transaction, memory: Memory, vectors: StatementVectors) -> None:
-    """Keep the vectors of a memory, in place of those of its former words."""
+    """Store the vectors of a memory in place of those of its former wording."""
     await transaction.run(
         Q["put_vectors"], space=memory.space_id, memory=memory.id, at=deps.clock(), **vector_columns(vectors)
     )
 
 
 async def null_progress(_done: int) -> None:
-    """For a caller who wants no progress."""
+    """For callers that want no progress."""
 
 
 async def embed_missing_memories(deps: MemoryDeps, space: SpaceId, *, report: Report = null_progress) -> int:
-    """Make the vectors that memories of a space lack, batch by batch, and look at each again; how many."""
+    """Embed memories without vectors in batches and recheck each; return how many."""
     embedder, done = deps.embedder(), 0
     if embedder is None:
         return 0
@@ -390,7 +380,7 @@ async def embed_missing_memories(deps: MemoryDeps, space: SpaceId, *, report: Re
         made = await _embed_batch(deps, [memory_from_row(row) for row in rows])
         done += made
         await report(done)
-        # A text that cannot be embedded now stays in the way of no other: it is tried by the next run.
+        # A text that cannot be embedded now does not block others: the next run retries it.
         if not made or len(rows) < BATCH:
             return done
 

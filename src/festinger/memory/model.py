@@ -1,11 +1,7 @@
-"""What is a memory?
+"""Defines memories, their kinds and states, and the scope of a speaker.
 
-One statement with where it came from, in which state it is, how likely it is true and how deeply it is held. Values
-only: a row of the table as the rooms see it, and who may see it. Every way to change one is a deed of this room.
-
-Which kinds of memory are there, in which states, and which are held against each other?
-
-Values only. What a state means for recalling is left to `retrieval`; how a memory comes into one to the deeds here.
+A memory is one statement with its provenance, state, confidence and weight. Values only: nothing here does
+I/O.
 """
 
 from collections.abc import Mapping
@@ -35,34 +31,34 @@ class Kind(StrEnum):
 
 
 ALIASES = {"semantic": Kind.FACT}
-"""Other names that are understood on input."""
+"""Other names accepted on input."""
 
 CLAIMS = frozenset([Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURAL, Kind.CORRECTION, Kind.INSIGHT])
-"""What says how things are, in whatever way: these are compared with each other."""
+"""Kinds that state how things are; these are compared with each other."""
 
 
 class Status(StrEnum):
     ACTIVE = "active"
     """It is recalled."""
     HELD = "held"
-    """It contradicts something that stands, and waits for a decision."""
+    """It contradicts an active memory and waits for a decision."""
     QUARANTINED = "quarantined"
-    """Nobody vouches for it; only a person sets it free."""
+    """Nobody vouches for it; only a person releases it."""
     SUPERSEDED = "superseded"
-    """Something newer took its place."""
+    """Something newer replaced it."""
     MERGED = "merged"
-    """It said the same as a twin."""
+    """It was merged into a duplicate."""
     ARCHIVED = "archived"
 
 
 LIVE = (Status.ACTIVE, Status.HELD, Status.QUARANTINED)
-"""What a new statement is held against."""
+"""States with which new statements are compared."""
 
 REPLACED = (Status.SUPERSEDED, Status.MERGED)
 
 
 class SourceTag(StrEnum):
-    """Which way a memory came in."""
+    """How a memory came in."""
 
     EXTERNAL_USER = "external_user"
     EXTERNAL_DOCUMENT = "external_document"
@@ -74,7 +70,7 @@ class SourceTag(StrEnum):
 
 
 def parse_kind(name: str) -> Kind:
-    """The kind that is meant; an unknown one is refused with the list."""
+    """Parse a kind. Raises `BadInput` with the list of kinds."""
     lowered = name.strip().lower()
     if lowered in ALIASES:
         return ALIASES[lowered]
@@ -95,7 +91,7 @@ NO_SESSION = SessionId("")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """Who speaks, where: the space, the agent, the session. Without an agent of its own a handle has the default."""
+    """The space, agent and session of a speaker. Handles without an agent have the default one."""
 
     space: SpaceId
     agent: AgentId
@@ -107,7 +103,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """What has a default here is so, as in the table, until something is done to the memory."""
+    """A memory row; defaults match those of the table."""
 
     space_id: SpaceId
     id: MemoryId
@@ -173,7 +169,7 @@ class Memory:
 
     @property
     def standing(self) -> CandidateStatus:
-        """Its state as decisions know it; only live memories have one."""
+        """Its state for decisions; only live memories have one."""
         return CandidateStatus(self.status.value)
 
     @property
@@ -181,7 +177,7 @@ class Memory:
         return self.status in LIVE
 
     def as_json(self) -> dict[str, Any]:
-        """As every door shows it; marks and the index of words are left out."""
+        """Return the public JSON, without hashes and `seq`."""
         shown = {each.name: _to_json(getattr(self, each.name)) for each in fields(self)}
         return {name: value for name, value in shown.items() if name not in ("fold", "gist", "seq")}
 
@@ -190,7 +186,7 @@ _NAMES = tuple(each.name for each in fields(Memory))
 
 
 def memory_from_row(row: Mapping[str, Any]) -> Memory:
-    """The memory that a row holds."""
+    """Build a memory from its row."""
     values = {name: row[name] for name in _NAMES}
     values |= {"kind": Kind(row["kind"]), "origin": Origin(row["origin"]), "status": Status(row["status"])}
     values |= {"tags": tuple(row["tags"]), "access_times": tuple(row["access_times"])}
@@ -198,7 +194,7 @@ def memory_from_row(row: Mapping[str, Any]) -> Memory:
 
 
 def belief_from_row(row: Mapping[str, Any]) -> Belief:
-    """What is held of a memory, from its row."""
+    """Build the belief in a memory from its row."""
     return Belief(
         confidence=row["confidence"],
         evidence_count=row["evidence_count"],
@@ -214,7 +210,7 @@ def belief_from_row(row: Mapping[str, Any]) -> Belief:
 
 
 def belief_columns(belief: Belief) -> dict[str, Any]:
-    """A belief as the columns that keep it."""
+    """Convert a belief to its columns."""
     return {
         "confidence": belief.confidence,
         "evidence_count": belief.evidence_count,

@@ -1,17 +1,8 @@
-"""What is believed now, what was believed then, and what held when?
+"""Reads memories: pages, filters, history, point-in-time queries and explanations.
 
-Two clocks: `as_of` asks what was believed at a moment, mistakes included; `valid_at` asks, by present knowledge, what
-held in the world at a moment. Chains of what replaced what are followed link by link.
-
-Which memories does somebody want to see in a list?
-
-Values only: what a list is narrowed to, and how the names and values of a query, which are the same at every door,
-become that. Finding them is left to `load_history`.
-
-Why is something believed?
-
-Read from rows alone, never asked of a model: each time it was said, what it derives from and what rests on it, what
-it replaced, what judges and outcomes said of it, and everything that was done to it.
+Two clocks: `as_of` asks what was believed at a moment, mistakes included; `valid_at` asks, by present
+knowledge, what held in the world at a moment. Filters have the same names and values in every interface.
+Explanations are read from rows alone, never asked of a model.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,7 +41,7 @@ EVERY = "all"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFilter:
-    """Which memories a list shows. `words` are looked for as a person types them into a search."""
+    """Filter of a list. `words` uses the syntax of a search box."""
 
     statuses: Sequence[Status] | None = (Status.ACTIVE,)
     kinds: Sequence[Kind] = ()
@@ -60,7 +51,7 @@ class MemoryFilter:
     as_of: datetime | None = None
     valid_at: datetime | None = None
     everybodys: bool = False
-    """Whether other agents' own are listed too: for people, never for an agent."""
+    """Whether to include other agents' private memories: for people, never for an agent."""
 
     @property
     def is_dated(self) -> bool:
@@ -71,8 +62,7 @@ STANDING = MemoryFilter()
 
 
 def parse_filter(asked: Mapping[str, str]) -> MemoryFilter:
-    """What a query asks for; several values of a name stand with commas between. Without a status it asks for what
-    stands, with `all` for every status."""
+    """Parse filter parameters, comma-separated. The status defaults to active; `all` means every status."""
     status = asked.get("status")
     statuses = None if status == EVERY else _parse_list(Status, status) if status else STANDING.statuses
     return MemoryFilter(
@@ -87,7 +77,7 @@ def parse_filter(asked: Mapping[str, str]) -> MemoryFilter:
 
 
 def _parse_moment(asked: Mapping[str, str], name: str) -> datetime | None:
-    # A `+` of an offset that was not escaped arrives as a space.
+    # An unescaped `+` of an offset arrives as a space.
     return read_moment(asked[name].replace(" ", "+")) if asked.get(name) else None
 
 
@@ -106,7 +96,7 @@ LONGEST_PAGE = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """A memory and what it replaced, newest first, with everything that was done to them, oldest first."""
+    """A memory and what it replaced, newest first, with all their changes, oldest first."""
 
     memories: tuple[Memory, ...]
     changes: tuple[Change, ...]
@@ -121,7 +111,7 @@ class History:
 async def get_memory(
     deps: MemoryDeps, place: Scope, memory: UUID, *, as_of: datetime | None = None, valid_at: datetime | None = None
 ) -> Memory:
-    """One memory, if this agent may see it, and if it was believed and held at the moments that are asked for."""
+    """Return a memory if the agent may see it and it was believed and valid at the given times."""
     async with deps.store.transaction() as transaction:
         found = require_visible(place, await find_memory(transaction, place.space, memory))
         is_asked_of_now = as_of is None and valid_at is None
@@ -134,7 +124,7 @@ async def get_memory(
 
 
 def require_visible(place: Scope, memory: Memory) -> Memory:
-    """The memory, unless it is another agent's own: to this one there is no such thing."""
+    """Raise `NotFound` for another agent's private memory."""
     if memory.agent_id not in (None, place.agent):
         raise NotFound(f"There is no memory `{memory.id}`.")
     return memory
@@ -149,7 +139,7 @@ async def find_believed_ids(
     as_of: datetime | None = None,
     valid_at: datetime | None = None,
 ) -> set[MemoryId]:
-    """Which of some memories were believed at a moment, and held in the world at another."""
+    """Return which of the given memories were believed at one time and valid at another."""
     rows = await transaction.all(
         Q["believed"],
         space=space,
@@ -172,7 +162,7 @@ def _past(deps: MemoryDeps, as_of: datetime | None) -> datetime | None:
 async def page_memories(
     deps: MemoryDeps, place: Scope, wanted: MemoryFilter = STANDING, *, after: int | None = None, limit: int = 50
 ) -> list[Memory]:
-    """Memories that an agent sees, newest first. A moment looks past states: whatever was believed then."""
+    """List memories visible to an agent, newest first. A point in time overrides the status filter."""
     most = min(limit, LONGEST_PAGE)
     kept: list[Memory] = []
     async with deps.store.transaction() as transaction:
@@ -181,7 +171,7 @@ async def page_memories(
             kept += await _filter_by_moment(deps, transaction, place, wanted, found)
             if len(found) < most:
                 break
-            # Of what is listed some may not have been believed then: the page goes on until it is full.
+            # Some of these may not have been believed then: continue until the page is full.
             after = found[-1].seq
     return kept[:most]
 
@@ -218,7 +208,7 @@ async def _filter_by_moment(
 
 
 async def find_current(deps: MemoryDeps, place: Scope, memory: UUID) -> Memory:
-    """What stands at the end of the chain that a memory is part of."""
+    """Return the end of the supersession chain of a memory."""
     async with deps.store.transaction() as transaction:
         found = require_visible(place, await find_memory(transaction, place.space, memory))
         later = await find_successors(transaction, place.space, memory)
@@ -226,7 +216,7 @@ async def find_current(deps: MemoryDeps, place: Scope, memory: UUID) -> Memory:
 
 
 async def load_history(deps: MemoryDeps, place: Scope, memory: UUID) -> History:
-    """A memory, what it replaced and what that replaced, and every change of them."""
+    """Return a memory, everything it replaced, and all their changes."""
     async with deps.store.transaction() as transaction:
         found = require_visible(place, await find_memory(transaction, place.space, memory))
         rows = await transaction.all(Q["chain_back"], space=place.space, memory=memory, depth=LONGEST_CHAIN)
@@ -240,7 +230,7 @@ MOST_SIGHTINGS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemorySighting:
-    """One time that a memory was said."""
+    """One time that a memory was stated."""
 
     id: UUID
     agent: str
@@ -258,7 +248,7 @@ class MemorySighting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustStep:
-    """A step of the line on which the trust in a memory rests."""
+    """One step in the chain of sources behind a memory's trust."""
 
     id: UUID
     depth: int
@@ -268,7 +258,7 @@ class TrustStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Why:
-    """On what a memory rests."""
+    """What a memory rests on."""
 
     memory: Memory
     said: tuple[MemorySighting, ...]
@@ -325,7 +315,7 @@ class Why:
 
 
 async def explain_belief(deps: MemoryDeps, place: Scope, memory: UUID) -> Why:
-    """Everything on which a belief rests."""
+    """Return everything that a belief rests on."""
     async with deps.store.transaction() as transaction:
         found = require_visible(place, await find_memory(transaction, place.space, memory))
         links = await transaction.all(Q["links_of"], space=place.space, memory=memory)
@@ -355,7 +345,7 @@ async def explain_belief(deps: MemoryDeps, place: Scope, memory: UUID) -> Why:
 async def list_sightings(
     transaction: Transaction, space: SpaceId, memory: MemoryId, *, limit: int = MOST_SIGHTINGS
 ) -> tuple[MemorySighting, ...]:
-    """Each time that a memory was said."""
+    """List the sightings of a memory."""
     rows = await transaction.all(Q["sightings_of"], space=space, memory=memory, limit=limit)
     return tuple(
         MemorySighting(

@@ -1,9 +1,9 @@
-"""What happens when another model embeds?
+"""Re-embeds memories after the embedding model changed.
 
-Vectors of the former model stay where they are and are compared with nothing. Until a memory has one of the present
-model, of the words that it has now, it is left out of vector search and found by words. A job makes them, newest and
-heaviest first, a hundred at a time; it can be stopped and goes on where it was. Afterwards each is held against all
-others by the thresholds of the present model.
+Vectors of the former model stay but are compared with nothing. Until a memory has a vector of the current
+model and wording, it is left out of vector search and found by words. A job makes them, newest and heaviest
+first, a hundred at a time, and can be stopped and resumed. Each memory is then compared with all others by
+the new model's thresholds.
 """
 
 from collections.abc import Awaitable, Callable
@@ -25,7 +25,7 @@ Report = Callable[[int, int], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReembedProgress:
-    """How many of a space's memories have a vector of the present model and of their present words."""
+    """How many memories of a space have a vector of the current model and wording."""
 
     done: int
     total: int
@@ -39,7 +39,7 @@ class ReembedProgress:
 
 
 async def measure_progress(deps: MemoryDeps, space: SpaceId, *, model: str | None = None) -> ReembedProgress:
-    """How far it is: with the embedder of this process, or with `model` where none is open."""
+    """Measure progress for the embedder of this process, or for `model` where none is open."""
     embedder = deps.embedder()
     name = embedder.name if embedder is not None else model
     if name is None or name == NO_EMBEDDER:
@@ -49,7 +49,7 @@ async def measure_progress(deps: MemoryDeps, space: SpaceId, *, model: str | Non
 
 
 async def reembed(deps: MemoryDeps, space: SpaceId, *, report: Report) -> int:
-    """Make every vector that is missing or of another model or text; how many."""
+    """Make every missing or outdated vector; return how many."""
     start = await measure_progress(deps, space)
 
     async def tell(done: int) -> None:
@@ -63,7 +63,7 @@ async def reembed(deps: MemoryDeps, space: SpaceId, *, report: Report) -> int:
 
 
 async def _recheck_newer(deps: MemoryDeps, space: SpaceId) -> None:
-    """Hold what was learnt meanwhile against the others, which could not be compared with it then."""
+    """Recheck what was learned in the meantime, which could not be compared with the others then."""
     embedder = deps.embedder()
     if embedder is not None:
         for row in await deps.store.all(Q["learnt_meanwhile"], space=space, model=embedder.name):
@@ -83,7 +83,7 @@ async def _emit_finished(deps: MemoryDeps, space: SpaceId, made: int) -> None:
 
 
 async def drop_vectors(deps: MemoryDeps, space: SpaceId, model: str) -> int:
-    """Erase the vectors of a model that embeds no more; how many. Raises `BadInput` for the one that does."""
+    """Delete the vectors of a former model; return how many. Raises `BadInput` for the current one."""
     embedder = deps.embedder()
     if embedder is not None and embedder.name == model:
         raise BadInput(f"`{model}` is the model that embeds now.", hint="Choose another one first.")
@@ -91,6 +91,6 @@ async def drop_vectors(deps: MemoryDeps, space: SpaceId, model: str) -> int:
 
 
 async def count_by_model(deps: MemoryDeps, space: SpaceId) -> dict[str, int]:
-    """How many memories have vectors of each model."""
+    """Count the memories with vectors of each model."""
     rows = await deps.store.all(Q["vector_models"], space=space)
     return {row["model"]: row["memories"] for row in rows}

@@ -1,7 +1,9 @@
-"""How is a change taken back?
+"""Undoes changes of memories.
 
-What it touched is put back as it was, if it still is as the change left it; else something later stands on it, and
-that is named. Undoing a replacement restores the old value alone, and the same pair is not replaced again. Undoing twice is undoing once.
+A change is reverted if everything it touched is still as it left it; otherwise `UndoBlocked` names the later
+changes.
+Undoing a replacement restores only the old value, and the same pair is not replaced again. Undo is
+idempotent.
 """
 
 from collections.abc import Sequence
@@ -40,12 +42,12 @@ from festinger.world.write import lock_world
 Q = queries_of("festinger.memory")
 
 SPEAKER = "conversation"
-"""Who replaces something by a correction in a conversation."""
+"""The author of replacements by a correction in a conversation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoResult:
-    """The change that was taken back, and the memories as they are now."""
+    """The undone change, and the memories as they are now."""
 
     change: Change
     memories: tuple[Memory, ...]
@@ -55,7 +57,7 @@ class UndoResult:
 
 
 async def undo(deps: MemoryDeps, space: SpaceId, change: UUID, *, by: str) -> UndoResult:
-    """Take a change back. Raises `NotFound`, and `UndoBlocked` with what stands on it."""
+    """Undo a change. Raises `NotFound`, and `UndoBlocked` with the changes that build on it."""
     async with deps.store.transaction() as transaction:
         return await undo_in_transaction(deps, transaction, space, change, by=by)
 
@@ -63,7 +65,7 @@ async def undo(deps: MemoryDeps, space: SpaceId, change: UUID, *, by: str) -> Un
 async def undo_in_transaction(
     deps: MemoryDeps, transaction: Transaction, space: SpaceId, change: UUID, *, by: str
 ) -> UndoResult:
-    """The same within a transaction of the caller's."""
+    """Undo a change in the caller's transaction."""
     found, present = await _lock_change_targets(transaction, space, change)
     if found.undone_at is not None:
         return UndoResult(change=found, memories=tuple(present.values()))
@@ -81,8 +83,7 @@ async def undo_in_transaction(
 async def _lock_change_targets(
     transaction: Transaction, space: SpaceId, change: UUID
 ) -> tuple[Change, dict[MemoryId, Memory]]:
-    """A change and what it touched, held by nobody else: the memories first, and before them the world, if the change
-    reached into it."""
+    """Lock a change and its memories, after the world if the change is a repair."""
     asked = await find_change(transaction, space, change)
     if asked.undone_at is not None:
         return asked, await find_memories(transaction, space, asked.memory_ids)
@@ -95,7 +96,7 @@ async def _lock_change_targets(
 
 
 async def _check_untouched(transaction: Transaction, space: SpaceId, change: Change, present: Any) -> None:
-    """Refuse if a memory is no longer as the change left it, naming what was done since."""
+    """Raise `UndoBlocked` with the later changes if a memory is no longer as the change left it."""
     moved = [memory for memory in present if not has_same_columns(_columns(memory), change.touched(memory.id))]
     if not moved:
         return
@@ -116,7 +117,7 @@ def _columns(memory: Memory) -> dict[str, Any]:
 async def _undo_state(
     deps: MemoryDeps, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
 ) -> None:
-    """Put every memory back into the state that it was in."""
+    """Restore the former state of every memory."""
     for memory in present.values():
         before = change.before["memories"].get(str(memory.id), {})
         state = {name: _value(name, before[name]) for name in STATE if name in before}
@@ -137,8 +138,7 @@ async def _undo_state(
 async def _undo_supersede(
     deps: MemoryDeps, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
 ) -> None:
-    """The old ones stand again. A statement that replaced them when it was learned is put away; of two memories that
-    somebody had joined by hand both stand."""
+    """Restore the old memories; archive the new one if learning superseded them, else keep both."""
     new, olds = _ids(change, "new")[0], _ids(change, "old")
     await _undo_state(deps, transaction, change, present, by)
     space = next(iter(present.values())).space_id
@@ -230,5 +230,5 @@ def _value(name: str, kept: Any) -> Any:
 
 
 def list_active(undone: UndoResult) -> tuple[Memory, ...]:
-    """The memories that stand again."""
+    """Return the memories that are active again."""
     return tuple(memory for memory in undone.memories if memory.status is Status.ACTIVE)

@@ -1,7 +1,7 @@
-"""How do the words of a memory become vectors, and what if nobody can embed them?
+"""Embeds the texts of memories.
 
-A new statement is embedded before any transaction: once as it is stored for searching, once bare for comparing.
-Without an embedder learning goes on by words, says so, and asks for the vectors later.
+A statement is embedded before any transaction: once for search, once bare for comparison. Without an embedder
+learning continues by words, reports that it is degraded, and the vectors are made later.
 """
 
 from collections.abc import Sequence
@@ -24,22 +24,22 @@ from festinger.store.vectors import QueryVector, VectorModel, build_query_vector
 log = structlog.get_logger(room="memory")
 
 EMBEDDER = "embedder"
-"""What a result says that it went on without."""
+"""Value of `degraded` when the embedder was missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryEmbeddingInput:
-    """A text that is to be embedded, and as which kind of memory."""
+    """A text to embed, with the kind of memory."""
 
     text: str
     kind: Kind
     stored_as: str | None = None
-    """With its context, where it has one."""
+    """The text with its context, if it has one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StatementVectors:
-    """A statement as vectors of one model."""
+    """The vectors of a statement from one model."""
 
     model: VectorModel
     store: QueryVector
@@ -47,14 +47,14 @@ class StatementVectors:
     store_hash: bytes
     compare_hash: bytes
     is_bare: bool
-    """Whether the model reads the words alike for searching and comparing, so that one vector serves both."""
+    """Whether one vector serves search and comparison, because the model reads the same text for both."""
     bars: SimilarityBars
     direction: QueryVector | None = None
-    """Along which statements and their negations differ, if that was learnt for the model."""
+    """The direction along which statements and their negations differ, if learned for the model."""
 
 
 async def embed_texts(deps: MemoryDeps, texts: Sequence[MemoryEmbeddingInput]) -> list[StatementVectors | None]:
-    """Vectors for each text, or none where there are none to be had. Not within a transaction."""
+    """Embed each text; None where no vector can be had. Call outside transactions."""
     embedder = deps.embedder()
     if embedder is None or embedder.name == NO_EMBEDDER or not texts:
         return [None] * len(texts)
@@ -75,19 +75,19 @@ async def embed_text(deps: MemoryDeps, words: MemoryEmbeddingInput) -> Statement
 
 
 def similarity_bars(profile: EmbedderProfile) -> SimilarityBars:
-    """The cosines from which something holds; none where vectors alone may not decide."""
+    """Return the cosine thresholds; None where vectors alone may not decide."""
     same, check = profile.threshold(Threshold.SAME), profile.threshold(Threshold.CHECK)
     return SimilarityBars(
         same=same,
-        # Where both were measured on pairs that lie far apart, `check` may lie above `same`: what is near enough to
-        # be the same is near enough to be looked at.
+        # Measured on pairs that lie far apart, `check` may exceed `same`; whatever is near enough to be
+        # the same must be checked.
         check=check if check is None or same is None else min(check, same),
         opposition=profile.threshold(Threshold.OPPOSITION) if profile.direction else None,
     )
 
 
 def negation_direction(profile: EmbedderProfile, model: VectorModel) -> QueryVector | None:
-    """Along which statements and their negations differ; none where it was not learnt or is turned off."""
+    """Return the negation direction; None if it was not learned or is turned off."""
     is_on = len(profile.direction) == model.dims and profile.threshold(Threshold.OPPOSITION) is not None
     return build_query_vector(model, profile.direction) if is_on else None
 
@@ -97,7 +97,7 @@ def text_hash(text: str) -> bytes:
 
 
 def vector_columns(vectors: StatementVectors | None) -> dict[str, Any]:
-    """What a statement that keeps the vectors of a memory asks for."""
+    """Query parameters for storing vectors."""
     if vectors is None:
         nothing = dict.fromkeys(("store", "compare", "store_hash", "compare_hash"))
         return {**nothing, "model": "", "dims": 1, "is_bare": True}
@@ -115,7 +115,7 @@ def vector_columns(vectors: StatementVectors | None) -> dict[str, Any]:
 async def _embed_for_storage(
     embedder: Embedder, texts: Sequence[MemoryEmbeddingInput], compare: Sequence[Vector | None]
 ) -> list[Vector | None]:
-    """The vectors for searching. Where a model would read the very same text, it is not asked again."""
+    """Embed for search, reusing the comparison vector where the model would read the same text."""
     profile = embedder.profile
     store: list[Vector | None] = list(compare)
     by_kind: dict[Kind, list[int]] = {}
@@ -131,7 +131,7 @@ async def _embed_for_storage(
 
 
 def is_single_vector(words: MemoryEmbeddingInput, profile: EmbedderProfile) -> bool:
-    """Whether a model would read the very same text for searching and for comparing."""
+    """Whether a model would read the same text for search and for comparison."""
     written = profile.written(words.stored_as or words.text, EmbeddingPurpose.STORE, kind=words.kind)
     return not profile.task_types and written == profile.written(words.text, EmbeddingPurpose.COMPARE)
 

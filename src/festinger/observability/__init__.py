@@ -1,6 +1,5 @@
-"""Seeing inside: what every room uses to say how it is.
+"""Health checks, metrics, logging and request tracing, shared by all packages.
 
-Keeps the values of a health check (`checks`), the one list of metrics (`metrics`) and the set-up of the log
-(`logs`). It decides nothing about health: each room makes its own checks and moves its own counters; the
-doors show them.
+Holds the values of a health check (`checks`), the one list of metrics (`metrics`) and the log setup (`logs`).
+It judges nothing: each package makes its own checks and updates its own metrics; the interfaces show them.
 """

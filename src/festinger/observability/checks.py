@@ -1,7 +1,7 @@
-"""What is wrong, and what should be done about it?
+"""Health checks as data: what is wrong, and what to do about it.
 
-A check is data: the same list is printed by `festinger doctor`, served as JSON and shown in the console.
-Rooms make checks about themselves; nothing here looks at anything.
+The same list is printed by `festinger doctor`, served as JSON and shown in the console. Each package builds
+the checks about itself.
 """
 
 from collections.abc import Iterable, Mapping

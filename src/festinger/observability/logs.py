@@ -1,10 +1,9 @@
-"""Where does the log go, and what does a line look like?
+"""Configures logging: where lines go, what they look like and what they may contain.
 
-One line a deed: a constant event text plus fields. JSON lines when the output is not a terminal. Always
-stderr: stdout belongs to commands and to protocols. Rooms simply call `structlog.get_logger()`; what other
-packages log by the standard library goes the same way. Every string loses its secrets on the way out, and
-words of people and models are left out unless `log.content` allows them. What counts as a secret is decided by
-`text.redaction`, which is handed in.
+One line per operation: a constant event text plus fields, as JSON when the output is not a terminal. Always
+stderr: stdout belongs to commands and protocols. Packages call `structlog.get_logger()`, and standard library
+logging takes the same path. Secrets are redacted from every string by `text.redaction`, which is passed in;
+words of people and models are left out unless `log.content` allows them.
 """
 
 import logging
@@ -25,17 +24,17 @@ CONTENT_FIELDS = frozenset({"text", "prompt", "reply", "content", "body", "messa
 """Fields that hold words of people or models; left out unless `log.content` is on."""
 
 SECRET_FIELD = re.compile(r"(?i)passw|passphrase|secret|authorization|cookie|api_?key|(?:^|_)token$|credential")
-"""Names of fields whose texts are secrets, whatever they look like."""
+"""Names of fields whose values are secrets, whatever they look like."""
 
 DEPTH = 6
-"""Fields may nest this deep; what lies deeper is shown as text."""
+"""Maximum nesting of fields; anything deeper is shown as text."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _CONTROL_IN_TRACES = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def configure_logging(*, level: str, style: str, content: bool, redact: Redact, clock: Clock = system_clock) -> None:
-    """Set the log up once, at the start of a command. `style` is `auto`, `json` or `console`."""
+    """Set up logging once, at the start of a command. `style` is `auto`, `json` or `console`."""
     as_json = style == "json" or (style == "auto" and not sys.stderr.isatty())
     steps = _steps(LogRules(redact=redact, content=content, one_line=not as_json), clock)
     renderer = _renderer(as_json)
@@ -50,8 +49,8 @@ def configure_logging(*, level: str, style: str, content: bool, redact: Redact, 
 
 
 def use_host_logging(*, redact: Redact, clock: Clock = system_clock) -> None:
-    """For the library inside somebody's program: lines go to Python's own logging, under the name `festinger`,
-    and that program decides what becomes of them. A program that has set structlog up is left alone."""
+    """Send lines to the logger `festinger` of Python's own logging, for the library inside a host program. A
+    host that has already configured structlog is left alone."""
     if structlog.is_configured():
         return
     steps = _steps(LogRules(redact=redact, content=False, one_line=True), clock)
@@ -70,14 +69,14 @@ def use_host_logging(*, redact: Redact, clock: Clock = system_clock) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogRules:
-    """What may stand in a line."""
+    """What a log line may contain."""
 
     redact: Redact
     content: bool
     one_line: bool
 
     def allowed(self, name: str, value: Any, depth: int = 0) -> Any:
-        """The value of a field as it may be written."""
+        """Return the value of a field as it may be written."""
         if value is None or isinstance(value, bool | int | float):
             return value
         if name in CONTENT_FIELDS and not self.content:
@@ -93,13 +92,13 @@ class LogRules:
             return "[redacted:field]"
         control = _CONTROL_IN_TRACES if name == "exception" else _CONTROL
         plain = self.redact(text)
-        # JSON escapes these by itself; on a terminal they would break the line or speak to the terminal.
+        # JSON escapes these itself; on a terminal they would break the line or act as control sequences.
         return control.sub(lambda found: repr(found[0])[1:-1], plain) if self.one_line else plain
 
 
 class LogWriter:
-    """Writes lines. One that cannot be written is counted and dropped: a full disk or a closed pipe behind the
-    log must not fail the work that is logged."""
+    """Writes lines. One that cannot be written is counted and dropped: a full disk or a closed pipe behind
+    the log must not fail the work that is logged."""
 
     def __init__(self, output: TextIO) -> None:
         self._output = output
@@ -115,7 +114,7 @@ class LogWriter:
 
 
 class _Handler(logging.Handler):
-    """Brings records of the standard library to the same lines."""
+    """Routes records of the standard library to the same output."""
 
     def emit(self, record: logging.LogRecord) -> None:
         LogWriter(sys.stderr).msg(self.format(record))
@@ -127,7 +126,7 @@ def _steps(rules: LogRules, clock: Clock) -> list[structlog.typing.Processor]:
         return event
 
     def allowed(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-        # What begins with an underscore is the formatter's own and never written.
+        # Keys with a leading underscore are the formatter's own and never written.
         return {name: value if name.startswith("_") else rules.allowed(name, value) for name, value in event.items()}
 
     return [structlog.processors.add_log_level, at, structlog.processors.format_exc_info, allowed]
@@ -155,7 +154,7 @@ def _take_over_standard_library(
     logging.captureWarnings(True)
     for logger in [*logging.root.manager.loggerDict.values()]:
         if isinstance(logger, logging.Logger):
-            # Some packages bring a handler or a level of their own, which would go past the rules above.
+            # Some packages bring a handler or level of their own, which would bypass the rules above.
             logger.handlers[:] = []
             logger.setLevel(logging.NOTSET)
             logger.propagate = True

@@ -1,7 +1,7 @@
-"""Which numbers does Festinger show of itself?
+"""Defines every metric of Festinger.
 
-Every metric stands here, so that one page lists them all and a test holds the list; the rooms only move
-them. Labels take values from closed sets, never text of a user.
+They are all listed here so that one page shows them and a test pins the list; the packages only update them.
+Labels take values from closed sets, never text of a user.
 """
 
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 """Histogram bounds from 1 ms to 10 s."""
 
 TOKENS = (10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 2500.0)
-"""Histogram bounds for sizes of texts."""
+"""Histogram bounds for text sizes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricInfo:
-    """What can be said of a metric on a page."""
+    """A metric as described on the reference page."""
 
     name: str
     kind: str
@@ -28,7 +28,7 @@ class MetricInfo:
 
     @property
     def scraped_name(self) -> str:
-        """The name as scrapers see it: the format gives counters their last word."""
+        """The name as scrapers see it: the format appends `_total` to counters."""
         return self.name.removesuffix("_total") + "_total" if self.kind == "counter" else self.name
 
 
@@ -174,5 +174,5 @@ CACHE_RELOADS = _counter("festinger_store_cache_reloads_total", "Caches reloaded
 
 
 def render_metrics() -> bytes:
-    """All metrics in the Prometheus text format."""
+    """Render all metrics in the Prometheus text format."""
     return generate_latest(REGISTRY)

@@ -1,7 +1,7 @@
-"""What do the reference pages on metrics and errors say?
+"""Renders the reference pages on metrics and errors.
 
-Rendered from the list of metrics and from the error tree, so that the pages cannot lag behind the code; tests compare
-them with what is written in `docs/reference`.
+They come from the list of metrics and the error tree, so they cannot lag behind the code; tests compare them
+with `docs/reference`.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from festinger.observability.metrics import LISTED, MetricInfo
 
 
 def metrics_page() -> str:
-    """Every metric by the name under which it is scraped."""
+    """Render every metric under its scraped name."""
     rows = sorted(_metric_row(metric) for metric in LISTED)
     return (
         "# Metrics\n\n`/admin/metrics` shows them in the Prometheus text format. Histograms reach from 1 ms to 10 s.\n\n"
@@ -25,7 +25,7 @@ def _metric_row(metric: MetricInfo) -> str:
 
 
 def errors_page() -> str:
-    """Every error with what a caller sees of it."""
+    """Render every error as a caller sees it."""
     rows = [_error_row(error) for error in every_error()]
     return (
         '# Errors\n\nOver HTTP an error is `{"error": {"name", "message", "hint", "request_id"}}` with the status below; '
@@ -35,7 +35,7 @@ def errors_page() -> str:
 
 
 def every_error(root: type[FestingerError] = FestingerError) -> Iterator[type[FestingerError]]:
-    """The tree, each error before those under it."""
+    """Walk the error tree, parents first."""
     yield root
     for below in sorted(root.__subclasses__(), key=lambda error: error.__name__):
         if below.__module__ == FestingerError.__module__:

@@ -1,8 +1,6 @@
-"""For which request is this work done?
+"""Carries the id of the current request into every log line and event written on its behalf.
 
-The id that a request came in with, or was given, follows everything that is done for it: it stands in each log
-line and in each event that is written meanwhile. It travels with the running task and not through arguments,
-because nothing may ever be decided by it.
+The id travels with the running task, not through arguments, because nothing may ever be decided by it.
 """
 
 from collections.abc import Iterator
@@ -16,7 +14,7 @@ FIELD = "request"
 
 @contextmanager
 def bind_request(request: str | None) -> Iterator[None]:
-    """Let everything inside carry this id; without one, what was carried before goes on."""
+    """Attach this request id to everything inside the block; `None` keeps the current one."""
     if request is None:
         yield
         return
@@ -25,6 +23,6 @@ def bind_request(request: str | None) -> Iterator[None]:
 
 
 def current_request_id() -> str | None:
-    """The id of the request that is served now, if any."""
+    """Return the id of the request that is being served, if any."""
     carried: str | None = get_contextvars().get(FIELD)
     return carried

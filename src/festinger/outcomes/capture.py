@@ -1,9 +1,9 @@
-"""What became of the notes that a conversation was given, when nobody tells?
+"""Infers outcomes of injected notes from captured conversations and from replies.
 
-After each captured exchange the present turn is read, and when a person has spoken again, the turn before once more:
-a second look, after which it is final. A turn is everything from a person's word to the next one, so that what a
-tool loop does with a note counts for it. Runs apart from the conversation; within the transaction that notes that
-the exchange was heard of, so every exchange is read once.
+After each captured exchange the current turn is read, and once a person speaks again, the previous turn a
+second and final time. A turn is everything from one message of a person to the next, so that what a tool loop
+does with a note counts for it. Runs outside the conversation, in the transaction that marks the exchange as
+processed, so that every exchange is read once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ CAPTURED = "exchange_captured"
 INJECTED = "recollection_injected"
 INFERRED = "outcome_inferred"
 MOST_EXCHANGES = 60
-"""Exchanges of a session that are looked back over."""
+"""Number of exchanges of a session to look back over."""
 MOST_REQUEST_CHARS = 400_000
 EVIDENCE_CHARS = 160
 REPORTER = "inference"
@@ -46,7 +46,7 @@ class CapturedTurn:
 
     exchanges: tuple[PastExchange, ...]
     said: str
-    """What the person said that began it."""
+    """The person's message that began it."""
 
     @property
     def id(self) -> UUID:
@@ -54,7 +54,7 @@ class CapturedTurn:
 
 
 async def infer_from_exchange(deps: OutcomeDeps, transaction: Transaction, event: Event) -> None:
-    """Read what a captured exchange tells of the notes of its turn, and of the turn before."""
+    """Infer outcomes for the notes of an exchange's turn, and of the previous turn."""
     session = SessionId(event.payload["session"])
     if not deps.terms(event.space).infer:
         return
@@ -76,7 +76,7 @@ async def infer_from_exchange(deps: OutcomeDeps, transaction: Transaction, event
 
 
 def group_turns(exchanges: Sequence[PastExchange], said: Sequence[StoredMessage]) -> list[CapturedTurn]:
-    """The exchanges of a session by turns: each begins where a person spoke."""
+    """Group the exchanges of a session into turns: each begins where a person spoke."""
     spoken: dict[UUID, list[str]] = {}
     for message in said:
         if message.origin is Origin.PERSON and message.role == "user":
@@ -115,7 +115,7 @@ async def _infer_turn(
 
 
 async def _load_injected_notes(transaction: Transaction, place: Scope, turn: CapturedTurn) -> dict[UUID, list[str]]:
-    """The ids of the notes that were put into a turn, by recollection."""
+    """Return the ids of the notes injected into a turn, by recollection."""
     shown: dict[UUID, list[str]] = {}
     for each in turn.exchanges:
         if each.recollection is None:
@@ -133,7 +133,7 @@ async def _record_injected(
     known: Mapping[MemoryId, Memory],
     turn: CapturedTurn,
 ) -> None:
-    """Note what was shown, the first time that its turn is read."""
+    """Record what was surfaced, the first time that its turn is read."""
     told = await transaction.all(Q["surfaced_by_any"], space=reporter.place.space, recalls=sorted(shown))
     before = {row["recall_id"] for row in told}
     for recollection, notes in shown.items():
@@ -175,7 +175,7 @@ def _build_turn(
 
 
 def build_note(id_: str, known: Mapping[MemoryId, Memory]) -> TurnNote | None:
-    """A note as it is read: a memory, or an edge of the world."""
+    """Build a note from a memory or an edge of the world; None if it is neither."""
     if (edge := parse_edge(id_)) is not None:
         return TurnNote(id=id_, text=edge.sentence, subject=edge.concept.replace("_", " "), edge=edge)
     found = parse_memory_id(id_)
@@ -192,7 +192,7 @@ async def _report_inferred(
     turn: CapturedTurn,
     shown: Mapping[UUID, Sequence[str]],
 ) -> None:
-    """Report what was read and is not known yet."""
+    """Report the inferred outcomes that are not known yet."""
     before = await _load_known_outcomes(transaction, reporter.place.space, turn)
     fresh = [each for each in read.outcomes if before.get(each.note) != each.outcome.value]
     if not fresh:
@@ -232,7 +232,7 @@ async def _report_inferred(
 async def _enqueue_corrections(
     deps: OutcomeDeps, transaction: Transaction, place: Scope, read: TurnInferenceResult
 ) -> None:
-    """Have what a person said in the place of a memory learnt, and so judged beside it."""
+    """Enqueue learning of what a person said in place of a memory, so that the judges compare both."""
     for each in read.outcomes:
         if "said" in each.evidence and (memory := parse_memory_id(each.note)) is not None:
             await deps.memory.ask(transaction, CORRECT, space=place.space, memory=str(memory), session=place.session)
@@ -243,7 +243,7 @@ def _recollection_by_note(shown: Mapping[UUID, Sequence[str]]) -> dict[str, UUID
 
 
 async def _load_known_outcomes(transaction: Transaction, space: SpaceId, turn: CapturedTurn) -> dict[str, str]:
-    """What was read of the notes of a turn before, and stands. Of edges only the events tell."""
+    """Return the outcomes inferred before for a turn that still stand. Those of edges are only in events."""
     rows = await transaction.all(Q["inferred_of_turn"], space=space, turn=turn.id)
     known = {str(row["memory_id"]): row["outcome"] for row in rows}
     for each in turn.exchanges:
@@ -253,7 +253,7 @@ async def _load_known_outcomes(transaction: Transaction, space: SpaceId, turn: C
 
 
 async def inferred_edge_outcomes(store: Store | Transaction, space: SpaceId, request: str) -> dict[str, str]:
-    """What was last read of each edge that a request was given."""
+    """Return the last outcome inferred for each edge given to a request."""
     told = await event_history(store, space=space, trace=request, names=[INFERRED], limit=MOST_EXCHANGES)
     found = {event.payload["note"]: event.payload["outcome"] for event in reversed(told)}
     return {note: outcome for note, outcome in found.items() if parse_memory_id(note) is None}
@@ -261,7 +261,7 @@ async def inferred_edge_outcomes(store: Store | Transaction, space: SpaceId, req
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyInput:
-    """What a program knows of a reply: its words, and what else it has."""
+    """What a program knows of a reply: its text, and optional context."""
 
     text: str
     request: str = ""
@@ -271,7 +271,7 @@ class ReplyInput:
 
 
 async def observe_reply(deps: OutcomeDeps, reporter: Reporter, recall: UUID, reply: ReplyInput) -> ObserveResult:
-    """Read what a reply tells of what a recall surfaced, and report it as inferred. Raises `NotFound`."""
+    """Infer outcomes of what a recall surfaced from a reply, and report them. Raises `NotFound`."""
     async with deps.store.transaction() as transaction:
         shown = await require_surfacings(transaction, reporter.place.space, recall)
         known = await find_memories(transaction, reporter.place.space, [each.memory_id for each in shown])

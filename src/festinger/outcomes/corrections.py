@@ -1,18 +1,11 @@
-"""What does a person put in the place of a note that they call wrong?
+"""Learns what a person says in place of a wrong note and applies named successors.
 
-An inferred outcome replaces nothing by itself. But whoever corrects says something, and that is a statement like any
-other: it is learnt as that person's word, so the judges see it beside the note, and trust and their rules decide what
-follows. What is said in place of the note is read here; a bare `no` says nothing that could be learnt.
-
-What if whoever contradicts a memory names what stands in its place?
-
-That is a judgement of the reporter, no more: it goes the way of every judgement, so trust decides whether the old
-memory is replaced or both wait for a person. A label alone never retires a memory.
-
-Which turns of phrase say that something is wrong, or is set aside?
-
-Two lists of our own writing, in `lists/`; they hold what any English speaker would name, and no phrase because it
-stands in a test. What a cue means for a note is decided in `inference`.
+An inferred outcome replaces nothing by itself. But a correction is a statement: it is learned as that
+person's, so that the judges see it beside the note and trust decides what follows. A bare `no` says nothing
+to learn. A successor named by a reporter is only a judgment too: trust decides whether the old memory is
+superseded or both wait for a person. The cue lists in `lists/` are our own; they hold what any English
+speaker would name, and no phrase because it is in a test. What a cue means for a note is decided in
+`inference`.
 """
 
 import re
@@ -53,25 +46,25 @@ def _load_pattern(name: str) -> re.Pattern[str]:
 
 
 def normalize_phrase(text: str) -> str:
-    """A text in small letters, its words one blank apart, with `not` written out."""
+    """Lowercase a text, separate its words by one space and write out `not`."""
     plain = _NOT.sub(lambda found: f"{_PREFIXES.get(found[1], found[1])} not", fold(text))
     return _BETWEEN.sub(" ", plain.replace("cannot", "can not")).strip()
 
 
 def is_correction(text: str) -> bool:
-    """Whether somebody says here that something is wrong."""
+    """Whether the text says that something is wrong."""
     return _load_pattern("correction_cues").search(normalize_phrase(text)) is not None
 
 
 def text_after_correction(text: str) -> str | None:
-    """What follows a correction with which a text begins; none if it begins otherwise."""
+    """Return what follows a correction cue at the start of a text; None if there is none."""
     plain = normalize_phrase(text)
     found = _load_pattern("correction_cues").match(plain)
     return plain[found.end() :].strip() if found else None
 
 
 def is_dismissal(text: str) -> bool:
-    """Whether somebody says here that something known is not gone by."""
+    """Whether the text says that something known is disregarded."""
     return _load_pattern("setting_aside_cues").search(normalize_phrase(text)) is not None
 
 
@@ -81,7 +74,7 @@ CORRECT = "judge_corrections"
 """The job that takes a person's correction to the judges."""
 
 SHORT = 4
-"""Words of a correction that stands before what is said instead: `actually, …`."""
+"""Longest cue, in words, before what is said instead: `actually, …`."""
 
 _INSTEAD = re.compile(
     r"\b(?:it|that|this|he|she|they)(?:\s+(?:is|are|was)|['’]s)(?:\s+now)?\s+(?P<value>[^.!?;,\n]+)", re.IGNORECASE
@@ -89,14 +82,14 @@ _INSTEAD = re.compile(
 
 
 def strip_correction_cue(sentence: str) -> str:
-    """What is said after a correction that a sentence begins with."""
+    """Return a sentence without its leading correction cue."""
     head, comma, rest = sentence.partition(",")
     is_cue = bool(comma and rest.strip()) and len(head.split()) <= SHORT and is_correction(head)
     return rest.strip() if is_cue else sentence.strip()
 
 
 def substitute_value(note: str, message: str) -> str | None:
-    """The note with the value that a person names instead: `no, it is B`; none if it cannot be told where that goes."""
+    """Put the value that a person names (`no, it is B`) into the note; None if its place is unclear."""
     instead, slots = _INSTEAD.search(message), parse_statement(note).slots
     if instead is None or not slots:
         return None
@@ -108,7 +101,7 @@ def substitute_value(note: str, message: str) -> str | None:
 
 
 async def learn_correction(deps: OutcomeDeps, space: SpaceId, memory: UUID, *, session: SessionId) -> Learned | None:
-    """Learn what a person said in the place of a memory; none if nothing is left to learn."""
+    """Learn what a person said in place of a memory; None if there is nothing to learn."""
     row = await deps.store.maybe(Q["last_correction"], space=space, memory=memory, session=session)
     if row is None:
         return None
@@ -127,17 +120,17 @@ async def learn_correction(deps: OutcomeDeps, space: SpaceId, memory: UUID, *, s
     )
     place = Scope(space=space, agent=AgentId(row["agent_id"]), session=session)
     learned = await learn(deps.memory, place, given)
-    # The words stand with the new memory now, and go with it: nothing else may keep them.
+    # The new memory holds the text now, and it is forgotten with it: nothing else may keep it.
     await deps.store.run(Q["drop_correction"], space=space, id=row["id"])
     return learned
 
 
 SURE = {True: 0.9, False: 0.6}
-"""How sure a reporter is: a person, and anything else."""
+"""Confidence of a reporter: a person, and anything else."""
 
 
 def superseded_pairs(report: OutcomeReport) -> dict[MemoryId, MemoryId]:
-    """Contradicted memories with what is said to stand in their place."""
+    """Return the contradicted memories with their named successors."""
     found = {
         parse_memory_id(old): parse_memory_id(new)
         for old, new in report.superseded_by.items()
@@ -147,7 +140,7 @@ def superseded_pairs(report: OutcomeReport) -> dict[MemoryId, MemoryId]:
 
 
 async def lock_successors(transaction: Transaction, reporter: Reporter, report: OutcomeReport) -> None:
-    """Wait for whoever writes new memories, before any row is locked: replacing takes the same locks."""
+    """Lock the owners of the successors before any row: superseding takes the same locks."""
     new = await find_memories(transaction, reporter.place.space, set(superseded_pairs(report).values()))
     await lock_owners(transaction, reporter.place.space, [memory.agent_id for memory in new.values()])
 
@@ -160,7 +153,7 @@ async def supersede_contradicted(
     *,
     held: Mapping[MemoryId, Memory],
 ) -> None:
-    """Let what a reporter names stand in the place of what it contradicts, as far as it is trusted."""
+    """Supersede contradicted memories by the named successors, as far as the reporter is trusted."""
     for old, new in sorted(superseded_pairs(report).items()):
         if old not in held:
             continue
@@ -176,7 +169,7 @@ async def supersede_contradicted(
 
 
 def build_judgement(reporter: Reporter) -> Judgement:
-    """What it amounts to that a reporter names a successor."""
+    """Build the judgment that naming a successor amounts to."""
     is_person = reporter.origin is Origin.PERSON
     return Judgement(
         relation=Relation.UPDATE,

@@ -1,17 +1,8 @@
-"""What does a report do to each memory it speaks of?
+"""Loads what is known of the memories in a report and decides what the report does to each.
 
-Pure: from what is known of the memories and what was told, to the new states, in one pass. Credit is shared over the
-memories that were acted on and count.
-
-What must be known before a report is applied?
-
-Everything is read after the memories are locked, each thing once for all of them: what is held of each, its
-prediction, reads and surfacings, and what was told before of the same turn and by the same cause.
-
-Does an outcome count?
-
-What nobody told on purpose counts once for a memory and cause; what somebody did, up to a limit, so that one loop
-cannot vote a thousand times; a reviewer's word always. Pure.
+Everything is read after the memories are locked, each kind once for all of them. Decisions are pure. Credit
+is shared among the memories that were acted on and count. Passive outcomes count once per memory and cause,
+others up to a limit, so that one loop cannot vote a thousand times; a reviewer's report always counts.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -64,7 +55,7 @@ def find_exclusion_reason(
     immutable: bool = False,
     is_reviewer: bool = False,
 ) -> OutcomeExclusionReason | None:
-    """Why an outcome does not count; none if it does. `counted` are those of the same memory and cause before."""
+    """Return why an outcome does not count, if so. `counted` holds earlier ones of this memory and cause."""
     if immutable:
         return OutcomeExclusionReason.IMMUTABLE
     if is_reviewer or outcome is NoteOutcome.DEFERRED:
@@ -77,7 +68,7 @@ def find_exclusion_reason(
 Q = queries_of("festinger.outcomes")
 
 LATE = timedelta(hours=24)
-"""How long after it expired a surfacing still takes a report."""
+"""How long after it expired a surfacing still accepts a report."""
 
 Rows = list[dict[str, Any]]
 
@@ -98,18 +89,18 @@ class OutcomeContext:
 
     memory: Memory
     stored: OutcomeState
-    """As the tables have it."""
+    """As stored in the tables."""
     state: OutcomeState
-    """As it is to be moved: without what this report stands in the place of."""
+    """The state to move: without the outcomes that this report replaces."""
     prediction: Prediction | None = None
     surfacings: tuple[ResolvableSurfacing, ...] = ()
     staged: tuple[datetime, ...] = ()
     partitions: tuple[str, ...] = ()
     counted: Mapping[ReportSource, int] = field(default_factory=dict)
     replaces: tuple[Mapping[str, Any], ...] = ()
-    """Outcomes of the same turn that nobody told on purpose."""
+    """Outcomes of the same turn that this report replaces."""
     told: bool = False
-    """Whether somebody told on purpose of the same turn."""
+    """Whether an explicit outcome was already reported for the same turn."""
 
 
 async def load_outcome_contexts(
@@ -122,7 +113,7 @@ async def load_outcome_contexts(
     cause: Cause,
     now: datetime,
 ) -> dict[MemoryId, OutcomeContext]:
-    """What is known of each memory, all of them locked."""
+    """Load what is known of each memory; all of them are locked."""
     space, terms, ids = reporter.place.space, deps.terms(reporter.place.space), list(memories)
     surfacings = _choose_surfacings(await _load_resolvable(transaction, reporter, report, ids, now), report)
     partitions = {id_: _partitions(reporter, report, surfacings.get(id_, ())) for id_ in ids}
@@ -167,7 +158,7 @@ async def _load_resolvable(
 
 
 def _choose_surfacings(rows: Rows, report: OutcomeReport) -> dict[MemoryId, list[ResolvableSurfacing]]:
-    """Of each memory and partition the one that waits, else the latest that nobody told of on purpose."""
+    """Choose for each memory and partition the pending surfacing, else the latest not reported explicitly."""
     found: dict[MemoryId, dict[str, ResolvableSurfacing]] = {}
     for row in rows:
         is_other = (report.turn or report.recall) and not (
@@ -184,7 +175,7 @@ def _choose_surfacings(rows: Rows, report: OutcomeReport) -> dict[MemoryId, list
 
 
 def _partitions(reporter: Reporter, report: OutcomeReport, found: Iterable[ResolvableSurfacing]) -> tuple[str, ...]:
-    """Where the reads lie that this report speaks of."""
+    """Return the partitions whose reads this report covers."""
     if report.partition is not None:
         return (report.partition,)
     return tuple(dict.fromkeys([reporter.partition, *(each.partition for each in found)]))
@@ -197,7 +188,7 @@ async def _load_earlier_outcomes(
     ids: list[MemoryId],
     surfacings: Mapping[MemoryId, list[ResolvableSurfacing]],
 ) -> dict[MemoryId, Rows]:
-    """What was told before of the same turn."""
+    """Load earlier outcomes of the same turn."""
     turns = {report.turn} if report.turn else set()
     recalls = {report.recall} if report.recall else set()
     if not turns and not recalls:
@@ -215,7 +206,7 @@ async def _load_earlier_outcomes(
 
 
 def _select_replaced(rows: Rows, reporter: Reporter) -> Rows:
-    """Those that this report stands in the place of: what was inferred by what is told, or read a second time."""
+    """Select outcomes that this report replaces: those from weaker sources, or inferred once more."""
     weaker = {
         ReportSource.EXPLICIT: (ReportSource.SELF, ReportSource.INFERRED),
         ReportSource.SELF: (ReportSource.INFERRED,),
@@ -258,7 +249,7 @@ async def _load_counted(
 
 
 CONFIRMING = (NoteOutcome.ACTED, NoteOutcome.USED)
-"""Outcomes that let staged reads count."""
+"""Outcomes that make staged reads count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,9 +292,9 @@ def decide_outcomes(
     at: datetime,
     beside: Collection[str] = (),
 ) -> tuple[list[OutcomeDecision], dict[str, float]]:
-    """What becomes of each memory, in the order of their ids, and who gets which share of the credit.
+    """Decide each memory, in order of id; return the decisions and the shares of credit.
 
-    `beside` are other notes of the same report, which have their share in it.
+    `beside` are other notes of the same report that share the credit.
     """
     why = {id_: _exclusion_reason_of(reporter, report, each, terms) for id_, each in known.items()}
     counting = [str(id_) for id_ in known if why[id_] is None]

@@ -1,25 +1,12 @@
-"""What does an outcome do to a memory?
+"""Computes what an outcome does to a memory, and the strength of a memory at a moment.
 
-Two decisions. `compute_delta` says what an outcome amounts to under the settings in force; `apply_delta` carries it out on a state.
-They are apart because the first is written into the log and the second is done again whenever the log is replayed:
-so a memory can be computed anew, bit for bit, without an outcome that should not have been. Order as in the
-matrix: decay clock, cycles, pressure, confidence, prediction, discharge, weight. Reads, surfacings and rows are
-left to the deeds.
-
-What of a report is about notes that are edges of the world?
-
-Such a note is named as it reads: `concept [dimension] parent`. Its outcome goes to the world, within the same
-transaction; the world keeps its own log of it. What a text says against an edge is read as the world reads texts.
-
-How strong is a memory at a moment?
-
-Three parts: what fades since it was last acted on, what comes round (cycles), and what presses more the longer it is
-left alone. A pure function of what is stored and of the clock: nothing is ever written because time passed. Who
-sets a rhythm, and which outcome moves it, is left to others.
-
-How far was a prediction wrong?
-
-Compares what was expected with what came, key by key. Pure; keeping predictions is `predictions`' matter.
+`compute_delta` turns an outcome into numbers under the settings in force, which are logged; `apply_delta`
+applies them to a state and runs again when the log is replayed, so that a memory can be recomputed, bit for
+bit, without an outcome that no longer counts. Order as in the matrix: decay clock, cycles, pressure,
+confidence, prediction, discharge, weight. Strength is the sum of decay since last acted on, cycles, and
+pressure that grows while left alone; it is computed from the clock, and nothing is written because time
+passed. Notes that are edges (`concept [dimension] parent`) go to the world within the same transaction, which
+logs them itself.
 """
 
 import math
@@ -46,15 +33,15 @@ DAY = 86_400.0
 PERIODS = {"day": 86_400.0, "week": 604_800.0, "month": 2_592_000.0, "quarter": 7_776_000.0, "year": 31_536_000.0}
 
 SHORTEST_DAYS = 0.01
-"""What was touched just now counts as touched so long ago: a power of nothing has no end."""
+"""Minimum age: without it the power law would be unbounded at zero."""
 HIGHEST_AMPLITUDE = 100.0
 FAINTEST_AMPLITUDE = 0.01
-"""Below it a cycle is over."""
+"""Below this a cycle is over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rhythm:
-    """How the strength of one memory moves with time. `last_touched` is its making until it was acted on."""
+    """How a memory's strength moves with time. `last_touched` is its creation until it is acted on."""
 
     last_touched: datetime
     decay_rate: float = 0.1
@@ -66,7 +53,7 @@ class Rhythm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cycle:
-    """Something that comes round, in seconds; strongest at its phase."""
+    """A periodic component, in seconds; strongest at its phase."""
 
     period_s: float
     amplitude: float
@@ -76,7 +63,7 @@ class Cycle:
 
 
 def decay_score(rhythm: Rhythm, *, now: datetime, confidence: float = 0.5, modulation: float = 0.5) -> float:
-    """What is left since it was last touched; a memory that is surely true fades slower."""
+    """Return the decayed score; a memory with high confidence fades more slowly."""
     days = max(_days(rhythm.last_touched, now), SHORTEST_DAYS)
     rate = rhythm.decay_rate
     fading: float = rhythm.base_score * days**-rate
@@ -85,7 +72,7 @@ def decay_score(rhythm: Rhythm, *, now: datetime, confidence: float = 0.5, modul
 
 
 def cycle_score(cycles: Sequence[Cycle], now: datetime) -> float:
-    """What its cycles add at a moment."""
+    """Return what the cycles add at a moment."""
     seconds = now.timestamp()
     return sum(
         cycle.amplitude * math.cos(2.0 * math.pi * (seconds - cycle.phase_s) / cycle.period_s) for cycle in cycles
@@ -93,7 +80,7 @@ def cycle_score(cycles: Sequence[Cycle], now: datetime) -> float:
 
 
 def pressure_score(rhythm: Rhythm, now: datetime) -> float:
-    """How much it presses by now."""
+    """Return the pressure built up by now."""
     if rhythm.pressure_resolved_at is None:
         return 0.0
     return rhythm.pressure_rate * max(_days(rhythm.pressure_resolved_at, now), 0.0)
@@ -102,13 +89,13 @@ def pressure_score(rhythm: Rhythm, now: datetime) -> float:
 def compute_strength(
     rhythm: Rhythm, cycles: Sequence[Cycle] = (), *, now: datetime, confidence: float = 0.5, modulation: float = 0.5
 ) -> float:
-    """Everything together. A stored time that lies ahead counts as now."""
+    """Return the total strength. A stored time in the future counts as now."""
     fading = decay_score(rhythm, now=now, confidence=confidence, modulation=modulation)
     return fading + cycle_score(cycles, now) + pressure_score(rhythm, now)
 
 
 def scale_cycles(cycles: Sequence[Cycle], factor: float) -> tuple[Cycle, ...]:
-    """The cycles after an outcome, each within its bounds; what became too faint is over."""
+    """Scale the cycles within their bounds; one that becomes too faint is over."""
     return tuple(replace(cycle, amplitude=_clamp_amplitude(cycle.amplitude * factor)) for cycle in cycles)
 
 
@@ -124,12 +111,12 @@ def _days(since: datetime, now: datetime) -> float:
 DISCHARGE_MARGIN = 1e-9
 DISCHARGED_BELOW = 0.2
 DISCHARGED_AFTER = 5
-"""Contradictions that end the urgency of a memory in the effective mode, with a confidence below the bound."""
+"""Contradictions that discharge a memory in the effective mode, with confidence below the bound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeState:
-    """Everything of one memory that outcomes move, but for the times at which it was read."""
+    """Everything of one memory that outcomes move, except the times of its reads."""
 
     belief: Belief = field(default_factory=Belief)
     rhythm: Rhythm
@@ -138,7 +125,7 @@ class OutcomeState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeDelta:
-    """What one outcome amounts to, in numbers that do not depend on settings any more."""
+    """What one outcome amounts to, in numbers that no longer depend on settings."""
 
     outcome: NoteOutcome
     how: ReportSource = ReportSource.EXPLICIT
@@ -159,7 +146,7 @@ class OutcomeDelta:
 
 
 def outcome_weight(how: ReportSource, q: float, terms: OutcomesSettings) -> float:
-    """What an outcome weighs, by how it became known."""
+    """Return the weight of an outcome by the source of its report."""
     if how is ReportSource.SELF:
         return min(q, terms.self_weight)
     return min(q, terms.inferred_weight) if how is ReportSource.INFERRED else 1.0
@@ -174,7 +161,7 @@ def compute_delta(
     credit: float = 1.0,
     predicts: bool = False,
 ) -> OutcomeDelta:
-    """What an outcome amounts to; `predicts` says that a prediction of its memory is open."""
+    """Compute what an outcome amounts to; `predicts` says that its memory has an open prediction."""
     error = _implied_error(outcome, terms) if predicts else None
     is_far_off = error is not None and error > terms.pl_confidence_error_threshold
     return OutcomeDelta(
@@ -221,14 +208,14 @@ def _implied_error(outcome: NoteOutcome, terms: OutcomesSettings) -> float | Non
 
 
 def apply_delta(state: OutcomeState, what: OutcomeDelta, *, at: datetime, terms: OutcomesSettings) -> OutcomeState:
-    """The state after an outcome. What is held for good is moved by none."""
+    """Return the state after an outcome. An immutable belief is never moved."""
     if state.belief.immutable:
         return state
     rhythm = state.rhythm
     if what.outcome is NoteOutcome.ACTED:
         rhythm = replace(rhythm, last_touched=at)
         rhythm = resolve_pressure(rhythm, at)
-    # Multiplying by one would still cut what became too faint by another rule.
+    # Scaling by one would still cut off cycles that became too faint by another rule.
     cycles = scale_cycles(state.cycles, what.cycle_factor) if what.cycle_factor != 1.0 else state.cycles
     belief = update_belief(state.belief, what)
     if what.outcome is NoteOutcome.CONTRADICTED and is_discharged(belief, terms):
@@ -237,7 +224,7 @@ def apply_delta(state: OutcomeState, what: OutcomeDelta, *, at: datetime, terms:
 
 
 def update_belief(belief: Belief, what: OutcomeDelta) -> Belief:
-    """Confidence and weight after an outcome, and how high they may be lifted from now on."""
+    """Update confidence and weight, and their ceilings."""
     if what.is_explicit and what.outcome is NoteOutcome.ACTED:
         belief = replace(belief, confidence_ceiling=None, weight_ceiling=None)
     belief = _apply_signal(belief, what)
@@ -267,7 +254,8 @@ def _apply_signal(belief: Belief, what: OutcomeDelta) -> Belief:
 def is_discharged(belief: Belief, terms: OutcomesSettings) -> bool:
     """Whether a contradicted memory has no urgency left.
 
-    The threshold alone cannot be reached by signals of its own height, so the effective mode counts contradictions.
+    Signals as high as the threshold never push confidence below it, so the effective mode counts
+    contradictions.
     """
     if belief.confidence < terms.auto_discharge_confidence_threshold - DISCHARGE_MARGIN:
         return True
@@ -276,12 +264,12 @@ def is_discharged(belief: Belief, terms: OutcomesSettings) -> bool:
 
 
 def resolve_pressure(rhythm: Rhythm, at: datetime) -> Rhythm:
-    """The rhythm after its pressure was resolved; what does not press stays as it is."""
+    """Reset the pressure of a rhythm; one without pressure is unchanged."""
     return replace(rhythm, pressure_resolved_at=at) if rhythm.pressure_rate > 0 else rhythm
 
 
 COMMON_ZIPF = 4.0
-"""From here on a word is no name that anything could be claimed of."""
+"""Zipf frequency from which a word is no name that could be claimed about."""
 
 _EDGE = re.compile(r"(?P<concept>[^\[\]]+) \[(?P<dimension>[^\[\]]+)\] (?P<parent>[^\[\]]+)")
 
@@ -298,11 +286,11 @@ class EdgeNote:
 
     @property
     def sentence(self) -> str:
-        """The edge as somebody would say it."""
+        """The edge as a sentence."""
         return f"{self.concept.replace('_', ' ')} is {self.parent.replace('_', ' ')}"
 
     def is_denied_by(self, said: Iterable[Claim]) -> bool:
-        """Whether something gives its place to another parent, or takes this one out of it."""
+        """Whether a claim puts another parent in its place, or retracts this one."""
         return any(
             claim.is_retraction == (claim.parent == self.parent or is_same_name(claim.parent, self.parent))
             for claim in said
@@ -311,20 +299,20 @@ class EdgeNote:
 
 
 def parse_edge(id_: str) -> EdgeNote | None:
-    """The edge that an id names; none if it names none."""
+    """Parse the edge that an id names; None if it names none."""
     found = _EDGE.fullmatch(id_)
     return EdgeNote(**found.groupdict()) if found else None
 
 
 def extract_claims(text: str) -> Sequence[Claim]:
-    """What a text claims of names, whatever the world knows of them."""
+    """Return what a text claims about names, whatever the world knows of them."""
     nowhere = World()
     found = tokenize_text(text, Origin.MODEL, nowhere)
     return find_claims(found, nowhere, is_common=lambda word: is_common(word, COMMON_ZIPF))
 
 
 def affected_edges(report: OutcomeReport, edges: Mapping[str, EdgeNote]) -> dict[str, EdgeNote]:
-    """Those of some edges that the report moves."""
+    """Return the edges that the report moves."""
     return {id_: edge for id_, edge in edges.items() if report.outcome_of(id_) in MOVING}
 
 
@@ -338,7 +326,7 @@ async def observe_edges(
     cause: Cause,
     credit: Mapping[str, float],
 ) -> list[str]:
-    """Hand outcomes of edges to the world; the ids of those that moved. `credit` is the share of each that helped."""
+    """Apply outcomes of edges to the world; return the moved ids. `credit` holds the share of each."""
     told = affected_edges(report, edges)
     if not told:
         return []
@@ -361,12 +349,12 @@ async def observe_edges(
 
 
 class ResolutionMode(StrEnum):
-    """How a prediction came to its end."""
+    """How a prediction was resolved."""
 
     EXPLICIT = "explicit"
-    """Somebody said what came."""
+    """Somebody reported the actual result."""
     OBSERVED = "observed"
-    """An outcome of its memory stood in for that."""
+    """An outcome of its memory stood in for the actual result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -381,7 +369,7 @@ class Prediction:
 
 
 def prediction_error(predicted: Mapping[str, Any], actual: Mapping[str, Any]) -> float:
-    """The mean over every key of either side: 0 as expected, 1 wholly wrong."""
+    """Return the mean error over every key of either side: 0 as expected, 1 entirely wrong."""
     keys = sorted({*predicted, *actual})
     if not keys:
         return 0.0

@@ -1,14 +1,10 @@
-"""What became of the notes of a turn, as far as what was said tells?
+"""Infers outcomes for the notes of a turn from what was said, without a model.
 
-One function for every door, pure and without a model: from the notes that went out, the request, the reply and what
-a person said next, to an outcome for each note that left a trace. The first rule that fits decides. No trace is no
-outcome: silence is no evidence. What an inferred outcome may do is bounded elsewhere.
-
-Which words of a note could only have come from the note?
-
-Content words, names and numbers that stand nowhere in the request outside our blocks: if one of them comes up in a
-reply, the note was read. Names and numbers must come up exactly, other words in any form; how rare a word is says
-how much it tells. Pure; what follows is decided in `inference`.
+Pure, and shared by every interface: takes the notes, the request, the reply and the person's next message,
+and returns an outcome for each note that left a trace. The first matching rule decides. No trace means no
+outcome: silence is no evidence. A note's own words are content words, names and numbers absent from the
+request outside our blocks: if one appears in a reply, the note was read. Names and numbers must match
+exactly, other words by stem; rarer words are worth more.
 """
 
 import re
@@ -41,10 +37,10 @@ _PARTS = re.compile(r"[.,:'’@/_-]")
 _POSSESSIVE = re.compile(r"['’]s$")
 
 FREQUENT = ((5.0, 0.25), (4.0, 0.5), (3.0, 0.75))
-"""What a word tells that is at least so common on the Zipf scale; rarer ones tell all."""
+"""Worth of words at least this common on the Zipf scale; rarer ones are worth 1."""
 
 COMMON = 4.0
-"""From here on a word comes up by chance: it tells something only beside one that stands out."""
+"""Zipf frequency from which a word occurs by chance: it counts only beside a distinctive one."""
 
 _EMPTY = frozenset(FUNCTION_WORDS)
 _SHORTEST = 2
@@ -52,7 +48,7 @@ _SHORTEST = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteWord:
-    """A word of a note: how it is known again, and how much it tells."""
+    """A word of a note: its lookup key, and its worth."""
 
     key: str
     is_exact: bool
@@ -62,7 +58,7 @@ class NoteWord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextWords:
-    """What a text holds, as words are looked up in it."""
+    """The words of a text, ready for lookup."""
 
     exact: frozenset[str]
     stems: frozenset[str]
@@ -82,7 +78,7 @@ class NoteWordIndex:
     stems: frozenset[str]
 
     def within(self, text: TextWords) -> tuple[NoteWord, ...]:
-        """Those that a text holds. Most texts hold none, which two sets tell at once."""
+        """Return those that a text contains. Most contain none, which two set checks reveal at once."""
         if self.exact.isdisjoint(text.exact) and self.stems.isdisjoint(text.stems):
             return ()
         return tuple(word for word in self.words if word in text)
@@ -103,7 +99,7 @@ def parse_text_words(text: str) -> TextWords:
 
 
 def _word_forms(word: str) -> Iterable[str]:
-    """A word as it stands, without a possessive, and its parts."""
+    """Yield a word without its possessive, and its parts."""
     plain = _POSSESSIVE.sub("", word).casefold()
     yield plain
     if _PARTS.search(plain):
@@ -112,7 +108,7 @@ def _word_forms(word: str) -> Iterable[str]:
 
 @lru_cache(maxsize=4096)
 def note_words(text: str) -> tuple[NoteWord, ...]:
-    """The words of a note that carry its meaning, each once."""
+    """Return the content words of a note, each once."""
     found: dict[str, NoteWord] = {}
     before = end = 0
     last = ""
@@ -132,7 +128,7 @@ def _parse_word(written: str, *, starts: bool) -> Iterable[NoteWord]:
         return
     if small in _EMPTY or len(small) < _SHORTEST:
         return
-    # At the start of a sentence any word has a capital; one that owns something is a name all the same.
+    # A word at the start of a sentence is capitalized anyway; with a possessive it is still a name.
     is_name = plain[0].isupper() and (plain != written or not (starts and is_common(small, COMMON)))
     if is_name:
         yield NoteWord(key=small, is_exact=True, is_common=False, worth=1.0)
@@ -145,12 +141,12 @@ def word_worth(word: str) -> float:
 
 
 def own_words(note: str, request: TextWords) -> tuple[NoteWord, ...]:
-    """The words of a note that the request does not hold."""
+    """Return the words of a note that the request does not contain."""
     return tuple(word for word in note_words(note) if word not in request)
 
 
 def word_coverage(own: Iterable[NoteWord], said: Mapping[str, NoteWord]) -> float:
-    """How much of what the own words tell was said."""
+    """Return the share of the own words' worth that was said."""
     every = list(own)
     whole = sum(word.worth for word in every)
     return sum(word.worth for word in every if word.key in said) / whole if whole else 0.0
@@ -158,12 +154,12 @@ def word_coverage(own: Iterable[NoteWord], said: Mapping[str, NoteWord]) -> floa
 
 AGAINST = (Relation.CONTRADICTS, Relation.UPDATE)
 SURE = 0.8
-"""Confidence from which a judge's word against a note counts."""
+"""Confidence from which a judgment against a note counts."""
 MOSTLY = 0.6
 """Share of a note's own words from which a reply has acted on it."""
 HALF = 0.5
 SHARED = 2
-"""Words that a sentence and a note must share before a judge is asked."""
+"""Words that a sentence and a note must share before the judge is asked."""
 
 BY_PERSON, CITED, IN_CALL, ASIDE, USED = 0.8, 0.95, 0.8, 0.7, 0.5
 BY_REPLY = 0.6
@@ -174,28 +170,28 @@ _INSTEAD = re.compile(r"(?:(?:it|that|this|he|she|they)(?: is|'s| are| was)(?: n
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnNote:
-    """A note that went out: its id, what it says, what it is about, and marks by which a reply may cite it."""
+    """A note that was shown: its id, text, subject, and marks by which a reply may cite it."""
 
     id: str
     text: str
     subject: str = ""
     marks: tuple[str, ...] = ()
     edge: EdgeNote | None = None
-    """What it shows of the world, if it is no memory."""
+    """The edge of the world that it shows, if it is no memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnInferenceInput:
-    """What was said in a turn. The request is all of it that is not ours."""
+    """What was said in a turn. The request excludes what we injected."""
 
     notes: tuple[TurnNote, ...]
     request: str = ""
     reply: str = ""
     arguments: tuple[str, ...] = ()
-    """With what tools were called."""
+    """Arguments of the tool calls."""
     reasoning: str = ""
     next_message: str = ""
-    """What a person said next."""
+    """The person's next message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +204,7 @@ class InferredOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnInferenceResult:
-    """What was read: outcomes, the shares of those that were acted on, and notes that cannot be read."""
+    """Outcomes, shares of credit for those acted on, and notes that cannot be read."""
 
     outcomes: tuple[InferredOutcome, ...] = ()
     credit: Mapping[str, float] = field(default_factory=dict, hash=False)
@@ -216,12 +212,12 @@ class TurnInferenceResult:
 
 
 def infer_outcomes(turn: TurnInferenceInput) -> list[InferredOutcome]:
-    """What became of the notes of a turn; those without a trace are not among it."""
+    """Infer outcomes for the notes of a turn; notes without a trace have none."""
     return list(infer_turn(turn).outcomes)
 
 
 def infer_turn(turn: TurnInferenceInput) -> TurnInferenceResult:
-    """The same, with who gets the credit and which notes have no word of their own."""
+    """Infer outcomes with credit, and list notes that have no words of their own."""
     heard = _parse_turn(turn)
     readings = [_match_note(note, heard) for note in turn.notes]
     best = max((reading.covered for reading in readings), default=0.0)
@@ -248,23 +244,23 @@ class _TurnWords:
     reasoning: TextWords
     next_sentences: tuple[tuple[str, TextWords], ...]
     claims: Sequence[Claim] = ()
-    """What the reply claims of names; read only where notes show edges."""
+    """Claims of the reply about names; extracted only if notes show edges."""
     next_claims: Sequence[Claim] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _NoteMatch:
-    """One note held against what was said."""
+    """One note matched against what was said."""
 
     note: TurnNote
     words: tuple[NoteWord, ...]
     every: NoteWordIndex
     own: tuple[NoteWord, ...]
     said: Mapping[str, NoteWord]
-    """Own words that stand in the reply."""
+    """Own words that appear in the reply."""
     covered: float
     called: Mapping[str, NoteWord]
-    """Own words with which tools were called, but for those that come up by chance."""
+    """Own words in tool call arguments, except common ones."""
 
     @property
     def worth(self) -> dict[str, float]:
@@ -302,7 +298,7 @@ def _match_note(note: TurnNote, heard: _TurnWords) -> _NoteMatch:
 
 
 def _find_said_words(own: NoteWordIndex, every: NoteWordIndex, where: Iterable[TextWords]) -> dict[str, NoteWord]:
-    """Own words that were said. A common one counts only beside a word that stands out and that the note holds too."""
+    """Return the own words that were said. A common one counts only beside a distinctive word of the note."""
     found: dict[str, NoteWord] = {}
     for sentence in where:
         here = own.within(sentence)
@@ -324,7 +320,7 @@ def _apply_rules(reading: _NoteMatch, heard: _TurnWords, *, is_best: bool) -> In
 
 
 def _match_correction(reading: _NoteMatch, heard: _TurnWords, is_best: bool) -> InferredOutcome | None:
-    """A person says next that it is wrong."""
+    """Match a person's next message that says it is wrong."""
     if not is_correction(heard.turn.next_message):
         return None
     against = _find_contradiction(reading, heard.next_sentences)
@@ -339,13 +335,13 @@ def _match_correction(reading: _NoteMatch, heard: _TurnWords, is_best: bool) -> 
 
 
 def _build_correction(reading: _NoteMatch, said: str | None) -> InferredOutcome:
-    """A correction, with what was said in the place of the note if that can be told."""
+    """Build a correction, with what was said in place of the note if known."""
     told = {"said": remove_secrets(said)} if said and not said.endswith("?") else {}
     return _build_outcome(reading, NoteOutcome.CONTRADICTED, BY_PERSON, rule="corrected by a person", **told)
 
 
 def _sentence_near_correction(reading: _NoteMatch, heard: _TurnWords) -> str | None:
-    """The sentence with half of the note's words in which, or next to which, a correction stands."""
+    """Return the sentence with half of the note's words in or next to which a correction cue occurs."""
     cues = [is_correction(text) for text, _ in heard.next_sentences]
     return next(
         (
@@ -358,7 +354,7 @@ def _sentence_near_correction(reading: _NoteMatch, heard: _TurnWords) -> str | N
 
 
 def _has_other_value(reading: _NoteMatch, message: str) -> bool:
-    """Whether a person puts another value in the place of what the reply took from this note: `no, it is B`."""
+    """Whether a person replaces the value that the reply took from this note: `no, it is B`."""
     rest = text_after_correction(message)
     instead = _INSTEAD.match(rest) if rest else None
     if instead is None or reading.covered < MOSTLY or not parse_statement(reading.note.text).slots:
@@ -368,7 +364,7 @@ def _has_other_value(reading: _NoteMatch, message: str) -> bool:
 
 
 def _match_denial(reading: _NoteMatch, heard: _TurnWords, _is_best: bool) -> InferredOutcome | None:
-    """The reply itself says otherwise."""
+    """Match a reply that says otherwise."""
     against = _find_contradiction(reading, heard.sentences)
     sure = against[1].confidence if against else SURE
     if against is None and not _is_denied(reading, heard.claims):
@@ -377,7 +373,7 @@ def _match_denial(reading: _NoteMatch, heard: _TurnWords, _is_best: bool) -> Inf
 
 
 def _is_denied(reading: _NoteMatch, said: Sequence[Claim]) -> bool:
-    """Whether claims put something else in the place that an edge holds."""
+    """Whether claims put something else in the place of the note's edge."""
     return reading.note.edge is not None and reading.note.edge.is_denied_by(said)
 
 
@@ -427,7 +423,7 @@ _RULES: tuple[Rule, ...] = (
 
 
 def _find_contradiction(reading: _NoteMatch, where: Sequence[tuple[str, TextWords]]) -> tuple[str, Judgement] | None:
-    """The first sentence that goes against the note, if the judge's rules are sure of any, and what they say."""
+    """Return the first sentence that contradicts the note with enough confidence, and the judgment."""
     note = JudgeStatement(text=reading.note.text, subject=reading.note.subject or None, order=1)
     for text, sentence in where:
         if text.endswith("?") or not _is_about(reading, sentence):
@@ -439,7 +435,7 @@ def _find_contradiction(reading: _NoteMatch, where: Sequence[tuple[str, TextWord
 
 
 def _is_about(reading: _NoteMatch, sentence: TextWords) -> bool:
-    """Whether a sentence may speak of the same thing: it shares words, and one that stands out among them."""
+    """Whether a sentence may be about the same thing: shares enough words, one of them distinctive."""
     shared = reading.every.within(sentence)
     return len(shared) >= SHARED and not all(word.is_common for word in shared)
 

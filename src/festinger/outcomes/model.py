@@ -1,24 +1,10 @@
-"""What can become of a memory that was brought to mind, and who says so?
+"""Defines outcome reports, their results, the dependencies, and how credit is shared.
 
-Five outcomes, told in four ways: on purpose by an application or a person, by a model about itself, read from what
-was said, or by nobody until the time was over. Labels are checked here, before anything is done with any of them.
-
-What is reported, and what did a report do?
-
-Values only. A report is checked as a whole before anything is done; what it did can be kept and given again to
-whoever asks twice.
-
-What does every deed of this room need, and who is it that reports?
-
-Which constants does one handle work with?
-
-`Defaults` shows the settings of this room under the names that constants have, and lets a program change them for
-its own handle. What lies outside the hard range is refused like any setting.
-
-Who among the notes that helped gets how much of the credit?
-
-The gains of one reply sum to at most one. The caller may say how they are shared; else the words that only a note
-could have brought decide, and without any such knowledge all get the same. Pure.
+Outcomes become known in four ways: reported on purpose by an application or a person, by a model about
+itself, inferred from what was said, or expired. A report is validated as a whole before anything is done, and
+its result can be stored and returned to a repeat. The credit of one reply sums to at most one: shared as the
+caller says, else by the words that only a note could have brought, else equally. `Defaults` lets a program
+change the settings for its own handle; values outside the hard range are refused.
 """
 
 import json
@@ -49,7 +35,7 @@ SHOWN = 40
 
 
 class ReportSource(StrEnum):
-    """In which way an outcome became known."""
+    """How an outcome became known."""
 
     EXPLICIT = "explicit"
     SELF = "self"
@@ -58,17 +44,17 @@ class ReportSource(StrEnum):
 
     @property
     def is_passive(self) -> bool:
-        """Whether nobody told it on purpose from outside."""
+        """Whether nobody reported it on purpose from outside."""
         return self in (ReportSource.SELF, ReportSource.INFERRED)
 
 
 def validate_outcomes(given: Mapping[Any, Any]) -> dict[str, NoteOutcome]:
-    """The outcomes by id; one label that is none refuses all of them."""
+    """Validate outcomes by id; one unknown label refuses all of them. Raises `UnknownOutcome`."""
     return {str(id_): _validate_outcome(str(id_), label) for id_, label in given.items()}
 
 
 def _validate_outcome(id_: str, label: Any) -> NoteOutcome:
-    # Outcomes are strings too, so equal strings are known; any other case or spelling is not.
+    # Outcomes are strings too, so equal strings are accepted; other cases or spellings are not.
     if isinstance(label, str) and label in tuple(NoteOutcome):
         return NoteOutcome(label)
     shown = str(label)[:SHOWN]
@@ -84,7 +70,7 @@ Id = TypeVar("Id")
 
 
 def credit_shares(acted: Collection[Id], credit: Mapping[Id, float] | None = None) -> dict[Id, float]:
-    """The share of each memory that was acted on."""
+    """Return the share of each memory that was acted on. Raises `BadInput`."""
     if credit is None:
         return {each: 1.0 / len(acted) for each in acted}
     for id_, share in credit.items():
@@ -95,7 +81,7 @@ def credit_shares(acted: Collection[Id], credit: Mapping[Id, float] | None = Non
 
 
 def credit_shares_by_words(own: Mapping[Id, Mapping[str, float]]) -> dict[Id, float]:
-    """The share of each note by its own words that were said, with their worth; what k notes share counts 1/k each."""
+    """Share credit by the worth of each note's own words that were said; a word of k notes counts 1/k."""
     holders: dict[str, int] = {}
     for words in own.values():
         for word in words:
@@ -110,7 +96,7 @@ LONGEST_KEY = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeReport:
-    """What became of what was brought to mind. Ids as text: of memories, or of notes that are edges."""
+    """What became of surfaced memories or edges. Ids are text."""
 
     memories: tuple[str, ...]
     outcomes: Mapping[str, NoteOutcome]
@@ -121,16 +107,16 @@ class OutcomeReport:
     credit: Mapping[str, float] | None = None
     superseded_by: Mapping[str, str] = field(default_factory=dict)
     q: Mapping[str, float] = field(default_factory=dict)
-    """How sure whoever told was; 1 where nothing is said."""
+    """How sure the reporter was; 1 if not given."""
     evidence: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def outcome_of(self, id_: str) -> NoteOutcome:
-        """What became of one; what is not spoken of was not dealt with."""
+        """Return the outcome of one id; deferred if not given."""
         return self.outcomes.get(id_, NoteOutcome.DEFERRED)
 
     @property
     def body_hash(self) -> bytes:
-        """What two reports with one key must share."""
+        """A hash that two reports with one key must share."""
         body = [
             sorted(set(self.memories)),
             sorted((id_, outcome.value) for id_, outcome in self.outcomes.items()),
@@ -142,7 +128,7 @@ class OutcomeReport:
 
 
 def build_outcome_report(memories: Sequence[Any], outcomes: Mapping[Any, Any], **more: Any) -> OutcomeReport:
-    """A report, checked: every label, also of ids that are not among the memories, and every credit."""
+    """Build and validate a report: every label, also of ids outside `memories`, and every credit."""
     checked = validate_outcomes(outcomes)
     told = OutcomeReport(memories=tuple(dict.fromkeys(map(id_of, memories))), outcomes=checked, **more)
     if told.credit is not None:
@@ -155,13 +141,13 @@ def build_outcome_report(memories: Sequence[Any], outcomes: Mapping[Any, Any], *
 
 
 def id_of(memory: Any) -> str:
-    """The id of a memory, or of whatever names one."""
+    """Return the id of a memory, or of whatever names one."""
     return str(getattr(memory, "id", memory))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryEffectResult:
-    """What a report did to one memory: confidence and center of its weight before and after, reads that count now."""
+    """What a report did to one memory: confidence and weight center (before, after), reads now counted."""
 
     outcome: NoteOutcome
     confidence: tuple[float, float]
@@ -181,12 +167,12 @@ class MemoryEffectResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObserveResult:
-    """What a report did; `skipped` says why of ids that nothing could be done with."""
+    """What a report did; `skipped` gives the reason for each id that could not be handled."""
 
     effects: Mapping[str, MemoryEffectResult] = field(default_factory=dict)
     skipped: Mapping[str, str] = field(default_factory=dict)
     edges: tuple[str, ...] = ()
-    """Notes that are edges, and that the world moved."""
+    """Ids of edges that the world moved."""
     replayed: bool = False
 
     def as_json(self) -> dict[str, Any]:
@@ -199,7 +185,7 @@ class ObserveResult:
 
 
 def observed_from_json(kept: Mapping[str, Any]) -> ObserveResult:
-    """What an earlier report did, as it was kept."""
+    """Restore the stored result of an earlier report."""
     return ObserveResult(
         effects={id_: _effected_from_json(each) for id_, each in kept["effects"].items()},
         skipped=kept["skipped"],
@@ -220,7 +206,7 @@ def _effected_from_json(kept: Mapping[str, Any]) -> MemoryEffectResult:
 
 
 def parse_memory_id(text: str) -> MemoryId | None:
-    """The memory that an id means; none if it is the id of something else."""
+    """Parse a memory id; None if it is the id of something else."""
     try:
         return MemoryId(UUID(text))
     except ValueError:
@@ -233,7 +219,7 @@ Step = Callable[[str], None]
 
 
 def null_step(_step: str) -> None:
-    """A batch goes through its steps; a test may stand at one of them."""
+    """Called at each step of a batch; tests replace it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,7 +236,7 @@ class OutcomeDeps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reporter:
-    """Who tells of outcomes, where, through which door and in which way."""
+    """Who reports outcomes, where, through which interface and how."""
 
     place: Scope
     name: str
@@ -258,11 +244,11 @@ class Reporter:
     how: ReportSource = ReportSource.EXPLICIT
     origin: Origin = Origin.PERSON
     is_reviewer: bool = False
-    """Whether it is a person who reviews: a reviewer's word always counts."""
+    """Whether it is a reviewer, whose report always counts."""
 
     @property
     def partition(self) -> str:
-        """Where its reads and surfacings are kept unless another partition is named."""
+        """The default partition of its reads and surfacings."""
         return str(self.place.agent)
 
     def cause(self, at: datetime) -> Cause:

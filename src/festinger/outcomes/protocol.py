@@ -1,11 +1,8 @@
-"""The three hooks through which a program says what it did with memories.
+"""Provides the three hooks through which a program reports what it did with memories.
 
-`on_read` when somebody fetched one, `on_surfaced` when some were put before a model, `on_context_used` when it is
-known what became of them. Only the last is evidence. Where memories are taken, their ids are too.
-
-What was read, but not used yet?
-
-A read alone is no evidence: it waits here until an outcome says that the memory was used, and is let go otherwise.
+`on_read` when one was fetched, `on_surfaced` when some were put before a model, `on_context_used` when it is
+known what became of them. Only the last is evidence: a read is staged until an outcome says that the memory
+was used, and is discarded otherwise. Wherever memories are accepted, their ids are too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,7 +51,7 @@ async def stage_reads(
     *,
     partition: str | None = None,
 ) -> int:
-    """Note that memories were read; how many of them are there. Each that is listed twice was read twice."""
+    """Stage reads of memories; return how many of them exist. One listed twice was read twice."""
     if not memories:
         return 0
     now, space = deps.clock(), reporter.place.space
@@ -76,7 +73,7 @@ async def stage_reads(
 
 
 async def prune_reads(deps: OutcomeDeps, space: SpaceId) -> int:
-    """Let go of reads whose time is over: they count as discarded."""
+    """Discard staged reads that have expired."""
     return await deps.store.run(Q["prune_reads"], space=space, at=deps.clock())
 
 
@@ -94,11 +91,11 @@ class ObservationProtocol:
 
     @property
     def proposals(self) -> "RecallProposal":
-        """What was surfaced and waits for an outcome."""
+        """What was surfaced and awaits an outcome."""
         return RecallProposal(deps=self._deps, reporter=self.reporter)
 
     async def on_read(self, memory: Named, *, partition: str | None = None) -> None:
-        """Note that a memory was read; it counts once it was used. An unknown id is passed over."""
+        """Stage a read of a memory; it counts once the memory was used. An unknown id is ignored."""
         if (wanted := parse_memory_id(id_of(memory))) is not None:
             async with self._deps.store.transaction() as transaction:
                 await stage_reads(self._deps, transaction, self.reporter, [wanted], partition=partition)
@@ -112,7 +109,7 @@ class ObservationProtocol:
         turn: UUID | None = None,
         recall: UUID | None = None,
     ) -> list[Surfacing]:
-        """Note that memories were put before a model, in their order; they themselves do not change."""
+        """Record that memories were put before a model, in this order; the memories do not change."""
         wanted = [found for each in memories if (found := parse_memory_id(id_of(each))) is not None]
         if not wanted:
             return []
@@ -141,7 +138,7 @@ class ObservationProtocol:
         recall: UUID | None = None,
         q: Mapping[str, float] | None = None,
     ) -> ObserveResult:
-        """Say what became of memories, all of it or nothing; one that is not in the map was not dealt with.
+        """Report what became of memories, all or nothing; one missing from the map is deferred.
 
         Raises `UnknownOutcome`, `BadInput`, `Replayed`.
         """
@@ -165,7 +162,7 @@ class ObservationProtocol:
         pressure_rate: float = 0.0,
         decay_rate: float | None = None,
     ) -> OutcomeState:
-        """Say how the strength of a memory moves with time. Raises `NotFound`, `BadInput`."""
+        """Set how the strength of a memory moves with time. Raises `NotFound`, `BadInput`."""
         return await set_rhythm(
             self._deps,
             self.reporter.place,
@@ -176,25 +173,25 @@ class ObservationProtocol:
         )
 
     async def top_by_strength(self, n: int) -> list[RankedMemory]:
-        """The strongest memories now."""
+        """Return the strongest memories now."""
         return await top_by_strength(self._deps, self.reporter.place, n)
 
     async def record_prediction(self, memory: Named, predicted: Mapping[str, Any] | None) -> None:
-        """Keep what a memory is expected to lead to. Raises `NotFound`, `ValueError` for nothing."""
+        """Record what a memory is expected to lead to. Raises `NotFound`, and `ValueError` for None."""
         await record_prediction(self._deps, self.reporter.place, UUID(id_of(memory)), predicted)
 
     async def resolve_prediction(self, memory: Named, actual: Mapping[str, Any]) -> float | None:
-        """Say what came; how far it was off, or none if nothing was open."""
+        """Report what came; return the prediction error, or None if no prediction was open."""
         return await resolve_prediction(self._deps, self.reporter, UUID(id_of(memory)), actual)
 
     async def prediction_errors(self, limit: int = 50) -> list[MemoryPrediction]:
-        """Predictions that came to their end, the most wrong first."""
+        """List resolved predictions, largest error first."""
         return await prediction_errors(self._deps, self.reporter.place, limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallProposal:
-    """What was surfaced in a partition and waits for an outcome."""
+    """What was surfaced in a partition and awaits an outcome."""
 
     DEFAULT_TTL: ClassVar[int] = 3600
 
@@ -202,9 +199,9 @@ class RecallProposal:
     reporter: Reporter
 
     async def get_pending(self, partition: str = DEFAULT_PARTITION) -> list[Surfacing]:
-        """What waits, oldest first."""
+        """List what awaits an outcome, oldest first."""
         return await list_pending_surfacings(self.deps, self.reporter.place.space, partition)
 
     async def expire_stale(self, ttl: float = DEFAULT_TTL) -> list[Surfacing]:
-        """End what has waited longer than so many seconds; those that ended."""
+        """Expire what has waited longer than `ttl` seconds; return what expired."""
         return await expire_surfacings(self.deps, self.reporter.place.space, ttl=timedelta(seconds=ttl))

@@ -1,14 +1,9 @@
-"""What would be held of a memory if some outcomes had never been?
+"""Recomputes memories from their logs, without outcomes that no longer count.
 
-Everything that moved its confidence and weight is in two logs: outcomes with their raw amounts, and changes by
-corroboration, merging, people and sleep. Gone through in order they give what is stored, bit for bit; left out of
-them, an outcome leaves no trace. Pure; `repairing` reads the logs and keeps the result.
-
-How is a memory computed anew from its logs?
-
-Reads both logs of memories that the caller holds locked and goes through them again: without an outcome that
-another stands in place of, without those of a source that is taken back, or only to see whether what is stored is
-what the logs say.
+Everything that moved confidence and weight is in two logs: outcomes with their raw amounts, and changes by
+corroboration, merging, people and sleep. Replayed in order they give what is stored, bit for bit; an outcome
+left out leaves no trace. Used when an outcome is replaced or a source is withdrawn, and to verify the store
+against the logs. The caller holds the memories locked.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,7 +37,7 @@ Columns = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeEntry:
-    """An outcome as the log has it."""
+    """A logged outcome."""
 
     id: UUID
     at: datetime
@@ -50,12 +45,12 @@ class OutcomeEntry:
     confidence_before: float
     weight_before: Weight
     stands: bool
-    """Whether it counted and nothing stands in its place."""
+    """Whether it counted and was not replaced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeEntry:
-    """Another change of what is held: the columns that it found and left; of a corroboration, whose word it was."""
+    """Another logged change: columns before and after, and the trust and origin of a corroboration."""
 
     id: UUID
     at: datetime
@@ -70,7 +65,7 @@ Entry = OutcomeEntry | ChangeEntry
 
 
 def outcome_entry_of(row: Mapping[str, Any]) -> OutcomeEntry:
-    """The entry that a row of the log holds."""
+    """Build an entry from a row of the log."""
     return OutcomeEntry(
         id=row["id"],
         at=row["at"],
@@ -99,7 +94,7 @@ def sort_entries(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def initial_belief(entries: Sequence[Entry], *, immutable: bool) -> Belief:
-    """What was held of a memory before anything moved it: as the first entry found it, whatever became of that."""
+    """Return the belief before anything moved it: as the first entry found it, whatever became of that."""
     fresh = Belief(confidence=START, weight=IMMUTABLE if immutable else FRESH, immutable=immutable)
     if not entries:
         return fresh
@@ -112,7 +107,7 @@ def initial_belief(entries: Sequence[Entry], *, immutable: bool) -> Belief:
 def replay_entries(
     start: OutcomeState, entries: Sequence[Entry], *, terms: OutcomesSettings, cap: float
 ) -> OutcomeState:
-    """The state after all entries that stand. `cap` is the highest confidence of little trusted causes."""
+    """Apply all entries that stand. `cap` is the highest confidence that untrusted causes can give."""
     state = start
     for entry in sort_entries(entries):
         if not entry.stands:
@@ -135,12 +130,12 @@ def _apply_outcome(state: OutcomeState, entry: OutcomeEntry, terms: OutcomesSett
 
 
 def _skip_later_cycle(old: Cycle, new: Cycle, at: datetime) -> Cycle:
-    """A cycle that was declared later did not hear of this."""
+    """Ignore the outcome for a cycle that was declared later."""
     return old if old.declared_at is not None and at < old.declared_at else new
 
 
 def _apply_change(belief: Belief, entry: ChangeEntry, cap: float) -> Belief:
-    """The belief after another change: what it left, if it finds what it found; else what it amounts to here."""
+    """Apply a change: set what it left if it finds what it found; otherwise apply its difference."""
     held = belief_columns(belief)
     known = {name: value for name, value in entry.before.items() if name in held}
     if all(held[name] == value for name, value in known.items()):
@@ -159,7 +154,7 @@ def _shift_column(name: str, held: Columns, entry: ChangeEntry) -> Any:
 
 
 def _set_columns(belief: Belief, columns: Columns) -> Belief:
-    """The belief with some of its columns set."""
+    """Return the belief with some of its columns set."""
     held = belief_columns(belief)
     held |= {name: value for name, value in columns.items() if name in held}
     weight = Weight(alpha=held.pop("weight_alpha"), beta=held.pop("weight_beta"))
@@ -174,7 +169,7 @@ FIRST = UUID(int=0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeMismatch:
-    """A memory of which the store holds something else than its logs say."""
+    """A memory whose stored value differs from its logs."""
 
     memory: MemoryId
     column: str
@@ -193,7 +188,7 @@ async def replay_states(
     *,
     without: frozenset[UUID] = frozenset(),
 ) -> dict[MemoryId, OutcomeState]:
-    """The state of each memory as its logs give it, leaving out some outcomes."""
+    """Replay the logs of each memory, leaving out some outcomes."""
     terms = deps.terms(space)
     cap = deps.memory.terms(space).memory.untrusted_confidence_cap
     stored = await load_states(transaction, space, memories, terms=terms)
@@ -232,11 +227,11 @@ async def _load_sources(
 
 
 MOVED = frozenset({"weight_alpha", "confidence", "confidence_ceiling", "weight_ceiling"})
-"""Columns by which a change shows that it moved what is held."""
+"""Columns that show that a change moved the belief."""
 
 
 def _entries(change: Change, memory: MemoryId, words: Mapping[str, tuple[float, Origin]]) -> list[Entry]:
-    """What a change did to what is held of a memory; nothing if it was only about its state."""
+    """Return what a change did to the belief of a memory; nothing if it concerned only its state."""
     if change.op is MemoryChangeOp.MERGE:
         return _merge_entries(change, memory)
     before = dict(change.before.get("memories", {}).get(str(memory), {}))
@@ -251,7 +246,7 @@ def _entries(change: Change, memory: MemoryId, words: Mapping[str, tuple[float, 
 
 
 def _merge_entries(change: Change, memory: MemoryId) -> list[Entry]:
-    """What a merge gave the memory that stayed, and took again when it was undone."""
+    """Return what a merge gave the surviving memory, and took back when undone."""
     weights = change.after.get("weights")
     if weights is None or change.after["into"] != str(memory):
         return []
@@ -266,7 +261,7 @@ def _merge_entries(change: Change, memory: MemoryId) -> list[Entry]:
 async def recompute_states(
     deps: OutcomeDeps, transaction: Transaction, space: SpaceId, memories: Mapping[MemoryId, Memory], *, at: datetime
 ) -> dict[MemoryId, OutcomeState]:
-    """Keep what the logs of locked memories give."""
+    """Save what the logs of locked memories give."""
     before = await load_states(transaction, space, memories, terms=deps.terms(space))
     after = await replay_states(deps, transaction, space, memories)
     effects = [BeliefUpdate(memory=id_, belief=state.belief) for id_, state in after.items()]
@@ -277,7 +272,7 @@ async def recompute_states(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeWithdrawalResult:
-    """Outcomes that count no more, and the memories that were computed anew."""
+    """Outcomes that no longer count, and the memories that were recomputed."""
 
     outcomes: tuple[UUID, ...]
     memories: tuple[MemoryId, ...]
@@ -286,9 +281,9 @@ class OutcomeWithdrawalResult:
 async def withdraw_outcomes(
     deps: OutcomeDeps, transaction: Transaction, space: SpaceId, selector: Selector
 ) -> OutcomeWithdrawalResult:
-    """Let what a session, an agent or an origin reported count no more.
+    """Stop counting what a session, an agent or an origin reported.
 
-    Where memories were told anew without what was taken back, their outcomes are put on top again.
+    Where memories were rebuilt without withdrawn sources, their outcomes are applied on top again.
     """
     retold = await transaction.all(Q["retold"], space=space)
     rows: Sequence[Mapping[str, Any]] = ()
@@ -302,14 +297,14 @@ async def withdraw_outcomes(
 async def reinstate_outcomes(
     deps: OutcomeDeps, transaction: Transaction, space: SpaceId, outcomes: Sequence[UUID]
 ) -> None:
-    """Let outcomes count again that were taken back."""
+    """Count withdrawn outcomes again."""
     rows = await transaction.all(Q["give_back_outcomes"], space=space, ids=list(outcomes))
     held = await lock_memories_in_order(transaction, space, {row["memory_id"] for row in rows})
     await recompute_states(deps, transaction, space, held, at=deps.clock())
 
 
 async def verify_logs(deps: OutcomeDeps, space: SpaceId) -> tuple[int, list[OutcomeMismatch]]:
-    """Compare every memory that has outcomes with its logs: how many were looked at, and what differs."""
+    """Compare every memory that has outcomes with its logs; return the number checked and what differs."""
     wrong: list[OutcomeMismatch] = []
     seen, after = 0, FIRST
     while True:

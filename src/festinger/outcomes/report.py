@@ -1,17 +1,8 @@
-"""What happens when somebody tells what became of memories?
+"""Applies a report of outcomes to memories and edges, all or nothing.
 
-One transaction: the memories are locked in the order of their ids, everything is read, decided and written, or
-nothing is. Asked again with the same key, the first answer is given again. What waits for the same rows in a ring is
-tried again.
-
-How is what a report did written down?
-
-Rows of the log, the states that moved, reads that count or are let go, surfacings, predictions, and the events that
-tell of it: each kind in one round trip, all within the transaction of the report.
-
-What became of what a recall surfaced?
-
-The short form of the third hook: whoever reports names the recall, and everything that it surfaced is meant.
+One transaction: lock the memories in order of id, then read, decide and write, each kind of row in one round
+trip. A repeat with the same key gets the first result again. Deadlocks are retried. `observe_recall` is the
+short form: the report names the recall, and everything that it surfaced is meant.
 """
 
 import json
@@ -156,7 +147,7 @@ async def _mark_replaced(
 
 
 async def _unstage_reads(transaction: Transaction, reporter: Reporter, decided: Sequence[OutcomeDecision]) -> None:
-    """Reads that count now are kept by their memory, the others by nobody."""
+    """Remove the staged reads: those that count are kept with their memory, the others are discarded."""
     places = [(each.id, partition) for each in decided for partition in each.known.partitions]
     await transaction.run(
         Q["unstage"],
@@ -201,7 +192,7 @@ async def _resolve_predictions(
 
 
 def report_events(deps: OutcomeDeps, reporter: Reporter, each: OutcomeDecision, cause: Cause) -> Iterator[NewEvent]:
-    """What is told of one memory."""
+    """Yield the events about one memory."""
     memory, before, after = str(each.id), each.known.stored.belief, each.after.belief
 
     def happening(name: str, **payload: Any) -> NewEvent:
@@ -241,7 +232,7 @@ def _is_discharged(deps: OutcomeDeps, reporter: Reporter, each: OutcomeDecision)
 
 
 TRIES = 4
-"""The first, and three more if others changed the same rows at the same moment."""
+"""The first attempt, and three more if others changed the same rows at the same time."""
 KEPT_FOR = timedelta(hours=24)
 
 UNKNOWN = "unknown"
@@ -251,7 +242,7 @@ TOLD_ALREADY = "told_explicitly"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportTargets:
-    """What the ids of a report name."""
+    """What the ids of a report refer to."""
 
     memories: Mapping[str, MemoryId]
     edges: Mapping[str, EdgeNote]
@@ -259,7 +250,7 @@ class ReportTargets:
 
 
 async def observe(deps: OutcomeDeps, reporter: Reporter, report: OutcomeReport) -> ObserveResult:
-    """Apply a report, all of it or nothing."""
+    """Apply a report, all or nothing."""
     for left in range(TRIES - 1, -1, -1):
         try:
             async with deps.store.transaction() as transaction:
@@ -277,18 +268,18 @@ async def observe(deps: OutcomeDeps, reporter: Reporter, report: OutcomeReport) 
 async def observe_in(
     deps: OutcomeDeps, transaction: Transaction, reporter: Reporter, report: OutcomeReport
 ) -> ObserveResult:
-    """The same within a transaction of the caller's, who tries again."""
+    """Like `observe`, in the caller's transaction and without retries."""
     key = _idempotency_key(reporter, report)
     if key is not None and (done := await _find_earlier_result(deps, transaction, reporter, report, key)) is not None:
         return done
     named = resolve_targets(report)
     if affected_edges(report, named.edges):
-        # Before any memory is held: who decides or repairs takes both in this order.
+        # Before any memory is locked: deciding and repairing take both in this order.
         await lock_world(transaction, reporter.place.space)
     await lock_successors(transaction, reporter, report)
     held = await lock_memories_in_order(transaction, reporter.place.space, named.memories.values())
     deps.step("held")
-    # The time is taken once all rows are locked: the log is in the order in which rows changed.
+    # Take the time once all rows are locked, so that the log is in the order in which rows changed.
     now, batch = deps.clock(), deps.new_id()
     cause = reporter.cause(now)
     skipped = {**named.skipped, **_unreachable_ids(reporter, named, held)}
@@ -299,7 +290,7 @@ async def observe_in(
         skipped |= {str(id_): TOLD_ALREADY for id_, each in known.items() if each.told}
         known = {id_: each for id_, each in known.items() if not each.told}
     terms = deps.terms(reporter.place.space)
-    # What was told outright of an edge counts whole; what was only read is shared with the memories beside it.
+    # A direct report about an edge counts in full; an inferred one shares credit with the memories beside it.
     beside = named.edges if reporter.how.is_passive else ()
     decided, credit = decide_outcomes(reporter, report, known, terms=terms, at=now, beside=beside)
     await save_report(deps, transaction, reporter, report, decided=decided, cause=cause, batch=batch, at=now)
@@ -317,7 +308,7 @@ async def observe_in(
 
 
 def resolve_targets(report: OutcomeReport) -> ReportTargets:
-    """The memories and the edges that a report names; what is neither is skipped."""
+    """Return the memories and edges that a report names; anything else is skipped."""
     memories = {id_: found for id_ in report.memories if (found := parse_memory_id(id_)) is not None}
     edges = {id_: edge for id_ in report.memories if id_ not in memories and (edge := parse_edge(id_)) is not None}
     neither = {id_: UNKNOWN for id_ in report.memories if id_ not in memories and id_ not in edges}
@@ -325,14 +316,14 @@ def resolve_targets(report: OutcomeReport) -> ReportTargets:
 
 
 def _unreachable_ids(reporter: Reporter, named: ReportTargets, held: Mapping[MemoryId, Memory]) -> dict[str, str]:
-    """Ids of memories that are not there, or that are another agent's own."""
+    """Return ids of memories that do not exist, or that belong to another agent."""
     unreached = {id_: UNKNOWN for id_, memory in named.memories.items() if memory not in held}
     foreign = {str(id_): FOREIGN for id_, memory in held.items() if memory.agent_id not in (None, reporter.place.agent)}
     return unreached | foreign
 
 
 def _idempotency_key(reporter: Reporter, report: OutcomeReport) -> str | None:
-    """Under which key a report is known again; doors that know the turn need not give one."""
+    """Return the key that identifies a repeat; interfaces that know the turn need not give one."""
     if report.key is not None:
         return f"{reporter.place.agent}/{report.key}"
     if report.turn is not None and reporter.place.session and not reporter.how.is_passive:
@@ -343,7 +334,7 @@ def _idempotency_key(reporter: Reporter, report: OutcomeReport) -> str | None:
 async def _find_earlier_result(
     deps: OutcomeDeps, transaction: Transaction, reporter: Reporter, report: OutcomeReport, key: str
 ) -> ObserveResult | None:
-    """What an earlier report with this key did."""
+    """Return the result of an earlier report with this key. Raises `Replayed` if the reports differ."""
     space = reporter.place.space
     await transaction.run(Q["lock_batch"], space=space, key=key)
     row = await transaction.maybe(Q["find_batch"], space=space, key=key, since=deps.clock() - KEPT_FOR)
@@ -375,14 +366,14 @@ async def _save_result(
 
 
 async def prune_batches(deps: OutcomeDeps, space: SpaceId) -> int:
-    """Let go of keys that are too old to mean anything."""
+    """Delete keys that have expired."""
     return await deps.store.run(Q["prune_batches"], space=space, before=deps.clock() - KEPT_FOR)
 
 
 async def observe_recall(
     deps: OutcomeDeps, reporter: Reporter, outcomes: Mapping[Any, Any], *, recall: UUID | None = None, **more: Any
 ) -> ObserveResult:
-    """Apply outcomes; of a recall, what it surfaced and is not named is deferred. Raises `NotFound`."""
+    """Apply outcomes; with a recall, what it surfaced and is not named is deferred. Raises `NotFound`."""
     report = build_outcome_report(list(outcomes), outcomes, recall=recall, **more)
     if recall is None:
         return await observe(deps, reporter, report)

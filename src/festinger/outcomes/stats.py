@@ -1,13 +1,8 @@
-"""How much of what is brought to mind comes to an outcome?
+"""Reports how often surfaced memories come to an outcome, and checks that the feedback loop is closed.
 
-The rate and what stands beside it, over a day, a week and all time, by agent, door and reason.
-
-What was done with a memory, and which ones helped or misled?
-
-Is the loop closed, and what should be done if not?
-
-Memories that are brought to mind and never come to an outcome teach nothing; a system that only hears what was wrong
-sinks its store. Both are said, with the door that reports nothing.
+Rates cover a day, a week and all time, by agent, interface and reason. Surfaced memories without outcomes
+teach nothing, and a system that hears only what was wrong sinks its store; both are reported, with the
+interface that is silent. Also lists outcomes and the memories that helped or misled most.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +31,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 async def outcome_stats(deps: OutcomeDeps, space: SpaceId) -> dict[str, Any]:
-    """The numbers of a space."""
+    """Return the numbers of a space."""
     now = deps.clock()
     row = await deps.store.one(Q["count_pending"], space=space)
     spans = {
@@ -53,7 +48,7 @@ async def _span_stats(deps: OutcomeDeps, space: SpaceId, since: datetime) -> dic
 
 
 def summarize_counts(surfaced: Rows, told: Rows) -> dict[str, Any]:
-    """What the counts say; a rate of none where nothing was resolved."""
+    """Summarize the counts; a rate is None if nothing was resolved."""
     resolved = sum(row["resolved"] for row in surfaced)
     total = sum(row["told"] for row in told)
     against = sum(row["told"] for row in told if row["outcome"] == NoteOutcome.CONTRADICTED)
@@ -74,7 +69,7 @@ KNOWN = (ReportSource.EXPLICIT, ReportSource.SELF, ReportSource.INFERRED)
 
 
 def outcome_rate(surfaced: Rows) -> float | None:
-    """Surfacings with an outcome that did not just expire, by all that were resolved or expired."""
+    """Return the share of resolved or expired surfacings that have a real outcome."""
     resolved = sum(row["resolved"] for row in surfaced)
     return sum(row["answered"] for row in surfaced) / resolved if resolved else None
 
@@ -95,12 +90,12 @@ def _share(part: int, whole: int) -> float | None:
 
 
 def count_unreadable() -> int:
-    """Notes that this process could not read an outcome of."""
+    """Count the notes for which this process could not infer an outcome."""
     return int(sum(each.value for kept in OUTCOMES_UNREADABLE.collect() for each in kept.samples[:1]))
 
 
 async def update_gauges(deps: OutcomeDeps, spaces: Iterable[SpaceId]) -> None:
-    """Move the gauges to what is now."""
+    """Set the gauges to the present numbers."""
     since, rows, waiting = deps.clock() - WEEK, [], 0
     for space in spaces:
         rows += await deps.store.all(Q["tally_surfacings"], space=space, since=since)
@@ -110,9 +105,9 @@ async def update_gauges(deps: OutcomeDeps, spaces: Iterable[SpaceId]) -> None:
 
 
 MOST_TOLD = 100
-"""Outcomes that the reasons of a belief list."""
+"""Outcomes listed as reasons of a belief."""
 OFTEN = 10
-"""Surfaced so often without any use, a memory is worth a look."""
+"""Surfaced this often without any use, a memory is worth a look."""
 
 Document = dict[str, Any]
 
@@ -126,7 +121,7 @@ async def list_recorded_outcomes(
     after: UUID | None = None,
     limit: int = 50,
 ) -> list[Document]:
-    """Outcomes, newest first."""
+    """List outcomes, newest first."""
     last = await deps.store.maybe(Q["find_outcome"], space=space, id=after) if after else None
     rows = await deps.store.all(
         Q["outcomes"],
@@ -141,14 +136,14 @@ async def list_recorded_outcomes(
 
 
 async def outcomes_of(deps: OutcomeDeps, space: SpaceId, memory: MemoryId) -> tuple[Document, ...]:
-    """What was done with a memory, newest first, for whoever asks why it is believed."""
+    """List the outcomes of a memory, newest first, to explain why it is believed."""
     return tuple(await list_recorded_outcomes(deps, space, memory=memory, limit=MOST_TOLD))
 
 
 async def contradicting_causes(
     transaction: Transaction, space: SpaceId, memory: MemoryId, *, limit: int = MOST_TOLD
 ) -> list[Cause]:
-    """From which distinct causes a memory was found contradicted."""
+    """Return the distinct causes that contradicted a memory."""
     rows = await transaction.all(Q["contradicting_causes"], space=space, memory=memory, limit=limit)
     return [
         Cause(agent=row["agent_id"], session=row["session_id"], day=row["day"], origin=Origin(row["origin"]))
@@ -157,7 +152,7 @@ async def contradicting_causes(
 
 
 def outcome_to_json(row: Mapping[str, Any]) -> Document:
-    """An outcome as every door shows it: with cause, how it is known, and what it did."""
+    """Serialize for every interface: with cause, source, and what it did."""
     return {
         "id": str(row["id"]),
         "memory": str(row["memory_id"]),
@@ -186,7 +181,7 @@ def outcome_to_json(row: Mapping[str, Any]) -> Document:
 
 
 async def top_memories(deps: OutcomeDeps, space: SpaceId, *, limit: int = 10) -> dict[str, list[Document]]:
-    """Which memories helped most, which misled most, and which were often shown and never used."""
+    """Return the memories that helped most, misled most, and were often shown but never used."""
     return {
         "helpful": await _most_frequent(deps, space, NoteOutcome.ACTED, limit),
         "misleading": await _most_frequent(deps, space, NoteOutcome.CONTRADICTED, limit),
@@ -203,13 +198,13 @@ async def _most_frequent(deps: OutcomeDeps, space: SpaceId, outcome: NoteOutcome
 
 
 MANY = 100
-"""Surfaced more often than this without an outcome in a week, a loop is open."""
+"""Surfacings in a week above which a lack of outcomes means an open loop."""
 LOW_RATE = 0.2
 NEGATIVE = (NoteOutcome.DISMISSED, NoteOutcome.CONTRADICTED)
 
 
 async def check_outcomes(deps: OutcomeDeps, spaces: Sequence[SpaceId], terms: OutcomesSettings) -> list[Check]:
-    """Whether outcomes come back in every space, and whether the constants lie where they were tried out."""
+    """Check that every space gets outcomes, and that the constants are within their tested ranges."""
     checks = [check for space in spaces for check in await _check_space(deps, space)]
     found = checks or [ok_check("outcomes.loop", "What is brought to mind comes to outcomes.")]
     return [*found, *check_constants(terms)]
@@ -268,7 +263,7 @@ def _mostly_unused(space: SpaceId, found: float) -> Check:
 
 
 def check_constants(terms: OutcomesSettings) -> list[Check]:
-    """Constants outside the range in which they were tried out: allowed, and said."""
+    """Warn about constants outside the range in which they were tested; they are allowed."""
     beyond = {
         name: (getattr(terms, name), low, high)
         for name, (low, high) in GOOD.items()

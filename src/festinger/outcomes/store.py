@@ -1,16 +1,9 @@
-"""How do the states of memories come out of the tables, and back in?
+"""Loads and saves rhythms, cycles and predictions of memories.
 
-A memory without a row has the rhythm of the settings, counted from its making. Only what an outcome changed is
-written. Confidence, weight and access belong to `memory` and go through its one deed.
-
-How is a memory given a rhythm, and which are strongest now?
-
-A declaration that did not change keeps what outcomes have taught since; one that was edited wins, and is logged.
-
-What was a memory expected to lead to, and what came?
-
-One prediction a memory. What came may be told outright, or an outcome stands in for it; a prediction that was far
-off counts against the memory.
+A memory without a row has the rhythm of the settings, counted from its creation; only what an outcome changed
+is written. Redeclaring an unchanged rhythm keeps what outcomes have taught since; an edited one wins, and is
+logged. A memory has one prediction, resolved by a report or by an outcome; a large error counts against the
+memory. Confidence, weight and accesses belong to `memory`.
 """
 
 import json
@@ -49,7 +42,7 @@ Q = queries_of("festinger.outcomes")
 async def load_states(
     transaction: Transaction, space: SpaceId, memories: Mapping[MemoryId, Memory], *, terms: OutcomesSettings
 ) -> dict[MemoryId, OutcomeState]:
-    """What outcomes move of each memory, as it is now."""
+    """Load what outcomes move of each memory."""
     wanted = list(memories)
     rows = await transaction.all(Q["rhythms_of"], space=space, memories=wanted)
     rhythms = {row["memory_id"]: row for row in rows}
@@ -103,7 +96,7 @@ def prediction_of(row: Mapping[str, Any]) -> Prediction:
 async def save_states(
     transaction: Transaction, space: SpaceId, changes: Iterable[tuple[MemoryId, OutcomeState, OutcomeState]]
 ) -> None:
-    """Write the rhythms and cycles that differ before and after."""
+    """Write the rhythms and cycles that changed."""
     rhythms, cycles = [], []
     for memory, before, after in changes:
         if before.rhythm != after.rhythm:
@@ -125,7 +118,7 @@ async def save_states(
 
 
 def reset_to_declared(state: OutcomeState) -> OutcomeState:
-    """The rhythm and cycles of a state as they were before any outcome moved them; the belief is left."""
+    """Reset rhythm and cycles to their state before any outcome; the belief is unchanged."""
     cycles = tuple(replace(each, amplitude=each.declared_amplitude) for each in state.cycles)
     resolved = state.rhythm.pressure_declared_at
     return replace(state, cycles=cycles, rhythm=replace(state.rhythm, pressure_resolved_at=resolved))
@@ -154,7 +147,7 @@ async def set_rhythm(
     pressure_rate: float = 0.0,
     decay_rate: float | None = None,
 ) -> OutcomeState:
-    """Say how the strength of a memory moves with time. Raises `NotFound`, `BadInput`."""
+    """Set how the strength of a memory moves with time. Raises `NotFound`, `BadInput`."""
     declared = [_validate_cycle(each) for each in cycles]
     _check_rates(declared, pressure_rate, decay_rate)
     async with deps.store.transaction() as transaction:
@@ -203,7 +196,7 @@ def _check_rates(
 
 
 def memory_strength(memory: Memory, state: OutcomeState, *, now: datetime, terms: OutcomesSettings) -> float:
-    """How strong a memory is at a moment."""
+    """Return the strength of a memory at a moment."""
     return compute_strength(
         state.rhythm,
         state.cycles,
@@ -214,7 +207,7 @@ def memory_strength(memory: Memory, state: OutcomeState, *, now: datetime, terms
 
 
 async def top_by_strength(deps: OutcomeDeps, place: Scope, n: int) -> list[RankedMemory]:
-    """The strongest memories that an agent sees, ties by id. Nothing is written because somebody asked."""
+    """Return the strongest memories that an agent sees, ties by id. Writes nothing."""
     async with deps.store.transaction() as transaction:
         terms = deps.terms(place.space)
         rows = await transaction.all(
@@ -246,14 +239,14 @@ async def _measure_strengths(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryPrediction:
-    """A prediction with whose it is."""
+    """A prediction and its memory."""
 
     memory: MemoryId
     prediction: Prediction
 
 
 async def record_prediction(deps: OutcomeDeps, place: Scope, memory: UUID, predicted: Mapping[str, Any] | None) -> None:
-    """Keep what a memory is expected to lead to, in place of what was expected before. Raises `NotFound`."""
+    """Record what a memory is expected to lead to, replacing any earlier prediction. Raises `NotFound`."""
     if predicted is None:
         raise ValueError("a prediction says what is expected; it cannot be nothing")
     async with deps.store.transaction() as transaction:
@@ -273,7 +266,7 @@ async def record_prediction(deps: OutcomeDeps, place: Scope, memory: UUID, predi
 async def resolve_prediction(
     deps: OutcomeDeps, reporter: Reporter, memory: UUID, actual: Mapping[str, Any]
 ) -> float | None:
-    """Say what came; how far the prediction was off. None if none is open."""
+    """Report what came; return the prediction error. None if no prediction is open."""
     place = reporter.place
     async with deps.store.transaction() as transaction:
         held = await lock_memory(transaction, place.space, memory)
@@ -313,7 +306,7 @@ async def find_prediction(deps: OutcomeDeps, place: Scope, memory: UUID) -> Pred
 
 
 async def prediction_errors(deps: OutcomeDeps, place: Scope, limit: int = 50) -> list[MemoryPrediction]:
-    """Predictions that came to their end, the most wrong first."""
+    """List resolved predictions, largest error first."""
     rows = await deps.store.all(Q["prediction_errors"], space=place.space, limit=limit)
     return [MemoryPrediction(memory=row["memory_id"], prediction=prediction_of(row)) for row in rows]
 

@@ -1,12 +1,8 @@
-"""What was put before a model, and does it still wait for an outcome?
+"""Records what was put before a model, and expires it if no outcome comes.
 
-Surfacing changes nothing about a memory: it only notes that somebody may tell what became of it. What nobody tells
-of in time expires, which counts as deferred: its staged reads are let go, and that is all.
-
-What is left of outcomes when memories are forgotten?
-
-Nothing that tells what they were: surfacings, reads, rhythms, predictions and the words that outcomes were read from
-go. That something was surfaced, and that there was an outcome, still counts in totals.
+Surfacing changes nothing about a memory: it only makes a report possible. What nobody reports in time
+expires, which counts as deferred and discards its staged reads. Forgetting memories removes surfacings,
+reads, rhythms, predictions and the text that outcomes were inferred from; totals still count them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,10 +26,10 @@ Q = queries_of("festinger.outcomes")
 
 REASONS = ("recall", "recollection", "identity", "proactive")
 MOST_EXPIRED = 1000
-"""Surfacings that one pass ends."""
+"""Maximum number of surfacings expired by one pass."""
 MOST_LISTED = 10_000
 TOLD = 50
-"""Memories that one event names."""
+"""Memories named by one event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +90,7 @@ async def record_surfacings(
     turn: UUID | None = None,
     recall: UUID | None = None,
 ) -> list[Surfacing]:
-    """Note that memories were put before a model, in their order. What is unknown is left out and counted."""
+    """Record that memories were put before a model, in this order. Unknown ones are skipped and counted."""
     if reason not in REASONS:
         raise BadInput(f"`{reason[:40]}` is no reason to surface.", hint=f"They are {', '.join(REASONS)}.")
     wanted = list(dict.fromkeys(memories))
@@ -148,7 +144,7 @@ def _surfaced_events(
 async def list_pending_surfacings(
     deps: OutcomeDeps, space: SpaceId, partition: str, *, limit: int = MOST_LISTED
 ) -> list[Surfacing]:
-    """What waits for an outcome, oldest first."""
+    """List what awaits an outcome, oldest first."""
     rows = await deps.store.all(Q["pending_surfacings"], space=space, partition=partition, limit=limit)
     return [surfacing_of(row) for row in rows]
 
@@ -156,7 +152,7 @@ async def list_pending_surfacings(
 async def list_surfacings(
     deps: OutcomeDeps, space: SpaceId, *, partition: str | None = None, after: UUID | None = None, limit: int = 50
 ) -> list[Surfacing]:
-    """What was put before models, newest first."""
+    """List surfacings, newest first."""
     last = await deps.store.maybe(Q["find_surfacing"], space=space, id=after) if after else None
     rows = await deps.store.all(
         Q["surfacings"],
@@ -170,7 +166,7 @@ async def list_surfacings(
 
 
 async def require_surfacings(transaction: Transaction, space: SpaceId, recall: UUID) -> list[Surfacing]:
-    """What a recall put before a model. One that is not known is `NotFound`."""
+    """Return what a recall surfaced. Raises `NotFound` if it is unknown."""
     found = await surfacings_of_recall(transaction, space, recall)
     if not found:
         raise NotFound(f"There is no recall `{recall}` that surfaced anything.")
@@ -178,13 +174,13 @@ async def require_surfacings(transaction: Transaction, space: SpaceId, recall: U
 
 
 async def surfacings_of_recall(store: Store | Transaction, space: SpaceId, recall: UUID) -> list[Surfacing]:
-    """What a recall, or the block of a request, put before a model; nothing if it is not known."""
+    """Return what a recall, or the block of a request, surfaced; nothing if it is unknown."""
     rows = await store.all(Q["surfaced_by"], space=space, recall=recall)
     return [surfacing_of(row) for row in rows]
 
 
 async def recently_surfaced(deps: OutcomeDeps, place: Scope, turns: int) -> frozenset[MemoryId]:
-    """What the last turns of a session put before a model. Turns that brought nothing are not among them."""
+    """Return what the last turns of a session surfaced. Turns that surfaced nothing are not counted."""
     if not place.session:
         return frozenset()
     rows = await deps.store.all(Q["surfaced_in_session"], space=place.space, session=place.session, turns=turns)
@@ -192,7 +188,7 @@ async def recently_surfaced(deps: OutcomeDeps, place: Scope, turns: int) -> froz
 
 
 async def expire_surfacings(deps: OutcomeDeps, space: SpaceId, *, ttl: timedelta | None = None) -> list[Surfacing]:
-    """End what nobody told of in time, at most a thousand at once, and let its reads go."""
+    """Expire what nobody reported in time, at most a thousand at once, and discard its staged reads."""
     after = timedelta(seconds=deps.terms(space).proposal_ttl_s) if ttl is None else ttl
     async with deps.store.transaction() as transaction:
         now = deps.clock()
@@ -235,5 +231,5 @@ _ERASING = (
 
 
 async def forget(transaction: Transaction, space: SpaceId, memories: Sequence[UUID]) -> int:
-    """Erase what outcomes know of memories, within the transaction that forgets them; how many rows."""
+    """Erase what outcomes know of memories, in the transaction that forgets them; return the row count."""
     return sum([await transaction.run(Q[name], space=space, memories=list(memories)) for name in _ERASING])

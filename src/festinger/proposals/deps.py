@@ -1,12 +1,8 @@
-"""What does every deed of this room need?
+"""Defines the dependencies of proposals and of reviewing them.
 
-Ports to what stands elsewhere are handed in at wiring and do nothing where nobody was: how far asking has paid, who
-judges, who embeds, and work that is done later.
-
-What does deciding need, beside the desk?
-
-What a yes does in each room, a model that thinks a proposal over, what is known around one, and a source of secrets
-for one-time codes. All of it is handed in at wiring.
+Ports to other packages are passed in at wiring; the null versions do nothing. `ReviewDeps` adds what deciding
+needs: the effects of approvals, a model that reconsiders proposals, related knowledge, and entropy for
+one-time codes.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -26,26 +22,26 @@ from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Store, Transaction
 
 Ask = Callable[..., Awaitable[object]]
-"""`ask(transaction, job, space=…, **ids)`: durable work, asked for within the transaction."""
+"""`ask(transaction, job, space=…, **ids)`: enqueue a durable job within the transaction."""
 
 Key = tuple[str, str]
-"""Who proposes what: producer and category."""
+"""Producer and category of a proposal."""
 
 Values = Callable[[Transaction, SpaceId], Awaitable[Mapping[Key, float]]]
-"""What asking has paid for each producer and category of a space, from -1 to 1."""
+"""The value of each producer and category of a space, from -1 to 1."""
 
 MutedUntil = Callable[[Transaction, SpaceId, Key], Awaitable[datetime | None]]
-"""Until when new proposals of a producer and category are kept back; none if they are not."""
+"""Until when new proposals of a producer and category are held; None if they are not."""
 
 
 class ProposalJudge(Protocol):
     async def with_model_all(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
-        """What the whole cascade says of pairs, an LLM included; not within a transaction."""
+        """Judge pairs with the whole cascade, including an LLM; do not call within a transaction."""
         ...
 
 
 class NullProposalJudge:
-    """For a wiring without judges: nobody is sure of anything."""
+    """Used when no judges are wired: always unsure."""
 
     async def with_model_all(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
         return [unsure_judgement("nobody", "there is no judge") for _ in pairs]
@@ -55,7 +51,7 @@ NO_JUDGES = NullProposalJudge()
 
 
 async def null_ask(_transaction: Transaction, _job: str, **_ids: Any) -> None:
-    """For a wiring without background work."""
+    """Used when no background jobs are wired."""
 
 
 async def null_values(_transaction: Transaction, _space: SpaceId) -> Mapping[Key, float]:
@@ -85,21 +81,21 @@ class ProposalDeps:
 
 
 Thinker = Callable[[SpaceId], Awaitable[Model | None]]
-"""The model that thinks a proposal over, if a space has one."""
+"""The model that reconsiders proposals, if a space has one."""
 
 Related = Callable[[Transaction, SpaceId, Proposal], Awaitable[Mapping[str, Any]]]
-"""What other rooms know around a proposal: memories and conflicts that it is about."""
+"""What other packages know about a proposal: memories and conflicts that it concerns."""
 
 Entropy = Callable[[int], bytes]
 
 
 async def null_thinker(_space: SpaceId) -> Model | None:
-    """For a house without a model."""
+    """Used when no model is configured."""
     return None
 
 
 async def null_related(_transaction: Transaction, _space: SpaceId, _proposal: Proposal) -> Mapping[str, Any]:
-    """For a wiring without memories."""
+    """Used when no memories are wired."""
     return {}
 
 

@@ -1,14 +1,9 @@
-"""What is left of proposals when something is forgotten?
+"""Erases forgotten content from proposals and withdraws the votes of bad sources.
 
-Counters, and the mark that there was something. Sightings whose evidence names what was forgotten lose their words,
-payloads that name it are emptied, and a proposal that has no words left is closed. Words that stand elsewhere are cut
-out by the deed that forgets.
-
-What is left of the votes for proposals when a source of them turns out to be bad?
-
-Its sightings stay as they were said, and count no more. Sessions that had no vote only because the source had used up
-those of the day get theirs; what was before a person and would not be ripe without the source waits again. What people
-decided stays decided. All of it can be given back.
+Forgetting keeps the counters and a marker: sightings that cite the forgotten item lose their text, payloads
+that name it are emptied, and a proposal without text is closed. Withdrawing keeps sightings as they were but
+no longer counts them: sessions that lost their vote to the source's flood get it back, and promoted proposals
+that are no longer ripe wait again. Decisions stand, and a withdrawal can be reversed.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -34,12 +29,12 @@ Q = queries_of("festinger.proposals")
 
 
 def is_target_forgotten(proposal: Proposal) -> bool:
-    """Whether what it would change is gone; it can only be closed."""
+    """Whether its target was forgotten; it can then only be closed."""
     return bool(proposal.target.get("forgotten"))
 
 
 async def forget(deps: ProposalDeps, transaction: Transaction, space: SpaceId, ids: Sequence[UUID]) -> int:
-    """Erase what proposals know of memories, episodes or turns; how many sightings lost their words."""
+    """Erase what proposals know of memories, episodes or turns; return how many sightings lost their text."""
     named = [str(id_) for id_ in ids]
     emptied = await transaction.all(Q["forget_sightings"], space=space, ids=named)
     touched = {row["proposal_id"] for row in emptied if row["proposal_id"]}
@@ -53,24 +48,24 @@ async def forget(deps: ProposalDeps, transaction: Transaction, space: SpaceId, i
 
 
 PUT_BACK = frozenset({ProposalState.PROMOTED, ProposalState.DEFERRED})
-"""Before a person, undecided, and with nobody at work on it."""
+"""States of proposals that are before a person, undecided, and not being worked on."""
 
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SightingWithdrawalResult:
-    """What counts no more, and what followed from that."""
+    """Sightings that no longer count, and what followed from that."""
 
     sightings: Mapping[UUID, str | None]
-    """Why each was no vote before, if it was none."""
+    """Each sighting's former exclusion reason, None if it counted."""
     lifted: tuple[UUID, ...] = ()
-    """Votes of sessions that had none because of the others."""
+    """Sightings of other sessions that count now because votes became free."""
     waiting: Mapping[UUID, Mapping[str, Any]]
-    """Proposals that wait again, each with where it was."""
+    """Proposals that wait again, each with its former state."""
 
     def as_json(self) -> dict[str, Any]:
-        """As a change keeps it."""
+        """Serialize for storage in a change."""
         return {
             "sightings": {str(id_): because for id_, because in self.sightings.items()},
             "lifted": [str(id_) for id_ in self.lifted],
@@ -81,7 +76,7 @@ class SightingWithdrawalResult:
 async def withdraw_sightings(
     deps: ProposalDeps, transaction: Transaction, space: SpaceId, selector: Selector, *, bad: Collection[MemoryId] = ()
 ) -> SightingWithdrawalResult:
-    """Let what came from somewhere count no more, and what cites memories that are bad."""
+    """Stop counting sightings from a source, and those that cite bad memories."""
     rows = await transaction.all(
         Q["take_back_sightings"],
         space=space,
@@ -114,7 +109,7 @@ async def withdraw_sightings(
 async def reinstate_sightings(
     deps: ProposalDeps, transaction: Transaction, space: SpaceId, kept: Mapping[str, Any]
 ) -> None:
-    """Let all count again that was taken back, as if it had never been."""
+    """Reverse `withdraw_sightings`, as if it had never happened."""
     because: Mapping[str, str | None] = kept.get("sightings", {})
     lifted: Sequence[str] = kept.get("lifted", ())
     marks = [*because.items(), *((id_, SightingExclusionReason.FLOOD.value) for id_ in lifted)]
@@ -130,7 +125,7 @@ async def reinstate_sightings(
 
 
 async def _group_by_root(transaction: Transaction, space: SpaceId, rows: Iterable[Row]) -> dict[Proposal, list[Row]]:
-    """Sightings by the proposal that stands for theirs, each held."""
+    """Group sightings by the root of their proposal; each root is locked."""
     mine: dict[UUID, list[Row]] = {}
     for row in rows:
         if row["proposal_id"] is not None:
@@ -145,7 +140,7 @@ async def _group_by_root(transaction: Transaction, space: SpaceId, rows: Iterabl
 
 
 async def _free_votes(deps: ProposalDeps, transaction: Transaction, root: Proposal, taken: Iterable[Row]) -> list[UUID]:
-    """Give the votes of a day to sessions that had none because of what was taken; the sightings that count now."""
+    """Give freed votes of a day to sessions that had none; return the sightings that count now."""
     space, limits = root.space_id, vote_limits_for(deps.terms(root.space_id), root.scope)
     family = await load_family(transaction, space, root.id)
     lifted: list[UUID] = []
@@ -167,7 +162,7 @@ async def _free_votes(deps: ProposalDeps, transaction: Transaction, root: Propos
 
 
 async def _is_unripe(deps: ProposalDeps, transaction: Transaction, proposal: Proposal) -> bool:
-    """Whether it is before a person who did not ask for it, and should not be."""
+    """Whether it is before a person who did not ask for it, and is no longer ripe."""
     if proposal.state not in PUT_BACK:
         return False
     bars = thresholds_for(deps.terms(proposal.space_id), proposal.scope)

@@ -1,23 +1,10 @@
-"""When is a proposal ripe for a person to look at?
+"""Decides which waiting proposals are ripe, in which order, and where undecided ones are listed.
 
-Acting on one reading chases noise, so bars stand in its way and all must be cleared: it has recurred (distinct causes),
-it has lasted (since the first sighting), and it was seen on more than one day, because a flood of one day, a week ago,
-is no pattern. Pure: `promote` reads the rows and passes the time in.
-
-Which ripe proposal comes first?
-
-The one that more causes have seen, a little more or less by what its producer's proposals were worth before. Pure.
-
-What becomes of each proposal that waits, in one run of the gate?
-
-Ripe ones are taken in the order of their rank, then the older, then the smaller id, as far as the run, their scope and
-the inbox have room. Pure: the numbers come in, and `promote` does what is decided here.
-
-Which proposals wait for a person at this moment?
-
-Those that were promoted and not decided. One that was put off comes back when its time is over, and one that nobody saw
-for long has gone quiet: it is listed apart and takes no place, until it is seen again. All of it is read from the time,
-and no job flips it. Pure.
+Acting on one sighting would chase noise, so a proposal must have recurred (distinct causes), lasted (since
+the first sighting) and been seen on more than one day: a flood on a single day a week ago is no pattern. Ripe
+ones are ranked by causes, adjusted by the past value of their producer, and capped per run, scope and inbox.
+Deferred proposals return, and long unseen ones go quiet and take no place, by the clock; no job changes their
+state. Pure: `promotion` loads the rows and passes the time in.
 """
 
 from collections import Counter
@@ -32,7 +19,7 @@ from festinger.settings.proposals import ProposalsSettings
 
 DAY = timedelta(days=1)
 HIGH, NORMAL = 10, 5
-"""Causes from which a proposal is urgent, and from which it is no longer of low priority."""
+"""Causes from which a proposal has high priority, and from which normal."""
 
 
 class Ripeness(StrEnum):
@@ -55,7 +42,7 @@ class GateThresholds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateInput:
-    """What the gate looks at. `evaluated_at` is until when its age was read before."""
+    """What the gate looks at. `evaluated_at` is when its age was last computed."""
 
     causes: int
     days: int
@@ -68,7 +55,7 @@ class RipenessResult:
     ripeness: Ripeness
     age_days: int
     missing: str = ""
-    """What it lacks, in words."""
+    """What is still required, in words."""
 
     @property
     def is_ripe(self) -> bool:
@@ -76,7 +63,7 @@ class RipenessResult:
 
 
 def check_ripeness(seen: GateInput, bars: GateThresholds, *, now: datetime) -> RipenessResult:
-    """Whether it is ripe, and if not, what is missing; the count is looked at before the age."""
+    """Check whether it is ripe, and if not, what is missing; causes are checked before age."""
     age = compute_age(seen, now)
     whole_days = age // DAY
     if seen.causes < bars.causes:
@@ -95,7 +82,7 @@ def check_ripeness(seen: GateInput, bars: GateThresholds, *, now: datetime) -> R
 
 
 def compute_age(seen: GateInput, now: datetime) -> timedelta:
-    """How long ago it was first seen. A clock that went back makes nothing younger than it was found to be."""
+    """Return the time since the first sighting. A clock set back does not reduce an age computed before."""
     if seen.first_seen is None:
         return timedelta(0)
     latest = max(now, seen.evaluated_at) if seen.evaluated_at else now
@@ -103,7 +90,7 @@ def compute_age(seen: GateInput, now: datetime) -> timedelta:
 
 
 def thresholds_for(settings: ProposalsSettings, scope: str) -> GateThresholds:
-    """The bars that stand before proposals of a scope."""
+    """Return the thresholds for proposals of a scope."""
     own = settings.bars_of_scope(scope)
     causes = settings.min_seen_count if own.min_seen_count is None else own.min_seen_count
     age = settings.min_age_days if own.min_age_days is None else own.min_age_days
@@ -121,7 +108,7 @@ def _format_missing(count: int, noun: str) -> str:
 
 
 SWAY = 0.5
-"""How far the worth of a producer moves the rank of what it proposes."""
+"""Maximum share by which the value of a producer moves the rank of its proposals."""
 
 
 def compute_rank(seen_count: int, value: float = 0.0) -> float:
@@ -129,11 +116,11 @@ def compute_rank(seen_count: int, value: float = 0.0) -> float:
 
 
 WARN_SHARE = 0.9
-"""How full an inbox may be before it warns."""
+"""Share of the inbox limit from which it warns."""
 
 
 class InboxStatus(StrEnum):
-    """Where an undecided proposal lies."""
+    """Where an undecided proposal is listed."""
 
     OPEN = "open"
     PUT_OFF = "put off"
@@ -143,7 +130,7 @@ class InboxStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboxCapacity:
-    """How many proposals wait, and how many may."""
+    """How many proposals are open, and how many may be."""
 
     open: int
     limit: int
@@ -154,12 +141,12 @@ class InboxCapacity:
 
     @property
     def paused_because(self) -> str | None:
-        """Why nothing more is promoted, if so."""
+        """Why promotion is paused; None if it is not."""
         return None if self.room else f"inbox full ({self.open} of {self.limit})"
 
     @property
     def warning(self) -> str | None:
-        """What is said before it is full."""
+        """A warning before the inbox is full."""
         if self.room and self.open >= self.limit * WARN_SHARE:
             return f"inbox nearly full ({self.open} of {self.limit})"
         return None
@@ -176,7 +163,7 @@ def inbox_status(proposal: Proposal, *, now: datetime, quiet_days: int) -> Inbox
 
 
 def quiet_cutoff(now: datetime, quiet_days: int) -> datetime:
-    """What nobody saw since then is quiet."""
+    """Return the time before which the last sighting makes a proposal quiet."""
     return now - timedelta(days=quiet_days)
 
 
@@ -197,7 +184,7 @@ ORDER = {fate: place for place, fate in enumerate(GateDecision)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromotionCandidate:
-    """A proposal that waits."""
+    """A proposal that waits for promotion."""
 
     id: ProposalId
     category: str
@@ -210,7 +197,7 @@ class PromotionCandidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateResult:
-    """A candidate with what was found of it."""
+    """A candidate with the decision of the gate."""
 
     candidate: PromotionCandidate
     fate: GateDecision
@@ -220,7 +207,7 @@ class GateResult:
 
     @property
     def place(self) -> tuple[float, datetime, str]:
-        """Who comes first has the smallest."""
+        """Sort key: the smallest comes first."""
         return -self.rank, self.candidate.seen.first_seen or LAST, str(self.candidate.id)
 
 
@@ -232,7 +219,7 @@ def evaluate_candidates(
     inbox: InboxCapacity,
     now: datetime,
 ) -> list[GateResult]:
-    """What becomes of each, those that are promoted first."""
+    """Decide each candidate; the promoted ones come first."""
     found = [_evaluate_candidate(each, settings, values=values, now=now) for each in candidates]
     ripe = sorted((each for each in found if each.fate is GateDecision.PROMOTED), key=lambda each: each.place)
     others = sorted(
@@ -263,14 +250,14 @@ def _decide_candidate(
         return GateDecision.EXCLUDED
     if active_hold(candidate.held, candidate.held_until, now) is not None:
         return GateDecision.HELD
-    # What only trials have seen has no first sighting that counts.
+    # Seen only in evaluation runs: no first sighting that counts.
     if candidate.seen.first_seen is None:
         return GateDecision.EXCLUDED
     return GateDecision.PROMOTED if ripeness is Ripeness.RIPE else GateDecision(ripeness.value)
 
 
 def _apply_caps(ripe: Sequence[GateResult], settings: ProposalsSettings, *, room: int) -> list[GateResult]:
-    """Scopes with a cap of their own are held to that one, all others together to that of the run."""
+    """Cap scopes that have their own limit by that limit, and all others together by that of the run."""
     taken: Counter[str | None] = Counter()
     fates = []
     for each in ripe:

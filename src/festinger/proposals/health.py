@@ -1,12 +1,8 @@
-"""Does the inbox work, in numbers?
+"""Reports the state of the inbox in numbers and selects observations that an agent may read.
 
-How many proposals wait for a person, are held, or find no place; and whether the bars are loose or tight.
-
-What may an agent read of what was observed again and again?
-
-Nothing, unless a person switched it on: what recurs most is often what somebody rejected. Then a few proposals that
-are fresh, recurred, and were neither held back nor decided; as past observations, and never as something to do. Where
-they stand in a prompt is the door's matter.
+Agents read none unless a person enables it: what recurs most is often what somebody rejected. When enabled,
+they see a few proposals that are fresh, recurring, neither held nor decided, labeled as past observations and
+never as directives. The interface decides where they go in a prompt.
 """
 
 from collections.abc import Collection, Iterable
@@ -34,7 +30,7 @@ Q = queries_of("festinger.proposals")
 
 
 async def proposal_stats(deps: ProposalDeps, space: SpaceId) -> dict[str, Any]:
-    """The funnel of a space: every state, the room in the inbox, the rate, and the last run."""
+    """Return the funnel of a space: counts by state, inbox capacity, promotion rate and last run."""
     async with deps.store.transaction() as transaction:
         inbox = await load_inbox_capacity(deps, transaction, space, now=deps.clock())
         states = await count_by_state(deps, transaction, space)
@@ -52,7 +48,7 @@ async def proposal_stats(deps: ProposalDeps, space: SpaceId) -> dict[str, Any]:
 
 
 async def inbox_warnings(deps: ProposalDeps, spaces: Iterable[SpaceId]) -> dict[SpaceId, str]:
-    """What is said of each inbox that is full, or nearly so."""
+    """Return a warning for each inbox that is full or nearly full."""
     said: dict[SpaceId, str] = {}
     for space in spaces:
         async with deps.store.transaction() as transaction:
@@ -63,7 +59,7 @@ async def inbox_warnings(deps: ProposalDeps, spaces: Iterable[SpaceId]) -> dict[
 
 
 async def update_gauges(deps: ProposalDeps, spaces: Iterable[SpaceId]) -> None:
-    """Move the gauges to what is now, over all spaces."""
+    """Set the gauges to the present numbers over all spaces."""
     held = dict.fromkeys(HoldReason, 0)
     waiting = paused = promoted = considered = 0
     for space in spaces:
@@ -90,13 +86,13 @@ LEAST_SEEN = 2
 OLDEST = timedelta(days=14)
 MOST = 3
 LOOKED_AT = 200
-"""Those seen most; some of them may be held back."""
+"""How many of the most seen are considered; some of them may be held."""
 
 LABEL = "Past observation, not a directive: "
 
 
 async def load_observations(deps: ProposalDeps, space: SpaceId, *, exclude: Collection[UUID] = ()) -> list[Proposal]:
-    """What an agent reads now, but for what it was shown already; nothing where that is off."""
+    """Return what an agent may read now, excluding what it was shown; nothing when disabled."""
     if not deps.terms(space).surface:
         return []
     now = deps.clock()
@@ -107,7 +103,7 @@ async def load_observations(deps: ProposalDeps, space: SpaceId, *, exclude: Coll
 
 
 async def reload_observations(deps: ProposalDeps, space: SpaceId, ids: Collection[UUID]) -> list[Proposal]:
-    """Those of some proposals that may stay where an agent reads them: none, once that is switched off."""
+    """Return those proposals that may stay visible to an agent; none once that is disabled."""
     if not ids or not deps.terms(space).surface:
         return []
     rows = await deps.store.all(Q["worded_proposals"], space=space, ids=list(ids))
@@ -115,13 +111,13 @@ async def reload_observations(deps: ProposalDeps, space: SpaceId, ids: Collectio
 
 
 def select_observations(found: Iterable[Proposal], *, now: datetime) -> list[Proposal]:
-    """The few that are told, by how many causes saw them, then the latest seen first."""
+    """Select the few to show: by number of causes, then the most recently seen first."""
     fit = [each for each in found if is_observation(each, now=now)]
     return sorted(fit, key=_prominence, reverse=True)[:MOST]
 
 
 def is_observation(proposal: Proposal, *, now: datetime) -> bool:
-    """Whether it recurred, is fresh, and nobody keeps it back or has decided it."""
+    """Whether it recurred, is fresh, and is neither held nor decided."""
     return (
         proposal.state in (ProposalState.WAITING, ProposalState.PROMOTED)
         and active_hold(proposal.held, proposal.suppressed_until, now) is None
@@ -133,7 +129,7 @@ def is_observation(proposal: Proposal, *, now: datetime) -> bool:
 
 
 def format_observation(proposal: Proposal) -> str:
-    """As an agent reads it."""
+    """Format it as an agent reads it."""
     return LABEL + proposal.what
 
 

@@ -1,23 +1,9 @@
-"""What is kept of proposals, as a person looks at it?
+"""Reads proposals for people: lists, cards, decision history, other pending items and the digest.
 
-A page of them, or one in full: who saw it, in which words and how often, what the gate reads of it now, where it lies,
-and what else may mean the same. What was decided of it is told by `verdict`. Nothing here changes anything.
-
-What else waits for a person?
-
-Other rooms say what nobody but a person can decide there: conflicts, questions of the judges, what is in quarantine,
-proposals that may be one, tasks. It needs no hysteresis and takes no place in the inbox; it is only shown beside the
-proposals, so that there is one place to look, and one number.
-
-What waits for a person, in a few numbers?
-
-An optional reminder: how many proposals are open, since when the oldest waits, and the first of them in the order in
-which they would be promoted. It is told as an event, to whoever wants to pass it on.
-
-What was said of a proposal, and what did that do?
-
-Every verdict, whether anybody acted on it or not, and every effect, whether it was taken back or not. Nothing here
-changes anything.
+A card shows who saw a proposal, in which words and how often, what the gate says now, where it is listed and
+what may mean the same. Pending items of other packages (conflicts, judge questions, quarantine, pairs, tasks)
+are shown beside the proposals, so that there is one place to look and one number; they pass no gate and take
+no place in the inbox. The digest is an optional reminder, emitted as an event; nothing else here writes.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -65,7 +51,7 @@ UNTRUSTED_ONLY = "all sightings come from untrusted text"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposalQuery:
-    """Which proposals are asked for; what is not said does not matter. A cursor goes on after a page."""
+    """Filter for proposals; unset fields match everything. `after` continues from the last of a page."""
 
     states: Collection[ProposalState] | None = None
     scope: str | None = None
@@ -78,7 +64,7 @@ class ProposalQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """Words in which something was said, and how often."""
+    """A wording and how often it was used."""
 
     text: str
     times: int
@@ -99,12 +85,12 @@ class ProposalCard:
 
     @property
     def opposites(self) -> dict[UUID, str]:
-        """What asks for the opposite, which nobody may approve this without seeing; as `pairs.opposites` reads it."""
+        """Open proposals that ask for the opposite; an approver must have seen them."""
         opposed = (each for each in self.pairs if each["relation"] == "opposite" and each["state"] == "open")
         return {UUID(each["other"]): each["what"] for each in opposed if each["what"]}
 
     def as_json(self) -> dict[str, Any]:
-        """As every door shows it, with hidden characters made visible."""
+        """Serialize for every interface, with hidden characters made visible."""
         shown: dict[str, Any] = {
             **summarize_proposal(self.proposal, self.reading, self.standing),
             "notes": [UNTRUSTED_ONLY] if self.is_untrusted else [],
@@ -116,14 +102,14 @@ class ProposalCard:
 
 
 def summarize_proposal(proposal: Proposal, reading: RipenessResult, standing: InboxStatus) -> dict[str, Any]:
-    """A proposal as it stands in a list, with hidden characters made visible."""
+    """Return a proposal as a list entry, with hidden characters made visible."""
     gate = {"ripeness": reading.ripeness, "age_days": reading.age_days, "missing": reading.missing}
     shown: dict[str, Any] = escape_hidden_in_json(proposal.as_json())
     return {**shown, "gate": gate, "standing": standing}
 
 
 async def list_proposal_summaries(deps: ProposalDeps, space: SpaceId, wanted: ProposalQuery) -> list[dict[str, Any]]:
-    """Proposals that fit as a list shows them, the latest seen first."""
+    """List matching proposals as entries, most recently seen first."""
     now, terms = deps.clock(), deps.terms(space)
     return [
         summarize_proposal(
@@ -136,7 +122,7 @@ async def list_proposal_summaries(deps: ProposalDeps, space: SpaceId, wanted: Pr
 
 
 async def list_proposals(deps: ProposalDeps, space: SpaceId, wanted: ProposalQuery) -> list[Proposal]:
-    """Proposals that fit, the latest seen first."""
+    """List matching proposals, most recently seen first."""
     before, after = wanted.after or (None, None)
     now = deps.clock()
     rows = await deps.store.all(
@@ -157,7 +143,7 @@ async def list_proposals(deps: ProposalDeps, space: SpaceId, wanted: ProposalQue
 
 
 async def load_card(deps: ProposalDeps, space: SpaceId, id_: UUID) -> ProposalCard:
-    """One proposal in full."""
+    """Load one proposal in full. Raises `NotFound`."""
     async with deps.store.transaction() as transaction:
         row = await transaction.maybe(Q["find_proposal"], space=space, id=id_)
         if row is None:
@@ -181,7 +167,7 @@ async def load_card(deps: ProposalDeps, space: SpaceId, id_: UUID) -> ProposalCa
 
 
 def build_gate_input(proposal: Proposal) -> GateInput:
-    """What the gate looks at."""
+    """Return what the gate looks at."""
     return GateInput(
         causes=proposal.seen_count,
         days=proposal.days_seen,
@@ -191,14 +177,14 @@ def build_gate_input(proposal: Proposal) -> GateInput:
 
 
 async def resolve_proposal_id(deps: ProposalDeps, space: SpaceId, text: str) -> ProposalId:
-    """The proposal that a person means by an id or its beginning."""
+    """Resolve a full or abbreviated id."""
     begins = prefix(text)
     rows = await deps.store.all(Q["proposals_by_prefix"], space=space, prefix=begins)
     return ProposalId(pick(begins, [row["id"] for row in rows]))
 
 
 async def count_by_state(deps: ProposalDeps, transaction: Transaction, space: SpaceId) -> dict[str, int]:
-    """How many proposals there are in each state, and how many of those that wait are held."""
+    """Count proposals by state, and how many of the waiting ones are held."""
     rows = await transaction.all(Q["funnel"], space=space)
     found = {str(state): 0 for state in ProposalState} | {"held": 0}
     for row in rows:
@@ -208,7 +194,7 @@ async def count_by_state(deps: ProposalDeps, transaction: Transaction, space: Sp
 
 
 def escape_hidden_in_json(value: Any) -> Any:
-    """A value of JSON with every hidden character shown by its number."""
+    """Return a JSON value with every hidden character shown by its code point."""
     if isinstance(value, str):
         return escape_hidden_chars(value)
     if isinstance(value, Mapping):
@@ -228,12 +214,12 @@ def _pair_to_json(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 SHOWN = 20
-"""Things of each kind that are shown; the number counts all of them."""
+"""Items shown of each kind; `count` covers all of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingItem:
-    """One thing that waits: in which words it is shown, and why it waits."""
+    """One pending item: its title, and why it waits."""
 
     id: str
     title: str
@@ -244,7 +230,7 @@ class PendingItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingGroup:
-    """Things of one kind that wait."""
+    """Pending items of one kind."""
 
     kind: str
     count: int
@@ -255,19 +241,19 @@ class PendingGroup:
 
 
 Source = Callable[[SpaceId, int], Awaitable[PendingGroup]]
-"""What waits in one room, with at most so many items."""
+"""Returns what is pending in one package, with at most the given number of items."""
 
 Sources = Sequence[Source]
 
 
 async def list_pending_groups(sources: Sources, space: SpaceId, *, limit: int = SHOWN) -> list[PendingGroup]:
-    """What waits in every room that has something, in the order in which the rooms were given."""
+    """List the nonempty groups, in the order of their sources."""
     found = [await source(space, limit) for source in sources]
     return [each for each in found if each.count]
 
 
 def total_pending(open_proposals: int, elsewhere: Sequence[PendingGroup]) -> int:
-    """The one number that every page shows."""
+    """The total number that every page shows."""
     return open_proposals + sum(each.count for each in elsewhere)
 
 
@@ -288,7 +274,7 @@ class InboxDigest:
     top: tuple[Proposal, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """As the event tells it: ids and numbers, no words."""
+        """Serialize for the event: ids and numbers, no text."""
         top = [
             {"proposal": str(each.id), "priority": each.priority.value, "seen_count": each.seen_count}
             for each in self.top
@@ -297,14 +283,14 @@ class InboxDigest:
 
 
 def build_digest(waiting: Sequence[Proposal]) -> InboxDigest:
-    """The numbers of what waits."""
+    """Summarize the open proposals."""
     since = [each.promoted_at for each in waiting if each.promoted_at]
     ranked = sorted(waiting, key=lambda each: (_FIRST[each.priority], -each.seen_count, str(each.id)))
     return InboxDigest(open=len(waiting), oldest=min(since, default=None), top=tuple(ranked[:TOP]))
 
 
 async def send_digest(deps: ProposalDeps, space: SpaceId) -> InboxDigest:
-    """Tell what waits in a space; nothing is told where nothing waits."""
+    """Emit the digest of a space; nothing is emitted if nothing is open."""
     now, quiet = deps.clock(), deps.terms(space).quiet_days
     found = await list_proposals(deps, space, ProposalQuery(states=STATES, limit=MOST))
     waiting = [each for each in found if inbox_status(each, now=now, quiet_days=quiet) is InboxStatus.OPEN]
@@ -316,18 +302,18 @@ async def send_digest(deps: ProposalDeps, space: SpaceId) -> InboxDigest:
 
 
 MOST_DECISIONS = 50
-"""Verdicts and effects that are shown of one proposal."""
+"""Maximum number of verdicts and of effects shown for one proposal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionHistory:
-    """What people said of one proposal and what came of it, the newest first."""
+    """The verdicts and effects of one proposal, newest first."""
 
     verdicts: tuple[Verdict, ...]
     effects: tuple[AppliedEffect, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """As every door shows it, with hidden characters made visible."""
+        """Serialize for every interface, with hidden characters made visible."""
         return {
             "verdicts": [escape_hidden_in_json(each.as_json()) for each in self.verdicts],
             "effects": [escape_hidden_in_json(each.as_json()) for each in self.effects],
@@ -335,7 +321,7 @@ class DecisionHistory:
 
 
 async def load_decisions(deps: ProposalDeps, space: SpaceId, proposal: UUID) -> DecisionHistory:
-    """All that was decided of a proposal."""
+    """Load all verdicts and effects of a proposal, whether acted on, undone or not."""
     async with deps.store.transaction() as transaction:
         said = await transaction.all(Q["verdicts_of"], space=space, proposal=proposal, limit=MOST_DECISIONS)
         done = await transaction.all(Q["effects_of"], space=space, proposal=proposal, limit=MOST_DECISIONS)

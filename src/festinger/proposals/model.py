@@ -1,22 +1,10 @@
-"""What is a proposal?
+"""Defines proposals, verdicts and effects, and how they are locked and saved.
 
-A suggested change with where it stands, how often and since when it was seen, and what it would do. Values only: a row
-of the table as the rooms see it. How it was counted is `counting`'s matter, when it is ripe the gate's.
-
-What does somebody say of a proposal, and who is that?
-
-Values only. `VerdictInput` is what a channel hands in: the verdict, and whom the channel found out to be speaking. A `Verdict`
-is the row that is kept of it, whether it is acted on or not; `DecideResult` is what came of it. Nothing here decides.
-
-Which proposals stand together, because a person said that they are one?
-
-A duplicate keeps its row, its words and its sightings, and points at the proposal that stands for it; so what was
-joined can be parted again. Votes are counted over the whole family.
-
-How does a proposal come into another state, or to other words?
-
-The two ways in which deciding writes a proposal, apart because an effect may cut words out of it meanwhile: whoever
-moves it must not bring them back. Within a transaction of the caller's, who holds it and tells of it.
+`VerdictInput` is what a channel passes in: the verdict, and whom the channel identified as its author.
+`Verdict` is the stored row, whether acted on or not; `DecideResult` is what came of it. A duplicate keeps its
+row, wording and sightings and points to the proposal that stands for it, so that a merge can be undone; votes
+are counted over the whole family. State and wording are saved separately, because an effect may erase text
+meanwhile that a state change must not bring back.
 """
 
 import json
@@ -50,10 +38,10 @@ class ProposalState(StrEnum):
 
 
 UNDECIDED = frozenset({ProposalState.WAITING, ProposalState.PROMOTED, ProposalState.DEEPENING, ProposalState.DEFERRED})
-"""Nobody has said yes or no."""
+"""Not yet approved or rejected."""
 
 DECIDED_FOR = frozenset({ProposalState.APPROVED, ProposalState.APPLIED, ProposalState.UNDONE})
-"""Somebody said yes; a further sighting shows that it did not help, and asks nobody again."""
+"""Approved; a further sighting shows that it did not help, and asks nobody again."""
 
 
 class HoldReason(StrEnum):
@@ -84,7 +72,7 @@ class ProposalPriority(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A suggested change: what it asks for, where it stands, and how often and since when it was seen."""
+    """A suggested change: what it asks for, its state, and how often and since when it was seen."""
 
     space_id: SpaceId
     id: ProposalId
@@ -122,16 +110,16 @@ class Proposal:
     version: int
 
     def held_now(self, now: datetime) -> HoldReason | None:
-        """Why it is kept back at this moment; what keeps it back may have an end."""
+        """The hold reason at this moment; a hold may expire."""
         return active_hold(self.held, self.suppressed_until, now)
 
     def is_suppressed(self, now: datetime) -> bool:
-        """Whether somebody said no, and that still holds."""
+        """Whether it was rejected and is still suppressed."""
         is_silent = self.suppressed_until is not None and now <= self.suppressed_until
         return self.state is ProposalState.REJECTED and is_silent
 
     def as_json(self) -> dict[str, Any]:
-        """As every door shows it."""
+        """Serialize for every interface."""
         return {each.name: to_json_value(getattr(self, each.name)) for each in fields(self)}
 
 
@@ -139,7 +127,7 @@ _NAMES = tuple(each.name for each in fields(Proposal))
 
 
 def proposal_of(row: Mapping[str, Any]) -> Proposal:
-    """The proposal that a row holds."""
+    """Build a proposal from a row."""
     values = {name: row[name] for name in _NAMES}
     values |= {
         "profile": FingerprintProfile(row["profile"]),
@@ -152,19 +140,19 @@ def proposal_of(row: Mapping[str, Any]) -> Proposal:
 
 
 def active_hold(held: HoldReason | None, until: datetime | None, now: datetime) -> HoldReason | None:
-    """The reason for which something is kept back, as long as that lasts."""
+    """Return the hold reason while the hold lasts."""
     return None if until is not None and now > until else held
 
 
 def to_json_value(value: Any) -> Any:
-    """A value of a row in the form in which doors give it."""
+    """Convert a column value for JSON output."""
     if isinstance(value, datetime):
         return iso(value)
     return str(value) if isinstance(value, UUID) else value
 
 
 class VerdictKind(StrEnum):
-    """What can be said; of several that wait for one proposal the first in this order counts."""
+    """Kinds of verdicts, in order of precedence when several wait for one proposal."""
 
     REJECT = "reject"
     DUPLICATE = "duplicate"
@@ -188,28 +176,28 @@ class ReviewChannel(StrEnum):
 
 
 class IdentityProof(StrEnum):
-    """How a channel knows who speaks."""
+    """How a channel knows who the author is."""
 
     LOGIN = "login"
     KEY = "key"
     UID = "uid"
     WEBHOOK = "webhook"
     NAMED = "named"
-    """A name in a file; a one-time code says more."""
+    """A name in a file; a one-time code proves more."""
     NONE = "none"
-    """Nobody who may decide: an agent's key, a tool, a model, or nobody at all."""
+    """No right to decide: an agent's key, a tool, a model, or nobody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Author:
-    """Whoever speaks, as far as the channel could tell. Nothing of it is read from what they say."""
+    """The author of a verdict as identified by the channel, never from the text of the verdict."""
 
     name: str
     proof: IdentityProof = IdentityProof.NONE
     id: str = ""
-    """The login, the id of the key, the user id; the name where that is all there is."""
+    """The login, key id or user id; empty where only the name is known."""
     code: str = field(default="", repr=False)
-    """A one-time code that came along."""
+    """A one-time code that came with the verdict."""
 
     @property
     def identity(self) -> str:
@@ -218,7 +206,7 @@ class Author:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictInput:
-    """A verdict as it comes in. The same `channel` and `ref` again is the same verdict, and counts once."""
+    """A verdict as received. The same `channel` and `ref` is the same verdict, and counts once."""
 
     proposal: UUID
     kind: VerdictKind
@@ -227,24 +215,24 @@ class VerdictInput:
     ref: str
     note: str = ""
     of: UUID | None = None
-    """Of which proposal this one is a duplicate."""
+    """The proposal that this one duplicates."""
     until: datetime | None = None
     edits: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """What the person changed before saying yes: `what`, `why`, `how`, `payload`."""
+    """What the person changed before approving: `what`, `why`, `how`, `payload`."""
     word: str = ""
-    """What must be written out where nothing can be taken back."""
+    """The confirmation word, required where nothing can be undone."""
     version: int | None = None
     """The version that the person saw."""
     seen: tuple[UUID, ...] = ()
-    """Which other proposals the person has looked at: those that ask for the opposite must be among them."""
+    """Other proposals that the person has looked at; must include those that ask for the opposite."""
     session: SessionId | None = None
-    """The conversation in which it was said, if it was in one."""
+    """The conversation in which the verdict was given, if any."""
     digest: str = ""
-    """Of the whole message, where a channel must tell whether the same one comes again."""
+    """Hash of the whole message, for channels that must recognize a repeat."""
 
     @property
     def fields(self) -> dict[str, Any]:
-        """What is kept beside the kind and the note."""
+        """What is stored besides the kind and the note."""
         given = {"of": to_json_value(self.of), "until": iso(self.until) if self.until else None, "word": self.word}
         given |= {"edits": dict(self.edits), "version": self.version, "session": self.session}
         given |= {"digest": self.digest, "seen": sorted(map(str, self.seen))}
@@ -253,7 +241,7 @@ class VerdictInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What somebody said of a proposal, whether it was acted on or not."""
+    """A stored verdict on a proposal, whether it was acted on or not."""
 
     id: UUID
     proposal_id: ProposalId
@@ -285,7 +273,7 @@ class Verdict:
         return self.fields.get("session")
 
     def as_json(self) -> dict[str, Any]:
-        """As every door shows it."""
+        """Serialize for every interface."""
         return {each.name: to_json_value(getattr(self, each.name)) for each in fields(self)}
 
 
@@ -293,7 +281,7 @@ _VERDICT_FIELDS = tuple(each.name for each in fields(Verdict))
 
 
 def verdict_of(row: Mapping[str, Any]) -> Verdict:
-    """The verdict that a row holds."""
+    """Build a verdict from a row."""
     return Verdict(**{name: row[name] for name in _VERDICT_FIELDS} | {"kind": VerdictKind(row["kind"])})
 
 
@@ -318,7 +306,7 @@ class VerdictResult(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppliedEffect:
-    """What an approval did, and whether that was taken back."""
+    """What an approval did, and whether it was undone."""
 
     id: UUID
     proposal_id: ProposalId
@@ -332,7 +320,7 @@ class AppliedEffect:
     undone_by: str | None
 
     def as_json(self) -> dict[str, Any]:
-        """As every door shows it."""
+        """Serialize for every interface."""
         plain = {each.name: to_json_value(getattr(self, each.name)) for each in fields(self)}
         return plain | {"changes": list(self.changes)}
 
@@ -341,21 +329,21 @@ _EFFECT = tuple(each.name for each in fields(AppliedEffect))
 
 
 def effect_of(row: Mapping[str, Any]) -> AppliedEffect:
-    """The effect that a row holds."""
+    """Build an effect from a row."""
     values = {name: row[name] for name in _EFFECT}
     return AppliedEffect(**values | {"type": ProposalType(row["type"]), "changes": tuple(row["changes"])})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecideResult:
-    """What came of a verdict."""
+    """The result of deciding."""
 
     proposal: Proposal
     verdict: Verdict
     result: str
     effect: AppliedEffect | None = None
     again: bool = False
-    """Whether the same verdict had come before, so that nothing was done now."""
+    """Whether the same verdict was received before, so that nothing was done now."""
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -369,7 +357,7 @@ class DecideResult:
 
 
 def parse_verdict_kind(text: str) -> VerdictKind:
-    """The verdict that is meant, in any case and with a space, `-` or `_` between its words."""
+    """Parse a verdict kind in any case, with a space, `-` or `_` between words. Raises `BadInput`."""
     try:
         return VerdictKind("_".join(text.casefold().replace("-", " ").replace("_", " ").split()))
     except ValueError as error:
@@ -380,11 +368,11 @@ def parse_verdict_kind(text: str) -> VerdictKind:
 Q = queries_of("festinger.proposals")
 
 MOST_STEPS = 5
-"""How far duplicates lead on; whoever comes further goes round in a ring."""
+"""Longest chain of duplicates; a longer one is a cycle."""
 
 
 async def lock_proposal(transaction: Transaction, space: SpaceId, id_: UUID) -> Proposal:
-    """One proposal, which nobody else may change until the transaction ends."""
+    """Load a proposal and lock its row until the transaction ends. Raises `NotFound`."""
     row = await transaction.maybe(Q["hold_proposal"], space=space, id=id_)
     if row is None:
         raise NotFound(f"There is no proposal `{id_}`.")
@@ -392,7 +380,7 @@ async def lock_proposal(transaction: Transaction, space: SpaceId, id_: UUID) -> 
 
 
 async def lock_root(transaction: Transaction, space: SpaceId, found: Proposal) -> Proposal:
-    """The proposal that stands for this one, which the caller holds; held too: itself, unless it is a duplicate."""
+    """Lock and return the proposal that a locked one duplicates; itself if it is no duplicate."""
     root = found
     for _ in range(MOST_STEPS):
         if root.duplicate_of is None:
@@ -404,12 +392,12 @@ async def lock_root(transaction: Transaction, space: SpaceId, found: Proposal) -
 
 
 async def load_family(transaction: Transaction, space: SpaceId, id_: ProposalId) -> list[UUID]:
-    """A proposal and all its duplicates."""
+    """Return the ids of a proposal and all its duplicates."""
     return [row["id"] for row in await transaction.all(Q["family"], space=space, id=id_)]
 
 
 async def save_state(transaction: Transaction, proposal: Proposal) -> Proposal:
-    """Write where a proposal, which the caller holds, stands from now on; its version rises."""
+    """Save the state of a proposal that the caller has locked; its version rises."""
     row = await transaction.one(
         Q["move_proposal"],
         space=proposal.space_id,
@@ -428,7 +416,7 @@ async def save_state(transaction: Transaction, proposal: Proposal) -> Proposal:
 
 
 async def save_wording(transaction: Transaction, proposal: Proposal) -> Proposal:
-    """Write what a proposal, which the caller holds, says and would do from now on; its version rises."""
+    """Save the wording and payload of a proposal that the caller has locked; its version rises."""
     row = await transaction.one(
         Q["reword_proposal"],
         space=proposal.space_id,

@@ -1,12 +1,8 @@
-"""What does a person say of two proposals that were shown together?
+"""Records what people decide about suggested pairs and releases held proposals.
 
-Accepting joins them: the older one stands for both, causes are united and not summed, and each keeps its own words and
-sightings, so that parting them again gives back what was. Declining is remembered: the two are not suggested again.
-
-How does a person let go what is held back?
-
-One proposal, because it is not what was rejected after all; or everything of a producer who was muted. Both are said
-by a reviewer and written down.
+Accepting merges two: the older stands for both, causes are united rather than summed, and each keeps its own
+wording and sightings, so that splitting restores what was. Declining is remembered: the pair is not suggested
+again. A reviewer can also release one held proposal or unmute a producer.
 """
 
 import json
@@ -32,18 +28,18 @@ MOST = 200
 
 
 async def list_suggested_pairs(deps: ProposalDeps, space: SpaceId, *, limit: int = 50) -> list[dict[str, Any]]:
-    """Pairs that wait for a person, the newest first."""
+    """List open pairs, newest first."""
     return list(await deps.store.all(Q["suggested_pairs"], space=space, limit=min(limit, MOST)))
 
 
 async def load_opposites(transaction: Transaction, space: SpaceId, proposal: UUID) -> dict[UUID, str]:
-    """What asks for the opposite of a proposal, and in which words, as far as nobody said that it does not."""
+    """Return the text of each proposal that asks for the opposite, unless a person said it does not."""
     rows = await transaction.all(Q["opposites_of"], space=space, proposal=proposal)
     return {row["id"]: row["what"] for row in rows}
 
 
 async def accept_pair(deps: ProposalDeps, space: SpaceId, pair: UUID, *, by: str) -> Proposal:
-    """Join two proposals of the same meaning; the one that stands for both."""
+    """Merge two proposals of the same meaning; return the one that stands for both."""
     async with deps.store.transaction() as transaction:
         row = await _lock_open_pair(transaction, space, pair)
         if row["relation"] != "same":
@@ -69,7 +65,7 @@ async def accept_pair(deps: ProposalDeps, space: SpaceId, pair: UUID, *, by: str
 
 
 async def split_pair(deps: ProposalDeps, space: SpaceId, pair: UUID, *, by: str) -> tuple[Proposal, Proposal]:
-    """Part what was joined; each keeps its own sightings."""
+    """Undo a merge; each proposal keeps its own sightings."""
     async with deps.store.transaction() as transaction:
         row = await transaction.maybe(Q["hold_pair"], space=space, id=pair)
         if row is None or row["state"] != "accepted":
@@ -84,7 +80,7 @@ async def split_pair(deps: ProposalDeps, space: SpaceId, pair: UUID, *, by: str)
 
 
 async def decline_pair(deps: ProposalDeps, space: SpaceId, pair: UUID, *, by: str) -> None:
-    """Say that two proposals are not one; what was held because of it is let go."""
+    """Record that two proposals differ; a hold because of their similarity is released."""
     async with deps.store.transaction() as transaction:
         row = await _lock_open_pair(transaction, space, pair)
         await _save_pair_decision(deps, transaction, space, pair, state="declined", by=by, note=row["judgement"])
@@ -93,7 +89,7 @@ async def decline_pair(deps: ProposalDeps, space: SpaceId, pair: UUID, *, by: st
 
 
 async def release_held(deps: ProposalDeps, space: SpaceId, id_: UUID) -> Proposal:
-    """Let a proposal go that is held; its sightings count."""
+    """Release a held proposal; its sightings count."""
     async with deps.store.transaction() as transaction:
         return await release_in(deps, transaction, space, id_)
 
@@ -126,15 +122,15 @@ LONGEST_PRODUCER, LONGEST_CATEGORY = 80, 40
 
 
 async def release_by_reviewer(deps: ProposalDeps, space: SpaceId, proposal: UUID, *, author: Author) -> Proposal:
-    """Let a proposal that is held go its way. Raises `NotFound`, `NotAuthorised`."""
+    """Release a held proposal for a reviewer. Raises `NotFound`, `NotAuthorised`."""
     await require_reviewer(deps, space, author)
     return await release_held(deps, space, proposal)
 
 
 async def unmute_producer(deps: ProposalDeps, space: SpaceId, key: Key, *, author: Author) -> int:
-    """Let a muted producer speak again; how many of its proposals that releases.
+    """Unmute a producer; return how many of its proposals that releases.
 
-    What was decided before is no reason to mute it any more; its value stays what it is.
+    Earlier decisions no longer mute it; its value does not change.
     """
     reviewer = await require_reviewer(deps, space, author)
     producer, category = key
@@ -147,7 +143,7 @@ async def unmute_producer(deps: ProposalDeps, space: SpaceId, key: Key, *, autho
 
 
 async def list_muted_producers(deps: ProposalDeps, space: SpaceId) -> list[ProducerValue]:
-    """Who is muted now, the least worth first."""
+    """List the muted producers, lowest value first."""
     async with deps.store.transaction() as transaction:
         found = await load_producer_values(deps, transaction, space)
     return sorted(

@@ -1,13 +1,9 @@
-"""Does asking pay?
+"""Computes the value of each producer's proposals and the promotion rate of a space.
 
-Each decision says what a proposal was worth to the person who was asked. Summed up by who proposed it and in which
-category, it moves what is shown first, and it mutes whoever was mostly wrong: new proposals of that kind are held back
-for a while. Nothing of it is stored; it is read from what was decided, within a window.
-
-Are the bars too loose, or too tight?
-
-The share of what was sighted lately that was put before a person. Loose bars let jitter through; tight ones let nothing
-be learnt; and of few proposals nothing can be said. The reading is pure.
+Every decision says what a proposal was worth to the person asked. Summed by producer and category, this
+affects the ranking and mutes producers that were mostly wrong: their new proposals are held for a while.
+Values are not stored but computed from decisions within a window. The promotion rate tells whether thresholds
+are loose (jitter gets through) or tight (nothing is learned); few proposals say nothing.
 """
 
 from collections import defaultdict
@@ -30,26 +26,26 @@ from festinger.store.queries import queries_of
 Q = queries_of("festinger.proposals")
 
 SHIPPED, REJECTED, NOISE = 1.0, -1.0, -0.5
-"""What a decision weighs: in force and not undone; a person's no; asked for nothing."""
+"""Weight of a decision: in force and not undone; rejected by a person; asked for nothing."""
 
 DOUBT = 2
-"""Decisions that nobody made, in the divisor: few decisions say little."""
+"""Neutral decisions added to the divisor: few decisions say little."""
 
 SETTLED_AFTER = timedelta(days=14)
-"""How long an approval is given before it is asked whether it helped."""
+"""Time after an approval before checking whether it helped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducerDecision:
-    """What became of one proposal, as far as its worth is concerned."""
+    """What became of one proposal, as far as its value is concerned."""
 
     key: Key
     state: ProposalState
     decided_at: datetime
     is_silenced: bool = True
-    """Whether a person's no silences it; what was closed because its target was forgotten is not silenced."""
+    """Whether a rejection suppresses it; not so if it was closed because its target was forgotten."""
     of_state: ProposalState | None = None
-    """The state of what it is a duplicate of."""
+    """The state of the proposal that it duplicates."""
     seen_after: int = 0
     bar: int = 2
     """Causes that make a pattern in its scope."""
@@ -57,7 +53,7 @@ class ProducerDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducerValue:
-    """What the proposals of one producer and category were worth."""
+    """The value of the proposals of one producer and category."""
 
     key: Key
     value: float
@@ -77,12 +73,12 @@ class ProducerValue:
 
 
 def is_still_recurring(*, seen_after: int, decided_at: datetime | None, bar: int, now: datetime) -> bool:
-    """Whether what was approved keeps being asked for, so that it did not help."""
+    """Whether an approved change keeps being requested, so that it did not help."""
     return decided_at is not None and now - decided_at >= SETTLED_AFTER and seen_after >= bar
 
 
 def decision_weight(decision: ProducerDecision, now: datetime) -> float | None:
-    """What one decision weighs; none if it says nothing."""
+    """Return the weight of a decision; None if it says nothing."""
     match decision.state:
         case ProposalState.APPLIED:
             seen = is_still_recurring(
@@ -106,7 +102,7 @@ def compute_producer_value(
     now: datetime,
     lifted_at: datetime | None = None,
 ) -> ProducerValue:
-    """What decisions add up to. What a person lifted is not muted for what was decided before."""
+    """Sum up decisions. Those before a person unmuted the producer do not mute it again."""
     since = now - timedelta(days=terms.value_window_days)
     counted = [
         (each, found)
@@ -123,7 +119,7 @@ def compute_producer_value(
 def _compute_muted_until(
     key: Key, counted: Sequence[tuple[ProducerDecision, float]], terms: ProposalsSettings, *, now: datetime
 ) -> datetime | None:
-    """Until when a producer is muted: a while from the last decision that spoke against it. A person never is."""
+    """Return the end of a mute, counted from the last negative decision. A person is never muted."""
     if key[0] == PERSON or len(counted) < terms.value_min_decided:
         return None
     value = sum(found for _, found in counted) / (len(counted) + DOUBT)
@@ -137,7 +133,7 @@ def _compute_muted_until(
 async def load_producer_values(
     deps: ProposalDeps, transaction: Transaction, space: SpaceId, *, key: Key | None = None
 ) -> dict[Key, ProducerValue]:
-    """What asking has paid, for each producer and category that was decided of in the window."""
+    """Compute the value of each producer and category with decisions in the window."""
     terms, now = deps.terms(space), deps.clock()
     only: dict[str, Any] = {"producer": key[0] if key else None, "category": key[1] if key else None}
     since = now - timedelta(days=terms.value_window_days)
@@ -159,12 +155,12 @@ async def load_producer_values(
 
 
 async def load_value_scores(deps: ProposalDeps, transaction: Transaction, space: SpaceId) -> Mapping[Key, float]:
-    """The value of each, as the gate ranks by it."""
+    """Return the values by which the gate ranks."""
     return {key: each.value for key, each in (await load_producer_values(deps, transaction, space)).items()}
 
 
 async def load_muted_until(deps: ProposalDeps, transaction: Transaction, space: SpaceId, key: Key) -> datetime | None:
-    """Until when new proposals of a producer and category are kept back."""
+    """Return until when new proposals of a producer and category are held."""
     found = (await load_producer_values(deps, transaction, space, key=key)).get(key)
     return found.muted_until if found else None
 
@@ -172,7 +168,7 @@ async def load_muted_until(deps: ProposalDeps, transaction: Transaction, space: 
 async def emit_producer_muted(
     deps: ProposalDeps, transaction: Transaction, *, before: Proposal, after: Proposal
 ) -> None:
-    """Tell of a producer whom this decision mutes."""
+    """Emit an event if this decision mutes the producer."""
     if before.state is after.state:
         return
     key, space = (after.producer, after.category), after.space_id
@@ -194,7 +190,7 @@ async def emit_producer_muted(
 
 
 def _is_new_mute(deps: ProposalDeps, found: ProducerValue, space: SpaceId) -> bool:
-    """Whether the muting begins, or lasts longer, by what was decided just now."""
+    """Whether the decision just made started or extended the mute."""
     return found.muted_until == deps.clock() + timedelta(days=deps.terms(space).value_mute_days)
 
 
@@ -244,7 +240,7 @@ class PromotionRate:
 
 
 def interpret_rate(promoted: int, considered: int, settings: ProposalsSettings) -> str:
-    """What the rate says."""
+    """Interpret the rate."""
     if considered < settings.rate_min_considered:
         return TOO_LITTLE
     share = promoted / considered
@@ -254,7 +250,7 @@ def interpret_rate(promoted: int, considered: int, settings: ProposalsSettings) 
 
 
 async def load_promotion_rate(deps: ProposalDeps, space: SpaceId) -> PromotionRate:
-    """The rate of a space over its window."""
+    """Load the promotion rate of a space over its window."""
     terms = deps.terms(space)
     since = deps.clock() - timedelta(days=terms.rate_window_days)
     row = await deps.store.one(Q["rate"], space=space, since=since)

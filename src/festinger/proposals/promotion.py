@@ -1,13 +1,8 @@
-"""Which proposals are put before a person now?
+"""Runs the gate over waiting proposals and promotes the best ripe ones to the inbox.
 
-One run: what waits is read, the gate says of each whether it is ripe, and the best of those are promoted, as many as a
-run and the inbox allow; the others are counted by what they lack. A full inbox pauses promotion, and says so. Nothing
-outside of this room changes: what a proposal asks for happens when a person says yes, and not before.
-
-What did a run of the gate find, and how is that kept?
-
-Every run leaves a row with its numbers, the bars that were in force, and what was missing to the first proposals; a
-trial leaves one too, and changes nothing else.
+As many are promoted as the run and the inbox allow; a full inbox pauses promotion. Every run stores its
+counts, the thresholds in force and what the first proposals lacked; a dry run stores that too and changes
+nothing else. Promotion never applies a proposal: that takes a person's approval.
 """
 
 import json
@@ -42,12 +37,12 @@ from festinger.store.queries import queries_of
 Q = queries_of("festinger.proposals")
 
 MOST_READINGS = 200
-"""Readings that are kept with a run and shown; the numbers count all."""
+"""Readings stored and shown with a run; the counts cover all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromotionReport:
-    """One run: how many proposals there were of each fate, and what the gate read of the first of them."""
+    """One run: the number of proposals per decision, and the readings of the first ones."""
 
     id: UUID
     at: datetime
@@ -99,7 +94,7 @@ def build_promotion_report(
     dry_run: bool,
     texts: Mapping[UUID, str],
 ) -> PromotionReport:
-    """The run that found this."""
+    """Build the report of a run."""
     number = {fate: sum(each.fate is fate for each in reads) for fate in GateDecision}
     return PromotionReport(
         id=id_,
@@ -120,7 +115,7 @@ def build_promotion_report(
 
 
 async def save_run(deps: ProposalDeps, transaction: Transaction, space: SpaceId, run: PromotionReport) -> None:
-    """Write a run down; one that was no trial is told of."""
+    """Save a run; emit an event unless it was a dry run."""
     await transaction.run(
         Q["write_run"],
         space=space,
@@ -130,7 +125,7 @@ async def save_run(deps: ProposalDeps, transaction: Transaction, space: SpaceId,
         **run.counts,
         paused_because=run.paused_because,
         bars=json.dumps(dict(run.bars)),
-        # The words stay where they can be forgotten.
+        # The text stays only where it can be forgotten.
         readings=json.dumps([{**each, "what": ""} for each in run.readings]),
     )
     if not run.dry_run:
@@ -169,7 +164,7 @@ log = structlog.get_logger(room="proposals")
 
 
 async def promote(deps: ProposalDeps, space: SpaceId, *, dry_run: bool = False) -> PromotionReport:
-    """One run of the gate. A dry run finds the same and changes nothing."""
+    """Run the gate once. A dry run decides the same and changes nothing."""
     async with deps.store.transaction(patient=True) as transaction:
         await transaction.run(Q["lock_gate"], space=space)
         now = deps.clock()
@@ -192,7 +187,7 @@ async def promote(deps: ProposalDeps, space: SpaceId, *, dry_run: bool = False) 
 async def load_inbox_capacity(
     deps: ProposalDeps, transaction: Transaction, space: SpaceId, *, now: datetime
 ) -> InboxCapacity:
-    """How full the inbox is."""
+    """Return how full the inbox is."""
     terms = deps.terms(space)
     waiting = await transaction.value(
         Q["count_open"], space=space, now=now, quiet_since=quiet_cutoff(now, terms.quiet_days)
@@ -203,7 +198,7 @@ async def load_inbox_capacity(
 async def _evaluate_waiting(
     deps: ProposalDeps, transaction: Transaction, space: SpaceId, *, inbox: InboxCapacity, now: datetime
 ) -> list[GateResult]:
-    """What becomes of each; votes of those that would be promoted are counted by the bars of today."""
+    """Evaluate each candidate; those to be promoted are recounted under the present limits."""
     rows = await transaction.all(Q["waiting_proposals"], space=space)
     candidates = {row["id"]: _candidate(row) for row in rows}
     values: Mapping[Key, float] = await deps.values(transaction, space)

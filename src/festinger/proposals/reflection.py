@@ -1,9 +1,9 @@
-"""What should change, as a model sees it that looks back at an episode?
+"""Asks a model to look back at an ended episode and suggests the changes that it finds.
 
-Once for each episode, or for each stretch of a very long one, a model is asked for a few changes worth making, with its
-reasons first and the turns that show them. What cites nothing, is not sure, or only says the question again is
-dropped and counted. The rest is sighted like anybody's suggestion: no more trusted than the turns that it cites. The
-reflection itself is remembered. Without a model nothing happens here; detectors look all the same.
+Each episode, or each segment of a very long one, is reflected on once. The model gives its reasons first and
+cites turns. Changes without evidence, with low confidence or that only restate the prompt are dropped and
+counted; the rest become sightings, trusted no more than the turns cited. The reflection itself is stored as a
+memory. Without a model this does nothing; detectors still run.
 """
 
 import json
@@ -41,7 +41,7 @@ REFLECT = "reflect_on_episode"
 CREATED = "reflection_created"
 
 STRETCH = 200
-"""Turns of an episode that one reflection looks at."""
+"""Turns per segment."""
 FEWEST_TURNS = 2
 MOST_WORDS = 15
 LEAST_SURE = 0.5
@@ -83,7 +83,7 @@ class Reflection(AnswerSchema):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReflectionDeps:
-    """What reflecting needs: the desks of both rooms, and the model that writes."""
+    """Dependencies of reflection: those of both packages, and the model that writes."""
 
     deps: ProposalDeps
     memory: MemoryDeps
@@ -99,7 +99,7 @@ class ReflectionResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeSegment:
-    """A part of an episode that is looked at by itself."""
+    """A part of an episode that is reflected on by itself."""
 
     episode: Episode
     turns: tuple[EpisodeTurn, ...]
@@ -107,19 +107,19 @@ class EpisodeSegment:
 
     @property
     def id(self) -> UUID:
-        """Of the reflection on it: the same however often it is begun."""
+        """The id of its reflection: the same however often it is started."""
         return uuid5(self.episode.id, f"reflection {self.number}")
 
 
 async def enqueue_reflection(deps: ProposalDeps, transaction: Transaction, event: Event) -> None:
-    """Have an episode that has ended looked back at. A subscriber of `episode_closed`."""
+    """Enqueue reflection on an episode that has ended. A subscriber of `episode_closed`."""
     terms = deps.terms(event.space)
     if terms.reflect and terms.max_per_episode:
         await deps.ask(transaction, REFLECT, space=event.space, episode=event.payload["episode"])
 
 
 async def reflect(mirror: ReflectionDeps, space: SpaceId, episode: UUID) -> list[ReflectionResult]:
-    """Look back at an episode, each stretch once. Raises `NotFound`, and what a model that does not answer raises."""
+    """Reflect on an episode, each segment once. Raises `NotFound`, and the errors of an unavailable model."""
     model = await mirror.writer(space)
     if model is None:
         return []
@@ -135,7 +135,7 @@ async def reflect(mirror: ReflectionDeps, space: SpaceId, episode: UUID) -> list
 
 
 def episode_segments(episode: Episode, turns: Sequence[EpisodeTurn]) -> Iterator[EpisodeSegment]:
-    """The parts of an episode that are long enough to look back at."""
+    """Yield the segments of an episode that are long enough to reflect on."""
     for number, start in enumerate(range(0, len(turns), STRETCH)):
         part = tuple(turns[start : start + STRETCH])
         if sum(turn.role in SPOKEN for turn in part) >= FEWEST_TURNS:
@@ -166,7 +166,7 @@ async def _reflect_on_segment(mirror: ReflectionDeps, model: Model, stretch: Epi
 def build_reflection_prompt(
     turns: Sequence[EpisodeTurn], stands: Sequence[Proposal], terms: ProposalsSettings
 ) -> PromptMessage:
-    """What the model is asked: the turns, the scopes and what stands, all of it quoted."""
+    """Build the prompt: turns, scopes and active proposals, all of it quoted."""
     scopes = dict.fromkeys([*(each.scope for each in stands), *USUAL_SCOPES])
     return load_prompt("festinger.proposals", "reflect").message(
         transcript=format_prompt_transcript(turns),
@@ -180,7 +180,7 @@ def build_reflection_prompt(
 def filter_changes(
     changes: Sequence[ProposedChange], turns: Sequence[EpisodeTurn], *, terms: ProposalsSettings
 ) -> Iterator[ProposedChange]:
-    """The changes that are proposed, as many as there may be; each that is not is counted with its reason."""
+    """Yield the changes to propose, up to the limit; the others are counted by reason."""
     numbers = {turn.seq for turn in turns}
     taken = 0
     for change in changes:
@@ -195,7 +195,7 @@ def filter_changes(
 
 
 def _rejection_reason(change: ProposedChange, numbers: Collection[int], *, categories: Collection[str]) -> str:
-    """Why a change is not proposed; empty if it is."""
+    """Return why a change is not proposed; empty if it is."""
     if not set(change.evidence) & set(numbers):
         return "no evidence"
     if change.confidence < LEAST_SURE:
@@ -206,18 +206,18 @@ def _rejection_reason(change: ProposedChange, numbers: Collection[int], *, categ
 
 
 def restates_prompt(what: str) -> bool:
-    """Whether words say nothing that the question did not say."""
+    """Whether a text says nothing that the prompt did not say."""
     template = load_prompt("festinger.proposals", "reflect").text
     asked = normalised_words(normalise(template, FingerprintProfile.COMPAT_COURSE))
     return normalised_words(normalise(what, FingerprintProfile.COMPAT_COURSE)) <= asked
 
 
 def change_to_suggestion(change: ProposedChange, stretch: EpisodeSegment, *, place: int) -> Suggestion:
-    """The same as every producer says it: for the session of the episode, as trusted as the turns that it cites."""
+    """Convert a change to a suggestion of the episode's session, as trusted as the cited turns."""
     episode = stretch.episode
     cited = [turn for turn in stretch.turns if turn.seq in change.evidence]
     at = max(turn.at for turn in cited)
-    # The answer has no payload, so anything but advice could not be carried out as it is.
+    # The answer has no payload, so only advice could be carried out as it is.
     wanted = {} if change.type is ProposalType.ADVICE else {"wanted": change.type.value}
     return Suggestion(
         category=change.category,
@@ -237,7 +237,7 @@ def change_to_suggestion(change: ProposedChange, stretch: EpisodeSegment, *, pla
 
 
 async def _save_reflection(mirror: ReflectionDeps, stretch: EpisodeSegment, answer: ModelAnswer[Reflection]) -> None:
-    """Keep the reflection itself as a memory. One that was begun before and not finished stays as it was."""
+    """Store the reflection as a memory. One started before and not finished stays as it was."""
     said = answer.value
     lines = [said.reasoning, *(f"{each.what}: {each.why}" for each in said.changes)]
     text = "\n".join(line.strip() for line in lines if line.strip())
@@ -262,7 +262,7 @@ async def _save_reflection(mirror: ReflectionDeps, stretch: EpisodeSegment, answ
 async def _emit_created(
     deps: ProposalDeps, stretch: EpisodeSegment, proposals: tuple[ProposalId, ...], *, wanted: int
 ) -> ReflectionResult:
-    """Say that the stretch was looked at; by this it is known and not looked at again."""
+    """Emit the event that marks the segment as done, so that it is not reflected on again."""
     episode = stretch.episode
     async with deps.store.transaction() as transaction:
         await deps.outbox.emit(

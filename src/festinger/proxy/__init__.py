@@ -1,5 +1,5 @@
-"""The transparent door between a client and its model.
+"""Transparent HTTP proxy between a client and its model.
 
-Forwards everything byte for byte to the upstream, streams as it comes, and guards Host, Origin, keys and
-limits. It decides nothing about memory: it asks the rooms below, and goes on without them.
+Forwards everything byte for byte, streams responses as they arrive, and checks Host, Origin, keys and limits.
+If memory fails, the request is forwarded without it.
 """

@@ -1,13 +1,9 @@
-"""The door: one ASGI application for everything that arrives on the port.
+"""ASGI application of the proxy: authorizes each request, forwards it and streams the response back.
 
-It judges each request, hands our own paths to the pages, forwards the rest, and answers in the client's
-protocol when something stands in the way. All it uses is handed in. It needs the connections of `wire`
-under it, which `serve` sets up.
-
-The way of a request: read its body, bring to mind, forward it, stream the answer back.
-
-This is the hot path of the door. Memory and the loop guard stand between reading and forwarding; whatever happens to
-them there, the request goes on with the bytes that it came with, and its answer says so.
+Festinger's own paths go to the web app; everything else goes upstream, and errors are answered in the
+client's protocol. `forward` is the hot path: read the body, run the pipeline, forward, stream. If memory or
+the loop guard fails, the request goes on with its original bytes, and the response headers say so. Requires
+the connections of `transport.connection`, which `transport.server` sets up.
 """
 
 import asyncio
@@ -84,7 +80,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 BODILESS = (204, 304)
 OK = 200
 REFUSED = (400, 422)
-"""How an upstream says that it does not take a request as it is."""
+"""Statuses with which an upstream rejects a request as it is."""
 READ = (RouteTreatment.EDITED, RouteTreatment.WATCHED)
 
 log = structlog.get_logger(room="proxy")
@@ -92,7 +88,7 @@ log = structlog.get_logger(room="proxy")
 
 @dataclass(slots=True, kw_only=True)
 class IncomingRequest:
-    """A request under way."""
+    """A request in progress."""
 
     method: str
     version: str
@@ -103,36 +99,36 @@ class IncomingRequest:
     settings: Settings
     began: float
     window: str = "upload"
-    """Where it is now, for the count of clients that left."""
+    """Current phase, used to count client disconnects."""
     status: int | None = None
-    """The status that the client was sent; none until then."""
+    """Status sent to the client; `None` until then."""
     memory: MemoryStatus | None = None
     session: SessionStatus | None = None
     loop: LoopStatus | None = None
     learned: "LearnStatus | None" = None
-    """What became of what a person asked to have remembered."""
+    """Result of learning what a person explicitly asked to remember."""
     is_plain: bool = False
-    """Whether its body came compressed and goes on as what it says."""
+    """Whether a body that may have arrived compressed is forwarded uncompressed."""
     before: float = 0.0
-    """Seconds from its first byte until it was sent on."""
+    """Seconds from the request's first byte until it was forwarded."""
     after: float = 0.0
-    """Seconds from the upstream's first byte until the client was written to."""
+    """Seconds from the upstream's first byte until the first write to the client."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyDeps:
-    """What forwarding needs."""
+    """Dependencies of `forward`."""
 
     upstream: UpstreamClient
     stopwatch: Stopwatch
     ready: Callable[[], bool]
     listen: Listen
     attend: PipelineHandler | None = None
-    """Brings to mind; without it every request passes untouched."""
+    """Runs memory and the loop guard; without it, every request passes unchanged."""
 
 
 async def forward(call: IncomingRequest, visit: AuthorizedRequest, means: ProxyDeps) -> None:
-    """Read, forward, stream. Raises `UpstreamUnreachableError` and, for the body of the request, `TooLarge`."""
+    """Read, forward, stream. Raises `UpstreamUnreachableError` and, for the request body, `TooLarge`."""
     proxy = call.settings.proxy
     limit = proxy.body_max_bytes if visit.route.limited else None
     is_read = means.attend is not None and visit.route.treatment in READ
@@ -160,7 +156,7 @@ async def forward(call: IncomingRequest, visit: AuthorizedRequest, means: ProxyD
                 await tap.settle()
                 await _send_cut(call, chunk, cut, framed=framed)
                 return
-            # The last piece takes the end of the answer along, so that both leave in one packet.
+            # Send the last chunk together with the end of the response, so that both leave in one packet.
             more = not (framed and answer.content.at_eof())
             if tap is not None and (tap.has_ended or not more):
                 await tap.settle()
@@ -174,7 +170,7 @@ async def forward(call: IncomingRequest, visit: AuthorizedRequest, means: ProxyD
 async def _run_pipeline(
     call: IncomingRequest, visit: AuthorizedRequest, means: ProxyDeps, body: Body
 ) -> PipelineResult:
-    """The request as it goes on, and who listens to the answer; as it came, if memory fails."""
+    """Run the pipeline on a request; return the request unchanged if memory fails."""
     call.memory = status_without_memory(visit.route.treatment, visit.wishes, ready=means.ready())
     wishes = visit.wishes
     is_wanted = wishes.memory is not MemoryMode.OFF or wishes.watch_loops
@@ -196,7 +192,7 @@ async def _run_pipeline(
 async def _send_upstream(
     call: IncomingRequest, visit: AuthorizedRequest, means: ProxyDeps, attended: PipelineResult
 ) -> aiohttp.ClientResponse:
-    """The upstream's answer: to the changed request, or if it refuses that one, to the original."""
+    """Send the edited request; if the upstream rejects it, send the original."""
     status = None
     try:
         answer = await means.upstream.ask(_build_upstream_request(call, visit, attended.body))
@@ -257,7 +253,7 @@ def _build_status_headers(call: IncomingRequest, visit: AuthorizedRequest) -> li
 
 
 async def _send_local_response(call: IncomingRequest, visit: AuthorizedRequest, own: LocalResponse) -> None:
-    """Answer in the place of the upstream."""
+    """Answer without contacting the upstream."""
     call.window, call.status = "answer", own.status
     headers = [*own.headers, *_build_status_headers(call, visit)]
     framed = not _ends_with_connection(call, headers)
@@ -270,7 +266,7 @@ async def _send_local_response(call: IncomingRequest, visit: AuthorizedRequest, 
 
 
 async def _send_cut(call: IncomingRequest, chunk: bytes, cut: StreamCut, *, framed: bool) -> None:
-    """The end of an answer that is cut within this chunk."""
+    """End a response that is cut within this chunk."""
     last = chunk[: cut.whole] + cut.ending
     await call.send({"type": "http.response.body", "body": last, "more_body": not framed})
     if not framed:
@@ -285,7 +281,7 @@ async def _finish_response(call: IncomingRequest, *, framed: bool) -> None:
 
 
 def _ends_with_connection(call: IncomingRequest, headers: RawHeaders) -> bool:
-    """Whether the client can know neither a length nor chunks."""
+    """Whether the client gets neither a length nor chunked encoding."""
     return call.version == "1.0" and first_header(headers, b"content-length") is None
 
 
@@ -293,7 +289,7 @@ Scope = MutableMapping[str, Any]
 ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 VISIT = "festinger.visit"
-"""Where our own pages find the `AuthorizedRequest` in the scope."""
+"""Key under which the web app finds the `AuthorizedRequest` in the scope's state."""
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
 
@@ -348,7 +344,7 @@ class Proxy:
             if attempt.failed:
                 await _send_internal_error(call)
         except asyncio.CancelledError:
-            # The client left, or the server stops: the request ends here, and with it this task.
+            # The client left or the server is stopping; the request and this task end here.
             call.reply.cut()
             if call.reply.gone:
                 _LEFT[call.window].inc()
@@ -369,7 +365,7 @@ class Proxy:
             await _send_error_response(call, visit, request_id=request_id)
             _count(call, "refused")
         elif visit.route.treatment is RouteTreatment.OWN:
-            # A client that leaves our pages does not undo what it asked for.
+            # A client that disconnects from our own pages does not cancel the operation it asked for.
             call.reply.when_gone(None)
             await self._own(_own_scope(scope, visit), call.receive, _track_status(call))
         else:
@@ -388,7 +384,7 @@ class Proxy:
             metrics.PROXY_UPSTREAM_ERRORS.labels(error.kind).inc()
             log.warning("upstream failed", request=request_id, upstream=error.base, kind=error.kind)
             if call.status is not None:
-                call.reply.cut()  # the client has seen the same bytes as we did, and now sees the same end
+                call.reply.cut()  # the client got the same bytes as we did and sees the same end
             else:
                 await _send_error_response(call, _build_unreachable_response(call, visit, error), request_id=request_id)
         except ClientDisconnectedError:
@@ -399,7 +395,7 @@ class Proxy:
             )
 
     def _tell_of(self, call: IncomingRequest, visit: AuthorizedRequest) -> None:
-        """Have it written down, however it ended."""
+        """Report the request to the request log, however it ended."""
         if visit.route.treatment not in (RouteTreatment.EDITED, RouteTreatment.WATCHED):
             return
         with fail_open("request log"):
@@ -438,7 +434,7 @@ def _build_unreachable_response(
 
 
 def _track_status(call: IncomingRequest) -> Send:
-    """Sends, and notes whether an answer has begun."""
+    """Wrap `send` to record whether a response has started."""
 
     async def send(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
@@ -482,12 +478,13 @@ def _count(call: IncomingRequest, route: str) -> None:
 
 @cache
 def _labeled_counter(counter: Counter, *labels: object) -> Counter:
-    """The counter of these labels, found once: their sets are closed, and finding it costs more than counting."""
+    """Cache the labeled counter: the label sets are closed, and the lookup costs more than the increment."""
     return counter.labels(*labels)
 
 
 def _own_scope(scope: Scope, visit: AuthorizedRequest) -> Scope:
-    """The scope of our own pages: without the prefix of space and agent, with the visit in its state."""
+    """Build the web app's scope: without the space and agent prefix, with the authorized request in its
+    state."""
     path = visit.target.partition(b"?")[0]
     state = {**scope.get("state", {}), VISIT: visit}
     return {**scope, "path": visit.path, "raw_path": path, "state": state}

@@ -1,20 +1,11 @@
-"""May this request come in, and on whose behalf?
+"""Decides whether a request is let in, and for which space, agent and key.
 
-Judged before a byte of the body is read, in this order: the Host, the Origin, the target, the key, the space,
-and on a server that is reachable from beyond this machine the right to manage models. What is not
-clearly allowed is refused: unlike everything else here, this fails closed.
-
-May a request come under this Host, and from this Origin?
-
-A page of a foreign site can make a browser send requests to this machine, under a name that was bent to
-point here. So the Host must be a name that only this machine, or a network of its own, can have, and the
-Origin must be one that a person put here. Nothing is looked up: a name is judged by its letters.
-
-Does this request carry a key of ours, and what is sent on instead of it?
-
-A key of ours is known by its prefix and may come in three headers. It never leaves here: the upstream gets
-its own key in that place, or none. Keys without the prefix belong to the upstream and are not touched.
-What a key may do is `guard`'s matter; who it belongs to is looked up by a function that is handed in.
+Checked before any body byte is read, in this order: Host, Origin, target, key, space and, on a server
+reachable from other machines, the right to manage models. Unlike the rest of the proxy, this fails closed.
+Host and Origin checks stop DNS rebinding by foreign web pages; names are judged by their text, without
+lookups. Festinger keys are recognized by their prefix in three headers and are never forwarded: the
+upstream's own key, or none, takes their place. Keys without the prefix belong to the upstream and pass
+unchanged.
 """
 
 import ipaddress
@@ -59,7 +50,7 @@ _ORIGIN = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<authority>[^/?#
 
 
 def machine_names() -> frozenset[str]:
-    """The names by which this machine is called, as it knows them itself."""
+    """This machine's own host names."""
     name = socket.gethostname().lower()
     return frozenset({name, name.split(".", 1)[0]} - {""})
 
@@ -67,15 +58,16 @@ def machine_names() -> frozenset[str]:
 def is_allowed_host(
     values: Sequence[bytes], *, names: Collection[str], listed: Collection[str], here: str = ""
 ) -> bool:
-    """Whether the Host headers of a request, all of them, name this machine.
+    """Whether the request has exactly one Host header and it names this machine.
 
-    `here` is the address of ours that the connection came in on.
+    `here` is the local address that the connection came in on.
     """
     return len(values) == 1 and _is_own_host(values[0], tuple(names), tuple(listed), here)
 
 
 def is_allowed_origin(values: Sequence[bytes], *, host: bytes, listed: Collection[str]) -> bool:
-    """Whether the Origin headers of a request, if there are any, name a place that a person put here."""
+    """Whether the Origin header, if any, is allowed: same host, local, a desktop scheme, or listed in the
+    settings."""
     if not values:
         return True
     if len(values) > 1:
@@ -103,14 +95,14 @@ def _with_port(parts: tuple[str, int | None] | None, scheme: str) -> tuple[str, 
 
 
 def _parse_authority(authority: str) -> tuple[str, int | None] | None:
-    """The lower-case name and the port, or nothing if it is not written as name and port."""
+    """Parse the lowercase name and the port; `None` if the text is not `name[:port]`."""
     found = _AUTHORITY.fullmatch(authority)
     if found is None or (found["port"] and int(found["port"]) > 65_535):
         return None
     return found["name"].lower(), int(found["port"]) if found["port"] else None
 
 
-# A client sends the same Host over and over; judging it anew each time would cost more than the rest of the guard.
+# Clients repeat the same Host; checking it again each time would cost more than the rest of the guard.
 @lru_cache(maxsize=1024)
 def _is_own_host(host: bytes, names: tuple[str, ...], listed: tuple[str, ...], here: str) -> bool:
     parts = _parse_authority(host.decode("latin-1"))
@@ -139,10 +131,10 @@ def _parse_ip(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None
 
 
 FindKey = Callable[[str], Awaitable[ApiKey | None]]
-"""The live key that has this secret, if there is one."""
+"""Returns the live key with this secret, if any."""
 
 IN_FLIGHT = 256
-"""Requests that one key may have open at once."""
+"""Maximum concurrent requests per key."""
 
 _PREFIX = PREFIX.encode()
 _BEARER = b"bearer "
@@ -156,7 +148,7 @@ def _strip_bearer(name: bytes, value: bytes) -> bytes:
 
 
 def extract_api_key(headers: RawHeaders) -> str | None:
-    """The key of ours that a request carries, in the order in which the headers are trusted."""
+    """Find the Festinger key of a request, checking headers in order of trust."""
     found = {
         name: bare
         for name, value in headers
@@ -168,7 +160,7 @@ def extract_api_key(headers: RawHeaders) -> str | None:
 def replace_api_key(
     headers: list[tuple[bytes, bytes]], *, protocol: ApiProtocol, upstream_key: str | None
 ) -> list[tuple[bytes, bytes]]:
-    """The headers with every key of ours taken out and the upstream's put in once."""
+    """Remove every Festinger key from the headers and add the upstream's key once."""
     others = [pair for pair in headers if not _strip_bearer(*pair).startswith(_PREFIX) or pair[0] not in _KEY_HEADERS]
     if upstream_key is None or any(name in _KEY_HEADERS for name, _ in others):
         return others
@@ -178,7 +170,7 @@ def replace_api_key(
 
 
 class InFlightLimiter:
-    """How many requests each key has open now."""
+    """Counts the open requests of each key."""
 
     def __init__(self, limit: int = IN_FLIGHT) -> None:
         self._limit = limit
@@ -186,7 +178,7 @@ class InFlightLimiter:
 
     @contextmanager
     def one_more(self, key: ApiKey | None) -> Iterator[None]:
-        """Counts one request of a key while it lasts. Callers without a key are on this machine: not counted."""
+        """Count one open request of a key. Callers without a key are on this machine and are not counted."""
         if key is None:
             yield
             return
@@ -204,27 +196,27 @@ class InFlightLimiter:
 log = structlog.get_logger()
 
 KnownSpace = Callable[[str], SpaceId | None]
-"""The id of the space that is called so, if there is one."""
+"""Returns the id of the space with this name, if any."""
 
 _UNSPEAKABLE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnauthenticatedRequest:
-    """A request as it stands before the door: all that may be judged without its body."""
+    """A request before authorization: everything that can be checked without its body."""
 
     request_id: str
     target: bytes
     headers: RawHeaders
     caller: str | None
-    """The address of the caller; none came through a socket file of this machine."""
+    """Address of the caller; `None` for a Unix socket of this machine."""
     here: str = ""
-    """The address of ours that it came in on."""
+    """Local address that the connection came in on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorizedRequest:
-    """A request that may come in."""
+    """A request that may proceed."""
 
     request_id: str
     route: ProxyRoute
@@ -243,12 +235,12 @@ class AccessGuard:
     known_space: KnownSpace
     machine_names: Collection[str]
     exposed: bool
-    """Whether this server listens beyond this machine."""
+    """Whether the server listens beyond this machine."""
     insecure: bool = False
-    """Whether a person accepted that anybody who reaches it may use it."""
+    """Whether a person accepted that anyone who can reach the server may use it."""
 
     async def admit(self, knock: UnauthenticatedRequest, settings: Settings) -> AuthorizedRequest | ErrorResponse:
-        """The visit, or the answer that turns it away."""
+        """Authorize the request, or return the response that rejects it."""
         if refused := self._refused_unread(knock, settings):
             return refused
         place = parse_target(knock.target)
@@ -304,7 +296,7 @@ class AccessGuard:
         try:
             key = await self.find_key(secret)
         except FestingerError as error:
-            # Keys cannot be looked up now. Nobody gets in on the strength of that.
+            # Fail closed while keys cannot be looked up.
             raise NotAuthenticated("This key cannot be checked now.") from error
         if key is None:
             raise NotAuthenticated("This key is not known, or was revoked.")
@@ -358,5 +350,5 @@ def _is_utf8(value: bytes) -> bool:
 
 @lru_cache(maxsize=1024)
 def is_local_caller(caller: str | None) -> bool:
-    """Whether a caller is on this machine; one without address came through a socket file of it."""
+    """Whether the caller is on this machine; no address means a local Unix socket."""
     return caller is None or is_loopback(caller)

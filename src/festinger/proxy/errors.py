@@ -1,13 +1,9 @@
-"""How does an error of ours sound in the protocol that the client speaks?
+"""Formats errors in the client's protocol, and lets requests continue when an optional part fails.
 
-Each client library reads errors in its own shape and shows people the message inside. A browser that asks
-for the start page while the upstream is away gets a page that says what to do.
-
-What happens when something of ours breaks while a conversation goes on?
-
-It goes on. Every part that a request can do without runs inside `fail_open`: whatever it raises is logged and
-counted, and the request continues as if the part were not there. This is the one place of the door that
-catches everything.
+Each client library expects its own error shape and shows people the message inside. A browser that opens the
+start page while the upstream is down gets an HTML page that says what to do. `fail_open` wraps every part
+that a request can do without: it logs and counts the error, and the request continues. It is the only place
+in the proxy that catches everything.
 """
 
 import html
@@ -53,7 +49,7 @@ _ANTHROPIC_TYPES: dict[int, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorResponse:
-    """A whole answer of our own."""
+    """A complete response of our own."""
 
     status: int
     body: bytes = b""
@@ -69,7 +65,7 @@ def build_error_response(
     request_id: str,
     more: tuple[tuple[bytes, bytes], ...] = (),
 ) -> ErrorResponse:
-    """An error in the protocol's own shape."""
+    """Build an error in the protocol's own shape."""
     body = orjson.dumps(_SHAPES[protocol](status, message, code, request_id))
     return ErrorResponse(status=status, body=body, headers=(JSON, NOSNIFF, *more))
 
@@ -108,7 +104,7 @@ _SHAPES = {
 
 
 def unreachable_page(status: int, *, upstream: str, message: str) -> ErrorResponse:
-    """What a person sees who opens the start page in a browser while the upstream is away."""
+    """The page for a browser that opens the start page while the upstream is down."""
     template = Template(files("festinger.proxy").joinpath("unreachable.html").read_text(encoding="utf-8"))
     page = template.substitute(upstream=html.escape(upstream), message=html.escape(message))
     return ErrorResponse(status=status, body=page.encode(), headers=(HTML, NOSNIFF, PAGE_POLICY))
@@ -120,16 +116,16 @@ log = structlog.get_logger()
 @dataclass(slots=True)
 class FailOpenAttempt:
     failed: str = ""
-    """The class of the error, if there was one."""
+    """Class name of the error, if there was one."""
 
 
 @contextmanager
 def fail_open(part: str) -> Iterator[FailOpenAttempt]:
-    """Runs a part that may fail. `part` is one of a closed set: it becomes a label."""
+    """Run a part that may fail. `part` becomes a metric label, so it must come from a closed set."""
     attempt = FailOpenAttempt()
     try:
         yield attempt
-    except Exception as error:  # memory never breaks the conversation: there is nobody above to tell
+    except Exception as error:  # memory never breaks the conversation, and no caller could handle this
         attempt.failed = type(error).__name__
         metrics.DEGRADED.labels(part).inc()
         log.exception("going on without a part", part=part, error=attempt.failed)

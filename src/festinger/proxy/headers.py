@@ -1,14 +1,9 @@
-"""Which headers go on, which stay here, and which are meant for us?
+"""Filters request and response headers, parses client options and builds status headers.
 
-Hop-by-hop headers belong to one connection and never cross it, nor does what a `Connection` header names.
-Cookies, forwarding headers and our own never reach the upstream, nor does a key of ours. All others
-go through as they came, in order, doubled ones too.
-
-What does an answer say of what happened here?
-
-Each answer carries the request's id, its session, what memory and the loop guard did for it and how long we took, in
-headers of ours. An absent memory is always told apart from an empty one. Nothing that was remembered stands in a
-header.
+Hop-by-hop headers, and those that a `Connection` header names, never cross. Cookies, forwarding headers, our
+own headers and our keys never reach the upstream. All others pass unchanged, in order, duplicates included.
+Responses carry the request id, the session, what memory and the loop guard did, and the overhead. An absent
+memory is always distinguishable from an empty one. No remembered content appears in a header.
 """
 
 import re
@@ -20,7 +15,7 @@ from urllib.parse import quote
 from festinger.proxy.routes import RouteTreatment
 
 RawHeaders = Sequence[tuple[bytes, bytes]]
-"""Names in lower case, as ASGI gives them."""
+"""Names in lowercase, as ASGI provides them."""
 
 HOP_BY_HOP = frozenset(
     {
@@ -45,7 +40,7 @@ NOT_BUFFERED = (b"x-accel-buffering", b"no")
 
 
 def filter_request_headers(headers: RawHeaders) -> list[tuple[bytes, bytes]]:
-    """What the upstream is sent of a request's headers; Host is its own."""
+    """Request headers to send upstream; Host is set separately."""
     named = _connection_tokens(headers)
     return [
         (name, value)
@@ -55,15 +50,15 @@ def filter_request_headers(headers: RawHeaders) -> list[tuple[bytes, bytes]]:
 
 
 def set_content_length(headers: list[tuple[bytes, bytes]], length: int) -> list[tuple[bytes, bytes]]:
-    """The headers with the length that the body has now, in its place; a body without one goes without."""
+    """Update an existing Content-Length to the present body size."""
     written = b"%d" % length
     return [(name, written if name == b"content-length" else value) for name, value in headers]
 
 
 def disable_compression(headers: list[tuple[bytes, bytes]], *, is_plain: bool) -> list[tuple[bytes, bytes]]:
-    """The headers of a request whose answer is to be read here: it is asked for uncompressed.
+    """Ask for an uncompressed response, because it is read here.
 
-    `is_plain` says that the request itself goes on uncompressed, however it came.
+    `is_plain` means that the request itself is forwarded uncompressed, however it arrived.
     """
     return [
         (name, b"identity" if name == b"accept-encoding" else value)
@@ -73,7 +68,7 @@ def disable_compression(headers: list[tuple[bytes, bytes]], *, is_plain: bool) -
 
 
 def filter_response_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """What the client is sent of an answer's headers."""
+    """Response headers to send to the client."""
     lowered = [(name.lower(), value) for name, value in headers]
     named = _connection_tokens(lowered)
     chunked = any(name == b"transfer-encoding" for name, _ in lowered)
@@ -82,7 +77,7 @@ def filter_response_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tupl
         for name, value in lowered
         if name not in NOT_DOWN
         and name not in named
-        # Where both stand, the chunks were the truth and the length was not.
+        # If both are present, the chunked encoding was true and the length was not.
         and not (chunked and name == b"content-length")
         and not name.startswith(OUR_PREFIX)
     ]
@@ -109,7 +104,7 @@ def _is_stream(headers: RawHeaders) -> bool:
 
 
 class MemoryMode(StrEnum):
-    """What a client asks of memory for one request."""
+    """How one request may use memory."""
 
     ON = "on"
     READ = "read"
@@ -119,7 +114,7 @@ class MemoryMode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestOptions:
-    """What the `X-Festinger-…` headers of a request ask for; a value that means nothing is only noted."""
+    """Options from the `X-Festinger-…` headers; invalid values are ignored and listed."""
 
     memory: MemoryMode = MemoryMode.ON
     watch_loops: bool = True
@@ -155,7 +150,7 @@ def parse_request_options(headers: RawHeaders) -> RequestOptions:
 
 
 def is_valid_name(text: str) -> bool:
-    """Whether a space or an agent could be called so."""
+    """Whether this is a valid name for a space or an agent."""
     return _NAME.fullmatch(text) is not None
 
 
@@ -172,32 +167,32 @@ class MemoryResult(StrEnum):
 class MemoryReason(StrEnum):
     NONE = ""
     ROUTE = "route"
-    """This route is never written into."""
+    """This route is never edited."""
     ASKED = "asked"
-    """The client asked for no memory."""
+    """The client opted out of memory."""
     STORE = "store"
     """The store is not open (yet)."""
     FAULT = "fault"
-    """Something of ours broke; the log says what."""
+    """An internal error; the log has the details."""
     ABSENT = "absent"
-    """No memory was wired into this door."""
+    """This proxy runs without memory."""
     RECALL = "recall"
-    """The world answered in time, the memory did not."""
+    """The world answered in time, but memory did not."""
     WORDS = "words"
-    """The memory was searched by words alone; what vectors add comes in the next turn."""
+    """Memory was searched by words alone; vector results follow in the next turn."""
     BUSY = "busy"
-    """The memory had too many questions open to be asked."""
+    """Memory had too many open queries."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryStatus:
     result: MemoryResult
     reason: str = MemoryReason.NONE
-    """One of a closed set, or the class of the error that stood in the way; it becomes a label."""
+    """One of a closed set, or the class of the error; used as a metric label."""
     notes: int = 0
     tokens: int = 0
     recollection: str = ""
-    """The id of the block that is new in the request."""
+    """Id of the block that is new in the request."""
 
     def __str__(self) -> str:
         reason = f"; reason={self.reason}" if self.reason else ""
@@ -210,10 +205,10 @@ class MemoryStatus:
 class SessionStatus:
     id: str
     how: StrEnum
-    """How it was recognised."""
+    """How the session was recognized."""
 
     def __str__(self) -> str:
-        # A session is named by clients, in any letters.
+        # Clients choose session names, in any characters.
         return f"{quote(self.id, safe=_PLAIN)}; how={self.how}"
 
 
@@ -222,14 +217,14 @@ _PLAIN = "!#$&'()*+,/:=?@[]~ "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopStatus:
-    """How far a loop has come, and what was done about it."""
+    """Level of a loop and what was done about it."""
 
     level: int = 0
     rule: str = ""
     count: int = 0
     did: tuple[str, ...] = ()
     off: bool = False
-    """Whether the client asked not to be watched."""
+    """Whether the client opted out of loop detection."""
 
     def __str__(self) -> str:
         if self.off:
@@ -240,7 +235,7 @@ class LoopStatus:
 
 
 def status_without_memory(treatment: RouteTreatment, wishes: RequestOptions, *, ready: bool) -> MemoryStatus:
-    """Why nothing was remembered for a request that is passed through."""
+    """Why memory added nothing to a request that passes through."""
     if treatment is not RouteTreatment.EDITED:
         return MemoryStatus(result=MemoryResult.OFF, reason=MemoryReason.ROUTE)
     if wishes.memory is MemoryMode.OFF:
@@ -260,7 +255,7 @@ def status_headers(
     loop: LoopStatus | None = None,
     learned: object = None,
 ) -> list[tuple[bytes, bytes]]:
-    """The headers that say so. `overhead` is in seconds."""
+    """Build our status headers. `overhead` is in seconds."""
     headers = [(b"x-festinger-request", request_id.encode())]
     if session is not None:
         headers.append((b"x-festinger-session", str(session).encode()))

@@ -1,8 +1,7 @@
-"""How is the door?
+"""Health checks of the proxy as data, for `doctor` and the health pages.
 
-Checks as data, for `doctor` and the health pages: whether the upstreams answer, whether what was said finds its way
-into the store, and how memory served the requests of the last hour. Any HTTP answer of an upstream counts: one that
-asks for a key is there.
+They cover upstreams, capture, prompt stability, and how often memory served the requests of the last hour.
+Any HTTP response of an upstream counts as healthy, even one that asks for a key.
 """
 
 import asyncio
@@ -32,9 +31,9 @@ PATIENCE_SECONDS = 5.0
 SERVED = "proxy.memory"
 HOUR = timedelta(hours=1)
 MUCH = 0.05
-"""Of the requests of an hour, so many may go without memory before somebody should look."""
+"""Share of an hour's requests that may go without memory before the check fails."""
 FEW = 20
-"""Of fewer requests than this a single one is more than that share, and says little."""
+"""With fewer requests than this, the share says little."""
 WITHOUT = frozenset({MemoryResult.LATE, MemoryResult.FAILED, MemoryResult.NOT_READY})
 
 _WAIT = (
@@ -57,17 +56,17 @@ CAUSES: dict[str, tuple[str, str]] = {
         "The log of `festinger serve` has the details; please report them.",
     ),
 }
-"""What each reason means to a person, and what to do."""
+"""Explanation and remedy for each reason."""
 
 MEGABYTE = 2**20
 BEHIND_BYTES = 16 * MEGABYTE
-"""With more in the spool than this the store does not keep up."""
+"""More bytes than this in the spool mean that the store does not keep up."""
 
 
 async def check_upstreams(
     upstream: UpstreamClient, settings: ProxySettings, *, patience: float = PATIENCE_SECONDS
 ) -> list[Check]:
-    """One check for each upstream that is configured."""
+    """One check per configured upstream."""
     bases = dict.fromkeys(find_upstream_base(protocol, settings) for protocol in ApiProtocol)
     return list(await asyncio.gather(*(_check_upstream(upstream, base, patience) for base in bases)))
 
@@ -88,7 +87,7 @@ async def _check_upstream(upstream: UpstreamClient, base: str, patience: float) 
 
 
 def check_capture(writer: CaptureWriter) -> list[Check]:
-    """Whether what passes through is kept."""
+    """Check that exchanges are captured."""
     return [_check_queue(writer), _check_spool(writer)]
 
 
@@ -127,7 +126,7 @@ def _check_spool(writer: CaptureWriter) -> Check:
             set_aside=aside,
         )
     waiting = writer.spooled
-    # Every exchange passes through the spool; only one that stays there is worth a look.
+    # Every exchange passes through the spool; only one that stays there matters.
     if waiting > BEHIND_BYTES or (waiting and not writer.has_store):
         return warning_check(
             "proxy.spool",
@@ -139,7 +138,7 @@ def _check_spool(writer: CaptureWriter) -> Check:
 
 
 def check_stability() -> list[Check]:
-    """Whether prompts keep their beginnings, and whether loops had to be stopped."""
+    """Check whether prompts kept their prefixes, and whether loops had to be stopped."""
     moved, stopped = metric_total(PROXY_PREFIX_CHANGED), metric_total(PROXY_BREAKERS_OPEN)
     prefix = ok_check("proxy.prefix", "Prompts keep their beginnings.", changed=moved)
     if moved:
@@ -161,13 +160,13 @@ def check_stability() -> list[Check]:
 
 
 def metric_total(metric: Counter | Gauge) -> int:
-    """What a metric comes to, whatever its labels."""
+    """Sum of a metric over all labels."""
     samples = [sample for family in metric.collect() for sample in family.samples]
     return int(sum(sample.value for sample in samples if not sample.name.endswith("_created")))
 
 
 async def check_memory_coverage(store: Store, *, now: datetime) -> Check:
-    """How many requests of the last hour went without memory, and what stood in the way most often."""
+    """Check how many requests of the last hour went without memory, and name the most common cause."""
     counts = await count_requests(store, since=now - HOUR)
     total = sum(number for (result, _), number in counts.items() if result != MemoryResult.OFF)
     missed = Counts({why: number for why, number in counts.items() if why[0] in WITHOUT})
@@ -184,7 +183,7 @@ async def check_memory_coverage(store: Store, *, now: datetime) -> Check:
 
 
 def explain_missing_memory(result: str, reason: str) -> tuple[str, str]:
-    """Why memory was missing, in plain words, and what to do about it."""
+    """Explain why memory was missing, and what to do about it."""
     if reason in CAUSES:
         return CAUSES[reason]
     if result == MemoryResult.NOT_READY:

@@ -1,16 +1,8 @@
-"""What does the hot path ask of memory and of the loop guard?
+"""Interface between the proxy's hot path and what hooks into it: pipeline, request log and events.
 
-One question, answered at once: how does this request go on? The values stand here, apart from who answers, so that
-a door without memory needs nothing of it.
-
-How did a request end at the door?
-
-A value for those who write it down; apart from them, so that the door needs nothing of theirs.
-
-Who is told of what happened on the way of a request that is not captured?
-
-A request that the breaker stopped, or whose answer nobody heard to its end, leaves no exchange with which its events
-could be written; they are handed on here.
+The values are separate from their implementations, so that a proxy without memory needs none of them. A
+request that the breaker stopped, or whose response was not read to its end, leaves no exchange to carry its
+events; they go through `Recount`.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -33,27 +25,28 @@ Body = bytes | AsyncIterator[bytes] | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalResponse:
-    """An answer of ours in the place of the upstream's."""
+    """A response of our own instead of the upstream's."""
 
     status: int
     headers: tuple[tuple[bytes, bytes], ...]
     chunks: tuple[bytes, ...]
-    """As they are sent, one after the other."""
+    """Sent one after the other."""
 
 
 class UpstreamObserver(Protocol):
-    """Wants to know what became of a request."""
+    """Receives the result of forwarding a request."""
 
     def refused(self) -> LoopStatus | None:
-        """The upstream did not take it as it was changed. What is told of it now that it goes without."""
+        """The upstream rejected the edited request; return the loop status for the original that is sent
+        instead."""
 
     def came(self, status: int | None) -> None:
-        """Its answer has this status; none if there was no answer."""
+        """Report the status of the response; `None` if there was none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineResult:
-    """A request as it goes on, what is told of it, and who listens to its answer."""
+    """The request to forward, its status, and the listener for its response."""
 
     body: Body
     told: MemoryStatus | None
@@ -61,9 +54,9 @@ class PipelineResult:
     session: SessionStatus | None = None
     loop: LoopStatus | None = None
     own: LocalResponse | None = None
-    """Where this is said, nothing goes on."""
+    """If set, nothing is forwarded."""
     instead: bytes | None = None
-    """What is sent once more if the upstream refuses `body`."""
+    """Sent instead if the upstream rejects `body`."""
     regard: UpstreamObserver | None = None
     learning: "LearnTask | None" = None
     """What is being learned from the request."""
@@ -79,27 +72,27 @@ class PipelineHandler(Protocol):
 class FinishedRequest:
     visit: AuthorizedRequest
     status: int | None
-    """What the client was sent; none if it left before."""
+    """Status sent to the client; `None` if it left before."""
     memory: str
     reason: str
     before: float
-    """Seconds from its first byte until it was sent on."""
+    """Seconds from the request's first byte until it was forwarded."""
     after: float
-    """Seconds from the upstream's first byte until the client was written to."""
+    """Seconds from the upstream's first byte until the first write to the client."""
     loop: str = ""
 
 
 Pass = Callable[[FinishedRequest], None]
-"""Hears of a request that is over; must not wait."""
+"""Receives a finished request; must not block."""
 
 
 def ignore_finished_request(_request: FinishedRequest) -> None:
-    """Nobody writes it down."""
+    """Discard the request."""
 
 
 Recount = Callable[[SpaceId, Sequence[NewEvent]], None]
-"""Has these told; must not wait."""
+"""Emits these events; must not block."""
 
 
 def discard_events(_space: SpaceId, _happenings: Sequence[NewEvent]) -> None:
-    """Nobody is there to be told."""
+    """Discard the events."""

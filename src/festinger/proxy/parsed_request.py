@@ -1,10 +1,7 @@
-"""What does a request say, in which session, and what of it is new?
+"""Parses a request, finds its session and determines which of its turns are new.
 
-Reads the body, tells the client's own side requests apart, and recognises the session among those of this door.
-Whatever cannot be read is left untouched, with the reason. What is done with a request that was understood is
-others' business.
-
-Which requests never get a block, whatever is remembered?
+A request that cannot be parsed, or that is a side request of the client (titles, tags), is left alone and
+gets a `SkipReason`. `find_skip_reason` decides which requests never get a block.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -48,7 +45,7 @@ _GIVEN = (
     ("context", SkipReason.CONTEXT),
     ("_debug_render_only", SkipReason.DEBUG),
 )
-"""Fields with which a client writes the prompt itself, so that nothing may be added to it."""
+"""Fields with which a client writes the prompt itself, so that nothing may be added."""
 
 
 def find_skip_reason(
@@ -59,7 +56,7 @@ def find_skip_reason(
     side: bool = False,
     breaker_open: bool = False,
 ) -> SkipReason | None:
-    """The first reason against a block in this request, if there is one."""
+    """The first reason not to put a block into this request, if any."""
     if request.kind is RequestKind.TEXT:
         return SkipReason.ROUTE
     if opted_out:
@@ -90,14 +87,14 @@ NewId = Callable[[], UUID]
 READS = (MemoryMode.ON, MemoryMode.READ)
 WRITES = (MemoryMode.ON, MemoryMode.WRITE)
 ASKED_CHARS = 65_536
-"""Text that memory is asked about at most; what it reads of it, it decides itself."""
+"""Maximum characters passed to memory; it decides itself how much of them it reads."""
 QUOTABLE = 8
-"""A side request is sent right after a reply, so only so many of the newest sessions can be quoted."""
+"""A side request follows right after a reply, so only this many of the newest sessions can be quoted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedRequest:
-    """A request that was understood."""
+    """A request that was parsed and matched to a session."""
 
     visit: AuthorizedRequest
     kind: RequestKind
@@ -108,11 +105,11 @@ class ParsedRequest:
     mark: BlockMarker
     place: WorldScope
     began: float
-    """When its reading began, by the stopwatch."""
+    """Stopwatch reading when parsing began."""
     came: bytes
-    """The body as it came; `request.body` is what it says where it was compressed."""
+    """The body as received; `request.body` is decompressed."""
     never: SkipReason | None
-    """Why no note may be put in, if none may."""
+    """Why no note may be added, if so."""
 
     @property
     def is_learnt(self) -> bool:
@@ -120,7 +117,7 @@ class ParsedRequest:
 
     @property
     def new(self) -> tuple[SourceText, ...]:
-        """What this session has not said before, the oldest first."""
+        """Texts that this session has not contained before, oldest first."""
         known = {*self.session.links, *(reply.content for reply in self.session.replies)}
         indexes = (
             at for at, link in enumerate(self.chain.links)
@@ -130,7 +127,7 @@ class ParsedRequest:
 
     @property
     def unasked(self) -> tuple[SourceText, ...]:
-        """What memory was not asked about yet, the newest first, as much as it is asked at once."""
+        """Texts that memory was not asked about yet, newest first, up to `ASKED_CHARS`."""
         found: list[SourceText] = []
         chars = 0
         for at in self._since_asked():
@@ -142,7 +139,7 @@ class ParsedRequest:
         return tuple(found)
 
     def _since_asked(self) -> Iterator[int]:
-        """The turns after the one that was asked about last, backwards. A retold history ends at what is known."""
+        """Turns after the last one asked about, backwards. A rewritten history ends at a known turn."""
         links, contents = self.chain.links, self.chain.contents
         replies = {reply.content for reply in self.session.replies}
         asked = {self.session.asked}
@@ -155,7 +152,7 @@ class ParsedRequest:
                 yield at
 
     def _said(self, at: int) -> Iterable[SourceText]:
-        """What was said in a turn, each stretch with an id of its own."""
+        """The texts of a turn, each with its own id."""
         turn, link = self.request.turns[at], self.chain.links[at].hex()
         for number, saying in enumerate(() if turn.transient else turn.sayings):
             message = f"{self.session.id}:{link}:{number}"
@@ -163,7 +160,7 @@ class ParsedRequest:
 
 
 class RequestParser:
-    """Reads requests and knows the sessions of this door."""
+    """Parses requests and matches them to the sessions of this proxy."""
 
     def __init__(
         self, sessions: SessionRegistry, *, clock: Clock, new_id: NewId, stopwatch: Stopwatch = system_stopwatch
@@ -216,7 +213,7 @@ class RequestParser:
         )
 
     def _memo_of(self, markers: tuple[str, ...]) -> TurnCache:
-        """What was read before by the present rules."""
+        """The cache of turns that were read by the present rules."""
         if markers != self._markers:
             self._markers, self._memo = markers, TurnCache()
         return self._memo

@@ -1,17 +1,10 @@
-"""What becomes of a request before it is forwarded, and of its answer after it?
+"""Processes a request before it is forwarded, and its reply afterwards.
 
-Understand it, see whether it goes round in circles, ask the mind about what is new in it, put the notes in, keep the
-session, do something about the circles; when the answer is over, keep its words for the session and have the exchange
-learnt. Each of these stands in a file of its own; here is their order. Whatever was not understood goes on as it came.
-
-What is written down of what passes through, and what is read back?
-
-The port through which the door leaves its traces. Everything but `recall` returns at once; who writes is `recording`.
-
-Who is next when many come at once?
-
-One request in each turn of the loop, in the order in which they came. Whatever else is ready has its turn in between: a
-crowd at the door does not stop the answers that are already flowing. Who comes alone passes at once.
+Order: parse, check for loops, fetch and inject context, start learning, update the session, mitigate the
+loop; when the response ends, keep the reply for the session and record the exchange. Unparsable requests pass
+unchanged. `AdmissionQueue` admits one request per event-loop iteration, in order, so that bursts do not
+starve running streams. `ExchangeRecorder` is the port to `capture.recorder`; everything but `recall` returns
+at once.
 """
 
 import asyncio
@@ -54,23 +47,23 @@ from festinger.text.blocks import strip_blocks
 
 class ExchangeRecorder(Protocol):
     async def recall(self, understood: ParsedRequest, *, settings: ProxySettings) -> Sequence[ProxySession]:
-        """Sessions that the store knows better than this process; none if it does not."""
+        """Sessions that the store knows better than this process; empty if it does not."""
 
     def keep(self, understood: ParsedRequest, note: InjectionResult, session: ProxySession) -> None:
-        """A request goes on, with these notes, and leaves its session so."""
+        """Record a forwarded request with its notes and the state of its session."""
 
     def take(self, exchange: ProxyExchange) -> Stored | None:
-        """Capture an exchange that is over; done once it is on disk. None if it is not captured."""
+        """Capture a finished exchange; the future is done once it is on disk. `None` if not captured."""
 
     def happened(self, space: SpaceId, happenings: Sequence[NewEvent]) -> None:
-        """Something happened that belongs to no exchange."""
+        """Record events that belong to no exchange."""
 
     def passed(self, request: FinishedRequest) -> None:
-        """A request is over, however it ended."""
+        """Record a finished request, however it ended."""
 
 
 class NullRecorder:
-    """Writes nothing down."""
+    """Records nothing."""
 
     async def recall(self, understood: ParsedRequest, *, settings: ProxySettings) -> Sequence[ProxySession]:
         return ()
@@ -94,7 +87,7 @@ class AdmissionQueue:
         self._is_taken = False
 
     async def passed(self) -> None:
-        """Wait for one's turn."""
+        """Wait for this request's turn."""
         loop = asyncio.get_running_loop()
         if not self._is_taken:
             self._is_taken = True
@@ -105,7 +98,7 @@ class AdmissionQueue:
         await mine
 
     def _turn(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Let the next one in; whoever went away meanwhile is passed over."""
+        """Admit the next waiting request; skip canceled ones."""
         while self._waiting:
             if not (waiter := self._waiting.popleft()).done():
                 waiter.set_result(None)
@@ -115,7 +108,7 @@ class AdmissionQueue:
 
 
 class RequestPipeline:
-    """Keeps the sessions of this door and attends to their requests."""
+    """Owns the sessions of this proxy and processes their requests."""
 
     def __init__(
         self,
@@ -143,7 +136,7 @@ class RequestPipeline:
     async def attend(
         self, visit: AuthorizedRequest, headers: RawHeaders, body: bytes, *, settings: ProxySettings
     ) -> PipelineResult:
-        """The request with what it brings to mind; the original bytes where nothing is to be added."""
+        """Add context to the request; keep the original bytes where nothing is added."""
         await self._turnstile.passed()
         understood = await self._understood(visit, headers, body, settings=settings)
         if isinstance(understood, SkipReason):
@@ -154,7 +147,7 @@ class RequestPipeline:
         note = await self._noting.note(understood, settings=settings)
         learning = self._learner.start(understood, settings=settings)
         self._keep(understood, note)
-        # What was only read goes on as it came, compressed if it was.
+        # A request that was only read goes on as it came, compressed if it was.
         plain = body if note.body is understood.request.body else note.body
         goes_on = sighting.mitigate(note.body) if sighting else note.body
         is_changed = goes_on is not note.body
@@ -181,7 +174,7 @@ class RequestPipeline:
         ended: StreamEndReason,
         settings: ProxySettings,
     ) -> Stored | None:
-        """Capture a request that passed untouched before memory was loaded, with the frames of its response."""
+        """Capture a request that passed untouched before memory was loaded, with its response frames."""
         understood = self._understanding.understand(visit, headers, body, settings=settings)
         if isinstance(understood, SkipReason):
             return None
@@ -195,7 +188,7 @@ class RequestPipeline:
     async def _understood(
         self, visit: AuthorizedRequest, headers: RawHeaders, body: bytes, *, settings: ProxySettings
     ) -> ParsedRequest | SkipReason:
-        """The request in its session, as the store knows it where another process has served it too."""
+        """Parse the request; if another process served its session too, merge the stored session first."""
         understood = self._understanding.understand(visit, headers, body, settings=settings)
         if isinstance(understood, SkipReason):
             return understood
@@ -209,7 +202,7 @@ class RequestPipeline:
         return again if isinstance(again, SkipReason) else replace(again, began=understood.began)
 
     def _stopped(self, understood: ParsedRequest, sighting: GuardedRequest) -> PipelineResult:
-        """The breaker is open: the request goes nowhere, and what is said in the model's place is remembered."""
+        """The breaker is open: forward nothing, and remember the reply given in the model's place."""
         own, said = sighting.stop()
         if said:
             self._keep_reply(understood, said)
@@ -229,7 +222,7 @@ class RequestPipeline:
         self._chronicle.keep(understood, note, kept)
 
     def _take(self, exchange: ProxyExchange) -> Stored | None:
-        """The answer is over: keep what it said for the session, and have both sides learnt."""
+        """Handle a finished response: record the exchange and keep the reply for the session."""
         understood = exchange.understood
         if (stored := self._chronicle.take(exchange)) is None:
             self._recount(understood.visit.space, exchange.happenings)
@@ -241,7 +234,7 @@ class RequestPipeline:
         return stored
 
     def _keep_reply(self, understood: ParsedRequest, text: str) -> SessionReply:
-        """The session knows its reply again where it comes back in a history."""
+        """Keep the reply, so that the session recognizes it when it comes back in a history."""
         now = self._clock()
         reply = SessionReply(
             text=text, content=reply_content_hash(ChatMessage(role=ChatRole.ASSISTANT, text=text)), at=now

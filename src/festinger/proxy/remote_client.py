@@ -1,8 +1,7 @@
-"""How is a Festinger that runs elsewhere asked?
+"""HTTP client for a Festinger server that runs elsewhere, used by commands that name a server.
 
-Commands that name a server speak to it through this: one JSON request, one JSON answer. Its errors come back as the
-errors of this tree, so that a command ends alike whether it opened the store itself or asked a server. It stands in
-this room because this room speaks HTTP to others; it forwards nothing and knows nothing of what is asked.
+Server errors are raised as the same error classes, so a command ends alike whether it opened the store itself
+or asked a server.
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -23,22 +22,22 @@ MAX_ANSWER = 64 * 2**20
 MAIN = "main"
 
 AT_THE_DOOR: dict[int, type[FestingerError]] = {401: NotAuthenticated, 403: NotAuthorised, 404: NotFound}
-"""What the guard before the pages refuses, it says in the words of the models' protocol: a text without a name."""
+"""The proxy's access guard answers in the models' protocol: an error text without a name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteServer:
-    """A server, and as whom it is asked."""
+    """A server, and the identity used to call it."""
 
     base: str
     client: aiohttp.ClientSession
     space: str = MAIN
     key: str | None = None
     session: str = ""
-    """In whose name statements are learned; empty for that of the key."""
+    """Session in whose name statements are learned; empty for the key's own."""
 
     async def is_ready(self) -> bool:
-        """Whether it answers, knows the key and has its store open."""
+        """Whether it answers, accepts the key and has its store open."""
         try:
             await self.ask("GET", "/admin/readyz")
         except FestingerError:
@@ -46,7 +45,7 @@ class RemoteServer:
         return True
 
     async def ask(self, method: str, path: str, *, body: Any = None, **query: str) -> Any:
-        """The document that it answers with; what it refuses is raised as the error that it names."""
+        """Send a request and return the JSON response; server errors are raised as the error they name."""
         asked = {**({"space": self.space} if self.space != MAIN else {}), **query}
         sent = None if body is None else orjson.dumps(body)
         try:
@@ -59,10 +58,10 @@ class RemoteServer:
             raise ServerAway(f"Nothing answers at {self.base}: {type(error).__name__}.") from error
 
     async def ask_lines(self, path: str, lines: Sequence[bytes], **query: str) -> AsyncIterator[Any]:
-        """Send lines of JSON; the documents that it answers with, as they come."""
+        """Send JSON lines; yield the documents of the response as they arrive."""
         asked = {**({"space": self.space} if self.space != MAIN else {}), **query}
         headers = {**self._headers(), "content-type": "application/x-ndjson"}
-        # It answers while it works: what may take long is the whole, not the way to the next line.
+        # The server answers while it works: the total may take long, but not the wait for the next line.
         patience = aiohttp.ClientTimeout(total=None, connect=CONNECT_SECONDS, sock_read=ANSWER_SECONDS)
         try:
             async with self.client.post(
@@ -90,16 +89,16 @@ class RemoteServer:
 async def open_remote(
     address: str, *, space: str = MAIN, key: str | None = None, session: str = ""
 ) -> AsyncIterator[RemoteServer]:
-    """A server at an address, for as long as the block runs."""
+    """Open a client for the server at this address."""
     base = normalize_address(address)
     patience = aiohttp.ClientTimeout(total=ANSWER_SECONDS, connect=CONNECT_SECONDS)
-    # No proxy of the environment: a key for this server is not shown to anybody on the way.
+    # Ignore proxies from the environment, so that the key is shown to nobody on the way.
     async with aiohttp.ClientSession(timeout=patience, trust_env=False) as client:
         yield RemoteServer(base=base, client=client, space=space, key=key, session=session)
 
 
 def normalize_address(address: str) -> str:
-    """The address of a server without a slash at its end; `BadInput` if it is none."""
+    """Normalize a server address, without a trailing slash. Raises `BadInput`."""
     try:
         parts = urlsplit(address.strip())
         is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and not (parts.query or parts.fragment)
@@ -115,7 +114,7 @@ def normalize_address(address: str) -> str:
 
 
 async def _iter_lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
-    """Lines of any length."""
+    """Yield lines of any length."""
     rest = b""
     async for chunk in content.iter_any():
         *whole, rest = (rest + chunk).split(b"\n")
@@ -142,10 +141,10 @@ def _parse_document(raw: bytes, *, status: int, base: str) -> Any:
 
 
 def parse_remote_error(said: Mapping[str, Any]) -> FestingerError:
-    """The error that an answer names, as the class of this tree; a name of a newer server is a plain fault."""
+    """Rebuild the error that a response names; a name unknown here becomes `FestingerError`."""
     kinds: dict[str, type[FestingerError]] = {}
     for each in _error_classes(FestingerError):
-        # Of two under one name the plainer one, which stands above.
+        # If two classes share a name, the base class comes first and wins.
         kinds.setdefault(each.class_name(), each)
     kind = kinds.get(str(said["name"]), FestingerError)
     details = said.get("details")

@@ -1,14 +1,9 @@
-"""Which protocol does a path belong to, and what may happen to it on its way?
+"""Maps request paths to protocols and treatments, and rejects ambiguous targets.
 
-Everything is forwarded but our own few paths. A route is read from the decoded path, because the upstream
-decodes it too: an escaped letter must not turn a managing route into an unknown one. Where the request goes
-then is `upstream`'s matter, and whether it may go there `guard`'s.
-
-Is this request target one that every server reads the same way?
-
-A path that two servers may read differently is how a request slips past a guard, so such targets are
-refused before anything is forwarded. What passes is forwarded byte for byte. Queries are left alone: no
-guard looks at them.
+Everything is forwarded except our own few paths. Routes are matched on the decoded path, because the upstream
+decodes it too: an escaped letter must not turn a management route into an unknown one. A path that two
+servers may read differently can slip past a guard, so it is rejected before forwarding. Everything else is
+forwarded byte for byte. Queries are not checked.
 """
 
 import re
@@ -18,7 +13,7 @@ from urllib.parse import unquote_to_bytes
 
 
 class ApiProtocol(StrEnum):
-    """Whose words the client speaks; errors of ours are said in the same."""
+    """The protocol that the client speaks; our own errors use it too."""
 
     NATIVE = "native"
     OPENAI = "openai"
@@ -28,14 +23,14 @@ class ApiProtocol(StrEnum):
 class RouteTreatment(StrEnum):
     EDITED = "edited"
     WATCHED = "watched"
-    """Read, but never written into."""
+    """Read but never edited."""
     PASSED = "passed"
     MANAGED = "managed"
     OWN = "own"
 
 
 class Framing(StrEnum):
-    """How the answers of a route are cut into pieces when they stream."""
+    """How streamed responses of a route are framed."""
 
     NDJSON = "ndjson"
     SSE = "sse"
@@ -45,12 +40,12 @@ class Framing(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyRoute:
     label: str
-    """One of a closed set, for metrics; never the path that somebody sent."""
+    """Metric label from a closed set; never the client's path."""
     protocol: ApiProtocol
     treatment: RouteTreatment
     framing: Framing = Framing.NONE
     limited: bool = False
-    """Whether its body is JSON and so has a largest size; others stream, whatever their length."""
+    """Whether the body is JSON and therefore size-limited; other bodies stream at any length."""
 
 
 def _build_route(
@@ -121,7 +116,7 @@ _OWN_PREFIXES = ("/admin", "/conflicts", "/resolve/")
 
 
 def find_route(path: str) -> ProxyRoute:
-    """The route of a decoded path, without its `/@space/agent` prefix."""
+    """Find the route of a decoded path without its `/@space/agent` prefix."""
     if (known := _EXACT.get(path)) is not None:
         return known
     if path in _OWN_EXACT or path.startswith(_OWN_PREFIXES):
@@ -137,7 +132,7 @@ _PLACE = re.compile(rb"/@([A-Za-z0-9._-]{1,63})/([A-Za-z0-9._-]{1,63})(?=[/?]|\Z
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopedTarget:
-    """The space and agent that a URL names, and the target that is left without them."""
+    """The space and agent named in a URL, and the remaining target."""
 
     target: bytes
     space: str | None = None
@@ -145,7 +140,7 @@ class ScopedTarget:
 
 
 def parse_target(target: bytes) -> ScopedTarget | None:
-    """Cut `/@space/agent` off a request target; nothing if there is a prefix that cannot be read."""
+    """Cut `/@space/agent` off a request target; `None` if the prefix is malformed."""
     if not target.startswith(b"/@"):
         return ScopedTarget(target=target)
     named = _PLACE.match(target)
@@ -169,13 +164,13 @@ _ALLOWED = re.compile(rb"[\x21-\x7e]*")
 
 
 def split_target(target: bytes) -> tuple[bytes, bytes]:
-    """The path, and the query with its question mark."""
+    """Split into the path, and the query with its question mark."""
     path, mark, query = target.partition(b"?")
     return path, mark + query
 
 
 def find_target_fault(target: bytes) -> str | None:
-    """Why a target cannot be forwarded, if it cannot."""
+    """Why a target cannot be forwarded, if so."""
     if not target.startswith(b"/"):
         return "The request target must be a path."
     if _ALLOWED.fullmatch(target) is None or b"#" in target:
@@ -186,5 +181,5 @@ def find_target_fault(target: bytes) -> str | None:
 
 
 def decode_path(path: bytes) -> str:
-    """The path as a server reads it."""
+    """Decode the path as a server reads it."""
     return unquote_to_bytes(path).decode("utf-8", "replace") if b"%" in path else path.decode("ascii")

@@ -1,11 +1,8 @@
-"""Learns what the new turns of a request state, while its answer is on the way.
+"""Learns statements from the new turns of a request while its response is on the way.
 
-Nothing waits for it but an explicit `remember that …`: its answer's headers say what became of it. A job reads captured
-turns again after a crash (`app/conversing`); keys made of the turn keep that from learning anything twice.
-
-What is known of the statements of a request while they are learned, and after.
-
-Values and ports only, so that the proxy can start before anything that learns is loaded.
+Only an explicit `remember that …` delays the response, because its headers report the result. After a crash,
+a job in `runtime.memory` reads captured turns again; keys derived from the turn prevent learning anything
+twice.
 """
 
 import asyncio
@@ -34,13 +31,13 @@ from festinger.settings.tree import ProxySettings
 from festinger.world.recall import SourceText
 
 WAIT_SECONDS = 1.0
-"""How long an answer that is about to begin waits for what a person asked to be remembered."""
+"""How long the start of a response waits for the learning that a person asked for."""
 KEPT = frozenset({"stored", "confirmed", "refined", "superseded", "pending"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnStatus:
-    """What became of the statements that a person asked to have remembered; told in a header."""
+    """Result of learning what a person asked to remember; sent as a header."""
 
     actions: tuple[str, ...] = ()
     is_late: bool = False
@@ -56,22 +53,22 @@ class LearnStatus:
 
 
 class LearnTask:
-    """The learning of one request, under way."""
+    """The running learning task of one request."""
 
     def __init__(self, task: asyncio.Task[LearnStatus], *, is_asked: bool) -> None:
         self._task = task
         self.is_asked = is_asked
-        """Whether a person asked to have something remembered."""
+        """Whether a person asked to remember something."""
 
     async def status(self) -> LearnStatus:
-        """What was learned, as far as it is known within `WAIT_SECONDS`."""
+        """What was learned, as far as known within `WAIT_SECONDS`."""
         await asyncio.wait({self._task}, timeout=WAIT_SECONDS)
         return self._task.result() if self._task.done() else LearnStatus(is_late=True)
 
 
 class TurnLearner(Protocol):
     def start(self, understood: ParsedRequest, *, settings: ProxySettings) -> LearnTask | None:
-        """Begin to learn from the new turns of a request; `None` if there is nothing to learn from."""
+        """Start learning from the new turns of a request; `None` if there is nothing to learn from."""
 
 
 class NullLearner:
@@ -83,7 +80,7 @@ log = structlog.get_logger(room="proxy")
 
 PART = "learning"
 MOST_TURNS = 8
-"""Turns of one request that are read; of a longer history that is new here the job reads the rest."""
+"""Maximum turns read per request; in a longer new history the job reads the rest."""
 PROVIDERS = {ApiProtocol.NATIVE: "ollama", ApiProtocol.OPENAI: "openai"}
 
 
@@ -113,7 +110,7 @@ class StoredLearner:
         return LearnTask(task, is_asked=is_asked)
 
     def _note_model(self, app: App, understood: ParsedRequest, settings: ProxySettings) -> None:
-        """Remember which model this client uses: where settings say `auto`, it reads and judges for us too."""
+        """Note which model this client uses: where settings say `auto`, it also reads and judges for us."""
         protocol = understood.kind.protocol
         if protocol in PROVIDERS:
             base = find_upstream_base(protocol, settings)
@@ -124,7 +121,7 @@ class StoredLearner:
         return any(key[0] == space for key in self._open)
 
     async def settled(self, space: SpaceId, agent: AgentId) -> None:
-        """Wait until what this agent heard before is learned, so that it can be recalled."""
+        """Wait until what this agent heard before is learned and can be recalled."""
         if under_way := self._open.get((space, agent)):
             await asyncio.wait(set(under_way))
 

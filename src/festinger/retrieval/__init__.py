@@ -1,19 +1,18 @@
-"""What should be brought to mind?
+"""Decides which memories and turns to recall for a cue, in which order, or that nothing is relevant.
 
-Keeps how common each word is, what was said as it is searched, and the record of every recall. Decides which memories
-and turns come to mind for a cue, in which order, or that nothing does. Left to others: what is stored and in which
-state (`memory`), vectors and their thresholds (`embedding`), what use does to a memory (`outcomes`), where notes go in
-a prompt (`proxy`, `agent`).
+Owns the word counts, the searchable turns and the log of recalls. Other packages own what is stored and in
+which state (`memory`), vectors and their thresholds (`embedding`), what use does to a memory (`outcomes`) and
+where notes go in a prompt (`proxy`, `agent`).
 
-What other rooms call, each taking a `desk.Desk`:
+What other packages call, most with a `deps.RetrievalDeps`:
 
-    recall.recall(desk, place, wish)                      the few memories worth showing, or none
-    standing.standings(desk, place, memories)             how what was shown stands today
-    holding.Holdings                                      whether a space holds anything at all
-    counting.count_words / recount                        how common words are
-    turns.index_turns(desk, space)                        makes what was said searchable
-    record.recalls / find_recall / prune_recalls          what was recalled
-    due.due(desk, place)                                  what should come to mind by itself now
-    blends.learn_blends / undo_blend                      what outcomes teach the mind of an agent
-    forgetting.forget(transaction, space, memories)       within the delivery that tells of forgetting
+    recall.recall                                 the few memories worth showing, or none
+    notes.load_current_memories                   the current state of memories shown before
+    index.terms.NonEmptySpaces                    whether a space holds anything at all
+    index.terms.count_words / recount_words       how common words are
+    index.turns.index_turns                       makes turns searchable
+    log.load_recalls / find_recall / prune_recalls
+    maintenance.list_due_memories                 what is due to come up unasked
+    agent_blend.learn_blends / undo_blend         what outcomes teach an agent's blend
+    maintenance.erase_recall_data                 erases within the transaction that forgets
 """

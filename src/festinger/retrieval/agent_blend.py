@@ -1,14 +1,10 @@
-"""What do outcomes teach the mind of an agent?
+"""Learns from outcomes which score components an agent should trust, and what helped with which question.
 
-Each counted outcome of a memory that the mind brought up moves the parameter of whatever led to it: up if it was acted
-on, down if it misled. That happens in sleep, for all outcomes since the last time together; it is written down, told,
-and can be taken back. The arithmetic is `mind`'s.
-
-What helped with such a question before?
-
-Outcomes teach by question: a note that was acted on for one comes sooner for that one and those like it, and is lifted
-for no other. What a question was is kept as a mark of its words and, once somebody could make it, as a vector. Weight
-and confidence are moved elsewhere; this moves neither.
+Each counted outcome of a memory recalled in mind mode moves the parameter of the component that led to it: up
+if it was acted on, down if it misled. This happens nightly for all outcomes since the last run; it is
+recorded, announced and can be undone. Outcomes also teach per question: a note that was acted on ranks higher
+for that question and similar ones only. A question is kept as a hash of its words and, once an embedder is
+available, as a vector. Weight and confidence are not touched here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,12 +32,12 @@ Q = queries_of("festinger.retrieval")
 
 HEARD = "outcome_recorded"
 REWARDS: Mapping[str, float] = {"acted": 1.0, "used": 0.3, "dismissed": -0.3, "contradicted": -1.0}
-"""What an outcome says of a memory for its question; whoever deferred it said nothing."""
+"""What an outcome says about a memory for its question; deferring says nothing."""
 EMBEDDED_AT_ONCE = 100
 
 
 async def note_outcome(transaction: Transaction, event: Event) -> int:
-    """A subscriber: keep what outcomes of a memory say of the questions for which it was brought to mind."""
+    """Event subscriber: record what a memory's outcomes say about the questions for which it was recalled."""
     if event.payload["outcome"] not in REWARDS:
         return 0
     return await transaction.run(
@@ -54,7 +50,7 @@ async def note_outcome(transaction: Transaction, event: Event) -> int:
 
 
 async def embed_questions(deps: RetrievalDeps, space: SpaceId) -> int:
-    """Give vectors of the present embedder to questions that have none; how many. Stops where it cannot be had."""
+    """Embed questions without a vector of the current embedder; returns how many. Stops if it fails."""
     embedder, made = usable_embedder(deps.embedder()), 0
     while embedder is not None:
         rows = await deps.store.all(Q["unembedded_cues"], space=space, model=embedder.name, limit=EMBEDDED_AT_ONCE)
@@ -77,12 +73,12 @@ async def embed_questions(deps: RetrievalDeps, space: SpaceId) -> int:
 
 
 STEP = 0.10
-"""How far an outcome that somebody told on purpose moves a parameter."""
+"""How far an outcome that somebody reported explicitly moves a parameter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlendUpdate:
-    """What one night taught an agent."""
+    """What an agent learned in one night."""
 
     id: UUID
     agent: AgentId
@@ -105,7 +101,7 @@ class BlendUpdate:
 
 
 def apply_outcomes(base: Five, shifts: Five, told: Iterable[tuple[str, str, float]]) -> Five:
-    """The shifts after some outcomes, each with the component that led to it and what it weighs."""
+    """Return the shifts after some outcomes, each given with its component and its weight."""
     for outcome, component, weight in told:
         amount = STEP * REWARDS[outcome] * weight
         shifts = step_shifts(base, shifts, component=COMPONENTS.index(component), amount=amount)
@@ -113,7 +109,7 @@ def apply_outcomes(base: Five, shifts: Five, told: Iterable[tuple[str, str, floa
 
 
 async def learn_blends(deps: RetrievalDeps, space: SpaceId) -> list[BlendUpdate]:
-    """Teach every agent of a space what outcomes said since the last time."""
+    """Teach every agent of a space from the outcomes since the last run."""
     async with deps.store.transaction() as transaction:
         rows = await transaction.all(Q["outcomes_of_minds"], space=space, outcomes=list(REWARDS))
         agents = dict.fromkeys(AgentId(row["agent_id"]) for row in rows)
@@ -172,13 +168,13 @@ async def _emit_blend_changed(
 
 
 async def list_blend_updates(deps: RetrievalDeps, space: SpaceId, agent: AgentId) -> list[BlendUpdate]:
-    """What an agent was taught, newest first."""
+    """List an agent's updates, newest first."""
     rows = await deps.store.all(Q["blend_history"], space=space, agent=agent)
     return [_update_from_row(row) for row in rows]
 
 
 async def undo_blend(deps: RetrievalDeps, space: SpaceId, history: UUID) -> BlendUpdate:
-    """Take back what one night taught, if nothing was taught since. Raises `NotFound`, `Refused`."""
+    """Undo one night's update, if no later one exists. Raises `NotFound`, `Refused`."""
     async with deps.store.transaction() as transaction:
         row = await transaction.maybe(Q["lock_lesson"], space=space, id=history)
         if row is None:

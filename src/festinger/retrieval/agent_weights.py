@@ -1,8 +1,8 @@
-"""How does the mind of an agent weigh what comes to it?
+"""Blends the score components of a recall for an agent's mind.
 
-Five things speak for a memory: that it matches, that it came to mind with what is there now, chance, that it feels like
-what is felt now, and that it is fresh. What each is worth is drawn anew for each recall, around what outcomes have
-taught this agent; a young mind goes by the match. Pure: chance and settings come in as arguments.
+Five components speak for a memory: its match, its association with what is in mind, chance, how it fits the
+current feeling, and its freshness. Their weights are drawn anew for each recall, around what outcomes have
+taught this agent; a new agent goes by the match. Pure: randomness and settings come in as arguments.
 """
 
 import random
@@ -20,18 +20,18 @@ COMPONENTS = ("semantic", "coactivation", "noise", "emotional", "recency")
 NO_SHIFT: Five = (0.0, 0.0, 0.0, 0.0, 0.0)
 LOWEST: Five = (0.5, 0.5, 0.5, 0.5, 0.5)
 HIGHEST: Five = (20.0, 20.0, 1.0, 20.0, 20.0)
-"""Bounds of each parameter: nothing is ever left out, and chance never leads."""
+"""Bounds of the parameters: no component is ever left out, and chance never leads."""
 UNFELT = 0.5
-"""What feeling says while nothing is felt."""
+"""Feeling component while nothing is felt."""
 UNHEARD_CENTER = 0.2
-"""How deeply what was said counts as held: it has no weight of its own."""
+"""Center assumed for turns, which have no weight of their own."""
 HALVINGS = 80
 DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Feeling:
-    """Where the gut stands, and which way it moved."""
+    """Where the agent's gut stands, and which way it moved."""
 
     subconscious: Vector
     delta: Vector
@@ -39,7 +39,7 @@ class Feeling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlendWeights:
-    """What an agent's mind goes by in one recall."""
+    """The component weights of one recall."""
 
     alphas: Five
     weights: Five
@@ -47,7 +47,7 @@ class BlendWeights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relevance:
-    """Why a memory came to the mind: each component, how deeply it was held at that moment, and the score."""
+    """Why a memory was recalled: its components, its center at that moment, and the score."""
 
     components: Five
     observed: float
@@ -55,7 +55,7 @@ class Relevance:
 
 
 def cold_start_alphas(memories: int, settings: RetrievalSettings) -> Five:
-    """The parameters of an agent with so many memories, before outcomes taught it anything."""
+    """Return the parameters of an agent with so many memories before any outcome taught it."""
     span = max(1, settings.mature_from - settings.cold_until)
     share = min(1.0, max(0.0, (memories - settings.cold_until) / span))
     cold, mature = settings.alpha_cold, settings.alpha_mature
@@ -63,12 +63,12 @@ def cold_start_alphas(memories: int, settings: RetrievalSettings) -> Five:
 
 
 def apply_shifts(base: Five, shifts: Sequence[float]) -> Five:
-    """The parameters with what outcomes taught, within their bounds and with the sum that they had."""
+    """Add the learned shifts to the parameters, within their bounds and keeping their sum."""
     return rescale_alphas([one + other for one, other in zip(base, shifts, strict=True)], total=sum(base))
 
 
 def step_shifts(base: Five, shifts: Five, *, component: int, amount: float) -> Five:
-    """The shifts after one more lesson."""
+    """Return the shifts after one more lesson."""
     moved = list(apply_shifts(base, shifts))
     moved[component] += amount
     after = rescale_alphas(moved, total=sum(base))
@@ -76,9 +76,9 @@ def step_shifts(base: Five, shifts: Five, *, component: int, amount: float) -> F
 
 
 def rescale_alphas(alphas: Sequence[float], *, total: float) -> Five:
-    """Parameters scaled alike until they have a sum, each kept within its bounds.
+    """Scale parameters to a given sum, each within its bounds.
 
-    What stands at a bound takes no part in the scaling, so the factor is found by halving.
+    Parameters at a bound do not scale, so the factor is found by bisection.
     """
     floor = [max(1e-9, alpha) for alpha in alphas]
 
@@ -95,14 +95,14 @@ def rescale_alphas(alphas: Sequence[float], *, total: float) -> Five:
 
 
 def draw_weights(alphas: Five, chance: random.Random) -> BlendWeights:
-    """One draw of what each component is worth, from Dirichlet(alphas)."""
+    """Draw the weight of each component from Dirichlet(alphas)."""
     gammas = [chance.gammavariate(alpha, 1.0) for alpha in alphas]
     total = sum(gammas)
     return BlendWeights(alphas=alphas, weights=to_five([gamma / total for gamma in gammas]))
 
 
 def emotional_alignment(vector: Vector | None, feeling: Feeling | None) -> float:
-    """How much a memory lies in the direction in which the gut moved."""
+    """Return how far a memory lies in the direction in which the gut moved."""
     if vector is None or feeling is None:
         return UNFELT
     away = vector - feeling.subconscious
@@ -111,7 +111,7 @@ def emotional_alignment(vector: Vector | None, feeling: Feeling | None) -> float
 
 
 def score_relevance(hit: RecallHit, mix: BlendWeights, *, feeling: Feeling | None, chance: random.Random) -> Relevance:
-    """What a hit is worth to the mind now."""
+    """Score a hit by the drawn weights."""
     each, prior = hit.candidate, hit.prior
     feels = emotional_alignment(each.vector, feeling)
     components = (hit.match, min(1.0, hit.company), chance.random(), feels, prior.recency)
@@ -123,9 +123,9 @@ def score_relevance(hit: RecallHit, mix: BlendWeights, *, feeling: Feeling | Non
 def rescore_hits(
     hits: Sequence[RecallHit], mix: BlendWeights, *, feeling: Feeling | None, chance: random.Random
 ) -> list[RecallHit]:
-    """The same hits with the scores that the mind gives them.
+    """Return the hits with blended scores.
 
-    Chance is drawn in the order of ids: the same seed gives the same scores however the hits came.
+    Chance is drawn in id order, so the same seed gives the same scores in whatever order the hits come.
     """
     scored = []
     for hit in sorted(hits, key=lambda each: each.candidate.ref):
@@ -135,7 +135,7 @@ def rescore_hits(
 
 
 def blend_json(found: Relevance, mix: BlendWeights) -> dict[str, Any]:
-    """The draw and what each component gave, as it is written down."""
+    """Serialize the draw and the value of each component for the log."""
     shares = [weight * part for weight, part in zip(mix.weights, found.components, strict=True)]
     return {
         "alphas": _by_component(mix.alphas),

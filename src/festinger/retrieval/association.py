@@ -1,19 +1,10 @@
-"""What do memories lead on to?
+"""Links memories that are recalled together, spreads from them, and computes ACT-R activation.
 
-From what is in mind, along the links between what came to mind together: wholly to a partner, less to what lies one
-step beyond, and hardly to what lies two. The strongest way counts. Pure; the links come from the search.
-
-Which memories come to mind together?
-
-What one recall gave is paired, each with those right behind it, and the best of it with the best of the recall that
-came before it in the same session. A pair counts once per cause, so that a loop has one vote. How strongly two belong
-together fades when it is read; no job ages it. Where one leads on to is `spreading_activation`'s matter.
-
-How active is a memory, by what it went through and what is before the mind?
-
-The equation of ACT-R: how often and how lately it was met (B), how near it is to the context and to what matters (S),
-what of it does not fit (P), and chance. Pure functions. It gates what stays in mind and is told when somebody asks
-why; it never orders a recall.
+The hits of one recall are paired, each with those right behind it, and the best of them with the best of the
+previous recall in the session. A pair counts once per cause, so that a loop has one vote; its strength decays
+on read, without a job. Spreading reaches a partner fully, less one step beyond, and hardly two; the strongest
+path counts. Activation follows ACT-R: frequency and recency (B), closeness to context and goals (S), mismatch
+(P), and noise. It gates what stays in mind and is shown in explanations; it never orders a recall.
 """
 
 import math
@@ -29,17 +20,17 @@ from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
 DAMPING = (1.0, 0.3, 0.1)
-"""What is left at a partner, one step beyond it, and two."""
+"""What remains at a partner, one step beyond it, and two."""
 MOST_FOUND = 10
-"""Memories that come to a steady recall in this way alone."""
+"""Memories added to a steady recall by association alone."""
 
 Links = Mapping[UUID, Sequence[tuple[UUID, float]]]
-"""The strongest partners of memories, each with how strongly they belong together, from 0 to 1."""
+"""The strongest partners of memories, each with the strength of the link from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssociationPath:
-    """How strongly a memory was reached, and over which others, the one in mind first."""
+    """How strongly a memory was reached, and over which others, the seed first."""
 
     score: float
     way: tuple[UUID, ...]
@@ -48,7 +39,7 @@ class AssociationPath:
 def find_associations(
     seeds: Mapping[UUID, float], links: Links, *, hops: int = 1, top: int = 3
 ) -> dict[UUID, AssociationPath]:
-    """What is reached from what is in mind, with the steps that may lie between; never what was in mind already."""
+    """Find what the seeds lead to within `hops` steps beyond a partner; never a seed itself."""
     found: dict[UUID, AssociationPath] = {}
     here = {seed: AssociationPath(score=score, way=()) for seed, score in seeds.items()}
     for damping in DAMPING[: hops + 1]:
@@ -61,7 +52,7 @@ def find_associations(
 
 
 def _one_step(here: Mapping[UUID, AssociationPath], links: Links, *, top: int) -> dict[UUID, AssociationPath]:
-    """The best way to each memory that is one step further, undamped."""
+    """Return the best path to each memory one step further, undamped."""
     there: dict[UUID, AssociationPath] = {}
     for memory in sorted(here):
         strongest = sorted(links.get(memory, ()), key=lambda link: (-link[1], link[0]))[:top]
@@ -73,7 +64,7 @@ def _one_step(here: Mapping[UUID, AssociationPath], links: Links, *, top: int) -
 
 
 def top_associations(found: Mapping[UUID, AssociationPath], *, most: int = MOST_FOUND) -> set[UUID]:
-    """The memories that were reached most strongly."""
+    """Return the memories reached most strongly."""
     return set(sorted(found, key=lambda memory: (-found[memory].score, memory))[:most])
 
 
@@ -82,7 +73,7 @@ Q = queries_of("festinger.retrieval")
 BEHIND = 4
 """Ranks behind a memory with which it is paired."""
 BEST = 3
-"""Of two recalls that follow each other, so many of each are paired."""
+"""How many hits of each of two consecutive recalls are paired."""
 FOLLOWS_WITHIN = timedelta(minutes=10)
 
 Pair = tuple[UUID, UUID]
@@ -90,14 +81,14 @@ Pair = tuple[UUID, UUID]
 
 
 def pairs_within_recall(memories: Sequence[UUID]) -> list[Pair]:
-    """The pairs of what one recall gave, in its order."""
+    """Pair the hits of one recall, given in its order."""
     return _unique_pairs(
         (one, other) for place, one in enumerate(memories) for other in memories[place + 1 : place + 1 + BEHIND]
     )
 
 
 def pairs_across_recalls(memories: Sequence[UUID], before: Sequence[UUID]) -> list[Pair]:
-    """The pairs of two recalls of which one followed the other."""
+    """Pair the best hits of two consecutive recalls."""
     return _unique_pairs((one, other) for one in memories[:BEST] for other in before[:BEST])
 
 
@@ -106,14 +97,14 @@ def _unique_pairs(found: Iterable[Pair]) -> list[Pair]:
 
 
 def cause_key(cause: Cause) -> str:
-    """A cause as one text."""
+    """Format a cause as one string."""
     return f"{cause.agent}|{cause.session}|{cause.day.isoformat()}|{cause.origin.value}"
 
 
 async def record_co_access(
     deps: RetrievalDeps, transaction: Transaction, place: Scope, memories: Sequence[UUID], *, recall: UUID
 ) -> int:
-    """Note which memories a recall brought to mind together, and after which others; how many pairs counted."""
+    """Record which memories were recalled together or in sequence; returns how many pairs counted."""
     now = deps.clock()
     before = await _previous_recall_hits(transaction, place, recall=recall, now=now)
     beside = pairs_within_recall(memories)
@@ -136,7 +127,7 @@ async def record_co_access(
 
 
 async def _previous_recall_hits(transaction: Transaction, place: Scope, *, recall: UUID, now: datetime) -> list[UUID]:
-    """The best of the recall before this one in the session, if that was a moment ago."""
+    """Return the best hits of the previous recall in the session, if it was recent."""
     if place.session == NO_SESSION:
         return []
     rows = await transaction.all(
@@ -170,7 +161,7 @@ DECAY = 0.5
 NOISE = 0.4
 MISMATCH = -1.0
 LEAST_AGE = 1.0
-"""Seconds: what happened just now counts as that old."""
+"""Seconds: the minimum age of an access."""
 
 CONTEXT_SHARE, VALUES_SHARE = 0.4, 0.6
 NOTHING_KNOWN = 0.5
@@ -180,7 +171,7 @@ LEAST_CHANCE, MOST_CHANCE = 0.001, 0.999
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MismatchFeatures:
-    """What two memories, or a memory and what is looked for, may differ in; unknown costs nothing."""
+    """Features in which two memories, or a memory and the target, may differ; unknown ones cost nothing."""
 
     kind: str | None = None
     origin: str | None = None
@@ -188,14 +179,14 @@ class MismatchFeatures:
 
 
 def base_level(ages: Sequence[float], *, decay: float = DECAY) -> float:
-    """B: from the ages of all accesses in seconds; 0 if there was none."""
+    """B: base level from the ages of all accesses in seconds; 0 without any."""
     if not ages:
         return 0.0
     return math.log(sum(max(LEAST_AGE, age) ** -decay for age in ages))
 
 
 def spreading_activation(context: float | None, values: Sequence[tuple[float, float]] = ()) -> float:
-    """S: from the cosine to the context and those to values and goals, each with its weight."""
+    """S: spreading from the cosine to the context and the weighted cosines to values and goals."""
     total = sum(weight for _, weight in values)
     if not total:
         return NOTHING_KNOWN if context is None else _clamp(context)
@@ -204,7 +195,7 @@ def spreading_activation(context: float | None, values: Sequence[tuple[float, fl
 
 
 def mismatch_penalty(one: MismatchFeatures, other: MismatchFeatures, *, penalty: float = MISMATCH) -> float:
-    """P: what does not fit; a field that either side lacks costs nothing."""
+    """P: the mismatch; a field that either side lacks costs nothing."""
     cost = 0.0
     if one.kind and other.kind and one.kind != other.kind:
         cost += KIND_COST
@@ -217,13 +208,13 @@ def mismatch_penalty(one: MismatchFeatures, other: MismatchFeatures, *, penalty:
 
 
 def logistic_noise(chance: float, *, scale: float = NOISE) -> float:
-    """The part of chance, from a draw between 0 and 1."""
+    """Return the noise term for a draw between 0 and 1."""
     drawn = min(MOST_CHANCE, max(LEAST_CHANCE, chance))
     return scale * math.log(drawn / (1.0 - drawn))
 
 
 def total_activation(base: float, spread: float, penalty: float, chance: float) -> float:
-    """A: all four together."""
+    """A: the sum of all four."""
     return base + spread + penalty + chance
 
 

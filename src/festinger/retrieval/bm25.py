@@ -1,12 +1,8 @@
-"""How well do the words of a cue match a text?
+"""Scores word matches by BM25, selects the search terms, and fuses word and vector scores.
 
-BM25 with statistics of our own, and which words are rare enough to search by. Words here are lexemes: stemmed and
-without stopwords. Pure arithmetic; counting them is `counting`'s matter, reading them from a text the database's.
-
-How do a match by words and a match by meaning become one?
-
-By score: each is stretched over the candidates and both are blended, so that it counts how good a match is. Or by rank
-alone (RRF), which throws that away and is kept to compare with.
+Words are lexemes: stemmed and without stopwords. Pure arithmetic; `index.terms` counts words and the database
+splits texts. Fusion by score scales both over the candidates and blends them, so that the quality of a match
+counts; fusion by rank alone (RRF) discards that and is kept for comparison.
 """
 
 import math
@@ -15,31 +11,31 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 MOST_TERMS = 32
-"""The rarest words of a cue that are searched by."""
+"""The rarest words of a cue used for searching."""
 COMMON_SHARE = 0.10
-"""A word that stands in more than this share of the texts narrows a search and never begins one."""
+"""A word in more than this share of the texts only narrows a search."""
 FEW_TEXTS = 100
-"""Among fewer texts every word may begin a search: there is nothing to be saved."""
+"""Among fewer texts any word may start a search, since there is nothing to save."""
 MOST_PAIRED = 6
-"""Words too common to search by alone that are searched by in pairs."""
+"""Words too common to search by alone that are searched in pairs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermStatistics:
-    """How many texts there are, how long they are together, and in how many of them each word of a cue stands."""
+    """How many texts there are, their total length, and how many contain each word of a cue."""
 
     docs: int = 0
     total_len: int = 0
     df: Mapping[str, int]
     _idf: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
-    """What was computed once: every candidate asks for the same few words."""
+    """Cache: every candidate asks for the same few words."""
 
     @property
     def average(self) -> float:
         return self.total_len / self.docs if self.docs and self.total_len else 1.0
 
     def idf(self, term: str) -> float:
-        """How much a word says; one that was never counted says most."""
+        """Return how much a word says; one never counted says most."""
         if term not in self._idf:
             df = max(1, self.df.get(term, 0))
             self._idf[term] = math.log(1.0 + (max(self.docs, df) - df + 0.5) / (df + 0.5))
@@ -48,16 +44,16 @@ class TermStatistics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermMatches:
-    """The words of a cue that a text holds, each as often as it counts, and how long the text is."""
+    """The words of a cue in a text with their weighted counts, and the length of the text."""
 
     counts: Mapping[str, float]
     length: int
     beside: frozenset[str] = frozenset()
-    """Those that stand only right before or after it."""
+    """Words found only in the neighboring turns."""
 
     @property
     def inside(self) -> set[str]:
-        """Those that stand in the text itself."""
+        """Words found in the text itself."""
         return {term for term, count in self.counts.items() if count} - self.beside
 
 
@@ -72,7 +68,7 @@ def build_term_matches(
     length: int,
     context_weight: float,
 ) -> TermMatches:
-    """What a row says of its words: how often each stands in the text, and how often only beside it."""
+    """Build the matches of a row: how often each word is in the text, and how often only beside it."""
     if not terms or not own:
         return TermMatches(counts={}, length=length)
     if not beside:
@@ -94,7 +90,7 @@ def bm25_score(text: TermMatches, statistics: TermStatistics, *, k1: float, b: f
 
 
 def term_coverage(text: TermMatches, statistics: TermStatistics, terms: Sequence[str]) -> float:
-    """Which share of what the words of a cue say stands in a text itself: what stands beside it speaks for its neighbour."""
+    """Return the share of the cue's information in the text itself; words beside it belong to neighbors."""
     if not text.counts:
         return 0.0
     all_of_it = sum(statistics.idf(term) for term in terms)
@@ -109,10 +105,10 @@ def rarest_terms(terms: Sequence[str], statistics: TermStatistics, *, most: int 
 
 
 def pool_query(terms: Sequence[str], statistics: TermStatistics, *, pool: int) -> str:
-    """Which texts are looked at closely, as a query of the index of words; empty for none.
+    """Build the word-index query for the texts to score closely; empty for none.
 
-    Those that hold one of the rarest words, until about `pool` of them are found; of the words that are then too many
-    to search by alone, those texts that hold two. If no word is rare, those that hold all.
+    It takes the texts with one of the rarest words until about `pool` are found; of the words that are then
+    too common to search by alone, the texts with two of them. If no word is rare, the texts with all.
     """
     ranked = rarest_terms(terms, statistics)
     if not ranked:
@@ -132,7 +128,7 @@ def pool_query(terms: Sequence[str], statistics: TermStatistics, *, pool: int) -
 
 
 def quote_term(term: str) -> str:
-    """A word as a query takes it, whatever characters it has."""
+    """Quote a word for a query, whatever characters it has."""
     escaped = term.replace("\\", "\\\\").replace("'", "''")
     return f"'{escaped}'"
 
@@ -156,9 +152,9 @@ Ref = TypeVar("Ref", bound=Hashable)
 
 
 def scale_scores(scores: Sequence[float | None], *, guests: int = 0) -> list[float]:
-    """Scores stretched from 0 for the lowest to 1 for the highest; all alike are 1, what is unknown is 0.
+    """Scale scores from 0 for the lowest to 1 for the highest; equal ones are 1, unknown ones 0.
 
-    The last `guests` of them take the scale of the others, so that their coming moves nobody.
+    The last `guests` scores use the scale of the others, so that adding them changes nothing.
     """
     known = [score for score in scores[: len(scores) - guests] if score is not None]
     if not known:
@@ -172,7 +168,7 @@ def scale_scores(scores: Sequence[float | None], *, guests: int = 0) -> list[flo
 def blend_scores(
     meaning: Sequence[float | None] | None, words: Sequence[float] | None, *, words_share: float, guests: int = 0
 ) -> list[float]:
-    """One match from both; from one where the other was not searched by."""
+    """Blend both scores, or return one where the other was not searched."""
     if meaning is None:
         return scale_scores(words or (), guests=guests)
     if words is None:
@@ -186,11 +182,11 @@ def blend_scores(
 
 
 def rrf_score(places: Iterable[int], *, arms: int, k: int) -> float:
-    """What places in some of so many arms are worth together: 1 for the first place in all of them."""
+    """Score the ranks in some of so many arms: 1 for the first rank in all of them."""
     return sum(1.0 / (k + place) for place in places) * (k + 1) / max(1, arms)
 
 
 def rank_positions(scores: Mapping[Ref, float]) -> dict[Ref, int]:
-    """The place of each, the best first; equal ones in the order in which they are given."""
+    """Return the rank of each, best first; ties keep the given order."""
     ordered = sorted(scores, key=lambda ref: -scores[ref])
     return {ref: place for place, ref in enumerate(ordered, 1)}

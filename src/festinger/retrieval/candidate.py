@@ -1,13 +1,8 @@
-"""What is known of something that might answer a cue?
+"""Defines recall candidates, memories or turns as fetched, and the priors that adjust their match.
 
-A memory or a turn as the search fetched it, whichever it is; how near it is to the cue, by which words, and which ways
-of searching found it. What that is worth is decided elsewhere.
-
-What speaks for a hit beside its match?
-
-That it is fresh, deeply held, a person's own word, said by the very one who is asked about, inside the time that the
-cue names, or that it helped with such a question before; and against it that it tells little, or misled. The match
-decides first: all of this only orders what matches about equally well.
+A prior rewards a candidate that is fresh, deeply held, a person's own words, from the asked speaker, inside
+the time named by the cue, or that helped with such a question before; it penalizes one that says little or
+misled. The match decides first: priors only order what matches about equally well.
 """
 
 import math
@@ -26,27 +21,27 @@ from festinger.settings.retrieval import RetrievalSettings
 
 DAY_SECONDS = 86_400.0
 LN_2 = 0.693
-"""As the formula has it: half of it is left after one half-life, to three digits."""
+"""As the formula has it: half is left after one half-life, to three digits."""
 RECENCY_SHARE, CENTER_SHARE = 0.6, 0.4
 TIME_BONUS = 0.15
 TRUSTED = 0.9
-"""What derives from a person's word counts as one from this trust on."""
+"""Trust from which content derived from a person's words counts as theirs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CueOutcome:
-    """What became of a memory for some question, and how like the present one that was."""
+    """The outcome of a memory for some question, and how similar that is to the current one."""
 
     reward: float
     weight: float
     likeness: float
     cue: str
-    """A mark of the question."""
+    """The hash of the question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prior:
-    """All that speaks for or against a hit, but its match."""
+    """Everything for or against a hit except its match."""
 
     recency: float
     center: float
@@ -59,7 +54,7 @@ class Prior:
 
     @property
     def belief(self) -> float:
-        """The factor that lets what misled sink, and what is merely unproven not."""
+        """The factor that sinks what misled, but not what is merely unproven."""
         return min(1.0, 0.5 + self.confidence)
 
 
@@ -74,7 +69,7 @@ def apply_prior(match: float, prior: Prior, *, prior_share: float) -> float:
 
 
 def person_bonus(origin: str, trust: float, *, settings: RetrievalSettings, asks_model: bool) -> float:
-    """A person's word before a model's, unless the model's own words are asked for."""
+    """Prefer a person's words to a model's, unless the model's own words are asked for."""
     if asks_model:
         return 0.0
     is_persons = origin == "person" or (origin == "job" and trust >= TRUSTED)
@@ -82,12 +77,12 @@ def person_bonus(origin: str, trust: float, *, settings: RetrievalSettings, asks
 
 
 def matching_outcomes(lessons: Sequence[CueOutcome], *, bar: float | None) -> list[CueOutcome]:
-    """Those of questions that are the present one: in the same words or, from `bar` on, in the same sense."""
+    """Return outcomes for the same question: in the same words or, at `bar` or above, the same meaning."""
     return [each for each in lessons if each.likeness >= (1.0 if bar is None else bar)]
 
 
 def outcome_bonus(lessons: Sequence[CueOutcome], *, most: float) -> float:
-    """What is added for a memory that helped with such a question, or taken if it misled; never more than `most`."""
+    """Return the bonus for having helped with such a question, or the penalty; at most `most`."""
     if not lessons:
         return 0.0
     gained = sum(each.reward * each.weight * each.likeness for each in lessons)
@@ -97,9 +92,9 @@ def outcome_bonus(lessons: Sequence[CueOutcome], *, most: float) -> float:
 
 MEMORY, TURN = "memory", "turn"
 MOST_REPEATED = 2
-"""A memory of more turns sums them up and does not stand for each of them."""
+"""A memory of more turns summarizes them rather than repeating each."""
 VECTOR_HEADER = 4
-"""Bytes before the numbers of a vector: how many there are."""
+"""Bytes before the numbers of a vector, giving their count."""
 
 Vector = NDArray[np.float32]
 
@@ -122,7 +117,7 @@ class RecallCandidate:
     event_time: datetime | None
     learned_at: datetime
     said_at: datetime
-    """When its words were said, however much later they were learnt."""
+    """When its words were said, however much later they were learned."""
     last_accessed: datetime | None
     source: str | None
     session: str | None
@@ -130,7 +125,7 @@ class RecallCandidate:
     tags: tuple[str, ...]
     version: int
     place: int
-    """Its place among what was said or stored at one moment."""
+    """Its position among what was said or stored at one moment."""
     owner: str
     speaker: str | None
     disputed: bool
@@ -138,18 +133,18 @@ class RecallCandidate:
     held: TermMatches
     vector: Vector | None
     cosine: float | None = None
-    """How near it is: of a turn the mean of its first and its best part, so that many parts are no advantage."""
+    """Cosine to the cue; for a turn the mean of first and best part, so that many parts are no advantage."""
     best: float | None = None
-    """How near its nearest part is."""
+    """Cosine of its nearest part."""
     partners: tuple[tuple[UUID, float], ...] = ()
-    """What it leads on to, and how strongly; known of those that were looked at for it."""
+    """What it leads to, and how strongly; known only for seeds."""
     lessons: tuple[CueOutcome, ...] = ()
     ages: tuple[float, ...] = ()
-    """Seconds since each time that it was read and used."""
+    """Seconds since each time it was read and used."""
     disputes: frozenset[UUID] = frozenset()
-    """What it contradicts, where that is undecided."""
+    """Memories that it contradicts, where that is undecided."""
     causes: int = 1
-    """Distinct causes that count for it; what was said was said once."""
+    """Distinct causes that count for it; a turn has one."""
 
     @property
     def happened(self) -> datetime:
@@ -157,7 +152,7 @@ class RecallCandidate:
 
     @property
     def when(self) -> tuple[float, int]:
-        """What later and earlier go by; of a whole session that has one time, the order in it."""
+        """Sort key by time; within a session that has a single time, by the order in it."""
         return self.happened.timestamp(), self.place
 
     @property
@@ -166,14 +161,14 @@ class RecallCandidate:
 
     @property
     def sums_up(self) -> bool:
-        """Whether it tells in few words what was said in many, rather than repeating it."""
+        """Whether it summarizes turns rather than repeating them."""
         return self.is_memory and len(self.derives_from) > MOST_REPEATED
 
 
 def candidates_from_rows(
     rows: Sequence[Mapping[str, Any]], *, probe: Vector | None, now: datetime, context_weight: float
 ) -> list[RecallCandidate]:
-    """What the search fetched, each with how near it is to a cue."""
+    """Build candidates from fetched rows, with their similarity to a cue."""
     vectors = decode_vectors([row["vector"] for row in rows])
     return [
         _candidate_from_row(row, vector=vector, probe=probe, now=now, context_weight=context_weight)
@@ -184,7 +179,7 @@ def candidates_from_rows(
 def _candidate_from_row(
     row: Mapping[str, Any], *, vector: Vector | None, probe: Vector | None, now: datetime, context_weight: float
 ) -> RecallCandidate:
-    # Each by itself: one product for all may round equal vectors unequally, and equal scores go by time.
+    # One by one: a matrix product may round equal vectors unequally, and equal scores are ordered by time.
     first = float(vector @ probe) if vector is not None and probe is not None else None
     best = first if row["best"] is None else max(float(row["best"]), first or -1.0)
     weight = Weight(alpha=row["weight_alpha"], beta=row["weight_beta"])
@@ -232,7 +227,7 @@ def _candidate_from_row(
 
 
 def _fade_weight(row: Mapping[str, Any], weight: Weight, *, now: datetime) -> Weight:
-    """What is left of a weight by now. What was said has none that could fade."""
+    """Return the faded weight; turns have none that could fade."""
     if row["type"] == TURN:
         return weight
     touched = (row["learned_at"], row["last_accessed"], row["last_confirmed"])
@@ -251,7 +246,7 @@ def _outcomes_from_row(row: Mapping[str, Any]) -> tuple[CueOutcome, ...]:
 
 
 def decode_vectors(packed: Sequence[bytes | None]) -> list[Vector | None]:
-    """Vectors of one model as the database sends them, read at once."""
+    """Decode the vectors of one model as the database sends them, in one pass."""
     known = [each[VECTOR_HEADER:] for each in packed if each is not None]
     matrix = np.frombuffer(b"".join(known), dtype=">f2").astype(np.float32).reshape(max(1, len(known)), -1)
     vectors = iter(matrix)

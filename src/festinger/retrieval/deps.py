@@ -1,7 +1,7 @@
-"""What does every deed of this room need, whatever it does?
+"""Defines the dependencies of this package.
 
-Ports to what stands beside this room are handed in at wiring, and do nothing where nobody was: noting what was read,
-and work that is done after the answer.
+Ports to other packages are injected at wiring and default to null objects: marking memories as read or
+surfaced, the agent's feeling, and work done after the answer.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -24,60 +24,60 @@ from festinger.store.pool import Store, Transaction
 from festinger.store.vectors import READ_WHOLE_BELOW
 
 OnRead = Callable[[Transaction, Scope, Sequence[UUID]], Awaitable[object]]
-"""Notes that memories were read, within the transaction that writes the recall down."""
+"""Marks memories as read, within the transaction that records the recall."""
 
 OnSurfaced = Callable[[Transaction, Scope, Sequence[UUID], UUID], Awaitable[object]]
-"""Notes that a recall put memories before somebody, so that an outcome can be told of them."""
+"""Records that a recall surfaced memories, so that outcomes can be reported for them."""
 
 FeelingOf = Callable[[Scope], Feeling | None]
-"""What the gut of an agent feels now."""
+"""Returns what the gut of an agent feels now."""
 
 Later = Callable[[Coroutine[Any, Any, Any]], None]
-"""Runs something after the answer."""
+"""Runs work after the answer."""
 
 
 async def null_on_read(_transaction: Transaction, _place: Scope, _memories: Sequence[UUID]) -> None:
-    """For a wiring without outcomes."""
+    """Do nothing, for a wiring without outcomes."""
 
 
 async def null_on_surfaced(_transaction: Transaction, _place: Scope, _memories: Sequence[UUID], _recall: UUID) -> None:
-    """For a wiring without outcomes."""
+    """Do nothing, for a wiring without outcomes."""
 
 
 def null_feeling(_place: Scope) -> Feeling | None:
-    """For a mind without a gut."""
+    """Return no feeling, for an agent without a gut."""
     return None
 
 
 def discard_work(work: Coroutine[Any, Any, Any]) -> None:
-    """For a wiring that keeps no records."""
+    """Close the work unrun, for a wiring without records."""
     work.close()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalConfig:
-    """The settings that are in force for a space now."""
+    """The settings in force for a space."""
 
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
     outcomes: OutcomesSettings = field(default_factory=OutcomesSettings)
     rerank_timeout_ms: int = 400
     reranks: bool = False
-    """Whether a reranker was chosen, whether or not it could be loaded."""
+    """Whether a reranker is configured, loaded or not."""
     trusts: Callable[[str], float] = lambda _origin: 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorpusSize:
-    """How much there is to search for an agent in a space, when somebody last looked."""
+    """How much an agent can search in a space, as last counted."""
 
     memories: int
     vectors: int
     seen: int
-    """Of the memories those that the agent sees."""
+    """Memories that the agent can see."""
     parts: int
-    """Parts of turns that vectors find."""
+    """Parts of turns that vector search finds."""
     turns: int = 0
-    """All parts of turns, with vectors of whatever model or none."""
+    """All parts of turns, with vectors of any model or none."""
     bare: int = 0
     """Parts of turns without a vector."""
     at: float
@@ -100,5 +100,5 @@ class RetrievalDeps:
     feeling: FeelingOf = null_feeling
     beside: Beside = null_extras
     few: int = READ_WHOLE_BELOW
-    """Vectors up to which all that may be seen are read; more are searched by their index."""
+    """Number of visible vectors up to which all are read; more are searched by their index."""
     sizes: dict[tuple[SpaceId, AgentId, str], CorpusSize] = field(default_factory=dict)

@@ -1,13 +1,9 @@
-"""What was recalled, and why?
+"""Records every recall after its answer, and explains why each hit was recalled.
 
-Every recall is written down after its answer, without secrets: what was asked, what came, the next ten that did not,
-and why each of them stands where it stands. Reads are noted in the same transaction. Nothing here can fail a recall.
-
-Why did this come to mind?
-
-Every hit can say it: its place in each arm, the words that matched, what spoke for it, how good the evidence is, where
-it comes from, and one plain sentence. What does not apply is left out: nothing that is told is null. Nothing is decided
-here.
+A record holds, without secrets, what was asked, the hits, the next ten that were not shown, and why each
+ranks where it does. Reads are marked in the same transaction. An explanation gives the rank in each arm, the
+matching words, the priors, the evidence, the source and one plain sentence; fields that do not apply are left
+out, so none is null. Nothing here can fail a recall.
 """
 
 from collections.abc import Mapping, Sequence
@@ -87,9 +83,9 @@ def explain_hit(
 
 
 def activation_json(each: RecallCandidate, *, now: datetime, settings: RetrievalSettings) -> dict[str, float | None]:
-    """How active it is at a moment, without chance. It is told, and orders nothing.
+    """Compute its activation at a moment, without noise. It is shown and orders nothing.
 
-    What it tells of is the first time that it was met; reads that were used are the others.
+    The event it describes is the first access; reads that were used are the others.
     """
     met = [(now - each.happened).total_seconds(), *(age for age in each.ages if age >= 0)]
     base, near = base_level(met, decay=settings.actr_decay), spreading_activation(each.cosine)
@@ -128,13 +124,13 @@ log = structlog.get_logger(room="retrieval")
 Q = queries_of("festinger.retrieval")
 
 NEXT = 10
-"""Hits that are written down although they were not shown."""
+"""Hits recorded although they were not shown."""
 MOST_PRUNED = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallTrace:
-    """What a recall gives, and what is written down of it."""
+    """What a recall returns, and what is recorded about it."""
 
     recalled: RecallResult
     hits: tuple[RecallHit, ...]
@@ -144,12 +140,12 @@ class RecallTrace:
     settings: RetrievalSettings
 
     def why(self, place: int) -> dict[str, Any]:
-        """Why one of its hits came."""
+        """Explain one of its hits."""
         return explain_hit(self.hits[place], bar=self.bar, now=self.now, settings=self.settings)
 
     @property
     def searched_for(self) -> list[UUID]:
-        """The memories that it gave, without those that only came along: they say nothing new of who belongs to whom."""
+        """The memories returned, without those only associated: they say nothing new about links."""
         shown = (self.hits[place] for place in self.shown)
         return [hit.candidate.ref for hit in shown if hit.candidate.is_memory and hit.places]
 
@@ -164,7 +160,7 @@ async def record_recall(
     embedder: str,
     shows: bool = True,
 ) -> None:
-    """Write a recall down. What fails here is counted and nothing more: the answer has been given."""
+    """Record a recall. Failures are only counted, since the answer has been given."""
     try:
         async with deps.store.transaction() as transaction:
             await transaction.run(
@@ -202,7 +198,7 @@ async def record_recall(
 
 
 def hits_to_record(hits: Sequence[RecallHit], shown: Mapping[int, str]) -> Sequence[RecallHit]:
-    """Of all hits those that are written down: up to the last that is shown, and the next ten."""
+    """Select the hits to record: up to the last one shown, and the next ten."""
     return hits[: max([*shown, -1]) + 1 + NEXT]
 
 
@@ -264,7 +260,7 @@ async def load_recalls(
     after: UUID | None = None,
     limit: int = 50,
 ) -> list[dict[str, Any]]:
-    """What was recalled, newest first."""
+    """List recalls, newest first."""
     rows = await deps.store.all(
         Q["recalls"], space=space, session=session, memory=memory, abstained=abstained, after=after, limit=limit
     )
@@ -272,7 +268,7 @@ async def load_recalls(
 
 
 async def find_recall(deps: RetrievalDeps, space: SpaceId, recall: UUID) -> dict[str, Any]:
-    """One recall with everything that was written down of it. Raises `NotFound`."""
+    """Return one recall with its full record. Raises `NotFound`."""
     row = await deps.store.maybe(Q["find_recall"], space=space, id=recall)
     if row is None:
         raise NotFound(f"There is no recall `{recall}`.")
@@ -301,7 +297,7 @@ def hit_json(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def prune_recalls(deps: RetrievalDeps, space: SpaceId) -> int:
-    """End recalls that were kept long enough; how many."""
+    """Delete recalls past their retention; returns how many."""
     before = deps.clock() - timedelta(days=deps.terms(space).retrieval.keep_recalls_days)
     ended = 0
     while gone := await deps.store.run(Q["prune_recalls"], space=space, before=before, limit=MOST_PRUNED):

@@ -1,16 +1,10 @@
-"""What should come to mind by itself now?
+"""Lists due memories, erases recall data, checks word counts and measures dormant memories.
 
-What has a cycle or presses more the longer it is left alone, and is strong enough at this moment. Everything else fades
-so slowly that it would always be due. How strength moves with time is `outcomes`' matter.
-
-What is left of recalling when memories are forgotten, or words were kept long enough?
-
-Nothing that tells of them: the recalls that brought them to mind go with what was asked, and so do the words that only
-they held. What was said in the same words was cut where it is kept; here it leaves the index, and comes back as it is
-now. What came to mind with them, and what helped with which question, goes with their rows. Of what was said long ago
-and is not kept any longer only the recalls stay, which name it and do not repeat it.
-
-Do the counts of words agree with the texts, and how much sleeps?
+Due is what has a cycle or presses more the longer it is left alone, and is strong enough now; anything else
+fades so slowly that it would always be due. `outcomes` defines how strength changes with time. Forgetting
+memories deletes the recalls that returned them, with their cues, and the words that only they held; turns
+whose words were redacted are indexed again. Turns past their retention leave only the recalls, which name
+them and do not repeat them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,14 +28,14 @@ from festinger.store.queries import queries_of
 Q = queries_of("festinger.retrieval")
 
 ANYTHING = RecallQuery(cue="")
-"""No filter at all."""
+"""A query without filters."""
 MOST_MEASURED = 10_000
 
 
 async def list_due_memories(
     deps: RetrievalDeps, place: Scope, *, limit: int = 5, wish: RecallQuery = ANYTHING
 ) -> list[RankedMemory]:
-    """Memories that are due, strongest first; of a wish only its filters count. Raises `StoreDown`."""
+    """List due memories, strongest first; only the filters of the query count. Raises `StoreDown`."""
     terms, now = deps.terms(place.space).outcomes, deps.clock()
     async with deps.store.transaction() as transaction:
         rows = await transaction.all(
@@ -61,7 +55,7 @@ _ERASING = ("forget_recalls", "forget_hits", "forget_parts")
 
 
 async def erase_recall_data(transaction: Transaction, space: SpaceId, memories: Sequence[UUID]) -> None:
-    """Erase what recalling knows of memories. Told twice, it finds nothing the second time."""
+    """Erase all recall data about memories. Idempotent."""
     turns = await unindex_redacted_turns(transaction, space)
     for name in _ERASING:
         await transaction.run(Q[name], space=space, refs=[*memories, *turns])
@@ -69,7 +63,7 @@ async def erase_recall_data(transaction: Transaction, space: SpaceId, memories: 
 
 
 async def forget_old_turns(deps: RetrievalDeps, space: SpaceId) -> int:
-    """Erase the words of turns that are not kept any longer; how many turns."""
+    """Erase the words of turns past their retention; returns how many turns."""
     async with deps.store.transaction() as transaction:
         rows = await transaction.all(Q["unindex_old_turns"], space=space)
         turns = [row["turn_id"] for row in rows]
@@ -79,17 +73,17 @@ async def forget_old_turns(deps: RetrievalDeps, space: SpaceId) -> int:
 
 
 async def _update_counts(transaction: Transaction, space: SpaceId, texts: Sequence[tuple[str, UUID]]) -> None:
-    """Let texts that are gone count no longer, and let go of the words that only they held."""
+    """Stop counting texts that are gone, and drop the words that only they held."""
     await update_word_counts(transaction, space, texts)
     await transaction.run(Q["drop_words"], space=space)
 
 
 SAMPLE = 50
-"""Words of each space that are counted anew."""
+"""Words per space that are recounted."""
 
 
 async def check_word_counts(deps: RetrievalDeps, spaces: Sequence[SpaceId]) -> Check:
-    """Count a sample of words anew. Where texts wait to be counted nothing can be said yet."""
+    """Recount a sample of words; inconclusive while texts wait to be counted."""
     counts = [await deps.store.one(Q["counts_differ"], space=space, limit=SAMPLE) for space in spaces]
     waiting = sum(row["waiting"] for row in counts)
     wrong = sum(row["wrong"] for row in counts if not row["waiting"])
@@ -105,12 +99,12 @@ async def check_word_counts(deps: RetrievalDeps, spaces: Sequence[SpaceId]) -> C
 
 
 async def measure_dormant(deps: RetrievalDeps, spaces: Iterable[SpaceId]) -> None:
-    """Move the gauge to how many memories sleep now."""
+    """Set the gauge of dormant memories."""
     DORMANT.set(sum([await count_dormant(deps, space) for space in spaces]))
 
 
 async def count_dormant(deps: RetrievalDeps, space: SpaceId) -> int:
-    """How many memories of a space come to mind only by a strong cue."""
+    """Count the memories of a space that only a strong cue recalls."""
     settings = deps.terms(space).retrieval
     row = await deps.store.one(
         Q["count_dormant"],

@@ -1,13 +1,10 @@
-"""Decides which notes a message needs, by reading note and message together.
+"""Decides which notes a message needs by reading them together, and loads the current state of shown
+memories.
 
-Nearness of vectors says what a text is about, not what helps: an allergy belongs beside a question for a recipe that
-shares no word with it, and a wish for short answers beside every question. The bundled encoder with an adapter, trained on
-notes and messages of made-up people (`benchmarks/training/applies.jsonl`), reads both and says how likely the note helps.
-
-How does what was shown of memories stand today?
-
-Whoever shows memories for longer than a moment asks this before showing them again. A memory that was replaced or merged
-is answered by the one that stands in its place; one that nobody may see any more is not answered at all.
+Vector similarity says what a text is about, not what helps: an allergy belongs beside a request for a recipe
+that shares no word with it, and a wish for short answers beside every question. The bundled encoder with an
+adapter, trained on notes and messages of made-up people (`benchmarks/training/applies.jsonl`), predicts
+whether a note helps.
 """
 
 import re
@@ -28,7 +25,7 @@ Q = queries_of("festinger.retrieval")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurrentMemory:
-    """A memory as it stands, in the place of one that was asked for."""
+    """A current memory, in the place of one that was asked for."""
 
     id: UUID
     text: str
@@ -40,7 +37,7 @@ class CurrentMemory:
 async def load_current_memories(
     deps: RetrievalDeps, place: Scope, memories: Collection[UUID]
 ) -> dict[UUID, CurrentMemory]:
-    """What stands in the place of each of these; what is missing is gone. Raises `StoreDown`."""
+    """Map each memory to itself or what replaced it; missing ones are gone. Raises `StoreDown`."""
     async with deps.store.transaction(hot=True) as transaction:
         rows = await transaction.all(
             Q["standings"], space=place.space, agent=place.agent, memories=sorted(memories), depth=LONGEST_CHAIN
@@ -60,24 +57,24 @@ def current_memory_from_row(row: Mapping[str, Any]) -> CurrentMemory:
 
 ADAPTER = "applies.safetensors"
 READER, NEARNESS, OFFSET = 0.99, 4.4, -1.43
-"""How the model's logit and the cosine of note and message are weighed; fitted on messages of people held out."""
+"""Weights of the model's logit and the cosine of note and message; fitted on messages of held-out people."""
 FIRST, FIRST_IF_PERSONAL = -1.5, -3.5
-"""Weighed logit from which the best note is shown; a lower one where somebody speaks of themselves, which hardly anybody
-does without need of a note."""
+"""Weighted logit at which the best note is shown; lower where people speak of themselves, which they hardly
+ever do without needing a note."""
 FURTHER, BEHIND = 0.0, 2.0
-"""From which logit on further notes are shown, and how far they may be behind the best. On 145 people whom nobody had
-seen in training: .81 of the messages that need a note got one, .19 of those that need none, and of the notes shown beside
-messages in need .80 helped."""
+"""Logit at which further notes are shown, and how far they may be behind the best. On 145 people not seen in
+training, .81 of the messages that need a note got one, .19 of those that need none, and of the notes shown
+for messages in need .80 helped."""
 NOTE_CHARS, MESSAGE_CHARS = 300, 400
 STANDING = 12
-"""Preferences and rules of an agent that are considered for every message, the newest first."""
+"""Preferences and rules of an agent considered for every message, newest first."""
 
 
 _PERSONAL = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|mine|me|we|we're|we've|our|ours|us)\b", re.IGNORECASE)
 
 
 class NoteReader(Protocol):
-    """A model that reads a note beside a message."""
+    """A model that reads a note together with a message."""
 
     async def logits(self, texts: Sequence[str]) -> list[float]: ...
 
@@ -87,17 +84,17 @@ def adapter_path() -> Path:
 
 
 def pair_text(note: str, message: str) -> str:
-    """A note and a message, as the model was trained to read them; of a long message its end."""
+    """Format a note and a message as in training; only the end of a long message."""
     return f"{note[:NOTE_CHARS]} [SEP] {message[-MESSAGE_CHARS:]}"
 
 
 def combine_logits(logit: float, cosine: float | None) -> float:
-    """The model's word and the nearness of vectors, which make different mistakes, as one logit."""
+    """Combine the model's logit and the cosine, which make different mistakes, into one logit."""
     return READER * logit + NEARNESS * (cosine or 0.0) + OFFSET
 
 
 def select_notes(scores: Sequence[float], message: str, *, most: int) -> list[int]:
-    """The places of the notes that are shown, the best first."""
+    """Return the indexes of the notes to show, best first."""
     ranked = sorted(range(len(scores)), key=lambda place: -scores[place])
     first = FIRST_IF_PERSONAL if _PERSONAL.search(message) else FIRST
     if not ranked or scores[ranked[0]] < first:
@@ -107,7 +104,7 @@ def select_notes(scores: Sequence[float], message: str, *, most: int) -> list[in
 
 
 async def load_standing_notes(deps: RetrievalDeps, place: Scope) -> list[CurrentMemory]:
-    """Preferences and rules that hold whatever is talked about. Raises `StoreDown`."""
+    """Load preferences and rules that hold whatever the topic. Raises `StoreDown`."""
     async with deps.store.transaction(hot=True) as transaction:
         rows = await transaction.all(Q["standing_notes"], space=place.space, agent=place.agent, limit=STANDING)
     return [current_memory_from_row(row) for row in rows]

@@ -1,14 +1,10 @@
-"""What may be asked of a recall, and what is refused?
+"""Validates recall queries and parses cues.
 
-A wish holds everything that a caller may say beside the cue, checked before anything is searched. Filters become
-parameters of the search here, once for all ways of searching.
-
-What does a cue ask for, beside its words?
-
-Words in quotes must stand next to each other, `-word` must not stand there at all. Some cues ask for what the assistant
-itself said, some for the past. Speakers are known by their names in capital letters and small ones alike; what else is a
-name is told by a capital letter where no sentence begins. Times are left to `text.spans`, stems and stopwords to the
-database.
+A query holds everything that a caller may specify besides the cue, checked before any search; filters become
+search parameters here, once for all arms. In a cue, quoted words must be adjacent and `-word` must be absent.
+Some cues ask for what the assistant itself said, some for the past. Speakers are matched by name in any case;
+other names are words capitalized inside a sentence. `text.spans` finds times, the database stems and
+stopwords.
 """
 
 import calendar
@@ -30,7 +26,7 @@ from festinger.memory.model import Status, parse_kind
 from festinger.text.time_spans import TimeSpan, find_time_span
 
 TURN = "turn"
-"""The kind of what was said; it can be searched for and not learnt."""
+"""The kind of turns, which can be searched for but not learned."""
 MOST_ITEMS = 100
 MOST_HOPS = 2
 LONGEST_CUE = 8_000
@@ -47,7 +43,7 @@ class Include(StrEnum):
 
 
 class BlendMode(StrEnum):
-    """How scores are made: always alike, or as the mind of an agent blends today."""
+    """How scores are made: always alike, or blended for an agent's mind today."""
 
     STEADY = "steady"
     MIND = "mind"
@@ -55,7 +51,7 @@ class BlendMode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallQuery:
-    """A cue and what is wanted for it. Made by `parse_recall_query`, which refuses what nobody can mean."""
+    """A cue and what is wanted for it; built by `parse_recall_query`, which rejects invalid input."""
 
     cue: str
     limit: int = 5
@@ -74,28 +70,28 @@ class RecallQuery:
     blend: BlendMode = BlendMode.STEADY
     explain: bool = False
     hurried: bool = False
-    """Whether the caller has a deadline that leaves no time for a closer reader."""
+    """Whether the caller's deadline leaves no time for reranking."""
     ungated: bool = False
-    """Give the best hits however weak they are, for callers that judge them by themselves."""
+    """Return the best hits however weak, for callers that judge them."""
     by_words: bool = False
     """Search by words alone, for callers that cannot wait for the embedder."""
     seed: int | None = None
-    """What chance begins with in the blend of a mind; drawn where nobody says."""
+    """The random seed of a mind's blend; drawn if not given."""
     active: tuple[UUID, ...] = ()
-    """Memories that are in mind already, from which others come to mind."""
+    """Memories already in mind, from which others are associated."""
     hops: int = 1
-    """Steps beyond a partner that it leads on to."""
+    """Association steps beyond a partner."""
     degraded: tuple[str, ...] = field(default=())
 
     @property
     def with_turns(self) -> bool:
-        """Whether turns may come: they have no subject, no tags and no time in which they hold."""
+        """Whether turns qualify: they have no subject, no tags and no validity."""
         is_asked = self.kinds is None or TURN in self.kinds
         return is_asked and not (self.subject or self.tags or self.valid_at)
 
     @property
     def narrows(self) -> bool:
-        """Whether it may leave few of many."""
+        """Whether it may exclude most candidates."""
         named = (self.kinds, self.since, self.until, self.subject, self.origins, self.as_of, self.valid_at)
         return bool(self.tags) or any(each is not None for each in named)
 
@@ -109,7 +105,7 @@ class RecallQuery:
 
     @property
     def statuses(self) -> list[str]:
-        """In which states memories come. For a moment in the past: in whatever state they are by now."""
+        """Allowed memory statuses; for a moment in the past, any current status."""
         wanted = {Status.ACTIVE, *(Status(each.value) for each in self.include if each is not Include.DORMANT)}
         if self.as_of is not None:
             wanted |= {Status.SUPERSEDED, Status.ARCHIVED, Status.HELD, Status.MERGED}
@@ -118,7 +114,7 @@ class RecallQuery:
         return sorted(status.value for status in wanted)
 
     def parameters(self) -> dict[str, Any]:
-        """The filters as every way of searching takes them."""
+        """The filters as parameters of every search arm."""
         return {
             "statuses": self.statuses,
             "disputing": self.as_of is None and self.valid_at is None,
@@ -136,7 +132,7 @@ class RecallQuery:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """What was asked for beside the cue, as it is written down and asked again."""
+        """The query without its cue, as recorded and replayed."""
         shown: dict[str, Any] = {
             "limit": self.limit,
             "kinds": list(self.kinds) if self.kinds is not None else None,
@@ -180,7 +176,7 @@ def parse_recall_query(
     active: Sequence[UUID] = (),
     hops: int = 1,
 ) -> RecallQuery:
-    """The wish, or `BadInput` naming what is wrong with it."""
+    """Build the query, or raise `BadInput` naming what is wrong."""
     if not cue.strip():
         raise BadInput("`cue` is blank.", hint="Say what should come to mind.")
     _check_numbers(limit=limit, hops=hops, tokens=tokens)
@@ -259,7 +255,7 @@ _QUOTED = re.compile(r'["“”]([^"“”]{1,200})["“”]')
 _WITHOUT = re.compile(r"(?:(?<=\s)|^)-([A-Za-z][\w.@-]*)")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _INSIDE = re.compile(r"(?<=[^\s.!?:])\s+([^\W\d_][^\W_]*)")
-"""A word that begins no sentence."""
+"""A word that does not begin a sentence."""
 _TIMES = frozenset(
     name.lower()
     for names in (calendar.month_name, calendar.month_abbr, calendar.day_name, calendar.day_abbr)
@@ -270,7 +266,7 @@ LISTS = Path(__file__).parent / "lists"
 
 
 def compile_phrases(name: str) -> re.Pattern[str]:
-    """The phrases of one list as a pattern that finds any of them as whole words."""
+    """Compile the phrases of one list into a pattern that matches them as whole words."""
     lines = (LISTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
     wanted = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, wanted))})\b", re.IGNORECASE)
@@ -285,13 +281,13 @@ _ORDER = compile_phrases("order")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedCue:
     text: str
-    """Without what must not stand in a hit."""
+    """Without the excluded words."""
     phrases: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()
-    """Every word of it in small letters, by which speakers are known."""
+    """Its words in lowercase, to match speakers."""
     proper: frozenset[str] = frozenset()
-    """Words in small letters that were written with a capital one, though they begin no sentence and are no times."""
+    """Its words capitalized inside a sentence, in lowercase and without time words."""
     asks_model: bool = False
     asks_past: bool = False
     asks_summary: bool = False
@@ -302,17 +298,17 @@ class ParsedCue:
 
     @property
     def asks_overview(self) -> bool:
-        """Whether it asks for many things, of which each holds a little of the question."""
+        """Whether it asks for many things, each of which covers a little of the question."""
         return self.asks_summary or self.asks_order
 
     @property
     def wants_newest(self) -> bool:
-        """Whether of two that differ the newer one is meant."""
+        """Whether the newer of two differing hits is meant."""
         return not self.asks_past and (self.span is None or self.goes_on)
 
 
 def is_time_word(term: str) -> bool:
-    """Whether a stem names a day, a month or a number, as a date is made of."""
+    """Whether a stem names a day, a month or a number, as in dates."""
     return term.isdigit() or any(name.startswith(term) for name in _TIMES if name and len(term) >= SHORTEST_TIME)
 
 
@@ -320,7 +316,7 @@ SHORTEST_TIME = 3
 
 
 def cue_hash(cue: str) -> bytes:
-    """Of the words of a cue, whatever their case and spacing."""
+    """Hash the words of a cue, ignoring case and spacing."""
     return sha256(" ".join(cue.casefold().split()).encode()).digest()
 
 
@@ -347,5 +343,5 @@ def parse_cue(text: str, *, now: datetime) -> ParsedCue:
 def _proper_names(text: str) -> frozenset[str]:
     words = _INSIDE.findall(text)
     capital = {word.lower() for word in words if word[0].isupper() and word != "I"}
-    # Where most are capital it is a headline, or somebody shouts.
+    # If most words are capitalized it is a headline or shouting.
     return frozenset(capital - _TIMES) if 2 * len(capital) <= len(words) else frozenset()

@@ -1,14 +1,10 @@
-"""What is a hit, and in which order do hits come?
+"""Orders hits: by score, then later first, then by id, the same on every machine.
 
-A candidate with its score and all that led to it. The order is the same on every machine: by score, then the later
-one, then by id. Among neighbours that tell of the same thing the newer comes first, a twin of a better hit goes into
-that one, and a summary into what it sums up.
-
-Does one turn say again, with other numbers, what another said?
-
-What was said has no slot that it fills, and its vector holds its neighbours' words: that two turns are near says little
-of what they tell. Two that hold the same words of a question, and each an amount, a day or an hour, but not the same
-ones, answer it twice: the weekly target was 1,200 words, then 1,350. Which of the two holds is not decided here.
+Among neighbors about the same thing the newer or more trusted comes first; duplicates are folded into the
+better hit and summaries into what they summarize. Turns have no slot, and their vectors contain their
+neighbors' words, so closeness says little. Two turns with the same words of a question but different amounts,
+days or hours restate each other: the weekly target was 1,200 words, then 1,350. Which of the two holds is not
+decided here.
 """
 
 import re
@@ -22,14 +18,15 @@ import numpy as np
 from festinger.retrieval.candidate import CueOutcome, Prior, RecallCandidate
 
 MOSTLY = 0.7
-"""Share of what either holds of a cue that both must hold, by what the words say. Chosen on the developers' half: from
-0.5 to 0.7 the newer comes first as often, and the less is shared the more often it stands before what answers better."""
+"""Share of the cue's information in either turn that both must hold. Tuned on the development half: from 0.5
+to 0.7 the newer comes first as often, and the less is shared the more often it precedes what answers
+better."""
 
 _AMOUNT = re.compile(r"\d(?:[\d,.:]*\d)?")
 
 
 def is_restatement(one: RecallCandidate, other: RecallCandidate, *, worth: Callable[[str], float]) -> bool:
-    """Whether both tell of the same with different numbers; `worth` is how much a word of the cue says."""
+    """Whether both say the same with different numbers; `worth` is how much a word of the cue says."""
     mine, yours = one.held.inside, other.held.inside
     shared = sum(map(worth, sorted(mine & yours)))
     if shared <= 0.0 or shared < MOSTLY * sum(map(worth, sorted(mine | yours))):
@@ -43,14 +40,14 @@ def _amounts(each: RecallCandidate) -> set[str]:
 
 
 FIRST_LOOKED_AT = 20
-"""Best hits among which newer ones go first."""
+"""Best hits among which newer ones move up."""
 TURNS_LOOKED_AT = 10
-"""The same of turns, of which more tell a little of everything. Measured on the developers' half: among the first 20
-recall@10 of BEAM falls from .61 to .56, and the newer comes first no more often."""
+"""The same for turns, more of which touch on everything. Measured on the development half: with the first 20,
+recall@10 on BEAM falls from .61 to .56, and the newer comes first no more often."""
 TRUSTED_MORE = 0.3
-"""How much more one must be trusted than another to come before it: a person than a model, a model than nobody."""
+"""Trust lead needed to rank before another: a person before a model, a model before an unknown source."""
 TWINS_AMONG = 60
-"""Best hits among which twins are looked for; what lies behind them is hardly shown."""
+"""Best hits among which duplicates are searched; what lies behind is hardly shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -64,20 +61,20 @@ class RecallHit:
     evidence: float
     prior: Prior
     places: Mapping[str, int] = field(default_factory=dict)
-    """Its place in each way of searching that found it."""
+    """Its rank in each arm that found it."""
     called: tuple[str, ...] = ()
     """Names by which the cue calls it."""
     reranked: float | None = None
     also: tuple[UUID, ...] = ()
     moved: bool = False
-    """Whether it stands where it does because it is newer or older than its neighbour."""
+    """Whether it was reordered against its neighbors by time or trust."""
     is_dormant: bool = False
     lessons: tuple[CueOutcome, ...] = ()
-    """What became of it for such a cue before."""
+    """Its earlier outcomes for such a cue."""
     company: float = 0.0
     """How strongly what is in mind leads to it."""
     hops: tuple[str, ...] = ()
-    """Over which memories, the one in mind first."""
+    """The memories on the path to it, the one in mind first."""
     blend: dict[str, Any] = field(default_factory=dict)
 
 
@@ -94,10 +91,11 @@ def vector_similarity(one: RecallCandidate, other: RecallCandidate) -> float | N
 def prefer_newer(
     hits: Sequence[RecallHit], *, window: float, bar: float | None, worth: Callable[[str], float]
 ) -> list[RecallHit]:
-    """Hits of one speaker about one thing, and about as good, share their places newest first.
+    """Reorder similarly scored hits of one speaker about one thing, newest first.
 
-    Of two that are disputed the newer always comes first. `window` is how far below the better one's score the other may lie, `bar` how near memories must be in meaning
-    where they fill no common slot, `worth` how much a word of the cue says, by which turns are known to tell the same.
+    Of two that are disputed the newer always comes first. `window` is how far below the better score the
+    other may be, `bar` how close memories must be in meaning if they share no slot, and `worth` how much a
+    word of the cue says, to recognize restating turns.
     """
     best, rest = list(hits[:FIRST_LOOKED_AT]), list(hits[FIRST_LOOKED_AT:])
     taken: set[int] = set()
@@ -148,7 +146,7 @@ def _is_same_topic(
 
 
 def prefer_trusted(hits: Sequence[RecallHit], *, window: float, bar: float | None) -> list[RecallHit]:
-    """Put what somebody well trusted said before what a page or a tool says of the same, where both match about as well.
+    """Rank trusted speakers before pages and tools that are about the same and match about as well.
 
     `window` and `bar` are those of `prefer_newer`.
     """
@@ -175,7 +173,7 @@ def _yields_to_trusted(upper: RecallHit, lower: RecallHit, *, window: float, bar
 
 
 def fold_duplicates(hits: Sequence[RecallHit], *, bar: float | None) -> list[RecallHit]:
-    """Hits that say nothing that a better one does not say, folded into that one. Looks at the best ones only."""
+    """Fold hits that only repeat a better one into it; looks at the best ones only."""
     near, rest = list(hits[:TWINS_AMONG]), list(hits[TWINS_AMONG:])
     alike = _find_duplicates([hit.candidate for hit in near], bar=bar)
     also: dict[int, list[UUID]] = {}
@@ -191,7 +189,7 @@ def fold_duplicates(hits: Sequence[RecallHit], *, bar: float | None) -> list[Rec
 
 
 def _find_duplicates(candidates: Sequence[RecallCandidate], *, bar: float | None) -> list[list[int]]:
-    """Of each the places of those before it that say the same, by their words or by their vectors."""
+    """Return for each candidate the earlier ones that say the same, by words or by vectors."""
     sizes = [each.vector.size for each in candidates if each.vector is not None]
     blank = np.zeros(max(sizes, default=1), dtype=np.float32)
     vectors = np.stack([blank if each.vector is None else each.vector for each in candidates] or [blank])
@@ -209,10 +207,11 @@ def _find_duplicates(candidates: Sequence[RecallCandidate], *, bar: float | None
 
 
 def prefer_verbatim(hits: Sequence[RecallHit]) -> list[RecallHit]:
-    """A summary and the best of the turns that it sums up are one hit: at the better place, in the words of the turn.
+    """Merge a summary with the best turn that it summarizes: at the better rank, in the words of the turn.
 
-    Whoever asks wants what was said, and the gist where nothing of that was found. A summary is near to every question
-    about its talk, so that one beside each answer would take the places of other answers. The evidence is that of both.
+    People want what was said, and the gist only if that was not found. A summary is close to every question
+    about its conversation, so that one beside each answer would displace other answers. The better evidence
+    counts.
     """
     told = dict(enumerate(hits))
     places = {hit.candidate.ref: place for place, hit in told.items() if not hit.candidate.is_memory}
@@ -234,7 +233,7 @@ def prefer_verbatim(hits: Sequence[RecallHit]) -> list[RecallHit]:
 
 
 def drop_sources(hits: Sequence[RecallHit]) -> list[RecallHit]:
-    """Without the turns that a better hit was learnt from, word by word: they would say it a second time."""
+    """Drop turns from which a better hit was learned verbatim: they would repeat it."""
     told: set[UUID] = set()
     kept = []
     for hit in hits:

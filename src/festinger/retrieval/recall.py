@@ -1,19 +1,10 @@
-"""What comes to mind for a cue?
+"""Recalls memories and turns for a cue.
 
-The whole way on one screen: read the cue, search by meaning, words and time, score every candidate both ways, fuse,
-weigh, set what tells of the same thing in order, fold twins, rerank, and say nothing if nothing is relevant. No model
-is asked, nothing is written before the answer; the record is kept afterwards and never fails a recall.
-
-Does a closer reader change the order?
-
-A reranker reads cue and text together, for the best hits only, and of a long text the passage that shares most words
-with the cue: what it costs grows with what it reads. It has a deadline; whoever is late or broken is gone without, and
-the order stays.
-
-What did a recall give then, what would it give now, and why is that different?
-
-What it gave is read from its record, as it was written. Asking again counts nothing. For each hit that came, went or
-moved the plainest reason is named.
+The whole pipeline on one screen: parse the cue, search by meaning, words and time, score, fuse, apply priors,
+order, fold duplicates, rerank, and abstain if nothing is relevant. No LLM is asked and nothing is written
+before the answer. A reranker reads cue and text together, for the best hits and the passage that shares most
+words with the cue only; if it is late or fails, the order stays. A recall can be rerun without counting, to
+compare it with its record and name the plainest reason for each hit that came, went or moved.
 """
 
 import asyncio
@@ -68,8 +59,8 @@ from festinger.store.queries import queries_of
 
 RERANKER = "reranker"
 PASSAGE = 300
-"""Characters that are read of a hit. Measured on a third of LoCoMo, 20 hits each: with what stands around a turn recall@1
-rises from .40 to .48 at 570 ms of CPU, with 300 characters of the turn alone to .50 at 320 ms."""
+"""Characters read of a hit. Measured on a third of LoCoMo, 20 hits each: with the surroundings of a turn
+recall@1 rises from .40 to .48 at 570 ms of CPU, with 300 characters of the turn alone to .50 at 320 ms."""
 
 _WORD = re.compile(r"\w+")
 
@@ -77,7 +68,7 @@ _WORD = re.compile(r"\w+")
 async def rerank_hits(
     deps: RetrievalDeps, place: Scope, wish: RecallQuery, hits: list[RecallHit], *, settings: RetrievalSettings
 ) -> tuple[list[RecallHit], tuple[str, ...]]:
-    """The hits in their order, and what was gone without."""
+    """Rerank the hits; returns them in order, and what was degraded."""
     reranker, terms = deps.reranker(), deps.terms(place.space)
     if not hits or wish.hurried:
         return hits, ()
@@ -94,7 +85,7 @@ async def rerank_hits(
 
 
 def blend_rerank_scores(hits: Sequence[RecallHit], scores: Sequence[float], *, share: float) -> list[RecallHit]:
-    """Both orders blended, each stretched over these hits."""
+    """Blend both orders, each scaled over these hits."""
     final = [
         replace(hit, score=share * by_reader + (1.0 - share) * by_us, reranked=raw)
         for hit, by_reader, by_us, raw in zip(
@@ -105,7 +96,7 @@ def blend_rerank_scores(hits: Sequence[RecallHit], scores: Sequence[float], *, s
 
 
 def best_passage(text: str, cue: str) -> str:
-    """The piece of a text that shares most words with a cue; the first of equals, and a short text whole."""
+    """Return the piece of a text that shares most words with a cue, the first on ties; short texts whole."""
     asked = set(_WORD.findall(cue.casefold()))
     pieces = [text[at : at + PASSAGE] for at in range(0, len(text), PASSAGE)]
     return max(pieces, key=lambda piece: len(asked.intersection(_WORD.findall(piece.casefold()))))
@@ -114,7 +105,7 @@ def best_passage(text: str, cue: str) -> str:
 TOKENS = "tokens"
 ANYWHERE = "library"
 SEEDS = 2**62
-"""The last bits of an id are chance."""
+"""The last bits of an id are random."""
 
 
 async def recall(
@@ -126,10 +117,11 @@ async def recall(
     counts: bool = True,
     shows: bool = True,
 ) -> RecallResult:
-    """The few memories worth showing, or none. Raises `StoreDown`.
+    """Return the few memories worth showing, or none. Raises `StoreDown`.
 
-    `counts`: whether it is written down and what it gave counts as read; comparing and replaying count nothing.
-    `shows`: whether all that it gives is put before a model; a door that may leave some out tells by itself what was.
+    `counts`: whether it is recorded and its hits count as read; comparing and replaying do not count.
+    `shows`: whether all hits are shown to a model; an interface that may drop some reports itself what it
+    showed.
     """
     began = deps.stopwatch()
     wish = _with_seed(deps, wish)
@@ -181,7 +173,7 @@ async def recall(
 
 
 def _with_seed(deps: RetrievalDeps, wish: RecallQuery) -> RecallQuery:
-    """With what chance begins with, so that it can be asked again."""
+    """Fix the random seed, so that the recall can be repeated."""
     if wish.seed is not None:
         return wish
     return replace(wish, seed=deps.new_id().int % SEEDS if wish.blend is BlendMode.MIND else 0)
@@ -196,7 +188,7 @@ def _score_hits(
     settings: RetrievalSettings,
     thresholds: Thresholds,
 ) -> list[RecallHit]:
-    """Every candidate with its score; where the mind of the agent is asked, with what that gives it."""
+    """Score every candidate; in mind mode, blend for the agent."""
     read = searched.read
     hits = score_candidates(
         discount_echoes(searched.candidates, read.asked.cue.text),
@@ -216,7 +208,7 @@ def _score_hits(
 def _arrange_hits(
     hits: Sequence[RecallHit], asked: ScoringContext, *, settings: RetrievalSettings, thresholds: Thresholds
 ) -> list[RecallHit]:
-    """By score, the newer of what tells of the same first, twins, summaries and second tellings folded."""
+    """Order by score, newer and trusted first; fold duplicates and summaries, and drop verbatim sources."""
     ordered = sort_hits(hits)
     if settings.newer_first and asked.cue.wants_newest:
         ordered = prefer_newer(
@@ -229,7 +221,7 @@ def _arrange_hits(
 def _apply_gate(
     hits: Sequence[RecallHit], wish: RecallQuery, *, bar: EvidenceThreshold, settings: RetrievalSettings
 ) -> tuple[list[RecallHit], int]:
-    """What may be told, and how many were found that may not. What sleeps comes only if nothing else does."""
+    """Return the hits to show, and how many were too weak. Dormant ones come only if nothing else does."""
     awake = [hit for hit in hits if not hit.is_dormant or Include.DORMANT in wish.include]
     if wish.ungated or not settings.abstain:
         return awake, 0
@@ -287,7 +279,7 @@ MOMENTS = ("as_of", "valid_at", "since", "until")
 
 
 async def rerun_recall(deps: RetrievalDeps, space: SpaceId, recall_id: UUID) -> dict[str, Any]:
-    """`then`, `now` and what `changed` between them. Raises `NotFound`."""
+    """Return `then`, `now` and what `changed` between them. Raises `NotFound`."""
     kept = await find_recall(deps, space, recall_id)
     place = Scope(space=space, agent=AgentId(kept["agent"]), session=SessionId(kept["session"]))
     asked = dict(kept["filters"])
@@ -320,7 +312,7 @@ async def rerun_recall(deps: RetrievalDeps, space: SpaceId, recall_id: UUID) -> 
 
 
 def _global_difference(deps: RetrievalDeps, space: SpaceId, kept: Mapping[str, Any]) -> str | None:
-    """What differs for all hits alike."""
+    """Name a difference that affects all hits alike."""
     embedder = usable_embedder(deps.embedder())
     if kept["embedder"] != (embedder.name if embedder else ""):
         return "other embedder"
@@ -332,7 +324,7 @@ def _global_difference(deps: RetrievalDeps, space: SpaceId, kept: Mapping[str, A
 def change_reason(
     state: Mapping[str, Any] | None, kept: Mapping[str, Any], *, since: str, elsewhere: str | None
 ) -> str:
-    """The plainest reason why a hit came, went or moved."""
+    """Return the plainest reason why a hit came, went or moved."""
     if state is None:
         return "forgotten"
     if state["status"] != "active":

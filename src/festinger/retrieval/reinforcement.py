@@ -1,8 +1,8 @@
-"""May a recall move how deeply its hits are held?
+"""Moves the weights of recalled memories slightly, if enabled.
 
-Only where somebody switched that on, only a little, and never on the whole: what comes first is held a little more
-deeply, what just missed a little less, and both together cancel out. Once per memory and cause; and without an outcome
-or a new cause in between a memory moves no further than a small span. Everything is written down as a change.
+The first hits gain a little, those that just missed lose a little, and both cancel out. A memory moves once
+per cause, and without an outcome or a new cause in between only within a small span. Every change is
+recorded.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -31,11 +31,11 @@ Q = queries_of("festinger.retrieval")
 
 BEST = 5
 LAST = 20
-"""Hits up to here and behind the best just missed."""
+"""Hits behind the best and up to this rank just missed."""
 RAISED, WOKEN, LOWERED = 0.1, 0.2, 0.05
-"""`WOKEN` is for what slept, whether a strong cue woke it or somebody asked for what sleeps."""
+"""`WOKEN` is for dormant memories, whether a strong cue woke them or they were asked for."""
 SPAN = 0.05
-"""How far a center may have moved, since an outcome or a counted cause last said something."""
+"""How far a center may move since an outcome or a counted cause last said something."""
 HALVINGS = 100
 REASON = "retrieval"
 
@@ -70,7 +70,7 @@ class ReinforcementTarget:
 def reinforced_weights(
     best: Sequence[ReinforcementTarget], missed: Sequence[ReinforcementTarget]
 ) -> dict[UUID, Weight]:
-    """The weights after a recall; the side that would move more is scaled down until both cancel out."""
+    """Return the weights after a recall; the side that moves more is scaled down until both cancel out."""
 
     def rise(share: float) -> float:
         return sum(each.raised(share).center - each.weight.center for each in best)
@@ -86,7 +86,7 @@ def reinforced_weights(
 
 
 def _share(moved: Callable[[float], float], wanted: float) -> float:
-    """The share at which a side moves as far as is wanted."""
+    """Return the share at which a side moves as far as wanted."""
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):
         middle = (low + high) / 2
@@ -103,9 +103,9 @@ async def reinforce_hits(
     shown: Collection[int],
     recall: UUID,
 ) -> None:
-    """Move the weights of what a recall found, within the transaction that writes it down.
+    """Move the weights of hits, within the transaction that records the recall.
 
-    `shown` are the places of the hits that it gave.
+    `shown` are the indexes of the hits returned.
     """
     found = [hit for hit in hits[:LAST] if hit.candidate.is_memory]
     if len(found) <= BEST or not shown:
@@ -152,7 +152,7 @@ def _open_to(
     moved: Mapping[UUID, Mapping[str, object]],
     amount: Callable[[RecallHit], float],
 ) -> list[ReinforcementTarget]:
-    """Those that this cause has not moved yet."""
+    """Return those that this cause has not moved yet."""
     return [
         ReinforcementTarget(
             id=memory.id,

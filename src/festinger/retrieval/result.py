@@ -1,16 +1,8 @@
-"""What does a recall answer?
+"""Defines the result of a recall and fits hits into a token budget.
 
-Values only, as every door shows them: the items in their order, each with where it comes from and how sure it is, or
-an honest nothing.
-
-Which hits fit into so many tokens?
-
-In their order: whole if they fit, else in their short form, else not, and the next is tried. None is cut in the middle.
-
-What may be read beside what came to mind?
-
-Other rooms may hold something that is no memory and is read like one, where a person allowed that. It never takes the
-place of a memory: it comes last, as far as there is room. What it is, and whether it fits the cue, is theirs to say.
+Hits are packed in order: whole if they fit, else in their short form, else skipped; none is cut in the
+middle. Other packages may add items that are not memories, where a person allowed that. These never take the
+place of a memory: they come last, as far as there is room.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -27,7 +19,7 @@ from festinger.text.budget import count_tokens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallItem:
-    """Something that came to mind."""
+    """A recalled item."""
 
     id: UUID
     type: str
@@ -48,9 +40,9 @@ class RecallItem:
     also: tuple[UUID, ...] = ()
     why: Mapping[str, Any] | None = field(default=None, hash=False)
     version: int = 1
-    """In which state it was read, for a door that goes on showing it; callers are not told."""
+    """The version read, for interfaces that keep showing it; not exposed to callers."""
     cosine: float | None = None
-    """How near it is to the cue, for callers that judge it by themselves; not told either."""
+    """Cosine to the cue, for callers that judge by themselves; not exposed either."""
 
     def as_json(self) -> dict[str, Any]:
         told = (each.name for each in fields(self) if each.name not in ("version", "cosine"))
@@ -59,7 +51,7 @@ class RecallItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallResult:
-    """What came to mind for a cue. Nothing: `abstained`, with how many were found and not good enough."""
+    """The items recalled for a cue; if none, `abstained`, with how many were found and not good enough."""
 
     id: UUID
     items: tuple[RecallItem, ...]
@@ -71,7 +63,7 @@ class RecallResult:
 
     @property
     def sentence(self) -> str:
-        """How it went, for whoever reads no numbers."""
+        """A plain sentence about how it went."""
         if self.items:
             return f"{len(self.items)} remembered"
         return f"nothing relevant remembered ({self.below_threshold} below the threshold)"
@@ -96,11 +88,11 @@ def _to_json(value: Any) -> Any:
 
 
 Texts = tuple[str, str | None]
-"""What a hit says, and the same in short, if there is a short form."""
+"""The text of a hit, and its short form if there is one."""
 
 
 def pack_hits(hits: Sequence[Texts], *, tokens: int | None, limit: int) -> list[tuple[int, str]]:
-    """Which of the hits are shown, and as which text."""
+    """Select the hits to show, and the text of each."""
     shown: list[tuple[int, str]] = []
     left = tokens
     for place, (whole, short) in enumerate(hits):
@@ -118,16 +110,16 @@ def pack_hits(hits: Sequence[Texts], *, tokens: int | None, limit: int) -> list[
 
 
 Beside = Callable[[Scope, RecallQuery], Awaitable[Sequence[RecallItem]]]
-"""What other rooms give to read for a wish, the most fitting first."""
+"""Returns items of other packages for a query, the most fitting first."""
 
 
 async def null_extras(_place: Scope, _wish: RecallQuery) -> Sequence[RecallItem]:
-    """For a wiring in which only memories are read."""
+    """Return nothing, for a wiring with memories only."""
     return ()
 
 
 def append_extras(recalled: RecallResult, beside: Sequence[RecallItem], wish: RecallQuery) -> RecallResult:
-    """The answer with as much of it as there is room for."""
+    """Append as many extra items as there is room for."""
     left = wish.limit - len(recalled.items)
     if not beside or left <= 0:
         return recalled

@@ -1,35 +1,12 @@
-"""How good is each candidate?
+"""Scores candidates: match by words and meaning, priors, and the evidence that they are relevant at all.
 
-Match by words and by meaning, what speaks for it beside that, and the evidence that it is relevant at all. Everything
-comes in as arguments; the same candidates at the same moment always score the same.
-
-How much does a turn tell?
-
-A short one says little by itself, and finds its words in those beside it; a long one says a little of everything, and is
-somewhat near to every question. Where people talk with each other, one who ends by asking leaves the answer to the next;
-a message to an assistant ends so too, and tells what it is about before. What a memory says was chosen already.
-
-Does a cue ask of somebody or something that nobody ever spoke of?
-
-It does if it names something, and not one of the names was ever said, neither in a memory nor in a conversation. What
-is nearest in meaning is then most likely about somebody else who did the same. One known name is enough to be known.
-
-Is anything that was found good enough to be told?
-
-Evidence is absolute: how near a hit is to the cue in meaning, and how much of what the cue says it holds, which counts
-less where it is so long that it holds a little of everything. No place among others counts, so the best of many bad hits is still bad.
-
-By which names can a memory be called?
-
-By its tags, as far as they are words: `k8s` and `CI pipeline` name what it tells of. It is found by their words in the
-moment it is stored, and a cue in which one of them stands whole calls it. A tag with a colon, like `domain:code`, is a
-label to filter by that nobody says; the table leaves it out too.
-
-Give no credit to a text for repeating the question.
-
-A page that holds the very question matches it better than any answer does, and says nothing by that. The words of the
-question are taken off what such a text holds, and its vector counts no more than that of an ordinary candidate. What
-says nothing beside the question is no answer to it.
+Pure: the same candidates at the same moment always score the same. Evidence is absolute (similarity, and
+coverage of the cue, which counts less for texts so long that they touch on everything), so the best of many
+bad hits is still bad. It is discounted if a cue names only things that nobody ever mentioned: the nearest hit
+is then likely about somebody else. A short turn says little and a long one a little of everything; between
+people, a turn that ends with a question leaves the answer to the next. Tags are names by which a cue can call
+a memory, except labels with a colon such as `domain:code`. A text that repeats the question gets no credit
+for that.
 """
 
 import math
@@ -72,7 +49,7 @@ from festinger.text.hygiene import is_question
 LABEL = ":"
 SHORTEST = 2
 MOST_BEARERS = 5
-"""What more memories bear is no name but a class of them: `work` calls none of them."""
+"""A tag on more memories is a class, not a name: `work` calls none of them."""
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -82,19 +59,19 @@ def tag_names(tags: Iterable[str]) -> list[str]:
 
 
 def normalize_words(text: str) -> str:
-    """The words of a text in small letters, and nothing between them."""
+    """Return the lowercase words of a text joined by single separators."""
     return " ".join(_WORD.findall(text.casefold()))
 
 
 def names_in_text(tags: Sequence[str], said: str) -> tuple[str, ...]:
-    """The names that stand whole in what was said, which is given as `normalize_words`."""
+    """Return the names that occur whole in a text given as `normalize_words`."""
     if not tags:
         return ()
     return tuple(name for name in tag_names(tags) if f" {normalize_words(name)} " in f" {said} ")
 
 
 def find_called_names(many: Sequence[Sequence[str]], text: str) -> list[tuple[str, ...]]:
-    """Of each of many memories, by their tags, the names by which a text calls it and few others."""
+    """Return for each memory, given by its tags, the names by which a text calls it and few others."""
     said = normalize_words(text)
     called = [names_in_text(tags, said) for tags in many]
     bearers = Counter(name for names in called for name in names)
@@ -102,18 +79,18 @@ def find_called_names(many: Sequence[Sequence[str]], text: str) -> list[tuple[st
 
 
 WORDS_ALONE = 0.25
-"""Coverage that is enough where no vector says anything."""
+"""Coverage that is enough without vectors."""
 OF_STRANGERS = 0.75
-"""What evidence counts where a cue asks of somebody of whom nobody ever spoke."""
+"""Factor on evidence if a cue asks about somebody whom nobody ever mentioned."""
 FOR_BREADTH = 0.1
-"""What coverage loses by each e-fold that a hit is too long. Chosen on the developers' half, together with leaving out
-the words beside a turn: questions of another conversation that bring nothing rise from .71 to .79 on BEAM and from .98 to
-.99 on LoCoMo."""
+"""Coverage lost per e-fold of excess length. Tuned on the development half, together with ignoring the words
+beside a turn: questions from another conversation that return nothing rise from .71 to .79 on BEAM and from
+.98 to .99 on LoCoMo."""
 OF_A_PART = 0.8
-"""Share of a question that a hit can hold at best where the question asks for an overview of many things. Seen on the
-developers' half: of ten questions for an order five brought nothing, and foreign ones stay below."""
+"""Largest share of a question that a hit can cover if it asks for an overview. On the development half, five
+of ten questions for an order returned nothing without it, and foreign ones stay below."""
 LOOKED_AT = 10
-"""Best hits among which one must be good enough."""
+"""Best hits of which one must be good enough."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +110,7 @@ def evidence_score(
     of_strangers: bool = False,
     of_a_part: bool = False,
 ) -> float:
-    """From 0 to 1."""
+    """Return the evidence from 0 to 1."""
     found = held = max(0.0, coverage - FOR_BREADTH * breadth)
     if bar.reference is not None:
         found = 0.5 * min(1.0, max(0.0, cosine or 0.0) / bar.reference) + 0.5 * held
@@ -142,12 +119,12 @@ def evidence_score(
 
 
 def has_enough_evidence(bar: EvidenceThreshold, found: Sequence[float]) -> bool:
-    """Whether one of the best hits, which are given in their order, is good enough."""
+    """Whether one of the best hits, given in order, is good enough."""
     return any(each >= bar.threshold for each in found[:LOOKED_AT])
 
 
 CUT = 3
-"""Letters that a stem loses of its word at most; the last one of it may be another."""
+"""Letters that a stem is shorter than its word at most; its last letter may differ."""
 
 
 def has_only_unknown_names(
@@ -157,7 +134,7 @@ def has_only_unknown_names(
     statistics: Iterable[TermStatistics],
     candidates: Sequence[RecallCandidate],
 ) -> bool:
-    """Whether none of the names of a cue was ever said, as far as counts and the candidates tell; its words are stems."""
+    """Whether no name in a cue was ever mentioned, by the counts and the candidates; `terms` are stems."""
     named = {term for term in terms for name in names if is_stem(term, name)}
     if not named or any(each.df.get(term) for each in statistics for term in named):
         return False
@@ -166,28 +143,28 @@ def has_only_unknown_names(
 
 
 def is_stem(term: str, word: str) -> bool:
-    """Whether the database may have made this term of a word."""
+    """Whether the database may have derived this term from a word."""
     return term == word or (word.startswith(term[:-1]) and 0 <= len(word) - len(term) <= CUT)
 
 
 SHORT, LONG = 150, 800
-"""Characters between which a turn is as long as one that answers something."""
+"""Characters between which a turn has the length of a typical answer."""
 FOR_LENGTH = 0.03
-"""What a turn loses by each e-fold that it is shorter or longer. Chosen on the developers' half, as all of these: with it
-recall@10 of LoCoMo rises from .749 to .761 and that of BEAM from .635 to .663."""
+"""Penalty per e-fold of being shorter or longer. Tuned on the development half, like all of these: recall@10
+rises from .749 to .761 on LoCoMo and from .635 to .663 on BEAM."""
 FOR_ASKING = 0.1
-"""With it recall@10 of LoCoMo rises from .749 to .767."""
+"""Raises recall@10 on LoCoMo from .749 to .767."""
 
 _ASKS = re.compile(r"\?[\s\"'”’)\]]*\Z")
 
 
 def text_breadth(text: str) -> float:
-    """How much longer a text is than one that is about one thing, in e-folds."""
+    """Return how much longer a text is than one about a single thing, in e-folds."""
     return math.log(max(len(text) / LONG, 1.0))
 
 
 def substance_penalty(each: RecallCandidate) -> float:
-    """What speaks against a turn because it tells little: 0 or less."""
+    """Return the penalty, 0 or less, for a turn that says little."""
     if each.is_memory:
         return 0.0
     beyond = math.log(max(SHORT / max(1, len(each.content)), 1.0)) + text_breadth(each.content)
@@ -198,12 +175,12 @@ def substance_penalty(each: RecallCandidate) -> float:
 VECTOR_ARM, WORDS_ARM, TIME_ARM = "vector", "words", "time"
 NOTHING_REACHED: Mapping[UUID, AssociationPath] = {}
 STRONG_COVERAGE = 0.6
-"""Share of a cue's words that wakes a dormant memory; so much counts at least what a cue calls by name."""
+"""Share of a cue's words that wakes a dormant memory; also the minimum coverage of one called by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thresholds:
-    """What the embedder's profile says; nothing where vectors alone may not decide."""
+    """The thresholds of the embedder's profile; none where vectors alone may not decide."""
 
     bar: EvidenceThreshold = field(default_factory=EvidenceThreshold)
     same: float | None = None
@@ -228,7 +205,7 @@ def thresholds_from_profile(profile: EmbedderProfile | None) -> Thresholds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoringContext:
-    """The cue as it is searched: its words and what they are worth in each source, and whether it has a vector."""
+    """The cue as searched: its words and their statistics per source, and whether it has a vector."""
 
     cue: ParsedCue
     terms: tuple[str, ...]
@@ -255,7 +232,7 @@ def score_candidates(
     thresholds: Thresholds,
     reached: Mapping[UUID, AssociationPath] = NOTHING_REACHED,
 ) -> list[RecallHit]:
-    """Every candidate with its score, in no order."""
+    """Score every candidate, in no order."""
     candidates, guests = move_associated_last(candidates, found)
     by_words = bm25_scores(candidates, asked, settings)
     by_meaning = [each.cosine for each in candidates]
@@ -309,8 +286,8 @@ def score_candidates(
 
 
 def cue_coverage(each: RecallCandidate, asked: ScoringContext) -> float:
-    """Which share of what a cue says a candidate holds. What lies in the time that the cue names says that by when it
-    happened, and not by its words."""
+    """Return the share of the cue's information that a candidate holds. One in the time that the cue names
+    covers the time words by when it happened."""
     terms = asked.terms
     if is_in_cue_span(each, asked.cue):
         terms = tuple(term for term in terms if not is_time_word(term)) or terms
@@ -320,7 +297,7 @@ def cue_coverage(each: RecallCandidate, asked: ScoringContext) -> float:
 def move_associated_last(
     candidates: Sequence[RecallCandidate], found: Mapping[str, Sequence[UUID]]
 ) -> tuple[list[RecallCandidate], int]:
-    """The candidates with those at the end that no way of searching found, and how many those are."""
+    """Move candidates that no arm found to the end; returns them all and how many were moved."""
     searched_for = {ref for refs in found.values() for ref in refs}
     guests = [each for each in candidates if each.ref not in searched_for]
     return [each for each in candidates if each.ref in searched_for] + guests, len(guests)
@@ -329,7 +306,7 @@ def move_associated_last(
 def arm_ranks(
     candidates: Sequence[RecallCandidate], by_words: Sequence[float], found: Mapping[str, Sequence[UUID]]
 ) -> list[dict[str, int]]:
-    """Of each candidate its place in each arm that found it."""
+    """Return each candidate's rank in each arm that found it."""
     at = {each.ref: number for number, each in enumerate(candidates)}
     by_meaning = [each.cosine or 0.0 for each in candidates]
     places: list[dict[str, int]] = [{} for _ in candidates]
@@ -364,7 +341,7 @@ def build_prior(
 
 
 def is_dormant(each: RecallCandidate, settings: RetrievalSettings) -> bool:
-    """Whether it sleeps: faded, of a kind that may, and no person's word."""
+    """Whether it is dormant: faded, of a kind that may be, and not a person's words."""
     may = each.kind in settings.dormant_kinds and each.origin != "person" and not each.immutable
     return may and each.is_memory and each.effective.center < settings.dormant_below
 
@@ -376,13 +353,18 @@ def can_wake(each: RecallCandidate, covered: float, thresholds: Thresholds) -> b
 
 
 LEAST_WORDS = 4
-"""Words of a question from which on a text that holds all of them in their order repeats it."""
+"""Words of a question from which a text with all of them in order repeats it."""
 
 _ECHO_WORD = re.compile(r"\w+")
 
 
 def discount_echoes(candidates: Sequence[RecallCandidate], cue: str) -> list[RecallCandidate]:
-    """The candidates, those that repeat the question without what they have from that alone."""
+    """Return the candidates with those that repeat the question discounted.
+
+    A page that contains the question matches it better than any answer does. The question's words are
+    subtracted from its counts, its cosine is capped at the median, and a text that says nothing else is
+    dropped.
+    """
     asked = _ECHO_WORD.findall(cue.casefold())
     if len(asked) < LEAST_WORDS or not is_question(cue):
         return list(candidates)
@@ -401,7 +383,7 @@ def discount_echoes(candidates: Sequence[RecallCandidate], cue: str) -> list[Rec
 
 
 def _text_beyond_cue(content: str, said: str) -> str | None:
-    """What a text says beside the question; none if it does not repeat it."""
+    """Return the text without the question; none if it does not repeat it."""
     text = f" {' '.join(_ECHO_WORD.findall(content.casefold()))} "
     return text.replace(said, " ").strip() if said in text else None
 

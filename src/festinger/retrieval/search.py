@@ -1,14 +1,9 @@
-"""What might answer a cue?
+"""Finds candidates for a cue by meaning, words and time.
 
-Three questions to the database, all within one transaction of the request path: the words of the cue and how common
-they are; what is near in meaning, shares words or lies in the time; and everything that is known of those. One way of
-searching that fails is `searching`'s matter.
-
-How is everything found that might answer a cue, and what if one way of searching fails?
-
-All ways are gone at once, in one transaction. Where that takes too long or meets a damaged index, it is tried without
-vectors, and then by vectors alone; what was gone without is told. If nothing answers the store is down, and nobody may
-take that for "nothing known". What the best lead on to comes with them.
+Three queries in one transaction of the request path: the words of the cue and how common they are; the hits
+of all arms; and everything known about those, with what the best of them are associated with. If that is too
+slow or meets a damaged index, it is retried without vectors, and then by vectors alone; what was left out is
+reported. If nothing answers the store is down, which must never look like "nothing known".
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,23 +38,23 @@ FETCH = replace(Q["fetch"], packed=True)
 EMBEDDER = "embedder"
 NAMED, CALLED = "named", "called"
 INDEXED = "indexed"
-"""What was found by the index of vectors, or near the beginning of all, and not by reading whatever may be seen."""
+"""Hits of the vector index or of a ranked scan, rather than of reading all visible vectors."""
 MAY_GIVE_UP = frozenset({"memories_ranked", "memories_indexed", "memories_counted"})
-"""Parts of a search by meaning that look at so many vectors at most."""
+"""Vector query parts that look at a limited number of vectors."""
 RANKED_FROM = 1_000
-"""Fewer memories are read whole with all that says who may see them: there is nothing to be saved."""
+"""Fewer memories are read whole with their visibility, since there is nothing to save."""
 NO_MODEL = VectorModel(name="", dims=1)
-"""Stands where a query names a model and none is searched by."""
+"""Placeholder where a query names a model and none is searched."""
 LOOKED_AT = 200
-"""Vectors that the index keeps in view. Measured among 100,000 that lie as those of texts do: of the nearest 50 it gives
-.91 with 100, .954 with 150 and .967 with 200, at less than a millisecond more."""
+"""Vectors that the index keeps in view. Measured among 100,000 distributed like those of texts: it finds .91
+of the nearest 50 with 100, .954 with 150 and .967 with 200, at less than a millisecond more."""
 CLOSE = 200
-"""Texts that share the most telling words and are scored exactly."""
+"""Texts sharing the most telling words that are scored exactly."""
 LESSONS = 20
-"""Last outcomes of a memory that are asked for what helped."""
+"""Latest outcomes of a memory that are considered."""
 MOST_COUNTED = 20_000
 COUNTED_FOR = 30.0
-"""Seconds for which the size of a space is taken for known."""
+"""Seconds for which the size of a space is cached."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,38 +67,38 @@ class CueVector:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArmHits:
-    """What each way of searching gave, best first or in no order."""
+    """The hits of each arm, best first or in no order."""
 
     arms: Mapping[str, Sequence[UUID]]
     types: Mapping[UUID, str]
     named: frozenset[UUID] = frozenset()
-    """What holds an identifier of which the cue names a piece."""
+    """Texts with an identifier of which the cue names a part."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CueLookup:
-    """What the database says of a cue."""
+    """What the database says about a cue."""
 
     asked: ScoringContext
     must: str | None
     open_episode: UUID | None
     has_pieces: bool = True
-    """Whether one of its words is a piece of an identifier."""
+    """Whether one of its words is part of an identifier."""
     remembered: int = 0
-    """Memories that the agent sees, as far as its mind asks for that."""
+    """Memories that the agent sees; counted in mind mode only."""
     shifts: tuple[float, ...] = ()
-    """What outcomes taught its mind."""
+    """What outcomes taught its blend."""
 
 
 def usable_embedder(embedder: Embedder | None) -> Embedder | None:
-    """The embedder, if its cosines mean something to us."""
+    """Return the embedder if its cosines are calibrated."""
     if embedder is None or embedder.name == NO_EMBEDDER or not embedder.profile.calibrated:
         return None
     return embedder
 
 
 async def embed_cue(embedder: Embedder | None, cue: ParsedCue) -> CueVector | None:
-    """The cue as a vector; none where nobody can make one. Not within a transaction."""
+    """Embed the cue; none if that fails. Call outside a transaction."""
     if embedder is None:
         return None
     try:
@@ -133,7 +128,7 @@ async def look_up_cue(
         without=list(cue.without),
         by_mind=by_mind,
         mature=deps.terms(place.space).retrieval.mature_from,
-        # The search hangs on how rare the words are; to say so here saves asking once more.
+        # The search plan depends on how rare the words are; saying so here saves a round trip.
         then=PlanMode.ANEW,
         looked_at=str(LOOKED_AT),
     )
@@ -175,7 +170,7 @@ async def search_arms(
     settings: RetrievalSettings,
     few: int = READ_WHOLE_BELOW,
 ) -> ArmHits:
-    """The best of each way of searching. Up to `few` vectors are read whole, more by their index."""
+    """Return the best of each arm. Up to `few` vectors are read whole, more by their index."""
     chosen = choose_query_parts(wish, read, size if probe else None, few=few)
     given = _search_parameters(place, wish, read=read, probe=probe, settings=settings)
     query = bind_model(Q["candidates"], probe.model if probe else NO_MODEL)
@@ -200,7 +195,7 @@ async def search_arms(
 def _prefilter_arms(
     arms: Mapping[str, Sequence[UUID]], rows: Sequence[Mapping[str, Any]], settings: RetrievalSettings
 ) -> dict[str, list[UUID]]:
-    """All that a mind looks at, memories and turns together: what is nearest, and what shares the most words."""
+    """Limit the arms in mind mode, over memories and turns, to the nearest and the most shared words."""
     most = {VECTOR_ARM: settings.prefilter, WORDS_ARM: settings.arm_size}
     scores = {(VECTOR_ARM if row["arm"] == INDEXED else row["arm"], row["ref"]): row["score"] or 0.0 for row in rows}
     return {
@@ -210,9 +205,9 @@ def _prefilter_arms(
 
 
 def is_incomplete_search(rows: Sequence[Mapping[str, Any]], chosen: frozenset[str], *, near: int) -> bool:
-    """Whether a search by meaning ended before it met enough memories that may be seen.
+    """Whether a vector search ended before it met enough visible memories.
 
-    It looks at so many at most, whoever's they are: those of one among many may lie behind.
+    It looks at a limited number, whoever owns them, so those of one agent among many may lie beyond.
     """
     if not chosen & MAY_GIVE_UP:
         return False
@@ -221,13 +216,13 @@ def is_incomplete_search(rows: Sequence[Mapping[str, Any]], chosen: frozenset[st
 
 
 def arm_label(read: CueLookup, probe: CueVector | None) -> str:
-    """Which ways of searching a cue goes; they are gone in one statement and have one time together."""
+    """Name the arms that a cue uses; they run in one statement and share one time."""
     gone = {VECTOR_ARM: probe is not None, WORDS_ARM: bool(read.asked.terms), TIME_ARM: read.asked.cue.span is not None}
     return "+".join(arm for arm, is_gone in gone.items() if is_gone) or "none"
 
 
 def choose_query_parts(wish: RecallQuery, read: CueLookup, size: CorpusSize | None, *, few: int) -> frozenset[str]:
-    """Which parts of `candidates` a cue needs; without a size it is not searched by meaning."""
+    """Choose the parts of `candidates` that a cue needs; without a size, none by meaning."""
     is_narrowed = wish.narrows or read.must is not None
 
     def by_meaning(number: int) -> str:
@@ -251,7 +246,7 @@ def choose_query_parts(wish: RecallQuery, read: CueLookup, size: CorpusSize | No
 
 
 def is_mostly_visible(size: CorpusSize) -> bool:
-    """Whether most of many vectors are of memories that the agent sees, so that the nearest need not be sought long."""
+    """Whether most of many vectors are visible to the agent, so that the nearest are found quickly."""
     return size.seen >= RANKED_FROM and 2 * size.seen > size.vectors
 
 
@@ -303,7 +298,7 @@ async def fetch_candidates(
     settings: RetrievalSettings,
     seeds: Sequence[UUID] = (),
 ) -> list[RecallCandidate]:
-    """Everything that is known of what was found, and of what the seeds among it lead on to."""
+    """Load everything known about the hits, and about what the seeds among them lead to."""
     refs = dict.fromkeys(ref for each in found.arms.values() for ref in each)
     turns = [ref for ref in refs if found.types[ref] == TURN]
     needed = {"turns": bool(turns), "named": bool(found.named)}
@@ -338,7 +333,7 @@ async def fetch_candidates(
 async def _filter_believed_rows(
     deps: RetrievalDeps, transaction: Transaction, place: Scope, wish: RecallQuery, rows: Sequence[dict[str, Any]]
 ) -> Sequence[dict[str, Any]]:
-    """Only what was believed, or held, at the moments that are asked for."""
+    """Keep only what was believed, or valid, at the moments asked for."""
     if wish.as_of is None and wish.valid_at is None:
         return rows
     ids = [row["ref"] for row in rows if row["type"] == MEMORY]
@@ -351,7 +346,7 @@ async def _filter_believed_rows(
 async def load_corpus_size(
     deps: RetrievalDeps, transaction: Transaction, place: Scope, model: VectorModel
 ) -> CorpusSize:
-    """How much there is to search; looked at now and then."""
+    """Return how much there is to search; cached for a while."""
     key, now = (place.space, place.agent, model.name), deps.stopwatch()
     known = deps.sizes.get(key)
     if known is not None and now - known.at < COUNTED_FOR:
@@ -368,7 +363,7 @@ async def load_corpus_size(
 
 
 def describe_missing_vectors(size: CorpusSize | None) -> list[str]:
-    """What is said where memories or turns cannot be found by meaning."""
+    """Name what cannot be found by meaning for lack of vectors."""
     if size is None:
         return []
     told = []
@@ -380,11 +375,11 @@ def describe_missing_vectors(size: CorpusSize | None) -> list[str]:
 
 
 MOST_SEEDS = 5
-"""Best memories of which it is asked what they lead on to."""
+"""Best memories whose associations are followed."""
 PARTIAL = (TOO_SLOW, HELD, DAMAGED)
-"""Troubles of a store that another way of searching may not meet."""
+"""Store failures that another arm may not meet."""
 WITHOUT: tuple[tuple[str, ...], ...] = ((), (VECTOR_ARM,), (WORDS_ARM, TIME_ARM))
-"""What is gone without, try by try."""
+"""Arms left out in each try."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -396,7 +391,7 @@ class SearchResult:
     size: CorpusSize | None
     probe: CueVector | None
     without: tuple[str, ...] = ()
-    """Ways of searching that failed."""
+    """Arms that failed."""
 
 
 async def search(
@@ -408,7 +403,7 @@ async def search(
     probe: CueVector | None,
     settings: RetrievalSettings,
 ) -> SearchResult:
-    """What might answer a cue, by every way that works. Raises `StoreDown`."""
+    """Find candidates by every arm that works. Raises `StoreDown`."""
     trouble: StoreDown | None = None
     for without in WITHOUT:
         if without == (WORDS_ARM, TIME_ARM) and probe is None:
@@ -461,7 +456,7 @@ async def _search_without(
 
 
 def select_seeds(found: ArmHits, wish: RecallQuery, *, k: int) -> dict[UUID, float]:
-    """What is in mind: what the caller says is, and the best memories that were found, by their places."""
+    """Return what is in mind: what the caller names, and the best memories found, weighted by rank."""
     places: dict[UUID, list[int]] = {}
     for refs in found.arms.values():
         for place, ref in enumerate((ref for ref in refs if found.types[ref] == MEMORY), 1):
@@ -474,7 +469,7 @@ def select_seeds(found: ArmHits, wish: RecallQuery, *, k: int) -> dict[UUID, flo
 def _drop_weak_associations(
     candidates: list[RecallCandidate], found: ArmHits, reached: Mapping[UUID, AssociationPath], wish: RecallQuery
 ) -> list[RecallCandidate]:
-    """Without what was walked over on the way and is not worth coming by it."""
+    """Drop what was only passed on the way and is too weakly associated."""
     searched_for = {ref for refs in found.arms.values() for ref in refs}
     only_reached = {ref: way for ref, way in reached.items() if ref not in searched_for}
     kept = set(only_reached) if wish.blend is BlendMode.MIND else top_associations(only_reached)

@@ -1,6 +1,5 @@
-"""Wiring: where names become objects.
+"""The composition root: builds the open `App` from the packages below.
 
-`wiring` is the one file that joins the rooms below into an open `App`; `keeper` keeps one open while the
-store comes and goes; `doctor` asks every room how it is; `memory` is the handle that the library gives out.
-No room below knows any of this.
+`app` wires them, `supervisor` keeps the app open while the store comes and goes and runs the health checks.
+No package below knows any of this.
 """

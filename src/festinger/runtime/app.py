@@ -1,8 +1,8 @@
-"""The one file where names become objects.
+"""The composition root: `open_app` builds the app.
 
-`open_app` opens the rooms in the order in which they stand on each other: master key, store, migrations,
-settings of the table, events and jobs, caches, providers, workers. What fails says which step it was; what was
-opened before is closed again. Rooms below get everything as arguments and know nothing of this file.
+Opens the packages in order of dependency: master key, store, migrations, settings of the table, events and
+jobs, caches, providers, workers. A failure says which step it was, and what was opened before is closed
+again. Packages get everything as arguments and know nothing of this file.
 """
 
 import asyncio
@@ -82,17 +82,17 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartOptions:
-    """Which parts a command needs; the others are left closed."""
+    """Which parts a command needs; the others stay closed."""
 
     migrate: bool | None = None
-    """Whether to migrate; as the settings say if None."""
+    """Whether to migrate; None follows the settings."""
     providers: bool = False
     workers: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
 class App:
-    """Everything below the doors, open."""
+    """Everything below the interfaces, open."""
 
     door: str
     settings: LiveSettings
@@ -116,7 +116,7 @@ class App:
     deciding: DecisionService = field(init=False)
     logins: LoginService = field(init=False)
     applied: tuple[str, ...] = ()
-    """Migrations that this start brought."""
+    """Migrations applied by this start."""
     background: BackgroundTasks = field(default_factory=BackgroundTasks)
     afterwards: DeferredWrites = field(default_factory=DeferredWrites)
     embedder: Embedder | None = None
@@ -126,12 +126,12 @@ class App:
     """The model that clients use, where settings say `auto`."""
     note_reader: NoteReader | None = None
     degraded: tuple[str, ...] = ()
-    """What this process goes on without, although it was chosen."""
+    """Chosen parts that are unavailable in this process."""
     reading: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
-    """Held while the config table is read: what was read first must not be taken into force last."""
+    """Held while the config table is read: what was read first must not be applied last."""
 
     async def model(self, purpose: ModelPurpose, caller: ModelCaller) -> Model | None:
-        """The model that answers this caller for this purpose; none if none is configured."""
+        """Return the model that answers this caller for this purpose; none if none is configured."""
 
         async def resolve(row: UUID) -> Endpoint:
             return await model_endpoint(self.store, row, space=caller.space, vault=self.vault)
@@ -140,18 +140,18 @@ class App:
         return await self.switchboard.model(purpose, caller, settings=chosen, resolve=resolve)
 
     async def reread_settings(self) -> None:
-        """Take into force what the config table holds now."""
+        """Apply the current rows of the config table."""
         async with self.reading:
             self.settings.apply_rows(await load_config_rows(self.store))
 
     async def reread(self) -> None:
-        """Bring what this process keeps of settings, spaces and keys up to date, whatever it was told."""
+        """Refresh this process's settings, spaces and keys, whatever notifications it got."""
         await self.reread_settings()
         await self.directory.reload()
         await self.keyring.forget()
 
     async def measure(self) -> None:
-        """Move the gauges to what is now."""
+        """Update all gauges."""
         self.store.measure()
         await load.update_queue_gauges(self.store)
         await health.update_lag_gauges(self.store, now=self.tools.clock(), subscribers=self.outbox.everybody())
@@ -214,7 +214,7 @@ async def open_app(
 
 
 def _build_services(app: App) -> None:
-    """Each room on those below it, and then its jobs and subscribers."""
+    """Build each service on those below it, then register jobs and subscribers."""
     app.logins = LoginService(app)
     app.world = build_world(app)
     app.memory = build_memory(app)
@@ -237,7 +237,7 @@ def _build_services(app: App) -> None:
 
 @asynccontextmanager
 async def open_database(settings: LiveSettings, *, progress: Progress) -> AsyncIterator[str]:
-    """The URL of the database, whatever its shape: the one that was set, or the embedded server's."""
+    """Yield the URL of the database: the configured one, or the embedded server's."""
     if settings.now.database_url is not None:
         yield settings.now.database_url.get_secret_value()
         return
@@ -259,7 +259,7 @@ async def _migrated(url: str, settings: LiveSettings, *, start: StartOptions, pr
 
 
 async def load_config_rows(store: Store) -> list[ConfigTableRow]:
-    """What the config table holds now."""
+    """Return the current rows of the config table."""
     return [ConfigTableRow(space=row.space, key=row.key, value=row.value) for row in await config_rows(store)]
 
 
@@ -282,7 +282,7 @@ def _switchboard(store: Store, settings: LiveSettings, tools: SystemServices) ->
 
 
 async def _keep_true(stack: AsyncExitStack, app: App) -> None:
-    """Follow the changes of other processes and of the settings file."""
+    """Follow the changes of other processes."""
 
     async def reload_settings(_change: CacheChange) -> None:
         await app.reread_settings()
@@ -298,7 +298,7 @@ async def _keep_true(stack: AsyncExitStack, app: App) -> None:
 
 
 async def _write_last_uses(app: App) -> None:
-    """Write down which keys were used since the last look. With the store away nothing is lost but a date."""
+    """Record the latest key uses. If the store is down, nothing is lost but a date."""
     with suppress(StoreDown, TimeoutError):
         async with asyncio.timeout(END_SECONDS):
             await app.keyring.write_uses(every=True)

@@ -1,20 +1,10 @@
-"""Whose key is this?
+"""Resolves API keys, console logins and space names.
 
-Keys that were used lately are kept in memory, so that a request does not wait for the database, and so that
-their owners still get in while it is away. Whatever is not known then is refused: it fails closed. A change
-of keys anywhere empties the ring. Keys that do not exist are not kept, and only a few are looked up at a time:
-whoever tries many takes neither the memory nor the connections of the others.
-
-That a key was used is only noted in memory; `write_uses` writes it down beside the requests.
-
-How does a person come in to the console, and go again?
-
-By a one-time link that somebody at this machine asked for, or by a key that may do more than talk to models. Whoever
-tries wrong ones too often waits. What a session may do is decided at the doors.
-
-Which spaces are there?
-
-Kept in memory, because every request names one; read again when a space comes, goes or changes its name.
+Recently used keys are cached, so that a request does not wait for the database and known owners still get in
+while it is down; unknown keys are then refused (fail closed). Any change of keys empties the cache. Unknown
+keys are not cached and only a few are looked up at once, so that guessing exhausts neither memory nor
+connections. Console logins take a one-time link or a key that is not proxy-only, with a pause after repeated
+failures. Spaces are cached because every request names one.
 """
 
 import asyncio
@@ -54,14 +44,14 @@ if TYPE_CHECKING:
 
 
 KEY_BYTES = 500
-"""About what one kept key takes."""
+"""Approximate size of one cached key."""
 RING_BYTES = 10_000 * KEY_BYTES
 
 LOOKUPS = 2
-"""Keys that are looked up at once; a tenth of a usual pool, and enough for a thousand new keys a second."""
+"""Concurrent lookups; a tenth of a usual pool, and enough for a thousand new keys a second."""
 
 WRITE_SECONDS = 5.0
-"""How often somebody looks whether a use is to be written down."""
+"""How often to check for uses that are due to be written."""
 
 
 class Keyring:
@@ -77,7 +67,8 @@ class Keyring:
         self._written: dict[UUID, datetime] = {}
 
     async def find(self, secret: str) -> ApiKey | None:
-        """The live key that has this secret. `StoreDown` if it is not known and cannot be looked up."""
+        """Return the live key with this secret. Raises `StoreDown` if it is not cached and cannot be looked
+        up."""
         if not is_api_key(secret):
             return None
         found = await self._found(secret, hash_secret(secret))
@@ -86,7 +77,8 @@ class Keyring:
         return found
 
     async def write_uses(self, *, every: bool = False) -> int:
-        """Write down which keys were used, each at most once a minute (or `every` one that waits); how many."""
+        """Record which keys were used, each at most once a minute (or `every` pending one); return how
+        many."""
         now = self._clock()
         due = [key for key in self._used.values() if every or self._is_due(key, now)]
         for key in due:
@@ -100,7 +92,7 @@ class Keyring:
         return len(due)
 
     async def write_uses_for_ever(self) -> None:
-        """Write uses down while the process lives; with the store away they wait in memory."""
+        """Record uses while the process lives; while the store is down they wait in memory."""
         while True:
             await asyncio.sleep(WRITE_SECONDS)
             try:
@@ -109,7 +101,7 @@ class Keyring:
                 continue
 
     async def forget(self, _change: CacheChange | None = None) -> None:
-        """Let go of everything: some key was made or revoked."""
+        """Empty the cache: some key was made or revoked."""
         self._emptied += 1
         for digest in list(self._known):
             self._known.drop(digest)
@@ -127,7 +119,7 @@ class Keyring:
     async def _look_up(self, secret: str, digest: bytes) -> ApiKey | None:
         before = self._emptied
         found = await find_key(self._store, secret, hot=True)
-        # A key that was revoked while it was being read would otherwise stay on the ring for good.
+        # A key revoked while it was being read would otherwise stay cached for good.
         if found is not None and before == self._emptied:
             self._known.keep(digest, found)
         return found
@@ -136,12 +128,12 @@ class Keyring:
 WRONG_TRIES = 5
 PAUSE = timedelta(minutes=1)
 MOST_ADDRESSES = 1_000
-"""Callers whose wrong tries are remembered; the one that was quiet for longest is let go of."""
+"""Addresses whose failures are remembered; the one that was quiet the longest is dropped."""
 
 
 @dataclass(slots=True, kw_only=True)
 class LoginThrottle:
-    """Who guessed wrong lately, and how often in a row."""
+    """Recent failed logins per address."""
 
     wrong: OrderedDict[str, tuple[int, datetime]] = field(default_factory=OrderedDict)
 
@@ -154,7 +146,7 @@ class LoginThrottle:
         del self.wrong[address]
 
     def note(self, address: str, now: datetime) -> int:
-        """Remember a wrong try; how many there are by now."""
+        """Record a failure; return how many there are by now."""
         count, _ = self.wrong.pop(address, (0, now))
         self.wrong[address] = (count + 1, now)
         if len(self.wrong) > MOST_ADDRESSES:
@@ -163,14 +155,14 @@ class LoginThrottle:
 
 
 class LoginService:
-    """Coming in to the console of one app."""
+    """Console logins of one app."""
 
     def __init__(self, app: "App") -> None:
         self._app = app
         self._tries = LoginThrottle()
 
     async def invite(self, name: str, *, space: SpaceId = EVERY_SPACE) -> str:
-        """A one-time link for a person, who will be able to decide."""
+        """Create a one-time link for a person, who will be able to decide."""
         link, now = new_login_link(self._app.tools.entropy), self._app.tools.clock()
         until = now + timedelta(minutes=self._app.settings.now.auth.login_link_minutes)
         guest = LoginSession(
@@ -184,7 +176,7 @@ class LoginService:
         return not await has_sessions(self._app.store)
 
     async def enter(self, secret: str, *, address: str) -> tuple[LoginSession, str]:
-        """The session of whoever shows this link or key, and its cookie."""
+        """Open a session for this link or key; return it with its cookie."""
         now = self._app.tools.clock()
         self._tries.check(address, now)
         cookie = new_cookie(self._app.tools.entropy)
@@ -196,7 +188,7 @@ class LoginService:
         return session, cookie
 
     async def find(self, cookie: str) -> LoginSession | None:
-        """The live session of a cookie."""
+        """Return the live session of a cookie."""
         idle = timedelta(hours=self._app.settings.now.auth.session_hours)
         return await find_session(self._app.store, cookie, now=self._app.tools.clock(), idle=idle)
 
@@ -261,14 +253,14 @@ class SpaceDirectory:
         return self._ids.get(name)
 
     def need(self, name: str) -> SpaceId:
-        """The id of the space that is called so; none is `NotFound`."""
+        """Return the id of the space of this name. Raises `NotFound`."""
         found = self.find(name)
         if found is None:
             raise NotFound(f"There is no space `{name[:80]}`.", hint="`festinger spaces list` shows them.")
         return found
 
     def ids(self) -> list[SpaceId]:
-        """Every space."""
+        """Return every space."""
         return sorted(set(self._ids.values()))
 
     async def reload(self, _change: CacheChange | None = None) -> None:

@@ -1,17 +1,10 @@
-"""What does a process take from the operating system?
+"""What a process takes from the operating system and its home.
 
-Time, durations, chance, unguessable bytes and new ids, in one value, so that a test or a demo can hand in its
-own. Nothing else in Festinger asks the system for these.
-
-Where does this deployment keep its things, and which key seals them?
-
-Known before any room is open and without loading one: a door asks for the key before it listens.
-
-The file by which commands find the server that runs on this home.
-
-`serve` writes `server.json` into the home while its store is open: its address, its process, and a key that is made anew
-for each run and kept nowhere else. Whoever can read the file (mode 0600) can also open the store, so the key gives its
-reader no new right. It is no secret to send to that address: only the process that made it accepts it.
+Time, randomness and new ids come in one value, so that a test or a demo can pass its own; nothing else asks
+the system for these. The home and master key are known before any package is open. `serve` writes
+`server.json` into the home while its store is open, so that commands find it: its address, its process, and a
+key made for this run and kept nowhere else. Whoever can read the file (mode 0600) can also open the store, so
+the key grants no new right; only the process that made it accepts it.
 """
 
 import hashlib
@@ -51,7 +44,7 @@ def home_of(settings: LiveSettings) -> Path:
 
 
 def master_key_of(settings: LiveSettings, tools: SystemServices) -> MasterKey:
-    """The master key of this deployment, made at the first start."""
+    """Return the master key of this deployment, created at the first start."""
     return load_master_key(
         settings.deployment.environment,
         Path(settings.now.secrets.key_file),
@@ -68,30 +61,30 @@ class LocalServer:
     url: str
     pid: int
     store: str
-    """Which store it has open, as a hash: commands on another store must not ask it."""
+    """A hash of the store that it has open: commands on another store must not ask it."""
     key: str = field(repr=False)
 
 
 def store_fingerprint(settings: "LiveSettings") -> str:
-    """The mark of the store that these settings name."""
+    """Return the fingerprint of the store that these settings name."""
     url = settings.now.database_url
     return hashlib.sha256(url.get_secret_value().encode() if url else b"").hexdigest()
 
 
 def local_base_url(host: str, port: int) -> str:
-    """The address under which a person on this machine reaches a server that listens on `host`."""
+    """Return the address by which this machine reaches a server that listens on `host`."""
     if host in ("0.0.0.0", "::", ""):  # noqa: S104 - a bind address that is compared, not bound
         host = "127.0.0.1"
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def find_server(home: Path, *, store: str) -> LocalServer | None:
-    """The server that runs on this home and has this store open, if its process is alive."""
+    """Return the server that runs on this home and has this store open, if its process is alive."""
     try:
         found = LocalServer(**json.loads(Layout(home=home).server.read_bytes()))
         os.kill(found.pid, 0)
     except (OSError, ValueError, TypeError):
-        # Not there, not ours to read, half of another version, or of a process that is gone.
+        # Missing, not readable, from another version, or of a process that is gone.
         return None
     return found if found.store == store else None
 

@@ -1,8 +1,8 @@
-"""How are forgetting, repair and cleanliness joined to the rest of the house?
+"""Wires forgetting, repair and upkeep into the app.
 
-Gives the rooms the ledger that lies in the home, makes known the jobs that finish what was forgotten (the world's
-part, texts that are made again, room given back), those that keep a space within its size and its vectors of one
-model, and what other rooms take back with a repair.
+Gives the packages the erasure ledger in the home; registers the jobs that finish a forgetting (the world's
+part, texts that are reworded, disk space reclaimed) and those that keep a space within its size and its
+vectors of one model; and collects what other packages withdraw with a repair.
 """
 
 import asyncio
@@ -58,11 +58,11 @@ EMBEDDING_LIMIT = timedelta(hours=6)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasureService:
-    """Forgetting and repair, as the doors ask for them."""
+    """Forgetting and repair, as the interfaces ask for them."""
 
     eraser: ErasureDeps
     others: Mapping[str, TakeBack] = field(default_factory=dict)
-    """What every other room takes back of the same source, by its name."""
+    """What every other package withdraws of the same source, by its name."""
     follow: Follow = null_follow
     """Brings this process up to date with what a repair did to the world."""
 
@@ -90,18 +90,18 @@ def ledger_of(app: "App") -> ErasureLedger:
 
 
 def build_erasure_check(app: "App") -> IsForgotten:
-    """The port by which learning asks what was forgotten."""
+    """Build the port by which learning asks what was forgotten."""
     return build_forgotten_check(ledger_of(app))
 
 
 def repairable_services(app: "App") -> dict[str, "WorldService | OutcomesService | InboxService"]:
-    """The open rooms that take back what a source brought them, and give it back; proposals cite what was computed."""
+    """Return the open services that withdraw and reinstate what a source brought them."""
     named = {name: getattr(app, name, None) for name in ("world", "outcomes", "inbox")}
     return {name: room for name, room in named.items() if room is not None}
 
 
 def build_reinstate(app: "App") -> GiveBack:
-    """The port by which a repair that is undone gives back what the other rooms had taken."""
+    """Build the port by which an undone repair reinstates what the other packages withdrew."""
 
     async def give_back(transaction: Transaction, space: SpaceId, kept: Mapping[str, Any]) -> None:
         rooms = repairable_services(app)
@@ -129,13 +129,13 @@ def build_erasure(app: "App") -> ErasureService:
 
 
 def _citing(app: "App") -> dict[str, LetGoCited]:
-    """The open rooms that cite memories, turns and episodes."""
+    """Return the open packages that cite memories, turns and episodes."""
     inbox = getattr(app, "inbox", None)
     return {"proposal_sighting": partial(forget_proposals, inbox.deps)} if inbox is not None else {}
 
 
 def register_erasure(app: "App") -> None:
-    """Make known what finishes a forgetting, and what keeps the memory clean."""
+    """Register the jobs that finish a forgetting and keep the memory clean."""
     deps = app.memory.deps
 
     async def forget_said(_run: JobRun, *, space: str, message: str) -> None:

@@ -1,12 +1,7 @@
-"""Which work does the house itself need, whatever its rooms hold?
+"""Joins events with jobs, and registers the app's own housekeeping jobs.
 
-Removes what is old enough and makes the automatic backup. Registered once, at wiring.
-
-How do events become work?
-
-Events and jobs know nothing of each other; here they are joined. Each delivery of an event is a job, inserted
-in the transaction of the change; a job that is given up is told as an event, in the transaction that gives it
-up.
+Events and jobs know nothing of each other. Each delivery of an event is a job, inserted in the transaction of
+the change; a job that is given up emits an event, in the transaction that gives it up.
 """
 
 from collections.abc import Sequence
@@ -39,14 +34,14 @@ PRUNE_REQUESTS = "prune_requests"
 BACKUP = "backup"
 
 QUIET_HOUR = "17 3 * * *"
-"""When old rows are removed: at night, and not at the full hour that everybody else chooses."""
+"""When old rows are removed: at night, off the full hour that everybody else chooses."""
 
 QUIET = timedelta(days=30)
-"""A session that was quiet for so long is not known again."""
+"""A session that was quiet this long is not recognized again."""
 
 
 def register_housekeeping(app: "App") -> None:
-    """Make the house's own jobs known."""
+    """Register the housekeeping jobs: pruning and the automatic backup."""
 
     async def old_events(run: JobRun) -> int:
         async def report(done: int) -> None:

@@ -1,17 +1,9 @@
-"""What is written down when a process begins and ends?
+"""Records process starts and stops, and runs the background tasks of the app.
 
-Its row in the ledger of runs, the crashes that it finds there, and the new shape of the database if its start
-brought one: one transaction, with the events that tell of it. A process that cannot write its end is taken for
-crashed by the next one, which is the truth as far as anybody can know it.
-
-What runs beside the requests of this process?
-
-Tasks that live as long as the app. One that ends by an error of ours is logged; none outlives the app.
-
-What is written down after an answer was given?
-
-What somebody recalled or read is noted beside the requests: an answer waits for none of it. Whoever builds on what
-was noted, a report on a recall above all, waits until everything that was begun before is written.
+A start writes its row in the ledger of runs, the crashes found there and any migration, with their events, in
+one transaction. A process that cannot record its stop is taken for crashed by the next one. Background tasks
+never outlive the app; one that fails is logged. Recalls and reads are recorded after the answer, which waits
+for none of it; a report on a recall first waits until everything begun before is written.
 """
 
 import asyncio
@@ -36,11 +28,12 @@ if TYPE_CHECKING:
 log = structlog.get_logger(room="app")
 
 END_SECONDS = 2.0
-"""How long a process that stops waits for a store that does not answer."""
+"""How long a stopping process waits for a store that does not answer."""
 
 
 async def record_start(app: "App", migrations: Sequence[str]) -> ProcessRun:
-    """Write that this process lives, and tell of those that died; `migrations` are the names of all there are."""
+    """Record that this process started, and emit events for those that crashed; `migrations` are all
+    names."""
     run = ProcessRun(
         id=app.tools.new_id(),
         door=app.door,
@@ -59,7 +52,7 @@ async def record_start(app: "App", migrations: Sequence[str]) -> ProcessRun:
 
 
 async def record_stop(app: "App", run: ProcessRun) -> None:
-    """Write that this process ends well. With the store away that cannot be written, and the end goes on."""
+    """Record a clean stop, unless the store is down."""
     try:
         async with asyncio.timeout(END_SECONDS):
             await end_run(app.store, run.id, at=app.tools.clock())
@@ -68,7 +61,7 @@ async def record_stop(app: "App", run: ProcessRun) -> None:
 
 
 def schema_before(applied: Sequence[str], migrations: Sequence[str]) -> str | None:
-    """The migration that the database had reached before these were applied; none if it was empty."""
+    """Return the migration that the database had before these were applied; none if it was empty."""
     first = migrations.index(applied[0])
     return migrations[first - 1] if first else None
 
@@ -92,7 +85,7 @@ async def _tell_of_shape(app: "App", transaction: Transaction, *, before: str | 
 Result = TypeVar("Result")
 
 AGAIN_SECONDS = 1.0
-"""What a task is given to end its own tasks before it is told again."""
+"""Time that a task gets to end its own tasks before it is cancelled again."""
 
 
 class BackgroundTasks:
@@ -102,7 +95,7 @@ class BackgroundTasks:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def start(self, work: Coroutine[Any, Any, Result]) -> asyncio.Task[Result]:
-        """Run it beside everything else."""
+        """Run work in the background."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -122,17 +115,17 @@ class BackgroundTasks:
 
 
 LAST_WORDS_SECONDS = 2.0
-"""What is still being written when the house closes gets as long."""
+"""Time that pending writes get when the app closes."""
 
 
 class DeferredWrites:
-    """The notes of one app that are being written."""
+    """The pending writes of one app."""
 
     def __init__(self) -> None:
         self._writing: set[asyncio.Task[Any]] = set()
 
     def write(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Have it written beside everything else."""
+        """Write in the background."""
         task = asyncio.create_task(work)
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
@@ -143,7 +136,7 @@ class DeferredWrites:
             await asyncio.wait(set(self._writing))
 
     async def finish(self) -> None:
-        """Wait a moment for what is still being written, and let the rest go."""
+        """Wait a moment for pending writes, and cancel the rest."""
         if self._writing:
             await asyncio.wait(set(self._writing), timeout=LAST_WORDS_SECONDS)
         for task in set(self._writing):

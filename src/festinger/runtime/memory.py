@@ -1,14 +1,10 @@
-"""How is the memory joined to the rest of the house?
+"""Wires memory, episodes and censors into the app.
 
-Builds what the room needs, seats the judges, makes its jobs known and lets it settle the conflicts of the world's
-queue. Pairs that wait for a model are judged by a job, tried again as their time comes, and answered by people at
-the doors; vectors that were missing come by themselves.
-
-How are episodes and censors joined to the rest of the house?
-
-What the proxy captured goes into episodes; those that end are summed up by a job that asks the model, and by a second
-one that takes their own words when the model has had its time. Silent ones are closed each minute, and those that
-this process kept are closed with it. Censors are held in memory and loaded again when anybody changes one.
+Pairs that wait for a model are judged by a job, retried when due, and answered by people at the interfaces;
+missing vectors are filled in by jobs. Captured exchanges go into episodes; closed ones are summarized by a
+job that asks the model, and by a second one that extracts their own words if the model takes too long. Idle
+episodes are closed each minute, and those of this process when it ends. Censors are cached and reloaded on
+any change.
 """
 
 import asyncio
@@ -93,12 +89,12 @@ CUT = "cut_episode_turns"
 EACH_MINUTE = "* * * * *"
 EPISODES_NIGHTLY = "57 3 * * *"
 MOST_SESSIONS = 1_000
-"""Sessions that are closed with a process at most."""
+"""The most sessions that are closed with a process."""
 WRITING_LIMIT = timedelta(minutes=10)
 
 
 def register_episodes(app: "App", room: "MemoryService") -> None:
-    """Make the jobs and subscribers of episodes and censors known."""
+    """Register the jobs and subscribers of episodes and censors."""
     _register_episodes(app, room)
     _register_turns(app, room)
     _register_censors(app, room)
@@ -141,7 +137,7 @@ def _register_episodes(app: "App", room: "MemoryService") -> None:
     app.outbox.subscribe("exchange_captured", KEEP, keep, is_first=True)
     app.outbox.subscribe("episode_closed", SUMMARISE, ask)
     app.outbox.subscribe("conflict_decided", TIE, tie, wants=has_session)
-    # A model may take minutes; the episode's own words must not wait behind it.
+    # A model may take minutes; the extract must not wait behind it.
     app.jobs.register(SUMMARISE, by_model, queue=Queue.JUDGE, limit=WRITING_LIMIT)
     app.jobs.register(SUM_UP, by_words, queue=Queue.LEARN)
     app.jobs.register(CLOSE_IDLE, close_idle, queue=Queue.SLEEP, schedule=EACH_MINUTE)
@@ -149,7 +145,7 @@ def _register_episodes(app: "App", room: "MemoryService") -> None:
 
 
 def _register_turns(app: "App", room: "MemoryService") -> None:
-    """What persons state in captured turns is learned, unless the proxy did that when it was said."""
+    """Learn what persons state in captured turns, unless the proxy did so when it was said."""
     deps = room.deps
 
     async def learn_later(transaction: Transaction, event: Event) -> None:
@@ -181,7 +177,7 @@ def _register_turns(app: "App", room: "MemoryService") -> None:
 
     app.outbox.subscribe("exchange_captured", LEARN_TURN, learn_later, is_first=True)
     app.jobs.register(LEARN_TURN, learn_now, queue=Queue.LEARN)
-    # A model may take minutes: what rules read must not wait behind it.
+    # A model may take minutes; reading by rules must not wait behind it.
     app.jobs.register(READ_TURN, read_again, queue=Queue.JUDGE, limit=WRITING_LIMIT)
 
 
@@ -194,7 +190,8 @@ def _register_censors(app: "App", room: "MemoryService") -> None:
 
 
 def track_session(room: "MemoryService", space: SpaceId, session: str) -> None:
-    """Note whose episode this process keeps. Of too many the oldest are left to silence."""
+    """Note a session whose episode this process keeps. Beyond the limit, the oldest are left to idle
+    closing."""
     room.sessions.pop((space, session), None)
     room.sessions[space, session] = None
     while len(room.sessions) > MOST_SESSIONS:
@@ -207,12 +204,12 @@ def has_session(event: Event) -> bool:
 
 
 def close_sessions_at_exit(stack: AsyncExitStack, app: "App", room: "MemoryService") -> None:
-    """Close what this process kept of conversations when it ends."""
+    """Close the episodes of this process when it ends."""
     stack.push_async_callback(_close_all, app, room)
 
 
 async def _close_all(app: "App", room: "MemoryService") -> None:
-    """Close the episodes of this process. With the store away silence closes them later."""
+    """Close the episodes of this process. If the store is down, idle closing does it later."""
     with suppress(StoreDown, TimeoutError):
         async with asyncio.timeout(END_SECONDS):
             for space, session in sorted(room.sessions):
@@ -249,12 +246,12 @@ class MemoryService:
     watch: CensorCache
     """The censors in force."""
     sessions: dict[tuple[SpaceId, str], None] = field(default_factory=dict)
-    """Sessions whose episodes this process keeps, the latest last."""
+    """Sessions whose episodes this process keeps, latest last."""
     turns: OrderedDict[tuple[SpaceId, UUID], None] = field(default_factory=OrderedDict)
-    """Turns that this process has read statements from, so that nobody reads them again."""
+    """Turns that this process has read statements from, so that none is read twice."""
 
     def note_turn(self, space: SpaceId, turn: UUID) -> bool:
-        """Whether nobody has read this turn yet; whoever asks reads it."""
+        """Claim a turn for reading; false if it was claimed before."""
         if (space, turn) in self.turns:
             return False
         self.turns[space, turn] = None
@@ -263,22 +260,22 @@ class MemoryService:
         return True
 
     def forget_turn(self, space: SpaceId, turn: UUID) -> None:
-        """Reading a turn failed: somebody else may try."""
+        """Release a turn after reading it failed."""
         self.turns.pop((space, turn), None)
 
     async def settle(
         self, transaction: Transaction, space: SpaceId, conflict: Conflict, verdict: ConflictVerdict
     ) -> dict[str, Any]:
-        """Carry out a verdict on two memories, within the transaction that closes their conflict."""
+        """Apply a verdict on two memories, within the transaction that closes their conflict."""
         return await apply_verdict(self.deps, transaction, space, conflict=conflict, verdict=verdict)
 
     async def unsettle(self, transaction: Transaction, space: SpaceId, conflict: Conflict, by: str) -> None:
-        """Take back what a verdict on two memories did."""
+        """Undo a verdict on two memories."""
         await undo_verdict(self.deps, transaction, space, conflict=conflict, by=by)
 
 
 def build_judges(app: "App") -> MemoryCascade:
-    """The judges of this house: rules, and the model that a space chose."""
+    """Build the judges: rules, and the model that a space chose."""
 
     async def model_for(space: SpaceId) -> Model | None:
         return await app.model(ModelPurpose.JUDGE, ModelCaller(space=space))
@@ -302,7 +299,7 @@ def build_judges(app: "App") -> MemoryCascade:
 
 
 def build_memory(app: "App") -> MemoryService:
-    """The room, with everything that it takes from the house."""
+    """Build the memory service with its dependencies."""
 
     def terms(space: SpaceId) -> EffectiveMemorySettings:
         chosen = app.settings.for_space(space)
@@ -364,7 +361,7 @@ def build_memory(app: "App") -> MemoryService:
 
 
 def register_memory(app: "App", room: MemoryService) -> None:
-    """Make the room's jobs and its subscriber known."""
+    """Register the jobs of memory and its subscriber."""
     deps = room.deps
 
     async def judge(_run: JobRun, *, space: str, memory: str) -> None:
@@ -401,7 +398,7 @@ def register_memory(app: "App", room: MemoryService) -> None:
 
 
 def _register_waiting(app: "App", room: MemoryService) -> None:
-    """What waits for a judge: asked at once in a job, and again when its time comes."""
+    """Register the judging of waiting pairs: at once in a job, and again when due."""
 
     async def ask_judges(transaction: Transaction, event: Event) -> None:
         await room.deps.ask(transaction, JUDGE, space=event.space, memory=event.payload["memory"])
@@ -421,5 +418,5 @@ def _register_waiting(app: "App", room: MemoryService) -> None:
 
 
 def is_pending(event: Event) -> bool:
-    """Whether somebody must be asked about what was learnt."""
+    """Whether what was learned still needs a judge."""
     return bool(event.payload["action"] == Action.PENDING.value)

@@ -1,28 +1,10 @@
-"""How are proposals joined to the rest of the house?
+"""Wires proposals into the app: inbox, decisions, detectors and reflection.
 
-Builds what the room needs, runs the gate by its schedule and looks for proposals of the same meaning.
-Doors ask here for what waits for a person.
-
-How is what people decide joined to the rest of the house?
-
-Gives the room of proposals what a yes does in every other room, the model that thinks a proposal over, and what else
-waits for a person anywhere. Every channel decides through here.
-
-How are the detectors joined to the rest of the house?
-
-Each hears of the events after which it may fire; names that nobody knows are looked at each hour. What it finds is
-sighted in the transaction of its delivery, so that it is found once. All of this is background work: a fault in it
-delays nobody.
-
-How is looking back joined to the rest of the house?
-
-An episode that ends is looked back at by the model that writes, as background work of its own: a slow model delays
-nobody, and one that is not there leaves it out.
-
-What if a censor that stops things is mostly wrong?
-
-A person is asked whether it should only warn again. The words are always the same for one censor, so that what is said
-of it often is one proposal; who called the strike wrong is its cause.
+Builds the dependencies, runs the promotion gate on its schedule and looks for proposals of the same meaning.
+Detectors record what they find in the transaction of their delivery, so that it is found once; unknown names
+are checked each hour. Reflection on a closed episode is a background job: a slow model delays nobody, a
+missing one skips it. A blocking censor that is mostly wrong is proposed for demotion in fixed words, so that
+repeats are one proposal; whoever called the match wrong is its cause.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -120,7 +102,7 @@ MISFIRES = detector_producer("censor_misfires")
 
 
 async def propose_demotion(deps: ProposalDeps, transaction: Transaction, event: Event) -> None:
-    """Propose that a censor which stops things, wrongly more often than not, only warns. A subscriber of
+    """Propose that a blocking censor that is wrong more often than not only warns. Subscribes to
     `censor_false_positive`."""
     try:
         censor = await lock_censor(transaction, event.space, UUID(event.payload["censor"]))
@@ -154,7 +136,7 @@ EACH_MINUTE = "* * * * *"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionService:
-    """What people decide, as this process opens it. What each may raise is told where it is done."""
+    """What people decide, as this process opens it. Methods raise what the operations they call raise."""
 
     office: ReviewDeps
     sources: Sources
@@ -177,7 +159,7 @@ class DecisionService:
         return await rebuild_proposal(self.office, space, proposal, by=by)
 
     async def would_do(self, space: SpaceId, proposal: Proposal) -> EffectPreview:
-        """What an approval would find and do now."""
+        """Preview what an approval would find and do now."""
         return await preview_effect(self.office, space, proposal)
 
     async def release(self, space: SpaceId, proposal: UUID, *, author: Author) -> Proposal:
@@ -201,17 +183,17 @@ class DecisionService:
         return await reviewers.issue_codes(self.office, space, name)
 
     async def waiting(self, space: SpaceId, *, limit: int = SHOWN) -> list[PendingGroup]:
-        """What else waits for a person, in every other room."""
+        """List what else waits for a person, in every other package."""
         return await list_pending_groups(self.sources, space, limit=limit)
 
 
 def add_producer_values(deps: ProposalDeps) -> ProposalDeps:
-    """A desk that knows how far asking has paid."""
+    """Add the value of each producer's past proposals to the dependencies."""
     return replace(deps, values=partial(load_value_scores, deps), muted_until=partial(load_muted_until, deps))
 
 
 def build_decisions(app: "App", deps: ProposalDeps) -> DecisionService:
-    """The room, with everything that it takes from the house."""
+    """Build the decision service with its dependencies."""
 
     async def thinker(space: SpaceId) -> Model | None:
         return await app.model(ModelPurpose.SYSTEM2, ModelCaller(space=space))
@@ -227,7 +209,7 @@ def build_decisions(app: "App", deps: ProposalDeps) -> DecisionService:
 
 
 def register_decisions(app: "App", room: DecisionService) -> None:
-    """Make the room's jobs known."""
+    """Register the jobs and subscribers of decisions."""
 
     async def think(_run: JobRun, *, space: str, proposal: str, kind: str) -> None:
         await reevaluate(room.office, SpaceId(space), UUID(proposal), kind=VerdictKind(kind))
@@ -253,7 +235,7 @@ def register_decisions(app: "App", room: DecisionService) -> None:
 
 
 async def find_related_memories(transaction: Transaction, space: SpaceId, proposal: Proposal) -> Mapping[str, Any]:
-    """The memories and conflicts that a payload names, as they are."""
+    """Return the memories and conflicts that a payload names, as they are."""
     payload = proposal.payload
     named = [*payload.get("ids", ()), *payload.get("memory_ids", ()), payload.get("memory_id")]
     found = await find_memories(transaction, space, _ids(named))
@@ -264,7 +246,7 @@ async def find_related_memories(transaction: Transaction, space: SpaceId, propos
 
 
 def _ids(given: Sequence[object]) -> list[UUID]:
-    """Those of some texts that are ids: a payload may come from a model."""
+    """Keep the texts that are ids: a payload may come from a model."""
     found: list[UUID] = []
     for each in given:
         try:
@@ -279,7 +261,7 @@ COMPARING_LIMIT = timedelta(minutes=30)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboxService:
-    """What a person is asked, as this process opens it."""
+    """The inbox of proposals, as this process opens it."""
 
     deps: ProposalDeps
 
@@ -287,7 +269,7 @@ class InboxService:
         return await record_sighting(self.deps, space, suggestion)
 
     async def sight_in(self, transaction: Transaction, space: SpaceId, suggestion: Suggestion) -> SightingResult:
-        """The same within a transaction of the caller's; what is refused is told and not raised."""
+        """Like `sight`, within the caller's transaction; a refusal is returned and not raised."""
         return await record_sighting_in(self.deps, transaction, space, suggestion)
 
     async def promote(self, space: SpaceId, *, dry_run: bool = False) -> PromotionReport:
@@ -300,11 +282,11 @@ class InboxService:
         return await inbox.load_card(self.deps, space, id_)
 
     async def find(self, space: SpaceId, text: str) -> ProposalId:
-        """The proposal that a person means by an id or its beginning."""
+        """Find the proposal by an id or a prefix of it."""
         return await inbox.resolve_proposal_id(self.deps, space, text)
 
     async def explain(self, space: SpaceId, a: UUID, b: UUID) -> FingerprintComparison:
-        """Why two proposals are not one."""
+        """Explain why two proposals are not one."""
         one, other = await self.card(space, a), await self.card(space, b)
         return compare_fingerprints(one.proposal, other.proposal)
 
@@ -312,7 +294,7 @@ class InboxService:
         return await pairs.list_suggested_pairs(self.deps, space, limit=limit)
 
     async def observed(self, space: SpaceId, *, exclude: Collection[UUID] = ()) -> list[Proposal]:
-        """What an agent may read as past observations; nothing where that is off."""
+        """Return what an agent may read as past observations; nothing where that is off."""
         return await load_observations(self.deps, space, exclude=exclude)
 
     async def still_observed(self, space: SpaceId, ids: Collection[UUID]) -> list[Proposal]:
@@ -321,12 +303,12 @@ class InboxService:
     async def take_back(
         self, transaction: Transaction, space: SpaceId, selector: Selector, bad: Collection[MemoryId]
     ) -> SourceWithdrawalResult:
-        """Let what a source said for proposals count no more, within the transaction that repairs."""
+        """Withdraw a source's sightings, within the transaction of the repair."""
         done = await withdraw_sightings(self.deps, transaction, space, selector, bad=bad)
         return SourceWithdrawalResult(rows=len(done.sightings), kept=done.as_json(), cited=tuple(done.sightings))
 
     async def give_back(self, transaction: Transaction, space: SpaceId, kept: Mapping[str, Any]) -> None:
-        """Let it count again, within the transaction that undoes the repair."""
+        """Reinstate them, within the transaction that undoes the repair."""
         await reinstate_sightings(self.deps, transaction, space, kept)
 
     async def rate(self, space: SpaceId) -> PromotionRate:
@@ -334,7 +316,7 @@ class InboxService:
 
 
 def build_inbox(app: "App") -> InboxService:
-    """The room, with everything that it takes from the house."""
+    """Build the inbox service with its dependencies."""
 
     def terms(space: SpaceId) -> ProposalsSettings:
         return app.settings.for_space(space).proposals
@@ -368,7 +350,7 @@ def build_inbox(app: "App") -> InboxService:
 
 
 def register_inbox(app: "App", room: InboxService) -> None:
-    """Make the room's jobs and its subscriber known."""
+    """Register the jobs of the inbox and its subscriber."""
     deps = room.deps
 
     async def promote_everywhere(run: JobRun) -> int:
@@ -402,13 +384,13 @@ def register_inbox(app: "App", room: InboxService) -> None:
 Look = Callable[[ProposalDeps, Transaction, Event], Awaitable[list[DetectorFinding]]]
 
 DETECT = "detect_{}"
-"""How the subscriber of a detector is called."""
+"""The name of a detector's subscriber."""
 UNKNOWN_NAMES = "detect_unknown_names"
 EACH_HOUR = "23 * * * *"
 
 
 def register_detectors(app: "App", deps: ProposalDeps) -> None:
-    """Let each detector hear of what it looks at."""
+    """Subscribe each detector to the events it examines."""
 
     def asks_a_person(event: Event) -> bool:
         return is_warning(event) and app.settings.for_space(event.space).memory.censor_escalation != AUTO
@@ -449,14 +431,14 @@ def _listener(app: "App", deps: ProposalDeps) -> Callable[..., None]:
 
 
 def is_detector_enabled(deps: ProposalDeps, space: SpaceId, name: DetectorName) -> bool:
-    """Whether a detector looks at a space."""
+    """Whether a detector is enabled in a space."""
     return bool(getattr(deps.terms(space).detectors, name.value).enabled)
 
 
 async def record_findings(
     deps: ProposalDeps, transaction: Transaction, space: SpaceId, found: Sequence[DetectorFinding]
 ) -> int:
-    """Sight what a detector found; how many findings there were."""
+    """Record what a detector found; return the number of findings."""
     for each in found:
         await record_sighting_in(deps, transaction, space, finding_to_suggestion(each))
     return len(found)
@@ -476,7 +458,7 @@ REFLECTING_LIMIT = timedelta(minutes=10)
 
 
 def register_reflection(app: "App", deps: ProposalDeps) -> None:
-    """Make the job and its subscriber known."""
+    """Register the reflection job and its subscriber."""
 
     async def writer(space: SpaceId) -> Model | None:
         return await app.model(ModelPurpose.WRITE, ModelCaller(space=space))

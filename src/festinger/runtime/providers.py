@@ -1,19 +1,10 @@
-"""Which embedder, which reranker and which small judge does this process think with?
+"""Opens the embedder, reranker and small models that the settings choose.
 
-Opens what the settings choose. One that was chosen and cannot be had is gone without: that is kept as a value,
-logged and counted, and everything that does not need it works on. A wrong choice is refused.
-
-What does a house do about vectors that another model made?
-
-When it opens with workers it counts the memories of each space that the present embedder has not embedded: those of
-another model, of other words, or without a vector. If there are some it warns, tells so and asks for the job that
-makes them. How that job goes about it is told in `memory.reembedding`.
-
-The model that the user's own client talks to, used for reading and judging in the background.
-
-Where a setting says `auto`, this model is asked: it is there anyway, and nothing leaves the user's machines. Only a server
-at a loopback or private address counts, never a hosted model behind a local one. A few calls an hour at most; jobs wait
-while requests are served.
+A chosen one that is unavailable is logged, counted and listed as degraded, and everything that does not need
+it works on; a wrong choice is refused. At a start with workers, memories that the current embedder has not
+embedded are counted and queued for re-embedding. Where a setting says `auto`, the model that the user's own
+client talks to is used in the background: only at a loopback or private address, never a hosted model behind
+a local server, and a few calls an hour.
 """
 
 from contextlib import AsyncExitStack
@@ -74,7 +65,7 @@ async def open_providers(stack: AsyncExitStack, app: "App") -> None:
 
 
 async def _open_reader(stack: AsyncExitStack, app: "App", adapter: Path) -> "AdaptedClassifier | None":
-    """The bundled encoder with an adapter; who asks it goes on without where it cannot be had."""
+    """Open the bundled encoder with an adapter; none if it is unavailable."""
     # The runtime behind it is large, and loaded only where an embedder is.
     from festinger.embedding.adapter import open_classifier
 
@@ -104,7 +95,7 @@ async def _judge_or_none(app: "App", supplies: EmbedderOptions) -> "PairClassifi
     chosen = app.settings.now.judge.model
     if not chosen:
         return None
-    # The runtime behind it is large, and loaded only by those who chose it.
+    # The runtime behind it is large, and loaded only if chosen.
     from festinger.embedding.pair_classifier import open_pair_classifier
 
     try:
@@ -117,7 +108,7 @@ async def _judge_or_none(app: "App", supplies: EmbedderOptions) -> "PairClassifi
 
 
 def build_supplies(app: "App") -> EmbedderOptions:
-    """What the settings and the home give an embedder."""
+    """Build the embedder options from the settings and the home."""
     chosen = app.settings.now.embedding
     return EmbedderOptions(
         offline=app.settings.now.offline,
@@ -131,11 +122,11 @@ def build_supplies(app: "App") -> EmbedderOptions:
 
 
 SAME_START = timedelta(minutes=10)
-"""Processes that start together count the same; one of them tells."""
+"""Processes that start together count the same; one of them emits the event."""
 
 
 async def check_embedder_change(app: "App") -> None:
-    """Count what waits for the present embedder, and have it made."""
+    """Count what the current embedder has not embedded, and queue it."""
     for space in app.directory.ids():
         found = await measure_progress(app.memory.deps, space)
         if found.left:
@@ -150,7 +141,7 @@ async def check_embedder_change(app: "App") -> None:
 
 
 async def request_reembedding(app: "App", space: SpaceId) -> int:
-    """Have the vectors of another model made again, in a job; how many memories wait for that."""
+    """Queue the re-embedding of a space's memories; return how many wait for it."""
     left = (await measure_progress(app.memory.deps, space)).left
     if left:
         name = f"{REEMBED}:{space}"
@@ -176,23 +167,23 @@ async def _tell(app: "App", space: SpaceId, found: ReembedProgress) -> None:
 
 CALLS_PER_HOUR = 120
 HOSTED = (":cloud", "-cloud")
-"""How models are called that a local server only passes on to a hosted one."""
+"""Name suffixes of models that a local server only forwards to a hosted one."""
 
 
 @dataclass(slots=True)
 class LastClientModel:
-    """The last model that a client used, as far as it may be used by us."""
+    """The last model that a client used, if we may use it too."""
 
     setting: str = ""
     """As `provider:model@address`; empty if none was seen."""
 
     def note(self, *, provider: str, model: str, address: str) -> None:
-        """A client uses this model at this address."""
+        """Note that a client uses this model at this address."""
         if model and is_private_url(address) and not model.endswith(HOSTED):
             self.setting = f"{provider}:{model}@{address}"
 
     def applied(self, settings: LlmSettings, purpose: str) -> LlmSettings:
-        """The settings with `auto` replaced by the model that it means now; by none if there is none."""
+        """Return the settings with `auto` replaced by the current client model, or by none."""
         if getattr(settings, purpose) != AUTO:
             return settings
         calls = min(settings.max_calls_per_hour, CALLS_PER_HOUR)

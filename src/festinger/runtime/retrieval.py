@@ -1,19 +1,9 @@
-"""How is bringing to mind joined to the rest of the house?
+"""Wires retrieval and outcomes into the app, and adds open tasks to recall.
 
-Builds what the room needs, makes its jobs known, and lets it hear what changes words and what was said. Recalls are
-written down beside the requests.
-
-How are outcomes joined to the rest of the house?
-
-Builds what the room needs, reads captured exchanges for what became of their notes, ends what nobody told of in time
-and lets go what was forgotten. The memory asks this room what a session was shown lately, and what was done with a
-memory.
-
-How does an agent read what people have still to do?
-
-As something that comes to mind, of the kind of an insight, if it has to do with what was asked; and only where a person
-allowed it. Nothing is copied: what is closed or forgotten is read by nobody any more. That an agent reads of a task
-does not mean that it may do it, and the words say so.
+Recalls are recorded in the background. Captured exchanges are read for the outcomes of their notes, and
+surfacings without a report expire. An agent may recall open tasks of people as insights, if they match the
+cue and a person allowed it. Nothing is copied: closed or forgotten tasks are not read anymore. Reading a task
+is no permission to do it, and the label says so.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -62,11 +52,11 @@ if TYPE_CHECKING:
 TASK = "task"
 LABEL = "Open task for a person, not for you: "
 EVEN = 0.5
-"""How sure a task is, and how deeply held: nobody has said."""
+"""Confidence and weight of a task, for which there is no evidence."""
 
 
 async def recall_open_tasks(app: "App", place: Scope, wish: RecallQuery) -> Sequence[RecallItem]:
-    """The open tasks that a wish asks about; none where agents may not read them."""
+    """Return the open tasks that match a query; none where agents may not read them."""
     if not app.settings.for_space(place.space).proposals.tasks_visible_to_agent or not _may_be_meant(wish):
         return ()
     found = match_tasks(await app.deciding.tasks(place.space), wish.cue)
@@ -75,14 +65,14 @@ async def recall_open_tasks(app: "App", place: Scope, wish: RecallQuery) -> Sequ
 
 
 def _may_be_meant(wish: RecallQuery) -> bool:
-    """Whether a wish leaves room for what has neither a subject nor a time in which it held."""
+    """Whether a query admits items that have neither a subject nor a validity time."""
     of_memories = (wish.since, wish.until, wish.subject, wish.origins, wish.as_of, wish.valid_at)
     is_kind = wish.kinds is None or Kind.INSIGHT in wish.kinds
     return is_kind and not wish.tags and all(each is None for each in of_memories)
 
 
 def _item(task: Task, share: float, *, trust: float) -> RecallItem:
-    """A task as it is read. A person approved it; the words are still those of whoever proposed it."""
+    """Build the item of a task. A person approved it; the words are still the proposer's."""
     return RecallItem(
         id=task.id,
         type=TASK,
@@ -116,14 +106,14 @@ TURN_TABLE = "turn_index"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallService:
-    """Bringing to mind, as this process opens it."""
+    """Recall, as this process opens it."""
 
     deps: RetrievalDeps
     holdings: NonEmptySpaces
 
 
 def build_recall(app: "App") -> RecallService:
-    """The room, with everything that it takes from the house."""
+    """Build the recall service with its dependencies."""
 
     def terms(space: SpaceId) -> RetrievalConfig:
         chosen = app.settings.for_space(space)
@@ -167,7 +157,7 @@ def build_recall(app: "App") -> RecallService:
 
 
 def register_recall(app: "App", room: RecallService) -> None:
-    """Make the room's jobs and its subscribers known."""
+    """Register the jobs of retrieval and its subscribers."""
     deps = room.deps
 
     async def count(_run: JobRun) -> None:
@@ -200,7 +190,7 @@ def register_recall(app: "App", room: RecallService) -> None:
 
 
 async def _index_vectors(app: "App", room: RecallService) -> None:
-    """Have the index of the present model in place once a space has so many parts that it is searched by it."""
+    """Ensure the vector index of the current model once a space has enough parts to be searched by it."""
     embedder = app.embedder
     sizes = [size for (*_, name), size in room.deps.sizes.items() if embedder and name == embedder.name]
     if embedder is not None and any(size.parts >= READ_WHOLE_BELOW // 2 for size in sizes):
@@ -218,23 +208,23 @@ OUTCOMES_NIGHTLY = "47 3 * * *"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomesService:
-    """What becomes of memories, as this process opens it."""
+    """Outcomes of memories, as this process opens it."""
 
     deps: OutcomeDeps
 
     async def surfaced(self, place: Scope, turns: int) -> frozenset[MemoryId]:
-        """What the last turns of a session were shown."""
+        """Return what the last turns of a session were shown."""
         return await recently_surfaced(self.deps, place, turns)
 
     async def outcomes_of(self, space: SpaceId, memory: MemoryId) -> tuple[Any, ...]:
         return await outcomes_of(self.deps, space, memory)
 
     async def on_read(self, transaction: Transaction, place: Scope, memories: Sequence[UUID]) -> int:
-        """Note that memories were read, within the transaction of whoever brought them."""
+        """Record that memories were read, within the caller's transaction."""
         return await stage_reads(self.deps, transaction, self._reporter(place), memories)
 
     async def note_reads(self, place: Scope, memories: Sequence[UUID]) -> None:
-        """Note in a transaction of its own that memories were read. What fails here fails nobody's reading."""
+        """Record reads in a transaction of their own. A failure here fails nobody's read."""
         try:
             async with self.deps.store.transaction() as transaction:
                 await self.on_read(transaction, place, memories)
@@ -245,19 +235,19 @@ class OutcomesService:
     async def on_surfaced(
         self, transaction: Transaction, place: Scope, memories: Sequence[UUID], *, recall: UUID, reason: str
     ) -> None:
-        """Note that a recall put memories before a model, within the transaction of whoever did."""
+        """Record that a recall showed memories to a model, within the caller's transaction."""
         await record_surfacings(self.deps, transaction, self._reporter(place), memories, reason=reason, recall=recall)
 
     async def take_back(
         self, transaction: Transaction, space: SpaceId, selector: Selector, _bad: Collection[MemoryId]
     ) -> SourceWithdrawalResult:
-        """Take back what a source reported, within the transaction that repairs."""
+        """Withdraw what a source reported, within the transaction of the repair."""
         done = await withdraw_outcomes(self.deps, transaction, space, selector)
         kept = {"outcomes": [str(each) for each in done.outcomes]}
         return SourceWithdrawalResult(rows=len(done.memories), kept=kept)
 
     async def give_back(self, transaction: Transaction, space: SpaceId, kept: Mapping[str, Any]) -> None:
-        """Let what was taken back count again, within the transaction that undoes the repair."""
+        """Reinstate what was withdrawn, within the transaction that undoes the repair."""
         await reinstate_outcomes(self.deps, transaction, space, [UUID(each) for each in kept["outcomes"]])
 
     def protocol(self, reporter: Reporter) -> ObservationProtocol:
@@ -268,7 +258,7 @@ class OutcomesService:
 
 
 def build_outcomes(app: "App") -> OutcomesService:
-    """The room, with everything that it takes from the house."""
+    """Build the outcomes service with its dependencies."""
 
     def terms(space: SpaceId) -> OutcomesSettings:
         return app.settings.for_space(space).outcomes
@@ -286,7 +276,7 @@ def build_outcomes(app: "App") -> OutcomesService:
 
 
 def register_outcomes(app: "App", room: OutcomesService) -> None:
-    """Make the room's jobs and subscribers known."""
+    """Register the jobs and subscribers of outcomes."""
     deps = room.deps
 
     async def expire_everywhere(run: JobRun) -> None:
@@ -308,7 +298,7 @@ def register_outcomes(app: "App", room: OutcomesService) -> None:
             async with transaction.savepoint():
                 await infer_from_exchange(deps, transaction, event)
         except (FestingerError, ValueError, KeyError, TypeError) as error:
-            # What cannot be read is told and passed over: the surfacing then expires by itself.
+            # What cannot be read is counted and skipped: the surfacing then expires by itself.
             OUTCOMES_FAULTS.inc()
             log.warning("outcomes not inferred", session=event.session, error=type(error).__name__)
             if isinstance(error, FestingerError) and error.http == 503:

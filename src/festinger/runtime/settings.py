@@ -1,8 +1,8 @@
-"""How is a setting changed while everything runs?
+"""Changes settings while the app runs.
 
-The new value is checked against the whole tree, then the row and the event that tells of it are written in
-one transaction; every process takes it into force when it hears of the row. A key that the deployment pins is
-refused. Edits of the settings file are told as events too, once, although every process reads them.
+A new value is checked against the whole tree, then its row and event are written in one transaction; every
+process applies it when notified of the row. A key that the deployment pins is refused. Edits of the settings
+file are recorded as events too, once, although every process reads them.
 """
 
 import socket
@@ -34,20 +34,20 @@ REFUSED = "config_refused"
 async def change_setting(
     app: "App", name: str, raw: str, *, by: str, space: SpaceId = EVERY_SPACE
 ) -> tuple[Setting, Setting]:
-    """Set a key for all spaces or for one; the setting before and after, as it is in force."""
+    """Set a key for all spaces or for one; return the effective setting before and after."""
     space = _known(app, space)
     row = app.settings.change(name, raw, space=space)
     before = app.settings.loaded(space).setting(row.key)
     async with app.store.transaction() as transaction:
         await write_setting(app, transaction, name, raw, by=by, space=space)
-    # Said here, where the request is known: the listener may take the row into force before we do.
+    # Logged here, where the request is known: the listener may apply the row before we do.
     log.info("setting written", key=row.key, by=by)
     await app.reread_settings()
     return before, app.settings.loaded(space).setting(row.key)
 
 
 async def reset_setting(app: "App", name: str, *, by: str, space: SpaceId = EVERY_SPACE) -> Setting:
-    """Take a changed value back, so that the next weaker source counts; the setting as it then is."""
+    """Remove a changed value, so that the next weaker source counts; return the resulting setting."""
     space = _known(app, space)
     key = app.settings.changeable(name)
     async with app.store.transaction() as transaction:
@@ -58,15 +58,15 @@ async def reset_setting(app: "App", name: str, *, by: str, space: SpaceId = EVER
 
 
 async def list_pinning_runs(app: "App", setting: Setting) -> list[ProcessRun]:
-    """The processes that go on as they are, whatever the table says: their own deployment pins the key."""
+    """List the processes that ignore the table for this key, because their own deployment pins it."""
     return await find_pinning_runs(app.store, setting.key.name, host=socket.gethostname())
 
 
 async def write_setting(
     app: "App", transaction: Transaction, name: str, raw: str, *, by: str, space: SpaceId = EVERY_SPACE
 ) -> str | None:
-    """Write the row of a setting within a transaction of the caller's, who has the settings read again afterwards;
-    the value of the row that it replaces, if there was one."""
+    """Write the row of a setting in the caller's transaction and return the value it replaces, if any. The
+    caller reloads the settings afterwards."""
     row = app.settings.change(name, raw, space=space)
     old = app.settings.loaded(space).setting(row.key).value
     new = format_value(find_setting(row.key), from_row(row)[1].value)
@@ -79,17 +79,17 @@ async def write_setting(
 async def erase_setting(
     app: "App", transaction: Transaction, name: str, *, by: str, space: SpaceId = EVERY_SPACE
 ) -> None:
-    """Take the row of a setting away, likewise; nothing if there is none."""
+    """Delete the row of a setting in the caller's transaction, if there is one."""
     key = app.settings.changeable(name)
     old = app.settings.loaded(space).setting(key.name).value
     if await delete_config(transaction, space=space, key=key.name) is not None:
-        # What counts now is known only after the rows are read again; the event says that it was reset.
+        # The new value is known only after the rows are reread; the event says that it was reset.
         payload = _payload(key=key.name, old=old, new="", source=SourceKind.TABLE, by=by)
         await _tell(app, transaction, payload)
 
 
 def record_file_edits(app: "App") -> None:
-    """Have every change and refusal that comes from the settings file written down as an event."""
+    """Record every change and refusal that comes from the settings file as an event."""
 
     def changed(changes: tuple[SettingChange, ...]) -> None:
         edits = [change for change in changes if change.source.kind is SourceKind.FILE]
@@ -110,7 +110,7 @@ def _known(app: "App", space: SpaceId) -> SpaceId:
 async def _tell_all(app: "App", edits: list[SettingChange]) -> None:
     for edit in edits:
         payload = _payload(key=edit.key, old=edit.old, new=edit.new, source=SourceKind.FILE, by="file")
-        # One transaction each: two processes that tell of the same edits never wait for each other crosswise.
+        # One transaction each, so that two processes that record the same edits cannot deadlock.
         async with app.store.transaction() as transaction:
             await app.outbox.emit_unless_told(
                 transaction, CHANGED, space=MAIN_SPACE, subject=f"setting:{edit.key}", payload=payload, within=SAME_EDIT
@@ -139,5 +139,5 @@ def _payload(*, key: str, old: str, new: str, source: SourceKind, by: str) -> di
 
 
 def _short(text: str) -> str:
-    """A text as an event may hold it; the whole value stands in its source."""
+    """Shorten a text for an event; the whole value is in its source."""
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"

@@ -1,18 +1,10 @@
-"""Is the house open yet, and if not, why?
+"""Keeps the app open while the store comes and goes, and collects the health checks.
 
-`serve` answers from its first second, long before the store is up and also when it cannot be had. The keeper
-opens the app in the background, tries again with a growing pause, and tells whoever asks how far it is.
-What the doors do meanwhile is theirs to decide.
-
-How is everything, and what should be done?
-
-Asks every room for its checks and puts them into one list. A store that cannot be had is itself a check; the
-rooms behind it are then not asked. Models are asked only when somebody wants to know, because asking costs.
-
-Which conversations go round in circles now, and who lets one go on?
-
-The door that watches them keeps this in memory; pages and commands ask through this port. Where no door stands there
-is nothing to see.
+`serve` answers from its first second, long before the store is up and also when it is unavailable: the
+supervisor opens the app in the background, retries with a growing pause, and reports the state. A store that
+is down is itself a check, and the packages behind it are then skipped; models are asked only on request,
+because that costs. `LoopMonitor` is the port through which pages and commands see and reset the loops that
+the proxy watches.
 """
 
 import asyncio
@@ -55,7 +47,7 @@ MEGABYTE = 2**20
 
 
 async def run_checks(app: App, *, ask_models: bool = False) -> list[Check]:
-    """Every check that an open app can make of itself."""
+    """Run every check of an open app."""
     now = app.tools.clock()
     checks = [
         *check_settings(app.settings),
@@ -73,7 +65,7 @@ async def run_checks(app: App, *, ask_models: bool = False) -> list[Check]:
 
 
 async def _check_stored(app: App, now: datetime) -> list[Check]:
-    """The store and what lies in it. A database that goes away meanwhile is what is told then."""
+    """Check the store and what is in it. A database that goes down meanwhile is reported instead."""
     store = await check_store(app.store, app.settings.now.store, home=app.home, now=now)
     if worst_severity(store) is CheckSeverity.FAIL:
         return store
@@ -92,7 +84,7 @@ async def _check_stored(app: App, now: datetime) -> list[Check]:
 
 
 def checks_without_store(settings: LiveSettings, home: Path, problem: FestingerError | None) -> list[Check]:
-    """What can be said while there is no store."""
+    """Run the checks that need no store."""
     if problem is None:
         store = warning_check("store.server", "The store is still starting.", "Wait a few seconds.")
     else:
@@ -101,7 +93,7 @@ def checks_without_store(settings: LiveSettings, home: Path, problem: FestingerE
 
 
 def check_settings(settings: LiveSettings) -> list[Check]:
-    """Whether an edit waits to be mended, or for a restart."""
+    """Check whether an edit is invalid or waits for a restart."""
     if problem := settings.problem:
         return [failed_check("settings", problem.message, problem.hint, **dict(problem.details))]
     if waiting := settings.needs_restart:
@@ -115,7 +107,7 @@ def check_settings(settings: LiveSettings) -> list[Check]:
 
 
 def check_files(settings: LiveSettings, home: Path) -> list[Check]:
-    """Whether home and key are their owner's alone, and whether the disk has room."""
+    """Check that home and key are private, and that the disk has room."""
     checks = [check_disk(settings, home)]
     for name, path in (("files.home", home), ("files.key", Path(settings.now.secrets.key_file).expanduser())):
         if path.exists():
@@ -125,7 +117,7 @@ def check_files(settings: LiveSettings, home: Path) -> list[Check]:
 
 def _private(name: str, path: Path) -> Check:
     mode = stat.S_IMODE(path.stat().st_mode)
-    # The home of root may be passed through by the server's own user, but not read.
+    # The home of root may be traversed by the server's own user, but not read.
     open_to = mode & PRIVATE & ~0o010 if path.is_dir() else mode & PRIVATE
     if open_to:
         return failed_check(name, f"`{path}` has the mode {mode:04o}: others can read it.", f"chmod go-rwx {path}")
@@ -133,7 +125,7 @@ def _private(name: str, path: Path) -> Check:
 
 
 def check_disk(settings: LiveSettings, home: Path) -> Check:
-    """Whether the disk of the home has room."""
+    """Check that the disk of the home has room."""
     place = next(parent for parent in (home, *home.parents) if parent.exists())
     free = shutil.disk_usage(place).free // MEGABYTE
     limits = settings.now.store
@@ -162,7 +154,7 @@ async def _reranker(app: App) -> Check:
 
 
 async def _models(app: App) -> Mapping[ModelPurpose, Model | FestingerError | None]:
-    """The model of each purpose, or why there is none although one was chosen."""
+    """Return the model of each purpose, or the error if a chosen one is unavailable."""
     found: dict[ModelPurpose, Model | FestingerError | None] = {}
     for purpose in ModelPurpose:
         try:
@@ -182,7 +174,7 @@ class LiveLoop:
     level: int
     count: int
     what: tuple[str, ...]
-    """What repeats, one line a step. Words of agents and tools: data, never instructions."""
+    """What repeats, one line per step. Words of agents and tools: data, never instructions."""
     is_stopped: bool
     """Whether its breaker is open."""
     at: datetime
@@ -191,14 +183,14 @@ class LiveLoop:
 
 class LoopMonitor(Protocol):
     def live(self, space: SpaceId) -> Sequence[LiveLoop]:
-        """The loops of a space, the newest first."""
+        """Return the loops of a space, newest first."""
 
     def reset(self, space: SpaceId, session: str, *, by: str) -> bool:
-        """Let a session go on: what it did so far counts no more. False if no such loop is known."""
+        """Let a session continue: what it did so far no longer counts. False if no such loop is known."""
 
 
 class NullLoopMonitor:
-    """No door is watched from here."""
+    """A process without a proxy has no loops."""
 
     def live(self, _space: SpaceId) -> Sequence[LiveLoop]:
         return ()
@@ -239,7 +231,7 @@ async def null_checks() -> Sequence[Check]:
 
 
 def retry_delays() -> Iterator[float]:
-    """Seconds to wait before each next try."""
+    """Yield the seconds to wait before each retry."""
     pause = FIRST_PAUSE
     while True:
         yield pause
@@ -247,7 +239,7 @@ def retry_delays() -> Iterator[float]:
 
 
 class Supervisor:
-    """Holds the app while it is open. `app` is None until then, and `problem` says what is in the way."""
+    """Holds the app while it is open. `app` is None until then, and `problem` says why."""
 
     def __init__(
         self,
@@ -262,11 +254,11 @@ class Supervisor:
     ) -> None:
         self.settings = settings
         self.closing = closing or asyncio.Event()
-        """Set when the server is asked to stop: what would go on for ever ends then."""
+        """Set when the server is asked to stop: endless streams end then."""
         self.app: App | None = None
         self.problem: FestingerError | None = None
         self.loops: LoopMonitor = NullLoopMonitor()
-        """What the door of this process sees going round in circles."""
+        """The loops that the proxy of this process sees."""
         self._open_app = open_app
         self._more_checks = more_checks
         self._pause = pause
@@ -278,7 +270,7 @@ class Supervisor:
         return self.app is not None
 
     def need(self) -> App:
-        """The app, for whoever cannot go on without it."""
+        """Return the app. Raises `StoreDown` while it is not open."""
         if self.app is not None:
             return self.app
         if self.problem is None:
@@ -286,11 +278,11 @@ class Supervisor:
         raise StoreDown(self.problem.message, hint=self.problem.hint)
 
     def disk(self) -> Check:
-        """How much room the disk of the home has."""
+        """Check how much room the disk of the home has."""
         return check_disk(self.settings, home_of(self.settings))
 
     def disk_problem(self) -> StoreDown | None:
-        """Why what is said cannot be kept on disk: it is full, or writing to it failed the last time."""
+        """Return why turns cannot be kept on disk: it is full, or the last write failed."""
         fault, disk = self._disk_fault(), self.disk()
         if not fault and disk.details["free_mb"] >= FULL_MB:
             return None
@@ -298,23 +290,23 @@ class Supervisor:
         return StoreDown(reason, hint="Free some space; nothing else is needed.", kind="disk_full")
 
     async def find_key(self, secret: str) -> ApiKey | None:
-        """The live key that has this secret; nobody is known while the store was never there."""
+        """Return the live key with this secret. Raises `StoreDown` if the store was never there."""
         if self._local is not None and hmac.compare_digest(secret.encode(), self._local.key.encode()):
             return OWNER
         return await self.need().keyring.find(secret)
 
     async def find_session(self, cookie: str) -> LoginSession | None:
-        """The live session of a cookie; nobody is logged in while the store is not there."""
+        """Return the live session of a cookie. Raises `StoreDown` while the store is not there."""
         return await self.need().logins.find(cookie)
 
     def known_space(self, name: str) -> SpaceId | None:
-        """The space that is called so. Without a store only the default one is known."""
+        """Return the space of this name. Without a store only the default one is known."""
         if self.app is None:
             return MAIN_SPACE if name == MAIN_SPACE else None
         return self.app.directory.find(name)
 
     async def checks(self, *, ask_models: bool = False) -> list[Check]:
-        """How everything is, as data."""
+        """Run all checks."""
         if self.app is None:
             own = checks_without_store(self.settings, home_of(self.settings), self.problem)
         else:
@@ -341,9 +333,9 @@ class Supervisor:
         self._stop.set()
 
     async def _attempt(self) -> FestingerError | None:
-        """Open the app and hold it; what was in the way.
+        """Open the app and hold it; return what failed.
 
-        In a task of its own, so that whatever ends it is seen here. A fault of ours is no reason to stop
+        In a task of its own, so that whatever ends it is seen here. A bug of ours is no reason to stop
         forwarding (law 4), and neither is a row of the config table that this version cannot read.
         """
         life = asyncio.create_task(self._hold())

@@ -1,8 +1,7 @@
-"""How is the world joined to the rest of the house?
+"""Wires the world into the app: its dependencies, jobs, caches and counts.
 
-Builds what the room needs, makes its jobs known, keeps its caches true and writes its counts. Names that stand out
-are explained by the write model, within its calls an hour; conflicts are resolved at the time that the settings
-name, one run at a time a space.
+Concepts that stand out are explained by the write model, within its calls per hour; conflicts are resolved on
+the schedule of the settings, one run at a time per space.
 """
 
 import asyncio
@@ -60,22 +59,22 @@ class WorldService:
     encounters: EncounterBuffer
     recollector: Recollector
     warming: set[SpaceId] = field(default_factory=set)
-    """Spaces that are being loaded for whoever comes next."""
+    """Spaces that are being preloaded."""
 
     async def need(self, space: SpaceId) -> World:
-        """The world of a space, loaded, and begun if it is new."""
+        """Return the world of a space, loaded, and initialized if it is new."""
         await self.begin(space)
         return await self.worlds.need(space)
 
     async def begin(self, space: SpaceId) -> None:
-        """Give a space what every world begins with, unless it has begun."""
+        """Give a new space the initial dimensions of every world."""
         if not await world_version(self.deps.store, space):
             await bootstrap_dimensions(self.deps, space)
 
     async def take_back(
         self, transaction: Transaction, space: SpaceId, selector: Selector, _bad: Collection[MemoryId]
     ) -> SourceWithdrawalResult:
-        """Take back what a source brought to the world, within the transaction that repairs."""
+        """Withdraw what a source contributed to the world, within the transaction of the repair."""
         source = selector.source
         whence = SourceFilter(
             session=selector.session,
@@ -96,16 +95,16 @@ class WorldService:
         return SourceWithdrawalResult(rows=taken.rows, kept=taken.as_json(), erase=erase if taken.rows else None)
 
     async def give_back(self, transaction: Transaction, space: SpaceId, kept: Mapping[str, Any]) -> None:
-        """Let what was taken back count again, within the transaction that undoes the repair."""
+        """Reinstate what was withdrawn, within the transaction that undoes the repair."""
         await reinstate_source(self.deps, transaction, space, kept)
 
     async def write_counts(self) -> int:
-        """Write what was counted and not written yet."""
+        """Write the counts that are still in memory."""
         return await flush_all_counts(self.deps, self.encounters, self.worlds.find)
 
 
 def build_world(app: "App") -> WorldService:
-    """The room, with everything that it takes from the house."""
+    """Build the world service with its dependencies."""
     worlds = WorldCache(
         app.store, clock=app.tools.clock, stopwatch=app.tools.stopwatch, settings=app.settings.now.world
     )
@@ -154,7 +153,7 @@ def build_world(app: "App") -> WorldService:
 
 
 def register_world(app: "App", room: WorldService) -> None:
-    """Make the room's jobs known."""
+    """Register the jobs of the world."""
 
     async def write_concept(run: JobRun, *, space: str, concept: int, tries: int) -> int:
         return await _explain(app, room, run, space=SpaceId(space), concept=concept, tries=tries)
@@ -195,7 +194,7 @@ def register_world(app: "App", room: WorldService) -> None:
 
 
 async def start_world_sync(stack: AsyncExitStack, app: "App", room: WorldService) -> None:
-    """Follow the changes of other processes, and write counts until the end and at the end."""
+    """Follow the changes of other processes, and write counts periodically and at exit."""
     app.listener.on_change(ROOM, room.worlds.changed)
 
     async def write_counts_for_ever() -> None:
@@ -208,7 +207,7 @@ async def start_world_sync(stack: AsyncExitStack, app: "App", room: WorldService
 
 
 def preload_world(app: "App", space: SpaceId) -> None:
-    """Begin to load a space that is not in memory, for whoever comes next; returns at once."""
+    """Start to load a space that is not in memory; returns at once."""
     room = app.world
     if room.worlds.find(space) is not None or room.worlds.is_too_large(space) or space in room.warming:
         return
@@ -226,7 +225,8 @@ def preload_world(app: "App", space: SpaceId) -> None:
 async def request_resolution(
     app: "App", room: WorldService, space: SpaceId, *, dry_run: bool = False
 ) -> tuple[UUID, int]:
-    """Have the conflicts of a space resolved; the run, and how many wait. One under way is `AlreadyRunning`."""
+    """Request the resolution of a space's conflicts; return the run and how many wait. Raises
+    `AlreadyRunning`."""
     async with app.store.transaction() as transaction:
         run = await begin_run(room.deps, transaction, space, dry_run=dry_run)
         await app.jobs.defer(transaction, RESOLVE_SPACE, lock=f"resolve:{space}", space=space, run_id=str(run))

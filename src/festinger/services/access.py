@@ -1,6 +1,6 @@
-"""How does somebody get a key, and lose it?
+"""Issues and revokes API keys.
 
-A key and the event that tells of it are one transaction. The secret is given back once, to whoever asked.
+A key and its event are one transaction. The secret is returned once, to the caller.
 """
 
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, AgentId, SpaceId
@@ -12,8 +12,8 @@ from festinger.store.repositories.spaces import find_space
 async def issue_key(
     app: App, name: str, *, role: AccessRole, space: SpaceId, agent: str | None, by: str
 ) -> tuple[ApiKey, str]:
-    """A new key and its secret. `space` is a name, or `*` for all spaces."""
-    # An administrator runs the whole house: such a key cannot belong to one space.
+    """Create a key; return it with its secret. `space` is a name, or `*` for all spaces."""
+    # An administrator runs the whole installation: such a key cannot belong to one space.
     whole = space == EVERY_SPACE or role is AccessRole.ADMIN
     owner = EVERY_SPACE if whole else (await find_space(app.store, space)).id
     secret = new_secret(app.tools.entropy)
@@ -33,7 +33,7 @@ async def issue_key(
 
 
 async def withdraw_key(app: App, key: ApiKey, *, by: str) -> None:
-    """End a key everywhere."""
+    """Revoke a key everywhere."""
     async with app.store.transaction() as transaction:
         await revoke_key(transaction, space=key.space, key=key.id, at=app.tools.clock())
         payload = {"key": str(key.id), "by": by}

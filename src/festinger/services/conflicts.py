@@ -1,8 +1,8 @@
-"""How is a conflict shown, whatever it is about?
+"""Renders a conflict as JSON, whatever it is about.
 
-One document for every door: of edges as the world tells it, of memories with both statements in their words, who said
-them and how far they are trusted. Both have the same names, so that a door lists them together. What a caller may not
-see of a memory is left out, not the conflict.
+Conflicts of edges and of memories share the same field names, so that an interface lists them together; those
+of memories have both statements, who said them and how far they are trusted. What a caller may not see of a
+memory is left out, not the conflict.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ def can_see_all(_memory: Memory) -> bool:
 
 
 async def conflict_json(app: App, space: SpaceId, conflict: Conflict, *, sees: Sees = can_see_all) -> dict[str, Any]:
-    """A conflict as every door shows it."""
+    """Render a conflict as every interface shows it."""
     shown = await edge_conflict_json(app.world.deps, space, conflict)
     if conflict.about != "memory":
         return shown

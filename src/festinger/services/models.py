@@ -1,11 +1,8 @@
-"""How does a model come into the table, get tried out and go?
+"""Manages the models table, and calibrates embedders on local examples.
 
-The key is sealed into its row and never shown again. A model that a purpose uses cannot be taken away.
-
-Where do the thresholds of an embedder lie, by examples that are at hand here?
-
-Gathers the examples, has an embedder measure them and keeps the new thresholds in the home, where every process takes
-them from at its next start. Which thresholds follow is decided in `judge`.
+A model's key is sealed into its row and never shown again; a model in use cannot be removed. Calibration
+measures examples with an embedder and stores the thresholds in the home, where every process reads them at
+its next start; `judge` derives the thresholds.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -45,7 +42,7 @@ from festinger.store.repositories.models import NewModel, add_model, delete_mode
 async def save_model(
     app: App, name: str, *, provider: str, space: SpaceId, base_url: str | None, api_key: SecretStr | None
 ) -> UUID:
-    """Add a model to a space; its id."""
+    """Add a model to a space; return its id."""
     new = NewModel(
         space=space,
         id=app.tools.new_id(),
@@ -66,7 +63,7 @@ async def drop_model(app: App, model: UUID, *, space: SpaceId) -> None:
 
 
 async def ping_model(app: App, model: UUID, *, space: SpaceId) -> ModelProbeResult:
-    """Make one tiny call to it: its latency, or the error, also if it cannot even be asked."""
+    """Make one tiny call; return its latency or the error, even if it cannot be asked at all."""
     settings = app.settings.for_space(space).llm
     try:
         wanted = await model_endpoint(app.store, model, space=space, vault=app.vault)
@@ -77,13 +74,13 @@ async def ping_model(app: App, model: UUID, *, space: SpaceId) -> ModelProbeResu
 
 
 def uses_of(app: App, model: UUID, *, space: SpaceId) -> list[ModelPurpose]:
-    """The purposes that name this model."""
+    """Return the purposes that use this model."""
     chosen = app.settings.for_space(space).llm
     return [purpose for purpose in ModelPurpose if getattr(chosen, purpose.value) == str(model)]
 
 
 MOST_DECIDED = 5_000
-"""Newest words of people that are read: more would hardly move a threshold."""
+"""Latest decisions of people that are read: more would hardly move a threshold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,11 +94,11 @@ class CalibrationReport:
 
 
 def ignore_progress(_pairs: int) -> None:
-    """Nobody is told how far it is."""
+    """Null progress callback."""
 
 
 async def decided_examples(app: "App", space: SpaceId) -> list[Example]:
-    """What people decided here of statements that still read as they did."""
+    """Return what people decided here about statements that still read the same."""
     said = await list_person_decisions(app.memory.judges.deps, space, limit=MOST_DECIDED)
     refs = {ref for each in said for ref in (each.old_ref, each.new_ref)}
     async with app.store.transaction() as transaction:
@@ -125,14 +122,14 @@ async def calibrate(
     report: Report = ignore_progress,
     save: bool = False,
 ) -> CalibrationReport:
-    """Measure examples with an embedder, the chosen one unless told; `save` keeps what was measured, from the next
-    start on. `data` says where the examples come from. Raises `BadInput` for too few."""
+    """Measure examples with an embedder, by default the chosen one; `save` stores the result for the next
+    start. `data` says where the examples come from. Raises `BadInput` for too few."""
     bars = CalibrationTargets()
     async with _embedder(app, embedder) as opened:
         old = opened.profile
         found = calibrate_thresholds(await measure_examples(opened, examples, report=report), old, bars=bars)
     file = app.home / FILE
-    # Kept is what was measured here, now and before, and nothing that came with Festinger.
+    # Only what was measured here, now and before, is stored, and nothing that ships with Festinger.
     before = measured_profiles(file).get(old.name, EmbedderProfile(name=old.name))
     new = apply_calibration(
         before, found, data=f"{data}, {len(examples)} pairs", at=app.tools.clock().date(), bars=bars

@@ -1,8 +1,7 @@
-"""What does a person see of the inbox, and do there?
+"""The review inbox of a space, as the console, the API and the command line share it.
 
-The one surface that the console, the API and the command line share: each says who speaks and by which channel, and
-gets documents with hidden characters made visible. Whatever is decided ends in the same deed. Only the words in which
-a door asks, and how it shows the answer, are the door's own.
+Each caller passes its author and channel, and gets documents with hidden characters made visible. Every
+decision ends in the same operation; only the wording and presentation differ between interfaces.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,24 +55,24 @@ Closed = TypeVar("Closed", bound=StrEnum)
 
 LONGEST_REF = 200
 MOST_LOOKED_AT = 200
-"""Applied proposals, the latest seen first, of which it is asked whether they helped."""
+"""The most applied proposals, latest seen first, that are checked for whether they helped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictDetails:
-    """What is said beside a verdict."""
+    """What comes with a verdict."""
 
     note: str = ""
     of: str = ""
-    """Of which proposal this one is a duplicate, by its id or the beginning of that."""
+    """The proposal that this one duplicates, by its id or a prefix of it."""
     until: datetime | None = None
     edits: Mapping[str, Any] | None = None
     word: str = ""
     version: int | None = None
     seen: Sequence[str] = ()
-    """Which other proposals the person has looked at, by their ids or the beginnings of those."""
+    """The other proposals that the person has looked at, by their ids or prefixes."""
     ref: str = ""
-    """By what the channel knows this message again; none makes it a message of its own."""
+    """Identifies the message in its channel; empty makes it a message of its own."""
 
 
 NOTHING_MORE = VerdictDetails()
@@ -81,7 +80,7 @@ NOTHING_MORE = VerdictDetails()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewService:
-    """The inbox of a space, before whoever speaks through a channel."""
+    """The inbox of a space, for one author on one channel."""
 
     app: "App"
     space: SpaceId
@@ -92,10 +91,9 @@ class ReviewService:
     def _deps(self) -> ProposalDeps:
         return self.app.inbox.deps
 
-    # looking
 
     async def overview(self, *, limit: int = SHOWN) -> Document:
-        """How many things wait, the funnel, the rate, and what waits in other rooms."""
+        """Return how many things wait, the funnel, the rate, and what waits in other packages."""
         numbers = await proposal_stats(self._deps, self.space)
         elsewhere = await self.app.deciding.waiting(self.space, limit=limit)
         muted = await self.app.deciding.muted(self.space)
@@ -110,7 +108,7 @@ class ReviewService:
         return await list_proposal_summaries(self._deps, self.space, wanted)
 
     async def still_seen(self) -> list[Document]:
-        """What was applied and keeps being asked for."""
+        """List what was applied and keeps being proposed."""
         now, terms = self._deps.clock(), self._deps.terms(self.space)
         return [
             each
@@ -124,27 +122,26 @@ class ReviewService:
         ]
 
     async def find(self, text: str) -> ProposalId:
-        """The proposal that is meant by an id or its beginning."""
+        """Find the proposal by an id or a prefix of it."""
         return await self.app.inbox.find(self.space, text)
 
     async def card(self, id_: UUID) -> Document:
-        """One proposal with all that a person should see: who saw it, what a yes would do, what was decided."""
+        """Return one proposal with its sightings, the effect of an approval, and what was decided."""
         card = await self.app.inbox.card(self.space, id_)
         look = await self.app.deciding.would_do(self.space, card.proposal)
         decided = await load_decisions(self._deps, self.space, id_)
         return {**card.as_json(), "effect": _effect(card.proposal, look), **decided.as_json()}
 
     async def explain(self, a: UUID, b: UUID) -> Document:
-        """Why two proposals are not one."""
+        """Explain why two proposals are not one."""
         return _shown((await self.app.inbox.explain(self.space, a, b)).as_json())
 
     async def rate(self) -> Document:
         return (await self.app.inbox.rate(self.space)).as_json()
 
-    # proposing and promoting
 
     async def propose(self, said: Suggestion, *, approve: bool = False) -> Document:
-        """Propose something. A reviewer's own is before a person at once; anybody else's waits like any sighting."""
+        """Propose something. A reviewer's own is promoted at once; any other waits like any sighting."""
         if self.author.proof is not IdentityProof.NONE:
             done = await self.app.deciding.propose(
                 self.space, said, author=self.author, channel=self.channel, approve=approve
@@ -166,20 +163,20 @@ class ReviewService:
         }
 
     async def promote(self, *, dry_run: bool = False) -> Document:
-        """One run of the gate."""
+        """Run the promotion gate once."""
         return _shown((await self.app.inbox.promote(self.space, dry_run=dry_run)).as_json())
 
-    # deciding
 
     async def decide(self, id_: UUID, kind: VerdictKind, words: VerdictDetails = NOTHING_MORE) -> Document:
-        """Say something of a proposal. What may be raised is told where it is done."""
+        """Decide a proposal. Raises what `decide` raises."""
         done = await self.app.deciding.decide(self.space, await self._said(id_, kind, words))
         return _shown(done.as_json())
 
     async def decide_many(
         self, ids: Sequence[UUID], kind: VerdictKind, words: VerdictDetails = NOTHING_MORE
     ) -> Document:
-        """Say the same of many; what came of each. Whoever may not decide is `NotAuthorised`."""
+        """Give many proposals the same verdict; return each result. Raises `NotAuthorised` for
+        non-reviewers."""
         many = [await self._said(each, kind, words, nth=place) for place, each in enumerate(ids)]
         found = await self.app.deciding.decide_many(self.space, many)
         await require_reviewer(self._deps, self.space, self.author)
@@ -207,29 +204,28 @@ class ReviewService:
         return _shown((await self.app.deciding.undo(self.space, id_, author=self.author)).as_json())
 
     async def rebuild(self, id_: UUID) -> Document:
-        """Make a proposal anew from what stands; whoever decides looks at it once more."""
+        """Rebuild a proposal from the current state; the reviewer looks at it once more."""
         reviewer = await self._reviewer()
         await self.app.deciding.rebuild(self.space, id_, by=reviewer)
         return await self.card(id_)
 
     async def release(self, id_: UUID) -> Document:
-        """Let go what is held back."""
+        """Release what is held back."""
         await self.app.deciding.release(self.space, id_, author=self.author)
         return await self.card(id_)
 
     async def lift(self, producer: str, category: str) -> Document:
-        """Let a muted producer speak again."""
+        """Unmute a producer."""
         released = await self.app.deciding.lift(self.space, (producer, category), author=self.author)
         return {"producer": producer, "category": category, "released": released}
 
-    # pairs and tasks
 
     async def pairs(self, *, limit: int = 50) -> list[Document]:
         rows = await self.app.inbox.pairs(self.space, limit=limit)
         return [_shown({name: _plain(value) for name, value in row.items()}) for row in rows]
 
     async def decide_pair(self, id_: UUID, *, accept: bool) -> Document:
-        """Say whether two proposals are one."""
+        """Decide whether two proposals are one."""
         by = await self._reviewer()
         if not accept:
             await suggested.decline_pair(self._deps, self.space, id_, by=by)
@@ -238,7 +234,7 @@ class ReviewService:
         return {"pair": str(id_), "state": "accepted", "proposal": str(joined.id)}
 
     async def split(self, id_: UUID) -> Document:
-        """Part two proposals that were joined."""
+        """Split two proposals that were joined."""
         by = await self._reviewer()
         left, alone = await suggested.split_pair(self._deps, self.space, id_, by=by)
         return {"pair": str(id_), "state": "declined", "proposals": [str(left.id), str(alone.id)]}
@@ -251,7 +247,6 @@ class ReviewService:
         task = await self.app.deciding.close_task(self.space, id_, author=self.author, state=state)
         return _shown(task.as_json())
 
-    # reviewers
 
     async def reviewers(self) -> list[Document]:
         return [_shown(each.as_json()) for each in await reviewers.list_reviewers(self._deps, self.space)]
@@ -271,7 +266,7 @@ class ReviewService:
 
 
 async def count_waiting(app: "App", space: SpaceId) -> int:
-    """The one number: how many things wait for a person anywhere."""
+    """Return how many things wait for a person anywhere."""
     deps = app.inbox.deps
     async with deps.store.transaction() as transaction:
         inbox = await load_inbox_capacity(deps, transaction, space, now=deps.clock())
@@ -279,7 +274,7 @@ async def count_waiting(app: "App", space: SpaceId) -> int:
 
 
 def build_suggestion(fields: Mapping[str, Any], *, cause: Cause, at: datetime, source: str) -> Suggestion:
-    """A proposal as somebody writes it through a door; whose word it is, the door has found out."""
+    """Build a suggestion from the fields of an interface, which has already identified its author."""
     return Suggestion(
         what=fields["what"],
         category=fields["category"],
@@ -302,7 +297,7 @@ def parse_proposal_type(text: str) -> ProposalType:
 def parse_proposal_filter(
     query: Mapping[str, str], *, after: tuple[datetime, UUID] | None = None, limit: int = 50
 ) -> ProposalQuery:
-    """Which proposals a query asks for, by the names that every door has for it."""
+    """Build a proposal query from the parameters that all interfaces share."""
     held = query.get("held")
     if held not in (None, "true", "false"):
         raise BadInput("`held` must be `true` or `false`.")
@@ -318,19 +313,19 @@ def parse_proposal_filter(
 
 
 def pick_document_id(text: str, documents: Sequence[Document]) -> UUID:
-    """The one of some documents that is meant by an id or its beginning."""
+    """Pick the document that an id or a prefix of it names."""
     begins = prefix(text)
     return pick(begins, [UUID(each["id"]) for each in documents if each["id"].startswith(begins)])
 
 
 def _shown(document: Mapping[str, Any]) -> Document:
-    """A document with every hidden character shown by its number."""
+    """Return a document with every hidden character escaped."""
     shown: Document = escape_hidden_in_json(document)
     return shown
 
 
 def _effect(proposal: Proposal, look: EffectPreview) -> Document:
-    """What a yes would do now, whether it can be taken back, and what has moved since it was proposed."""
+    """Describe what an approval would do now and what has changed since it was proposed."""
     moved = {name for name, version in proposal.target.items() if look.versions.get(name) != version}
     return {
         "says": look.says,
@@ -343,7 +338,7 @@ def _effect(proposal: Proposal, look: EffectPreview) -> Document:
 
 
 def _plain(value: Any) -> Any:
-    """A value of a row in the form in which doors give it."""
+    """Convert a row's value to the form that interfaces return."""
     return round(value, 3) if isinstance(value, float) else to_json_value(value)
 
 

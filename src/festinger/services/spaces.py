@@ -1,7 +1,7 @@
-"""How does a space come and go?
+"""Creates, renames and erases spaces.
 
-Made and erased in one transaction with the event that tells of it. Every room that keeps rows of a space hands
-in the query that erases them.
+Each is one transaction with its event. Every package that keeps rows of a space provides the query that
+erases them.
 """
 
 from contextlib import suppress
@@ -15,7 +15,7 @@ from festinger.store.queries import Query, queries_of
 from festinger.store.repositories.spaces import Space, create_space, delete_space, rename_space
 
 ERASERS: tuple[Query, ...] = (queries_of("festinger.events")["erase_space"],)
-"""What erases a space in the rooms above the store, in the order in which they stand on each other."""
+"""What erases a space in the packages above the store, in order of dependency."""
 
 
 async def add_space(app: App, name: str) -> Space:
@@ -30,7 +30,7 @@ async def add_space(app: App, name: str) -> Space:
 
 
 async def change_space_name(app: App, space: Space, name: str) -> Space:
-    """Give a space another name."""
+    """Rename a space."""
     async with app.store.transaction() as transaction:
         renamed = await rename_space(transaction, space.id, name=name)
         await _count(transaction)
@@ -38,7 +38,7 @@ async def change_space_name(app: App, space: Space, name: str) -> Space:
 
 
 async def erase_space(app: App, space: Space) -> int:
-    """Erase every row of a space; how many. The person has typed its name."""
+    """Erase every row of a space; return how many. The person has typed its name."""
     async with app.store.transaction(patient=True) as transaction:
         rows = await delete_space(transaction, space.id, typed_name=space.name, erasers=ERASERS)
         await app.outbox.emit(
@@ -53,7 +53,7 @@ async def erase_space(app: App, space: Space) -> int:
 
 
 async def count_space_rows(app: App, space: Space) -> int:
-    """How many rows would go with a space: it is erased and counted, and nothing of that is kept."""
+    """Count the rows that would go with a space, by erasing it in a transaction that is rolled back."""
     rows = 0
     with suppress(_RollbackAfterCount):
         async with app.store.transaction(patient=True) as transaction:
@@ -63,9 +63,9 @@ async def count_space_rows(app: App, space: Space) -> int:
 
 
 class _RollbackAfterCount(Exception):
-    """Undoes a transaction that was made to count."""
+    """Rolls back a transaction that was made to count."""
 
 
 async def _count(transaction: Transaction) -> None:
-    """Tell every door that the list of spaces is another one now."""
+    """Notify every process that the list of spaces has changed."""
     await bump_version(transaction, space=EVERY_SPACE, room=ROOM)

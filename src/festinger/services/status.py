@@ -1,12 +1,7 @@
-"""How much has passed through, in numbers?
+"""Reports the numbers of the installation, and follows its events.
 
-The funnel, as far as the rooms stand: judging, outcomes, jobs, events, cost and life of the installation. A number
-that should be 0 and is not, is named. Rooms that come later add their steps.
-
-How does somebody follow what happens, as it happens?
-
-Joins the outbox's feed with a pulse: a notification would tell sooner, but a look every so often is simple,
-never misses anything and costs one small query.
+Following polls the outbox's feed: a notification would be faster, but polling is simple, never misses
+anything and costs one small query.
 """
 
 import asyncio
@@ -33,7 +28,7 @@ from festinger.store.repositories.spaces import load_run_summary
 
 
 async def build_status(app: App, *, space: SpaceId) -> dict[str, Any]:
-    """The numbers of a space and of the whole installation."""
+    """Return the numbers of a space and of the whole installation."""
     now = app.tools.clock()
     lived = await load_run_summary(app.store, now=now)
     waiting = await read_backlog(app.store, max_waiting=app.settings.now.jobs.max_waiting)
@@ -67,7 +62,7 @@ async def build_status(app: App, *, space: SpaceId) -> dict[str, Any]:
 
 
 async def _memory(app: App, space: SpaceId) -> dict[str, Any]:
-    """What waits in the memory, and how far embedding it again is after a change of the model."""
+    """Return what waits in the memory, and the progress of re-embedding after a change of model."""
     deps = app.memory.deps
     vectors = await measure_progress(deps, space, model=app.settings.now.embedding.model)
     waiting = await count_waiting(deps, space)
@@ -75,7 +70,7 @@ async def _memory(app: App, space: SpaceId) -> dict[str, Any]:
 
 
 async def _judged(app: App, *, space: SpaceId, since: datetime) -> dict[str, Any]:
-    """How much was learnt, and of how much of it a model was asked."""
+    """Return how much was learned, and for how much of it a model was asked."""
     learns = await count_learned_since(app.memory.deps, space, since)
     asking = await model_usage_since(app.memory.judges.deps, space, since)
     return {
@@ -87,7 +82,7 @@ async def _judged(app: App, *, space: SpaceId, since: datetime) -> dict[str, Any
 
 
 async def _outcomes(app: App, *, space: SpaceId) -> dict[str, Any]:
-    """Whether what is brought to mind comes to outcomes."""
+    """Return whether what is recalled reaches outcomes."""
     found = await outcome_stats(app.outcomes.deps, space)
     return {
         **{shown: summarize_span(found[name]) for name, shown in (("24h", "24 h"), ("7d", "7 d"), ("all", "all time"))},
@@ -97,7 +92,7 @@ async def _outcomes(app: App, *, space: SpaceId) -> dict[str, Any]:
 
 
 def summarize_span(span: Mapping[str, Any]) -> dict[str, Any]:
-    """The numbers of a span of time that fit on a line each."""
+    """Return the numbers of a time span that fit on one line each."""
     return {
         "rate": span["rate"],
         "resolved": span["resolved"],
@@ -123,14 +118,14 @@ async def _pulse() -> None:
 def follow_events(
     app: App, *, space: SpaceId, names: Sequence[str] = (), after: EventId | None = None
 ) -> AsyncGenerator[Event | FeedGap, None]:
-    """Events from `after`, or from the first look on, for as long as the caller reads."""
+    """Yield events from `after`, or from the first poll on, for as long as the caller reads."""
     return follow_feed(app.store, space=space, wake=_pulse, names=names, after=after)
 
 
 async def follow_from_now(
     app: App, *, space: SpaceId, names: Sequence[str] = (), after: EventId | None = None
 ) -> AsyncGenerator[Event | FeedGap, None]:
-    """As `follow_events`, but the place is taken before this returns: an unknown event is told at once, and
-    nothing is missed between the answer to a reader and its first look."""
+    """Like `follow_events`, but the position is taken before this returns: an unknown event raises at once,
+    and nothing is missed before the first read."""
     place = await start_sequence(app.store, space, after)
     return follow_feed(app.store, space=space, wake=_pulse, names=names, after=after, place=place)

@@ -1,4 +1,4 @@
-"""The settings of what is known and remembered: the world, the memory and its judges."""
+"""Declares the settings of the world, the memory, its judges and episodes."""
 
 from itertools import pairwise
 from typing import Annotated, Literal

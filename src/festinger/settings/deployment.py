@@ -1,7 +1,6 @@
-"""What was this process started with?
+"""Captures the environment, command-line options and config file locations of the process.
 
-The environment, the options of the command, and where a settings file may lie. Values only; `sources` reads
-them. This is the one place of the room that asks the operating system for them.
+The only module of this package that asks the operating system for them.
 """
 
 import os
@@ -16,12 +15,12 @@ SECRET_KEY_VARIABLE = "FESTINGER_SECRET_KEY"  # noqa: S105 - the name of a varia
 NO_BROWSER_VARIABLE = "FESTINGER_NO_BROWSER"
 KEY_VARIABLE = "FESTINGER_KEY"
 OUTSIDE_THE_TREE = frozenset({CONFIG_VARIABLE, SECRET_KEY_VARIABLE, NO_BROWSER_VARIABLE, KEY_VARIABLE})
-"""Variables that are no setting: where the file lies, the master key, and a switch for tests."""
+"""Variables that are no settings: the config file, the master key, a client key, and the browser switch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
-    """What a process was started with: all that settings can come from, but for the config table."""
+    """What a process was started with: every source of settings except the config table."""
 
     environment: Mapping[str, str]
     folder: Path
@@ -30,7 +29,7 @@ class Deployment:
     command_line: Mapping[str, object] = field(default_factory=dict)
 
     def file(self) -> Path | None:
-        """The settings file that counts now. One that was named counts even if it is missing, so that it is missed."""
+        """Return the settings file in use. A named one is returned even if missing, so that this is reported."""
         named = self.named_file()
         return named or next((path for path in self.candidates() if path.exists()), None)
 
@@ -41,7 +40,7 @@ class Deployment:
         return Path(named).expanduser() if named else None
 
     def candidates(self) -> tuple[Path, ...]:
-        """Where a settings file may lie, the first that exists being the one that counts."""
+        """Return where a settings file may be; the first that exists is used."""
         named = self.named_file()
         return (named,) if named else (self.folder / "festinger.yaml", self.config_folder / "config.yaml")
 
@@ -49,7 +48,7 @@ class Deployment:
 def current_deployment(
     *, config: Path | None = None, environ: Mapping[str, str] | None = None, flags: Mapping[str, object] | None = None
 ) -> Deployment:
-    """The deployment that this process finds itself in."""
+    """Return the deployment of this process."""
     return Deployment(
         environment=dict(os.environ if environ is None else environ),
         folder=Path.cwd(),

@@ -1,9 +1,9 @@
-"""Which settings are there, and which one does a name mean?
+"""Lists all setting keys, finds a key by name, and parses and formats values.
 
-A `SettingKey` is one leaf of the tree with everything that a page, a command or an error says about it. A person
-may write its full name (`store.pool_max`), its bare name where that is unique, or a name of the first
-design. Everything that comes from outside is text and is read here by the declared type of its key, so a
-value means the same in a file, a row, a variable and on the command line.
+A `SettingKey` is a leaf of the tree with all that a page, a command or an error says about it. A person may
+write its full name (`store.pool_max`), its bare name where that is unique, or an alias. Outside values arrive
+as text and are parsed here by the declared type, so a value means the same in a file, a row, a variable and
+an option.
 """
 
 import difflib
@@ -26,22 +26,22 @@ MAX_CHARS = 4096
 SHOWN_CHARS = 60
 LAST_CHARS = 4
 SHORT_SECRET = 12
-"""A secret below this length shows not even its last characters."""
+"""A shorter secret does not even show its last characters."""
 
 ALIASES = {"write_model_id": "llm.write", "resolve_model_id": "llm.resolve"}
-"""Names of the first design that live on."""
+"""Names from the first design that are still accepted."""
 
 MAX_ITEMS = 1000
 
 NOTHING = ("", "~", "null", "none")
 
 Raw = str | Sequence[str]
-"""A value as it was given: one text, or the items of a list."""
+"""A value as given: one text, or the items of a list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingKey:
-    """One setting: what it is called, what it may hold and what it is for."""
+    """A setting: its name, allowed values and purpose."""
 
     name: str
     meaning: str
@@ -57,7 +57,7 @@ class SettingKey:
 
     @property
     def variable(self) -> str:
-        """Its name in the environment."""
+        """Its environment variable."""
         return "FESTINGER_" + self.name.replace(".", "__").upper()
 
     @property
@@ -66,7 +66,7 @@ class SettingKey:
 
 
 def parse_value(key: SettingKey, raw: Raw) -> Any:
-    """The value that `raw` means for this key, or `BadSetting` saying what is wrong with it."""
+    """Parse `raw` for this key; raise `BadSetting` saying what is wrong with it."""
     given = [raw] if isinstance(raw, str) else list(raw)
     if any(_is_unfit(text) for text in given):
         raise BadSetting(f"has control characters or more than {MAX_CHARS} characters")
@@ -87,7 +87,7 @@ def _validated(key: SettingKey, value: object) -> Any:
     try:
         return key.adapter.validate_python(value)
     except ValidationError as error:
-        # The foreign error quotes its input, which may be a secret: it is left behind.
+        # Pydantic's error quotes its input, which may be a secret, so it is dropped.
         raise BadSetting(f"must be {key.allowed}") from (None if key.secret else error)
 
 
@@ -96,7 +96,7 @@ def _is_unfit(text: str) -> bool:
 
 
 def format_value(key: SettingKey, value: Any) -> str:
-    """The value as people may see it; of a secret no more than its end."""
+    """Format a value for display; of a secret, show only the end."""
     if value is None:
         return ""
     if isinstance(value, SecretStr):
@@ -112,14 +112,14 @@ def format_value(key: SettingKey, value: Any) -> str:
 
 
 def shorten(raw: Raw) -> str:
-    """What was given, short enough for a message of one line."""
+    """Shorten what was given for a one-line message."""
     text = raw if isinstance(raw, str) else ", ".join(raw)
     flat = "".join(char if char.isprintable() else "�" for char in text[: SHOWN_CHARS + 1])
     return flat if len(flat) <= SHOWN_CHARS else flat[:SHOWN_CHARS] + "…"
 
 
 def value_at(tree: BaseModel, name: str) -> Any:
-    """The value that a tree holds under a full name."""
+    """Return the value of a tree at a full name."""
     found: Any = tree
     for part in name.split("."):
         found = getattr(found, part)
@@ -127,7 +127,7 @@ def value_at(tree: BaseModel, name: str) -> Any:
 
 
 def find_setting(name: str) -> SettingKey:
-    """The key that a person means by `name`, or `UnknownSetting` with the nearest one."""
+    """Return the key that a person means by `name`, or raise `UnknownSetting` with the nearest one."""
     full = ALIASES.get(name, name)
     if full in KEYS:
         return KEYS[full]
@@ -143,8 +143,8 @@ def find_setting(name: str) -> SettingKey:
 
 
 def nearest_name(name: str) -> str | None:
-    """The known key that looks most like `name`, if any does."""
-    # Long names are cut: matching takes time by the square of the length.
+    """Return the known key most similar to `name`, if there is one."""
+    # Long names are cut: matching takes time quadratic in the length.
     wanted = name[:80].lower()
     full = difflib.get_close_matches(wanted, KEYS, n=1, cutoff=0.6)
     if full:
@@ -201,7 +201,7 @@ _WORDS: Mapping[Any, str] = {
 
 
 def _allowed(inner: Any, bounds: Sequence[Any]) -> str:
-    """What may stand there, in words."""
+    """Describe the allowed values."""
     if get_origin(inner) is Literal:
         return " or ".join(f"`{choice}`" for choice in get_args(inner))
     if get_origin(inner) is tuple:
@@ -229,4 +229,4 @@ def _bare_names() -> dict[str, tuple[str, ...]]:
 
 
 BARE: Mapping[str, tuple[str, ...]] = _bare_names()
-"""The keys that share a bare name."""
+"""Full names by bare name."""

@@ -1,16 +1,10 @@
-"""Which settings are in force now?
+"""Holds the settings in force while the config file and table change.
 
-`LiveSettings` holds the tree of a running process while its file and the rows of the config table change.
-Readers take one snapshot (`now`, `for_space`) at the start of a request or job and keep it. An edit is taken
-whole or not at all: a bad one is logged once and kept as a problem until it is mended, and the old tree stays.
-A key that needs a restart keeps the value that the process started with. Who is told of a change, and where
-rows are stored, is decided at wiring; `watch` follows the file.
-
-What is in force, given what every source says?
-
-A `SettingsSnapshot` is the whole answer in one frozen value: what is wanted, what is in force while keys that need a
-restart wait for it, and the trees of the spaces that have rows of their own. Pure: `live` keeps the present
-one, and two of them make the list of changes that others are told of.
+Readers take one snapshot (`now`, `for_space`) at the start of a request or job and keep it. An edit applies
+as a whole or not at all: a bad one is logged once and kept as a problem until it is fixed, and the old tree
+stays. A key that needs a restart keeps the value that the process started with. A `SettingsSnapshot` is a
+frozen value: what is wanted, what is in force, and the trees of spaces with their own rows; comparing two
+gives the changes.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -39,12 +33,12 @@ from festinger.settings.sources import (
 from festinger.settings.tree import Settings
 
 Rows = Mapping[tuple[SpaceId, str], SourcedValue]
-"""What the config table says, by space and full name of the key."""
+"""Contents of the config table, by space and full name of the key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingChange:
-    """One key that has another value now, in words that may be shown to anyone."""
+    """A key with a new value, in words that may be shown to anyone."""
 
     key: str
     old: str
@@ -56,14 +50,14 @@ class SettingChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceValues:
-    """What the sources say now. `pinned` is the environment and the command line together."""
+    """What the sources say now. `pinned` combines the environment and the command line."""
 
     file: Layer = field(default_factory=dict)
     rows: Rows = field(default_factory=dict)
     pinned: Layer = field(default_factory=dict)
 
     def wanted(self, space: SpaceId = EVERY_SPACE) -> LoadedSettings:
-        """The tree that they ask for, for all spaces or for one."""
+        """Return the tree they ask for, for all spaces or for one."""
         own = self.rows_of(space) if space != EVERY_SPACE else {}
         return combine_layers(self.file, self.rows_of(EVERY_SPACE), own, self.pinned)
 
@@ -73,7 +67,7 @@ class SourceValues:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsSnapshot:
-    """Everything about settings at one moment."""
+    """The complete state of the settings at one moment."""
 
     said: SourceValues
     wanted: LoadedSettings
@@ -86,12 +80,12 @@ class SettingsSnapshot:
 
 
 def first_snapshot(said: SourceValues) -> SettingsSnapshot:
-    """The moment of a start: all that is wanted is in force."""
+    """Return the snapshot at start: all that is wanted is in force."""
     return next_snapshot(said, started=said.wanted().tree)
 
 
 def next_snapshot(said: SourceValues, *, started: Settings) -> SettingsSnapshot:
-    """The moment after an edit, in a process that started with `started`."""
+    """Return the snapshot after an edit, in a process that started with `started`."""
     owners = {owner for owner, _ in said.rows} - {EVERY_SPACE}
     wanted = said.wanted()
     return SettingsSnapshot(
@@ -104,7 +98,7 @@ def next_snapshot(said: SourceValues, *, started: Settings) -> SettingsSnapshot:
 
 
 def hold_restart_keys(wanted: LoadedSettings, started: Settings) -> LoadedSettings:
-    """What is wanted, but with the started value of every key that needs a restart."""
+    """Return what is wanted, but with the started value of every key that needs a restart."""
     live = {
         name: SourcedValue(value=value_at(wanted.tree, name), source=source) for name, source in wanted.sources.items()
     }
@@ -117,7 +111,7 @@ def hold_restart_keys(wanted: LoadedSettings, started: Settings) -> LoadedSettin
 
 
 def diff_snapshots(old: SettingsSnapshot, new: SettingsSnapshot) -> tuple[SettingChange, ...]:
-    """What another moment wants otherwise: for all spaces first, then for those with rows of their own."""
+    """Return the changes between two snapshots: for all spaces first, then for those with their own rows."""
     for_all = _differences(old.wanted, new.wanted, KEYS.values())
     for_some = (
         replace(change, space=space)
@@ -128,13 +122,13 @@ def diff_snapshots(old: SettingsSnapshot, new: SettingsSnapshot) -> tuple[Settin
 
 
 def changes_awaiting_restart(snapshot: SettingsSnapshot) -> tuple[SettingChange, ...]:
-    """The changes that wait for a restart."""
+    """Return the changes that wait for a restart."""
     started = LoadedSettings(tree=snapshot.started)
     return tuple(_differences(started, snapshot.wanted, [key for key in KEYS.values() if key.restart]))
 
 
 def _own_keys(space: SpaceId, *moments: SettingsSnapshot) -> list[SettingKey]:
-    """The keys for which a space had or has a row; in all others it follows the rest."""
+    """Return the keys for which a space had or has a row; it inherits all others."""
     named = {name for moment in moments for name in moment.said.rows_of(space)}
     return [key for key in KEYS.values() if key.name in named]
 
@@ -157,7 +151,7 @@ log = structlog.get_logger(room="settings")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsProblem:
-    """An edit that was refused and still waits to be mended."""
+    """A rejected edit that is not fixed yet."""
 
     source: SourceKind
     message: str
@@ -170,10 +164,10 @@ OnRefusal = Callable[[SettingsProblem], None]
 
 
 class LiveSettings:
-    """The settings of this process, as they are in force at each moment."""
+    """The settings of this process that are in force."""
 
     def __init__(self, deployment: Deployment) -> None:
-        """Read what the process was started with; anything wrong in it stops the start."""
+        """Read what the process was started with; any error in it stops the start."""
         self.deployment = deployment
         said = SourceValues(file=from_file(deployment.file()), pinned=from_deployment(deployment))
         self._snapshot = first_snapshot(said)
@@ -183,45 +177,46 @@ class LiveSettings:
 
     @property
     def now(self) -> Settings:
-        """The tree in force. Take it once a request or job, and keep it."""
+        """The tree in force. Take it once per request or job, and keep it."""
         return self._snapshot.in_force.tree
 
     def for_space(self, space: SpaceId) -> Settings:
-        """The tree in force for one space."""
+        """Return the tree in force for one space."""
         return self._snapshot.of(space).tree
 
     def loaded(self, space: SpaceId = EVERY_SPACE) -> LoadedSettings:
-        """The tree in force with the source of each value."""
+        """Return the tree in force with the source of each value."""
         return self._snapshot.of(space)
 
     @property
     def needs_restart(self) -> tuple[SettingChange, ...]:
-        """Keys whose new value waits for the next start."""
+        """Changes that wait for the next start."""
         return changes_awaiting_restart(self._snapshot)
 
     @property
     def problems(self) -> tuple[SettingsProblem, ...]:
-        """What was refused and is not mended yet."""
+        """Rejected edits that are not fixed yet."""
         return tuple(self._problems.values())
 
     @property
     def problem(self) -> SettingsProblem | None:
-        """The first of the problems."""
+        """The first problem, if there is one."""
         return next(iter(self.problems), None)
 
     def on_change(self, subscriber: OnChange) -> None:
-        """Have `subscriber` called with what changed, after it is in force."""
+        """Call `subscriber` with what changed, after it is in force."""
         self._on_change.append(subscriber)
 
     def on_refusal(self, subscriber: OnRefusal) -> None:
-        """Have `subscriber` called once for each edit that is refused."""
+        """Call `subscriber` once for each rejected edit."""
         self._on_refusal.append(subscriber)
 
     def start_with(self, rows: Iterable[ConfigTableRow]) -> SettingsProblem | None:
-        """Lay the config table over a process that is still starting: keys that need a restart are taken too.
+        """Apply the config table to a process that is still starting, including keys that need a restart.
 
-        A row that does not fit this version is left out and told, but stops nothing: the process that could
-        mend it would be stopped as well."""
+        A row that does not fit this version is skipped and reported but stops nothing: the process that could
+        fix it would be stopped as well.
+        """
         read, problem = _readable(rows, {})
         said = replace(self._snapshot.said, rows=read)
         try:
@@ -231,14 +226,14 @@ class LiveSettings:
         return self._refuse(SourceKind.TABLE, problem) if problem else None
 
     def is_whole(self) -> bool:
-        """Whether the file holds something that can be read; a file that is being written often does not."""
+        """Return whether the file has readable content; a file that is being written often has not."""
         try:
             return bool(from_file(self.deployment.file()))
         except BadInput:
             return False
 
     def reload_file(self) -> SettingsProblem | None:
-        """Read the file again. What is wrong with it is kept as a problem and changes nothing."""
+        """Reread the file. An error is kept as a problem and changes nothing."""
         try:
             layer = from_file(self.deployment.file())
             self._take(replace(self._snapshot.said, file=layer))
@@ -248,8 +243,10 @@ class LiveSettings:
         return None
 
     def apply_rows(self, rows: Iterable[ConfigTableRow], *, space: SpaceId | None = None) -> SettingsProblem | None:
-        """Take the rows that the config table holds now: all of them, or all of one space. A row that does
-        not fit leaves its key as it was, and the others count."""
+        """Apply the current rows of the config table: all of them, or all of one space.
+
+        A row that does not fit leaves its key as it was; the others apply.
+        """
         before = self._snapshot.said.rows
         others = {at: found for at, found in before.items() if space is not None and at[0] != space}
         read, problem = _readable(rows, before)
@@ -263,8 +260,10 @@ class LiveSettings:
         return None
 
     def change(self, name: str, raw: Raw, *, space: SpaceId = EVERY_SPACE) -> ConfigTableRow:
-        """The row that sets a key to a value, with its full name, checked as it will be when it is read.
-        Nothing is written and nothing is in force until `apply_rows` brings the row back from the table."""
+        """Return the row that sets a key, with its full name, validated as it will be when it is read.
+
+        Nothing is written, and nothing applies until `apply_rows` brings the row back from the table.
+        """
         key = self.changeable(name)
         row = ConfigTableRow(space=space, key=key.name, value=raw if isinstance(raw, str) else ",".join(raw))
         full, found = from_row(row)
@@ -274,11 +273,11 @@ class LiveSettings:
 
     @property
     def pinned(self) -> tuple[str, ...]:
-        """The keys that the deployment has pinned."""
+        """The keys that the deployment pins."""
         return tuple(sorted(self._snapshot.said.pinned))
 
     def changeable(self, name: str) -> SettingKey:
-        """The key that a name means, if the deployment has not pinned it."""
+        """Return the key for a name, unless the deployment pins it."""
         key = find_setting(name)
         pin = self._snapshot.said.pinned.get(key.name)
         if pin:
@@ -286,9 +285,9 @@ class LiveSettings:
         return key
 
     def _take(self, said: SourceValues, *, started: Settings | None = None) -> None:
-        """Put what the sources say in force, in one step, and tell who wants to know."""
+        """Put the sources in force in one step and notify subscribers."""
         old = self._snapshot
-        # One assignment of a frozen value: whoever reads meanwhile has the old tree or the new one, never a mix.
+        # One assignment of a frozen value: concurrent readers see the old tree or the new one, never a mix.
         self._snapshot = next_snapshot(said, started=started or old.started)
         changed = diff_snapshots(old, self._snapshot)
         if not changed:
@@ -299,7 +298,7 @@ class LiveSettings:
 
     def _refuse(self, source: SourceKind, error: BadInput) -> SettingsProblem:
         problem = SettingsProblem(source=source, message=error.message, hint=error.hint, details=error.details)
-        # The same bad edit is met again at every look; it is news once.
+        # Every check meets the same bad edit again; report it once.
         if self._problems.get(source) == problem:
             return problem
         self._problems[source] = problem
@@ -312,7 +311,7 @@ class LiveSettings:
 
 
 def _readable(rows: Iterable[ConfigTableRow], before: Rows) -> tuple[Rows, BadInput | None]:
-    """The rows that can be read, an unreadable one standing in its earlier form, and what was wrong first."""
+    """Return the readable rows, with the earlier value of unreadable ones, and the first problem."""
     read: dict[tuple[SpaceId, str], SourcedValue] = {}
     problem: BadInput | None = None
     for row in rows:

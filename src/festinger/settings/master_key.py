@@ -1,9 +1,8 @@
-"""Where does the master key come from, and is it safe there?
+"""Loads, creates and stores the master key.
 
-It is 32 bytes, in base64: from the environment, or from a file of its owner's alone that is made at the
-first start. A file that others could read or swap stops the start. During a rotation the new key waits in a
-second file beside the first until the database has taken it; which of the two is then in force is decided by
-`store.rotation`. What the key is used for is `vault`'s matter.
+It is 32 bytes in base64, from the environment or from a private file that is created at the first start. A
+file that others could read or swap stops the start. During a rotation the new key waits in a second file
+until the database has recorded it; `store.secrets` then decides which of the two is in force.
 """
 
 import base64
@@ -20,7 +19,7 @@ from pathlib import Path
 from festinger.errors import BadSetting, CannotStart, KeyFileExposed
 
 Entropy = Callable[[int], bytes]
-"""Gives that many unguessable bytes."""
+"""Returns this many unpredictable bytes."""
 
 VARIABLE = "FESTINGER_SECRET_KEY"
 KEY_BYTES = 32
@@ -28,11 +27,11 @@ FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 READABLE_BY_OTHERS = 0o077
 NEXT_SUFFIX = ".next"
-"""What the file of a key that is being rotated in is called, after the name of the present one."""
+"""Appended to the name of the current key file for a key that is being rotated in."""
 
 
 def system_entropy(count: int) -> bytes:
-    """Randomness of the operating system: the source of every key, secret and nonce."""
+    """Return random bytes of the operating system: the source of every key, secret and nonce."""
     return os.urandom(count)
 
 
@@ -44,7 +43,7 @@ class MasterKey:
 
 
 def load_master_key(environment: Mapping[str, str], file: Path, *, data: Path, entropy: Entropy) -> MasterKey:
-    """The master key, made now if there is none. `data` is the data directory, where it may never lie."""
+    """Return the master key, created if there is none. It may never lie in the data directory `data`."""
     if given := environment.get(VARIABLE):
         return MasterKey(raw=_from_environment(given))
     path = file.expanduser().absolute()
@@ -55,7 +54,7 @@ def load_master_key(environment: Mapping[str, str], file: Path, *, data: Path, e
         )
     with suppress(FileNotFoundError):
         return read_key(path)
-    # Of ten processes that start at once one makes the key, and all ten read that one.
+    # If ten processes start at once, one creates the key and all ten read it.
     with suppress(FileExistsError):
         write_key(path, new_key(entropy))
     return read_key(path)
@@ -66,7 +65,7 @@ def new_key(entropy: Entropy) -> MasterKey:
 
 
 def read_key(path: Path) -> MasterKey:
-    """The key in this file, if the file is its owner's alone."""
+    """Return the key in this file, if only its owner can access the file."""
     with _opened(path) as descriptor:
         _check_exposure(path, os.fstat(descriptor))
         text = os.read(descriptor, 4096)
@@ -74,14 +73,14 @@ def read_key(path: Path) -> MasterKey:
 
 
 def write_key(path: Path, key: MasterKey) -> None:
-    """Put a key where none is yet. It is there whole or not at all; `FileExistsError` if one is there."""
+    """Write a key atomically; raise `FileExistsError` if one is there."""
     path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         os.fchmod(descriptor, FILE_MODE)
         os.write(descriptor, base64.b64encode(key.raw) + b"\n")
         os.fsync(descriptor)
-        # A link, not a rename: it never replaces a key that another process has just made.
+        # A link, not a rename: it never replaces a key that another process has just created.
         os.link(draft, path)
     finally:
         os.close(descriptor)
@@ -94,7 +93,7 @@ def next_file(path: Path) -> Path:
 
 
 def promote_next(path: Path) -> None:
-    """Let the waiting key replace the present one, in one step."""
+    """Replace the current key by the waiting one, atomically."""
     next_file(path).replace(path)
     _settle_folder(path)
 
@@ -149,7 +148,7 @@ def _from_environment(text: str) -> bytes:
 
 
 def _settle_folder(path: Path) -> None:
-    # A name survives a power cut only once its folder is on the disk.
+    # A file name survives a power cut only once its folder is synced.
     descriptor = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""The settings of what use does to a memory."""
+"""Declares the settings for how use and outcomes change a memory."""
 
 from typing import Literal
 
@@ -97,4 +97,4 @@ GOOD = {
     "decay_rate": (0.05, 0.5),
     "decay_confidence_modulation_strength": (0.3, 0.7),
 }
-"""Where the arithmetic was tried out; beyond, it is allowed and `doctor` says so."""
+"""Ranges in which the arithmetic was tested; values beyond are allowed, and `doctor` reports them."""

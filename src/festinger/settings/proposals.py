@@ -1,4 +1,4 @@
-"""The settings of what a person is asked, and when."""
+"""Declares the settings of proposals: what a person is asked, and when."""
 
 import re
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ MOST_SEEN, MOST_DAYS, MOST_PROMOTED = 1000, 3650, 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeThresholds:
-    """What one scope has of its own; none where it follows the rest."""
+    """Thresholds of one scope; none where it follows the defaults."""
 
     min_seen_count: int | None = None
     min_age_days: int | None = None
@@ -213,5 +213,5 @@ class ProposalsSettings(SettingsSection):
         return self
 
     def bars_of_scope(self, scope: str) -> ScopeThresholds:
-        """What the scope has of its own."""
+        """Return the scope's own thresholds."""
         return dict(map(_scope_bars, self.scopes)).get(scope, ScopeThresholds())

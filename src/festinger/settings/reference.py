@@ -1,7 +1,6 @@
-"""What does the reference page on settings say?
+"""Renders `docs/reference/settings.md` from the settings tree.
 
-Renders `docs/reference/settings.md` from the tree, so that the page cannot lag behind the code; a test
-compares the two. Run as a module it writes the page to stdout.
+A test compares the page with the code, so that it cannot lag behind. Run as a module, it writes to stdout.
 """
 
 import sys
@@ -33,7 +32,7 @@ commands from opening a browser.
 
 
 def settings_page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     sections = groupby(KEYS.values(), key=lambda key: key.name.partition(".")[0] if "." in key.name else "")
     return HEAD + "".join(_section(name, keys) for name, keys in sections)
 

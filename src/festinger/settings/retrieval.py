@@ -1,4 +1,4 @@
-"""The settings of what is brought to mind."""
+"""Declares the settings of recall."""
 
 from typing import Annotated, Literal, get_args
 
@@ -103,6 +103,6 @@ class RetrievalSettings(SettingsSection):
     keep_recalls_days: int = setting_field(30, "Days that recalls are kept.", per_space=True, ge=1, le=3650)
 
     def mutation_of(self, agent: str) -> str:
-        """What the recalls of an agent do to weights."""
+        """Return how the recalls of an agent change weights."""
         told = (line.rpartition("=") for line in self.mutation_agents)
         return next((how for name, _, how in told if name == agent), self.mutation)

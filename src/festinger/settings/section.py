@@ -1,8 +1,4 @@
-"""What is a setting, and what may stand in one?
-
-The form of every key: a default with its meaning and bounds, and the kinds of text that several sections take. Which
-settings there are is told by `tree` and `beliefs`.
-"""
+"""Defines the base of every settings section, setting fields, and shared value types."""
 
 import re
 from typing import Annotated, Any
@@ -26,7 +22,7 @@ def setting_field(
     allowed: str = "",
     **bounds: Any,
 ) -> Any:
-    """A setting with its one-line meaning. `allowed` says what may stand there where the type does not."""
+    """Declare a setting with its one-line meaning. `allowed` describes valid values where the type does not."""
     extra: dict[str, Any] = {"restart": restart or early, "per_space": per_space, "early": early, "allowed": allowed}
     return Field(default, description=meaning, json_schema_extra=extra, **bounds)
 
@@ -38,7 +34,7 @@ MODEL_WORDS = "text of the form `provider:model`"
 
 
 def _cron(line: str) -> str:
-    # croniter also takes seconds, nicknames, and random or hashed fields; a minute's tick can keep none of them.
+    # croniter also accepts seconds, nicknames, and random or hashed fields; a one-minute tick supports none.
     is_plain = len(line.split()) == CRON_FIELDS and line.isascii() and not _CHANCE.search(line)
     if line and not (is_plain and croniter.is_valid(line)):
         raise ValueError(f"must be {CRON_WORDS}")
@@ -48,14 +44,14 @@ def _cron(line: str) -> str:
 def _http_url(url: str) -> str:
     parts = urlsplit(url)
     is_plain = not (parts.query or parts.fragment or parts.username or parts.password)
-    # Reading the port raises ValueError where it is none.
+    # Reading an invalid port raises ValueError.
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0 or not is_plain:
         raise ValueError(f"must be {URL_WORDS}")
     return url.rstrip("/")
 
 
 def _timezone(name: str) -> str:
-    # Asked of the names that there are: a name that is a path would be opened as a file.
+    # Checked against the known names: a name that is a path would be opened as a file.
     if name not in available_timezones():
         raise ValueError(f"must be {TIMEZONE_WORDS}")
     return name

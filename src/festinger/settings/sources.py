@@ -1,20 +1,10 @@
-"""Where does each setting come from?
+"""Reads settings from every source and combines them into one tree.
 
-Five sources, each stronger than the one before: the defaults of the tree, the YAML file, the rows of the
-config table, the environment, the command line. Each is read into `SourcedValue` values that remember their place,
-and `combine_layers` lays them over each other. An unknown key or an unfit value anywhere is an error that names the
-key, the source and the line. Nothing here watches or keeps anything; that is `live`'s matter.
-
-What does the settings file say, and on which line?
-
-The file is YAML of one shape: sections, keys, values and lists of values. Everything else that YAML can do
-(tags, anchors, merges, several documents, deep nesting) is refused, so that reading a file never runs or
-builds anything, and takes time by its length alone. Values stay text here; `keys` reads them by type.
-
-What is set, by which source, and how may it be shown?
-
-The values that `sources` makes and `live` holds: where something was set, a row of the config table, and a
-whole tree that can say of each key its value, default, source and meaning. Secrets are never shown whole.
+Each source is stronger than the one before: defaults, the YAML file, the config table, the environment, the
+command line. Values remember where they were set, and an unknown key or bad value is an error that names the
+key, the source and the line. Only sections, keys, values and lists of values are accepted from YAML; tags,
+anchors, merges, several documents and deep nesting are rejected, so that reading a file never runs or builds
+anything and takes linear time. Secrets are never shown whole.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -54,7 +44,7 @@ _Loader: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileEntry:
-    """One key of a file as it was written; without `raw` it opens a section."""
+    """A key of a file as written; without `raw` it opens a section."""
 
     name: str
     raw: Raw | None
@@ -62,7 +52,7 @@ class FileEntry:
 
 
 def read_settings_file(path: Path) -> tuple[FileEntry, ...]:
-    """The entries of a file. Whatever is wrong with it is a `BadSetting` with file and line."""
+    """Return the entries of a file. Any error in it is a `BadSetting` with file and line."""
     try:
         if not path.is_file():
             raise _refusal(path, "is not a file", line=None)
@@ -75,7 +65,7 @@ def read_settings_file(path: Path) -> tuple[FileEntry, ...]:
 
 
 def parse_entries(content: bytes, *, path: Path) -> tuple[FileEntry, ...]:
-    """The entries of a file with this content."""
+    """Return the entries of a file with this content."""
     if len(content) > MAX_BYTES:
         raise _refusal(path, f"has more than {MAX_BYTES // 1024} KiB", line=None)
     try:
@@ -92,7 +82,7 @@ def parse_entries(content: bytes, *, path: Path) -> tuple[FileEntry, ...]:
 
 
 class _Events:
-    """The parts of a YAML text in their order, each checked against the one shape."""
+    """The YAML events of a text in order, each checked against the allowed subset."""
 
     def __init__(self, text: str, path: Path) -> None:
         self.path = path
@@ -135,11 +125,11 @@ def _entries(events: _Events) -> Iterator[FileEntry]:
     if not isinstance(first, yaml.MappingStartEvent):
         raise events.refuse(first, "holds no `key: value` lines")
     yield from _mapping(events, "")
-    next(events, None)  # looks at what follows the mapping: nothing may
+    next(events, None)  # checks that nothing follows the mapping
 
 
 def _mapping(events: _Events, prefix: str) -> Iterator[FileEntry]:
-    # The depth is bounded by `_checked`, so this recursion is too.
+    # `_checked` bounds the depth, and so this recursion.
     for event in events:
         if isinstance(event, yaml.MappingEndEvent):
             return
@@ -189,7 +179,7 @@ def _refusal(path: Path, what: str, *, line: int | None, key: str = "") -> BadSe
 
 
 class SourceKind(StrEnum):
-    """The sources from the weakest to the strongest."""
+    """The sources, from weakest to strongest."""
 
     DEFAULT = "default"
     FILE = "file"
@@ -203,7 +193,7 @@ PINNING = (SourceKind.ENVIRONMENT, SourceKind.COMMAND_LINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingSource:
-    """Where a value was set: which source, and the place in it (`festinger.yaml:3`, `FESTINGER_HOME`, `--home`)."""
+    """Where a value was set: the source and the place in it (`festinger.yaml:3`, `FESTINGER_HOME`, `--home`)."""
 
     kind: SourceKind
     place: str = ""
@@ -211,7 +201,7 @@ class SettingSource:
 
     @property
     def pins(self) -> bool:
-        """Whether the deployment has the last word on what is set here."""
+        """Whether the deployment pins what is set here."""
         return self.kind in PINNING
 
     def __str__(self) -> str:
@@ -224,14 +214,14 @@ DEFAULT = SettingSource(kind=SourceKind.DEFAULT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourcedValue:
-    """A value that some source gives to a key."""
+    """A value that a source gives to a key."""
 
     value: Any
     source: SettingSource
 
 
 Layer = Mapping[str, SourcedValue]
-"""What one source says, by full name."""
+"""Values of one source, by full name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,7 +235,7 @@ class ConfigTableRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """All that can be said of one key at one moment. `value` and `default` are as people may see them."""
+    """Everything about one key at one moment. `value` and `default` are formatted for display."""
 
     key: SettingKey
     value: str
@@ -259,7 +249,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedSettings:
-    """A whole tree and where each of its values comes from."""
+    """A whole tree, and where each of its values comes from."""
 
     tree: Settings
     sources: Mapping[str, SettingSource] = field(default_factory=dict)
@@ -278,7 +268,7 @@ class LoadedSettings:
         )
 
     def settings(self) -> tuple[Setting, ...]:
-        """Every key, in the order of the tree."""
+        """Return every setting, in the order of the tree."""
         return tuple(self.setting(name) for name in KEYS)
 
 
@@ -289,18 +279,18 @@ def load_settings(
     flags: Mapping[str, object] | None = None,
     rows: Iterable[ConfigTableRow] = (),
 ) -> LoadedSettings:
-    """The tree of a command that starts now in this process; the first thing that is wrong is raised."""
+    """Return the tree of a command that starts now in this process; raise the first error."""
     return load_from(current_deployment(config=config, environ=environ, flags=flags), rows)
 
 
 def load_from(deployment: Deployment, rows: Iterable[ConfigTableRow] = ()) -> LoadedSettings:
-    """The tree that a deployment and the config table ask for."""
+    """Return the tree that a deployment and the config table ask for."""
     loaded = combine_layers(from_file(deployment.file()), from_rows(rows), from_deployment(deployment))
     return replace(loaded, deployment=deployment)
 
 
 def from_deployment(deployment: Deployment) -> Layer:
-    """What is pinned: the environment, and over it the command line."""
+    """Return what is pinned: the environment, overridden by the command line."""
     return {**from_environment(deployment.environment), **from_command_line(deployment.command_line)}
 
 
@@ -309,7 +299,7 @@ def from_file(path: Path | None) -> Layer:
 
 
 def from_entries(entries: Iterable[FileEntry], *, place: str) -> Layer:
-    """What a file says. Sections are looked at last: of a wrong section its wrong key is the better news."""
+    """Return the values of a file. Sections come last: a wrong key in a wrong section is the better error."""
     layer: dict[str, SourcedValue] = {}
     for entry in sorted(entries, key=lambda entry: entry.raw is None):
         source = SettingSource(kind=SourceKind.FILE, place=place, line=entry.line)
@@ -337,12 +327,12 @@ def _check_section(entry: FileEntry, source: SettingSource) -> None:
 
 
 def from_rows(rows: Iterable[ConfigTableRow], *, space: SpaceId = EVERY_SPACE) -> Layer:
-    """What the config table says for a space, or for all of them."""
+    """Return the values of the config table for a space, or for all of them."""
     return {name: value for row in rows if row.space == space for name, value in [from_row(row)]}
 
 
 def from_row(row: ConfigTableRow) -> tuple[str, SourcedValue]:
-    """What one row says. Some keys cannot stand in the table, or not for one space."""
+    """Return the value of one row. Some keys are not allowed in the table, or not for one space."""
     source = SettingSource(kind=SourceKind.TABLE, place=f"row `{shorten(row.key)}` of space `{row.space}`")
     key = _found(row.key, source)
     problem = table_refusal_reason(key, space=row.space)
@@ -352,7 +342,7 @@ def from_row(row: ConfigTableRow) -> tuple[str, SourcedValue]:
 
 
 def table_refusal_reason(key: SettingKey, *, space: SpaceId) -> str:
-    """Why the config table cannot hold this key; empty if it can."""
+    """Return why the config table cannot hold this key; empty if it can."""
     if key.early:
         return "is read before the database is open; set it in the file, the environment or the command line"
     if key.secret:
@@ -363,7 +353,7 @@ def table_refusal_reason(key: SettingKey, *, space: SpaceId) -> str:
 
 
 def from_environment(environment: Mapping[str, str]) -> Layer:
-    """What the variables say. One of ours that is not known is refused, so that no typo goes unseen."""
+    """Return the values of the variables. Unknown ones with our prefix are rejected, to catch typos."""
     layer: dict[str, SourcedValue] = {}
     for variable, text in sorted(environment.items()):
         if not variable.startswith(PREFIX) or variable in OUTSIDE_THE_TREE:
@@ -393,7 +383,7 @@ def _unknown_variable(variable: str) -> UnknownSetting:
 
 
 def from_command_line(options: Mapping[str, object]) -> Layer:
-    """What the options of a command say, by the name of the key that each sets; `None` was not given."""
+    """Return the values of command options, by the key that each sets; `None` was not given."""
     layer: dict[str, SourcedValue] = {}
     for name, option in options.items():
         if option is not None:
@@ -408,7 +398,7 @@ def _raw(option: object) -> Raw:
 
 
 def combine_layers(*layers: Layer) -> LoadedSettings:
-    """One tree out of layers, the later ones being stronger."""
+    """Combine layers into one tree; later ones are stronger."""
     merged: dict[str, SourcedValue] = {}
     for layer in layers:
         merged |= layer
@@ -431,7 +421,7 @@ def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _disagreement(error: ValidationError, merged: Layer) -> BadSetting:
-    """Each value was fit by itself, so two of them do not go together; the section's own rule says why."""
+    """Explain why values that are each valid do not fit together, by the section's own rule."""
     first = error.errors(include_input=False, include_url=False, include_context=False)[0]
     section = ".".join(str(part) for part in first["loc"])
     involved = [str(found.source) for name, found in merged.items() if name.startswith(section + ".")]
@@ -440,7 +430,7 @@ def _disagreement(error: ValidationError, merged: Layer) -> BadSetting:
 
 
 def parse_sourced_value(key: SettingKey, raw: Raw, *, source: SettingSource) -> SourcedValue:
-    """The value that a source gives to a key, or `BadSetting` with the whole story."""
+    """Return the value that a source gives to a key, or raise a complete `BadSetting`."""
     try:
         return SourcedValue(value=parse_value(key, raw), source=source)
     except BadSetting as error:

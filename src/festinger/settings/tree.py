@@ -1,8 +1,8 @@
-"""Every setting there is: its default, its bounds and its meaning.
+"""Declares every setting with its default, bounds and meaning.
 
-One section a room. A key is `live` (in force at once) unless it says `restart`. Keys marked per space may
-have a row of their own for a space. A key that is read before the database is open is `early`: the config
-table cannot hold it. Unknown keys are refused. Where values come from is `sources`' matter.
+One section per package. A key is live (applies at once) unless it says `restart`. Keys marked `per_space` may
+have their own row for a space. An `early` key is read before the database is open, so the config table cannot
+hold it. Unknown keys are rejected.
 """
 
 from itertools import pairwise
@@ -169,7 +169,7 @@ Thresholds = Annotated[tuple[int, ...], AfterValidator(_rising)]
 
 
 class StreamLoopSettings(SettingsSection):
-    """When a reply that is still streaming counts as a loop. Sizes are characters."""
+    """When a reply that is still streaming counts as a loop. Sizes are in characters."""
 
     stale_cut: int = setting_field(
         2_000, "Words in a row without anything new that end the reply, in characters.", ge=400, le=100_000
@@ -212,11 +212,11 @@ SIDE_PATTERNS = (
     "*you are a chat naming assistant*",
     "*provide a concise*summary of*conversation so far*",
 )
-"""How common front ends begin what they ask beside the conversation."""
+"""How common front ends begin their requests outside the conversation."""
 
 
 def _on_or_off(given: Any) -> Any:
-    """YAML reads the bare words as yes and no."""
+    """Undo YAML's reading of the bare words as booleans."""
     return ("on" if given else "off") if isinstance(given, bool) else given
 
 

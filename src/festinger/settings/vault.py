@@ -1,9 +1,8 @@
-"""In what box does a secret lie while it is stored?
+"""Encrypts secrets at rest.
 
-A box is `v1:gcm:` and base64 of nonce, ciphertext and tag (AES-256-GCM). The place where it lies (table,
-column, space, row) is bound into it, so a box that was moved to another row does not open there. Keys for
-each purpose are derived from one master key, which `master_key` finds. Which columns hold boxes, and how
-they all change when the master key changes, is the store's matter.
+A sealed value is `v1:gcm:` and base64 of nonce, ciphertext and tag (AES-256-GCM). Its location (table,
+column, space, row) is authenticated, so a value that was moved to another row does not open there. Keys for
+each purpose are derived from the master key. `store.secrets` lists the sealed columns and rotates the key.
 """
 
 import base64
@@ -30,12 +29,12 @@ KEY_ID = "name of the master key"
 
 SHOWN_CHARS = 4
 SHORT_SECRET = 12
-"""A secret below this length shows not even its last characters."""
+"""A shorter secret does not even show its last characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretLocation:
-    """Where a box lies."""
+    """Where a sealed value is stored."""
 
     table: str
     column: str
@@ -44,18 +43,18 @@ class SecretLocation:
 
     @property
     def bound(self) -> bytes:
-        # JSON keeps the four apart: no two places write the same bytes.
+        # JSON keeps the four fields apart: no two locations encode to the same bytes.
         return json.dumps([self.table, self.column, self.space, self.row]).encode()
 
 
 def derive_key(master: MasterKey, purpose: str) -> bytes:
-    """The key for one purpose. Whoever learns it learns neither the master key nor another purpose's key."""
+    """Derive the key for one purpose. It reveals neither the master key nor another purpose's key."""
     hkdf = HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=f"festinger v1 {purpose}".encode())
     return hkdf.derive(master.raw)
 
 
 class Vault:
-    """Seals and opens secrets with the present master key."""
+    """Seals and opens secrets with the current master key."""
 
     __slots__ = ("_cipher", "_entropy", "key_id")
 
@@ -70,7 +69,7 @@ class Vault:
         return PREFIX + base64.b64encode(box).decode("ascii")
 
     def open(self, sealed: str, place: SecretLocation) -> SecretStr:
-        """What was sealed at this place; `SecretUnreadable` if key, place or box is another one."""
+        """Return what was sealed at this location; raise `SecretUnreadable` if key, location or value differ."""
         box = _box(sealed)
         try:
             plain = self._cipher.decrypt(box[:NONCE_BYTES], box[NONCE_BYTES:], place.bound)
@@ -80,12 +79,12 @@ class Vault:
 
 
 def key_id(master: MasterKey) -> str:
-    """A name for the master key that may be stored and shown; it says nothing about the key."""
+    """Return an id of the master key that may be stored and shown; it reveals nothing about the key."""
     return derive_key(master, KEY_ID)[:ID_BYTES].hex()
 
 
 def mask_secret(secret: SecretStr) -> str:
-    """All that is ever shown of a secret."""
+    """Return all that is ever shown of a secret."""
     plain = secret.get_secret_value()
     return "set" if len(plain) < SHORT_SECRET else f"set (…{plain[-SHOWN_CHARS:]})"
 

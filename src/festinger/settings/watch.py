@@ -1,8 +1,8 @@
-"""Has the settings file changed?
+"""Watches the settings file and applies edits.
 
-Follows the folders in which the file lies or may appear, so that an editor that renames a new file over the
-old one, a link that is turned to another target and a file that comes later are all seen. A look once a
-second catches what a file system does not report. What an edit means is `live`'s matter.
+Watches the folders where the file is or may appear, so that it sees an editor that renames a new file over
+the old one, a link that changes its target, and a file that is created later. A check once a second catches
+what the file system does not report.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from festinger.settings.deployment import Deployment
 from festinger.settings.live import LiveSettings
 
 HALF_WRITTEN_SECONDS = 0.2
-"""A file that cannot be read, or is empty, may be half written: it counts only as it is after this pause."""
+"""An unreadable or empty file may be half written: it is judged only after this pause."""
 
 LOOK_MS = 1000
 GATHER_MS = 200
@@ -25,10 +25,10 @@ State = tuple[tuple[str, int, int, int], ...]
 
 
 async def watch_settings_file(settings: LiveSettings, *, stop: asyncio.Event, pause: Pause = asyncio.sleep) -> None:
-    """Take every edit of the file into force until `stop` is set."""
+    """Apply every edit of the file until `stop` is set."""
     deployment = settings.deployment
     seen = read_file_state(deployment)
-    await reread_settings(settings, pause=pause)  # an edit since the start would otherwise go unseen
+    await reread_settings(settings, pause=pause)  # an edit since the start would otherwise be missed
     async for _ in awatch(
         *watched_folders(deployment),
         recursive=False,
@@ -44,21 +44,21 @@ async def watch_settings_file(settings: LiveSettings, *, stop: asyncio.Event, pa
 
 
 async def reread_settings(settings: LiveSettings, *, pause: Pause = asyncio.sleep) -> None:
-    """Read a file that has changed; one that cannot be read gets time to be finished first."""
+    """Reread a file that has changed; give one that cannot be read time to be finished first."""
     if not settings.is_whole():
         await pause(HALF_WRITTEN_SECONDS)
     settings.reload_file()
 
 
 def watched_folders(deployment: Deployment) -> tuple[Path, ...]:
-    """The folders to follow: of every place where the file may lie, and of what it links to."""
+    """Return the folders of every place where the file may be, and of its link targets."""
     places = deployment.candidates()
     wanted = {folder for path in places for folder in (path.parent, path.resolve().parent)}
     return tuple(sorted(folder for folder in wanted if folder.is_dir()))
 
 
 def read_file_state(deployment: Deployment) -> State:
-    """What is known of the files without reading them; it differs after every edit."""
+    """Return file metadata that differs after every edit, without reading the files."""
     return tuple(_state_of(path) for path in deployment.candidates())
 
 

@@ -1,6 +1,6 @@
-"""Postgres: embedded by default, any Postgres by URL, and nothing else.
+"""Stores everything in Postgres, embedded by default or any server by URL.
 
-Keeps the connection pool, the named queries, the schema and its migrations, the embedded server's life, and
-the tables that belong to no single room: spaces, config, models, keys, costs, runs, cache versions. Only this room imports psycopg,
-and it translates every database error once. What the other rooms' rows mean is theirs.
+Holds the connection pool, the named queries, the schema and its migrations, the embedded server, and the
+tables that belong to no single package: spaces, config, models, keys, costs, runs and cache versions. Only
+this package imports psycopg, and it translates every database error once.
 """

@@ -1,22 +1,11 @@
-"""Is what this process keeps in memory still true?
+"""Keeps the in-memory caches of all processes consistent with the database.
 
-A `CacheListener` hears of every counted write (`load_cache_versions`) and has the rooms reload what changed. Hearing is the
-fast way, comparing the sure one: after a lost connection, and every 30 seconds anyway, the counts are read and
-whatever differs is reloaded, so a notification that was lost costs at most that. Where nothing can be heard
-(a pooler that shares sessions), the counts are read every 2 seconds instead. What is kept, and how it is
-reloaded, is each room's own matter.
-
-Has what a process keeps in memory been changed by another?
-
-Each space counts the writes of each room. A deed that changes something which others may cache raises the
-count in its own transaction and tells everybody who listens; so what was told, and what can be compared later
-by who did not hear it, are the same number. Hearing and reloading is `listening`'s matter.
-
-How much may a process keep in memory, and what if it is not enough?
-
-A `BoundedCache` keeps what a room has loaded, by key, within a number of bytes. The longest unused gives way.
-What would not fit even alone is not kept: the room then asks the database each time and says `degraded:
-cache`. When something must be dropped because it changed is told by `listening`.
+Each space counts the writes of each package. A write that others may have cached bumps its count in the same
+transaction and notifies all listeners. A `CacheListener` reloads what changed; after a lost connection, and
+every 30 seconds anyway, it also compares the counts, which bounds the cost of a lost notification. Where
+nothing can be heard (a pooler that shares sessions) it compares every 2 seconds instead. A `BoundedCache`
+limits what a package keeps by bytes; a value too large for it is queried each time, and results report
+`degraded: cache`.
 """
 
 import asyncio
@@ -40,12 +29,12 @@ from festinger.store.queries import queries_of
 Q = queries_of("festinger.store")
 
 GONE = 0
-"""The version of what is no longer counted, because its space was erased."""
+"""Version of a scope that is no longer counted because its space was erased."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheScope:
-    """What may be cached: something of one room in one space."""
+    """A unit of caching: one package in one space."""
 
     space: SpaceId
     room: str
@@ -53,26 +42,26 @@ class CacheScope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheChange:
-    """What was written, and the how-manieth write it was."""
+    """What was written, and the number of the write."""
 
     what: CacheScope
     version: int
 
 
 async def bump_version(transaction: Transaction, *, space: SpaceId, room: str) -> int:
-    """Count a write and tell the others, both when this transaction ends well."""
+    """Count a write and notify the other processes when this transaction commits."""
     row = await transaction.one(Q["raise_cache_version"], space=space, room=room)
     return int(row["version"])
 
 
 async def load_cache_versions(store: Store) -> Mapping[CacheScope, int]:
-    """How far every count is now."""
+    """Return the current version of every scope."""
     rows = await store.all(Q["cache_versions"])
     return {CacheScope(space=row["space_id"], room=row["room"]): row["version"] for row in rows}
 
 
 def parse_change(payload: str) -> CacheChange | None:
-    """What a notification says; none if it is not one of ours."""
+    """Parse a notification; return `None` if it is not one of ours."""
     try:
         said = orjson.loads(payload)
         return CacheChange(
@@ -87,12 +76,12 @@ log = structlog.get_logger(room="store")
 COMPARE_SECONDS = 30.0
 POLL_SECONDS = 2.0
 PROOF_SECONDS = 2.0
-"""How long a word to oneself may take to come back before the connection counts as deaf."""
+"""How long a message to oneself may take before the connection counts as deaf."""
 DEAF_SECONDS = 60.0
-"""How long a deaf connection is left alone before the next try."""
+"""Pause before a deaf connection is tried again."""
 
 Reload = Callable[[CacheChange], Awaitable[None]]
-"""Brings what is kept of one room in one space up to date. May be called more often than needed."""
+"""Brings the cached state of one package in one space up to date. May be called more often than needed."""
 
 
 class ListenerState(StrEnum):
@@ -108,7 +97,7 @@ class ReloadReason(StrEnum):
 
 
 class CacheListener:
-    """Keeps the caches of one process true while `run` runs."""
+    """Keeps the caches of one process consistent while `run` runs."""
 
     def __init__(
         self, store: Store, *, compare_every: float = COMPARE_SECONDS, poll_every: float = POLL_SECONDS
@@ -125,22 +114,22 @@ class CacheListener:
         self._word_heard = asyncio.Event()
 
     def on_change(self, room: str, reload: Reload) -> None:
-        """Have `reload` called for each change of `room`, in any space."""
+        """Call `reload` for each change of `room`, in any space."""
         self._reloads[room].append(reload)
 
     async def run(self) -> Never:
-        """Hear, compare and reload until cancelled. A store that is away is waited for."""
+        """Listen, compare and reload until canceled. Wait for a store that is down."""
         duties = (self._hear_for_ever(), self._compare_for_ever(), self._reload_for_ever())
         tasks = [asyncio.create_task(duty) for duty in duties]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            done.pop().result()  # none of them ends but by a fault
+            done.pop().result()  # they only end with an error
         finally:
             await cancel_tasks(tasks)
         raise AssertionError("its tasks never end")
 
     async def compare(self) -> None:
-        """Have everything reloaded whose count is not the one that was seen last."""
+        """Schedule a reload of every scope whose version differs from the last one seen."""
         now = await load_cache_versions(self._store)
         for what in now.keys() | self._seen.keys():
             version = now.get(what, GONE)
@@ -149,7 +138,7 @@ class CacheListener:
                 self._expect(CacheChange(what=what, version=version), ReloadReason.COMPARED)
 
     async def caught_up(self, change: CacheChange) -> None:
-        """Wait until a change, or a later one of the same, was reloaded here."""
+        """Wait until a change, or a later one of the same scope, has been reloaded here."""
         async with self._moved:
             await self._moved.wait_for(lambda: self._seen.get(change.what, GONE) >= change.version)
 
@@ -167,7 +156,7 @@ class CacheListener:
                 await asyncio.sleep(next(pause))
 
     async def _hear(self) -> None:
-        """Listen until the connection is lost; returns only if it turns out to be deaf."""
+        """Listen until the connection is lost; return only if it turns out to be deaf."""
         async with self._store.apart() as connection:
             await connection.execute(Q["listen"].sql)
             pump = asyncio.create_task(self._pump(connection))
@@ -183,7 +172,7 @@ class CacheListener:
                 await cancel_tasks([pump])
 
     async def _hears_itself(self, connection: Connection, pump: asyncio.Task[None]) -> bool:
-        """Whether a word said through the pool comes back here; behind a pooler it may not."""
+        """Return whether a message sent through the pool arrives here; behind a pooler it may not."""
         self._word_heard.clear()
         await self._store.run(Q["say_listening"], word=_word(connection))
         proof = asyncio.create_task(self._word_heard.wait())
@@ -198,7 +187,7 @@ class CacheListener:
             if notification.payload == _word(connection):
                 self._word_heard.set()
             elif change := parse_change(notification.payload):
-                # Only the last of a burst counts: a reload reads what is there when it runs.
+                # Only the last of a burst counts: a reload reads the state at the time it runs.
                 self._expect(change, ReloadReason.TOLD)
 
     async def _compare_for_ever(self) -> None:
@@ -240,7 +229,7 @@ class CacheListener:
 
 
 def check_listening(listener: CacheListener) -> Check:
-    """How changes of other processes reach this one, for `doctor`."""
+    """Report how changes of other processes reach this one, for `doctor`."""
     match listener.hearing:
         case ListenerState.LISTENING:
             return ok_check("store.listen", "Changes of other processes are heard at once.")
@@ -272,13 +261,13 @@ V = TypeVar("V")
 
 
 def allocate_cache_bytes(megabytes: int, weights: Mapping[str, int]) -> dict[str, int]:
-    """Bytes for each cache of a process, by weight; together never more than `megabytes`."""
+    """Divide `megabytes` among the caches of a process by weight; the sum never exceeds it."""
     whole = sum(weights.values())
     return {name: megabytes * MEGABYTE * weight // whole for name, weight in weights.items()}
 
 
 class BoundedCache(Generic[K, V]):
-    """What one room keeps in memory. `weigh` says how many bytes a value takes."""
+    """An LRU cache bounded by bytes. `weigh` returns the size of a value."""
 
     def __init__(self, name: str, *, limit: int, weigh: Callable[[V], int]) -> None:
         self.name = name
@@ -298,14 +287,14 @@ class BoundedCache(Generic[K, V]):
         return iter(self._kept)
 
     def find(self, key: K) -> V | None:
-        """What is kept under `key`, which counts as a use."""
+        """Return the value of `key`; this counts as a use."""
         if key not in self._kept:
             return None
         self._kept.move_to_end(key)
         return self._kept[key][0]
 
     def keep(self, key: K, value: V) -> bool:
-        """Keep a value in place of an older one; whether it is kept."""
+        """Store a value, replacing an older one; return whether it fits."""
         self._release(key)
         size = self._weigh(value)
         if size > self.limit:
@@ -318,18 +307,18 @@ class BoundedCache(Generic[K, V]):
         return True
 
     def drop(self, key: K) -> None:
-        """Forget what is kept under `key`, and that it was too large."""
+        """Remove `key`, and forget that it was too large."""
         self._too_large.discard(key)
         self._release(key)
 
     def resize(self, limit: int) -> None:
-        """Take another limit; what no longer fits gives way."""
+        """Set another limit; evict what no longer fits."""
         self.limit = limit
         self._too_large.clear()
         self._make_room()
 
     def degraded(self, key: K) -> tuple[str, ...]:
-        """What a result that had to do without the cache says: `cache`, or nothing."""
+        """Return what a result that had to do without the cache reports: `cache`, or nothing."""
         return (DEGRADATION,) if key in self._too_large else ()
 
     def _release(self, key: K) -> None:

@@ -1,30 +1,11 @@
-"""How is a connection made, and made again when the database went away?
+"""Opens and configures connections, translates database errors and cuts frozen ones.
 
 `dial` tries once; `redial` tries until the database answers or the store closes, with pauses that grow from
-0.1 to 5 seconds. Every connection leaves here configured: limits, UTC, a name, vector types. Who uses it for
-what, and for how long, is the pool's matter.
-
-What does a database error mean to the rest of Festinger?
-
-The one place where psycopg's errors become ours. Whatever says that the database is away, full, too slow or
-being shut down is `StoreDown` and may be tried again; that others are at the same rows is `StoreBusy`, and soon over.
-Rows that another's rows forbid are `Refused`. Everything else is a fault of ours and stays as it is.
-
-What if the server freezes in the middle of a word?
-
-A server keeps its own limits, and says so when one is passed. One that froze, or that a network swallowed, keeps and
-says nothing; then the wire is cut from this side, and whoever waits learns it as `StoreDown`. How long to wait is
-decided by who asks.
-
-How does a connection end that belongs to no pool?
-
-Closed, whatever happens. Left to itself, a connection of psycopg that is let go first commits or rolls back, and stays
-open if it is interrupted there: whoever is cancelled twice, or while committing, would leave one behind.
-
-How does a task end that waits for the database?
-
-By being cancelled, and again until it is gone. Before Python 3.12 `asyncio.wait_for`, with which psycopg waits,
-loses a cancellation that comes together with the answer: the task would then go on as if nobody had asked.
+0.1 to 5 seconds. Psycopg errors become ours only here: if the database is down, full, too slow or shutting
+down, the error is `StoreDown` and can be retried; contention for rows is `StoreBusy`; a constraint violation
+is `Refused`; anything else is a bug and passes through. A server that froze, or a network that swallows
+packets, reports nothing, so after a time limit the socket is cut from this side and the caller gets
+`StoreDown`.
 """
 
 import asyncio
@@ -55,13 +36,13 @@ Q = queries_of("festinger.store")
 CONNECT_SECONDS = 5
 LOCK_TIMEOUT_MS = 5_000
 PREPARE_AFTER = 5
-"""Uses of a statement by one connection after which the server keeps its plan."""
+"""Uses of a statement on one connection after which the server keeps its plan."""
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0
 
 
 def backoff_delays() -> Iterator[float]:
-    """Seconds to wait before each next try; they double up to the longest and never end."""
+    """Yield the seconds to wait before each retry; they double up to a maximum and never end."""
     pause = FIRST_PAUSE
     while True:
         yield pause
@@ -69,10 +50,10 @@ def backoff_delays() -> Iterator[float]:
 
 
 class DatabaseConnector:
-    """The way to one database. `trouble` is why it cannot be reached now, if that is so.
+    """Connects to one database. `trouble` is why it cannot be reached now, if that is so.
 
-    Behind a `pooler` in transaction mode a session is nobody's: the next transaction may meet another server
-    process. Limits are then given to each transaction instead, and no plan is prepared by name.
+    Behind a `pooler` in transaction mode a session is shared: the next transaction may run in another server
+    process. Limits are then set per transaction, and no plan is prepared by name.
     """
 
     def __init__(self, url: str, settings: StoreSettings, *, door: str, pooler: bool = False) -> None:
@@ -85,7 +66,7 @@ class DatabaseConnector:
 
     @property
     def limits(self) -> dict[str, str]:
-        """What every connection has, as the parameters of `configure_connection`."""
+        """Limits of every connection, as the parameters of `configure_connection`."""
         return {
             "statement_timeout": f"{self._settings.statement_timeout_ms}ms",
             "lock_timeout": f"{LOCK_TIMEOUT_MS}ms",
@@ -93,7 +74,7 @@ class DatabaseConnector:
         }
 
     async def dial(self) -> Connection:
-        """One try. A message of libpq leaves here without the password."""
+        """Try once. Remove the password from libpq's messages."""
         try:
             connection = await psycopg.AsyncConnection[DictRow].connect(
                 self._url, row_factory=dict_row, **self._options()
@@ -106,7 +87,7 @@ class DatabaseConnector:
         return connection
 
     async def redial(self) -> Connection:
-        """Tries until the database answers; gives up only when the store closes."""
+        """Try until the database answers; give up only when the store closes."""
         for pause in backoff_delays():
             try:
                 return await self.dial()
@@ -116,7 +97,7 @@ class DatabaseConnector:
         raise AssertionError("pauses never end")
 
     def hang_up(self) -> None:
-        """No more tries: the store closes."""
+        """Stop retrying: the store closes."""
         self._hung_up.set()
 
     async def _hangs_up_within(self, seconds: float) -> bool:
@@ -130,7 +111,7 @@ class DatabaseConnector:
         limit = self._settings.statement_timeout_ms
         return {
             "connect_timeout": CONNECT_SECONDS,
-            # A network that swallows packets is noticed by the system, since the server cannot say so.
+            # The system notices a network that swallows packets, since the server cannot report it.
             "tcp_user_timeout": limit,
             "keepalives_idle": 10,
             "keepalives_interval": 5,
@@ -143,7 +124,7 @@ class DatabaseConnector:
             on_failure.push_async_callback(connection.close)
             if not self.pooler:
                 await connection.execute(Q["configure_connection"].sql, {**self.limits, "local": False})
-            # A database before its first migration has no vectors yet.
+            # Before its first migration a database has no vector types.
             if halfvec := await TypeInfo.fetch(connection, "halfvec"):
                 register_halfvec_info(connection, halfvec)
             await connection.commit()
@@ -151,7 +132,7 @@ class DatabaseConnector:
 
 
 class ReconnectingConnection(psycopg.AsyncConnection[DictRow]):
-    """What the pool makes: it asks the line, which does not give up, instead of giving up on its own."""
+    """The pool's connection class: it connects through the connector, which does not give up."""
 
     @classmethod
     async def connect(cls, conninfo: str = "", *, line: DatabaseConnector, **_: Any) -> Self:  # type: ignore[override]
@@ -166,7 +147,7 @@ def _first_line(error: Exception) -> str:
 TOO_SLOW = "too_slow"
 DAMAGED = "damaged"
 HELD = "held"
-"""Somebody else has held a row for longer than anybody waits; trying again at once would only wait again."""
+"""Another transaction has held a row for longer than anyone waits; retrying at once would only wait again."""
 
 _TOO_SLOW = (pg.QueryCanceled, pg.IdleInTransactionSessionTimeout, pg.TransactionTimeout)
 _DAMAGED = (pg.IndexCorrupted, pg.DataCorrupted)
@@ -176,7 +157,7 @@ _TAKEN = (pg.UniqueViolation, pg.ExclusionViolation)
 
 @contextmanager
 def translate_store_errors() -> Iterator[None]:
-    """Turn psycopg's errors into ours, once, with their cause."""
+    """Translate psycopg's errors into ours, once, with their cause."""
     try:
         with _without_details():
             yield
@@ -212,7 +193,7 @@ def translate_store_errors() -> Iterator[None]:
 
 @contextmanager
 def _without_details() -> Iterator[None]:
-    """Leave only the first message of an error: its detail repeats the row, and the log would repeat that."""
+    """Keep only the primary message of an error: its detail repeats the row, which would end up in the log."""
     try:
         yield
     except psycopg.Error as error:
@@ -232,16 +213,16 @@ def build_store_busy(kind: str, message: str) -> StoreBusy:
 
 
 def _refused(message: str, error: psycopg.Error) -> Refused:
-    # The names of table and constraint only: the server's own detail repeats the values of the row.
+    # Only the names of table and constraint: the server's detail repeats the values of the row.
     return Refused(message, table=error.diag.table_name, constraint=error.diag.constraint_name)
 
 
 LONGEST_SECONDS = 24 * 3600.0
-"""Even patient work ends."""
+"""Upper limit even for patient work."""
 
 
 class ConnectionCutter:
-    """Ends a connection from this side, in whichever state it is."""
+    """Closes the socket of a connection from this side, whatever state it is in."""
 
     def __init__(self, connection: Connection) -> None:
         self.has_cut = False
@@ -255,9 +236,10 @@ class ConnectionCutter:
 
 @contextmanager
 def cut_if_frozen(connection: Connection, seconds: float) -> Iterator[None]:
-    """Cut a connection whose server does not say anything for so long.
+    """Cut a connection whose server has been silent for this long.
 
-    The wire is cut instead of the caller being cancelled: psycopg answers that by asking the server once more.
+    The socket is cut rather than the caller canceled: psycopg would react to that by asking the server once
+    more.
     """
     watch = ConnectionCutter(connection)
     timer = asyncio.get_running_loop().call_later(min(seconds, LONGEST_SECONDS), watch.cut)
@@ -272,7 +254,7 @@ def cut_if_frozen(connection: Connection, seconds: float) -> Iterator[None]:
 
 
 class TimedTransaction:
-    """The beginning and the end of a transaction, each within its time."""
+    """A transaction whose begin and end each have a time limit."""
 
     def __init__(self, connection: Connection, *, deadline: float) -> None:
         self._transaction = connection.transaction()
@@ -297,12 +279,15 @@ Row = TypeVar("Row")
 async def closing_connection(
     connection: "psycopg.AsyncConnection[Row]",
 ) -> AsyncIterator["psycopg.AsyncConnection[Row]"]:
-    """A connection, committed or rolled back in the end, and closed in any case."""
+    """Commit or roll back a connection in the end, and close it in any case.
+
+    Otherwise psycopg leaves it open if it is canceled during the commit or rollback.
+    """
     try:
         async with connection:
             yield connection
     finally:
-        # Does not wait for anything, so that nothing can interrupt it.
+        # Does not wait for anything, so nothing can interrupt it.
         await connection.close()
 
 
@@ -310,7 +295,11 @@ AGAIN_SECONDS = 0.1
 
 
 async def cancel_tasks(tasks: Iterable[asyncio.Task[Any]], *, again_after: float = AGAIN_SECONDS) -> None:
-    """Cancel these tasks and return when all of them are gone; how they ended is not looked at."""
+    """Cancel these tasks, repeatedly, until all are done; ignore how they ended.
+
+    Before Python 3.12, `asyncio.wait_for`, which psycopg uses, loses a cancellation that arrives together
+    with the result: the task would then go on as if nobody had canceled it.
+    """
     all_of_them = list(tasks)
     while left := [task for task in all_of_them if not task.done()]:
         for task in left:

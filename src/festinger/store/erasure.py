@@ -1,15 +1,10 @@
-"""What did people ask us to erase, so that no backup brings it back?
+"""Erases forgotten words from the database and keeps the ledger that stops backups from restoring them.
 
-A ledger outside the database, in the home: one line an erased thing, with its id and a salted hash of its
-words, never the words. Appended and synced before the erasing transaction commits; read again after a restore.
-Erasing itself belongs to the rooms that own the rows.
-
-Where in the database do words stand that somebody asked to forget?
-
-Anywhere: in messages, notes, results that were kept, reasons. So every column that can hold words is looked at, of
-every table that belongs to a space, whoever owns it and whenever it was made, and the words are cut out of it. Keys,
-references and closed sets of values hold no words and are left alone. Rows are erased by the rooms that own them;
-this is what finds the copies that nobody thought of.
+The ledger is a file in the home, outside the database: one line per erased item, with its id and a salted
+hash of its words, never the words. It is appended and synced before the erasing transaction commits, and
+replayed after a restore. The packages that own rows delete them; this module finds the remaining copies. It
+searches every column that can hold words in every table that belongs to a space, and cuts them out. Keys,
+references and closed value sets hold no words and are skipped.
 """
 
 import fcntl
@@ -44,7 +39,7 @@ SALT_BYTES = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasureEntry:
-    """One erased thing: where it was, what it was, and the mark by which its words are known again."""
+    """An erased item: where it was, what it was, and the hash that recognizes its words."""
 
     space: str
     kind: str
@@ -59,20 +54,20 @@ class ErasureLedger:
     salt: bytes
 
     def mark(self, text: str) -> str:
-        """The salted hash of these words, however they are spaced and cased."""
+        """Return the salted hash of these words, ignoring case and spacing."""
         words = " ".join(text.casefold().split())
         return hmac.new(self.salt, words.encode(), hashlib.sha256).hexdigest()
 
 
 def open_erasure_ledger(path: Path, secret: Secret = os.urandom) -> ErasureLedger:
-    """The ledger at `path`; the first to ask makes it, with a salt of its own."""
+    """Open the ledger at `path`; create it with a new salt if it is missing."""
     make_folder(path.parent)
     handle = open_private(path, os.O_RDWR | os.O_CREAT)
     with os.fdopen(handle, "r+b") as file:
         fcntl.flock(handle, fcntl.LOCK_EX)
         head = file.readline()
         if not head.endswith(b"\n"):
-            # New, or cut off while it was made: nothing can have been marked with that salt yet.
+            # New, or cut off while being created: nothing can have been hashed with that salt yet.
             file.seek(0)
             file.truncate()
             head = _line({"format": FORMAT, "salt": secret(SALT_BYTES).hex()})
@@ -88,7 +83,7 @@ def open_erasure_ledger(path: Path, secret: Secret = os.urandom) -> ErasureLedge
 
 
 def append_entries(ledger: ErasureLedger, entries: Iterable[ErasureEntry]) -> None:
-    """Write the entries to disk; when this returns they outlive a power cut."""
+    """Append the entries; when this returns they survive a power cut."""
     lines = b"".join(_line(_as_json(entry)) for entry in entries)
     if not lines:
         return
@@ -104,7 +99,7 @@ def append_entries(ledger: ErasureLedger, entries: Iterable[ErasureEntry]) -> No
 
 
 def read_entries(ledger: ErasureLedger) -> list[ErasureEntry]:
-    """Every entry, oldest first. A line that a crash cut off was never acknowledged and is passed over, aloud."""
+    """Return all entries, oldest first; log and skip lines cut off by a crash, which were never acknowledged."""
     _, *lines = ledger.path.read_text(encoding="utf-8", errors="replace").splitlines()
     entries = []
     for number, line in enumerate(lines, 2):
@@ -135,7 +130,7 @@ class TextColumn:
 
 
 async def erase_words(transaction: Transaction, space: SpaceId, cuts: Iterable[ErasurePattern]) -> Counter[str]:
-    """Cut words out of everything that a space keeps; how many rows of each table held some."""
+    """Cut words out of everything that a space holds; return the number of changed rows per table."""
     found: Counter[str] = Counter()
     wanted = list(cuts)
     columns = await find_text_columns(transaction) if wanted else []
@@ -146,7 +141,7 @@ async def erase_words(transaction: Transaction, space: SpaceId, cuts: Iterable[E
 
 
 async def find_text_columns(transaction: Transaction) -> list[TextColumn]:
-    """Every column of a space's tables that may hold words of people."""
+    """Return every column of per-space tables that may hold people's words."""
     rows = await transaction.all(Q["columns_of_words"])
     return [TextColumn(table=row["relation"], name=row["name"], kind=row["kind"]) for row in rows]
 
@@ -159,7 +154,7 @@ async def _clean(transaction: Transaction, space: SpaceId, column: TextColumn, c
 
 
 async def _clean_documents(transaction: Transaction, space: SpaceId, column: TextColumn, cut: ErasurePattern) -> int:
-    """Documents are cut here, text by text: a pattern over their whole could tear their brackets."""
+    """Cut JSON documents string by string: a pattern over the whole could break their syntax."""
     rows = await transaction.all(_of(Q["find_documents"], column), space=space, pattern=cut.json_pattern)
     for row in rows:
         document = json.dumps(cut.out_of_json(row["document"]), ensure_ascii=False)
@@ -168,7 +163,7 @@ async def _clean_documents(transaction: Transaction, space: SpaceId, column: Tex
 
 
 def _of(query: Query, column: TextColumn) -> Query:
-    """The statement over one column. Names come from the catalogue, and are quoted by psycopg."""
+    """Return the statement for one column. Names come from the catalog and are quoted by psycopg."""
     places = {"{table}": column.table, "{column}": column.name}
     text = query.sql
     for place, name in places.items():
@@ -177,6 +172,6 @@ def _of(query: Query, column: TextColumn) -> Query:
 
 
 async def vacuum(store: Store) -> None:
-    """Give the room of erased rows back, so that nothing of them is left in the files."""
+    """Vacuum, so that nothing of the erased rows is left in the files."""
     async with store.apart() as connection:
         await connection.execute(Q["vacuum_everything"].sql)

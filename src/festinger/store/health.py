@@ -1,7 +1,7 @@
-"""How is the database?
+"""Checks the health of the database for `doctor`.
 
-Checks as data: does it answer and is it fit, do its clock and ours agree, how did the last process end, how old
-is the last backup. Making any of it well again is what the remedies say, not what is done here.
+Covers connectivity and versions, clock skew, the connection pool, the last crash and the age of the last
+backup.
 """
 
 from datetime import datetime, timedelta
@@ -24,7 +24,7 @@ RECENT = timedelta(days=7)
 
 
 async def check_store(store: Store, settings: StoreSettings, *, home: Path, now: datetime) -> list[Check]:
-    """Every check of the store. When the database does not answer, only that is told."""
+    """Run every check of the store. If the database does not answer, report only that."""
     try:
         answers = await _answers(store, now)
         crash = await _crash(store, now)
@@ -78,7 +78,7 @@ async def _crash(store: Store, now: datetime) -> Check:
 
 
 def check_backups(settings: StoreSettings, home: Path, *, now: datetime) -> Check:
-    """Whether automatic backups, if wanted, are being made."""
+    """Check that automatic backups, if enabled, are being made."""
     if not settings.backup_schedule:
         return ok_check("store.backup", "No automatic backups are wanted (`store.backup_schedule` is empty).")
     made = list(Layout(home=home).backups.glob(f"{AUTOMATIC}*{SUFFIX}"))

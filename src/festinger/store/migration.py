@@ -1,15 +1,10 @@
-"""Which shape must the database have, and how does it get there?
+"""Applies schema migrations and checks that the server is supported.
 
-Migrations are plain SQL files, `NNNN_verb_noun.pre.sql` (only adds) and `.post.sql` (only removes), applied in
-order, each in a transaction of its own, under one advisory lock for the whole cluster. What was applied is
-recorded with its hash: a file that changed afterwards, or a database that is ahead of this code, stops the
-start before anything is touched. Foreign schemas (the job engine's) come in as more migrations at wiring.
-
-Is this database server one that we can live on?
-
-PostgreSQL 15 and pgvector 0.8 are the oldest that have what the queries use (`iterative_scan` and `halfvec`).
-Asked once whenever a store is opened or migrated; the answer names what was
-found. Which server is used, and how it came to run, is decided elsewhere.
+Migrations are plain SQL files, `NNNN_verb_noun.pre.sql` (only adds) and `.post.sql` (only removes), applied
+in order, each in its own transaction, under one cluster-wide advisory lock. Applied files are recorded with
+their hash: a file that changed afterwards, or a database ahead of this code, stops the start before anything
+is touched. Foreign schemas (the job engine's) are passed in as more migrations. PostgreSQL 15 and pgvector
+0.8 are the oldest that have what the queries use (`iterative_scan` and `halfvec`).
 """
 
 import hashlib
@@ -40,10 +35,10 @@ OLDEST_PGVECTOR = (0, 8)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerVersions:
-    """What a server has. `installed` is of this database, `available` what it could install."""
+    """Versions of a server. `installed` is the pgvector of this database, `available` what it could install."""
 
     postgres: int
-    """As the server counts: 180001 is 18.1."""
+    """In the server's notation: 180001 is 18.1."""
     installed: str | None
     available: str | None
 
@@ -71,7 +66,7 @@ async def read_server_versions(connection: Connection) -> ServerVersions:
 
 
 async def require_supported(connection: Connection) -> ServerVersions:
-    """The versions of the server; `StoreUnfit` names them when they are too old."""
+    """Return the versions of the server; raise `StoreUnfit` with the versions found if they are too old."""
     found = await read_server_versions(connection)
     if not is_supported(found):
         raise StoreUnfit(
@@ -111,7 +106,7 @@ class Migration:
 
 
 def own_migrations() -> list[Migration]:
-    """The migrations that ship with Festinger, in order."""
+    """Return the migrations that ship with Festinger, in order."""
     folder = files("festinger.store").joinpath("migrations")
     found = [entry for entry in folder.iterdir() if entry.name.endswith((".pre.sql", ".post.sql"))]
     return [
@@ -121,7 +116,7 @@ def own_migrations() -> list[Migration]:
 
 
 def pending_migrations(migrations: Sequence[Migration], applied: Iterable[tuple[str, str]]) -> list[Migration]:
-    """Those that a database which has `applied` (names with hashes) still needs."""
+    """Return the migrations that a database with `applied` (names and hashes) still needs."""
     known = {migration.name: migration for migration in migrations}
     done = dict(applied)
     if strangers := sorted(done.keys() - known.keys()):
@@ -132,9 +127,9 @@ def pending_migrations(migrations: Sequence[Migration], applied: Iterable[tuple[
 
 
 async def migrate(url: str, migrations: Sequence[Migration], *, allowed: bool = True) -> list[str]:
-    """Bring the database to the present shape; the names of what was applied here.
+    """Migrate the database to the current schema; return the names of the migrations applied.
 
-    With `allowed` false nothing is applied: a database that is behind is `CannotStart`.
+    With `allowed` false, apply nothing and raise `CannotStart` if the database is behind.
     """
     applied = []
     with translate_store_errors():
@@ -149,10 +144,10 @@ async def migrate(url: str, migrations: Sequence[Migration], *, allowed: bool = 
 async def _step(
     connection: psycopg.AsyncConnection[DictRow], migrations: Sequence[Migration], *, allowed: bool
 ) -> str | None:
-    """Apply the first outstanding migration in a transaction of its own; its name, or none when all is done."""
+    """Apply the first pending migration in its own transaction; return its name, or `None` when all are done."""
     async with connection.transaction():
-        # Held to the end of this transaction, not of the session, which behind a pooler is shared. Of ten
-        # processes that start at once, each looks again when its turn comes.
+        # Held until this transaction ends, not the session, which a pooler shares. If ten processes start at
+        # once, each looks again when its turn comes.
         await connection.execute(Q["lock_migrations"].sql)
         todo = pending_migrations(migrations, await _applied(connection))
         if todo and not allowed:
@@ -170,7 +165,7 @@ async def _step(
 
 
 async def _applied(connection: psycopg.AsyncConnection[DictRow]) -> list[tuple[str, str]]:
-    """What the database has taken; asking changes nothing, so a role that may only read can ask."""
+    """Return the applied migrations without changing anything, so that a read-only role can ask."""
     cursor = await connection.execute(Q["find_schema_migration"].sql)
     found = await cursor.fetchone()
     if found is None or found["name"] is None:

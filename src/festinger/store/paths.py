@@ -1,19 +1,11 @@
-"""Where does Festinger keep its things, and who may look into them?
+"""Locates Festinger's files, parses database URLs and holds file locks.
 
-The home holds data and backups, the config directory holds what must not lie beside the data (passwords and
-keys). Folders are made private whatever the caller's umask is, and a folder that was there before is never
-changed: its owner had a reason. What lies inside the files is their writers' matter.
-
-Where is the database, and what may be said about it aloud?
-
-A database URL may hold a password. It is read here once, so that neither a wrong URL nor a message of libpq
-can carry the password into a log line, an error or a page. Nothing here connects.
-
-Who may go first, and is anybody still in there?
-
-Two file locks of the kernel (`flock`). The start lock is held by whoever starts or stops the server. The
-server lock is handed to the server at its birth and held by all its processes: it is free exactly when the
-last of them is gone, which no pid file can say of a killed, undead or copied server.
+The home holds data and backups; the config directory holds what must not lie next to the data (passwords and
+keys). New folders are private whatever the umask is; existing ones are never changed. A database URL may hold
+a password, so it is parsed here once and kept out of logs, errors and pages. The locks use `flock`: whoever
+starts or stops the server holds the start lock, and all processes of the server inherit the server lock, so
+it is free exactly when the last of them is gone. A pid file cannot say that of a killed, zombie or copied
+server.
 """
 
 import asyncio
@@ -36,11 +28,11 @@ ROOT_HOME = Path("/var/lib/festinger")
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
 WALKABLE_BY_GROUP = 0o710
-"""The home of root: the server's own user may pass through to its data, but not look around."""
+"""Mode of root's home: the server's user may pass through to its data, but not list the folder."""
 
 
 def default_home(*, euid: int, person: Path) -> Path:
-    """The home of whoever set none; `person` is their own home directory."""
+    """Return the home for a user who set none; `person` is that user's home directory."""
     return ROOT_HOME if euid == 0 else person / ".local" / "share" / "festinger"
 
 
@@ -50,33 +42,33 @@ def config_directory(*, person: Path) -> Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """What lies where in a home."""
+    """Paths inside a home."""
 
     home: Path
 
     @property
     def data(self) -> Path:
-        """The cluster. It stands there whole or not at all."""
+        """The cluster. It exists complete or not at all."""
         return self.home / "pg"
 
     @property
     def growing(self) -> Path:
-        """A cluster that is being made; worthless if its maker died."""
+        """A cluster under construction; worthless if the process that makes it died."""
         return self.home / "pg.growing"
 
     @property
     def upgraded(self) -> Path:
-        """A finished cluster of the new major version, on its way to the place of the old one."""
+        """A finished cluster of the new major version, about to replace the old one."""
         return self.home / "pg.upgraded"
 
     @property
     def outdated(self) -> Path:
-        """The cluster of the old major version, until the new one has answered."""
+        """The cluster of the old major version, kept until the new one has answered."""
         return self.home / "pg.outdated"
 
     @property
     def workshop(self) -> Path:
-        """Where an upgrade keeps its scripts and sockets."""
+        """Scripts and sockets of a running upgrade."""
         return self.home / "pg.workshop"
 
     @property
@@ -85,7 +77,7 @@ class Layout:
 
     @property
     def run(self) -> Path:
-        """Locks and notes of the processes that share the server."""
+        """Locks and holder lists of the processes that share the server."""
         return self.home / "run"
 
     @property
@@ -98,7 +90,7 @@ class Layout:
 
     @property
     def spool(self) -> Path:
-        """What waits for the store while it is away."""
+        """Writes that wait while the store is down."""
         return self.home / "spool"
 
     @property
@@ -107,7 +99,7 @@ class Layout:
 
     @property
     def server(self) -> Path:
-        """Where the server that runs on this home says how to reach it."""
+        """Connection details written by the Festinger server that runs on this home."""
         return self.home / "server.json"
 
     @property
@@ -116,10 +108,10 @@ class Layout:
 
 
 def make_folder(path: Path, *, mode: int = PRIVATE_FOLDER, uid: int = -1, gid: int = -1) -> bool:
-    """Make a folder with exactly this mode and owner; whether it was missing. One that is there stays as it is."""
+    """Create a folder with exactly this mode and owner unless it exists; return whether it was missing."""
     if path.is_dir():
         return False
-    # Missing parents are made one by one, because `mkdir(parents=True)` ignores the mode for them.
+    # Parents are created one by one because `mkdir(parents=True)` ignores the mode for them.
     make_folder(path.parent, mode=mode, uid=uid, gid=gid)
     try:
         path.mkdir(mode=mode)
@@ -132,12 +124,12 @@ def make_folder(path: Path, *, mode: int = PRIVATE_FOLDER, uid: int = -1, gid: i
 
 
 def open_private(path: Path, flags: int) -> int:
-    """A file descriptor on a file that only its owner can read; a link in its place is refused."""
+    """Open a file that only its owner can read; refuse a symbolic link."""
     return os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
 
 
 def sync_folder(path: Path) -> None:
-    """Make a rename inside this folder outlive a power cut."""
+    """Make renames inside this folder survive a power cut."""
     handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
@@ -147,7 +139,7 @@ def sync_folder(path: Path) -> None:
 
 @contextmanager
 def explain_os_errors(path: Path) -> Iterator[None]:
-    """Turn what the file system says about `path` into what a person can do about it."""
+    """Turn file-system errors about `path` into `CannotStart` with a remedy."""
     try:
         yield
     except OSError as error:
@@ -158,7 +150,7 @@ def explain_os_errors(path: Path) -> Iterator[None]:
 
 
 def suggest_remedy(reason: str, path: Path) -> str:
-    """What to do about a file-system complaint, in the system's or the server's words."""
+    """Suggest what to do about a file-system error, given the message of the system or the server."""
     told = reason.lower()
     if "no space left" in told or "disk quota" in told:
         return f"Free some space on the disk of `{path}`, or choose another home with `FESTINGER_HOME`."
@@ -175,14 +167,14 @@ HIDDEN = "…"
 
 
 def check_database_url(url: str) -> str:
-    """`url`, if it can be read as one; else `BadSetting`, which does not repeat it."""
+    """Return `url` if it can be parsed; otherwise raise `BadSetting` without repeating it."""
     if "://" in url and urlsplit(url).netloc.count("@") > 1:
-        # libpq would take the rest of the password for the host, and name it in its messages.
+        # libpq would read the rest of the password as the host and name it in its messages.
         raise BadSetting("The password in `database_url` has an `@`.", hint="Write it as `%40`.")
     try:
         conninfo_to_dict(url)
     except psycopg.ProgrammingError:
-        # `from None`: the message of libpq repeats the whole text, password included.
+        # `from None`: libpq's message repeats the whole text, including the password.
         raise BadSetting(
             "`database_url` is not a Postgres URL.", hint="Write `postgresql://user:password@host:5432/name`."
         ) from None
@@ -190,19 +182,19 @@ def check_database_url(url: str) -> str:
 
 
 def describe_database(url: str) -> str:
-    """The database as it may be named to anybody: user, host, port and name."""
+    """Describe the database without secrets: user, host, port and name."""
     parts = conninfo_to_dict(check_database_url(url))
     host = parts.get("host") or parts.get("hostaddr") or "localhost"
     return f"{parts.get('user') or ''}@{host}:{parts.get('port') or 5432}/{parts.get('dbname') or ''}"
 
 
 def redact_password(text: str, url: str) -> str:
-    """`text` with the password of `url` taken out, in whichever form it stands there."""
+    """Remove the password of `url` from `text`, plain or URL-quoted."""
     password = str(conninfo_to_dict(url).get("password") or "")
     if not password:
         return text
     forms = {password, quote(password), quote(password, safe="")}
-    # The longest first: a shorter form may be the beginning of a longer one.
+    # Longest first: a shorter form may be the prefix of a longer one.
     for form in sorted(forms, key=len, reverse=True):
         text = text.replace(form, HIDDEN)
     return text
@@ -212,10 +204,10 @@ POLL_SECONDS = 0.02
 
 
 def is_locked(path: Path) -> bool:
-    """Whether somebody holds this lock exclusively."""
+    """Return whether some process holds this lock exclusively."""
     handle = open_private(path, os.O_RDWR | os.O_CREAT)
     try:
-        # Shared, so that two who look at the same moment do not see each other.
+        # Shared, so that two concurrent checks do not see each other.
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
@@ -225,7 +217,7 @@ def is_locked(path: Path) -> bool:
 
 
 def try_lock(path: Path) -> int | None:
-    """A descriptor that holds the lock until it and all its copies are closed; none if it is taken."""
+    """Return a descriptor that holds the lock until all its copies are closed, or `None` if it is taken."""
     handle = open_private(path, os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,13 +1,9 @@
-"""Talking to the database: one pool, named queries, short transactions.
+"""Provides the connection pool, transactions and named-query execution.
 
-`Store` is what the other rooms hold. They open a transaction, run named queries in it and get plain rows
-back; psycopg stays inside this room. A hot transaction has the tighter limit of the request path, a patient
-one has none. How a connection is made, and made again, is the line's matter.
-
-How does a deed that opens a transaction of its own take part in one that is open?
-
-A room's deeds take their store from a desk. Given this one they run within the transaction of whoever calls them: what
-several rooms do stands or falls together, and none of them needs to know.
+Other packages hold a `Store`: they open a transaction, run named queries in it and get plain rows back;
+psycopg stays inside this package. A hot transaction has the tighter limit of the request path, a patient one
+has none. With a `NestedStore`, operations that open their own transaction run inside the caller's, so that
+the work of several packages commits or fails together.
 """
 
 import math
@@ -43,15 +39,15 @@ Row = Mapping[str, Any]
 Q = queries_of("festinger.store")
 
 LIFETIME_SECONDS = 30 * 60
-"""A connection is replaced after this, so that a server that moved or was given new rights is met anew."""
+"""Connections are replaced after this long, to pick up a server that moved or changed its permissions."""
 GRACE_SECONDS = 1.0
-"""What a server gets beyond its own limit to say that it stopped; then it counts as frozen."""
+"""Extra time for a server to report that it hit its own limit; after that it counts as frozen."""
 
 _INSIDE: ContextVar[bool] = ContextVar("festinger_in_transaction", default=False)
 
 
 def is_in_transaction() -> bool:
-    """Whether the caller stands inside a transaction. Who calls a model asks first: it may not hold one open."""
+    """Return whether the caller is inside a transaction. Model calls check this: they may not hold one open."""
     return _INSIDE.get()
 
 
@@ -66,59 +62,59 @@ def _inside() -> Iterator[None]:
 
 
 class PlanMode(StrEnum):
-    """How the server plans a statement that it was given before."""
+    """How the server plans a prepared statement."""
 
     BY_COST = "auto"
     ANEW = "force_custom_plan"
-    """For one whose best plan hangs on what is asked: on a rare word, or on who asks."""
+    """For statements whose best plan depends on the parameters, such as a rare word or the caller."""
     KEPT = "force_generic_plan"
-    """For one that is done alike whatever is asked; planning it may take longer than doing it."""
+    """For statements whose plan never depends on the parameters; planning may take longer than running them."""
 
 
 class Transaction:
-    """One transaction in progress. Its changes are in force together, when the block ends without error."""
+    """A transaction in progress. Its changes commit together when the block ends without error."""
 
     def __init__(self, connection: Connection, *, limit: float = math.inf) -> None:
         self.connection = connection
         self._deadline = limit + GRACE_SECONDS
 
     async def all(self, query: Query, **parameters: Any) -> list[DictRow]:
-        """Every row that the query gives."""
+        """Return all rows."""
         cursor = await self._execute(query, parameters)
         return await cursor.fetchall()
 
     async def maybe(self, query: Query, **parameters: Any) -> DictRow | None:
-        """Its first row, if there is one."""
+        """Return the first row, if there is one."""
         cursor = await self._execute(query, parameters)
         return await cursor.fetchone()
 
     async def one(self, query: Query, **parameters: Any) -> DictRow:
-        """Its first row; none is `NotFound`."""
+        """Return the first row; raise `NotFound` if there is none."""
         row = await self.maybe(query, **parameters)
         if row is None:
             raise NotFound
         return row
 
     async def value(self, query: Query, **parameters: Any) -> Any:
-        """The first column of its first row; none is `NotFound`."""
+        """Return the first column of the first row; raise `NotFound` if there is none."""
         return next(iter((await self.one(query, **parameters)).values()))
 
     async def run(self, query: Query, **parameters: Any) -> int:
-        """How many rows it changed."""
+        """Return the number of rows changed."""
         cursor = await self._execute(query, parameters)
         return cursor.rowcount
 
     async def run_many(self, query: Query, rows: Sequence[Mapping[str, Any]]) -> int:
-        """Run it once a row, in one round trip."""
+        """Run the query once per row, in one round trip."""
         with translate_store_errors(), STORE_SECONDS.labels(query.room).time():
-            # Each row is a statement, with the whole limit of one.
+            # Each row is a statement and gets the whole limit of one.
             with cut_if_frozen(self.connection, self._deadline * max(1, len(rows))):
                 cursor = self.connection.cursor()
                 await cursor.executemany(query.sql, rows)
                 return cursor.rowcount
 
     async def each(self, query: Query, rows: Sequence[Mapping[str, Any]]) -> list[DictRow | None]:
-        """Run it once a row, in one round trip; the first row that each gives, if there is one."""
+        """Run the query once per row, in one round trip; return the first result row of each, if any."""
         if not rows:
             return []
         with translate_store_errors(), STORE_SECONDS.labels(query.room).time():
@@ -128,12 +124,12 @@ class Transaction:
                 return [await result.fetchone() async for result in cursor.results()]
 
     async def plan(self, plan: PlanMode) -> None:
-        """Have the statements from here on planned in this way."""
+        """Set how the following statements are planned."""
         await self.run(Q["choose_plan"], plan=plan)
 
     @asynccontextmanager
     async def savepoint(self) -> AsyncIterator[None]:
-        """A part of it that can fail by itself: an error within takes back only what was done since."""
+        """Open a savepoint: an error inside rolls back only what was done since."""
         with translate_store_errors():
             async with self.connection.transaction():
                 yield
@@ -141,14 +137,14 @@ class Transaction:
     async def _execute(self, query: Query, parameters: Mapping[str, Any]) -> psycopg.AsyncCursor[DictRow]:
         with translate_store_errors(), STORE_SECONDS.labels(query.room).time():
             with cut_if_frozen(self.connection, self._deadline):
-                # Numbered by us and once: psycopg reads the names of a long statement anew each time.
+                # We number the parameters once; psycopg would parse the names of a long statement every time.
                 cursor = psycopg.AsyncRawCursor[DictRow](self.connection)
                 given = [parameters[name] for name in query.parameters]
                 return await cursor.execute(query.positional, given, binary=query.packed)
 
 
 class Store:
-    """The database, open. Made by `open_store`."""
+    """An open database, created by `open_store`."""
 
     def __init__(
         self,
@@ -167,10 +163,10 @@ class Store:
     async def transaction(
         self, *, hot: bool = False, patient: bool = False, plan: PlanMode = PlanMode.BY_COST
     ) -> AsyncIterator[Transaction]:
-        """A transaction on a connection of its own.
+        """Open a transaction on its own connection.
 
-        `hot` gives it the limit of the request path, and `plan` says how its statements are planned; `patient`
-        takes the limit away, for work that is known to be long.
+        `hot` applies the limit of the request path and `plan` sets how statements are planned; `patient`
+        removes the limit, for work that is known to take long.
         """
         limit = self._settings.hot_timeout_ms if hot else self._settings.statement_timeout_ms
         with translate_store_errors():
@@ -207,9 +203,9 @@ class Store:
 
     @asynccontextmanager
     async def apart(self) -> AsyncIterator[Connection]:
-        """A connection outside the pool, in autocommit and without a statement limit, straight to the server.
+        """Open a direct connection outside the pool, in autocommit and without a statement limit.
 
-        For what lasts: LISTEN, and building an index beside running writes.
+        For long-lived work: LISTEN, and building an index while writes continue.
         """
         with translate_store_errors():
             async with closing_connection(await self._direct.dial()) as connection:
@@ -218,20 +214,20 @@ class Store:
                 yield connection
 
     async def ping(self) -> None:
-        """Return if the database answers within the limit of the request path; else `StoreDown`."""
+        """Return if the database answers within the limit of the request path; otherwise raise `StoreDown`."""
         await self.value(Q["answer"], hot=True)
 
     def measure(self) -> None:
-        """Move the gauges of the pool to what it is now."""
+        """Update the pool gauges."""
         stats = self.pool.get_stats()
         STORE_POOL_SIZE.set(stats.get("pool_size", 0))
         STORE_POOL_WAITING.set(stats.get("requests_waiting", 0))
 
     async def _begin(self, stack: AsyncExitStack, *, wait: float) -> Connection:
-        """A connection whose transaction has begun and ends with `stack`.
+        """Return a connection with an open transaction that ends with `stack`.
 
-        A pooled connection may have died since its last use, which its first statement shows. After a restart
-        of the server all of them have, so each may fail once before a fresh one is asked for.
+        A pooled connection may have died since its last use, which only its first statement reveals. After a
+        server restart all of them have, so each may fail once before a fresh one is opened.
         """
         for spare in range(self.pool.max_size, -1, -1):
             async with AsyncExitStack() as attempt:
@@ -258,10 +254,10 @@ class Store:
 
 @asynccontextmanager
 async def open_store(url: str, settings: StoreSettings, *, door: str) -> AsyncIterator[Store]:
-    """A store on a database that is already there and migrated. `door` names the process in Postgres.
+    """Open a store on an existing, migrated database. `door` names the process in Postgres.
 
-    One that does not answer is `StoreDown` at once, one that is too old `StoreUnfit`. Once open, a store
-    outlives its server: it finds it again by itself.
+    Raises `StoreDown` if the database does not answer and `StoreUnfit` if it is too old. Once open, a store
+    survives server restarts: it reconnects by itself.
     """
     listen_url = settings.listen_url.get_secret_value() if settings.listen_url else None
     line = DatabaseConnector(url, settings, door=door, pooler=listen_url is not None)
@@ -272,7 +268,7 @@ async def open_store(url: str, settings: StoreSettings, *, door: str) -> AsyncIt
         min_size=settings.pool_min,
         max_size=max(settings.pool_min, settings.pool_max),
         max_lifetime=LIFETIME_SECONDS,
-        # The line never gives up, so the pool need not either.
+        # The connector never gives up, so the pool need not either.
         reconnect_timeout=math.inf,
         open=False,
     )
@@ -288,7 +284,7 @@ async def open_store(url: str, settings: StoreSettings, *, door: str) -> AsyncIt
 
 
 class NestedStore(Store):
-    """A store each of whose transactions is a part of the one that is given."""
+    """A store whose transactions are all savepoints of the given transaction."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._outer = transaction
@@ -297,6 +293,6 @@ class NestedStore(Store):
     async def transaction(
         self, *, hot: bool = False, patient: bool = False, plan: PlanMode = PlanMode.BY_COST
     ) -> AsyncIterator[Transaction]:
-        """A part that can fail by itself; the limits and plans are those of the whole."""
+        """Open a savepoint; limits and plans are those of the outer transaction."""
         async with self._outer.savepoint():
             yield self._outer

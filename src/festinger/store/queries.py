@@ -1,10 +1,9 @@
-"""Which SQL does a room know by name?
+"""Loads the named SQL queries of a package from its `queries.sql`.
 
-A room's `queries.sql` holds its statements, each opened by `-- name: …` and a comment that says what it is
-for. What several of them say alike stands once, opened by `-- part: …`, and is put in where a line says
-`-- use: …`. What stands between `-- when: …` and `-- end` can be left out of a statement, so that the
-server plans no more than is asked for. They are read once, at import; an unknown name fails there and not in
-the middle of a deed. Python never builds SQL: parameters are bound by the server as `%(name)s`.
+Each statement begins with `-- name: …` and a comment on its purpose. Shared fragments begin with `-- part: …`
+and are included with `-- use: …`. Text between `-- when: …` and `-- end` can be left out of a statement, so
+that the server plans no more than is needed. Files are read once at import, so an unknown name fails there
+and not in the middle of an operation. Python never builds SQL: the server binds parameters as `%(name)s`.
 """
 
 import re
@@ -27,25 +26,25 @@ class Query:
     purpose: str
     sql: str
     packed: bool = False
-    """Whether its rows come as the server keeps them and not as text: half the bytes, where they hold vectors."""
+    """Whether rows come in binary rather than text form: half the bytes where they hold vectors."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The names of its parameters, in the order of their first use."""
+        """Parameter names in the order of their first use."""
         return _numbered(self.sql)[1]
 
     @property
     def positional(self) -> str:
-        """The statement with `$1`, `$2` … in place of named parameters, as the server wants it."""
+        """The statement with `$1`, `$2` … in place of named parameters."""
         return _numbered(self.sql)[0]
 
     @property
     def choices(self) -> frozenset[str]:
-        """What can be left out of it."""
+        """Names of the parts that can be left out."""
         return frozenset(name for name, _ in _WHEN.findall(self.sql))
 
     def only(self, chosen: frozenset[str]) -> "Query":
-        """The statement with those of its choices alone; `KeyError` for one that it does not have."""
+        """Return the statement with only these of its choices; raise `KeyError` for an unknown one."""
         return _only(self, chosen)
 
 
@@ -64,7 +63,7 @@ def _numbered(sql: str) -> tuple[str, tuple[str, ...]]:
 
 
 class Queries(Mapping[str, Query]):
-    """The named queries of one room."""
+    """The named queries of one package."""
 
     def __init__(self, room: str, text: str) -> None:
         self.room = room
@@ -86,7 +85,7 @@ class Queries(Mapping[str, Query]):
 
 @cache
 def queries_of(package: str) -> Queries:
-    """The queries of a room, by its package name (`festinger.events`)."""
+    """Load the queries of a package (such as `festinger.events`)."""
     text = files(package).joinpath("queries.sql").read_text(encoding="utf-8")
     return Queries(package.rpartition(".")[2], text)
 
@@ -105,7 +104,7 @@ def _parse(room: str, text: str) -> Iterator[Query]:
 
 
 def _read(body: str) -> tuple[str, str]:
-    """What it is for, and the statement or part of one."""
+    """Split a body into its purpose and its statement or fragment."""
     lines = body.strip().splitlines()
     comment = []
     while lines and lines[0].startswith("--"):
@@ -114,5 +113,5 @@ def _read(body: str) -> tuple[str, str]:
 
 
 def _whole(sql: str, parts: Mapping[str, str]) -> str:
-    """A statement with the parts that it uses, which stand above it in the file."""
+    """Return a statement with its parts included; parts must stand above it in the file."""
     return _USE.sub(lambda use: indent(parts[use[2]], use[1]), sql)

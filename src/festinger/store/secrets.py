@@ -1,9 +1,9 @@
-"""How does every secret get another master key, whole or not at all?
+"""Rotates the master key and re-encrypts every stored secret, all or nothing.
 
-The new key is written beside the old one, every sealed value is sealed anew in one transaction that also
-records the name of the new key, and after the commit the new file takes the old one's place. Whoever is
-killed on the way leaves two files; the next start asks the database which of them it is sealed with and
-keeps that one. The lock lets no start look while a rotation is between its first file and its commit.
+The new key is written next to the old one, all sealed values are resealed in one transaction that also
+records the id of the new key, and after the commit the new file replaces the old one. A rotation that was
+killed leaves two files; the next start asks the database which key is in use and keeps that one. A lock keeps
+starts from looking while a rotation is between its first file and its commit.
 """
 
 from contextlib import suppress
@@ -35,7 +35,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SealedColumn:
-    """A column that holds boxes: where, how they are read and how they are replaced."""
+    """A column of sealed values: where it is, and how they are read and replaced."""
 
     table: str
     column: str
@@ -46,7 +46,7 @@ class SealedColumn:
 SEALED_COLUMNS = (
     SealedColumn(table="models", column="api_key", all=Q["sealed_model_keys"], change=Q["change_model_key"]),
 )
-"""Every column that holds boxes; a rotation seals all of them anew."""
+"""Every column of sealed values; a rotation reseals all of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +54,11 @@ class RotationResult:
     key: MasterKey
     moved: int
     unreadable: int
-    """Secrets that the old key could not open either; they stay as they were, to be set again."""
+    """Secrets that the old key could not open either; they are left as they were and must be set again."""
 
 
 async def rotate_master_key(store: Store, old: MasterKey, *, entropy: Entropy) -> RotationResult:
-    """Seal every secret with a new master key."""
+    """Reseal every secret with a new master key."""
     if old.file is None:
         raise SettingPinned(
             f"The master key comes from `{VARIABLE}` and cannot be changed here.",
@@ -68,12 +68,12 @@ async def rotate_master_key(store: Store, old: MasterKey, *, entropy: Entropy) -
     async with store.transaction() as transaction:
         await transaction.maybe(Q["lock_master_key"])
         await _check_name(transaction, key_id(old))
-        # What a rotation left that never came to its commit; one that did would have been `Stale` above.
+        # Left by a rotation that never committed; one that did would have raised `Stale` above.
         discard_next(old.file)
         write_key(next_file(old.file), new)
         moved, unreadable = await _reseal(transaction, Vault(old, entropy), Vault(new, entropy))
         await transaction.run(Q["put_master_key"], key_id=key_id(new))
-    # A process that started since the commit may have done this already.
+    # A process that started after the commit may have done this already.
     with suppress(FileNotFoundError):
         promote_next(old.file)
     log.info("master key rotated", room="store", moved=moved, unreadable=unreadable)
@@ -81,13 +81,13 @@ async def rotate_master_key(store: Store, old: MasterKey, *, entropy: Entropy) -
 
 
 async def recover_master_key(store: Store, found: MasterKey) -> MasterKey:
-    """The key in force, after a rotation that was cut short is finished or undone. Part of every start."""
+    """Return the key in force, after finishing or undoing an interrupted rotation. Runs at every start."""
     async with store.transaction() as transaction:
         await transaction.maybe(Q["lock_master_key"])
         recorded = await _recorded(transaction)
         key = _settled_files(found, recorded)
         if recorded != key_id(key):
-            # The first start, or the key was lost and another one took its place: it seals from now on.
+            # First start, or the key was lost and replaced: the new one seals from now on.
             await transaction.run(Q["put_master_key"], key_id=key_id(key))
             if recorded is not None:
                 log.warning("master key is another one", room="store", was=recorded, now=key_id(key))
@@ -95,7 +95,7 @@ async def recover_master_key(store: Store, found: MasterKey) -> MasterKey:
 
 
 async def require_current_key(transaction: Transaction, name: str) -> None:
-    """Nothing may be sealed with a key that was rotated away; and none is, until this transaction ends."""
+    """Ensure that `name` is the current key, and keep it so until this transaction ends."""
     await transaction.maybe(Q["share_master_key"])
     await _check_name(transaction, name)
 
@@ -119,7 +119,7 @@ def _settled_files(found: MasterKey, recorded: str | None) -> MasterKey:
     try:
         waiting = read_key(next_file(found.file))
     except FileNotFoundError:
-        # Read again, under the lock: since it was found a rotation may have ended.
+        # Read again under the lock: a rotation may have finished in the meantime.
         return read_key(found.file)
     if key_id(waiting) == recorded:
         promote_next(found.file)

@@ -1,10 +1,9 @@
-"""How are vectors searched, when each model makes its own kind?
+"""Searches and indexes embedding vectors, per embedding model.
 
-Vectors of all models stand in one column, each beside the name of the model that made it. A search takes a
-`QueryVector`, which carries its model, and a named query with the places `{model}` and `{dims}`; the two are joined
-here, so a search that does not name its model, or names another than its vector's, cannot be written. Each
-model has a partial index of its own, built beside running writes when it is first used. Which texts are
-embedded, and what a distance means, is decided elsewhere.
+Vectors of all models share one column, each next to the name of the model that made it. A search takes a
+`QueryVector`, which carries its model, and a named query with the placeholders `{model}` and `{dims}`; they
+are joined here, so a search cannot omit its model or name a different one than its vector's. Each model has
+its own partial index, built while writes continue when the model is first used.
 """
 
 import hashlib
@@ -31,18 +30,18 @@ log = structlog.get_logger(room="store")
 Q = queries_of("festinger.store")
 
 READ_WHOLE_BELOW = 10_000
-"""A space with fewer vectors of a model is searched by reading them all: the index, which knows no spaces, walks
-through everybody's to find ten of few, and then neither faster nor always right. Measured with 100 of
-50,000 vectors: 2 ms and recall 1.0 against 100 ms and 0.79 to 0.99."""
+"""Below this many vectors of a model, a space is searched by a full scan. The index does not know spaces, so
+it walks through everybody's vectors to find ten among few, and is then neither faster nor always right.
+Measured with 100 of 50,000 vectors: 2 ms and recall 1.0 against 100 ms and 0.79 to 0.99."""
 MOST_INDEXED_DIMS = 4_000
-"""pgvector indexes `to_halfvec` up to here; beyond it a search reads every vector of the model."""
+"""pgvector's limit for indexing `halfvec`; beyond it a search reads every vector of the model."""
 PLACES = ("{model}", "{dims}")
 _PLACE = re.compile(r"\{([a-z]+)\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorModel:
-    """A model as its vectors know it: `provider:model`, and how many numbers each has."""
+    """An embedding model: `provider:model` and the number of dimensions."""
 
     name: str
     dims: int
@@ -50,14 +49,14 @@ class VectorModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class QueryVector:
-    """A vector to search with. It can only meet vectors of its own model."""
+    """A vector to search with. It only matches vectors of its own model."""
 
     model: VectorModel
     vector: HalfVector
 
 
 def to_halfvec(values: Sequence[float] | NDArray[np.floating[Any]]) -> HalfVector:
-    """Numbers in the form in which the store keeps them."""
+    """Convert numbers to the stored form."""
     return HalfVector(np.asarray(values, dtype=np.float16))
 
 
@@ -69,31 +68,31 @@ def build_query_vector(model: VectorModel, values: Sequence[float] | NDArray[np.
 
 @lru_cache(maxsize=256)
 def bind_model(query: Query, model: VectorModel) -> Query:
-    """A named query with its model in its places: as literals, so that the plan finds the model's own index."""
+    """Put the model into a named query, as literals so that the planner finds the model's own index."""
     if missing := [place for place in PLACES if place not in query.sql]:
         raise ValueError(f"query `{query.name}` of `{query.room}` compares vectors without {missing}")
-    # Parameters are still to come, and their reader takes a lone percent sign for one.
+    # Parameters are bound later, and the parser takes a lone percent sign for one.
     escaped = replace(model, name=model.name.replace("%", "%%"))
     return replace(query, sql=_placed(query, model=escaped))
 
 
 def needs_full_scan(vectors: int) -> bool:
-    """Whether a space with so many vectors of a model is searched without the index.
+    """Return whether a space with this many vectors of a model is searched without the index.
 
-    A room then uses a query that orders by its distance plus 0, which no index offers.
+    The caller then uses a query that orders by distance plus 0, which no index offers.
     """
     return vectors < READ_WHOLE_BELOW
 
 
 async def find_nearest(transaction: Transaction, query: Query, probe: QueryVector, **parameters: Any) -> list[DictRow]:
-    """The rows that a search gives; its query calls the vector `%(probe)s`."""
+    """Run a vector search; its query names the vector `%(probe)s`."""
     return await transaction.all(bind_model(query, probe.model), probe=probe.vector, **parameters)
 
 
 async def find_nearest_each(
     transaction: Transaction, query: Query, *, probes: Mapping[str, Sequence[QueryVector]], **parameters: Any
 ) -> list[DictRow]:
-    """The same for many at once, all of one model; its query calls their vectors by the names given here."""
+    """Search with many vectors of one model at once; the query names their lists by the keys of `probes`."""
     models = {probe.model for many in probes.values() for probe in many}
     if len(models) != 1:
         raise ValueError(f"query `{query.name}` of `{query.room}` compares vectors of {len(models)} models")
@@ -102,7 +101,7 @@ async def find_nearest_each(
 
 
 def index_name(table: str, model: VectorModel) -> str:
-    """The name of the index of a model; a hash, since names of models are longer than names of indexes."""
+    """Return the name of a model's index; a hash, since model names can be longer than index names."""
     digest = hashlib.sha256(f"{model.name} {model.dims}".encode()).hexdigest()[:12]
     return f"{table}_hnsw_{digest}"
 
@@ -110,12 +109,11 @@ def index_name(table: str, model: VectorModel) -> str:
 async def ensure_index(
     store: Store, table: str, model: VectorModel, *, purpose: str | None = None, column: str = "vector"
 ) -> bool:
-    """Have the index of a model in place; whether it is. Takes long the first time, and blocks no write.
+    """Build the index of a model if it is missing, without blocking writes; return whether it is in place.
 
-    A table that keeps vectors of several purposes is indexed for the one that is searched.
-
-    While another process builds it, or where a model has too many dimensions for one, searches are right
-    but slower.
+    A table that holds vectors of several purposes is indexed for the one that is searched. While another
+    process builds the index, or where a model has too many dimensions for one, searches are correct but
+    slower.
     """
     if model.dims > MOST_INDEXED_DIMS:
         return False
@@ -126,7 +124,7 @@ async def ensure_index(
         cursor = await connection.execute(Q["try_lock_index"].sql, {"index": index})
         if not (await cursor.fetchone() or {})["locked"]:
             return False
-        # What an earlier build left unfinished is in the way of this one.
+        # An unfinished earlier build is in the way of this one.
         await connection.execute(_placed(Q["drop_vector_index"], index=index).encode())
         query = Q["create_vector_index" if purpose is None else "create_purpose_index"]
         names = {"index": index, "table": table} | ({} if purpose else {"column": column})
@@ -137,7 +135,7 @@ async def ensure_index(
 
 
 async def drop_index(store: Store, table: str, model: VectorModel) -> None:
-    """Take the index of a model away, when its vectors are gone."""
+    """Drop the index of a model whose vectors are gone."""
     async with store.apart() as connection:
         await connection.execute(_placed(Q["drop_vector_index"], index=index_name(table, model)).encode())
 
@@ -148,12 +146,14 @@ async def _is_valid(connection: Connection, index: str) -> bool:
 
 
 def _placed(query: Query, *, model: VectorModel | None = None, purpose: str | None = None, **names: str) -> str:
-    """The statement with names and literals in its places, quoted by psycopg. The server takes neither as a
-    parameter: an index is named in its statement, and matches only what it was built for literally."""
+    """Fill names and literals into a statement, quoted by psycopg.
+
+    The server takes neither as a parameter: an index is named in its statement and matches only literals.
+    """
     places: dict[str, sql.Composable] = {place: sql.Identifier(name) for place, name in names.items()}
     if model:
         places |= {"model": sql.Literal(model.name), "dims": sql.Literal(model.dims)}
     if purpose:
         places["purpose"] = sql.Literal(purpose)
-    # In one pass: a name that looks like a place is left as it is.
+    # In one pass, so that a name that looks like a placeholder is left as it is.
     return _PLACE.sub(lambda match: places[match[1]].as_string(None), query.sql)

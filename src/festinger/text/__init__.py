@@ -1,7 +1,6 @@
-"""What can be said of a text without knowing the world.
+"""Analyzes text with pure functions that need no knowledge of the world.
 
-Pure functions: how many tokens it costs (`budget`), what it looks like when case and typography are folded away
-(`fold`), what in it is a secret (`redaction`), which words and names stand in it (`tokens`), which of them count
-(`vocabulary`), what it says outright (`cues`) or takes back (`retractions`), and how a fact is written in one line
-(`facts`). Nothing here reads a file of the user, a clock or a row.
+Covers token budgets (`budget`), normalization (`normalize`), secrets (`secrets`), words and names (`tokens`),
+the vocabulary (`vocabulary`), explicit statements and retractions (`cues`), and one-line facts (`facts`).
+Nothing here reads a user's file, a clock or a row.
 """

@@ -1,8 +1,7 @@
-"""Is something said here, or only asked, supposed, denied or quoted?
+"""Decides whether the writer asserts what stands at a place in a text.
 
-A text may hold a statement without making it: in a question, under `if`, in a denial, between quotation marks, in
-code. Which statements there are is left to `cues`; this module answers for a place in the text whether what
-stands there is said by the one who writes.
+A text can contain a statement without making it: in a question, under `if`, in a denial, in quotation marks
+or in code. `cues` finds the statements.
 """
 
 import re
@@ -29,16 +28,15 @@ _QUOTATIONS = (
     r"|‘(?<![\w‘’]‘)(?:[^‘’\n]|(?<=\w)’(?=\w))++’(?!\w)"
     r"|'(?<![\w']')(?:[^'\n]|(?<=\w)'(?=\w))++'(?!\w)"
 )
-"""Each begins with its mark, so that the search leaps from mark to mark."""
+"""Each begins with its mark, so that the search jumps from mark to mark."""
 _QUOTED = re.compile(_QUOTATIONS)
 _QUOTED_OR_CITED = re.compile(rf"^[ \t]*+>.*+$|{_QUOTATIONS}", re.MULTILINE)
-"""Code and quotations, and whole lines that `>` cites. No step is taken back, so an open quotation mark costs one look
-ahead and no more."""
+"""Code, quotations, and lines cited with `>`. Never backtracks: an open quotation mark costs one scan ahead."""
 
 WIDEST_GAP = 100
 """Characters between two words of one phrase."""
 _CHASM = "\n;\n"
-"""What a wider gap is read as: it parts whatever stands around it, and costs no more to look at."""
+"""Stands for a wider gap: it separates its neighbors and is cheap to scan."""
 
 _DOUBT = re.compile(
     r"\bas far as (?:i|we) (?:can )?(?:tell|know|remember|recall|see|understand|gather)\b"
@@ -47,14 +45,14 @@ _DOUBT = re.compile(
     r"|\b(?:i|we) (?:think|guess|believe|assume|suppose|presume)\W*$",
     re.IGNORECASE,
 )
-"""The speaker is not sure: what stands in such a sentence is a guess."""
+"""The speaker is not sure: such a sentence is a guess."""
 _TURN = re.compile(r"[;:—–]| - ")
 _QUESTION = re.compile(r"[?？؟]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sentence:
-    """Which tokens it holds, whether it asks or only guesses, and where in it something is supposed, denied or turned."""
+    """The tokens of a sentence, whether it asks or guesses, and where it supposes, denies or turns."""
 
     first: int
     last: int
@@ -67,7 +65,7 @@ class _Sentence:
 
 @dataclass(slots=True, kw_only=True)
 class AnnotatedText:
-    """A normalised text and its tokens, with what was found out about its sentences so far."""
+    """A normalized text and its tokens, with a cache of what is known about its sentences."""
 
     text: str
     tokens: Sequence[Token]
@@ -81,25 +79,25 @@ class AnnotatedText:
         self._spans = [match.span() for match in quoted.finditer(self.text)]
 
     def gap(self, index: int) -> str:
-        """What stands before a token; a token that does not exist has none."""
+        """Return the text before a token, or a separator if that is very long."""
         start = self.tokens[index - 1].end if index > 0 else 0
         end = self.tokens[index].start
         return self.text[start:end] if end - start <= WIDEST_GAP else _CHASM
 
     def bounds(self, index: int) -> tuple[int, int]:
-        """First and last token of the sentence."""
+        """Return the first and last token of the sentence."""
         sentence = self._sentence(index)
         return sentence.first, sentence.last
 
     def is_said(self, index: int, *, denial_counts: bool = True) -> bool:
-        """Whether the writer says what stands at this token."""
+        """Return whether the writer asserts what stands at this token."""
         sentence = self._sentence(index)
         if sentence.asks or sentence.guesses or self._supposed(sentence.supposed, sentence.turns, index):
             return False
         return not (denial_counts and self._supposed(sentence.denied, sentence.turns, index))
 
     def quotation(self, index: int) -> tuple[int, int] | None:
-        """The span of the quotation or code that a token stands in."""
+        """Return the span of the quotation or code that a token stands in."""
         token = self.tokens[index]
         at = bisect_right(self._spans, (token.start, len(self.text))) - 1
         return self._spans[at] if at >= 0 and token.start < self._spans[at][1] else None
@@ -127,12 +125,12 @@ class AnnotatedText:
     def _supposes(self, index: int) -> bool:
         word = self.tokens[index].text
         if word in FICTIONS:
-            # "In the play, Anna is a queen": of the work that it stands in, not of the world.
+            # "In the play, Anna is a queen" is about the play, not the world.
             return index > 1 and self.tokens[index - 2].text == "in" and self.tokens[index - 1].text in DETERMINERS
         return word in SUPPOSING or (word == "be" and self._follows(index, "should"))
 
     def _is_given(self, index: int, first: int) -> bool:
-        """Whether what a task is about begins here: `Translate to German: …`."""
+        """Return whether the material of a task begins here: `Translate to German: …`."""
         return index > first and ":" in self.gap(index) and self.tokens[first].text in load_words("task_verbs")
 
     def _denies(self, index: int) -> bool:
@@ -149,7 +147,7 @@ class AnnotatedText:
 
     @staticmethod
     def _supposed(marks: Sequence[int], turns: Sequence[int], index: int) -> bool:
-        """Whether one of the marks stands before, and nothing has turned the sentence since."""
+        """Return whether one of the marks precedes, and nothing has turned the sentence since."""
         at = bisect_left(marks, index) - 1
         if at < 0:
             return False

@@ -1,14 +1,10 @@
-"""Which part of a text did we put there ourselves?
+"""Removes our injected blocks from text, and builds the patterns that erase forgotten words.
 
-What we injected comes back with the history, and models repeat it. It is taken off before anything is hashed,
-counted, scanned or learnt, so that nothing of ours is ever learnt again. A block is ours if it has our label
-line or is one that we made; whoever uses the same tag for something else keeps it.
-
-How are words taken out of a text for good?
-
-What somebody asked to forget stands in many places: in messages as they were said, in notes, in what was kept of a
-call. Here are the patterns that find it, however it is spaced and cased, and the cut itself. The same pattern is read
-by Python and by Postgres, so it holds nothing but words, blanks and bounds. Where texts lie is left to others.
+What we injected comes back with the history, and models repeat it. It is removed before anything is hashed,
+counted, scanned or learned, so that we never learn from ourselves. A block is ours if it has our label line
+or is one that we made; other uses of the same tag are kept. Erasure patterns match forgotten words whatever
+their spacing and case. Python and Postgres read the same pattern, so it holds only words, blanks and
+boundaries.
 """
 
 import json
@@ -21,12 +17,12 @@ from typing import Any
 OPEN = "<recollection>"
 CLOSE = "</recollection>"
 GAP = "\n\n"
-"""What stands between a block and the text that it was put into."""
+"""Separates a block from the text that it was injected into."""
 PASSES = 64
-"""Taking a block out may bring the halves of another one together; so often at most."""
+"""Maximum passes: removing a block may join the halves of another one."""
 
 IsOurs = Callable[[str], bool]
-"""Whether a whole block, tags and all, is one that we made."""
+"""Returns whether a whole block, including its tags, is one that we made."""
 
 
 def is_never_ours(_block: str) -> bool:
@@ -35,7 +31,7 @@ def is_never_ours(_block: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockMarker:
-    """How a block of ours is told from somebody else's."""
+    """How our blocks are distinguished from others."""
 
     label: str = ""
     is_ours: IsOurs = is_never_ours
@@ -49,7 +45,7 @@ NO_MARK = BlockMarker()
 
 
 def find_blocks(text: str, mark: BlockMarker) -> list[tuple[int, int]]:
-    """Where blocks of ours stand, with the gap that belongs to each."""
+    """Return the spans of our blocks, each with its gap."""
     found: list[tuple[int, int]] = []
     start, close = text.find(OPEN), 0
     while start >= 0:
@@ -75,10 +71,10 @@ def strip_blocks(text: str, mark: BlockMarker) -> str:
 
 
 def _end(text: str, start: int, *, close: int, mark: BlockMarker) -> int:
-    """Where the block that opens at `start` ends; 0 if it is not ours."""
+    """Return where the block that opens at `start` ends; 0 if it is not ours."""
     labelled = bool(mark.label) and text.startswith(mark.opening, start)
     if close < 0:
-        # A reply that broke off in the middle of repeating us.
+        # A reply that broke off while repeating us.
         return len(text) if labelled else 0
     end = close + len(CLOSE)
     return end if labelled or mark.is_ours(text[start:end]) else 0
@@ -95,10 +91,10 @@ def _with_gap(text: str, start: int, end: int) -> tuple[int, int]:
 MARK = "[forgotten]"
 
 SHORTEST = 12
-"""Shorter wordings are cut nowhere: they would match what nobody meant, and the mark would be longer than they."""
+"""Shorter wordings are never cut: they would match unrelated text, and the mark would be longer."""
 FEWEST_WORDS = 2
 MOST_IN_ONE = 4_000
-"""Characters of one pattern; a database compiles no longer ones gladly."""
+"""Maximum characters of one pattern; databases are slow to compile longer ones."""
 
 _WORD = r"[^\W_]"
 _LETTER = re.compile(r"[^\W\d_]")
@@ -107,11 +103,11 @@ _ESCAPED = re.compile(r"([^\w\s])")
 
 @dataclass(frozen=True)
 class ErasurePattern:
-    """One pattern over some wordings, the longest first."""
+    """One pattern over some wordings, longest first."""
 
     pattern: str
     json_pattern: str
-    """The same in the text of a JSON document, where quotes and line breaks are written in other ways."""
+    """The same for the text of a JSON document, where quotes and line breaks are escaped."""
 
     @cached_property
     def _compiled(self) -> re.Pattern[str]:
@@ -121,7 +117,7 @@ class ErasurePattern:
         return self._compiled.sub(MARK, text)
 
     def out_of_json(self, value: Any) -> Any:
-        """The same document, cut in every text, keys included."""
+        """Return the document with every string cut, including keys."""
         if isinstance(value, str):
             return self.out_of(value)
         if isinstance(value, list):
@@ -132,7 +128,7 @@ class ErasurePattern:
 
 
 def build_erasure_patterns(wordings: Iterable[str]) -> Iterator[ErasurePattern]:
-    """The patterns that find these wordings; as few as are sensible."""
+    """Yield patterns that match these wordings, as few as sensible."""
     ordered = sorted({_plain(each) for each in wordings if is_distinctive(each)}, key=lambda each: (-len(each), each))
     batch: list[str] = []
     for wording in ordered:
@@ -145,7 +141,7 @@ def build_erasure_patterns(wordings: Iterable[str]) -> Iterator[ErasurePattern]:
 
 
 def is_distinctive(wording: str) -> bool:
-    """Whether a wording is long enough that whoever writes it means it."""
+    """Return whether a wording is long enough not to occur by accident."""
     plain = _plain(wording)
     words = [word for word in plain.split() if _LETTER.search(word)]
     return len(plain) >= SHORTEST and len(words) >= FEWEST_WORDS

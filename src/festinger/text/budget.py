@@ -1,27 +1,26 @@
-"""How many tokens will a model count in this text?
+"""Estimates how many tokens a model will count in a text.
 
-An estimate from the shape of the text alone, made for budgets, where a fifth more or less does no harm. It
-is checked against the counts of real tokenizers (`cl100k_base` mostly: newer ones split fewer words of other
-scripts than Latin, so there it errs upwards; languages of Latin letters with few accents it counts as English,
-up to a third too low). It needs no model file, and it stands on the request path: a text
-is mapped to bytes that name the class of each character, and the pieces are counted by plain byte searches,
-which is several times faster than matching them. Which model will read the text is not known here.
+The estimate uses only the shape of the text and is meant for budgets, where an error of a fifth does no harm.
+It is checked against real tokenizers, mostly `cl100k_base`: newer ones split fewer non-Latin words, so there
+it is too high; languages in Latin letters with few accents are counted as English, up to a third too low. It
+needs no model file. It is on the request path, so a text is mapped to bytes that name character classes, and
+the pieces are counted by plain byte searches, which is several times faster than matching them.
 """
 
 import math
 import re
 
-# What one piece costs, fitted to `cl100k_base` and Claude's published tokenizer on prose, code, JSON,
-# tables, logs and sentences of twelve languages, then rounded.
+# Cost of one piece, fitted to `cl100k_base` and Claude's published tokenizer on prose, code, JSON, tables,
+# logs and sentences in twelve languages, then rounded.
 WORD = 1.0
 LETTER_BEYOND_7 = 0.4
 THREE_DIGITS = 1.15
-SPACE_BEFORE_DIGIT = 0.5  # a word takes the space before it into its token, a number does not
+SPACE_BEFORE_DIGIT = 0.5  # a word absorbs the space before it into its token, a number does not
 MARK_RUN = 0.2
 MARK = 0.45
 NEW_LINES = 0.8
 WIDE_SPACE = 0.7
-ACCENT = 1.7  # a letter with an accent breaks its word into several tokens
+ACCENT = 1.7  # an accented letter splits its word into several tokens
 CYRILLIC = 0.58
 OTHER_SCRIPT = 0.95
 IDEOGRAM = 1.1
@@ -47,7 +46,7 @@ _BY_CHARACTER = (
 
 
 def _table(**classes: str) -> bytes:
-    """A table for `bytes.translate` that names the class of each ASCII character by one letter, else `x`."""
+    """Build a table for `bytes.translate` that maps each ASCII character to its class letter, else `x`."""
     table = bytearray(b"x" * 256)
     for name, characters in classes.items():
         for character in characters:
@@ -65,7 +64,7 @@ _SPACE = _table(s=" ", n="\n\r", t="\t")
 
 
 def count_tokens(text: str) -> int:
-    """About how many tokens `text` has; 0 only if it is empty or has nothing but single spaces."""
+    """Estimate the tokens of `text`; 0 only if it is empty or has nothing but single spaces."""
     cost = 0.0
     if not text.isascii():
         text, cost = _other_scripts(text)
@@ -75,7 +74,7 @@ def count_tokens(text: str) -> int:
 
 def _words(plain: bytes) -> float:
     letters = b"x" + plain.translate(_LETTER)
-    # Of each word the first seven letters become one `W`, the next seven another: what follows the first is extra.
+    # Each seven letters of a word become one `W`; everything after the first `W` is extra.
     grouped = letters.replace(b"a" * WORD_LETTERS, b"W")
     rest = sum(grouped.count(b"W" + b"a" * length) for length in range(1, WORD_LETTERS))
     extra = WORD_LETTERS * (grouped.count(b"W") - grouped.count(b"xW")) + rest
@@ -85,7 +84,7 @@ def _words(plain: bytes) -> float:
 def _numbers(plain: bytes) -> float:
     digits = plain.translate(_DIGIT)
     grouped = digits.replace(b"ddd", b"D")
-    # After the groups of three only one or two digits can stand together.
+    # After the groups of three, at most two digits are left together.
     groups = grouped.count(b"D") + grouped.count(b"d") - grouped.count(b"dd")
     return THREE_DIGITS * groups + SPACE_BEFORE_DIGIT * digits.count(b"sd")
 
@@ -96,7 +95,7 @@ def _marks(plain: bytes) -> float:
 
 
 def _spaces(plain: bytes) -> float:
-    # A tab is as good as two spaces, and only what is wider than one space costs anything.
+    # A tab counts as two spaces, and only what is wider than one space costs anything.
     spaces = b"x" + plain.translate(_SPACE).replace(b"t", b"ss").replace(b"ss", b"S")
     wide = spaces.count(b"xS") + spaces.count(b"nS")
     new_lines = spaces.count(b"n") - spaces.count(b"nn")
@@ -104,11 +103,11 @@ def _spaces(plain: bytes) -> float:
 
 
 def _other_scripts(text: str) -> tuple[str, float]:
-    """What the characters beyond ASCII cost, and the text with its accents taken off."""
+    """Return the text with its accents removed, and the cost of its non-ASCII characters."""
     others = "".join(_BEYOND_ASCII.findall(text))
     cost = 0.0
     for characters, price in _BY_CHARACTER:
-        # Each will be counted as a mark too, since it has no ASCII form; its price allows for that.
+        # Each is also counted as a mark, since it has no ASCII form; its price accounts for that.
         cost += (price - MARK) * sum(map(len, characters.findall(others)))
     if _ACCENT.search(others):
         text, accents = _ACCENT.subn("a", text)

@@ -1,20 +1,10 @@
-"""What does a text say outright about what things are, and what they are part of?
+"""Extracts explicit statements about what things are or are part of, and their retractions.
 
-A cue is a few words such as `is a` or `owned by` between two things. The scanner goes through the tokens once,
-takes the longest cue at each place and reads the things around it; a token that was an object is no subject again.
-Only what the writer says counts. Nothing here knows the graph: whether a triple is new, wrong or worth keeping is
-left to `world`.
-
-Which cue begins at a word?
-
-The longest one of the table. A form of `be` may have adverbs behind it, and the noun that follows it may itself
-only lead on to what is meant: `is a rare kind of`, `is an important part of`. What a cue says is told by
-`patterns`; the things that it joins are left to `operands`.
-
-Which statements does a text take back?
-
-`X is not a Y` and `X is no longer part of Y` deny what may have been learnt before. They are read with the cues that
-they deny; whether the denied triple stands, and what becomes of it, is left to `world`.
+A cue is a phrase such as `is a` or `owned by` between two things. The scanner goes through the tokens once
+and takes the longest cue at each position; a token that was an object cannot be a subject again. A form of
+`be` may be followed by adverbs, and the noun after it may only lead on to what is meant (`is a rare kind
+of`). Only what the writer asserts counts. `X is not a Y` and `X is no longer part of Y` are read with the
+cues that they deny. Whether a triple is new, wrong or worth keeping is decided in `world`.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -76,7 +66,7 @@ class CueMatch:
 
 
 def match_at(reading: AnnotatedText, index: int) -> CueMatch | None:
-    """The longest cue that begins at a token."""
+    """Return the longest cue that begins at a token."""
     token = reading.tokens[index]
     if token.text in FORMS_OF_BE:
         found = match_after_be(reading, index + 1, most=FORMS_OF_BE[token.text], name=token.text)
@@ -91,7 +81,7 @@ def match_at(reading: AnnotatedText, index: int) -> CueMatch | None:
 
 
 def match_after_be(reading: AnnotatedText, index: int, *, most: float, name: str) -> CueMatch | None:
-    """The cue whose words after a form of `be` begin at a token."""
+    """Return the cue whose words after a form of `be` begin at a token."""
     for _ in range(_MOST_ADVERBS):
         if index < len(reading.tokens) and reading.tokens[index].text in _ADVERBS and is_blank(reading.gap(index)):
             index += 1
@@ -123,13 +113,13 @@ def _article(reading: AnnotatedText, index: int) -> CueMatch | None:
 
 
 _PICKED = (("any", "one", "of"), ("any", "of"), ("one", "of"))
-"""Words that pick one of many."""
+"""Phrases that pick one of many."""
 
 _BEFORE_NOUNS = frozenset(ARTICLES) | {picked[0] for picked in _PICKED}
 
 
 def _led_on(reading: AnnotatedText, match: CueMatch) -> CueMatch:
-    """The match behind a noun that only leads on: `kind of`, `part of`, `term for`."""
+    """Move the match past a noun that only leads on: `kind of`, `part of`, `term for`."""
     phrase = phrase_after(reading, match.start)
     if not phrase:
         return match
@@ -181,7 +171,7 @@ def _is(reading: AnnotatedText, index: int, word: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationCue:
-    """One thing said of another; `start` and `end` are its place in the normalised text."""
+    """A statement that relates two things; `start` and `end` are offsets in the normalized text."""
 
     subject: str
     parent: str
@@ -204,7 +194,7 @@ class CueMatchResult:
 def extract_cues(
     text: str, tokens: Sequence[Token], *, dimensions: Container[str] = (), is_common: IsCommon = is_common_english
 ) -> list[RelationCue]:
-    """The cues of a text, which `tokens` was cut from; `dimensions` are those that the space has."""
+    """Return the cues of a text with these tokens; `dimensions` are those that the space has."""
     heads = [index for index, token in enumerate(tokens) if token.text in HEADS]
     if not heads:
         return []
@@ -223,7 +213,7 @@ def extract_cues(
 def extract_match_cues(
     reading: AnnotatedText, match: CueMatch, *, free: int, dimensions: Container[str], is_common: IsCommon
 ) -> CueMatchResult:
-    """The cues that a match makes with the things around it; no token before `free` is a subject."""
+    """Return the cues that a match forms with its operands; no token before `free` can be a subject."""
     if match.pattern.whole_first:
         return _whole_first(reading, match, free=free, is_common=is_common)
     subjects = subjects_before(
@@ -291,7 +281,7 @@ _APOSTROPHES = ("'", "’")
 def extract_retractions(
     text: str, tokens: Sequence[Token], *, dimensions: Container[str] = (), is_common: IsCommon = is_common_english
 ) -> list[RelationCue]:
-    """The triples that a text denies, each as the cue that would have said it."""
+    """Return the triples that a text denies, each as the cue that would have asserted it."""
     reading = AnnotatedText(text=normalize_text(text), tokens=tokens)
     found: list[RelationCue] = []
     free = 0
@@ -310,7 +300,7 @@ _HEADS = frozenset({"is", "are", "no", *_CUT_SHORT})
 
 
 def _denial_at(reading: AnnotatedText, index: int) -> CueMatch | None:
-    """The denied cue that begins at a token: `is not a`, `is no longer part of`, `no longer runs on`."""
+    """Return the denied cue that begins at a token: `is not a`, `is no longer part of`, `no longer runs on`."""
     word = reading.tokens[index].text
     if word == "no":
         return _verb(reading, index)
@@ -331,7 +321,7 @@ def _verb(reading: AnnotatedText, index: int) -> CueMatch | None:
 
 
 def _behind_denial(reading: AnnotatedText, index: int, *, cut_short: bool) -> int | None:
-    """The token after the denying words that begin at `index`."""
+    """Return the token after the denying words that begin at `index`."""
     if cut_short:
         denies = index < len(reading.tokens) and reading.tokens[index].text == "t"
         return index + 1 if denies and reading.gap(index) in _APOSTROPHES else None

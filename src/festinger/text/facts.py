@@ -1,10 +1,9 @@
-"""How is a fact written down in one line?
+"""Parses and formats a fact written in one line.
 
     X -isa Y [in context of Z]
     X -ispart Y [in context of Z]
 
-An operand is one concept, however many words it has. A fact that is printed reads back as itself. Whether it fits
-the graph is left to `world`.
+An operand is one concept, however many words it has. Parsing a formatted fact returns the same fact.
 """
 
 import re
@@ -15,7 +14,7 @@ from festinger.text.operands import MEMBERSHIP, TYPE
 from festinger.text.tokens import tokenize
 
 LONGEST = 500
-"""Characters of a fact."""
+"""Maximum characters of a fact."""
 
 GRAMMAR = "Write it as `X -isa Y [in context of Z]` or `X -ispart Y [in context of Z]`."
 
@@ -25,7 +24,7 @@ _CONTEXT = re.compile(r"(?<!\s)\s++in\s++context\s++of(?!\S)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactTriple:
-    """A triple that somebody states on purpose."""
+    """A triple that somebody states explicitly."""
 
     concept: str
     parent: str
@@ -34,7 +33,7 @@ class FactTriple:
 
 
 def parse_fact(line: str) -> FactTriple:
-    """The fact that a line states."""
+    """Parse the fact that a line states."""
     if len(line) > LONGEST:
         raise BadFact(f"A fact has at most {LONGEST} characters; this one has {len(line)}.", hint=GRAMMAR)
     flags = list(_FLAG.finditer(line))
@@ -53,7 +52,7 @@ def parse_fact(line: str) -> FactTriple:
 
 
 def format_fact(fact: FactTriple) -> str:
-    """The line that states a fact."""
+    """Format a fact as a line."""
     line = f"{fact.concept} {'-isa' if fact.is_isa else '-ispart'} {fact.parent}"
     if fact.dimension == _default_dimension(fact.is_isa):
         return line
@@ -65,7 +64,7 @@ def _default_dimension(is_isa: bool) -> str:
 
 
 def _operand(written: str, where: str) -> str:
-    """One concept of all the words; a word of a script without spaces is one as a whole."""
+    """Join all words into one concept; a word of a script without spaces is kept whole."""
     name = "_".join(token.text for token in tokenize(written, known=lambda _: True))
     if not name:
         raise BadFact(f"There is no concept {where}.", hint=GRAMMAR)

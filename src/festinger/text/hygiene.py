@@ -1,25 +1,11 @@
-"""Is a text only talk: a greeting, a sign of life, a question, or true for this moment alone?
+"""Decides whether a text is worth keeping, or only small talk, a question, transient or an instruction.
 
-Known by short lists of phrases and the marks of a question. Pure; whether such a text is kept is left to others.
-
-Does a statement that nobody asked to keep say something that lasts?
-
-In talk most statements do not: they hold today, tell what somebody is about to do, where somebody is just now or how
-the thing at hand looks, or they are supposed, told of a story, or put into somebody's mouth. Known by the form of the
-sentence and short lists. Pure; what a person asks to be kept is kept, whatever this says.
-
-What is said once a phrase is taken off that only leads up to it?
-
-`By the way, the shop is closed` says that the shop is closed. Such phrases come from a list and end with a comma or a
-colon. What the rest says is left to others.
-
-Does a text order its reader about, rather than say how things are?
-
-A page or the result of a tool can be written so that an agent takes it for an instruction. Such a text may be true
-and still must not be kept as if somebody had said it. Known by the grammar of what is said to a machine: drop what
-you were told, be somebody else, show your prompt, say just this; by commands to act on things; and, in a text that
-otherwise tells something, by a sentence that sets a task to nobody. Talk about orders is none: the verb of an order
-stands where a clause begins. What to do about such a text is left to others.
+In conversation most statements do not last: they concern the moment, or are hypothetical, fictional or
+quoted. They are recognized by sentence form and short lists; what a person explicitly asks to keep is kept
+anyway. A page or tool result written to instruct an agent may be true and still must not be kept as if
+somebody had said it. It is recognized by the grammar of addressing a machine, by commands to act on things,
+and in an informative text by a sentence that sets a task to nobody. Talk about orders does not count: the
+verb of an order begins a clause.
 """
 
 import re
@@ -46,7 +32,7 @@ _TELLS = re.compile(r"\b(?:remember|note) that\b")
 
 
 def is_heartbeat(text: str) -> bool:
-    """Whether it says no more than that somebody is there, agrees, or goes on."""
+    """Return whether it says no more than that somebody is there, agrees, or goes on."""
     plain = fold(text)
     if _TIME.fullmatch(plain) or _PROGRESS.fullmatch(plain):
         return True
@@ -56,12 +42,12 @@ def is_heartbeat(text: str) -> bool:
 
 
 def is_transient(text: str) -> bool:
-    """Whether it holds only while it is said."""
+    """Return whether it holds only at the moment it is said."""
     return _any_of("transients").search(fold(text)) is not None
 
 
 def is_question(text: str) -> bool:
-    """Whether it asks rather than says: it ends in a question mark, or begins as only a question does."""
+    """Return whether it ends in a question mark or begins as only a question does."""
     stripped = text.rstrip(" \t\n\"'”’»)*_")
     if stripped.endswith(("?", "？", "؟")):
         return True
@@ -84,7 +70,7 @@ def _any_of(name: str) -> re.Pattern[str]:
 
 _WORD = re.compile(r"[a-z']+")
 _QUOTATION = re.compile(r"""["«][^"«»\s]*+(?:\s[^"«»\s]*+){2,}+["»]""")
-"""Three words or more between marks: not a title or a name, but what somebody said."""
+"""Three words or more in quotation marks: not a title or a name, but what somebody said."""
 _IN_A_WHILE = re.compile(
     r"\b(?:in|for|within) (?:a|an|one|two|three|five|ten|twenty|\d+) (?:few )?(?:second|minute|hour)s?\b|\bnow$"
 )
@@ -102,7 +88,7 @@ _OPINION = re.compile(
 
 
 def is_lasting(text: str) -> bool:
-    """Whether it is said as a fact, and of more than the moment."""
+    """Return whether it is stated as a fact that holds beyond the moment."""
     plain = fold(text)
     return not (_is_of_the_moment(plain) or _is_not_said(plain))
 
@@ -132,7 +118,7 @@ def _moments() -> re.Pattern[str]:
 
 @cache
 def _hearsay() -> re.Pattern[str]:
-    """Somebody else says it: `my neighbour claims that …`, but not what the speaker told or decided."""
+    """Match what somebody else says (`my neighbor claims that …`), but not what the speaker said or decided."""
     verbs = "|".join(sorted(load_words("sayings")))
     return re.compile(rf"^(?!i\b|we\b)(?:[^\s,]+ ){{1,5}}(?:{verbs})(?: that\b|:)")
 
@@ -146,7 +132,7 @@ def _fiction() -> re.Pattern[str]:
 
 
 def strip_lead_in(text: str) -> str:
-    """The statement alone; a text that is nothing but a lead-in stays as it is."""
+    """Remove phrases such as `By the way,`; a text that is nothing but a lead-in stays as it is."""
     rest = _lead_in().sub("", text)
     return rest if rest.strip() else text
 
@@ -162,15 +148,15 @@ def _lead_in() -> re.Pattern[str]:
 READ_CHARS = 8_000
 
 PAGE_WORDS = 80
-"""A text that tells less beside its tasks is not a page with something put into it: it may be all request."""
+"""A text with fewer words outside its tasks may be all request, rather than a page with a task planted in it."""
 MOST_TASKS = 0.25
-"""Share of the words in sentences that set tasks, beyond which a text is a list of tasks and no page."""
+"""Share of words in task sentences above which a text is a list of tasks and not a page."""
 FEWEST_WORDS = 4
-"""Of a sentence that sets a task; less is a title, a button or an aside."""
+"""Fewest words of a task sentence; less is a title, a button or an aside."""
 
 
 def is_instruction(text: str) -> bool:
-    """Whether it tells whoever reads it what to do."""
+    """Return whether it tells its reader what to do."""
     said = split_into_sentences(_shouts().sub(". ", text[:READ_CHARS]))
     plain = [fold(sentence) for sentence in said]
     return any(map(_is_order, plain)) or _begins_anew(plain) or _holds_a_task(said)
@@ -182,19 +168,19 @@ def _is_order(sentence: str) -> bool:
 
 
 def _commands_an_act(sentence: str) -> bool:
-    """`Transfer the money`: a verb of doing at the very beginning, with something to do it to."""
+    """Return whether it begins with an action verb and an object, such as `Transfer the money`."""
     first, _, rest = _LEAD.sub("", sentence).partition(" ")
-    # One word alone is a title or a button, and what follows a verb that is a noun too says which it is.
+    # One word alone is a title or a button; if the verb can be a noun too, the next word tells which it is.
     return first in load_words("order_verbs") and bool(rest) and rest.partition(" ")[0] not in load_words("after_nouns")
 
 
 def _begins_anew(plain: Sequence[str]) -> bool:
-    """`Well done. Now write …`: as if what the reader was told before were over."""
+    """Match `Well done. Now write …`, as if the reader's earlier task were over."""
     return any(_OVER.match(before) and _NEXT.match(after) for before, after in pairwise(plain))
 
 
 def _holds_a_task(said: Sequence[str]) -> bool:
-    """Whether a text that tells something holds a sentence that sets a task, as a prompt would."""
+    """Return whether an informative text holds a sentence that sets a task, as a prompt would."""
     if any(_SCENE.match(fold(sentence)) for sentence in said):
         return False
     lengths = [len(_ORDER_WORD.findall(sentence)) for sentence in said]
@@ -203,8 +189,10 @@ def _holds_a_task(said: Sequence[str]) -> bool:
 
 
 def _is_task(sentence: str) -> bool:
-    """A request for words or facts in which nobody speaks to anybody: no `me`, no `you`, nothing at hand. A question
-    is none: letters are full of them."""
+    """Return whether it asks for text or facts and addresses nobody: no `me`, no `you`, nothing at hand.
+
+    Questions do not count: letters are full of them.
+    """
     bare = _LEAD.sub("", fold(sentence))
     asked = frozenset(_ORDER_WORD.findall(bare))
     if len(asked) < FEWEST_WORDS or asked & load_words("near_words"):
@@ -224,7 +212,7 @@ _SCENE = re.compile(
     r"(?:so |now |ok |please )?(?:imagine|suppose|assume|pretend|picture this|act as|you are an? |you're an? "
     r"|as an? |i want you |i need you |i would like you |i'd like you |can you |could you |would you )"
 )
-"""Who sets a scene, or asks somebody outright, writes a request from end to end."""
+"""A text that sets a scene, or asks somebody directly, is a request from end to end."""
 _LEAD = re.compile(
     r"^(?:[-*•\d).]+\s+|(?:please|kindly|now|then|also|and|immediately)[, ]\s*|(?:always|never|do not|don't)\s+)+"
 )
@@ -232,7 +220,7 @@ _CLAUSE = (
     r"(?:^|[.!?:;,\"'(\]-]\s*"
     r"|\b(?:and|then|but|or|now|nun|jetzt|please|bitte|just|only|instead|stop|also|must|should|you to|need to)\s+)"
 )
-"""Where a clause begins that may order something; not after `to`, `who` or a subject, where it is talk."""
+"""Where a clause begins that may be an order; not after `to`, `who` or a subject, where it is talk about one."""
 
 _SAY = "say|print|output|write|reply|respond|answer|repeat|state|type|schreibe|sag|sage"
 _SHOW = "show|print|reveal|repeat|output|display|give|tell|write|return|leak|share|say|zeige|zeig"
@@ -251,7 +239,7 @@ def _forms() -> tuple[re.Pattern[str], ...]:
         map(
             re.compile,
             (
-                # Drop what you were told.
+                # Ignore what you were told.
                 rf"{_CLAUSE}(?:{drop}) (?:about )?{held}",
                 rf"{_CLAUSE}(?:{drop}) (?:about )?(?:everything|all that|alles|todo|tout|все|sve)"
                 r"(?:$|[,.!:]| (?:above|before|you|i|we|else|prior|that|and|was|davor|gesagte|que|ce))",
@@ -282,7 +270,7 @@ def _forms() -> tuple[re.Pattern[str], ...]:
 
 @cache
 def _shouts() -> re.Pattern[str]:
-    """The gap before an order that begins with a capital in the midst of something else."""
+    """Match the gap before an order that begins with a capital in the middle of other text."""
     verbs = "|".join(
         sorted({spelt for verb in load_words("disregard_verbs") for spelt in (verb.title(), verb.upper())})
     )

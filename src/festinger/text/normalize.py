@@ -1,15 +1,9 @@
-"""In which one form are characters read?
+"""Normalizes characters and folds text for comparison.
 
-The same letter can be written as one character or as several, in full width or half, with characters between that
-nobody sees. Here they get one form: Unicode's NFKC, without what is hidden. Time grows with the length of the text
-alone. Case, quotes and spacing stay as they are: what else is taken for the same is left to those who compare.
-
-Do two texts say the same in the same words?
-
-Folding takes away what changes when a sentence is typed again: case, composed or decomposed letters, curly
-or straight quotes, long or short dashes, spacing, characters that cannot be seen, and punctuation at the end.
-Two texts with the same fold are one statement. What words mean, and which of them may be dropped, is left to
-the rooms that compare meaning.
+The same letter can be written as one character or several, in full or half width, with invisible characters
+in between. `normalize_text` applies NFKC without hidden characters and keeps case, quotes and spacing. `fold`
+also removes what changes when a sentence is retyped: case, quote and dash styles, spacing and final
+punctuation; two texts with the same fold are one statement. Time is linear in the length of the text.
 """
 
 import re
@@ -50,35 +44,35 @@ HIDDEN_RANGES = (
     (0xE0020, 0xE007F),
     (0xE0100, 0xE01EF),
 )
-"""Characters that nobody sees: format characters (zero-width, bidirectional, tags, soft hyphen), controls that are
-no space, variation selectors, and letters that are blank by definition."""
+"""Invisible characters: format characters (zero-width, bidirectional, tags, soft hyphen), non-space controls,
+variation selectors, and letters that are blank by definition."""
 
 HIDDEN = frozenset(chr(code) for low, high in HIDDEN_RANGES for code in range(low, high + 1))
 
 UNSEEN = str.maketrans(dict.fromkeys(HIDDEN))
-"""What `str.translate` needs to leave out the hidden characters."""
+"""Table for `str.translate` that removes the hidden characters."""
 
 ASCII_HIDDEN = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]+")
 
 _PLAIN = bytes([*range(0x09, 0x0E), *range(0x1C, 0x7F)])
-"""The characters of ASCII that are seen, and its spaces."""
+"""The visible characters of ASCII, and its spaces."""
 
 MARKS_IN_A_ROW = 30
-"""More combining marks than any language puts on one letter (the Stream-Safe Text Format of Unicode, UAX 15):
-sorting longer rows takes time by the square of their length."""
+"""More combining marks than any language puts on one letter (Unicode's Stream-Safe Text Format, UAX 15):
+sorting longer runs takes quadratic time."""
 
 _SUSPICIOUS_ROW = 8
-"""So many marks as they are written can be more than thirty once each is taken apart, those of the letter counted."""
+"""This many marks as written can be more than thirty once decomposed, including those of the letter."""
 
 _LAST_MARK = 0x1E94A
-"""No combining mark stands beyond it but the variation selectors, which are hidden."""
+"""No combining mark is beyond it except the variation selectors, which are hidden."""
 
 _HALF_WIDTH_MARKS = "\uff9e\uff9f"
-"""Letters by their category, marks once they are normalised."""
+"""Letters by category, but marks once normalized."""
 
 
 def normalize_text(text: str) -> str:
-    """The text in one form; normalising it again changes nothing."""
+    """Return the text in normal form; normalizing it again changes nothing."""
     beyond = non_plain_characters(text)
     if _is_settled(beyond):
         return text
@@ -87,18 +81,19 @@ def normalize_text(text: str) -> str:
 
 
 def non_plain_characters(text: str) -> str:
-    """The characters of a text that are not plain ASCII, in their order.
+    """Return the characters that are not plain ASCII, in order.
 
-    Most texts are plain but for a quotation mark or two: asking those alone saves most ways through the text.
+    Most texts are plain except for a few quotation marks: checking only those saves most passes over the
+    text.
     """
     data = text.encode("utf-8", "surrogatepass")
     return data.translate(None, _PLAIN).decode("utf-8", "surrogatepass")
 
 
 def _is_settled(beyond: str) -> bool:
-    """Whether a text with these characters beyond plain ones has its one form already.
+    """Return whether a text with these non-plain characters is already in normal form.
 
-    A mark could change the letter before it, which may be a plain one; all others only change what is among them.
+    A mark could change the letter before it, which may be plain; all others only affect each other.
     """
     return (
         HIDDEN.isdisjoint(beyond)
@@ -108,9 +103,9 @@ def _is_settled(beyond: str) -> bool:
 
 
 def limit_combining_marks(text: str) -> str:
-    """The text without the marks beyond the thirtieth on one letter, whichever way its letters are composed.
+    """Remove the marks beyond the thirtieth on one letter, however its letters are composed.
 
-    Hidden characters must be gone: they could stand between the marks and leave a tower behind.
+    Hidden characters must be gone already: between the marks, they could leave a tower of marks behind.
     """
     if len(text) < _SUSPICIOUS_ROW or _movable().isdisjoint(text) or not _rows().search(text):
         return text
@@ -120,7 +115,7 @@ def limit_combining_marks(text: str) -> str:
 
 @cache
 def combining_marks() -> str:
-    """Every combining mark, for a character class."""
+    """Return every combining mark, for a character class."""
     return "".join(character for character in map(chr, range(0x300, _LAST_MARK + 1)) if _is_mark(character))
 
 
@@ -130,7 +125,7 @@ def _is_mark(character: str) -> bool:
 
 @cache
 def _movable() -> frozenset[str]:
-    """The marks that Unicode sorts among their neighbours; the class of one may hide what it is made of."""
+    """Return the marks that Unicode reorders; the class of a composed mark may hide what it is made of."""
     return frozenset(
         mark
         for mark in combining_marks() + _HALF_WIDTH_MARKS
@@ -140,12 +135,12 @@ def _movable() -> frozenset[str]:
 
 @cache
 def _rows() -> re.Pattern[str]:
-    # The first look spares plain characters the long way through all marks.
+    # The lookahead lets plain characters skip the long class of marks.
     return re.compile(rf"(?=[^\x00-\u02ff])[{''.join(_movable())}]{{{_SUSPICIOUS_ROW},}}")
 
 
 def _shortened(row: re.Match[str]) -> str:
-    # Unicode's own order, so that equal letters lose equal marks.
+    # Unicode's canonical order, so that equal letters lose equal marks.
     return "".join(sorted(row.group(), key=unicodedata.combining)[:MARKS_IN_A_ROW])
 
 
@@ -162,34 +157,34 @@ _STAND_INS = str.maketrans(
         **dict.fromkeys(HIDDEN, None),
     }
 )
-"""What takes the place of a character of the same meaning, or of none."""
+"""Replaces a character by its equivalent, or removes it."""
 
 
 def fold(text: str) -> str:
-    """The text as it is compared; folding it again changes nothing."""
+    """Return the text in the form used for comparison; folding it again changes nothing."""
     plain = ASCII_HIDDEN.sub("", text).replace("`", "'")
     words = plain.lower().split() if plain.isascii() else _words(plain)
     spaced = " ".join(words)
-    # A text of nothing but punctuation keeps it: "?" and "!" are not the same.
+    # A text of nothing but punctuation keeps it: "?" and "!" are different.
     return spaced.rstrip(END_PUNCTUATION + " ") or spaced
 
 
 def _words(text: str) -> list[str]:
-    """The words in one form. Most are plain even in a text that is not, and need little."""
+    """Return the folded words. Most are ASCII even in a text that is not, and are cheap."""
     words = [word.lower() if word.isascii() else _in_one_form(word) for word in text.split()]
-    # Some characters stand for a space and a mark, and some words for nothing.
+    # Some characters expand to a space and a mark, and some words to nothing.
     return " ".join(words).split()
 
 
 def _in_one_form(word: str) -> str:
     word = limit_combining_marks(word.translate(UNSEEN))
     while (once := _nearer_to_one_form(word)) != word:
-        # Taking one thing away can bring another to light, such as a mark that now joins the letter before it.
+        # Removing one thing can expose another, such as a mark that now joins the letter before it.
         word = once
     return word
 
 
 def _nearer_to_one_form(word: str) -> str:
-    # Composing first makes equal what is canonically equal; composing last repairs what case folding took apart.
+    # Composing first unifies canonical equivalents; composing last repairs what case folding split.
     seen = unicodedata.normalize("NFC", word).translate(_STAND_INS)
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold())

@@ -1,13 +1,8 @@
-"""Which things does a cue join?
+"""Defines the table of cue patterns and finds the operands of a cue.
 
-The object is the noun phrase after it, the subject what stands before it: a word, a name, an abbreviation in
-parentheses, or the phrase that a parenthesis or an apposition keeps apart from it. Words that name nothing are no
-operands. What the cue says is told by `patterns`; whether it is said at all by `asserted`.
-
-Which words say that one thing is, or is part of, another?
-
-The table of cues: which words, what they say, in which dimension, and how sure one may be. Reading the things that
-stand around them is left to `cues`.
+The object is the noun phrase after the cue, the subject what stands before it: a word, a name, an
+abbreviation in parentheses, or the phrase before a parenthesis or an apposition. Words that name nothing
+cannot be operands.
 """
 
 import re
@@ -29,23 +24,23 @@ KEYWORD = 0.70
 PHRASE = 0.65
 BARE = 0.60
 SEVERAL_WORDS = 0.60
-"""At most so sure of an object of several words."""
+"""Maximum confidence for an object of several words."""
 LOOSE = 0.55
-"""At most so sure where the subject stands further off, or the words say it less plainly."""
+"""Maximum confidence where the subject is further away or the wording is less explicit."""
 WEAK = 0.50
-"""At most so sure of common words, of what was, and of what may be meant otherwise: stored, and silent."""
+"""Maximum confidence for common words, the past tense, and ambiguous wording: stored, but silent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CuePattern:
-    """What a cue says of the thing before it and the thing after it."""
+    """What a cue says about the thing before it and the thing after it."""
 
     name: str
     is_isa: bool
     dimension: str
     confidence: float
     opens_clause: bool = False
-    """Whether a common word is its subject only where a clause begins."""
+    """Whether a common word can be its subject only where a clause begins."""
     whole_first: bool = False
     """Whether the whole stands before its part."""
 
@@ -111,31 +106,31 @@ AFTER_BE = _by_words(
 """Cues after a form of `be`."""
 
 OWN = frozenset({"my", "our"})
-"""Words by which people say that something is theirs: what they name then has that name."""
+"""Words by which people claim something as theirs: what they name then has that name."""
 ARTICLES = {"a": PHRASE, "an": PHRASE, "any": LOOSE, "the": WEAK, **dict.fromkeys(OWN, PHRASE)}
-"""What stands between a form of `be` and the thing that something is, and how sure one may be then."""
+"""Words between a form of `be` and the object, with the confidence they give."""
 
 FORMS_OF_BE = {"is": PHRASE, "are": BARE, "was": WEAK, "were": WEAK}
-"""How sure one may be at most: what was, need not be now."""
+"""Maximum confidence by form: the past need not hold now."""
 
 PARTS = frozenset({"part", "parts", "member", "members"})
-"""Nouns before `of` that make a part of the thing that something is said to be."""
+"""Nouns before `of` that turn what something is into what it is part of."""
 
 
 COLLECTIVE = _whole("of", WEAK)
-"""`a herd of cattle`: the whole is itself the first word of the cue."""
+"""`a herd of cattle`: the first word of the cue is itself the whole."""
 
 
 IsCommon = Callable[[str], bool]
 
 LONGEST_PHRASE = 6
-"""Words of an object."""
+"""Maximum words of an object."""
 LONGEST_SUBJECT = 4
-"""Words of a subject that is no name."""
+"""Maximum words of a subject that is no name."""
 EVERYDAY_ZIPF = 4.5
-"""Words of English that are at least so frequent are no names at the start of a sentence."""
+"""English words at least this frequent are no names at the start of a sentence."""
 FARTHEST = 60
-"""Tokens between a subject and its cue, in parentheses or an apposition; keeps hostile texts cheap."""
+"""Tokens between a subject and its cue, in parentheses or an apposition; bounds the cost of hostile texts."""
 
 _PRONOUNS = load_words("pronouns")
 _PARTICIPLES = load_words("participles")
@@ -154,7 +149,7 @@ ARTICLE_WORDS = frozenset({"a", "an", "the"})
 GENERIC = frozenset({"a", "an", "every", "any"})
 POSSESSIVES = frozenset({"my", "your", "his", "her", "its", "our", "their", "whose"})
 LABELS = frozenset({"abbreviation", "expression", "label", "name", "nickname", "phrase", "synonym", "term", "word"})
-"""Nouns for words: the thing itself stands next to them, or behind their `for`."""
+"""Nouns for words: the thing itself stands next to them, or after their `for`."""
 _PARTICULAR = POSSESSIVES | {"the"}
 QUANTIFIERS = load_words("quantifiers")
 HEDGES = frozenset({"bit", "lot", "tad"})
@@ -197,7 +192,7 @@ _NUMBER = re.compile(r"[\d._-]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operand:
-    """A thing that a cue joins: its token, the tokens it spans, and how sure one may be of it at most."""
+    """A thing that a cue relates: its text, the tokens it spans, and the maximum confidence in it."""
 
     text: str
     first: int
@@ -215,7 +210,7 @@ def is_blank(gap: str) -> bool:
 
 
 def phrase_after(reading: AnnotatedText, start: int) -> range:
-    """The tokens of the noun phrase that begins at `start`; its articles and owners are left out."""
+    """Return the tokens of the noun phrase at `start`, without its articles and owners."""
     first = end = _behind_article(reading, start)
     limit = min(len(reading.tokens), first + LONGEST_PHRASE)
     while end < limit:
@@ -244,7 +239,7 @@ def _ends_phrase(reading: AnnotatedText, index: int, *, first: int) -> bool:
 
 
 def skip_quantifiers(reading: AnnotatedText, start: int) -> int:
-    """Where the noun phrase of `one of the three most …` begins."""
+    """Return where the noun phrase of `one of the three most …` begins."""
     while (
         start + 1 < len(reading.tokens)
         and reading.tokens[start].text in QUANTIFIERS
@@ -255,7 +250,7 @@ def skip_quantifiers(reading: AnnotatedText, start: int) -> int:
 
 
 def _link(reading: AnnotatedText, end: int, *, first: int) -> int | None:
-    """The token with which the phrase goes on behind a comma, `and` or `or`, if it has only come to an adjective."""
+    """Return the token where a phrase that ends in an adjective continues after a comma, `and` or `or`."""
     if end == first or not _may_be_adjective(reading.tokens[end - 1].text):
         return None
     if reading.tokens[end].text in ("and", "or") and is_blank(reading.gap(end).removeprefix(",")):
@@ -267,7 +262,7 @@ def _link(reading: AnnotatedText, end: int, *, first: int) -> int | None:
 
 
 def _may_be_adjective(word: str) -> bool:
-    """Whether it goes before a noun where a comma, `and` or `or` follows it: also `two-wheeled`."""
+    """Return whether it precedes a noun when a comma, `and` or `or` follows it; includes `two-wheeled`."""
     return is_adjective(word) or "-" in word
 
 
@@ -281,28 +276,28 @@ _NOUN_CUES = frozenset({"kind", "type", "instance", "part", "parts", "member", "
 
 
 def _follows_noun(reading: AnnotatedText, index: int) -> bool:
-    """Whether the word only says more of the noun before it."""
+    """Return whether the word only qualifies the noun before it."""
     word = reading.tokens[index].text
     if word in _PARTICIPLES and word.endswith(("ing", "ed")):
-        # Behind an adverb it may well go before a noun: `a commonly used phrase`.
+        # After an adverb it may precede a noun: `a commonly used phrase`.
         return not (reading.tokens[index - 1].text.endswith("ly") and _noun_follows(reading, index))
     if word.endswith("ing") and index + 1 < len(reading.tokens):
         return reading.tokens[index + 1].text in ARTICLE_WORDS | POSSESSIVES
     if word in _PARTICIPLES or word in _AFTERTHOUGHTS or _looks_adverbial(word):
-        # `a specific set`: behind an adjective even a participle is the noun.
+        # `a specific set`: after an adjective even a participle is the noun.
         return not (is_adjective(reading.tokens[index - 1].text) or _noun_follows(reading, index))
     return False
 
 
 def _looks_adverbial(word: str) -> bool:
-    """Whether its ending is that of a participle or an adverb."""
+    """Return whether it ends like a participle or an adverb."""
     if word.endswith("ed"):
         return word not in _NOT_PARTICIPLES
     return word.endswith("ly") and word not in _LY_NOUNS
 
 
 def _noun_follows(reading: AnnotatedText, index: int) -> bool:
-    """Whether the phrase goes on after the word, so that it belongs to a later noun."""
+    """Return whether the phrase continues after the word, so that it belongs to a later noun."""
     if index + 1 >= len(reading.tokens) or not is_blank(reading.gap(index + 1)):
         return False
     following = reading.tokens[index + 1].text
@@ -312,15 +307,15 @@ def _noun_follows(reading: AnnotatedText, index: int) -> bool:
 
 
 def is_adjective(word: str) -> bool:
-    """Whether it can only be a word that goes before a noun."""
+    """Return whether it can only be a word that precedes a noun."""
     if word in _ADJECTIVES or _looks_adverbial(word):
         return True
     return word.endswith(_ADJECTIVE_ENDINGS) and word not in _NOT_ADJECTIVES
 
 
 def object_after(reading: AnnotatedText, start: int, *, is_whole: bool = False) -> Operand | None:
-    """What the cue that ends before `start` says the subject is, or is part of. A particular whole keeps the words
-    that tell it from others of its kind."""
+    """Return what the cue before `start` says the subject is or is part of; a particular whole keeps its
+    qualifiers."""
     if start >= len(reading.tokens) or not _OPENING.fullmatch(reading.gap(start)):
         return None
     phrase = phrase_after(reading, start)
@@ -335,8 +330,8 @@ def object_after(reading: AnnotatedText, start: int, *, is_whole: bool = False) 
 
 
 def _name_of_whole(reading: AnnotatedText, phrase: range) -> str:
-    """`payments_team` of `the payments team`, and `orchard` of `the Orchard project`, where the noun only says what
-    the name is."""
+    """Return `payments_team` for `the payments team`, but `orchard` for `the Orchard project`, already a
+    name."""
     nouns = [reading.tokens[at] for at in phrase if at == phrase[-1] or not is_adjective(reading.tokens[at].text)]
     if [token.capital for token in nouns] == [True, False]:
         return nouns[0].text
@@ -346,7 +341,7 @@ def _name_of_whole(reading: AnnotatedText, phrase: range) -> str:
 def context_after(
     reading: AnnotatedText, last: int, *, dimensions: Container[str], is_common: IsCommon
 ) -> Operand | None:
-    """The dimension that `of Z` after an object names; an empty one where Z is no name. None without `of`."""
+    """Return the dimension that `of Z` after an object names: empty if Z is no name, `None` without `of`."""
     index = last + 1
     if not _is_word(reading, index, "of"):
         return None
@@ -365,7 +360,7 @@ def _is_word(reading: AnnotatedText, index: int, word: str) -> bool:
 
 
 def part_after(reading: AnnotatedText, start: int, *, is_common: IsCommon) -> Operand | None:
-    """The part that is named after its whole; a common word only where nothing points at it."""
+    """Return the part that is named after its whole; a common word only if no determiner precedes it."""
     part = object_after(reading, start)
     if part is None or not is_common(part.text):
         return part
@@ -375,7 +370,7 @@ def part_after(reading: AnnotatedText, start: int, *, is_common: IsCommon) -> Op
 
 
 def whole_at(reading: AnnotatedText, cue: int, *, lowest: int, is_collective: bool) -> Operand | None:
-    """The whole that is named before its part, or that is itself the first word of the cue."""
+    """Return the whole that is named before its part, or that is itself the first word of the cue."""
     if is_collective:
         return Operand(text=reading.tokens[cue].text, first=cue, last=cue)
     lowest = max(lowest, reading.bounds(cue)[0], cue - FARTHEST)
@@ -392,10 +387,10 @@ def whole_at(reading: AnnotatedText, cue: int, *, lowest: int, is_collective: bo
 def subjects_before(
     reading: AnnotatedText, cue: int, *, lowest: int, strict: bool, is_common: IsCommon, is_own: bool = False
 ) -> list[Operand]:
-    """What the cue that begins at token `cue` speaks of: mostly one thing, two where it has two names.
+    """Return the subjects of the cue that begins at token `cue`: mostly one, two if it has two names.
 
-    No token before `lowest` is looked at. `strict` lets a common word stand only where a clause begins; `is_own` says
-    that the speaker calls the subject theirs.
+    No token before `lowest` is considered. `strict` allows a common word only where a clause begins; `is_own`
+    means that the speaker calls the subject theirs.
     """
     lowest = max(lowest, reading.bounds(cue)[0], cue - FARTHEST)
     place = _place_before(reading, cue, lowest=lowest)
@@ -413,7 +408,7 @@ def subjects_before(
 
 
 def _place_before(reading: AnnotatedText, cue: int, *, lowest: int) -> tuple[int, float] | None:
-    """The token that the subject ends with, and how sure one may be of that."""
+    """Return the last token of the subject, and the maximum confidence in that."""
     index = cue - 1
     while index >= lowest and reading.tokens[index].text in _ADVERBS and is_blank(reading.gap(index + 1)):
         index -= 1
@@ -441,7 +436,7 @@ def _before_parenthesis(reading: AnnotatedText, last: int, *, lowest: int) -> tu
 
 
 def _opening_parenthesis(reading: AnnotatedText, last: int, *, lowest: int) -> int | None:
-    """The first token within the parenthesis that closes after `last`."""
+    """Return the first token inside the parenthesis that closes after `last`."""
     depth = _depth(reading.gap(last + 1)) if last + 1 < len(reading.tokens) else 1
     for index in range(last, lowest, -1):
         depth += _depth(reading.gap(index))
@@ -461,7 +456,7 @@ def _is_abbreviation(reading: AnnotatedText, index: int) -> bool:
 
 
 def _before_apposition(reading: AnnotatedText, last: int, *, lowest: int) -> tuple[int, float] | None:
-    """The subject of `X, which is known as …, is a Y`: the phrase that the sentence begins with."""
+    """Return the subject of `X, which is known as …, is a Y`: the phrase at the start of the sentence."""
     first = reading.bounds(last)[0]
     if first < lowest:
         return None
@@ -485,8 +480,10 @@ def _subject_at(
 
 
 def _is_used_as_name(reading: AnnotatedText, index: int, *, lowest: int, is_own: bool) -> bool:
-    """Whether an ordinary word is written as a name: alone, and with a capital that is not merely that of the
-    sentence, unless the speaker says that it is theirs: `Atlas is our server`, but `Speed is our concern`."""
+    """Return whether an ordinary word is used as a name: it stands alone and is capitalized.
+
+    At the start of a sentence this needs `is_own`: `Atlas is our server`, but `Speed is our concern`.
+    """
     token, before = reading.tokens[index], index - 1
     if not token.capital or reading.tokens[index + 1].capital:
         return False
@@ -496,7 +493,7 @@ def _is_used_as_name(reading: AnnotatedText, index: int, *, lowest: int, is_own:
 
 
 def _common_subject(reading: AnnotatedText, index: int, *, lowest: int, strict: bool) -> Operand | None:
-    """A common word as a subject, with the words that make it one thing; none if it points at something of the moment."""
+    """Return a common word with the words that belong to it; `None` if it refers to something at hand."""
     first = _phrase_start(reading, index, lowest=lowest)
     before = first - 1
     if before >= lowest and _OWNER.match(reading.gap(first)):
@@ -522,7 +519,7 @@ def _phrase_start(reading: AnnotatedText, index: int, *, lowest: int) -> int:
 
 
 def _goes_with(reading: AnnotatedText, first: int) -> bool:
-    """Whether the word before belongs to the phrase that begins at `first`."""
+    """Return whether the word before belongs to the phrase that begins at `first`."""
     word = reading.tokens[first - 1].text
     return is_blank(reading.gap(first)) and not (
         word in FUNCTION_WORDS or word in _PRONOUNS or word in _SAYINGS or word in LABELS or is_number(word)
@@ -535,7 +532,7 @@ def _joined(reading: AnnotatedText, first: int, last: int) -> Operand:
 
 
 def _other_name(reading: AnnotatedText, first: int, *, lowest: int, is_common: IsCommon) -> Operand | None:
-    """The first of two names for one thing, as in `the X or Y is a Z` at the start of a sentence."""
+    """Return the first of two names for one thing, as in `the X or Y is a Z` at the start of a sentence."""
     at = first - 1
     if at >= lowest and reading.tokens[at].text in ARTICLE_WORDS:
         at -= 1
@@ -547,7 +544,7 @@ def _other_name(reading: AnnotatedText, first: int, *, lowest: int, is_common: I
 
 
 def _may_stand(reading: AnnotatedText, index: int) -> bool:
-    """Whether a token may be an operand: no number, and no part of a longer quotation."""
+    """Return whether a token can be an operand: no number, and no part of a longer quotation."""
     if is_number(reading.tokens[index].text):
         return False
     span = reading.quotation(index)

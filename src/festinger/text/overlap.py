@@ -1,13 +1,9 @@
-"""How much of a text stands, word for word, in another?
+"""Detects text that copies or restates other text, such as our own notes.
 
-Compared by shingles, runs of five words: single words are shared by all texts, five in a row only by copies. Pure;
-what to do about a copy is left to others.
-
-Does a sentence only say again what stood in one line of our notes?
-
-A copy, word for word, is found by its shingles. A note can come back in other words too: a line of our block read
-aloud as a sentence. Such a sentence has no word of its own that carries meaning, but for verbs of knowing and saying;
-with one more word, a denial above all, it is somebody's own.
+Copies are compared by shingles, runs of five words: all texts share single words, only copies share five in a
+row. A note can also come back reworded, as a line of our block turned into a sentence. Such an echo adds no
+word that carries meaning except verbs of knowing and saying; with one more word, above all a denial, it
+counts as the speaker's own.
 """
 
 import re
@@ -18,15 +14,15 @@ from festinger.text.words import FUNCTION_WORDS, load_words
 
 WORDS = 5
 MOSTLY = 0.8
-"""Share of its shingles from which a text is taken for a copy."""
+"""Share of its shingles from which a text counts as a copy."""
 
 _WORD = re.compile(r"[^\W_]+(?:['.@/_-][^\W_]+)*")
 _PIECE = re.compile(r"[^\n.!?]*(?:[.!?](?!\s|$)[^\n.!?]*)*[.!?]*[ \t]*\n*")
-"""A sentence, or a line, with what ends it."""
+"""A sentence or a line, including what ends it."""
 
 
 def build_shingles(text: str) -> frozenset[tuple[str, ...]]:
-    """Every run of five words; of a shorter text the whole."""
+    """Return every run of five words; for a shorter text, the whole."""
     words = _WORD.findall(fold(text))
     if not words:
         return frozenset()
@@ -38,13 +34,13 @@ def build_all_shingles(texts: Iterable[str]) -> frozenset[tuple[str, ...]]:
 
 
 def shingle_overlap(text: str, known: frozenset[tuple[str, ...]]) -> float:
-    """The share of a text's shingles that are known; 0 for a text without words."""
+    """Return the share of a text's shingles that are known; 0 for a text without words."""
     own = build_shingles(text)
     return len(own & known) / len(own) if own else 0.0
 
 
 def remove_copies(text: str, known: frozenset[tuple[str, ...]]) -> str:
-    """The text without the sentences and lines of five words or more that were copied."""
+    """Remove copied sentences and lines of five words or more."""
     if not known:
         return text
     kept = [piece for piece in _PIECE.findall(text) if piece and not _is_copy(piece, known)]
@@ -52,7 +48,7 @@ def remove_copies(text: str, known: frozenset[tuple[str, ...]]) -> str:
 
 
 def has_several_sentences(text: str) -> bool:
-    """Whether a text is more than one sentence or line, so that only a part of it may be a copy."""
+    """Return whether a text has more than one sentence or line, so that only a part of it may be a copy."""
     return sum(any(char.isalnum() for char in piece) for piece in _PIECE.findall(text)) > 1
 
 
@@ -70,11 +66,11 @@ _IDLE = (
     | load_words("pronouns")
     | {"what", "from", "so"}
 )
-"""Words that may be added to a line without making it say more."""
+"""Words that can be added to a line without making it say more."""
 
 
 def remove_echoes(text: str, lines: Sequence[str]) -> str:
-    """The text without the sentences that only say one of these lines again."""
+    """Remove the sentences that only restate one of these lines."""
     known = [frozenset(_ECHO_WORD.findall(fold(line))) for line in lines]
     if not known:
         return text

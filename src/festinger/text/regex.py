@@ -1,8 +1,7 @@
-"""Where does a pattern that somebody wrote strike, in time that grows with the text alone?
+"""Matches user-written patterns in time linear in the text.
 
-Patterns run on an engine without backtracking (RE2), so no text can make one of them hang. What such an engine does
-not know is refused with the construct and its place. Many patterns are asked in one pass over the text. Case does
-not count. What a strike means is left to others.
+Patterns run on RE2, which does not backtrack, so no text can make one hang. Constructs that it does not
+support are rejected with their position. Many patterns are matched in one pass over the text, ignoring case.
 """
 
 import re
@@ -18,10 +17,10 @@ from festinger.text.normalize import normalize_text
 LONGEST_PATTERN = 1_000
 LARGEST_COMPILED = 2**20
 LONGEST_READ = 10_000
-"""Characters of a text that patterns are held against."""
+"""Characters of a text that patterns are matched against."""
 
 _TOGETHER_BYTES = 64 * 2**20
-"""What all patterns of a set may take together."""
+"""Memory limit for all patterns of a set together."""
 
 _NAMES = {
     "(?=": "look-ahead",
@@ -34,7 +33,7 @@ _NAMES = {
 }
 _UNKNOWN = re.compile(r"\(\?(?:<?[=!]|>|\(|R)|\\(?:[1-9]|k[<{'])")
 _OPERATOR = re.compile(r"[\\^$*+()\[\]{}|]|[.?](?=\S)")
-"""What makes a text a pattern rather than prose; a full stop or a question mark ends a word."""
+"""What makes a text a pattern rather than prose; a full stop or question mark that ends a word does not."""
 
 FEWEST_WORDS = 4
 """Words from which a text without operators is prose."""
@@ -43,23 +42,23 @@ K = TypeVar("K", bound=Hashable)
 
 
 def is_prose(rule: str) -> bool:
-    """Whether a rule is a sentence for people rather than a pattern."""
+    """Return whether a rule is a sentence for people rather than a pattern."""
     return len(rule.split()) >= FEWEST_WORDS and _OPERATOR.search(rule) is None
 
 
 def escape_pattern(text: str) -> str:
-    """The pattern that finds exactly this text."""
+    """Return the pattern that matches exactly this text."""
     return str(re2.escape(text))
 
 
 def to_searchable(text: str) -> str:
-    """A text as patterns read it: its beginning in one form, without hidden characters."""
-    # What is hidden must not push what is seen beyond the limit, so some more is looked at.
+    """Return the text as patterns see it: its normalized beginning, without hidden characters."""
+    # Hidden characters must not push visible ones beyond the limit, so more is read.
     return normalize_text(text[: 4 * LONGEST_READ])[:LONGEST_READ]
 
 
 def check_pattern(pattern: str) -> str:
-    """A pattern that can be used; anything else is `BadInput` that names the construct and its place."""
+    """Return the pattern if it is usable; otherwise raise `BadInput` with the construct and its position."""
     if len(pattern) > LONGEST_PATTERN:
         raise BadInput(
             f"A pattern has at most {LONGEST_PATTERN:,} characters; this one has {len(pattern):,}.",
@@ -73,7 +72,7 @@ def check_pattern(pattern: str) -> str:
 
 
 def is_valid_pattern(pattern: str) -> bool:
-    """Whether a pattern that was kept can still be used."""
+    """Return whether a stored pattern is still usable."""
     try:
         check_pattern(pattern)
     except BadInput:
@@ -83,7 +82,7 @@ def is_valid_pattern(pattern: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatternMatch:
-    """Where a pattern struck, in a text as patterns read it."""
+    """Where a pattern matched, as offsets in the searchable text."""
 
     start: int
     end: int
@@ -91,16 +90,16 @@ class PatternMatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatternSet(Generic[K]):
-    """Some patterns by name, asked together."""
+    """Patterns by key, matched together."""
 
     keys: tuple[K, ...]
     broken: tuple[K, ...]
-    """Those that cannot be used."""
+    """Keys of unusable patterns."""
     _each: tuple["re2._Regexp", ...] = field(repr=False, compare=False)
     _together: "re2.Set | None" = field(repr=False, compare=False)
 
     def strikes(self, text: str) -> dict[K, PatternMatch]:
-        """Which patterns strike, and where first."""
+        """Return which patterns match, and where first."""
         if not self.keys:
             return {}
         data = text.encode("utf-8", "replace")
@@ -120,7 +119,7 @@ class PatternSet(Generic[K]):
 
 
 def build_pattern_set(patterns: Mapping[K, str]) -> PatternSet[K]:
-    """The patterns that can be used, in one set; the others by name."""
+    """Build a set of the usable patterns; the others are listed by key."""
     good = {key: pattern for key, pattern in patterns.items() if is_valid_pattern(pattern)}
     together = re2.Set.SearchSet(_options(_TOGETHER_BYTES))
     try:
@@ -128,7 +127,7 @@ def build_pattern_set(patterns: Mapping[K, str]) -> PatternSet[K]:
             together.Add(pattern.encode())
         together.Compile()
     except re2.error:
-        # Too much for one pass: each is then asked by itself, which takes longer and finds the same.
+        # Too much for one pass: each is then matched by itself, which is slower but finds the same.
         together = None
     return PatternSet(
         keys=tuple(good),

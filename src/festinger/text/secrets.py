@@ -1,28 +1,12 @@
-"""What in this text is a secret?
+"""Finds secrets and personal details in text and replaces them with `[redacted:<kind>]`.
 
-Every secret that one of the known kinds recognises gives way to `[redacted:<kind>]`, before a text is stored,
-embedded, logged or sent. The text around it stays as it was. Time grows with the length of the text alone,
-whatever it holds, and a text that was redacted once is not changed again. What a secret looks like is told by
-`secret_kinds`; what to do with a text that had one is left to the rooms.
-
-Which kinds of secret are known, and what do they look like?
-
-A table: each kind has anchors (lower-case words of which a text must hold one, so that most texts are done
-after a plain search), a pattern for an engine that never backtracks, and where the shape alone says too little,
-a claim that the found value must bear out. The group `secret` is what is taken out; without one it is all of
-it. Kinds that come first have the first say.
-
-Is this really a secret, or does it only look like one?
-
-Claims about a value that a pattern found. They keep code (`password = read_password()`), prose ("token: see
-below"), placeholders (`<your key>`) and long numbers from being taken for secrets. When in doubt about a value
-that a person set apart with quotes, they say yes; when in doubt about a bare word, no.
-
-Which details of a person are known, and what do they look like?
-
-The same kind of table as that of secrets, for those who chose to keep no details of people: addresses of e-mail,
-telephone numbers and postal addresses. A telephone number must look written to be dialled, or be introduced as one;
-dates, versions and prices are left alone. Names are not taken out: a memory without names is none.
+Runs before a text is stored, embedded, logged or sent, in linear time; redacting twice changes nothing more.
+Each kind has anchors (lower-case words of which a text must hold one, so that most texts pass after a plain
+search), an RE2 pattern that never backtracks, and where the shape says too little, a claim that checks the
+value. The group `secret`, or else the whole match, is taken out; earlier kinds win. Claims spare code, prose,
+placeholders and long numbers: when in doubt, a quoted value counts and a bare word does not. Personal details
+are e-mail addresses, telephone numbers that look dialable or are introduced as such, and postal addresses.
+Names stay: a memory without names is worthless.
 """
 
 import base64
@@ -57,7 +41,7 @@ _PROSE = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretMatch:
-    """A value that a pattern found, with what stands around it."""
+    """A value that a pattern found, with its context."""
 
     data: bytes
     start: int
@@ -81,17 +65,17 @@ class SecretMatch:
 
 
 def accept_any(_: SecretMatch) -> bool:
-    """The shape alone is enough."""
+    """Accept every match: the shape alone is enough."""
     return True
 
 
 def is_literal_value(seen: SecretMatch) -> bool:
-    """A value that stands for itself: no placeholder, and not taken out before."""
+    """Return whether it is an actual value: no placeholder, and not already redacted."""
     return bool(seen.value) and not seen.value.startswith(MARK) and not _PLACEHOLDER.fullmatch(seen.value)
 
 
 def has_mixed_characters(seen: SecretMatch) -> bool:
-    """Letters with digits or marks among them, as in no word of a language."""
+    """Return whether it mixes letters with digits or symbols, as no natural word does."""
     value = seen.value.rstrip(b".,;:!?")
     has_letters = any(char in value for char in b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
     has_others = bool(re.search(rb"[^A-Za-z.,'/-]", value))
@@ -99,7 +83,7 @@ def has_mixed_characters(seen: SecretMatch) -> bool:
 
 
 def is_assigned_password(seen: SecretMatch) -> bool:
-    """A password that somebody wrote down: in quotes anything, else what is neither code nor prose."""
+    """Return whether it is a literal password: anything in quotes, else what is neither code nor prose."""
     if not is_literal_value(seen):
         return False
     if seen.quoted:
@@ -114,8 +98,10 @@ def is_assigned_password(seen: SecretMatch) -> bool:
 
 
 def is_assigned_key(seen: SecretMatch) -> bool:
-    """A key or token that somebody wrote down; more is asked of it than of a password, because `token`
-    and `key` are words of every program."""
+    """Return whether it is a literal key or token.
+
+    Stricter than for passwords, because `token` and `key` are words of every program.
+    """
     value = seen.value
     if not is_literal_value(seen) or len(value) < MIN_KEY_CHARS or b" " in value or b"://" in value:
         return False
@@ -125,7 +111,7 @@ def is_assigned_key(seen: SecretMatch) -> bool:
 
 
 def is_basic_auth(seen: SecretMatch) -> bool:
-    """Name and password in base64."""
+    """Return whether it is name and password in base64."""
     try:
         decoded = base64.b64decode(seen.value + b"=" * (-len(seen.value) % 4), validate=True)
     except (binascii.Error, ValueError):
@@ -134,7 +120,7 @@ def is_basic_auth(seen: SecretMatch) -> bool:
 
 
 def is_discord_token(seen: SecretMatch) -> bool:
-    """Its first part is the number of an account in base64."""
+    """Return whether its first part is an account number in base64."""
     first = seen.value.partition(b".")[0]
     try:
         return base64.urlsafe_b64decode(first + b"=" * (-len(first) % 4)).isdigit()
@@ -148,7 +134,7 @@ _JOINED = re.compile(rb"[\w.+/=-]")
 
 
 def is_card_number(seen: SecretMatch) -> bool:
-    """Digits in the groups of a card, with a known first part and the right check digit, standing alone."""
+    """Return whether it stands alone, grouped like a card number, with a known prefix and valid check digit."""
     alone = not _JOINED.fullmatch(seen.before) and not re.fullmatch(rb"[\w+/=-]", seen.after)
     digits = seen.value.replace(b" ", b"").replace(b"-", b"")
     fits = _CARD_FORM.fullmatch(seen.value) and _CARD_PREFIX.match(digits)
@@ -156,7 +142,7 @@ def is_card_number(seen: SecretMatch) -> bool:
 
 
 def _luhn(digits: bytes) -> bool:
-    """The check of ISO/IEC 7812: every second digit from the right is doubled."""
+    """Verify the check digit of ISO/IEC 7812: every second digit from the right is doubled."""
     values = [digit - ord("0") for digit in reversed(digits)]
     return (sum(values[::2]) + sum(sum(divmod(2 * value, 10)) for value in values[1::2])) % 10 == 0
 
@@ -166,26 +152,26 @@ def _has_digit(value: bytes) -> bool:
 
 
 def _is_code_name(seen: SecretMatch) -> bool:
-    """A name of a program: `self.token2`, `API_KEY_1`, `oauth2_token`."""
+    """Return whether it is an identifier such as `self.token2`, `API_KEY_1` or `oauth2_token`."""
     is_name = bool(_IDENTIFIER.fullmatch(seen.value))
     return is_name and (b"." in seen.value or b"_" in seen.value or not _has_digit(seen.value))
 
 
 def _is_expression(seen: SecretMatch) -> bool:
-    """A call, a subscript or the name of a type."""
+    """Return whether it is a call, a subscript or a type name."""
     is_called = seen.after in (b"(", b"[", b"{")
     return is_called or bool(_SUBSCRIPT.match(seen.value) or _TYPE_NAME.fullmatch(seen.value))
 
 
 def _ends_its_line(seen: SecretMatch) -> bool:
-    """A bare word is a password where nothing follows it; in a call or a sentence something does."""
+    """Return whether nothing follows: a bare word is a password there, but not in a call or a sentence."""
     line = seen.data[seen.end : seen.end + 80].partition(b"\n")[0]
     is_name = b"_" in seen.value or b"." in seen.value or b"$" in seen.value
     return len(seen.value) > 5 and not is_name and not line.strip(b" \t\r;&'\"")
 
 
 def _bits(value: bytes) -> float:
-    """Bits per character, by the characters that the value itself uses."""
+    """Return the bits per character, by the distribution of the value's own characters."""
     counts = Counter(value).values()
     return -sum(count / len(value) * math.log2(count / len(value)) for count in counts)
 
@@ -204,7 +190,7 @@ class SecretKind:
 
 
 def build_secret_kind(name: str, anchors: str, pattern: str, claim: Claim = accept_any) -> SecretKind:
-    """Anchors are given as words with a space between; none means that every text is searched."""
+    """Build a kind. Anchors are separated by spaces; with none, every text is searched."""
     return SecretKind(
         name=name,
         anchors=tuple(word.encode() for word in anchors.lower().split()),
@@ -215,12 +201,12 @@ def build_secret_kind(name: str, anchors: str, pattern: str, claim: Claim = acce
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretTable:
-    """Kinds that are looked for together, with the two searches that most texts do not pass."""
+    """Kinds that are searched together, with two searches that rule out most texts."""
 
     kinds: tuple[SecretKind, ...]
     anchors: tuple[bytes, ...]
     anchored: Any
-    """One search that tells which anchors a text holds, by their numbers."""
+    """One search that returns the indexes of the anchors in a text."""
     unanchored: Any
     """One search for the kinds that have no anchor."""
 
@@ -258,7 +244,7 @@ SECRETS = build_secret_table(
     build_secret_kind(
         "private_key", "-----begin", rf"-----BEGIN [A-Z0-9 ]{{0,40}}{_BLOCK}[\s\S]*?-----END [A-Z0-9 ]{{0,40}}{_BLOCK}"
     ),
-    # Cut off before its end, perhaps with its line breaks written as `\n`.
+    # Truncated, perhaps with its line breaks written as `\n`.
     build_secret_kind(
         "private_key", "-----begin", rf"-----BEGIN [A-Z0-9 ]{{0,40}}{_BLOCK}(?:(?:\\[nr]|\s)*[A-Za-z0-9+/=]{{16,}})+"
     ),
@@ -374,20 +360,20 @@ SECRETS = build_secret_table(
     build_secret_kind("api_key", "secret key token credential", rf"(?i)\b{_KEY_NAMES}{_SETS}{_VALUE}", is_assigned_key),
     build_secret_kind("card_number", "", r"\d(?:[ -]?\d){12,18}", is_card_number),
 )
-"""Every kind; a name may stand more than once when a secret is written in several ways."""
+"""All kinds; a name occurs more than once when a secret can be written in several ways."""
 
 NAMES = tuple(dict.fromkeys(kind.name for kind in SECRETS.kinds))
 
 
 FEWEST_DIGITS, MOST_DIGITS = 7, 15
-"""Digits of a telephone number, with the code of its country (E.164)."""
+"""Digits of a telephone number, including the country code (E.164)."""
 
 _DIGIT = re.compile(rb"\d")
 _DATE = re.compile(rb"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})")
 
 
 def is_phone_number(seen: SecretMatch) -> bool:
-    """As many digits as a telephone number has, standing by itself, and no date."""
+    """Return whether it has as many digits as a telephone number, stands alone, and is no date."""
     digits = len(_DIGIT.findall(seen.value))
     alone = not (seen.before + seen.after).strip(b" ,;.:!?)([]\"'\n\t")
     return FEWEST_DIGITS <= digits <= MOST_DIGITS and alone and not _DATE.fullmatch(seen.value)
@@ -432,14 +418,14 @@ PERSONAL: SecretTable = build_secret_table(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedactionResult:
-    """A text without its secrets, and the kinds of those that it had."""
+    """A text without its secrets, and the kinds that were found."""
 
     text: str
     kinds: tuple[str, ...] = ()
 
 
 Redact = Callable[[str], RedactionResult]
-"""Takes out of a text what must not be kept."""
+"""Removes from a text what must not be stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -450,7 +436,7 @@ class _Span:
 
 
 def redact(text: str, *, personal: bool = False) -> RedactionResult:
-    """The text without its secrets; with `personal` also without what tells how to reach a person."""
+    """Remove secrets; with `personal` also contact details of people."""
     found = _without(text, SECRETS)
     if not personal:
         return found
@@ -459,14 +445,15 @@ def redact(text: str, *, personal: bool = False) -> RedactionResult:
 
 
 def remove_secrets(text: str) -> str:
-    """The text alone, for those who do not ask what was in it."""
+    """Return only the redacted text."""
     return redact(text).text
 
 
 def _without(text: str, table: SecretTable) -> RedactionResult:
     data = text.encode("utf-8", "surrogatepass")
     kinds: dict[str, None] = {}
-    # A second look finds what only stands alone once its neighbour is gone; it also makes twice the same as once.
+    # A second pass finds what stands alone only once its neighbor is gone; it also makes redaction
+    # idempotent.
     while spans := _joined(sorted(_spans(data, table))):
         kinds |= dict.fromkeys(table.kinds[span.rank].name for span in spans)
         data = _replaced(data, spans, table)
@@ -486,7 +473,7 @@ def _spans(data: bytes, table: SecretTable) -> Iterator[_Span]:
 
 def _found(kind: SecretKind, data: bytes) -> Iterator[tuple[int, int]]:
     for match in kind.pattern.finditer(data):
-        start, end = match.span(kind.pattern.groups)  # the one group is the secret; without one it is all
+        start, end = match.span(kind.pattern.groups)  # the one group is the secret; without one, the whole match
         seen = SecretMatch(data=data, start=start, end=end)
         if kind.claim(seen):
             quote = int(seen.quoted)
@@ -494,7 +481,7 @@ def _found(kind: SecretKind, data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _joined(spans: list[_Span]) -> list[_Span]:
-    """Spans that overlap as one, named by the kind that has the first say."""
+    """Merge overlapping spans, named by the kind that comes first."""
     joined: list[_Span] = []
     for span in spans:
         if joined and span.start < joined[-1].end:

@@ -1,8 +1,7 @@
-"""Which stretch of time does a text name?
+"""Finds the time span that a text names.
 
-Dates, months, years, and words such as `yesterday` or `last week`, resolved against the present moment. Days are those
-of UTC. A text that names several is read by the first that can be told; one that names none has none. What lies in a
-stretch, and what that is worth, is left to the rooms.
+Dates, months, years, and words such as `yesterday` or `last week` are resolved against the current time, with
+days in UTC. Readers are tried in a fixed order, and the first that can be resolved wins.
 """
 
 import calendar
@@ -14,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeSpan:
-    """From a moment up to another, which does not belong to it any more."""
+    """A half-open interval: `end` is excluded."""
 
     start: datetime
     end: datetime
@@ -36,7 +35,7 @@ RECENT = timedelta(days=14)
 
 
 def find_time_span(text: str, *, now: datetime) -> TimeSpan | None:
-    """The first stretch of time that a text names."""
+    """Return the first time span that a text names."""
     today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     lowered = text.lower()
     for pattern, read in _READERS:
@@ -116,7 +115,7 @@ def _ago(match: re.Match[str], today: datetime) -> TimeSpan | None:
 
 
 def _stretch(match: re.Match[str], today: datetime) -> TimeSpan | None:
-    """`last week`, `this month`: as the calendar has them."""
+    """Resolve `last week` or `this month` to calendar units."""
     back = 1 if match["which"] in ("last", "past", "previous") else 0
     if match["unit"] == "week":
         monday = today - (today.weekday() + 7 * back) * ONE_DAY

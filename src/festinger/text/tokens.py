@@ -1,22 +1,11 @@
-"""Which words stand in a text?
+"""Splits text into word tokens and joins multi-word names.
 
-One tokeniser for everything that is read: prompts, replies, facts, answers of models. Any string is accepted;
-time grows with its length alone. `start` and `end` of a token are places in `normalize_text(text)`, not in the text
-as it came, which normalising may shorten or lengthen. Names of several words are joined by `compounds`, which
-tokens count is left to `vocabulary`, and what is said with them to `cues`.
-
-Which neighbouring words are one name?
-
-Two to five words that each begin with a capital are one: `Glitch University` → `glitch_university`. At the start
-of a sentence a capital says little, so a first word that only opens the sentence is left alone. Whatever stands
-between the words (punctuation, a line break, the end of a sentence) ends a name. Words themselves come from
-`tokenize`.
-
-Which known words stand in a script that puts no spaces between them?
-
-A run of Han, Kana, Hangul, Thai, Khmer or Lao is searched from left to right for the longest piece that is known.
-What is left between such pieces is no word: to cut it, one would have to know the language. All other scripts
-are left to `tokenize`.
+One tokenizer for everything that is read, in linear time. `start` and `end` are offsets in
+`normalize_text(text)`, not in the original. Two to five capitalized words in a row are one name (`Glitch
+University` → `glitch_university`); anything but blanks between words ends a name, and a first word that only
+opens the sentence is left out. Scripts without spaces (Han, Kana, Hangul, Thai, Khmer, Lao) are searched left
+to right for the longest known piece; the rest of such a run is no word, since splitting it would require
+knowing the language.
 """
 
 import re
@@ -30,10 +19,10 @@ from festinger.text.normalize import combining_marks, non_plain_characters, norm
 from festinger.text.words import FUNCTION_WORDS, breaks_line, ends_sentence, load_words, may_end_sentence
 
 LONGEST = 5
-"""Words of a name; more in a row are mostly a title, with capitals for show."""
+"""Words of a name; more in a row are mostly a title with decorative capitals."""
 
 KEYWORDS = frozenset({"I", "ISA", "ISPART"})
-"""Capitals that name nothing."""
+"""Capitalized words that name nothing."""
 
 _OPENERS = FUNCTION_WORDS | load_words("openers")
 _HASHES = re.compile(r"(^|\n) {0,3}#{1,6}[ \t]{1,4}\Z")
@@ -44,9 +33,9 @@ Known = Callable[[str], bool]
 
 
 class Token(NamedTuple):
-    """A word in one form, or a name of several words joined by `_`.
+    """A normalized word, or a multi-word name joined by `_`.
 
-    `start` and `end` are its place in the normalised text; `capital` tells how it begins there.
+    `start` and `end` are offsets in the normalized text; `capital` is whether it begins with a capital there.
     """
 
     text: str
@@ -57,7 +46,7 @@ class Token(NamedTuple):
 
 
 class SplitText(NamedTuple):
-    """A text in pieces: gap, word, gap, word, …, gap; each word in its one form, and whether it has a capital."""
+    """A text as gap, word, gap, word, …, gap, with each word's normalized form and whether it has a capital."""
 
     parts: Sequence[str]
     folded: Sequence[str]
@@ -67,7 +56,7 @@ class SplitText(NamedTuple):
         return self.parts[2 * index + 1]
 
     def before(self, index: int) -> str:
-        """The gap before a word; the one before the word after the last is the end of the text."""
+        """Return the gap before a word; after the last word, the end of the text."""
         return self.parts[2 * index]
 
     def starts_sentence(self, index: int) -> bool:
@@ -78,7 +67,7 @@ class SplitText(NamedTuple):
 
 
 class Name(NamedTuple):
-    """First and last word of a name, and how it is written as one."""
+    """First and last word of a name, and its joined form."""
 
     first: int
     last: int
@@ -86,7 +75,7 @@ class Name(NamedTuple):
 
 
 def find_names(cut: SplitText, *, known: Known) -> Iterator[Name]:
-    """The names of several words, in their order."""
+    """Yield the multi-word names, in order."""
     for first, last in _runs(cut):
         opens = _only_opens(cut, first, last, known=known)
         if (name := _name(cut, first + opens, last, known=known)) is not None:
@@ -94,7 +83,7 @@ def find_names(cut: SplitText, *, known: Known) -> Iterator[Name]:
 
 
 def _runs(cut: SplitText) -> Iterator[tuple[int, int]]:
-    """First and last of each row of two or more words that may be one name."""
+    """Yield first and last of each run of two or more words that may be one name."""
     first = last = -1
     for index in compress(count(), cut.capital):
         if index == last + 1 and last >= 0 and _are_one(cut, last, index):
@@ -108,7 +97,7 @@ def _runs(cut: SplitText) -> Iterator[tuple[int, int]]:
 
 
 def _are_one(cut: SplitText, one: int, other: int) -> bool:
-    """Whether a word and the next one may be of one name."""
+    """Return whether a word and the next one may belong to one name."""
     gap = cut.before(other)
     if gap != " " and (not gap.isspace() or breaks_line(gap)):
         return False
@@ -116,7 +105,7 @@ def _are_one(cut: SplitText, one: int, other: int) -> bool:
 
 
 def _only_opens(cut: SplitText, first: int, last: int, *, known: Known) -> bool:
-    """Whether the first word belongs to the sentence and not to the name."""
+    """Return whether the first word belongs to the sentence and not to the name."""
     if not cut.starts_sentence(first):
         return False
     if cut.folded[first] in _OPENERS:
@@ -164,12 +153,12 @@ _RUN = re.compile(f"([{_SPACELESS}]+)")
 
 
 def has_spaceless_script(characters: Iterable[str]) -> bool:
-    """Whether one of the characters of a text is of such a script."""
+    """Return whether any character belongs to a script without spaces."""
     return _RUN.search("".join(characters)) is not None
 
 
 def split_spaceless(word: str, known: Known) -> Iterator[tuple[int, int]]:
-    """Where in the word other words stand: known pieces of its spaceless runs, and whatever is between the runs."""
+    """Yield the spans of words in `word`: known pieces of its spaceless runs, and whatever is between them."""
     if word.isascii():
         yield 0, len(word)
         return
@@ -198,9 +187,9 @@ def _known_pieces(word: str, start: int, end: int, *, known: Known) -> Iterator[
 
 
 _POSSESSIVE = re.compile(r"['’ʼ](?<=\w.)[sS](?!\w)")
-"""The mark first, so that the search leaps from mark to mark, and then what stands before it."""
+"""The apostrophe first, so that the search jumps from one to the next before it checks what precedes it."""
 _CUT_POSSESSIVE = "''"
-"""As long as what it replaces, so that no place moves."""
+"""As long as what it replaces, so that offsets do not move."""
 
 
 def _nothing(token: str) -> bool:
@@ -208,7 +197,7 @@ def _nothing(token: str) -> bool:
 
 
 def tokenize(text: str, known: Known = _nothing) -> list[Token]:
-    """The tokens of any text; `known` answers whether a token is in the vocabulary."""
+    """Return the tokens of any text; `known` returns whether a token is in the vocabulary."""
     pieces = _cut(text, known=known)
     single, at = _singles(pieces), 0
     found: list[Token] = []
@@ -220,7 +209,7 @@ def tokenize(text: str, known: Known = _nothing) -> list[Token]:
 
 
 def token_texts(text: str, known: Known = _nothing) -> list[str]:
-    """The same tokens without their places, in a third of the time."""
+    """Return only the texts of the tokens, in a third of the time."""
     pieces = _cut(text, known=known)
     found: list[str] = []
     at = 0
@@ -232,21 +221,21 @@ def token_texts(text: str, known: Known = _nothing) -> list[str]:
 
 
 def content_tokens(found: Iterable[Token], *, min_chars: int = 1) -> list[Token]:
-    """The tokens that name something."""
+    """Return the tokens that are no function words."""
     return [token for token in found if token.text not in FUNCTION_WORDS and len(token.text) >= min_chars]
 
 
 def _cut(text: str, *, known: Known) -> SplitText:
     parts = _parted(normalize_text(text), known=known)
     written = parts[1::2]
-    # A long text has few words over and over.
+    # A long text repeats few distinct words.
     forms = {word: word.lower() if word.isascii() else _folded(word) for word in set(written)}
     capitals = {word for word in forms if word[0].isupper()}
     return SplitText(parts, [forms[word] for word in written], [word in capitals for word in written])
 
 
 def _word(letters: str) -> re.Pattern[str]:
-    """Letters and digits, joined by single inner marks; an address of a mailbox is one word. No step is taken back."""
+    """Match letters and digits joined by single inner marks; an e-mail address is one word. Never backtracks."""
     joined = rf"{letters}(?:(?:[.-]|_++){letters})*+"
     return re.compile(rf"({joined}(?:@(?=[\w-]++\.[^\W_]){joined})?+)")
 
@@ -257,13 +246,13 @@ _WORD = _word(r"[^\W_]++")
 
 @cache
 def _word_with_marks() -> re.Pattern[str]:
-    # Marks are no letters to `re`, but in many scripts they are half of a word. The first look spares the long way
-    # through all of them at each plain end of a word.
+    # To `re`, marks are no letters, but in many scripts they are half of a word. The lookahead avoids
+    # scanning all of them at each plain end of a word.
     return _word(rf"[^\W_]++(?:(?=[^\x00-\u02ff])[{combining_marks()}]++[^\W_]*+)*+")
 
 
 def _parted(plain: str, *, known: Known) -> list[str]:
-    """Gap, word, gap, word, …, gap: the words as they are written, and what stands between them."""
+    """Split into gap, word, gap, word, …, gap, as written."""
     shadow = _POSSESSIVE.sub(_CUT_POSSESSIVE, plain)
     beyond = set(non_plain_characters(plain))
     parts = _word_of(beyond).split(shadow)
@@ -271,14 +260,14 @@ def _parted(plain: str, *, known: Known) -> list[str]:
 
 
 def _word_of(beyond: set[str]) -> re.Pattern[str]:
-    """What a word is in a text with these characters beyond plain ones."""
+    """Return the word pattern for a text with these non-plain characters."""
     if not beyond.isdisjoint(combining_marks()):
         return _word_with_marks()
     return _WORD if any(map(str.isalnum, beyond)) else _ASCII_WORD
 
 
 def _recut(parts: Sequence[str], *, known: Known) -> list[str]:
-    """The same, with words of spaceless scripts cut; what is unknown there becomes part of a gap."""
+    """Split words of spaceless scripts too; what is unknown there becomes part of a gap."""
     recut, gap = [], parts[0]
     for word, following in zip(parts[1::2], parts[2::2], strict=True):
         at = 0
@@ -290,7 +279,7 @@ def _recut(parts: Sequence[str], *, known: Known) -> list[str]:
 
 
 def _singles(pieces: SplitText) -> list[Token]:
-    # Most of the time on a long text is spent here, so each step runs over the whole list at once.
+    # This dominates the time on long texts, so each step runs over the whole list at once.
     places = list(accumulate(map(len, pieces.parts)))
     starts = _sentence_starts(pieces.parts)
     fields = zip(pieces.folded, places[0::2], places[1::2], pieces.capital, starts, strict=False)

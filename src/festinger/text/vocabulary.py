@@ -1,13 +1,7 @@
-"""Which words of a text are worth counting?
+"""Selects the words of a text that belong in the vocabulary, and scores how rare a word is.
 
-Common English is not, and neither are numbers, dates, ids and addresses: they are tokens of the text but never
-of the vocabulary. Secrets are gone before the text is cut into words. How often a word was met, and what follows
-from that, is left to `world`.
-
-How much does a word stand out from common English?
-
-Read from the packaged list of frequencies: what is never met stands out most, `the` not at all. The vocabulary of a
-space, and what it has got used to, is left to `world`.
+Common English words, numbers, dates, ids and addresses are tokens of a text but never vocabulary. Secrets are
+removed before tokenizing. Frequencies come from the `wordfreq` package.
 """
 
 import re
@@ -21,9 +15,9 @@ from festinger.text.tokens import Known, Token, content_tokens, tokenize
 from festinger.text.words import load_words
 
 COMMON_ZIPF = 3.0
-"""Once in a million words of English."""
+"""Once per million words of English."""
 LONGEST = 64
-"""Characters of a token of the vocabulary."""
+"""Maximum characters of a vocabulary token."""
 
 _NUMBER = re.compile(r"[\d._-]+")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}t\d{1,2}|\d{1,2}z|(?:19|20)\d{6}t\d{4,6}z?")
@@ -35,24 +29,24 @@ _MIXED = re.compile(r"[a-z]\d|\d[a-z]")
 _REDACTED = re.compile(re.escape(MARK.decode()) + r"[^\]]*\]")
 
 _MIXED_AT_LEAST = 4
-"""Places where letter meets digit; names of things have fewer."""
+"""Transitions between letters and digits; names of things have fewer."""
 
 
 @cache
 def common_words(zipf: float = COMMON_ZIPF) -> frozenset[str]:
-    """The words of the packaged English list that are at least so frequent."""
+    """Return the words of the packaged English list that are at least this frequent."""
     ranked = wordfreq.get_frequency_list("en", wordlist="best")
-    # The list is kept by frequency in steps of a hundredth of the Zipf scale, which begins at 9.
+    # The list is ordered by frequency in steps of a hundredth of the Zipf scale, which begins at 9.
     return frozenset(word for words_of_step in ranked[: round((9 - zipf) * 100) + 1] for word in words_of_step)
 
 
 def is_common(token: str, zipf: float = COMMON_ZIPF) -> bool:
-    """Whether it is a single word of common English; a name of several words never is."""
+    """Return whether it is a single common English word; a multi-word name never is."""
     return token in common_words(zipf)
 
 
 def may_be_vocabulary(token: str) -> bool:
-    """Whether a token can be a thing that is spoken of."""
+    """Return whether a token can name a thing."""
     return not (len(token) > LONGEST or "@" in token or token in _SCHEMES or _is_id(token))
 
 
@@ -62,7 +56,7 @@ _SCHEMES = load_words("url_schemes")
 def vocabulary_tokens(
     text: str, known: Known, *, common: Callable[[str], bool] = is_common, min_chars: int = 1
 ) -> list[Token]:
-    """The tokens of a text that count: its content, without secrets, ids and common words."""
+    """Return the content tokens of a text without secrets, ids and common words."""
     found = content_tokens(tokenize(_REDACTED.sub(" ", remove_secrets(text)), known), min_chars=min_chars)
     return [token for token in found if not common(token.text) and may_be_vocabulary(token.text)]
 
@@ -74,9 +68,9 @@ def _is_id(token: str) -> bool:
 
 
 MOST_FREQUENT = 8.0
-"""Zipf frequency of the commonest words."""
+"""Zipf frequency of the most common words."""
 _STEPS = 100
-"""Steps of the packaged list in one of the Zipf scale."""
+"""Steps of the packaged list per unit of the Zipf scale."""
 
 
 @cache
@@ -87,5 +81,5 @@ def _frequencies() -> dict[str, float]:
 
 
 def word_rarity(word: str) -> float:
-    """From 0 for the commonest words to 8 for those that English does not know."""
+    """Return from 0 for the most common words to 8 for words unknown in English."""
     return max(0.0, MOST_FREQUENT - _frequencies().get(word.casefold(), 0.0))

@@ -1,14 +1,8 @@
-"""Which English words stand in a list of ours?
+"""Loads the packaged word lists and splits text into sentences.
 
-The lists are plain text files in `lists/`: words between blanks, and comment lines that say what a list is for.
-They hold what any grammar would, and no word because it stands in a test. How common a word is, and what a list
-is used for, is left to others.
-
-Does a sentence end between two words?
-
-The question is put to what stands between them. A full stop after an abbreviation or an initial ends nothing, nor
-does a line break in the middle of a wrapped sentence: one that goes on with a small letter. Which words there are
-is left to `tokens`; a line break parts words in any case, whether a sentence ends there or not.
+The lists are plain text files in `lists/`: words separated by blanks, and comment lines on their purpose.
+They hold what any grammar would, and no word because a test needs it. A full stop after an abbreviation or an
+initial ends no sentence, nor does a line break in a wrapped one: a single break before a small letter.
 """
 
 import re
@@ -20,7 +14,7 @@ LISTS = Path(__file__).parent / "lists"
 
 @cache
 def load_words(name: str) -> frozenset[str]:
-    """The words of one list."""
+    """Load the words of one list."""
     lines = (LISTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
     return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
 
@@ -32,7 +26,7 @@ TERMINAL = re.compile(r"""[.!?‽…]["'”’»)\]}*_]*+\s|[。！？｡।॥�
 """What ends a sentence: a mark and a space, or a mark of a script that has no space after it."""
 
 _SENTENCE = re.compile(r"[^.!?。！？\n]+(?:[.!?]+(?=[^\s.!?])[^.!?。！？\n]+)*[.!?。！？]*")
-"""As it is written, up to its marks or the end of the line; a mark within a word, as in 3.50, ends nothing."""
+"""A sentence as written, up to its marks or the end of the line; a mark inside a word (3.50) ends nothing."""
 
 LINE_BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _LINE_BREAK = re.compile(f"[{LINE_BREAKS}]")
@@ -41,7 +35,7 @@ _ABBREVIATIONS = load_words("abbreviations")
 
 
 def split_into_sentences(text: str) -> list[str]:
-    """The sentences of a text, for those who only want to take it in pieces and not its words."""
+    """Split a text into sentences, for callers that do not need its words."""
     return [found for each in _SENTENCE.findall(text) if (found := each.strip())]
 
 
@@ -50,12 +44,12 @@ def breaks_line(gap: str) -> bool:
 
 
 def may_end_sentence(gap: str) -> bool:
-    """Whether a sentence can end in `gap` at all, whatever words stand around it."""
+    """Return whether a sentence can end in `gap` at all, whatever words surround it."""
     return breaks_line(gap) or TERMINAL.search(gap) is not None
 
 
 def ends_sentence(gap: str, before: str, after: str) -> bool:
-    """Whether a sentence ends in `gap`, which stands between two words as they are written."""
+    """Return whether a sentence ends in `gap`, between two words as written."""
     if breaks_line(gap):
         return not _goes_on(gap, after)
     if not TERMINAL.search(gap):
@@ -64,7 +58,7 @@ def ends_sentence(gap: str, before: str, after: str) -> bool:
 
 
 def _goes_on(gap: str, after: str) -> bool:
-    """Whether the line was only wrapped here."""
+    """Return whether the line was only wrapped here."""
     spared = gap.replace("\r\n", "\n")
     one_break = len(_LINE_BREAK.findall(spared)) == 1
     return one_break and spared.strip(" \t,\n") == "" and after[0].islower()

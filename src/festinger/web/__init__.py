@@ -1,5 +1,5 @@
 """The pages and the API under `/admin`.
 
-Server-rendered pages with a JSON twin, health, metrics and the administration of settings, jobs and events.
-It parses, calls and renders; it decides nothing.
+Server-rendered pages, each with a JSON version, plus health, metrics and administration of settings, jobs and
+events. It parses, calls and renders; it makes no decisions.
 """

@@ -1,7 +1,7 @@
-"""Everything that is ours under `/admin`, as one ASGI app.
+"""Builds the ASGI app for everything under `/admin`.
 
-Joins the route tables, lets callers in by scope, and turns errors into their JSON shape. It forwards nothing
-and is never reached but through the guards of the server that holds it.
+Joins the route tables, admits callers by scope, and turns errors into JSON. It forwards nothing and is
+reached only through the guards of the server that mounts it.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -76,10 +76,10 @@ REQUEST_HEADER = "x-festinger-request"
 
 
 def build_admin_app(keeper: Supervisor, routes: Iterable[AdminRoute] = ROUTES) -> Starlette:
-    """The ASGI app over these routes."""
+    """Build the ASGI app over these routes."""
     return Starlette(
         routes=[StarletteRoute(route.path, _endpoint(route, keeper), methods=[route.method]) for route in routes],
-        # A fault of ours is answered here and raised on, to the edge that logs and counts it.
+        # Our own errors are answered here and re-raised to the outer layer, which logs and counts them.
         exception_handlers={404: _unknown, 405: _unknown, Exception: _fault},
     )
 
@@ -108,7 +108,7 @@ async def _answered(route: AdminRoute, keeper: Supervisor, request: Request) -> 
 
 
 async def _token(call: AdminCall, route: AdminRoute) -> str | None:
-    """What a page of the session sent back: a form in a field, a script in a header."""
+    """The CSRF token that a page sent back: in a form field, or in a header from a script."""
     given = call.request.headers.get(TOKEN_HEADER)
     if given is None and route.page:
         given = (await call.form()).get(TOKEN_FIELD)
@@ -125,7 +125,7 @@ def _told(error: FestingerError, route: AdminRoute, request: Request) -> Respons
 
 
 def _dressed(response: Response, request: Request) -> Response:
-    """The answer with the headers that every answer of ours has."""
+    """Add the headers that every response has."""
     response.headers.update(SECURITY_HEADERS)
     if found := request_id(request):
         response.headers[REQUEST_HEADER] = found

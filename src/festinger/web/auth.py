@@ -1,13 +1,13 @@
-"""Who may do what under `/admin`?
+"""Decides who may do what under `/admin`.
 
-A route names the scope that it needs; a key's role gives scopes. Probes get their bare answer from anywhere. A
-few routes that show no memory are open to callers on this machine. Everything else needs a key or a session of the
-console, here too: other users of the machine, and the agent itself, reach loopback. When the keys cannot be read,
-nobody gets in.
+A route names the scope that it needs; a key's role grants scopes. Probes give anyone their bare answer. A few
+routes that show no memory are open to callers on this machine. Everything else needs a key or a console
+session, even here: other users of the machine, and the agent itself, can reach loopback. When keys cannot be
+read, nobody gets in.
 
-A browser sends the cookie of a session along whoever made it ask. So a change by cookie must come from a page of
-ours and bring the token that only such a page knows, and a change without key and session is not taken from a
-browser at all.
+A browser sends the session cookie along whoever triggered the request. So a change by cookie must come from
+one of our pages with that page's token, and a change with neither key nor session is refused from any
+browser.
 """
 
 import hmac
@@ -31,11 +31,11 @@ READING = frozenset({"GET", "HEAD"})
 
 class AccessScope(StrEnum):
     PROBE = "probe"
-    """Answers anybody; the details only those to whom an open route would answer."""
+    """Answers anyone; details only for callers that an open route would answer."""
     OPEN = "open"
-    """Answers callers on this machine, and from beyond it whoever has any key."""
+    """Answers callers on this machine, and remote callers with any key."""
     KNOWN = "known"
-    """Answers whoever shows a key or is logged in: what they may not do is written down further in, and refused there."""
+    """Answers any key or session; the handler refuses and records what the caller may not do."""
     READ = "read"
     WRITE = "write"
     REVIEW = "review"
@@ -43,19 +43,19 @@ class AccessScope(StrEnum):
 
 
 FOR_ANY_ROLE = frozenset({AccessScope.PROBE, AccessScope.OPEN, AccessScope.KNOWN})
-"""What every known caller has, whatever the role."""
+"""Scopes that every known caller has, whatever the role."""
 
 SCOPES: dict[AccessRole, frozenset[AccessScope]] = {
     AccessRole.PROXY: frozenset(),
     AccessRole.AGENT: frozenset({AccessScope.READ, AccessScope.WRITE}),
     AccessRole.REVIEWER: frozenset({AccessScope.READ, AccessScope.WRITE, AccessScope.REVIEW}),
-    # An administrator runs the house but does not decide for the people who review.
+    # An administrator operates the server but does not decide for the reviewers.
     AccessRole.ADMIN: frozenset({AccessScope.READ, AccessScope.WRITE, AccessScope.ADMIN}),
 }
 
 
 def presented_key(request: Request) -> str | None:
-    """The key of ours that a request carries, if any."""
+    """The Festinger key that a request carries, if any."""
     bearer = request.headers.get("authorization", "")
     candidates = (
         request.headers.get("x-festinger-key"),
@@ -66,22 +66,22 @@ def presented_key(request: Request) -> str | None:
 
 
 def is_local_caller(request: Request) -> bool:
-    """Whether the caller is on this machine. A caller without address came through a socket of this machine."""
+    """Whether the caller is on this machine; one without an address came through a local socket."""
     return request.client is None or is_loopback(request.client.host)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallerIdentity:
-    """Somebody who was let in. `trusted` callers may see how this server is set up, others only that it is."""
+    """A caller who was admitted. Only `trusted` callers may see how this server is configured."""
 
     key: ApiKey | None
     trusted: bool
     session: LoginSession | None = None
     token: str = ""
-    """What a form on a page of this session must send back."""
+    """The token that a form on a page of this session must send back."""
 
     def may(self, scope: AccessScope) -> bool:
-        """Whether this caller's key or session has a scope."""
+        """Whether this caller's key or session grants a scope."""
         who = self.session or self.key
         return who is not None and scope in SCOPES[who.role]
 
@@ -93,7 +93,7 @@ class CallerIdentity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthDeps:
-    """How callers are known, and how strict this machine is with itself."""
+    """How callers are identified, and whether local callers need a key too."""
 
     find_key: FindKey
     find_session: FindSession
@@ -103,7 +103,7 @@ class AuthDeps:
 async def authorize(
     request: Request, scope: AccessScope, doorway: AuthDeps, *, keyless: bool = False
 ) -> CallerIdentity:
-    """Let a request through, or say why not. `keyless`: a caller on this machine needs no key for it."""
+    """Admit a request or raise the reason why not. `keyless`: a local caller needs no key for it."""
     given = presented_key(request)
     if given is not None:
         return CallerIdentity(key=_allowed(await _known(given, doorway.find_key), scope), trusted=True)
@@ -117,14 +117,14 @@ async def authorize(
 
 
 async def _session(request: Request, scope: AccessScope, doorway: AuthDeps) -> CallerIdentity | None:
-    """The admission of whoever is logged in; a session that may not do this is refused."""
+    """The identity of a logged-in caller; a session without the right is refused."""
     cookie = request.cookies.get(COOKIE)
     if not cookie:
         return None
     try:
         session = await doorway.find_session(cookie)
     except Unavailable:
-        # Sessions cannot be looked up now: such a caller is nobody in particular.
+        # Sessions cannot be looked up now: treat the caller as anonymous.
         return None
     if session is None:
         return None
@@ -136,7 +136,7 @@ async def _session(request: Request, scope: AccessScope, doorway: AuthDeps) -> C
 
 
 def is_same_origin(request: Request) -> bool:
-    """Whether a browser sent this from a page of ours."""
+    """Whether a browser sent this from one of our pages."""
     return request.headers.get("origin") == f"{request.url.scheme}://{request.headers.get('host')}"
 
 
@@ -150,7 +150,7 @@ async def _known(secret: str, find_key: FindKey) -> ApiKey:
     try:
         key = await find_key(secret)
     except Unavailable as error:
-        # Keys cannot be looked up now. Nobody gets in on the strength of that.
+        # Keys cannot be looked up now: nobody is admitted.
         raise NotAuthenticated("This key cannot be checked now.", hint=error.hint) from error
     if key is None:
         raise NotAuthenticated("This key is not known, or was revoked.")

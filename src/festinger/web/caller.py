@@ -1,8 +1,8 @@
-"""Who speaks through HTTP, as whom, and what may that caller see?
+"""Determines who calls through HTTP, as which agent, and what the caller may see.
 
-A key or a session says it, never a body: whoever has no person's key is taken for a model, because the agent itself
-reaches this machine. A key that is bound to an agent speaks as that agent and sees what is shared and what is the
-agent's own. People see the whole space, and may look through an agent's eyes by naming one.
+The key or session says so, never the body: without a person's key a caller counts as a model, because the
+agent itself can reach this machine. A key bound to an agent speaks as that agent and sees what is shared and
+the agent's own. People see the whole space, and may view it as an agent by naming one.
 """
 
 from festinger.errors import BadInput, NotAuthorised, NotFound
@@ -16,13 +16,13 @@ LONGEST_NAME = 200
 
 
 def is_person(call: AdminCall) -> bool:
-    """Whether a person's key or session speaks."""
+    """Whether the caller uses a person's key or session."""
     who = call.session or call.key
     return who is not None and AccessRole(who.role) in PEOPLE
 
 
 def agent_of(call: AdminCall) -> AgentId:
-    """As which agent a call is made. A bound key that names another one finds nobody there."""
+    """The agent that a call is made as; for a bound key that names another agent, `NotFound`."""
     named = call.request.query_params.get("agent") or _visiting(call)
     own = call.key.agent if call.key else None
     if own and named not in (None, own):
@@ -31,20 +31,20 @@ def agent_of(call: AdminCall) -> AgentId:
 
 
 def caller_scope(call: AdminCall) -> Scope:
-    """From where a call is made: the space, the agent, and the session that it names or its key stands for."""
+    """The scope of a call: the space, the agent, and the session that it names or its key stands for."""
     session = call.request.headers.get(SESSION_HEADER, "").strip()[:LONGEST_NAME]
     return Scope(space=call.space, agent=agent_of(call), session=SessionId(session or call.by))
 
 
 def viewer_of(call: AdminCall) -> AgentId | None:
-    """Through whose eyes a call looks; none sees the whole space, and that is for people."""
+    """The agent whose view applies; `None` sees the whole space, which is for people."""
     if is_person(call) and "agent" not in call.request.query_params:
         return None
     return agent_of(call)
 
 
 def can_see(call: AdminCall, memory: Memory) -> bool:
-    """Whether a caller may see the words of a memory. Whoever shows no key sees none."""
+    """Whether a caller may see the text of a memory; without a key, none."""
     if call.session is None and call.key is None:
         return False
     viewer = viewer_of(call)
@@ -52,7 +52,7 @@ def can_see(call: AdminCall, memory: Memory) -> bool:
 
 
 def origin_of(call: AdminCall, claimed: str | None) -> Origin:
-    """Whose word a statement is. A person may say that it is another's; of others a claim is refused."""
+    """The origin of a statement. A person may claim another one; from anyone else a claim is refused."""
     own = Origin.PERSON if is_person(call) else Origin.MODEL
     if claimed is None or claimed == own:
         return own
@@ -69,7 +69,7 @@ def origin_of(call: AdminCall, claimed: str | None) -> Origin:
 
 
 def _visiting(call: AdminCall) -> str | None:
-    """The agent that stands in front of the path or in a header; the door has read it."""
+    """The agent from the path prefix or a header, as the proxy parsed it."""
     visit = call.request.scope.get("state", {}).get(VISIT)
     named = getattr(visit, "agent", None)
     return str(named) if named and named != DEFAULT_AGENT else None

@@ -1,7 +1,7 @@
-"""How does a list come in pages?
+"""Paginates lists: query parameters `limit` and `cursor` in, `{items, next}` out.
 
-`?limit=` and `?cursor=` in, `{items, next}` out. A cursor is opaque to the caller: here it is simply the last
-item's number or id as text, with its moment where the list is ordered by that.
+A cursor is opaque to the caller: it is the last item's number or id as text, with its time where the list is
+ordered by that.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def parse_limit(request: Request) -> int:
 
 
 def parse_cursor(request: Request) -> int | None:
-    """Where the page begins; `after` is taken as the same."""
+    """The cursor of the page; `after` means the same."""
     name = "cursor" if "cursor" in request.query_params else "after"
     return _whole(request, name, default=0, most=2**63 - 1) or None
 
@@ -37,12 +37,12 @@ def build_page(items: Sequence[Any], *, limit: int, last: int | None) -> dict[st
 
 
 def format_time_cursor(at: datetime, id_: UUID) -> str:
-    """A cursor to what comes after this moment and id, in a list that is ordered by both."""
+    """A cursor for a list that is ordered by time and id."""
     return f"{(at - EPOCH) // MICROSECOND}.{id_}"
 
 
 def parse_time_cursor(cursor: str | None) -> tuple[datetime, UUID] | None:
-    """The moment and id that such a cursor leads to."""
+    """The time and id of such a cursor."""
     if cursor is None:
         return None
     at, _, last = cursor.partition(".")

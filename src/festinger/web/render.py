@@ -1,13 +1,8 @@
-"""How does data become a page?
+"""Renders data as HTML pages with Jinja, everything escaped.
 
-Server-rendered with Jinja, everything escaped. Pages load one stylesheet of ours and nothing else; the policy
-forbids inline scripts and styles, so a text of a user can never become code. Every page works as plain links and
-forms; each form brings the token of the session that it was shown to.
-
-How do values look to a person?
-
-Times to the second, and other people's text so that nothing in it hides: a mark that turns the direction of a line,
-or a character of no width, is shown by its number. Escaping for HTML is the templates' matter.
+Pages load one stylesheet of ours and nothing else; the policy forbids inline scripts and styles, so user text
+can never become code. Every page works as plain links and forms; each form carries the token of its session.
+In other people's text nothing hides: a bidirectional mark or a zero-width character is shown by its number.
 """
 
 import re
@@ -33,12 +28,12 @@ _HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u2
 
 
 def escape_hidden(text: object) -> str:
-    """A text with everything in it that a page would hide or obey shown by its number."""
+    """Show by number every character in a text that a page would hide or obey."""
     return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", str(text))
 
 
 def format_time(at: datetime | str | None) -> str:
-    """A time as people read it, to the second; nothing where there is none."""
+    """A time to the second, for people; empty when there is none."""
     if at is None:
         return ""
     read = datetime.fromisoformat(at) if isinstance(at, str) else at
@@ -86,7 +81,7 @@ def render_template(template: str, data: Mapping[str, Any], status: int = 200) -
 
 
 async def render_page(call: AdminCall, template: str, data: Mapping[str, Any], *, status: int = 200) -> Response:
-    """A page for whoever called, with the navigation and what its forms need."""
+    """Render a page for the caller, with the navigation and what its forms need."""
     session = call.session
     frame = {
         "version": __version__,
@@ -102,14 +97,14 @@ async def render_page(call: AdminCall, template: str, data: Mapping[str, Any], *
 
 
 async def _waiting(call: AdminCall) -> int | None:
-    """How many things wait for a person anywhere; only whoever is logged in is told."""
+    """How many things wait for a person, across all lists; only for logged-in callers."""
     if call.session is None or not call.keeper.is_open():
         return None
     return await count_waiting(call.app, call.space)
 
 
 def error_page(error: FestingerError, request: Request) -> Response:
-    """What a person reads when a page cannot be shown; whoever is not known may log in there."""
+    """The page for an error; an unknown caller can log in there."""
     asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     wants_in = isinstance(error, NotAuthenticated)
     frame = {
@@ -128,13 +123,13 @@ def error_page(error: FestingerError, request: Request) -> Response:
 
 
 def space_suffix(request: Request) -> str:
-    """What keeps the links of a page in the space that was asked for."""
+    """The query string that keeps a page's links in the requested space."""
     named = request.query_params.get("space")
     return f"?{urlencode({'space': named})}" if named else ""
 
 
 def redirect_to(call: AdminCall, path: str, **said: str) -> Response:
-    """After a form was taken: to the page that shows what came of it."""
+    """After a form: redirect to the page that shows the result."""
     named = call.request.query_params.get("space")
     query = urlencode({**({"space": named} if named else {}), **said})
     return RedirectResponse(f"{path}?{query}" if query else path, 303)
@@ -153,7 +148,7 @@ ROUTES = (
     AdminRoute(
         method="GET",
         path="/admin/static/{name}",
-        # Whoever wants to log in, from wherever, sees the page as it is meant.
+        # Anyone who wants to log in, from anywhere, sees the page as intended.
         scope=AccessScope.PROBE,
         endpoint=serve_static,
         summary="Stylesheet and icon.",

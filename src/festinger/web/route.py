@@ -1,7 +1,7 @@
-"""What is a route of ours?
+"""Defines a route and the call that its handler receives.
 
-One value a route: how it is called, which scope it needs and what it does. The table of all routes is made
-from these, and serves the pages, the API and their tests alike.
+One value per route: its path, the scope that it needs and its handler. The table of all routes is made from
+these and serves the pages, the API and their tests alike.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -27,19 +27,19 @@ Shape = TypeVar("Shape", bound=BaseModel)
 MAX_BODY = 2**20
 
 PEOPLE = (AccessRole.REVIEWER, AccessRole.ADMIN)
-"""Whose word is a person's."""
+"""Roles whose word counts as a person's."""
 
 FORM = "festinger.form"
 FORM_TYPE = "application/x-www-form-urlencoded"
 MOST_FIELDS = 100
 
 VISIT = "festinger.visit"
-"""Where the door that stands before us leaves what it knows of a request."""
+"""The key in the ASGI state under which the proxy leaves what it knows of a request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdminCall:
-    """One request to a route of ours, let in."""
+    """One admitted request to a route."""
 
     request: Request
     keeper: Supervisor
@@ -47,17 +47,17 @@ class AdminCall:
 
     @property
     def key(self) -> ApiKey | None:
-        """The key that the caller showed."""
+        """The key that the caller presented."""
         return self.admission.key
 
     @property
     def session(self) -> LoginSession | None:
-        """The session of whoever is logged in."""
+        """The session of a logged-in caller."""
         return self.admission.session
 
     @property
     def app(self) -> App:
-        """Everything below the doors; `StoreDown` while it is not open."""
+        """The open app; raises `StoreDown` while it is not open."""
         return self.keeper.need()
 
     @property
@@ -67,7 +67,7 @@ class AdminCall:
 
     @property
     def space(self) -> SpaceId:
-        """The space that the caller names, if the key reaches there; a foreign one looks like none."""
+        """The space that the caller names, if the key reaches it; any other counts as not found."""
         named = self.request.query_params.get("space") or _place(self.request)
         if named is None:
             return self.own_space or MAIN_SPACE
@@ -78,20 +78,20 @@ class AdminCall:
 
     @property
     def own_space(self) -> SpaceId | None:
-        """The one space that the caller's key or session is bound to, if it is."""
+        """The one space that the caller's key or session is bound to, if any."""
         who = self.session or self.key
         return who.space if who and who.space != EVERY_SPACE else None
 
     @property
     def by(self) -> str:
-        """Who acts, for the records."""
+        """The actor's name, for the records."""
         if self.session:
             return f"person:{self.session.name}"
         return f"key:{self.key.name}" if self.key else "loopback"
 
     @property
     def cause(self) -> Cause:
-        """Whose word it is. Without a person's key the agent itself may be calling: it reaches this machine too."""
+        """The cause. Without a person's key it may be the agent itself, which can reach this machine too."""
         who = self.session or self.key
         return cause(
             agent=(self.key.agent if self.key else None) or DEFAULT_AGENT,
@@ -101,7 +101,7 @@ class AdminCall:
         )
 
     async def body(self, shape: type[Shape], *, optional: bool = False) -> Shape:
-        """The JSON body in its shape; anything else is `BadInput`. An optional one may be left out."""
+        """The JSON body in its shape; anything else is `BadInput`. An optional one may be missing."""
         raw = await self.raw()
         try:
             return shape.model_validate_json(raw if raw or not optional else b"{}")
@@ -109,7 +109,7 @@ class AdminCall:
             raise BadInput(f"The body does not fit: {first_validation_error(error)}") from error
 
     async def form(self) -> Mapping[str, str]:
-        """The fields of a form; of a field that is there twice, the last."""
+        """The form fields; of a repeated field, the last."""
         if FORM not in self.request.scope:
             if self.request.headers.get("content-type", "").partition(";")[0].strip() != FORM_TYPE:
                 raise BadInput("This takes the fields of a form.")
@@ -148,7 +148,7 @@ class AdminRoute:
 
 
 def json_response(document: Any, status: int = 200) -> Response:
-    """A JSON answer; times in RFC 3339, ids as text."""
+    """A JSON response; times in RFC 3339, ids as text."""
     return Response(
         orjson.dumps(document, default=str, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS),
         status_code=status,
@@ -157,19 +157,19 @@ def json_response(document: Any, status: int = 200) -> Response:
 
 
 def request_id(request: Request) -> str | None:
-    """The id under which this request is found in logs and events."""
+    """The id that identifies this request in logs and events."""
     visit = request.scope.get("state", {}).get(VISIT)
     return str(visit.request_id) if visit else None
 
 
 def _place(request: Request) -> str | None:
-    """The space that stands in front of the path, or in a header; the door has read it."""
+    """The space from the path prefix or a header, as the proxy parsed it."""
     visit = request.scope.get("state", {}).get(VISIT)
     return str(visit.space) if visit else None
 
 
 def first_validation_error(error: ValidationError) -> str:
-    """Where a body does not fit, and why; nothing of what it holds."""
+    """Where a body does not fit, and why, without its content."""
     fault = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(str(part) for part in fault["loc"]) or "body"
     return f"`{where}`: {fault['msg']}"

@@ -1,14 +1,10 @@
-"""Which statements wait because they cannot both stand?
+"""Manages the queue of statements that cannot both hold.
 
-The queue: opening an item, counting its sightings, setting it against another edge when the one that stands has
-changed, and showing it. A conflict changes nothing of the world; it only marks the slot. Deciding one is
-`decisions`' matter.
-
-What must be known of a conflict to decide it?
-
-Reads, without a lock, everything that rules and models judge by: both statements with their causes, what stands
-above their parents, the sentences around them and the dimensions that there are. A verdict says against which
-parent it was made, and is stale if another one stands by the time it is carried out.
+Opens items, counts their sightings, rebases them when the current edge changes, and shows them. A conflict
+changes nothing in the world; it only marks the slot, and `decisions` decides it. A `ConflictCase` is read
+without a lock and holds all that rules and models judge by: both statements with their causes, the ancestors
+of their parents, the sentences around them and the existing dimensions. A verdict names the parent it was
+made against, and is stale if another one is current when it is applied.
 """
 
 import json
@@ -30,7 +26,7 @@ from festinger.world.write import MEMBERSHIP, TYPE, WorldChange, WorldChangeKind
 Q = queries_of("festinger.world")
 
 DELIBERATE = 10
-"""The priority of what was stated on purpose."""
+"""The priority of deliberate statements."""
 
 CAUSES_TO_ASK_AGAIN = 3
 DECIDED_SHOWN_FOR = timedelta(days=7)
@@ -68,7 +64,7 @@ class OpenConflictResult:
 async def open_conflict(
     change: WorldChange, incoming: IncomingStatement, *, existing: UrdEdge | None, kind: Collision
 ) -> OpenConflictResult:
-    """Put a collision into the queue; nothing if it was dismissed not long ago and nothing new speaks for it."""
+    """Queue a collision, unless it was dismissed recently and nothing new supports it."""
     if not incoming.is_deliberate:
         if await _is_settled(change, incoming):
             return OpenConflictResult(id=None)
@@ -148,7 +144,7 @@ async def open_memory_conflict(
     kind: str = "contradicts",
     priority: int = 0,
 ) -> UUID:
-    """Put two memories that cannot both stand into the same queue, as part of the caller's transaction."""
+    """Queue two memories that cannot both hold, within the caller's transaction."""
     row = await transaction.one(
         Q["open_memory_conflict"],
         space=space,
@@ -171,7 +167,7 @@ async def open_memory_conflict(
 
 
 async def rebase_conflicts(change: WorldChange, concept: int, dim: int) -> None:
-    """Set what waits for a slot against the edge that stands there now; what it asked for closes by itself."""
+    """Set waiting items of a slot against its current edge; those fulfilled by it close."""
     waiting = await change.transaction.all(Q["pending_in_slot"], space=change.space, concept=concept, dim=dim)
     if not waiting:
         return
@@ -185,7 +181,7 @@ async def rebase_conflicts(change: WorldChange, concept: int, dim: int) -> None:
 
 
 def _is_fulfilled(row: Mapping[str, Any], edge: UrdEdge | None) -> bool:
-    """Whether what an item asks for has come about: its parent stands or, for a retraction, stands no more."""
+    """Whether the item's request is met: its parent is current or, for a retraction, no longer is."""
     stands = edge is not None and row["incoming_parent_id"] == edge.parent_id
     return not stands if row["collision_type"] == Collision.RETRACTION else stands
 
@@ -213,7 +209,7 @@ async def _close_as_same(change: WorldChange, conflict: UUID) -> None:
 async def close_conflict(
     change: WorldChange, conflict: UUID, *, status: str, resolution: Mapping[str, Any], about: str = "edge"
 ) -> None:
-    """Write down how a conflict was decided, and by whom."""
+    """Record how a conflict was decided, and by whom."""
     await change.transaction.run(
         Q["decide_conflict"],
         space=change.space,
@@ -283,7 +279,7 @@ class Conflict:
 
     @property
     def is_persons(self) -> bool:
-        """Whether a person stated what is incoming."""
+        """Whether a person made the incoming statement."""
         return self.incoming_origin == Origin.PERSON
 
 
@@ -292,7 +288,7 @@ def conflict_from_row(row: Mapping[str, Any]) -> Conflict:
 
 
 async def find_conflict(transaction: Transaction, space: SpaceId, conflict: UUID) -> Conflict:
-    """One conflict. Nobody else decides it while the caller holds the world."""
+    """Find one conflict. Nobody else decides it while the caller holds the world lock."""
     row = await transaction.maybe(Q["conflict"], space=space, id=conflict)
     if row is None:
         raise NoSuchConflict(f"There is no conflict `{conflict}`.")
@@ -302,7 +298,7 @@ async def find_conflict(transaction: Transaction, space: SpaceId, conflict: UUID
 async def load_conflicts_since(
     transaction: Transaction, space: SpaceId, *, concept: int, dim: int, since: datetime, limit: int = 50
 ) -> list[Conflict]:
-    """The conflicts about one dimension of one concept, decided or not, the oldest first."""
+    """Load the conflicts about one dimension of one concept, decided or not, oldest first."""
     rows = await transaction.all(
         Q["conflicts_of_slot"], space=space, concept=concept, dim=dim, since=since, limit=limit
     )
@@ -318,7 +314,7 @@ async def load_conflicts(
     after: Conflict | None = None,
     limit: int = 50,
 ) -> list[Conflict]:
-    """The queue, most urgent first; without `statuses` what waits and what was decided in the last week."""
+    """Load the queue, most urgent first; without `statuses`, the waiting and those decided in the last week."""
     rows = await deps.store.all(
         Q["conflicts"],
         space=space,
@@ -338,7 +334,7 @@ async def count_pending(deps: WorldDeps, space: SpaceId) -> int:
 
 
 async def edge_conflict_json(deps: WorldDeps, space: SpaceId, conflict: Conflict) -> dict[str, Any]:
-    """A conflict of edges as every door shows it."""
+    """Format a conflict of edges for all interfaces."""
     existing = await _existing_json(deps, space, conflict)
     incoming = {
         "parent": conflict.incoming_parent,
@@ -397,23 +393,23 @@ class ConflictCase:
     conflict: Conflict
     existing: UrdEdge | None
     above_existing: Sequence[int]
-    """What stands above the parent that stands, in this dimension."""
+    """The ancestors of the current parent in this dimension."""
     above_incoming: Sequence[int]
     existing_causes: Sequence[Mapping[str, Any]]
     incoming_causes: Sequence[Mapping[str, Any]]
     sentences: Sequence[Mapping[str, Any]]
     dimensions: Sequence[str]
     free_dimension: str | None
-    """Where the misplaced edge belongs by its flavour, if that slot is free and it closes no cycle there."""
+    """The dimension that fits the misplaced edge's flavor, if that slot is free and closes no cycle."""
 
     @property
     def is_existing_misplaced(self) -> bool:
-        """Whether the edge that stands, not the incoming one, is in the wrong dimension."""
+        """Whether the current edge, not the incoming one, is in the wrong dimension."""
         return self.existing is not None and is_misplaced(self.conflict.dimension, is_isa=self.existing.is_isa)
 
 
 async def list_due_conflicts(deps: WorldDeps, space: SpaceId, *, limit: int, memories: bool = False) -> list[Conflict]:
-    """The conflicts that wait, most urgent first; those of memories too if they are asked for."""
+    """List the waiting conflicts, most urgent first; those of memories only if asked for."""
     abouts = ["edge", "memory"] if memories else ["edge"]
     rows = await deps.store.all(Q["due_conflicts"], space=space, abouts=abouts, limit=limit)
     return [conflict_from_row(row) for row in rows]
@@ -425,7 +421,7 @@ async def load_conflict_case(deps: WorldDeps, space: SpaceId, conflict: Conflict
 
 
 async def record_attempt(deps: WorldDeps, space: SpaceId, conflict: UUID, *, reason: str, is_try: bool = True) -> None:
-    """Keep that a run could not decide, and why; where nobody tried, it counts as none."""
+    """Record that a run could not decide, and why; `is_try` is false if no judge was asked."""
     await deps.store.run(Q["note_attempt"], space=space, id=conflict, reason=reason[:200], tries=int(is_try))
 
 

@@ -1,14 +1,10 @@
-"""How often was each word met?
+"""Counts how often each word is encountered, and writes the counts to the database.
 
-A request repeats its whole history, so only texts that the session has not seen are counted, each word once a
-text; system text counts once a space. Counts gather in memory until they are written. Nothing here waits for the
-database: a crash loses the counts since the last write and nothing else.
-
-How do counts get into the database?
-
-Every so often, and at the end, the counts of each space are added in one statement, so that several processes add
-up; the sums come back and replace what was in memory. A concept that stands out by now is given to the write job, or marked as wanted where no model could explain it.
-If the database is away, the counts wait.
+A request repeats its whole history, so only texts new to the session are counted, each word once per text;
+system text counts once per space. Counting never waits for the database: counts gather in memory and are
+added periodically in one statement per space, so that several processes add up. A crash loses only the counts
+since the last write; if the database is down they wait. A newly salient concept goes to the write job, or is
+marked as wanted if no model can explain it.
 """
 
 import hashlib
@@ -53,7 +49,7 @@ class SampleSentence:
 
 @dataclass(slots=True, kw_only=True)
 class CountDelta:
-    """What was met of one word since the last write."""
+    """The encounters of one word since the last write."""
 
     count: int = 0
     seen: datetime
@@ -68,14 +64,14 @@ class CountDelta:
 
 
 class _RecentSet(OrderedDict[Hashable, None]):
-    """A set that forgets its oldest members."""
+    """A set that evicts its oldest members."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
         self._most = most
 
     def admit(self, member: Hashable) -> bool:
-        """Take it in; false if it was there."""
+        """Add a member; false if present."""
         if member in self:
             return False
         self[member] = None
@@ -96,12 +92,12 @@ class _SessionEncounters:
 
 
 def text_hash(text: str) -> str:
-    """By which a text is known again."""
+    """Identify a text."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def source_hash(text: str) -> str:
-    """By which a text is known again although its numbers have changed, as those of a tool's output do."""
+    """Identify a text ignoring its numbers, which change in tool output."""
     return text_hash(_NUMBERS.sub("0", text))
 
 
@@ -109,7 +105,7 @@ _NUMBERS = re.compile(r"[0-9]+")
 
 
 class EncounterBuffer:
-    """The counts of one process that are not written yet, and what its sessions have seen."""
+    """The unwritten counts of one process, and what its sessions have seen."""
 
     def __init__(self) -> None:
         self._deltas: defaultdict[SpaceId, dict[str, CountDelta]] = defaultdict(dict)
@@ -121,27 +117,27 @@ class EncounterBuffer:
         return text_hash(text) not in self._texts(space, session, origin)
 
     def admit(self, space: SpaceId, session: SessionId, text: str, *, origin: Origin) -> bool:
-        """Take a text as seen; false if it was."""
+        """Mark a text as seen; false if it was."""
         return self._texts(space, session, origin).admit(text_hash(text))
 
     def past(self, space: SpaceId, session: SessionId) -> RecollectionHistory:
-        """What a recollection needs to know of the session."""
+        """Return what a recollection needs to know about the session."""
         seen = self._session(space, session)
         return RecollectionHistory(first_seen=seen.first_seen, noted=seen.noted)
 
     def note_unknown(self, space: SpaceId, session: SessionId, tokens: Iterable[str]) -> None:
-        """Keep that the session was told of these unknown names."""
+        """Record that the session was told about these unknown names."""
         self._session(space, session).noted.update(tokens)
 
     def see(self, space: SpaceId, session: SessionId, words: Iterable[str], *, now: datetime) -> None:
-        """Keep when the session first saw these words."""
+        """Record when the session first saw these words."""
         first_seen = self._session(space, session).first_seen
         for word in words:
             if len(first_seen) < MOST_WORDS:
                 first_seen.setdefault(word, now)
 
     def count(self, space: SpaceId, word: str, *, origin: Origin, now: datetime) -> int:
-        """Count a word of a text; how often it was met since the last write."""
+        """Count a word; returns its encounters since the last write."""
         deltas = self._deltas[space]
         delta = deltas.setdefault(word, CountDelta(seen=now))
         delta.add(CountDelta(count=1, seen=now, trusted=origin in TRUSTED))
@@ -152,19 +148,19 @@ class EncounterBuffer:
         delta.sentences = [*delta.sentences, sentence][-SENTENCES_KEPT:]
 
     def spaces(self) -> list[SpaceId]:
-        """Which spaces have counts that are not written."""
+        """Return the spaces with unwritten counts."""
         return [space for space, deltas in self._deltas.items() if deltas]
 
     def waiting(self, space: SpaceId) -> dict[str, int]:
-        """The counts of a space that are not written."""
+        """Return the unwritten counts of a space."""
         return {word: delta.count for word, delta in self._deltas[space].items()}
 
     def take(self, space: SpaceId) -> dict[str, CountDelta]:
-        """Take the counts of a space out, to write them."""
+        """Remove and return the counts of a space, to write them."""
         return self._deltas.pop(space, {})
 
     def give_back(self, space: SpaceId, deltas: dict[str, CountDelta]) -> None:
-        """Take back what could not be written."""
+        """Restore counts that could not be written."""
         present = self._deltas[space]
         for word, delta in deltas.items():
             if word in present:
@@ -172,7 +168,7 @@ class EncounterBuffer:
             present[word] = delta
 
     def forget(self, space: SpaceId, session: SessionId) -> None:
-        """Know nothing of a session any more."""
+        """Drop all state of a session."""
         self._sessions.pop((space, session), None)
         for delta in self._deltas[space].values():
             delta.sentences = [each for each in delta.sentences if each.session != session]
@@ -198,11 +194,11 @@ Q = queries_of("festinger.world")
 ASKED_AGAIN_AFTER = timedelta(days=7)
 
 Find = Callable[[SpaceId], World | None]
-"""The world of a space, if it is in memory."""
+"""Returns the world of a space, if it is in memory."""
 
 
 async def flush_counts(deps: WorldDeps, encounters: EncounterBuffer, space: SpaceId, *, world: World | None) -> int:
-    """Write the counts of a space; how many words. If that fails they are kept, and the error goes on."""
+    """Write the counts of a space; returns how many words. On failure they are kept and the error propagates."""
     deltas = encounters.take(space)
     if not deltas:
         return 0
@@ -212,7 +208,7 @@ async def flush_counts(deps: WorldDeps, encounters: EncounterBuffer, space: Spac
             await _keep_sentences(deps, transaction, space, deltas=deltas, rows=rows)
             await _ask_to_write(deps, transaction, space, rows=rows)
     except BaseException:
-        # Whatever ended it, cancelling included, must not cost counts; nothing is swallowed.
+        # Whatever ended it, cancellation included, must not lose counts; nothing is swallowed.
         encounters.give_back(space, deltas)
         raise
     if world is not None:
@@ -222,7 +218,7 @@ async def flush_counts(deps: WorldDeps, encounters: EncounterBuffer, space: Spac
 
 
 async def flush_all_counts(deps: WorldDeps, encounters: EncounterBuffer, find: Find) -> int:
-    """Write the counts of every space; a database that is away is waited for."""
+    """Write the counts of every space; if the database is down they wait."""
     written = 0
     for space in encounters.spaces():
         try:
@@ -233,7 +229,7 @@ async def flush_all_counts(deps: WorldDeps, encounters: EncounterBuffer, find: F
 
 
 async def _add(transaction: Transaction, space: SpaceId, deltas: Mapping[str, CountDelta]) -> list[SoasRow]:
-    # In one order everywhere, or two processes would wait for each other's rows.
+    # Always in the same order, or two processes could deadlock on each other's rows.
     tokens = sorted(deltas)
     rows = await transaction.all(
         Q["add_encounters"],
@@ -290,7 +286,7 @@ async def _ask_to_write(deps: WorldDeps, transaction: Transaction, space: SpaceI
 async def _want(
     deps: WorldDeps, transaction: Transaction, space: SpaceId, concepts: Sequence[int], *, now: datetime
 ) -> None:
-    """Mark names that nobody can explain. Without a model a job for each would only find that out again."""
+    """Mark names that nobody can explain; without a model, a job for each would only find that out again."""
     rows = await transaction.all(Q["want_concepts"], space=space, concepts=concepts, now=now)
     happenings = [
         NewEvent(

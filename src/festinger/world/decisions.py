@@ -1,9 +1,8 @@
-"""What does a decision do to the world, and how is it taken back?
+"""Applies decisions about conflicts to the world, and undoes them.
 
-Each decision is one transaction: the edges, their history, the item of the queue, the log and the event. What
-stood before and after is kept with the item, slot by slot, so that every decision can be undone at any time unless
-the slots have changed since. Who may decide what is asked elsewhere: of rules and models in `consolidation`, of
-people at the doors.
+Each decision is one transaction: the edges, their history, the queue item, the log and the event. The item
+keeps each slot before and after, so that a decision can be undone at any time unless its slots have changed
+since. Whether a rule, model or person may decide is checked elsewhere (`consolidation`, the interfaces).
 """
 
 import json
@@ -75,7 +74,7 @@ ALLOWED = {
     Collision.CYCLE: (ConflictDecision.UPDATE, ConflictDecision.DISMISS),
     Collision.RETRACTION: (ConflictDecision.UPDATE, ConflictDecision.DISMISS),
 }
-"""What rules and models may decide of which collision. A person may decide anything that can be carried out."""
+"""What rules and models may decide for each collision. A person may decide anything that can be applied."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,9 +93,9 @@ class ConflictVerdict:
     prompt_hash: str | None = None
     run: UUID | None = None
     texts: tuple[str, ...] = ()
-    """What two memories mean, said anew, where they are split."""
+    """Rewritten texts of two memories, if they are split."""
     against: int | None = None
-    """The parent that stood when it was judged; if another one stands by now, the verdict is stale."""
+    """The current parent when it was judged; if it has changed, the verdict is stale."""
 
 
 async def decide_conflict(
@@ -107,7 +106,7 @@ async def decide_conflict(
     *,
     settle_memory: SettleMemory | None = None,
 ) -> Conflict:
-    """Carry out a verdict. A person's also overrules what was decided before."""
+    """Apply a verdict. A person's also overrules an earlier decision."""
     async with open_change(deps, space, by=verdict.by) as change:
         item = await find_conflict(change.transaction, space, conflict)
         if item.status != PENDING:
@@ -123,7 +122,7 @@ async def decide_conflict(
 
 
 async def undo_conflict_decision(deps: WorldDeps, space: SpaceId, conflict: UUID, *, by: str) -> Conflict:
-    """Put back what stood before a decision, and let the conflict wait again."""
+    """Restore the slots as before a decision, and reopen the conflict."""
     async with open_change(deps, space, by=by) as change:
         item = await find_conflict(change.transaction, space, conflict)
         if item.status == PENDING:
@@ -181,7 +180,7 @@ async def _apply(
 
 
 async def _update(change: WorldChange, item: Conflict, existing: UrdEdge | None) -> SlotChanges:
-    """The new edge in place of the old one; a retraction only takes the old one out."""
+    """Replace the old edge by the new one; a retraction only removes the old one."""
     places = SlotChanges()
     if item.collision_type == Collision.CYCLE:
         closing = await _closing_edge(change, item)
@@ -196,7 +195,7 @@ async def _update(change: WorldChange, item: Conflict, existing: UrdEdge | None)
 
 
 async def _closing_edge(change: WorldChange, item: Conflict) -> UrdEdge:
-    """The edge by which the incoming one would come back to its own concept."""
+    """Find the edge through which the incoming one would close a cycle."""
     above = [item.need_incoming(), *await change.chain(item.need_incoming(), item.need_dim())]
     if item.concept_id not in above[1:]:
         raise Stale("The cycle is no longer there.")
@@ -209,7 +208,7 @@ async def _closing_edge(change: WorldChange, item: Conflict) -> UrdEdge:
 async def _decompose(
     change: WorldChange, item: Conflict, verdict: ConflictVerdict, *, existing: UrdEdge | None
 ) -> SlotChanges:
-    """Both stand, each in a dimension of its own."""
+    """Keep both edges, each in its own dimension."""
     names = parse_dimension_name(verdict.existing_dimension), parse_dimension_name(verdict.new_dimension)
     if existing is None or len(set(names)) == 1:
         raise BadDecision("To decompose, an edge must stand there and two different dimensions be named.")
@@ -222,7 +221,7 @@ async def _decompose(
 async def _make_room(
     change: WorldChange, item: Conflict, existing: UrdEdge, *, kept: int, fresh: int, reason: str
 ) -> SlotChanges:
-    """Move the edge that stands to the dimension `kept`, and put the incoming one into `fresh`."""
+    """Move the current edge to the dimension `kept`, and put the incoming one into `fresh`."""
     places = SlotChanges()
     await places.take(change, existing, op=EdgeOp.MOVE, conflict=item.id, reason=reason)
     moved = existing._replace(dim_id=kept, last_confirmed=change.now)
@@ -243,7 +242,7 @@ async def _make_room(
 async def _reclassify(
     change: WorldChange, item: Conflict, verdict: ConflictVerdict, *, existing: UrdEdge | None
 ) -> SlotChanges:
-    """The misplaced edge in the dimension where it belongs: the incoming one, or the one that stands if only its
+    """Move the misplaced edge to its proper dimension: the incoming one, or the current one if only its
     dimension is named."""
     moves_existing = existing is not None and verdict.existing_dimension and not verdict.dimension
     name = parse_dimension_name(verdict.existing_dimension if moves_existing else verdict.dimension)
@@ -258,7 +257,7 @@ async def _reclassify(
 
 
 async def _same(change: WorldChange, item: Conflict, existing: UrdEdge | None) -> SlotChanges:
-    """Both parents are one thing under two names."""
+    """Merge both parents as one thing with two names."""
     if existing is None or item.incoming_parent is None:
         raise BadDecision("No edge stands there that this could be the same as.")
     places = SlotChanges(aliases=[item.incoming_parent])
@@ -277,7 +276,7 @@ async def _same(change: WorldChange, item: Conflict, existing: UrdEdge | None) -
 
 
 async def _put(change: WorldChange, places: SlotChanges, item: Conflict, *, dim: int, reason: str) -> None:
-    """Let the incoming edge stand in a dimension."""
+    """Put the incoming edge into a dimension."""
     edge = UrdEdge(
         id=item.need_concept(),
         parent_id=item.need_incoming(),
@@ -378,7 +377,7 @@ async def _check_not_waiting_again(change: WorldChange, item: Conflict) -> None:
 
 
 def parse_dimension_name(given: str | None) -> str:
-    """A dimension as somebody wrote it, as one token."""
+    """Normalize a dimension as written by somebody into one token."""
     found = [token.text for token in tokenize(given or "")]
     if not found:
         raise BadDecision("A dimension must be named.")

@@ -1,19 +1,11 @@
-"""How is something erased from the world for good?
+"""Erases knowledge for good, closes conflicts of withdrawn memories, and tidies spaces at night.
 
-By concept, by edge, by message or by session: the edges that nobody else said, their causes, history, conflicts,
-quarantine, other names and sentences, and the words of which nothing is left. What others said too stays, without
-the causes that are forgotten. A tombstone keeps when, by whom and how much, and nothing of what it was. A whole
-space goes with its row in the list of spaces.
-
-What of the one queue of conflicts is about memories that are no more?
-
-A memory that is forgotten leaves no conflict behind; of one that is taken back the conflicts are closed, and can be
-opened again. Both within a transaction of the memory's.
-
-What is taken away at night?
-
-Words that hold no statement, beyond a number; lines of the log that everybody has followed; messages that were
-written long ago. Statements that waited too long in quarantine wait no more. Nothing that anybody said is lost.
+Erasure goes by concept, edge, message or session: the edges that nobody else stated, their causes, history,
+conflicts, quarantine, aliases and sentences, and words left without any. What others stated too stays,
+without the erased causes. A tombstone records when, by whom and how much, and nothing of the content.
+Conflicts of a forgotten memory are erased; those of a withdrawn one are closed and can be reopened. Tidying
+prunes words without statements beyond a limit, log lines that everybody has followed, messages written long
+ago and expired quarantine; nothing that anybody said is lost.
 """
 
 from collections.abc import Sequence
@@ -56,13 +48,13 @@ class _WorldErasure:
     others: int = 0
     touched: set[int] = field(default_factory=set)
     words: set[str] = field(default_factory=set)
-    """Words that may be gone with it."""
+    """Words that may disappear with it."""
 
     async def run(self, query: str, **parameters: Any) -> int:
         return await self.change.transaction.run(Q[query], space=self.change.space, **parameters)
 
     async def erase_triples(self, triples: Sequence[Triple]) -> None:
-        """Erase triples with everything that tells of them."""
+        """Erase triples with everything that mentions them."""
         if not triples:
             return
         ids, parents, dims = (list(column) for column in zip(*triples, strict=True))
@@ -79,7 +71,7 @@ class _WorldErasure:
             await rebase_conflicts(self.change, row["id"], row["dim_id"])
 
     async def erase_quarantine(self, token: str | None) -> None:
-        """Erase what is kept apart and nothing speaks for any more, or that names the word."""
+        """Erase quarantined statements that have no votes left, or that name the word."""
         change = self.change
         gone = await change.transaction.all(Q["erase_voiceless_quarantine"], space=change.space, token=token)
         self.others += len(gone)
@@ -89,7 +81,7 @@ class _WorldErasure:
         self.touched.update(row.id for row in rows.values())
 
     async def erase_words(self) -> None:
-        """Erase the words of which no edge is left, and have every process look again at what was touched."""
+        """Erase words without edges, and have every process reload what was touched."""
         concepts = sorted(self.touched)
         await self.run("calm_concepts", concepts=concepts)
         bare = await self.change.transaction.all(Q["erase_bare_tokens"], space=self.change.space, concepts=concepts)
@@ -115,7 +107,7 @@ class _WorldErasure:
 
 
 async def forget_concept(deps: WorldDeps, space: SpaceId, token: str, *, by: str) -> WorldForgetResult:
-    """Erase a word and everything that was said with it."""
+    """Erase a word and everything stated with it."""
     async with open_change(deps, space, by=by, patient=True) as change:
         rows = await load_concept_rows(change.transaction, space, [token])
         if token not in rows:
@@ -188,8 +180,8 @@ async def forget_withdrawn_triples(
     messages: Sequence[str],
     by: str,
 ) -> WorldForgetResult:
-    """Erase what is left of triples that were taken back and that nobody else said, and the messages that said them,
-    within a transaction of the caller's."""
+    """Erase the rest of withdrawn triples that nobody else stated, and the messages that stated them, within
+    the caller's transaction."""
     change = await begin_change(deps, transaction, space, by=by)
     erasing = _WorldErasure(change=change)
     await erasing.erase_triples(await _uncaused(change, triples))
@@ -220,13 +212,13 @@ async def erase_memory_conflicts(transaction: Transaction, space: SpaceId, memor
 async def withdraw_memory_conflicts(
     transaction: Transaction, space: SpaceId, memories: Sequence[UUID], *, by: str, at: datetime
 ) -> list[UUID]:
-    """Close what waits about these memories, because one side of it was taken back; which."""
+    """Close waiting conflicts of these memories because one side was withdrawn; returns which."""
     rows = await transaction.all(Q["withdraw_memory_conflicts"], space=space, memories=list(memories), by=by, at=at)
     return [row["id"] for row in rows]
 
 
 async def reinstate_conflicts(transaction: Transaction, space: SpaceId, conflicts: Sequence[UUID]) -> None:
-    """Let conflicts wait again that were closed because one side had been taken back."""
+    """Reopen conflicts that were closed because one side had been withdrawn."""
     await transaction.run(Q["return_conflicts"], space=space, conflicts=list(conflicts))
 
 
@@ -255,7 +247,7 @@ async def tidy_space(deps: WorldDeps, space: SpaceId) -> TidyResult:
 
 
 async def prune_vocabulary(deps: WorldDeps, space: SpaceId) -> int:
-    """Take the longest unseen away of the words that hold no statement; how many."""
+    """Delete the longest unseen words without statements; returns how many."""
     async with open_change(deps, space, by="festinger", patient=True) as change:
         keep = change.terms.vocabulary_max_unconfirmed
         gone = await change.transaction.all(Q["prune_vocabulary"], space=space, keep=keep)

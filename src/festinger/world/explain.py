@@ -1,14 +1,8 @@
-"""How does a name that stands out get explained?
+"""Explains salient names by asking a model about the sentences in which they occurred.
 
-A job, never part of a request: the model is asked about the sentences in which the name stood, outside any
-transaction, and what may be believed of its answer is written. Without a model the sentences are read for claims
-again; a name that stays unexplained is marked as wanted, for people to see.
-
-What does a model say that a name stands for, and which of it may be believed?
-
-The model is shown the sentences in which the name stood, as quoted data, and nothing else. Each triple of its answer
-is looked at by itself; one that does not fit is dropped and counted, and the others stand. Asking and keeping are
-`explain_concept`'s matter.
+A job, never part of a request: the model is called outside any transaction and sees only the sentences, as
+quoted data. Each triple of its answer is checked by itself; bad ones are dropped and counted. Without a model
+the sentences are read for claims again; a name that stays unexplained is marked as wanted, for people to see.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -43,7 +37,7 @@ MOST_PARTS = 3
 
 
 class ExplanationFact(BaseModel):
-    """One triple of an answer, as it came."""
+    """One unchecked triple of an answer."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
@@ -56,7 +50,7 @@ class ExplanationFact(BaseModel):
 
 
 class ExplanationAnswer(AnswerSchema):
-    """What the model says of a name."""
+    """The model's answer about a name."""
 
     facts: list[ExplanationFact] = Field(default_factory=list)
 
@@ -81,7 +75,7 @@ def build_question(concept: str, *, sentences: Sequence[Mapping[str, Any]], dime
 def filter_triples(
     answer: ExplanationAnswer, concept: str, *, dimensions: Collection[str]
 ) -> Iterator[ExplanationTriple]:
-    """The triples of an answer that may be written; the others are counted by what is wrong with them."""
+    """Yield the triples that may be written; the others are counted by reason."""
     for fact in answer.facts[:MOST_TRIPLES]:
         checked = _check_fact(fact, concept, dimensions=dimensions)
         if isinstance(checked, ExplanationTriple):
@@ -91,7 +85,7 @@ def filter_triples(
 
 
 def _check_fact(fact: ExplanationFact, concept: str, *, dimensions: Collection[str]) -> ExplanationTriple | str:
-    """The triple, or what is wrong with it."""
+    """Return the triple, or what is wrong with it."""
     parent, dimension = to_token(fact.parent), to_token(fact.dimension)
     confidence = UNSAID if fact.confidence is None else fact.confidence
     if to_token(fact.concept) != concept:
@@ -112,7 +106,7 @@ def _check_fact(fact: ExplanationFact, concept: str, *, dimensions: Collection[s
 
 
 def to_token(text: str) -> str:
-    """A name as somebody wrote it, as one token; empty if there is nothing in it."""
+    """Normalize a written name into one token; empty if nothing is left."""
     return "_".join(token.text for token in tokenize(text))
 
 
@@ -133,7 +127,7 @@ FIRST_PAUSE = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplanationInput:
-    """A name, and the sentences in which it stood."""
+    """A name, and the sentences in which it occurred."""
 
     concept: SoasRow
     sentences: Sequence[Mapping[str, Any]]
@@ -141,7 +135,7 @@ class ExplanationInput:
 
 
 async def explain_concept(deps: WorldDeps, space: SpaceId, concept: int, *, model: Model | None, tries: int = 1) -> int:
-    """Find out what a name stands for; how many triples were written."""
+    """Find out what a name stands for; returns how many triples were written."""
     subject = await _subject(deps, space, concept)
     if subject is None:
         return 0
@@ -216,8 +210,8 @@ async def _would_cycle(change: WorldChange, said: WorldStatement) -> bool:
 
 
 async def _state(change: WorldChange, subject: ExplanationInput, said: WorldStatement) -> None:
-    """Write a triple, with a cause for every session whose sentences it was made from: forgetting one of them
-    must find it."""
+    """Write a triple with a cause for every session whose sentences it was made from, so that forgetting one
+    of them finds it."""
     await apply_statement_in(change, said)
     rows = await load_concept_rows(change.transaction, change.space, (said.concept, said.parent, said.dimension))
     for session in {each["session_id"] for each in subject.sentences} - {said.cause.session}:
@@ -232,7 +226,7 @@ async def _state(change: WorldChange, subject: ExplanationInput, said: WorldStat
 
 
 async def _reread(deps: WorldDeps, space: SpaceId, subject: ExplanationInput) -> int:
-    """Read the kept sentences for claims about the name, without any model."""
+    """Read the stored sentences for claims about the name, without a model."""
     count = 0
     async with open_change(deps, space, by="festinger") as change:
         for sentence in subject.sentences:
@@ -273,7 +267,7 @@ def _claimed(change: WorldChange, subject: ExplanationInput, sentence: Mapping[s
 
 
 async def _want(change: WorldChange, concept: SoasRow) -> None:
-    """Mark a name that nobody could explain, unless something is known of it."""
+    """Mark a name that nobody could explain, unless something is known about it."""
     if await change.transaction.all(Q["edges_of_concepts"], space=change.space, concepts=[concept.id]):
         return
     row = await change.transaction.maybe(Q["want_concept"], space=change.space, concept=concept.id, now=change.now)
@@ -290,7 +284,7 @@ async def _want(change: WorldChange, concept: SoasRow) -> None:
 async def _failed(
     deps: WorldDeps, space: SpaceId, subject: ExplanationInput, *, model: str, reason: str, tries: int
 ) -> None:
-    """Tell that the model gave nothing usable, and have it tried again later."""
+    """Report that the model gave nothing usable, and schedule a retry."""
     async with deps.store.transaction() as transaction:
         await deps.outbox.emit(
             transaction,
@@ -305,13 +299,13 @@ async def _failed(
 
 
 async def list_unexplained(deps: WorldDeps, space: SpaceId, *, limit: int = 100) -> list[dict[str, Any]]:
-    """Names that stand out and that nobody has explained."""
+    """List salient names that nobody has explained."""
     return await deps.store.all(Q["wanted"], space=space, limit=limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownName:
-    """A name that nobody has explained, and the last sentences in which it stood."""
+    """A name that nobody has explained, and the last sentences in which it occurred."""
 
     id: int
     token: str
@@ -319,7 +313,7 @@ class UnknownName:
 
 
 async def load_unknown_names(transaction: Transaction, space: SpaceId, *, limit: int = 500) -> list[UnknownName]:
-    """Names that stand out and that nobody has explained, with what was said of them."""
+    """Load salient unexplained names with the sentences about them."""
     rows = await transaction.all(Q["wanted_sentences"], space=space, limit=limit)
     said = groupby(rows, key=lambda row: (row["id"], row["token"]))
     return [UnknownName(id=id_, token=token, sentences=tuple(each)) for (id_, token), each in said]

@@ -1,20 +1,11 @@
-"""What does a process know of one space without asking anybody?
+"""Keeps the worlds of spaces in memory, loads them and keeps them up to date.
 
-`World` holds the vocabulary, the edges and what is disputed, by the keys under which they are looked up. Reading
-touches nothing else. Edges of a concept are one tuple, which is swapped whole: a reader sees the old or the new
-state of a concept and never a mixture. Bringing it up to date is `following`'s matter.
-
-How does the world of a space come into memory, whole or in part?
-
-Read in pieces, so that a large space holds up nothing else, and kept out of the garbage collector's walks: a
-million edges that are walked over and over would show as pauses in every request. What changes while the pieces are
-read is in the log after the version that was read first, so following it afterwards makes the whole true.
-
-Which worlds does this process keep, and are they still true?
-
-A space is loaded when it is first needed; the longest unused give way. Each follows the log of its space, whether
-the change was made here or elsewhere: there is one way by which a change comes into memory. What the log no longer
-has, or has too much of, is loaded anew and swapped in one step.
+`World` holds vocabulary, edges and disputes by their lookup keys. The edges of a concept are one tuple that
+is swapped whole, so a reader sees the old or the new state and never a mixture. Worlds are loaded in pages,
+so that a large space blocks nothing, and frozen out of garbage collection: repeated walks over a million
+edges would show as pauses in every request. Each world follows the log of its space, also for changes made
+here; this also covers changes made while loading. What the log no longer has, or has too much of, is loaded
+anew and swapped in one step. The least recently used worlds are evicted.
 """
 
 import asyncio
@@ -41,7 +32,7 @@ Slot = tuple[int, int]
 """A concept and a dimension."""
 
 SETTLED_FOR = timedelta(days=30)
-"""How long a dismissed statement is not asked about again."""
+"""How long a dismissed statement is not raised again."""
 
 
 class World:
@@ -90,17 +81,17 @@ class World:
 
     @property
     def pending_conflicts(self) -> set[int]:
-        """The concepts that have a disputed slot."""
+        """The concepts with a disputed slot."""
         return {concept for concept, _ in self.pending_slots}
 
     def row(self, token: str) -> SoasRow | None:
-        """What is known of a word, by any of its names."""
+        """Return the row of a word, by any of its names."""
         if token in self.aliases:
             return self.soas_by_token.get(self.soas_by_id.get(self.aliases[token], ""))
         return self.soas_by_token.get(token)
 
     def rows(self, tokens: Collection[str]) -> Iterator[SoasRow]:
-        """What is known of words, by any of their names, in their order."""
+        """Yield the rows of words, by any of their names, in order."""
         by_name = self.soas_by_token.get if self.aliases.keys().isdisjoint(tokens) else self.row
         return filter(None, map(by_name, tokens))
 
@@ -131,7 +122,7 @@ class World:
         return is_ancestor(ancestor, concept, lambda above: self.parent_in(dim, above))
 
     def is_settled(self, concept: int, dim: int, *, parent: int, now: datetime) -> bool:
-        """Whether this very statement was dismissed not long ago."""
+        """Whether this very statement was dismissed recently."""
         at = self.dismissed.get((concept, dim, parent))
         return at is not None and now - at < SETTLED_FOR
 
@@ -144,7 +135,7 @@ class World:
             self.put(edge)
 
     def put(self, edge: UrdEdge) -> None:
-        """Let an edge stand in its slot, whatever stood there."""
+        """Put an edge into its slot, replacing any other."""
         self.dimensions.add(edge.dim_id)
         if not edge.is_root:
             others = tuple(one for one in self.edges(edge.id) if one.dim_id != edge.dim_id)
@@ -159,7 +150,7 @@ class World:
             self.urd_by_concept.pop(concept, None)
 
     def drop_row(self, concept: int) -> None:
-        """Know a word no more."""
+        """Remove a word."""
         token = self.soas_by_id.pop(concept, None)
         if token is not None:
             self.soas_by_token.pop(token, None)
@@ -168,7 +159,7 @@ class World:
 
 
 class SlotView(Mapping[Slot, UrdEdge]):
-    """The edges by slot, read from where they stand by concept: a second dictionary would double the memory."""
+    """The edges by slot, read from the edges by concept: a second dictionary would double the memory."""
 
     __slots__ = ("_world",)
 
@@ -207,7 +198,7 @@ Q = queries_of("festinger.world")
 
 PAGE = 2_000
 FREEZE_EVERY = 20
-"""Pages between two moments at which what was read is put beyond the collector."""
+"""Pages between two freezes of what was loaded."""
 
 
 async def world_version(store: Store, space: SpaceId) -> int:
@@ -216,7 +207,7 @@ async def world_version(store: Store, space: SpaceId) -> int:
 
 
 async def load_world(store: Store, space: SpaceId, *, now: datetime) -> World:
-    """The whole world of a space, at least as new as its version says."""
+    """Load the whole world of a space, at least as new as its version says."""
     world = World()
     world.version = await world_version(store, space)
     await _load_vocabulary(store, space, world)
@@ -247,7 +238,7 @@ async def _load_edges(store: Store, space: SpaceId, world: World) -> None:
 
 
 class _InternPool:
-    """Gives equal values of many edges one place in memory."""
+    """Shares equal values of many edges in memory."""
 
     def __init__(self, world: World) -> None:
         self._numbers = {number: number for number in world.soas_by_id}
@@ -256,7 +247,7 @@ class _InternPool:
 
     def edge(
         self,
-        id: int,  # noqa: A002 - the columns of the table, in its words and its order
+        id: int,  # noqa: A002 - the columns of the table, in their order
         parent_id: int,
         dim_id: int,
         is_isa: bool,
@@ -289,7 +280,7 @@ class _InternPool:
 
 
 def _put_page(world: World, edges: Sequence[UrdEdge]) -> None:
-    """Put edges that are sorted by concept. A concept may go on from the page before."""
+    """Put edges sorted by concept; a concept may continue from the page before."""
     for concept, group in groupby(edges, key=lambda edge: edge.id):
         own = tuple(group)
         world.dimensions.update(edge.dim_id for edge in own)
@@ -299,7 +290,7 @@ def _put_page(world: World, edges: Sequence[UrdEdge]) -> None:
 
 
 async def load_partial_world(store: Store, space: SpaceId, tokens: Iterable[str], *, now: datetime) -> World:
-    """As much of a world as a text with these words can ask for; for a space that is too large to keep."""
+    """Load as much of a world as a text with these words needs, for a space too large to keep."""
     rows = await store.all(Q["concepts_of_tokens"], space=space, tokens=list(tokens))
     world = World()
     world.version = await world_version(store, space)
@@ -310,9 +301,9 @@ async def load_partial_world(store: Store, space: SpaceId, tokens: Iterable[str]
 async def refresh_concepts(
     store: Store, space: SpaceId, world: World, *, concepts: Sequence[int], now: datetime
 ) -> None:
-    """Read some concepts anew, with everything that hangs on them.
+    """Reload some concepts with everything attached to them.
 
-    All is read before anything is changed: a reader of the world sees the old state or the new one.
+    All is read before anything is changed, so a reader sees the old state or the new one.
     """
     wanted = list(dict.fromkeys(concepts))
     async with store.transaction() as transaction:
@@ -335,16 +326,16 @@ async def refresh_concepts(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Disputes:
-    """What is disputed, what was dismissed, and other names."""
+    """Disputes, dismissals and aliases."""
 
     pending: set[Slot]
     dismissed: dict[tuple[int, int, int], datetime]
     aliases: dict[str, int]
     parents: set[int]
-    """What is said against an edge; its word must be known to know it again."""
+    """Parents stated against an edge; their words must be loaded to recognize them."""
 
     def put(self, world: World, of: Collection[int]) -> None:
-        """Let this be all that is known of these concepts."""
+        """Replace everything known about disputes of these concepts."""
         world.pending_slots = {slot for slot in world.pending_slots if slot[0] not in of} | self.pending
         world.dismissed = {triple: at for triple, at in world.dismissed.items() if triple[0] not in of} | self.dismissed
         world.aliases = {token: concept for token, concept in world.aliases.items() if concept not in of} | self.aliases
@@ -371,7 +362,7 @@ def _freeze_now_and_then(page: int) -> None:
 
 
 def _freeze() -> None:
-    # The young are collected first, or their garbage would be frozen with the rest.
+    # The young generation is collected first, or its garbage would be frozen too.
     gc.collect(0)
     gc.freeze()
 
@@ -380,7 +371,7 @@ log = structlog.get_logger(room="world")
 
 ROOM = "world"
 MOST_DUE = 10_000
-"""Lines of the log beyond which loading anew is quicker."""
+"""Log lines beyond which reloading is faster."""
 
 BYTES_PER_EDGE = 260
 BYTES_PER_CONCEPT = 420
@@ -397,7 +388,7 @@ class WorldReloadResult:
 
 
 def world_size_bytes(world: World) -> int:
-    """About how many bytes a world takes."""
+    """Estimate the bytes that a world takes."""
     edges = sum(map(len, world.urd_by_concept.values()))
     return edges * BYTES_PER_EDGE + len(world.soas_by_token) * BYTES_PER_CONCEPT
 
@@ -418,23 +409,23 @@ class WorldCache:
         self._locks: defaultdict[SpaceId, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def find(self, space: SpaceId) -> World | None:
-        """The world of a space if it is in memory; never waits."""
+        """Return the world of a space if it is in memory; never waits."""
         return self._kept.find(space)
 
     def is_too_large(self, space: SpaceId) -> bool:
-        """Whether a space does not fit and must be asked for piece by piece."""
+        """Whether a space does not fit and must be loaded in parts."""
         return bool(self._kept.degraded(space))
 
     def held(self) -> list[SpaceId]:
         return list(self._kept)
 
     async def need(self, space: SpaceId) -> World:
-        """The world of a space, loaded if it is not in memory yet."""
+        """Return the world of a space, loading it if needed."""
         async with self._locks[space]:
             return self.find(space) or await self._load(space)
 
     async def reload(self, space: SpaceId) -> WorldReloadResult:
-        """Build the world of a space anew and swap it in; if that fails, the old one stays."""
+        """Rebuild the world of a space and swap it in; on failure the old one stays."""
         began = self._stopwatch()
         async with self._locks[space]:
             world = await self._load(space)
@@ -447,7 +438,7 @@ class WorldCache:
         )
 
     async def follow(self, space: SpaceId) -> None:
-        """Bring a space that is in memory up to date. With the store away the old state goes on being served."""
+        """Bring a loaded space up to date. If the store is down the old state continues to be served."""
         if space not in self._kept:
             return
         try:
@@ -460,7 +451,7 @@ class WorldCache:
         self.stale_since = None
 
     async def changed(self, change: CacheChange) -> None:
-        """What the listener calls when a version rose somewhere."""
+        """Handle a listener's notice that a version rose somewhere."""
         space = change.what.space
         if change.version == GONE:
             self._kept.drop(space)
@@ -477,7 +468,7 @@ class WorldCache:
             await self._load(space)
 
     async def _catch_up(self, space: SpaceId, world: World) -> bool:
-        """Apply what the log has after the world's version; false if the log cannot tell all of it."""
+        """Apply the log after the world's version; false if the log is incomplete or too long."""
         due = await self._store.all(Q["log_after"], space=space, version=world.version, limit=MOST_DUE + 1)
         if not due:
             return await world_version(self._store, space) == world.version
@@ -490,7 +481,7 @@ class WorldCache:
 
     async def _load(self, space: SpaceId) -> World:
         world = await load_world(self._store, space, now=self._clock())
-        # What changed while it was read was told to nobody yet who could have followed it.
+        # Changes made while loading were announced before this world could follow them.
         await self._catch_up(space, world)
         while len(self._kept) >= self._most and space not in self._kept:
             self._kept.drop(next(iter(self._kept)))
@@ -499,7 +490,7 @@ class WorldCache:
 
 
 def check_worlds(worlds: WorldCache) -> Check:
-    """Whether what is in memory is true, for `doctor`."""
+    """Check for `doctor` whether the worlds in memory are up to date."""
     if worlds.stale_since is None:
         return ok_check("world.cache", f"{len(worlds.held())} spaces are in memory and up to date.")
     return warning_check(

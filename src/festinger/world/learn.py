@@ -1,22 +1,12 @@
-"""What becomes of what a message asserted?
+"""Writes what messages assert, facts stated on purpose, and what outcomes say about edges.
 
-The claims of a message wait as a row until a job writes them, all in one transaction that also marks the message
-as written: running it twice changes nothing. Who said it decides. A person's claim is written at once, a model's
-with less confidence; all others are quarantined unless they only say again what stands. A session that contradicts
-much that is well established is held.
-
-State a fact on purpose.
-
-It passes by thresholds and models: the edge stands at once, or a conflict waits with the highest priority. Whether a
-person or an agent stated it is told by the caller; only a person's word is certain, because an agent may repeat
-whatever it has read.
-
-What does an outcome do to the edge that a note showed?
-
-Acting on it speaks for the edge, finding it contradicted against it, once a cause; using, dismissing or deferring it
-says nothing. What a program reports outright has full weight, what was only inferred a quarter at most, and nothing any
-more once somebody tells outright, or a second look shows the contrary, within the same conversation. Which outcome it
-was is `outcomes`' matter.
+The claims of a message wait as a row until a job writes them in one idempotent transaction. A person's claim
+is written at once, a model's with less confidence; others are quarantined unless they only repeat what holds.
+A session that contradicts much established knowledge is held. A deliberate fact bypasses thresholds and
+models: the edge holds at once, or a conflict waits with top priority; only a person's is certain, since an
+agent may repeat what it read. Acting on a note supports its edge, a contradiction opposes it, once per cause;
+other outcomes say nothing. Explicit reports have full weight, inferred ones at most a quarter, and none once
+somebody reports explicitly or a second look shows the contrary in the same conversation.
 """
 
 import json
@@ -55,12 +45,12 @@ SPIKE = 3
 SPIKE_WITHIN = timedelta(hours=1)
 
 MOST_CLAIMS = 200
-"""Claims of one message that are kept; a text with more of them is no conversation."""
+"""Claims kept per message; a text with more is not conversation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageClaims:
-    """A message and what it asserted."""
+    """A message and its claims."""
 
     message: str
     agent: AgentId
@@ -71,7 +61,7 @@ class MessageClaims:
 
 
 async def save_claims(deps: WorldDeps, transaction: Transaction, space: SpaceId, spoken: MessageClaims) -> bool:
-    """Keep what a message asserted for the job; false if there is nothing, or the message is known."""
+    """Store the claims of a message for the job; false if there are none or the message is known."""
     if not spoken.claims:
         return False
     row = await transaction.maybe(
@@ -89,7 +79,7 @@ async def save_claims(deps: WorldDeps, transaction: Transaction, space: SpaceId,
 
 
 async def write_claims(deps: WorldDeps, space: SpaceId, message: str) -> list[StatementEffect | None]:
-    """Write what a message asserted; what became of each claim, none where it was quarantined or refused."""
+    """Write the claims of a message; returns the effect of each, none where it was quarantined or refused."""
     async with open_change(deps, space, by="message") as change:
         row = await change.transaction.maybe(Q["take_cues"], space=space, message=message)
         if row is None:
@@ -134,7 +124,7 @@ def _statement(claim: Claim, because: Cause, *, message: str) -> WorldStatement:
 
 
 async def _place(change: WorldChange, said: WorldStatement, sighting: ClaimSighting) -> StatementEffect | None:
-    """Write a claim at once or quarantine it, by who said it."""
+    """Write a claim at once or quarantine it, depending on who said it."""
     if said.is_of_person:
         await admit_confirmed_claim(change, sighting.claim)
         return (await apply_statement_in(change, said)).did
@@ -158,7 +148,7 @@ class _CurrentEdge:
 
 
 async def _standing(change: WorldChange, said: WorldStatement) -> _CurrentEdge | None:
-    """The edge that stands where the claim would, without making rows for words of it."""
+    """Return the current edge in the claim's slot, without creating rows for its words."""
     rows = await load_concept_rows(change.transaction, change.space, (said.concept, said.dimension, said.parent))
     if said.concept not in rows or said.dimension not in rows:
         return None
@@ -170,7 +160,7 @@ async def _standing(change: WorldChange, said: WorldStatement) -> _CurrentEdge |
 
 
 async def _is_held(change: WorldChange, said: WorldStatement, existing: _CurrentEdge | None) -> bool:
-    """Whether the session is held by now; contradicting what is well established counts towards it."""
+    """Whether the session is held by now; contradicting established knowledge counts toward it."""
     session = said.cause.session
     collides = existing is not None and not existing.parent and existing.edge.confidence >= WELL_ESTABLISHED
     if existing is not None and collides:
@@ -203,7 +193,7 @@ async def _count_collision(change: WorldChange, said: WorldStatement, edge: UrdE
 
 
 async def _retract(change: WorldChange, said: WorldStatement) -> StatementEffect | None:
-    """A person takes back what stands: it stays, marked, until that is decided."""
+    """Let a person retract the current edge: it stays, marked, until that is decided."""
     if not said.is_of_person:
         return None
     rows = await load_concept_rows(change.transaction, change.space, (said.concept, said.parent, said.dimension))
@@ -234,19 +224,19 @@ PATTERN = "iknowthat"
 
 NEW = frozenset({StatementEffect.ADDED, StatementEffect.REPLACED})
 INSERTED = "inserted"
-"""What a caller is told of a fact that was not there before; other outcomes keep their own word."""
+"""Reported for a fact that was not there before; other effects keep their own names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactResult:
-    """A fact, and what became of it."""
+    """A fact, and its effect."""
 
     said: WorldStatement
     stated: StatementResult
 
 
 def parse_statement(fact: str, because: Cause, *, message: str | None = None) -> WorldStatement:
-    """The statement that a fact makes; one that cannot be read or cannot stand is `BadFact`."""
+    """Parse a fact into a statement. Raises `BadFact` if it cannot be parsed or cannot hold."""
     parsed = parse_fact(fact)
     said = WorldStatement(
         concept=parsed.concept,
@@ -265,7 +255,7 @@ def parse_statement(fact: str, because: Cause, *, message: str | None = None) ->
 async def iknowthat(
     deps: WorldDeps, space: SpaceId, facts: Sequence[str], *, because: Cause, message: str | None = None
 ) -> list[FactResult]:
-    """State facts, all of them or none; when this returns they are in this process's memory too."""
+    """State facts, all or none; on return they are in this process's memory too."""
     if len(facts) > MOST_FACTS:
         raise TooLarge(f"At most {MOST_FACTS} facts can be stated at once; these are {len(facts)}.")
     if not facts:
@@ -281,7 +271,7 @@ async def iknowthat(
 
 
 async def fact_result_json(deps: WorldDeps, space: SpaceId, known: FactResult) -> dict[str, Any]:
-    """What became of a fact, as every door tells it."""
+    """Format the effect of a fact for all interfaces."""
     said, stated = known.said, known.stated
     if stated.conflict is not None:
         async with deps.store.transaction() as transaction:
@@ -313,7 +303,7 @@ def _known_claim(said: WorldStatement) -> Claim:
 
 MOVING = (NoteOutcome.ACTED, NoteOutcome.CONTRADICTED)
 PASSIVE_SPAN = 0.10
-"""How far inferred outcomes may carry an edge away from where statements have put it."""
+"""How far inferred outcomes may move an edge from where statements have put it."""
 
 
 async def apply_outcome(
@@ -326,7 +316,7 @@ async def apply_outcome(
     weight: float = 1.0,
     is_explicit: bool = True,
 ) -> UrdEdge | None:
-    """Move what the world thinks of an edge; the edge, or none if it stands no more or nothing moved."""
+    """Apply an outcome to an edge; returns it, or none if it no longer holds or nothing moved."""
     if outcome not in MOVING:
         return None
     async with open_change(deps, space, by="outcome", cause=cause) as change:
@@ -336,7 +326,7 @@ async def apply_outcome(
 async def apply_outcome_in(
     change: WorldChange, note: RecollectionNote, outcome: NoteOutcome, *, cause: Cause, weight: float, is_explicit: bool
 ) -> UrdEdge | None:
-    """The same within a change of the caller's."""
+    """Apply an outcome within the caller's change."""
     if outcome not in MOVING:
         return None
     row = await change.transaction.maybe(
@@ -360,8 +350,8 @@ async def apply_outcome_in(
 async def _without_inferred(
     change: WorldChange, edge: UrdEdge, outcome: NoteOutcome, *, because: Cause, is_explicit: bool
 ) -> UrdEdge | None:
-    """The edge without what was inferred before in this conversation and no longer counts; none if this does not
-    count either, because somebody told outright."""
+    """Remove earlier inferred movement of this conversation that no longer counts; none if this outcome does
+    not count either, because somebody reported explicitly."""
     before = await change.transaction.one(
         Q["replace_inferred"],
         space=change.space,

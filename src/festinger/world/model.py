@@ -1,26 +1,11 @@
-"""How much does a concept stand out?
+"""Defines concepts, edges and statements, the package's dependencies, and pure decisions about them.
 
-A word is salient by how often it was met and novel once something is known about it; the larger of the two
-decides whether it surfaces and is asked about. Common English never becomes salient. Counting is `encounters`'
-matter, keeping the rows `vocabulary`'s.
-
-What is an edge, and what is a statement before it is one?
-
-Values: a concept is IN a parent, within a dimension; kind (ISA) and part (ISPART) are two flavours of that one
-relation. What happens when a statement meets an edge is decided in `collision` and `corroboration`.
-
-What does every deed of the world need, whatever it does?
-
-How sure is the world of an edge after it was said again, or after it was acted on?
-
-Distinct causes move confidence, repeats do not. Each origin has a cap that nothing but a person's word lifts.
-The steps become smaller with the evidence that there already is.
-
-Can an edge and an incoming statement both stand?
-
-Pure decisions on one slot (a concept in a dimension), which has room for one parent. Two parents collide, and
-the flavours of the two say what is probably wrong. A parent that already stands under the concept would close a
-cycle, which one parent per slot does not prevent by itself. What is done about it is `state`'s matter.
+A concept is IN a parent within a dimension; kind (ISA) and part (ISPART) are two flavors of that relation. A
+word is salient by how often it is encountered and novel once something is known about it; the larger decides
+whether it surfaces. Common English never becomes salient. Distinct causes move confidence, repeats do not;
+steps shrink with the evidence, and each origin has a cap that only a person's statement lifts. A slot (a
+concept in a dimension) has one parent: two collide, and their flavors tell what is probably wrong. A parent
+below the concept would close a cycle.
 """
 
 import math
@@ -41,7 +26,7 @@ CONCEPT_HALF_LIFE = timedelta(days=30)
 NOVEL = 1.0
 
 SALIENT_FROM = 2
-"""The first count whose saliency is above 0."""
+"""The first count with a saliency above 0."""
 
 
 class SoasRow(NamedTuple):
@@ -61,12 +46,12 @@ def compute_saliency(encounters: int) -> float:
 
 
 def effective_saliency(row: SoasRow) -> float:
-    """What thresholds are compared with."""
+    """Return the value compared with thresholds."""
     return max(row.saliency, row.novelty)
 
 
 def decayed_saliency(row: SoasRow, age: timedelta) -> float:
-    """Its rank in a recollection; `age` is how long ago its text was first seen in the session."""
+    """Return its rank in a recollection; `age` is how long ago its text was first seen in the session."""
     return float(effective_saliency(row) * 2 ** (-(age / CONCEPT_HALF_LIFE)))
 
 
@@ -74,7 +59,7 @@ EDGE_HALF_LIFE = timedelta(days=45)
 
 
 class EdgeSource(StrEnum):
-    """By which way an edge came into the world."""
+    """How an edge came into the world."""
 
     CLOUD_LLM = "cloud_llm"
     INFERRED = "inferred"
@@ -108,11 +93,11 @@ class UrdEdge(NamedTuple):
 
     @property
     def is_root(self) -> bool:
-        """Whether it only stands for its dimension."""
+        """Whether it only represents its dimension."""
         return self.id == self.parent_id == self.dim_id
 
     def as_json(self) -> dict[str, Any]:
-        """Everything of it that must be known to put it back."""
+        """Return everything needed to restore it."""
         moments = {
             name: iso(value) if isinstance(value, datetime) else None
             for name in ("last_confirmed", "created_at")
@@ -129,7 +114,7 @@ def edge_from_json(body: dict[str, Any]) -> UrdEdge:
 
 
 def edge_freshness(edge: UrdEdge, now: datetime) -> float:
-    """What an edge is worth when not all can be shown: its confidence, less with age."""
+    """Return the rank of an edge when not all fit: its confidence, less with age."""
     if edge.last_confirmed is None:
         return edge.confidence
     return float(edge.confidence * 2 ** (-((now - edge.last_confirmed) / EDGE_HALF_LIFE)))
@@ -137,7 +122,7 @@ def edge_freshness(edge: UrdEdge, now: datetime) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCallInfo:
-    """Which model call wrote a statement."""
+    """The model call that wrote a statement."""
 
     model: str
     prompt_hash: str | None
@@ -146,7 +131,7 @@ class ModelCallInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldStatement:
-    """What somebody says of a concept, in tokens."""
+    """A statement about a concept, in tokens."""
 
     concept: str
     parent: str
@@ -180,33 +165,33 @@ class ExplanationScheduler(Protocol):
 
 
 SettleMemory = Callable[[Transaction, SpaceId, Any, Any], Awaitable[dict[str, Any]]]
-"""Carries out a verdict on two memories within the transaction; what is kept of it. Given the conflict and the
-verdict; what memories are is known above this room."""
+"""Applies a verdict on two memories within the transaction and returns what to keep of it. Receives the
+conflict and the verdict; what memories are is known only above this package."""
 
 UnsettleMemory = Callable[[Transaction, SpaceId, Any, str], Awaitable[None]]
-"""Takes back, in somebody's name, what a verdict on the two memories of a conflict did."""
+"""Undoes, in somebody's name, what a verdict on the two memories of a conflict did."""
 
 AskToLearn = Callable[[Transaction, SpaceId, str], Awaitable[object]]
 Follow = Callable[[SpaceId], Awaitable[None]]
 
 
 async def null_follow(_space: SpaceId) -> None:
-    """For a process that keeps no world in memory."""
+    """Do nothing, for a process that keeps no world in memory."""
 
 
 async def null_ask_to_learn(_transaction: Transaction, _space: SpaceId, _message: str) -> None:
-    """For a wiring without background work."""
+    """Do nothing, for a wiring without background work."""
 
 
 async def assume_writer(_space: SpaceId) -> bool:
-    """For a wiring that leaves the question to the job."""
+    """Assume that there is a writer and leave the check to the job."""
     return True
 
 
 async def null_ask_to_write(
     transaction: Transaction, space: SpaceId, concept: int, *, tries: int = 1, at: datetime | None = None
 ) -> None:
-    """For a wiring without background work."""
+    """Do nothing, for a wiring without background work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,15 +201,15 @@ class WorldDeps:
     clock: Clock
     new_id: NewId
     terms: Callable[[SpaceId], WorldSettings]
-    """The settings that are in force for a space now."""
+    """The settings in force for a space."""
     is_common: Callable[[str, float], bool]
-    """Whether a token is common English, from a Zipf frequency on."""
+    """Whether a token is common English, from a given Zipf frequency."""
     ask_to_write: ExplanationScheduler = null_ask_to_write
+    """Schedules the explanation of a salient concept, as durable work within the transaction."""
     has_writer: Callable[[SpaceId], Awaitable[bool]] = assume_writer
-    """Whether there is a model that could explain a name to a space."""
-    """Has a concept that stands out explained, as durable work within the transaction."""
+    """Whether there is a model that could explain names of a space."""
     ask_to_learn: AskToLearn = null_ask_to_learn
-    """Has what a message asserted written, as durable work within the transaction."""
+    """Schedules writing the claims of a message, as durable work within the transaction."""
     follow: Follow = null_follow
     """Brings this process up to date with what was just committed."""
     settle_memory: SettleMemory | None = None
@@ -238,10 +223,10 @@ INFERRED_WEIGHT = 0.25
 
 CAPS = {Origin.PERSON: 0.95, Origin.MODEL: 0.80}
 OTHER_CAP = 0.70
-"""Of text that nobody vouches for."""
+"""Cap for text that nobody vouches for."""
 
 STATED_MODEL_CUE = 0.60
-"""What a model says in passing starts no higher."""
+"""Initial confidence limit for what a model says in passing."""
 WRITTEN_BY_MODEL = 0.80
 ADMITTED = 0.60
 
@@ -259,7 +244,7 @@ def confidence_cap(origin: Origin) -> float:
 
 
 def confidence_after_corroboration(confidence: float, *, evidence: int, origin: Origin) -> float:
-    """Confidence after one more cause, `evidence` being those before."""
+    """Return the confidence after one more cause; `evidence` is the number before."""
     moved = confidence + (SIGNAL - confidence) / (min(evidence + 1, MOST_EVIDENCE) + 1)
     return max(confidence, min(moved, confidence_cap(origin)))
 
@@ -267,7 +252,7 @@ def confidence_after_corroboration(confidence: float, *, evidence: int, origin: 
 def confidence_after_outcome(
     confidence: float, outcome: NoteOutcome, *, evidence: int, weight: float, origin: Origin
 ) -> float:
-    """Confidence after what happened to a note that showed the edge."""
+    """Return the confidence after an outcome of a note that showed the edge."""
     signal = {NoteOutcome.ACTED: SIGNAL, NoteOutcome.CONTRADICTED: REFUTED}.get(outcome)
     if signal is None:
         return confidence
@@ -299,8 +284,7 @@ def collision_type(*, existing_is_isa: bool, incoming_is_isa: bool) -> Collision
 
 
 def closes_cycle(concept: int, parent: int, parent_of: Callable[[int], int | None]) -> bool:
-    """Whether the chain above `parent` meets the concept. A chain beyond the limit counts as one that does:
-    nobody could walk it."""
+    """Whether the chain above `parent` meets the concept. A chain beyond the limit counts as a cycle."""
     above: int | None = parent
     for _ in range(LONGEST_CHAIN):
         if above is None:
@@ -312,7 +296,7 @@ def closes_cycle(concept: int, parent: int, parent_of: Callable[[int], int | Non
 
 
 def is_ancestor(ancestor: int, concept: int, parent_of: Callable[[int], int | None]) -> bool:
-    """Whether `ancestor` stands somewhere above the concept."""
+    """Whether `ancestor` is somewhere above the concept."""
     above = parent_of(concept)
     for _ in range(LONGEST_CHAIN):
         if above is None or above == ancestor:
@@ -322,7 +306,7 @@ def is_ancestor(ancestor: int, concept: int, parent_of: Callable[[int], int | No
 
 
 def normalize_spelling(token: str) -> str:
-    """A token without what people write now so, now otherwise."""
+    """Return a token without spelling variants: marks and a plural `s`."""
     bare = token.translate(_MARKS)
     is_plural = len(bare) >= PLURAL_FROM and bare.endswith("s") and not bare.endswith("ss")
     return bare[:-1] if is_plural else bare
@@ -333,13 +317,13 @@ def is_same_name(one: str, other: str) -> bool:
 
 
 def trust_rank(origin: str) -> int:
-    """How far an origin is trusted; more is better. A job's word is nobody's."""
+    """Rank how far an origin is trusted; higher is better. A job is trusted least."""
     known = Origin(origin)
     return -TRUST_ORDER.index(known) if known in TRUST_ORDER else -len(TRUST_ORDER)
 
 
 def is_replaceable(existing: UrdEdge, *, confidence: float, origin: str, floor: float) -> bool:
-    """Whether an edge that is silent anyway makes way for a better one without a conflict."""
+    """Whether an edge too weak to surface gives way to a better one without a conflict."""
     return (
         existing.confidence < floor
         and not existing.person_stated

@@ -1,8 +1,8 @@
-"""When may a statement that nobody vouches for become an edge?
+"""Quarantines statements that nobody vouches for, and admits them with enough votes.
 
-When enough distinct causes, in more than one session, from more than one text and on more than one day, say it; the
-same page read a hundred times has one vote, and so has the output of a tool in which only numbers change. Or when a person says it, or lets it in by hand. Until then it is never shown, opens no
-conflict and marks nothing.
+Enough are distinct causes in more than one session, from more than one text and on more than one day: one
+page read a hundred times has one vote, and so has tool output in which only numbers change. A person may also
+state it or admit it by hand. Until then it is never shown, opens no conflict and marks nothing.
 """
 
 from collections.abc import Sequence
@@ -74,7 +74,7 @@ def is_admissible(votes: QuarantineVoteCounts, *, min_causes: int) -> bool:
 
 
 async def quarantine_claim(change: WorldChange, sighting: ClaimSighting) -> StatementResult | None:
-    """Keep a claim apart, or let it in if enough speaks for it by now."""
+    """Quarantine a claim, or admit it if it has enough votes by now."""
     row = await _put_entry(change, sighting)
     is_new = row.pop("is_new")
     held = QuarantineEntry(**row)
@@ -143,7 +143,7 @@ async def _admit(
 
 
 async def admit_confirmed_claim(change: WorldChange, claim: Claim) -> None:
-    """A person states what waits in quarantine: it need not wait any more."""
+    """Release a quarantined claim because a person states it."""
     row = await change.transaction.maybe(
         Q["waiting_quarantine"],
         space=change.space,
@@ -159,7 +159,7 @@ async def admit_confirmed_claim(change: WorldChange, claim: Claim) -> None:
 
 
 async def admit_entry(deps: WorldDeps, space: SpaceId, quarantined: UUID, *, because: Cause) -> StatementResult:
-    """Let a statement in by hand."""
+    """Admit a statement by hand."""
     async with open_change(deps, space, by=because.origin.value, cause=because) as change:
         held = await _find(change, quarantined)
         votes = await _votes(change, held)
@@ -169,7 +169,7 @@ async def admit_entry(deps: WorldDeps, space: SpaceId, quarantined: UUID, *, bec
 
 
 async def reject_entry(deps: WorldDeps, space: SpaceId, quarantined: UUID, *, by: str) -> QuarantineEntry:
-    """Keep a statement out for good, unless somebody admits it later."""
+    """Reject a statement for good, unless somebody admits it later."""
     async with open_change(deps, space, by=by) as change:
         held = await _find(change, quarantined)
         rejected = await _decide(change, held, "rejected")
@@ -186,7 +186,7 @@ async def load_quarantine(
     after: QuarantineEntry | None = None,
     limit: int = 100,
 ) -> list[QuarantineEntry]:
-    """What is kept apart, newest first."""
+    """Load quarantined statements, newest first."""
     rows = await deps.store.all(
         Q["quarantine"],
         space=space,
@@ -200,7 +200,7 @@ async def load_quarantine(
 
 
 async def find_quarantine_entry(deps: WorldDeps, space: SpaceId, quarantined: UUID) -> QuarantineEntry:
-    """One statement that is or was kept apart."""
+    """Find one statement that is or was quarantined."""
     async with deps.store.transaction() as transaction:
         row = await transaction.maybe(Q["find_quarantine"], space=space, id=quarantined)
     if row is None:
@@ -211,14 +211,14 @@ async def find_quarantine_entry(deps: WorldDeps, space: SpaceId, quarantined: UU
 async def load_vote_counts(
     deps: WorldDeps, space: SpaceId, held: Sequence[QuarantineEntry]
 ) -> dict[UUID, QuarantineVoteCounts]:
-    """How much speaks for each of these by now."""
+    """Count the current votes for each of these."""
     rows = await deps.store.all(Q["votes_of"], space=space, ids=[each.id for each in held])
     counted = {row.pop("id"): QuarantineVoteCounts(**row) for row in rows}
     return {each.id: counted.get(each.id, NOBODY) for each in held}
 
 
 async def expire_quarantine(deps: WorldDeps, spaces: Sequence[SpaceId]) -> int:
-    """Let what has waited too long wait no more; it is kept and can be admitted by hand."""
+    """Expire what has waited too long; it is kept and can be admitted by hand."""
     now = deps.clock()
     return await deps.store.run(Q["expire_quarantine"], spaces=list(spaces), now=now, before=now - EXPIRES_AFTER)
 
@@ -255,7 +255,7 @@ async def _tell(change: WorldChange, name: str, held: QuarantineEntry, votes: Qu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldSession:
-    """A session whose statements are all kept apart, because it contradicted too much that is well established."""
+    """A session whose statements are all quarantined because it contradicted too much established knowledge."""
 
     session_id: str
     collisions: int
@@ -263,5 +263,5 @@ class HeldSession:
 
 
 async def list_held_sessions(deps: WorldDeps, space: SpaceId) -> list[HeldSession]:
-    """Sessions that are held, the latest first."""
+    """List held sessions, latest first."""
     return [HeldSession(**row) for row in await deps.store.all(Q["held_sessions"], space=space)]

@@ -1,18 +1,10 @@
-"""What stands around a concept?
+"""Queries the world: the neighborhood of a concept, a full report on it, and earlier states.
 
-Walks from one word up to its parents and down to its children, a few steps each way, and stops at a number of
-words: what lies beyond is only counted. It reads the store, so it sees every space alike, loaded or not. How it is
-drawn is a door's matter.
-
-Why does the world believe what it believes of a concept?
-
-Everything that is known of one word: the parts of its score, its edges with who said them, what became of them,
-what is disputed and what is kept apart. An unknown word is answered with the nearest known spellings.
-
-What did the world look like at an earlier moment?
-
-Every edge that comes or goes leaves a row behind, so any earlier state can be rebuilt: rows that put an edge into its
-slot and rows that take it out, in order. How sure the world was of an edge is known as of the last time that it came.
+A neighborhood walks a few steps up to parents and down to children and stops at a number of words; the rest
+is only counted. It reads the store, so it works for every space, loaded or not. A report gives the parts of a
+word's score, its edges with who stated them, their history, disputes and quarantine; an unknown word gets the
+nearest spellings. Edge history allows rebuilding any earlier state, with the confidence of each edge when it
+last came in.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,7 +29,7 @@ MOST_SPELLINGS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeEvidence:
-    """An edge in words, with who said it."""
+    """An edge in words, with who stated it."""
 
     edge: Mapping[str, Any]
     causes: Sequence[Mapping[str, Any]]
@@ -54,12 +46,12 @@ class ConceptReport:
 
 
 def concept_report_json(found: ConceptReport) -> dict[str, Any]:
-    """All of it as every door shows it."""
+    """Format the report for all interfaces."""
     return {**asdict(found), "concept": found.concept._asdict()}
 
 
 async def build_concept_report(deps: WorldDeps, space: SpaceId, token: str) -> ConceptReport:
-    """Everything that is known of a word."""
+    """Collect everything known about a word."""
     rows = await deps.store.all(Q["rows_of_tokens"], space=space, tokens=[token])
     if not rows:
         raise await unknown_concept_error(deps, space, token)
@@ -87,7 +79,7 @@ async def _believed(deps: WorldDeps, space: SpaceId, concept: int) -> list[EdgeE
 
 
 async def unknown_concept_error(deps: WorldDeps, space: SpaceId, token: str) -> NoSuchConcept:
-    """What to say of a word that is not there."""
+    """Build the error for an unknown word, with similar spellings."""
     rows = await deps.store.all(Q["nearest_tokens"], space=space, beginning=f"{_escaped(token[:1])}%")
     near = get_close_matches(token, [row["token"] for row in rows], n=MOST_SPELLINGS, cutoff=0.5)
     listed = ", ".join(f"`{one}`" for one in near)
@@ -102,12 +94,12 @@ def _escaped(text: str) -> str:
 
 MOST_WORDS = 60
 MOST_EDGES = 500
-"""Edges that one step reads; a word with more of them shows the most certain."""
+"""Edges read per step; a word with more shows the most certain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearbyConcept:
-    """A word, and how far below the one in the middle it stands; above is negative."""
+    """A word, and how far below the center it is; above is negative."""
 
     token: str
     level: int
@@ -131,13 +123,13 @@ class Neighborhood:
     words: Sequence[NearbyConcept]
     edges: Sequence[NearbyEdge]
     beyond: Mapping[str, int]
-    """Words that have more neighbours than could be kept, with how many."""
+    """Words with more neighbors than were kept, and how many."""
 
 
 async def load_neighborhood(
     deps: WorldDeps, space: SpaceId, token: str, *, depth: int = 1, dimension: str | None = None, most: int = MOST_WORDS
 ) -> Neighborhood:
-    """The neighbourhood of a word; an unknown one is `NoSuchConcept`."""
+    """Load the neighborhood of a word. Raises `NoSuchConcept` for an unknown one."""
     rows = await deps.store.all(Q["rows_of_tokens"], space=space, tokens=[token])
     if not rows:
         raise await unknown_concept_error(deps, space, token)
@@ -173,7 +165,7 @@ class _NeighborhoodWalk:
                 return
 
     def _meet(self, row: Mapping[str, Any], *, near: str, far: str, level: int) -> bool:
-        """Take an edge in; whether its far end is a word that was not met before."""
+        """Add an edge; returns whether its far end is a new word."""
         token, is_new = row[far], row[far] not in self.levels
         if is_new and len(self.levels) >= self._most:
             self._beyond.setdefault(row[near], set()).add(token)
@@ -197,7 +189,7 @@ COMES = (EdgeOp.ADD, EdgeOp.RESTORE)
 
 
 def replay_history(steps: Iterable[tuple[EdgeOp, UrdEdge]]) -> dict[Slot, UrdEdge]:
-    """The edges that stand after all steps, roots left out."""
+    """Return the edges that hold after all steps, without roots."""
     standing: dict[Slot, UrdEdge] = {}
     for op, edge in steps:
         if op in COMES:
@@ -208,7 +200,7 @@ def replay_history(steps: Iterable[tuple[EdgeOp, UrdEdge]]) -> dict[Slot, UrdEdg
 
 
 async def load_edges_as_of(deps: WorldDeps, space: SpaceId, moment: datetime) -> dict[Slot, UrdEdge]:
-    """The edges that stood at a moment, by slot."""
+    """Load the edges that held at a moment, by slot."""
     rows = await deps.store.all(Q["history_until"], space=space, until=moment)
     steps = [(EdgeOp(row.pop("op")), row) for row in rows]
     return replay_history((op, _edge(row)) for op, row in steps)

@@ -1,8 +1,7 @@
-"""What does a conversation bring to mind, and what does it leave behind?
+"""Serves conversations: recollects what is known about their texts, and learns from them.
 
-The face of the room towards whoever serves conversations. Recollecting reads memory alone and waits for nobody: a
-space that is not loaded yet is told apart from one that has nothing to say. Counting and claiming come after the
-request, in slices that hold up nothing else.
+Recollecting reads memory alone and never waits: a space not loaded yet is distinguished from one with nothing
+to say. Counting and claiming come after the request, in slices that block nothing else.
 """
 
 import asyncio
@@ -38,7 +37,7 @@ SLICE_CHARS = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceText:
-    """A text and who said it, as the door knows."""
+    """A text and who said it, as the interface knows."""
 
     text: str
     origin: Origin
@@ -55,7 +54,7 @@ class WorldScope:
 
 
 class Recollector:
-    """What one process brings to mind."""
+    """Recollects and learns for one process."""
 
     def __init__(self, deps: WorldDeps, worlds: WorldCache, encounters: EncounterBuffer) -> None:
         self.deps = deps
@@ -63,12 +62,12 @@ class Recollector:
         self.encounters = encounters
 
     def recollect(self, place: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
-        """What is known of unseen texts, newest first; none while the space is not loaded."""
+        """Return what is known about unseen texts, newest first; none while the space is not loaded."""
         world = self.worlds.find(place.space)
         return None if world is None else self._recollect(place, world, texts)
 
     async def recollect_in_part(self, place: WorldScope, texts: Sequence[SourceText]) -> Recollection:
-        """The same for a space that is too large to keep: the database is asked for the words of the texts."""
+        """Recollect in a space too large to keep, querying the database for the words of the texts."""
         words = {word for said in texts for word in tokenize_text(said.text, said.origin, World()).words}
         world = await load_partial_world(self.deps.store, place.space, words, now=self.deps.clock())
         return self._recollect(place, world, texts)
@@ -85,7 +84,7 @@ class Recollector:
         return found
 
     def _heard(self, world: World, texts: Sequence[SourceText], *, chars: int, zipf: float) -> list[ParsedText]:
-        """As much of the texts as a request may read, and the claims of the newest spoken part of it."""
+        """Parse as much of the texts as a request may read, and the claims of the newest spoken part."""
         told, claimed, is_common = [], CLAIMED_CHARS, self._is_common(zipf)
         for said in texts:
             text = said.text[-chars:] if chars > 0 else ""
@@ -96,7 +95,7 @@ class Recollector:
         return told
 
     async def count(self, place: WorldScope, said: SourceText) -> bool:
-        """Count the words of a text that the session has not seen; false if it has, or the space is not loaded."""
+        """Count the words of a text new to the session; false if seen or the space is not loaded."""
         world = self.worlds.find(place.space)
         if world is None or not self.encounters.admit(place.space, place.session, said.text, origin=said.origin):
             return False
@@ -125,7 +124,7 @@ class Recollector:
         return SampleSentence(text=text, origin=got.origin, session=place.session, message=said.message)
 
     def spoken(self, place: WorldScope, said: SourceText, *, unvouched: Collection[str] = ()) -> MessageClaims | None:
-        """What a message asserts; none if nothing, or if the space is not loaded.
+        """Return the claims of a message; none without any, or if the space is not loaded.
 
         `unvouched` are the words of tool and document texts of the same session.
         """
@@ -148,7 +147,7 @@ class Recollector:
     async def learn(
         self, transaction: Transaction, place: WorldScope, said: SourceText, *, unvouched: Collection[str] = ()
     ) -> bool:
-        """Keep what a message asserts for the write job, and ask for the job; false if there is nothing."""
+        """Store the claims of a message and schedule the write job; false if there are none."""
         spoken = self.spoken(place, said, unvouched=unvouched)
         if spoken is None or not await save_claims(self.deps, transaction, place.space, spoken):
             return False
@@ -156,7 +155,7 @@ class Recollector:
         return True
 
     async def forget_session(self, space: SpaceId, session: SessionId, *, by: str) -> WorldForgetResult:
-        """Erase everything that only this session said, also what is not written yet."""
+        """Erase everything that only this session said, including what is not written yet."""
         self.encounters.forget(space, session)
         return await forget_session(self.deps, space, session, by=by)
 
@@ -165,7 +164,7 @@ class Recollector:
 
 
 def split_slices(text: str) -> Iterator[str]:
-    """A text in pieces that are quickly read, cut between words."""
+    """Split a text between words into slices that are quick to read."""
     start = 0
     while start < len(text):
         end = min(start + SLICE_CHARS, len(text))

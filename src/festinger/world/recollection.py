@@ -1,26 +1,11 @@
-"""What does the world have to say about a text?
+"""Recollects what the world knows about a text: parses it, finds its claims, selects edges and formats them.
 
-Finds the concepts that stand out in what was just said, takes their edges and chooses among them. One step deep:
-a parent speaks only if it stands in the text itself. Everything is read from memory; being read changes nothing.
-How a line looks is `rendering`'s matter, which text counts as unseen the door's.
-
-How does what is known look in a prompt?
-
-One line a concept: `token: [dim] parent [dim] parent`. What is disputed is marked and comes last, with the parent
-that stands; the one that is not accepted is never shown. The same state gives the same bytes. Tokens hold no
-bracket, quote or line break, so a line cannot break out of its block.
-
-What does a text claim, and would it collide with what stands?
-
-A claim is a cue of a text in the words of this room. Whether it collides is answered from memory alone, so that a
-prompt which contradicts the world is already marked in its own recollection; writing it comes later, and decides
-again under the lock.
-
-How is a text read for the world?
-
-Secrets go out first; then the words are cut with the vocabulary of the space, and what the text asserts is found.
-The one place where this room asks the room `text`. What is done with the words is left to `recollection` and
-`encounters`, what is done with the claims to `learning`.
+Reads memory alone and changes nothing. Secrets are removed first. One step deep: a parent has its own line
+only if it occurs in the text. Claims are checked for collisions from memory, so that a prompt which
+contradicts the world is already marked in its own recollection; writing decides again under the lock. One
+line per concept: `token: [dim] parent [dim] parent`. Disputed edges are marked and come last, with the
+current parent; the other is never shown. The same state gives the same bytes, and tokens hold no bracket,
+quote or line break, so a line cannot break out.
 """
 
 import re
@@ -49,12 +34,12 @@ from festinger.world.model import (
 )
 
 VOUCHED = (Origin.PERSON, Origin.MODEL)
-"""Whose claims are written at once; all others are quarantined."""
+"""Origins whose claims are written at once; all others are quarantined."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """One triple that a text asserts, or takes back."""
+    """One triple that a text asserts or retracts."""
 
     concept: str
     parent: str
@@ -67,7 +52,7 @@ class Claim:
 
 
 def claim_origin(origin: Origin, claim: Claim, *, unvouched: Collection[str]) -> Origin:
-    """Whose claim it really is: a model that repeats a page speaks for the page.
+    """Return the real origin of a claim: a model that repeats a page speaks for the page.
 
     `unvouched` are the words of tool and document texts of the same session.
     """
@@ -77,12 +62,12 @@ def claim_origin(origin: Origin, claim: Claim, *, unvouched: Collection[str]) ->
 
 
 def initial_confidence(claim: Claim) -> float:
-    """What an edge begins with that comes from this claim."""
+    """Return the initial confidence of an edge from this claim."""
     return min(claim.confidence, STATED_MODEL_CUE) if claim.origin is Origin.MODEL else claim.confidence
 
 
 def find_collision(world: World, claim: Claim, *, now: datetime, terms: WorldSettings) -> Slot | None:
-    """The slot whose edge the claim contradicts, if there is one."""
+    """Return the slot whose edge the claim contradicts, if any."""
     concept, dim = world.row(claim.concept), world.row(claim.dimension)
     if concept is None or dim is None or (existing := world.slot(concept.id, dim.id)) is None:
         return None
@@ -98,7 +83,7 @@ def find_collision(world: World, claim: Claim, *, now: datetime, terms: WorldSet
 
 
 def _gives_way_quietly(world: World, existing: UrdEdge, claim: Claim, *, terms: WorldSettings) -> bool:
-    """Whether the claim is another spelling of what stands, or replaces it without a conflict."""
+    """Whether the claim is another spelling of the current edge, or replaces it without a conflict."""
     return is_same_name(world.soas_by_id[existing.parent_id], claim.parent) or is_replaceable(
         existing, confidence=initial_confidence(claim), origin=claim.origin, floor=terms.recollection_confidence_floor
     )
@@ -109,7 +94,7 @@ UNCONFIRMED = " (unconfirmed)"
 
 
 def format_concept_line(world: World, row: SoasRow, edges: Sequence[UrdEdge], *, disputed: Collection[Slot]) -> str:
-    """The line of one concept."""
+    """Format the line of one concept."""
     shown = sorted(edges, key=lambda edge: (edge.slot in disputed, not edge.is_isa, edge.dim_id))
     parts = [_format_edge(world, edge, is_disputed=edge.slot in disputed) for edge in shown]
     ending = PENDING if any(edge.slot in disputed for edge in shown) else ""
@@ -117,7 +102,7 @@ def format_concept_line(world: World, row: SoasRow, edges: Sequence[UrdEdge], *,
 
 
 def format_unknown_lines(token: str, *, command: str) -> Iterator[str]:
-    """What is said of a name that nothing is known about."""
+    """Yield the lines about a name that nothing is known about."""
     yield f"? {token}: no recollection (if it is a typo, pass over this; else say what it is)"
     yield f"  {command} '{token} -isa KIND'"
     yield f"  {command} '{token} -ispart WHOLE in context of DIMENSION'"
@@ -135,7 +120,7 @@ SPEAKERS = (Origin.PERSON, Origin.MODEL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedText:
-    """A text as it was read: its words, what it asserts, and who said it."""
+    """A parsed text: its words, its claims, and who said it."""
 
     words: Sequence[str]
     origin: Origin
@@ -154,15 +139,15 @@ class RecollectionNote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recollection:
-    """Lines about what is known, and which edges they show. No line means that nothing is relevant."""
+    """Lines about what is known, and the edges they show. No line means that nothing is relevant."""
 
     lines: tuple[str, ...] = ()
     notes: tuple[RecollectionNote, ...] = ()
     zero_hits: tuple[str, ...] = ()
-    """Names that stand out and that nothing is known about."""
+    """Salient names that nothing is known about."""
     zero_hit_lines: tuple[str, ...] = ()
     cut: int = 0
-    """Concepts and edges that had no room."""
+    """Concepts and edges that did not fit."""
 
     def __bool__(self) -> bool:
         return bool(self.lines or self.zero_hit_lines)
@@ -175,7 +160,7 @@ class RecollectionHistory:
     first_seen: Mapping[str, datetime] = field(default_factory=dict)
     """When the text of a concept was first seen in it."""
     noted: Collection[str] = ()
-    """Unknown names that it was already told of."""
+    """Unknown names that it was already told about."""
 
 
 def build_recollection(
@@ -186,7 +171,7 @@ def build_recollection(
     terms: WorldSettings,
     past: RecollectionHistory | None = None,
 ) -> Recollection:
-    """What is known of what was heard, newest first."""
+    """Recollect what is known about these texts, newest first."""
     past = past or RecollectionHistory()
     rows = _salient_rows(world, heard, threshold=terms.saliency_read_threshold)
     is_audible = _build_edge_filter(now=now, terms=terms)
@@ -206,13 +191,13 @@ def build_recollection(
 
 
 def _salient_rows(world: World, heard: Iterable[ParsedText], *, threshold: float) -> list[SoasRow]:
-    """The words that stand out, each once, in the order in which they were heard."""
+    """Return the salient words once each, in the order in which they occur."""
     words = dict.fromkeys(chain.from_iterable(each.words for each in heard))
     return list(dict.fromkeys(row for row in world.rows(words) if effective_saliency(row) >= threshold))
 
 
 def _build_edge_filter(*, now: datetime, terms: WorldSettings) -> Callable[[UrdEdge], bool]:
-    """Which edges are sure and recent enough to be told."""
+    """Build the filter for edges confident and recent enough to show."""
     oldest = now - timedelta(days=terms.recollection_recency_days)
     floor, fading = terms.recollection_confidence_floor, terms.recollection_recency_applies_to
     all_fade = EVERY_SOURCE in fading
@@ -241,7 +226,7 @@ def _freshest_edges(edges: Sequence[UrdEdge], *, now: datetime, limit: int) -> S
 
 
 def _disputed_slots(world: World, heard: Iterable[ParsedText], *, now: datetime, terms: WorldSettings) -> set[Slot]:
-    """The disputed slots, and those that what was just said collides with before anything of it is written."""
+    """Return the disputed slots, and those that these texts collide with before anything is written."""
     said = (claim for each in heard if each.origin in SPEAKERS for claim in each.claims)
     fresh = set(filter(None, (find_collision(world, claim, now=now, terms=terms) for claim in said)))
     return world.pending_slots | fresh if fresh else world.pending_slots
@@ -282,7 +267,7 @@ CLAIMED_CHARS = 4096
 LONGEST_SENTENCE = 300
 
 _DENIAL = re.compile(r"not\b|n['’]t\b|no\s+longer\b", re.IGNORECASE)
-"""Without one of these nothing is taken back; most texts need not be looked at closer."""
+"""Without one of these nothing is retracted, so most texts need no closer look."""
 
 IsCommon = Callable[[str, float], bool]
 
@@ -302,7 +287,7 @@ class TokenizedText:
 
 
 def tokenize_text(text: str, origin: Origin, world: World) -> TokenizedText:
-    """Read a text with the words that a space knows."""
+    """Tokenize a text with the vocabulary of a space."""
     return _tokenize_plain(remove_secrets(text), origin, world)
 
 
@@ -311,7 +296,7 @@ def _tokenize_plain(plain: str, origin: Origin, world: World) -> TokenizedText:
 
 
 def find_claims(read: TokenizedText, world: World, *, is_common: Callable[[str], bool]) -> list[Claim]:
-    """What a text asserts, and what it takes back."""
+    """Find what a text asserts and retracts."""
     dimensions = world.dimension_names
     found = extract_cues(read.text, read.tokens, dimensions=dimensions, is_common=is_common)
     said = [_claim(read, cue) for cue in found]
@@ -342,12 +327,12 @@ def _claim(read: TokenizedText, cue: RelationCue, *, is_retraction: bool = False
 def parse_text(
     text: str, origin: Origin, world: World, *, is_common: Callable[[str], bool], claim_chars: int
 ) -> ParsedText:
-    """A text as a recollection hears it, with what its last `claim_chars` characters assert."""
+    """Parse a text for a recollection, with the claims of its last `claim_chars` characters."""
     plain = remove_secrets(text)
     if len(text) <= claim_chars:
         whole = _tokenize_plain(plain, origin, world)
         return ParsedText(words=whole.words, origin=origin, claims=find_claims(whole, world, is_common=is_common))
-    # Places are asked for only where claims are, and cost more than the words.
+    # Token positions are needed only for claims, and cost more than the words.
     words = token_texts(plain, world.knows)
     if claim_chars <= 0:
         return ParsedText(words=words, origin=origin)
@@ -358,7 +343,7 @@ def parse_text(
 def find_countable_words(
     read: TokenizedText, world: World, *, terms: WorldSettings, is_common: IsCommon
 ) -> dict[str, Token]:
-    """The words of a text that count, each once, with where it stands first."""
+    """Return the words of a text that count, once each, with their first position."""
     found: dict[str, Token] = {}
     for token in content_tokens(read.tokens, min_chars=terms.token_min_chars):
         if is_common(token.text, terms.common_word_zipf) or not may_be_vocabulary(token.text):
@@ -369,7 +354,7 @@ def find_countable_words(
 
 
 def sentence_at(read: TokenizedText, token: Token) -> str:
-    """The sentence in which a token stands, cut around it if it is long."""
+    """Return the sentence around a token, cut if it is long."""
     plain = normalize_text(read.text)
     starts = [each.start for each in read.tokens if each.sentence_start]
     start = max((each for each in starts if each <= token.start), default=0)

@@ -1,15 +1,10 @@
-"""What is left of the world when a source of it turns out to be bad?
+"""Withdraws a bad source from the world, and reinstates it.
 
-What it said counts no more, as a cause, as a vote in quarantine or as an outcome. An edge that others would not have
-made goes out, into history; what had made way for it stands again, or what waited because of it comes in. Decisions in
-favour of what only the bad source said are taken back, conflicts that it opened are closed, and every edge that others
-said too is told again from them. The rows are kept as they were, so that all of it can be given back at once. Runs
-within the transaction of whoever repairs.
-
-How is given back to the world what had been taken back?
-
-Every slot, cause, vote, outcome and conflict becomes what it was, in one change of the world, unless others have built
-on what stands there now. What was forgotten meanwhile stays forgotten.
+Its statements stop counting as causes, votes and outcomes. An edge that others would not have made moves to
+history; what it displaced is restored, or what waited because of it comes in. Decisions in favor of what only
+the bad source said are undone, conflicts that it opened are closed, and edges that others stated too are
+replayed from them. The rows are kept, so that all of it can be reinstated at once, unless others have built
+on the current state; what was forgotten meanwhile stays forgotten. Runs within the caller's transaction.
 """
 
 import json
@@ -70,14 +65,14 @@ from festinger.world.write import EdgeOp, WorldChange, WorldChangeKind, begin_ch
 Q = queries_of("festinger.world")
 
 WITHDRAWN = "withdrawn"
-"""The decision about a conflict of which one side was never said, for all that is left."""
+"""The decision on a conflict one side of which nobody stated any more."""
 
 Image = Mapping[str, Any]
 """A row, or a slot, as it was."""
 
 
 async def reinstate_source(deps: WorldDeps, transaction: Transaction, space: SpaceId, kept: Mapping[str, Any]) -> None:
-    """Let everything be as it was before it was taken back. Raises `UndoBlocked` where others have built on it."""
+    """Restore everything as before the withdrawal. Raises `UndoBlocked` where others have built on it."""
     change = await begin_change(deps, transaction, space, by=REPAIR)
     places: Sequence[Image] = kept.get("places", ())
     await _restore_slots(change, places)
@@ -132,7 +127,7 @@ async def _reinstate_dispute(change: WorldChange, image: Image) -> None:
 
 
 async def demote_orphan_concepts(change: WorldChange, concepts: Iterable[int]) -> list[int]:
-    """Let concepts of which no edge is left surface no more; which did until now."""
+    """Stop surfacing concepts without any edge; returns those that did until now."""
     rows = await change.transaction.all(Q["calm_concepts"], space=change.space, concepts=sorted(set(concepts)))
     for row in rows:
         change.log(WorldChangeKind.CONCEPT, row["id"])
@@ -141,7 +136,7 @@ async def demote_orphan_concepts(change: WorldChange, concepts: Iterable[int]) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFilter:
-    """From where something came; all that is given must hold."""
+    """Where something came from; all given fields must match."""
 
     session: SessionId | None = None
     agent: AgentId | None = None
@@ -163,20 +158,20 @@ class SourceFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldWithdrawal:
-    """What counts no more, and everything that followed from that, as it was."""
+    """What no longer counts, and the previous state of everything affected."""
 
     causes: tuple[Image, ...] = ()
     outcomes: tuple[Image, ...] = ()
     votes: tuple[Image, ...] = ()
     places: tuple[Image, ...] = ()
-    """Slots, each with what stood there before and what stands there now."""
+    """Slots, each with the edge before and after."""
     disputes: tuple[Image, ...] = ()
     waiting: tuple[str, ...] = ()
-    """What was let in and is in quarantine again."""
+    """Admitted statements that are in quarantine again."""
     opened: tuple[str, ...] = ()
-    """Conflicts about what had to make way for what was said before it."""
+    """Conflicts about edges that gave way to earlier statements."""
     calmed: tuple[int, ...] = ()
-    """Concepts of which nothing is known any more."""
+    """Concepts about which nothing is known any more."""
 
     @property
     def rows(self) -> int:
@@ -188,12 +183,12 @@ class WorldWithdrawal:
 
     @property
     def messages(self) -> list[str]:
-        """In which messages it was said."""
+        """The messages in which it was said."""
         said = (image["message_id"] for image in (*self.causes, *self.votes))
         return sorted({message for message in said if message})
 
     def as_json(self) -> dict[str, Any]:
-        """As a change keeps it: numbers and marks, no words."""
+        """Serialize for a change record: numbers and marks, no words."""
         return {name: list(getattr(self, name)) for name in self.__slots__}
 
 
@@ -211,7 +206,7 @@ class _WorldRepair:
     freed: dict[Slot, None] = field(default_factory=dict)
 
     async def remember(self, slot: Slot) -> None:
-        """Keep what stands in a slot, before it is touched for the first time."""
+        """Keep the edge of a slot before it is first touched."""
         if slot not in self.before:
             self.before[slot] = await self.change.slot(*slot)
 
@@ -219,10 +214,10 @@ class _WorldRepair:
 async def withdraw_source(
     deps: WorldDeps, transaction: Transaction, space: SpaceId, whence: SourceFilter, *, by: str = REPAIR
 ) -> WorldWithdrawal:
-    """Let what came from somewhere count no more in the world. The caller follows the world once it is committed."""
+    """Stop counting what came from a source. The caller calls `follow` after the commit."""
     change = await begin_change(deps, transaction, space, by=by)
     causes = await _taken(change, "take_causes", whence)
-    # Outcomes are reported by somebody, and stand in no message.
+    # Outcomes are reported by somebody and belong to no message.
     outcomes = await _taken(change, "take_outcomes", whence) if whence.messages is None else ()
     votes = await _taken(change, "take_votes", whence)
     if not (causes or outcomes or votes):
@@ -256,7 +251,7 @@ async def _taken(change: WorldChange, query: str, whence: SourceFilter) -> list[
 
 
 async def _let_in_by(change: WorldChange, votes: Sequence[Image]) -> dict[Triple, list[Image]]:
-    """Those of the votes that helped to let a triple in, by the triple."""
+    """Return the votes that helped to admit a triple, by triple."""
     ids = sorted({image["quarantine_id"] for image in votes})
     rows = await change.transaction.all(Q["spoken_for"], space=change.space, ids=ids)
     return {
@@ -273,7 +268,7 @@ async def _images(work: _WorldRepair, touched: Iterable[Triple]) -> list[Image]:
 
 
 async def _without(work: _WorldRepair, said: Iterable[Triple]) -> None:
-    """Let each triple be what it is without what was taken: first what is gone, then what is told again."""
+    """Recompute each triple without the withdrawn rows: first those that are gone, then the others."""
     acted_on = map(triple_from_row, work.outcomes)
     lost = [triple for triple in said if not await _stays(work, triple)]
     for triple in lost:
@@ -287,7 +282,7 @@ async def _without(work: _WorldRepair, said: Iterable[Triple]) -> None:
 
 
 async def _stays(work: _WorldRepair, triple: Triple) -> bool:
-    """Whether those who are left would have made an edge; what only texts say waits in quarantine again."""
+    """Whether the rest would have made an edge; what only texts say returns to quarantine."""
     if await load_effective_causes(work.change, triple):
         return True
     rows = await load_triple_rows(work.change, "wait_in_quarantine", triple)
@@ -296,7 +291,7 @@ async def _stays(work: _WorldRepair, triple: Triple) -> bool:
 
 
 async def _withdraw(work: _WorldRepair, triple: Triple) -> None:
-    """Close the conflicts that a triple opened, and take back what was decided in its favour, the last first."""
+    """Close the conflicts that a triple opened, and undo decisions in its favor, latest first."""
     for row in await load_triple_rows(work.change, "said_in_conflicts", triple):
         item = conflict_from_row(row)
         if item.status == PENDING or await _is_undone(work, item):
@@ -307,7 +302,7 @@ async def _withdraw(work: _WorldRepair, triple: Triple) -> None:
 
 
 async def _is_undone(work: _WorldRepair, item: Conflict) -> bool:
-    """Take a decision back; not if it did nothing, or others have built on it since."""
+    """Undo a decision; returns false if it did nothing or others have built on it since."""
     change, resolution = work.change, dict(item.resolution or {})
     after, aliases = resolution.get("after", []), resolution.get("aliases", [])
     if not (after or aliases):
@@ -326,7 +321,7 @@ async def _is_undone(work: _WorldRepair, item: Conflict) -> bool:
 
 
 async def _take_out(work: _WorldRepair, triple: Triple) -> None:
-    """Take an edge that nobody is left for out of its slot, and give its place back."""
+    """Remove an edge without remaining causes from its slot, and restore what it displaced."""
     concept, parent, dim = triple
     present = await work.change.slot(concept, dim)
     if present is None or present.parent_id != parent:
@@ -339,7 +334,7 @@ async def _take_out(work: _WorldRepair, triple: Triple) -> None:
 
 
 async def _give_place(work: _WorldRepair, triple: Triple) -> None:
-    """Let the edge stand again that had made way, or the one before it, if those who are left would have made it."""
+    """Restore the displaced edge, or the one before it, if the remaining causes would have made it."""
     concept, parent, dim = triple
     seen = {parent}
     while rows := await load_triple_rows(work.change, "displaced_by", (concept, parent, dim)):
@@ -357,7 +352,7 @@ async def _give_place(work: _WorldRepair, triple: Triple) -> None:
 
 
 async def _fill(work: _WorldRepair) -> None:
-    """Let in what waited only because a slot was taken, or a cycle would have been closed."""
+    """Add edges that waited only because a slot was taken or a cycle would have closed."""
     if not work.freed:
         return
     concepts, dims = (list(column) for column in zip(*work.freed, strict=True))
@@ -367,7 +362,7 @@ async def _fill(work: _WorldRepair) -> None:
 
 
 async def _asked_for(work: _WorldRepair, *, concepts: list[int], dims: list[int]) -> list[EdgeCreation]:
-    """The edges that conflicts about these slots ask for, in the order in which those who are left said them."""
+    """Return the edges that conflicts about these slots ask for, ordered by their remaining causes."""
     rows = await work.change.transaction.all(
         Q["waiting_for_room"], space=work.change.space, concepts=concepts, dims=dims
     )
@@ -379,7 +374,7 @@ async def _asked_for(work: _WorldRepair, *, concepts: list[int], dims: list[int]
 
 
 async def _has_room(work: _WorldRepair, asked: UrdEdge) -> bool:
-    """Whether a slot is free for an edge; one that stands again makes way as it would have done."""
+    """Whether a slot is free for an edge; a restored weak edge gives way as it would have done."""
     change = work.change
     present = await change.slot(*asked.slot)
     if present is None or asked.slot not in work.freed:
@@ -394,7 +389,7 @@ async def _has_room(work: _WorldRepair, asked: UrdEdge) -> bool:
 
 
 async def _put(work: _WorldRepair, birth: EdgeCreation, *, op: EdgeOp) -> bool:
-    """Let an edge stand as those who are left make it; false if it would close a cycle."""
+    """Put an edge as the remaining causes make it; false if it would close a cycle."""
     change, edge = work.change, birth.edge
     if await change.would_cycle(edge.id, edge.parent_id, edge.dim_id):
         return False
@@ -417,7 +412,7 @@ async def _make_known(work: _WorldRepair, concept: int, heard: Iterable[CauseSta
 
 
 async def _weigh(work: _WorldRepair, triple: Triple) -> None:
-    """Let what waits about a triple weigh only what those who are left said."""
+    """Reduce the weight of waiting conflicts about a triple to the remaining causes."""
     fewer = sum(triple_from_row(image) == triple for image in work.causes)
     for row in await load_triple_rows(work.change, "said_in_conflicts", triple):
         if row["status"] == PENDING:
@@ -432,7 +427,7 @@ async def _weigh(work: _WorldRepair, triple: Triple) -> None:
 
 
 async def _tell_again(work: _WorldRepair, triple: Triple) -> None:
-    """Let an edge be worth what those who are left make of it."""
+    """Revalue an edge from the remaining causes."""
     concept, parent, dim = triple
     present = await work.change.slot(concept, dim)
     birth = await load_edge_creation(work.change, triple)
@@ -450,7 +445,7 @@ async def _tell_again(work: _WorldRepair, triple: Triple) -> None:
 
 
 async def _who_came_first(work: _WorldRepair, standing: UrdEdge) -> EdgeCreation | None:
-    """What waits for a slot, and was said there before the edge that stands would have been."""
+    """Return the waiting edge that was stated before the current one would have been."""
     floor = work.change.terms.recollection_confidence_floor
     asked = await _asked_for(work, concepts=[standing.id], dims=[standing.dim_id])
     for birth in (each for each in asked if each.edge.id == standing.id):
@@ -463,7 +458,7 @@ async def _who_came_first(work: _WorldRepair, standing: UrdEdge) -> EdgeCreation
 
 
 async def _change_places(work: _WorldRepair, standing: UrdEdge, first: EdgeCreation) -> None:
-    """Let what waits stand, and what stands wait."""
+    """Swap the current edge and the waiting one."""
     change = work.change
     await change.take(standing, reason=REPAIR, op=EdgeOp.REPLACE)
     if not await _put(work, first, op=EdgeOp.ADD):
@@ -492,7 +487,7 @@ async def _change_places(work: _WorldRepair, standing: UrdEdge, first: EdgeCreat
 
 
 async def _told(work: _WorldRepair, triple: Triple, birth: EdgeCreation, *, with_taken: bool) -> UrdEdge:
-    """The edge as its traces give it, with what was taken or without."""
+    """Replay the edge from its traces, with or without the withdrawn ones."""
     taken = [cause_statement_from_row(image) for image in work.causes if triple_from_row(image) == triple]
     voices = await load_cause_statements(work.change, triple)
     votes = await load_votes(work.change, triple)

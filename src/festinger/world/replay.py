@@ -1,14 +1,9 @@
-"""What would be thought of an edge if some had never spoken?
+"""Recomputes an edge as if some of its sources had never spoken.
 
-Pure decisions. An edge is told again from who is left: it begins as it came, if whoever brought it is still believed,
-else as the first who is left said it; then every other cause and every outcome moves it in order of time, by the very
-steps by which they once did. What moved it without leaving a trace is carried over. Whose words are left is
-`repairing`'s matter.
-
-What is left in the tables of who spoke for an edge?
-
-Reads causes, votes in quarantine, outcomes and the beginning of edges for `retelling`; from the tables, and from rows
-that were taken out of them and are kept as JSON.
+Pure decisions plus loaders of causes, votes, outcomes and edge creations, from the tables or from withdrawn
+rows kept as JSON. An edge starts as it was created if that is still believed, else as its first remaining
+cause stated it; then every other cause and outcome moves it in order of time, by the original steps. Movement
+without a trace is carried over. `repair` decides which sources remain.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,12 +22,12 @@ from festinger.world.state import corroborate_edge
 from festinger.world.write import WorldChange
 
 PLAIN = frozenset({"stated", "weak", "repair"})
-"""Reasons for which an edge comes as its causes said it."""
+"""Reasons for which an edge is created as its causes stated it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeCreation:
-    """An edge as it came into its slot, when and by which way."""
+    """An edge as it came into its slot, when and why."""
 
     edge: UrdEdge
     at: datetime
@@ -40,19 +35,19 @@ class EdgeCreation:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nobody decided that it stands."""
+        """Whether it came in without a decision."""
         return self.reason in PLAIN
 
     def is_believed(self, taken: Iterable[datetime], *, is_kept: bool) -> bool:
-        """Whether the edge is to begin as it came rather than as the first cause said it: where it was decided, or
-        where what the causes said was not kept, unless something of it was said before and is taken back now."""
+        """Whether the edge starts as it was created rather than as its first cause stated it: if it was
+        decided, or if the causes' statements were not kept, unless some earlier cause is now withdrawn."""
         is_its_own = not self.is_plain or not is_kept
         return is_its_own and all(at > self.at for at in taken)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CauseStatement:
-    """A cause, with what it said."""
+    """A cause, with what it stated."""
 
     cause: Cause
     at: datetime
@@ -64,9 +59,9 @@ class CauseStatement:
     is_read: bool = False
     """Whether it was read in a text rather than stated."""
     is_kept: bool = True
-    """Whether what it said is known; that was not always kept."""
+    """Whether its statement is known, which was not always stored."""
     writing: str | None = None
-    """Which model call wrote it; one that read texts of several sessions has a cause for each, and one voice."""
+    """The model call that wrote it; one that read texts of several sessions has a cause for each, but one vote."""
 
     @property
     def origin(self) -> Origin:
@@ -100,7 +95,7 @@ class EdgeOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantineVote:
-    """A cause that speaks for a quarantined statement, and in which text it did."""
+    """A cause that supports a quarantined statement, and its text."""
 
     cause: Cause
     text: str
@@ -108,7 +103,7 @@ class QuarantineVote:
 
 
 def count_votes(votes: Iterable[QuarantineVote]) -> QuarantineVoteCounts:
-    """How much these are together."""
+    """Count distinct causes, sessions, texts and days."""
     said = list(votes)
     return QuarantineVoteCounts(
         causes=len({each.cause for each in said}),
@@ -119,7 +114,7 @@ def count_votes(votes: Iterable[QuarantineVote]) -> QuarantineVoteCounts:
 
 
 def find_tipping_vote(votes: Sequence[QuarantineVote], *, min_causes: int) -> QuarantineVote | None:
-    """The vote, in order of time, with which there were enough; none if there are not."""
+    """Return the vote, in order of time, that made them enough; none if they are not."""
     ordered = sorted(votes, key=lambda vote: (vote.at, vote.cause.session, vote.text))
     for number, vote in enumerate(ordered, start=1):
         if is_admissible(count_votes(ordered[:number]), min_causes=min_causes):
@@ -130,8 +125,8 @@ def find_tipping_vote(votes: Sequence[QuarantineVote], *, min_causes: int) -> Qu
 def select_effective_causes(
     heard: Iterable[CauseStatement], votes: Sequence[QuarantineVote], *, min_causes: int
 ) -> list[CauseStatement]:
-    """Those whose words made the edge or spoke for it when it stood, in order of time; none if they would not have made
-    it. What texts said before, while nobody vouched for it and there were not enough of them, was only a vote."""
+    """Return the causes that made the edge or supported it afterwards, in order of time; empty if they would
+    not have made it. What texts said before anybody vouched or there were enough of them was only a vote."""
     voices = sorted(heard, key=_time_order)
     vouched = next((each.at for each in voices if each.is_vouched), None)
     tip = find_tipping_vote(votes, min_causes=min_causes)
@@ -144,7 +139,7 @@ def select_effective_causes(
 def initial_edge(
     birth: EdgeCreation, heard: Sequence[CauseStatement], *, is_believed: bool
 ) -> tuple[UrdEdge, list[CauseStatement]]:
-    """The edge at its beginning, and who said it again after that."""
+    """Return the initial edge, and the causes that repeated it later."""
     if is_believed or not heard:
         return birth.edge, [each for each in heard if each.at > birth.at]
     first, *others = heard
@@ -166,7 +161,7 @@ def initial_edge(
 def replay_edge(
     birth: EdgeCreation, heard: Iterable[CauseStatement], outcomes: Iterable[EdgeOutcome], *, is_believed: bool
 ) -> UrdEdge:
-    """The edge as those who are left make it. `is_believed` says whether it may begin as it came."""
+    """Replay the edge from the remaining causes; `is_believed` lets it start as it was created."""
     voices = sorted(heard, key=_time_order)
     edge, again = initial_edge(birth, voices, is_believed=is_believed)
     start = birth.at if is_believed else edge.created_at or birth.at
@@ -208,8 +203,8 @@ def _last_confirmed(edge: UrdEdge, heard: Iterable[CauseStatement], outcomes: It
 
 
 def carry_over_untraced(present: UrdEdge, told: UrdEdge, without: UrdEdge) -> UrdEdge:
-    """What stands, without some: `told` is what the traces of all give, `without` what those of the rest give. Where
-    all is told by traces that is `without`; what left none stays."""
+    """Return the present edge without some sources: `told` is the replay of all traces, `without` that of the
+    rest. Movement that left no trace stays."""
     moved = present.confidence - told.confidence
     confidence = without.confidence if not moved else min(max(without.confidence + moved, 0.0), 1.0)
     evidence = max(without.evidence_count + present.evidence_count - told.evidence_count, 0)
@@ -230,7 +225,7 @@ Triple = tuple[int, int, int]
 """A concept, its parent and the dimension."""
 
 REPAIR = "repair"
-"""Why edges come and go when a source is taken back, as history has it."""
+"""The history reason for edges changed by withdrawing a source."""
 
 
 def triple_from_row(row: Mapping[str, Any]) -> Triple:
@@ -246,28 +241,28 @@ async def load_triple_rows(change: WorldChange, query: str, triple: Triple) -> S
 
 
 async def load_cause_statements(change: WorldChange, triple: Triple) -> list[CauseStatement]:
-    """Who said a triple."""
+    """Load who stated a triple."""
     return [cause_statement_from_row(row) for row in await load_triple_rows(change, "heard_of", triple)]
 
 
 async def load_votes(change: WorldChange, triple: Triple) -> list[QuarantineVote]:
-    """What texts say for a triple."""
+    """Load the votes of texts for a triple."""
     return [vote_from_row(row) for row in await load_triple_rows(change, "votes_for_triple", triple)]
 
 
 async def load_edge_outcomes(change: WorldChange, triple: Triple) -> list[EdgeOutcome]:
-    """What came of notes that showed it."""
+    """Load the outcomes of notes that showed it."""
     return [edge_outcome_from_row(row) for row in await load_triple_rows(change, "outcomes_of_edge", triple)]
 
 
 async def load_effective_causes(change: WorldChange, triple: Triple) -> list[CauseStatement]:
-    """Those of whom an edge would be made, in order of time; none if they would not make it."""
+    """Load the causes that would make the edge, in order of time; empty if they would not."""
     voices, votes = await load_cause_statements(change, triple), await load_votes(change, triple)
     return select_effective_causes(voices, votes, min_causes=change.terms.quarantine_min_causes)
 
 
 async def load_edge_creation(change: WorldChange, triple: Triple) -> EdgeCreation | None:
-    """How a triple last came into its slot; none if it never did."""
+    """Load how a triple last came into its slot; none if it never did."""
     for row in await load_triple_rows(change, "birth_of", triple):
         at, reason = row.pop("at"), row.pop("reason")
         return EdgeCreation(edge=UrdEdge(**row), at=at, reason=reason)
@@ -275,7 +270,7 @@ async def load_edge_creation(change: WorldChange, triple: Triple) -> EdgeCreatio
 
 
 def creation_from_conflict(row: Mapping[str, Any]) -> EdgeCreation:
-    """The edge that a conflict asks for."""
+    """Build the edge that a conflict asks for."""
     edge = UrdEdge(
         id=row["concept_id"],
         parent_id=row["incoming_parent_id"],

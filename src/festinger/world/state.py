@@ -1,15 +1,10 @@
-"""What happens when somebody says that a concept is in a parent?
+"""Applies statements that a concept is in a parent, one by one or in bulk.
 
-One slot, one parent. A free slot takes the edge; the same parent again corroborates it; another spelling becomes
-another name; a silent edge of little worth makes way; everything else is a conflict, and the edge that stands goes
-on standing. Runs under the write lock, where the table itself is asked, so that no two processes can disagree.
-Whose words get this far is `learning`'s matter.
-
-How do very many triples get into the world at once?
-
-In one transaction and one version: words first, then every edge whose slot is free and that closes no cycle, in a
-handful of statements. What collides, corroborates or is weak goes the way of single statements, one by one. Edges
-that come in bulk are not told as events one by one; the import that brings them tells of itself.
+One slot, one parent. A free slot takes the edge; the same parent corroborates it; another spelling becomes an
+alias; a weak edge that does not surface gives way; anything else is a conflict and the current edge stays.
+Runs under the write lock and reads the table, so that no two processes can disagree. In bulk, one transaction
+and version writes all words, then in a few statements all edges with free slots and no cycles; the rest is
+applied one by one. Bulk edges emit no single events; the import emits its own.
 """
 
 from collections import defaultdict
@@ -53,23 +48,23 @@ class StatementEffect(StrEnum):
     REPLACED = "replaced"
     CONFLICT = "conflict"
     SETTLED = "settled"
-    """It was dismissed not long ago and says nothing new."""
+    """It was dismissed recently and says nothing new."""
     CROWDED = "crowded"
-    """Its cause has opened as many conflicts as one may."""
+    """Its cause has opened as many conflicts as allowed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementResult:
     did: StatementEffect
     edge: UrdEdge | None
-    """The edge that stands in the slot now."""
+    """The current edge of the slot."""
     conflict: UUID | None = None
     new_tokens: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedStatement:
-    """A statement whose words have their rows."""
+    """A statement whose words have rows."""
 
     said: WorldStatement
     concept: SoasRow
@@ -93,7 +88,7 @@ class ResolvedStatement:
 
 
 def check_statement(said: WorldStatement) -> None:
-    """Refuse what no edge can be made of."""
+    """Reject a statement that cannot become an edge."""
     for operand in (said.concept, said.parent, said.dimension):
         if not operand or len(operand) > LONGEST_OPERAND:
             raise BadFact(f"An operand has {len(operand)} characters; between 1 and {LONGEST_OPERAND} are needed.")
@@ -106,14 +101,14 @@ def check_statement(said: WorldStatement) -> None:
 
 
 async def apply_statement(deps: WorldDeps, space: SpaceId, said: WorldStatement) -> StatementResult:
-    """Say something of a concept, in a transaction of its own."""
+    """Apply a statement in its own transaction."""
     check_statement(said)
     async with open_change(deps, space, by=said.origin.value, cause=said.cause) as change:
         return await apply_statement_in(change, said)
 
 
 async def apply_statement_in(change: WorldChange, said: WorldStatement) -> StatementResult:
-    """Say something of a concept as part of a change."""
+    """Apply a statement as part of a change."""
     check_statement(said)
     rows, new_tokens = await ensure_concepts(change, (said.concept, said.parent, said.dimension))
     placed = ResolvedStatement(
@@ -154,7 +149,7 @@ async def _add(change: WorldChange, placed: ResolvedStatement) -> StatementResul
         return await _dispute(change, placed, existing=None, kind=Collision.CYCLE)
     edge = _edge(change, placed)
     if not await change.put(edge, reason="stated"):
-        # Only a writer that passes by our lock can have come first; its edge stands like any other.
+        # Only a writer that bypasses our lock can have come first; its edge counts like any other.
         return await _settle(change, placed)
     await record_cause(change, placed)
     await confirm_concept(change, placed.concept, placed.said)
@@ -174,7 +169,7 @@ async def _corroborate(change: WorldChange, placed: ResolvedStatement, existing:
 
 
 class CorroboratingStatement(Protocol):
-    """What of a statement moves an edge that says the same."""
+    """The parts of a statement that move an edge saying the same."""
 
     @property
     def origin(self) -> Origin: ...
@@ -189,13 +184,13 @@ class CorroboratingStatement(Protocol):
 
 
 def is_evidence(said: CorroboratingStatement) -> bool:
-    """Whether a repetition speaks for an edge. A model may only repeat what a note in its prompt told it."""
+    """Whether a repetition supports an edge. A model may merely repeat a note in its prompt."""
     return said.origin is not Origin.MODEL
 
 
 def corroborate_edge(edge: UrdEdge, said: CorroboratingStatement, *, is_new: bool) -> UrdEdge:
-    """The edge after it was said again. A cause that is no evidence moves nothing; one that said it before moves
-    something only if a person now states it on purpose, which is certain and no further evidence."""
+    """Return the edge after a repetition. A cause that is no evidence moves nothing; a known cause moves
+    something only if a person now states it on purpose, which is certain but no further evidence."""
     is_persons = said.is_of_person
     deliberate = said.is_deliberate and is_persons
     if not (is_new or deliberate) or not is_evidence(said):
@@ -265,7 +260,7 @@ def _edge(change: WorldChange, placed: ResolvedStatement) -> UrdEdge:
 
 
 async def record_cause(change: WorldChange, placed: ResolvedStatement, *, parent: int | None = None) -> bool:
-    """Write down who said it; whether this cause is new for the triple."""
+    """Record who said it; returns whether this cause is new for the triple."""
     said = placed.said
     written = said.written
     row = await change.transaction.one(
@@ -292,14 +287,14 @@ async def record_cause(change: WorldChange, placed: ResolvedStatement, *, parent
 
 
 async def confirm_concept(change: WorldChange, concept: SoasRow, said: WorldStatement) -> None:
-    """Let a concept surface because something is known of it. Common words do so only as names or on purpose."""
+    """Let a concept surface because something is known about it; a common word only as a name or on purpose."""
     is_common = change.deps.is_common(concept.token, change.terms.common_word_zipf)
     if not is_common or is_naming(said, floor=change.terms.recollection_confidence_floor):
         await mark_novel(change, concept)
 
 
 def is_naming(said: CorroboratingStatement, *, floor: float) -> bool:
-    """Whether a statement lets even a common word surface: it was made on purpose, or a person used the word as a
+    """Whether a statement lets even a common word surface: it was deliberate, or a person used the word as a
     name, without which the cue would have stayed below the floor."""
     is_own_cue = said.is_of_person and said.source is EdgeSource.INFERRED
     return said.is_deliberate or (is_own_cue and said.confidence >= floor)
@@ -314,7 +309,7 @@ async def mark_novel(change: WorldChange, concept: SoasRow) -> None:
 
 
 async def add_alias(change: WorldChange, token: str, concept: int) -> None:
-    """From now on, let a spelling mean a concept."""
+    """Make a spelling an alias of a concept."""
     await change.transaction.run(Q["put_alias"], space=change.space, token=token, concept=concept, at=change.now)
     change.log(WorldChangeKind.ALIAS, concept)
 
@@ -350,13 +345,13 @@ class BulkStatementResult:
     corroborated: int = 0
     conflicts: int = 0
     refused: list[tuple[WorldStatement, str]] = field(default_factory=list)
-    """What could not be stated, and why."""
+    """Statements that were refused, and why."""
 
 
 async def apply_statements(
     deps: WorldDeps, space: SpaceId, triples: Sequence[WorldStatement], *, cause: Cause
 ) -> BulkStatementResult:
-    """State many triples of one cause."""
+    """Apply many triples of one cause."""
     if len(triples) > MOST_TRIPLES:
         raise TooLarge(f"At most {MOST_TRIPLES} triples can be stated at once; these are {len(triples)}.")
     done = BulkStatementResult()
@@ -400,7 +395,7 @@ async def _state_all(change: WorldChange, said: Sequence[WorldStatement], done: 
 
 
 async def _parents(change: WorldChange, dims: Sequence[int]) -> defaultdict[int, dict[int, int]]:
-    """What stands above what, by dimension."""
+    """Return the parent of each concept, by dimension."""
     found: defaultdict[int, dict[int, int]] = defaultdict(dict)
     for row in await change.transaction.all(Q["edges_in_dimensions"], space=change.space, dims=list(dims)):
         found[row["dim_id"]][row["id"]] = row["parent_id"]

@@ -1,19 +1,11 @@
-"""How does the world change?
+"""Runs changes of the world under the write lock of a space, and manages its words and dimensions.
 
-Every change runs under the write lock of its space, which is the row that counts its versions. What changed and
-what became of each edge is gathered and written at the end, with one rise of the version and one word to the
-other processes; then this process follows its own log like any other. A transaction that fails leaves no trace,
-neither in the tables nor in memory.
-
-Which number has a word, and which words are dimensions?
-
-Words get their rows when an edge first needs them or when their counts are written. A dimension is a word with a
-root: a row that stands in itself, which keeps its slot from ever being written. Six dimensions are there from the
-start. How often words were met is `encounters`' matter.
-
-What stood in which slot before a decision, and what after?
-
-`SlotChanges` gathers it while a decision is carried out; the item of the queue keeps it, and undoing reads it back.
+The lock is the row that counts the space's versions. Changes and edge history are gathered and written at the
+end, with one version bump and one notification; then this process follows its own log like any other. A
+failed transaction leaves no trace, neither in the tables nor in memory. Words get rows when an edge first
+needs them or their counts are written. A dimension is a word with a root: an edge to itself, which keeps its
+slot from ever being written. Six dimensions exist from the start. `SlotChanges` records each slot before and
+after a decision, for undo.
 """
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
@@ -36,7 +28,7 @@ Q = queries_of("festinger.world")
 
 
 class WorldChangeKind(StrEnum):
-    """What a line of the log says has changed."""
+    """What a log line says has changed."""
 
     EDGE = "edge"
     CONCEPT = "concept"
@@ -46,7 +38,7 @@ class WorldChangeKind(StrEnum):
 
 
 class EdgeOp(StrEnum):
-    """What became of an edge. The first two put it into its slot, the others take it out."""
+    """What happened to an edge. The first two put it into its slot, the others remove it."""
 
     ADD = "add"
     RESTORE = "restore"
@@ -63,7 +55,7 @@ class WorldChange:
     transaction: Transaction
     space: SpaceId
     version: int
-    """The version that this change makes."""
+    """The version that this change creates."""
     now: datetime
     terms: WorldSettings
     by: str
@@ -71,21 +63,21 @@ class WorldChange:
     changed: dict[tuple[WorldChangeKind, int | None, int | None], None] = field(default_factory=dict)
     history: list[dict[str, Any]] = field(default_factory=list)
     places: int = 0
-    """Places of history that were taken by other ways than `keep`."""
+    """History numbers used other than by `keep`."""
 
     def log(self, kind: WorldChangeKind, concept: int | None, dim: int | None = None) -> None:
-        """Have the other processes look again at this."""
+        """Have the other processes reload this."""
         self.changed[kind, concept, dim] = None
 
     def keep(self, op: EdgeOp, edge: UrdEdge, *, reason: str, conflict: UUID | None = None) -> None:
-        """Write down what becomes of an edge."""
+        """Record in the history what happens to an edge."""
         self.log(WorldChangeKind.EDGE, edge.id, edge.dim_id)
         row = edge._asdict() | {"version": self.version, "n": self.places + len(self.history) + 1, "op": op.value}
         row |= {"reason": reason, "conflict": conflict, "by": self.by, "at": self.now, "space": self.space}
         self.history.append(row | {"created_at": edge.created_at or self.now})
 
     async def tell(self, name: str, subject: str, **payload: Any) -> None:
-        """Write down what happened, for whoever wants to hear of it."""
+        """Emit an event."""
         await self.deps.outbox.emit(
             self.transaction,
             name,
@@ -97,12 +89,12 @@ class WorldChange:
         )
 
     async def slot(self, concept: int, dim: int) -> UrdEdge | None:
-        """The edge that stands in a slot, as the table has it."""
+        """Return the current edge of a slot from the table."""
         row = await self.transaction.maybe(Q["slot"], space=self.space, concept=concept, dim=dim)
         return UrdEdge(**row) if row else None
 
     async def chain(self, concept: int, dim: int) -> list[int]:
-        """What stands above a concept in a dimension."""
+        """Return the ancestors of a concept in a dimension."""
         rows = await self.transaction.all(
             Q["ancestors"], space=self.space, concept=concept, dim=dim, limit=LONGEST_CHAIN
         )
@@ -113,7 +105,7 @@ class WorldChange:
         return concept == parent or concept in above or len(above) >= LONGEST_CHAIN
 
     async def put(self, edge: UrdEdge, *, reason: str, op: EdgeOp = EdgeOp.ADD, conflict: UUID | None = None) -> bool:
-        """Let an edge stand in its slot; false if the slot is taken after all."""
+        """Put an edge into its slot; false if the slot is taken after all."""
         stored = edge._replace(version=self.version, created_at=edge.created_at or self.now)
         if not await self.transaction.maybe(Q["put_edge"], space=self.space, **stored._asdict()):
             return False
@@ -121,12 +113,12 @@ class WorldChange:
         return True
 
     async def take(self, edge: UrdEdge, *, reason: str, op: EdgeOp, conflict: UUID | None = None) -> None:
-        """Take an edge out of its slot, into history."""
+        """Move an edge from its slot to history."""
         await self.transaction.run(Q["clear_slot"], space=self.space, concept=edge.id, dim=edge.dim_id)
         self.keep(op, edge, reason=reason, conflict=conflict)
 
     async def revalue(self, edge: UrdEdge) -> UrdEdge:
-        """Keep what an edge is held to be worth now."""
+        """Store the current values of an edge."""
         stored = edge._replace(version=self.version)
         await self.transaction.run(Q["move_edge_values"], space=self.space, **stored._asdict())
         self.log(WorldChangeKind.EDGE, edge.id, edge.dim_id)
@@ -155,7 +147,7 @@ class WorldChange:
 async def open_change(
     deps: WorldDeps, space: SpaceId, *, by: str, cause: Cause | None = None, patient: bool = False
 ) -> AsyncIterator[WorldChange]:
-    """Change the world of a space. Afterwards this process has seen the change."""
+    """Change the world of a space; on exit this process has seen the change."""
     async with deps.store.transaction(patient=patient) as transaction:
         change = await begin_change(deps, transaction, space, by=by, cause=cause)
         yield change
@@ -167,8 +159,8 @@ async def open_change(
 async def begin_change(
     deps: WorldDeps, transaction: Transaction, space: SpaceId, *, by: str, cause: Cause | None = None
 ) -> WorldChange:
-    """Take the write lock of a space within a transaction of the caller's, who then calls `finish`, and
-    `follow` once it is committed."""
+    """Take the write lock of a space within the caller's transaction; the caller then calls `finish`, and
+    `follow` after the commit."""
     return WorldChange(
         deps=deps,
         transaction=transaction,
@@ -182,8 +174,8 @@ async def begin_change(
 
 
 async def lock_world(transaction: Transaction, space: SpaceId) -> int:
-    """Take the write lock of a space until the transaction ends; the version that the space has. Whoever holds other
-    locks beside it takes this one first."""
+    """Take the write lock of a space until the transaction ends; returns the current version. Callers that
+    hold other locks take this one first."""
     row = await transaction.maybe(Q["lock_world"], space=space) or await _create_lock(transaction, space)
     return int(row["version"])
 
@@ -202,21 +194,21 @@ MEMBERSHIP = "membership"
 
 
 def is_misplaced(dimension: str | None, *, is_isa: bool) -> bool:
-    """Whether an edge of this flavor does not fit a seed dimension: `type` holds kinds, the others hold parts.
-    Other dimensions hold either."""
+    """Whether an edge of this flavor does not fit a seed dimension: `type` holds kinds, the others hold
+    parts. Other dimensions hold either."""
     return dimension in SEED_DIMENSIONS and is_isa != (dimension == TYPE)
 
 
 async def load_concept_rows(transaction: Transaction, space: SpaceId, tokens: Iterable[str]) -> dict[str, SoasRow]:
-    """The rows of words that have one, by the name that was asked for."""
+    """Return the existing rows of words, by the name asked for."""
     rows = await transaction.all(Q["rows_of_tokens"], space=space, tokens=list(tokens))
-    # A name that was given to another concept means that one, also if it had a row of its own before.
+    # An alias means its concept, even if the name had a row of its own before.
     rows.sort(key=lambda row: bool(row.pop("is_alias")))
     return {row.pop("name"): SoasRow(**row) for row in rows}
 
 
 async def ensure_concepts(change: WorldChange, tokens: Iterable[str]) -> tuple[Mapping[str, SoasRow], tuple[str, ...]]:
-    """The rows of words, made where they were missing, and which were."""
+    """Return the rows of words, creating missing ones, and which were created."""
     wanted = list(dict.fromkeys(tokens))
     found = await load_concept_rows(change.transaction, change.space, wanted)
     missing = [token for token in wanted if token not in found]
@@ -227,7 +219,7 @@ async def ensure_concepts(change: WorldChange, tokens: Iterable[str]) -> tuple[M
 
 
 async def ensure_dimensions(change: WorldChange, rows: Iterable[SoasRow]) -> None:
-    """Give dimensions that have none their root."""
+    """Give dimensions without a root one."""
     wanted = {row.id: row for row in rows}
     found = await change.transaction.all(Q["roots_among"], space=change.space, concepts=list(wanted))
     rooted = {row["dim_id"] for row in found}
@@ -237,14 +229,14 @@ async def ensure_dimensions(change: WorldChange, rows: Iterable[SoasRow]) -> Non
 
 
 async def bootstrap_dimensions(deps: WorldDeps, space: SpaceId) -> None:
-    """Give a space the dimensions that every space has; nothing if it has them."""
+    """Create the dimensions that every space has, if missing."""
     async with open_change(deps, space, by="festinger") as change:
         rows, _ = await ensure_concepts(change, SEED_DIMENSIONS)
         await ensure_dimensions(change, [rows[token] for token in SEED_DIMENSIONS])
 
 
 async def list_dimensions(deps: WorldDeps, space: SpaceId) -> dict[str, int]:
-    """Every dimension of a space."""
+    """List every dimension of a space."""
     return {row["token"]: row["id"] for row in await deps.store.all(Q["dimensions"], space=space)}
 
 
@@ -259,19 +251,19 @@ class SlotChanges:
     before: dict[Slot, UrdEdge | None] = field(default_factory=dict)
     after: dict[Slot, UrdEdge | None] = field(default_factory=dict)
     aliases: list[str] = field(default_factory=list)
-    """Names that it gave."""
+    """Aliases that it added."""
 
     def slots(self) -> Iterator[Slot]:
         yield from self.after
 
     async def take(self, change: WorldChange, edge: UrdEdge, *, op: EdgeOp, conflict: UUID, reason: str) -> None:
-        """Take an edge out of its slot."""
+        """Move an edge out of its slot."""
         await change.take(edge, op=op, reason=reason, conflict=conflict)
         self.before.setdefault(edge.slot, edge)
         self.after[edge.slot] = None
 
     async def put(self, change: WorldChange, edge: UrdEdge, *, conflict: UUID, reason: str) -> bool:
-        """Let an edge stand in its slot; false if the slot is taken."""
+        """Put an edge into its slot; false if the slot is taken."""
         if not await change.put(edge, reason=reason, conflict=conflict):
             return False
         self.before.setdefault(edge.slot, None)
@@ -287,7 +279,7 @@ class SlotChanges:
 
 
 async def check_undoable(change: WorldChange, after: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse to undo where another edge stands by now."""
+    """Refuse to undo if another edge is current by now."""
     for place in after:
         present = await change.slot(place["concept"], place["dim"])
         expected = edge_from_json(place["edge"]).parent_id if place["edge"] else None
@@ -296,7 +288,7 @@ async def check_undoable(change: WorldChange, after: Sequence[Mapping[str, Any]]
 
 
 async def restore_slots(change: WorldChange, resolution: Mapping[str, Any], *, conflict: UUID) -> None:
-    """Let every slot be as it was before."""
+    """Restore every slot as before."""
     for place in resolution.get("after", []):
         present = await change.slot(place["concept"], place["dim"])
         if present is not None:

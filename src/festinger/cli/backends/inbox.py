@@ -1,8 +1,7 @@
-"""From where does a command take the inbox?
+"""Gives commands the inbox, from a running server or from the store.
 
-From the store that it opens itself, or through a running server that it asks. Both give the same documents, so a
-command shows the same either way. Who speaks differs: whoever sits at a terminal with the store is its owner, known by
-the user of this machine; at a server one is whoever the key says.
+Both return the same documents, so a command shows the same either way. The author differs: at a terminal with
+the store it is the owner, identified by the user of this machine; at a server it is whoever the key says.
 """
 
 import os
@@ -26,7 +25,7 @@ PROPOSALS = f"{API}/proposals"
 REVIEWERS = f"{API}/reviewers"
 
 Query = Mapping[str, str]
-"""Which proposals are asked for, by the names of the API."""
+"""A query for proposals, with the API's parameter names."""
 
 
 class InboxBackend(Protocol):
@@ -53,7 +52,7 @@ class InboxBackend(Protocol):
 
 @asynccontextmanager
 async def open_inbox(context: CommandContext) -> AsyncIterator[InboxBackend]:
-    """The inbox of the desk's space: at its server if it names one, else in the store."""
+    """The inbox of the command's space: at its server if it names one, else in the store."""
     if context.server is not None:
         from festinger.proxy.remote_client import open_remote
 

@@ -1,8 +1,7 @@
-"""From where does a command take memories?
+"""Gives commands the memories, from a running server or from the store.
 
-From the store that it opens itself, or through a running server that it asks. Both give the same documents, so a
-command shows the same either way. Who speaks differs: whoever sits at a terminal with the store is its owner and may
-say whose word something is; at a server one is whoever the key says.
+Both return the same documents, so a command shows the same either way. The speaker differs: at a terminal
+with the store it is the owner, who may say whose word something is; at a server it is whoever the key says.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 API = "/admin/api"
 
 Query = Mapping[str, str]
-"""What a list is asked for, by the names of the API."""
+"""A query for a list, with the API's parameter names."""
 
 
 class MemoryBackend(Protocol):
@@ -49,7 +48,7 @@ class MemoryBackend(Protocol):
 
 @asynccontextmanager
 async def open_memories(context: CommandContext, *, learns: bool = False) -> AsyncIterator[MemoryBackend]:
-    """The memories of the desk's space: at a server, the one on this home if none is named, else in the store."""
+    """The memories of the command's space: at the named server or the one on this home, else in the store."""
     async with connect_server(context, find=True) as server:
         if server is not None:
             yield RemoteMemoryBackend(server=server, agent=context.agent)
@@ -146,7 +145,7 @@ class StoreMemoryBackend:
         return to_wire_document(learned.as_json())
 
     async def learn_many(self, statements: Sequence[Document]) -> list[Document]:
-        """What became of each; one that cannot be read has its own error and stops no other."""
+        """Learn each statement; one that cannot be parsed gets its own error and stops no other."""
         from festinger.errors import FestingerError
         from festinger.memory.learn.batch import build_error_result
         from festinger.memory.learn.statement import LearnRequest
@@ -207,7 +206,7 @@ class StoreMemoryBackend:
         return to_wire_document((await (await self._eyes(id_)).history(id_)).as_json())
 
     async def _eyes(self, id_: str) -> "Memory":
-        """The handle of whoever sees a memory: the owner of the store sees each as its own agent does."""
+        """The handle of an agent that sees the memory: the store's owner sees each as its own agent does."""
         from festinger.memory.changes import find_memory, resolve_memory_id
 
         if self.agent != DEFAULT_AGENT:
@@ -253,7 +252,7 @@ class StoreMemoryBackend:
 
 
 def _dated(statement: Document) -> Document:
-    """A statement with its moments as moments."""
+    """The statement with its times parsed."""
     from festinger.clock import read_moment
 
     found = dict(statement)

@@ -1,8 +1,7 @@
-"""From where does a command look at the world?
+"""Gives commands the world, from a running server or from the store.
 
-From the store that it opens itself, or through a running server that it asks. Both give the same documents, so a
-command shows the same either way. Who speaks differs: whoever sits at a terminal with the store is its owner; at a
-server one is whoever the key says.
+Both return the same documents, so a command shows the same either way. The speaker differs: at a terminal
+with the store it is the owner; at a server it is whoever the key says.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -28,7 +27,7 @@ Document = dict[str, Any]
 EVERY_STATUS = ("pending", "resolved", "dismissed")
 MOST_LISTED = 1000
 SERVER_PAGE = 200
-"""Items that a server gives at once at most."""
+"""The most items that a server returns at once."""
 
 
 class WorldBackend(Protocol):
@@ -46,9 +45,9 @@ class WorldBackend(Protocol):
 
 @asynccontextmanager
 async def open_world(context: CommandContext, *, recalls: bool = False) -> AsyncIterator[WorldBackend]:
-    """The world of the desk's space: at a server, else in the store.
+    """The world of the command's space: at a server, else in the store.
 
-    To recall, a command asks the server that runs on its home also if it names none.
+    To recall, a command also asks the server that runs on its home if it names none.
     """
     async with connect_server(context, find=recalls) as server:
         if server is not None:
@@ -56,7 +55,7 @@ async def open_world(context: CommandContext, *, recalls: bool = False) -> Async
             return
     from festinger.runtime.app import StartOptions
 
-    # Without the embedder only what shares a word with the cue would come.
+    # Without the embedder, only what shares a word with the cue would be recalled.
     async with context.app(start=StartOptions(providers=recalls)) as app:
         yield StoreWorldBackend(context=context, app=app, space=context.space_in(app))
 
@@ -193,7 +192,7 @@ class StoreWorldBackend:
         return to_wire_document(await conflict_json(self.app, self.space, item))
 
     def _person(self) -> Cause:
-        """Whoever sits at this terminal is the owner of the store."""
+        """The cause: whoever sits at this terminal is the owner of the store."""
         return cause(
             agent=AgentId(self.context.agent),
             session=SessionId(current_user()),
@@ -203,17 +202,17 @@ class StoreWorldBackend:
 
 
 def assume_utc(value: Any) -> Any:
-    """A moment that was typed without a zone is one of UTC."""
+    """Take a time that was typed without a zone as UTC."""
     return value.replace(tzinfo=UTC) if isinstance(value, datetime) and value.tzinfo is None else value
 
 
 def _sent(value: Any) -> Any:
-    """A value as JSON has it."""
+    """The value as JSON has it."""
     return assume_utc(value).isoformat() if isinstance(value, datetime) else value
 
 
 def to_wire_document(document: Any) -> Document:
-    """A document as a server would send it, so that it reads the same from here."""
+    """The document as a server would send it, so that both backends return the same."""
     sent: Document = orjson.loads(
         orjson.dumps(document, default=str, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS)
     )

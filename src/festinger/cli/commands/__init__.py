@@ -1,1 +1,1 @@
-"""The commands of `festinger`, one module a family, loaded when called."""
+"""The commands of `festinger`, one module per family, loaded when called."""

@@ -1,4 +1,4 @@
-"""`festinger calibrate`: where the thresholds of an embedder lie."""
+"""`festinger calibrate`: find the thresholds of an embedder."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -19,7 +19,7 @@ from festinger.runtime.app import App, StartOptions
 
 BY = "person:cli"
 PROVIDERS = StartOptions(providers=True)
-"""Meanings are held against texts by the embedder."""
+"""Censors by meaning need the embedder."""
 
 Id = Annotated[str, typer.Argument(help="Id of the censor.")]
 Why = Annotated[str, typer.Option("--reason", help="Why, for the records.")]

@@ -30,7 +30,7 @@ async def doctor(context: CommandContext) -> int:
     from festinger.observability.checks import Check, CheckSeverity, worst_severity
 
     settings = context.settings()
-    # What only the server knows (its queue, its prompts, its upstream's answers) it says itself.
+    # What only the server knows (its queue, its prompts, its upstream's answers) comes from the server.
     async with connect_server(context, find=True) as server:
         told = (await server.ask("GET", "/admin/api/doctor"))["checks"] if server is not None else None
     checks = [await _check_server(settings)]
@@ -69,7 +69,7 @@ async def _check_server(settings: "LiveSettings") -> "Check":
 
 
 async def _own_checks(context: CommandContext, settings: "LiveSettings") -> "list[Check]":
-    """The checks that can be made without a server; a store that cannot be had is itself a finding."""
+    """The checks that need no server; an unavailable store is itself a finding."""
     from festinger.proxy.health import check_memory_coverage, check_upstreams
     from festinger.proxy.transport.upstream import open_upstream
     from festinger.runtime.app import StartOptions

@@ -39,7 +39,7 @@ async def events(
             if not found:
                 context.say("No such events. `festinger events --follow` waits for the next ones.")
             return
-        # From the last one that was shown: what happened since must not fall between the two looks.
+        # Start from the last one shown, so that nothing is lost between the two queries.
         after = found[0].id if found else None
         async for news in follow_events(app, space=space, names=names, after=after):
             if isinstance(news, FeedGap):

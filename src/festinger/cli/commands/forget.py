@@ -1,4 +1,4 @@
-"""`festinger forget`, `repair`, `refusals` and `reembed`: what should not be remembered, and vectors of another model."""
+"""`festinger forget`, `repair`, `refusals` and `reembed`: erase, withdraw, review refusals, re-embed."""
 
 from dataclasses import replace
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""`festinger inbox`: what waits for a person, each proposal in full, and the gate that lets them through."""
+"""`festinger inbox`: what waits for a person, each proposal in full, and the gate that admits them."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -222,7 +222,7 @@ async def reopen(context: CommandContext, proposal: Id) -> None:
 
 
 def parse_json_object(text: str) -> Document:
-    """The JSON object that a person wrote."""
+    """Parse the JSON object that a person wrote."""
     try:
         found = json.loads(text)
     except ValueError as error:
@@ -233,7 +233,7 @@ def parse_json_object(text: str) -> Document:
 
 
 def card_lines(card: Document) -> Iterator[str]:
-    """A card as a person reads it on a terminal."""
+    """A card as lines for a terminal."""
     yield f"{card['what']}"
     yield f"  {card['id']}  {card['state']}, {card['priority']}, {card['category']}:{card['scope']}, {card['type']}"
     yield f"  {_counts(card)}, by {card['producer']}; gate: {_gate(card)}"
@@ -272,7 +272,7 @@ def _table(context: CommandContext, items: Sequence[Document]) -> Any:
 
 
 def _beside(around: Document) -> Iterator[str]:
-    """What is said beside the list: what waits elsewhere, a full inbox, the rate, and who is muted."""
+    """Lines after the list: what waits elsewhere, a full inbox, the rate, and who is muted."""
     yield f"waiting for a person: {around['in_all']}"
     yield from (f"  {each['kind']}: {each['count']}" for each in around["elsewhere"])
     yield from filter(None, (f"paused: {around['paused']}" if around["paused"] else around["warning"],))
@@ -284,7 +284,7 @@ def _beside(around: Document) -> Iterator[str]:
 
 
 def _counts(card: Document) -> str:
-    """Distinct causes beside the raw count: many repeats of one cause are no pattern."""
+    """Distinct causes next to the raw count: many repeats of one cause are no pattern."""
     return f"{_number(card['seen_count'], 'cause')}, {_number(card['sightings'], 'sighting')}"
 
 
@@ -315,7 +315,7 @@ def _verdict(each: Document) -> str:
 
 
 def _meant(text: str, found: Sequence[Document]) -> str:
-    """The id of the one that is meant; a whole id is taken as it is."""
+    """The id of the one that matches the prefix; a whole id is taken as it is."""
     from festinger.services.reviews import pick_document_id
 
     try:

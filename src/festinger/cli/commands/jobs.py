@@ -1,4 +1,4 @@
-"""`festinger jobs`: background work, waiting, dead, scheduled."""
+"""`festinger jobs`: background jobs, waiting, dead and scheduled."""
 
 import asyncio
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 LOOK_SECONDS = 0.5
-"""How often a job that is waited for is looked at; it reports at most twice a second."""
+"""The polling interval while waiting for a job; a job reports at most twice a second."""
 
 UNDER_WAY = (JobState.WAITING, JobState.RUNNING)
 
@@ -137,7 +137,7 @@ async def cancel(context: CommandContext, job: JobId) -> None:
 
 
 async def _followed(context: CommandContext, app: App, job: int) -> JobView:
-    """The job as it ended, after showing how far it was."""
+    """The job when it has ended; shows its progress meanwhile."""
     with show_progress(context, f"Job {job}") as report:
         while (seen := await find_job(app.store, job)).state in UNDER_WAY:
             if seen.progress:

@@ -1,10 +1,8 @@
-"""`festinger learn`, `memories`, `why`, `history`, `changes`, `undo` and `judgements`: what is remembered.
+"""`festinger learn`, `memories`, `why`, `history`, `changes`, `undo` and `judgements`.
 
-How is a file of statements learnt?
-
-Part by part, with a bar. Every line has a key, its own or one made of its words and its place, so a file that was cut
-off is simply learnt again: what is done is recognised, and the rest follows. A line that cannot be read is named at
-the end and stops no other.
+A file of statements is learned in batches, with a progress bar. Every line has a key, its own or one made of
+its text and position, so a file that was interrupted is simply learned again: what is done is recognized, and
+the rest follows. A line that cannot be parsed is reported at the end and stops no other.
 """
 
 import asyncio
@@ -28,7 +26,7 @@ from festinger.cli.terminal import SHORT_ID
 from festinger.errors import BadInput, NotFound
 
 MOST_RELEASED = 10_000
-"""Memories in quarantine among which those of a source are looked for."""
+"""How many memories in quarantine are searched for those of a source."""
 
 Id = Annotated[str, typer.Argument(help="Id of the memory, or its beginning.")]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=MOST_LISTED, help="At most so many.")]
@@ -83,7 +81,7 @@ async def learn(
 
 
 def drop_empty(**fields: Any) -> Document:
-    """What was given of a statement."""
+    """The fields that were given."""
     return {name: value for name, value in fields.items() if value}
 
 
@@ -264,25 +262,25 @@ def _told(learned: Document) -> str:
 
 
 PART = 200
-"""Statements that are sent at once."""
+"""Statements per request."""
 MOST_NAMED = 20
-"""Lines that could not be learnt which are named one by one."""
+"""The most failed lines that are reported one by one."""
 BAD_LINES_EXIT = 2
 QUARANTINED = "quarantined"
 JSON_STARTS = (b"{", b"[", b'"')
-"""How a line begins that is meant as JSON; any other is a statement as it stands."""
+"""How a line of JSON begins; any other line is a plain statement."""
 
 
 @dataclass(slots=True, kw_only=True)
 class LearnFileReport:
-    """How far a file is learnt."""
+    """How far a file is learned."""
 
     total: int
     done: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     failed: list[Document] = field(default_factory=list)
     held_back: Counter[str] = field(default_factory=Counter)
-    """Statements that are in quarantine, by the reason."""
+    """Statements in quarantine, by reason."""
 
     def add(self, line: int, learned: Document) -> None:
         self.done += 1
@@ -303,7 +301,7 @@ class LearnFileReport:
 
 
 async def learn_file(context: CommandContext, file: Path, more: Document) -> int:
-    """Learn every line of a file; what is said with the command holds for each that does not say otherwise."""
+    """Learn every line of a file; the command's options apply to lines that do not say otherwise."""
     more = {"source": file.name, **more}
     tally = LearnFileReport(total=sum(1 for _ in read_lines(file)))
     try:
@@ -323,7 +321,7 @@ async def learn_file(context: CommandContext, file: Path, more: Document) -> int
 
 
 def read_batches(file: Path, more: Document) -> Iterator[list[tuple[int, Document]]]:
-    """The statements of a file with the numbers of their lines, so many at a time."""
+    """The statements of a file with their line numbers, in batches."""
     part: list[tuple[int, Document]] = []
     for number, line in read_lines(file):
         part.append((number, parse_line(line, number, more)))
@@ -347,7 +345,7 @@ def read_lines(file: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def parse_line(line: bytes, number: int, more: Document) -> Document:
-    """The statement of a line with its key; one that cannot be read as what went wrong."""
+    """Parse the statement of a line and add its key; for an invalid one, return the error."""
     try:
         found: Any = orjson.loads(line) if line.startswith(JSON_STARTS) else line.decode()
     except orjson.JSONDecodeError:
@@ -362,7 +360,7 @@ def parse_line(line: bytes, number: int, more: Document) -> Document:
 
 
 def line_key(line: bytes, number: int, more: Document) -> str:
-    """By what a line is known again when a file is learnt once more with the same command."""
+    """The key that identifies a line when the same command learns the file again."""
     return f"{sha256(orjson.dumps(more, option=orjson.OPT_SORT_KEYS) + line).hexdigest()[:32]}:{number}"
 
 

@@ -1,4 +1,4 @@
-"""`festinger migrate`: bring the database to its present shape."""
+"""`festinger migrate`: bring the database to the current schema."""
 
 import typer
 

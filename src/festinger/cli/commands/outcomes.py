@@ -1,4 +1,4 @@
-"""`festinger outcomes`: what became of memories that were brought to mind."""
+"""`festinger outcomes`: what became of recalled memories."""
 
 from typing import Annotated
 
@@ -13,7 +13,7 @@ from festinger.outcomes.stats import list_recorded_outcomes, outcome_stats, top_
 
 MOST_LISTED = 1000
 WRONG_EXIT = 1
-"""What `verify_logs` leaves with when the logs say something else than the store."""
+"""The exit code of `verify_logs` when the logs and the store differ."""
 
 
 def register(app: typer.Typer) -> None:

@@ -1,4 +1,4 @@
-"""`festinger recall`: what comes to mind for a cue."""
+"""`festinger recall`: what is recalled for a cue."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -46,7 +46,7 @@ async def recall(
 
 
 def _rows(item: Document) -> Iterator[tuple[str, ...]]:
-    """A line for an item; why it came stands below its whole text."""
+    """A row for an item; the reason for it is below its full text."""
     why = item["why"]
     text = item["text"] if why else item["text"][:SHOWN_CHARS]
     yield item["id"][:SHORT_ID], item["kind"], item["origin"], f"{item['score']:.2f}", text

@@ -1,7 +1,8 @@
-"""`festinger serve`: the process that stays.
+"""`festinger serve`: the long-running server.
 
-In this order: settings, key, port, and from then on every request passes; the rooms and the store come behind it
-(`run_server`, `porch`, `house`). What this module imports stands between the start and the first answer, so it imports only the door.
+In this order: settings, key, port, and from then on every request passes; the packages and the store load
+behind it (`run_server`, `early_server`, `server`). What this module imports delays the first answer, so it
+imports only the proxy.
 """
 
 import asyncio
@@ -31,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
 
 def fast_loop() -> asyncio.AbstractEventLoop:
-    """uvloop where there is one: a request then costs less than with asyncio's own loop."""
+    """uvloop where available: a request then costs less than with asyncio's own loop."""
     return auto_loop_factory()()
 
 
@@ -82,7 +83,7 @@ async def serve(
 
 
 async def _require_key(context: CommandContext, settings: LiveSettings, *, insecure: bool) -> None:
-    """Listening beyond this machine needs a key to be there before the port opens."""
+    """Require a key before the port opens, when it listens beyond this machine."""
     host = settings.now.server.host
     if not is_exposed(host):
         return

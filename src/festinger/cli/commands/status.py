@@ -24,7 +24,7 @@ LINES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("cost, all time", ("cost", "all time"), ("calls", "failed", "usd", "unpriced")),
     ("life", ("life",), ("since", "restarts", "crashes")),
 )
-"""What people see: a line's name, where its numbers stand in the document, and which of them it shows."""
+"""The lines of the table: name, where its numbers are in the document, and which of them it shows."""
 
 
 def register(app: typer.Typer) -> None:
@@ -60,7 +60,7 @@ def _lines(found: Mapping[str, Any], server: str) -> Iterator[tuple[str, str]]:
 
 
 def _short(value: Any) -> str:
-    """A value on a line: of numbers by name their sum, of nothing a dash."""
+    """A value for a line: the sum of numbers by name, a dash for nothing."""
     if isinstance(value, Mapping):
         return str(sum(value.values()))
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""`festinger approve`, `reject`, `defer`, `deepen` and `duplicate`: what a person says of a proposal."""
+"""`festinger approve`, `reject`, `defer`, `deepen` and `duplicate`: a person's verdict on a proposal."""
 
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -15,10 +15,10 @@ from festinger.clock import system_clock
 from festinger.errors import BadInput
 
 APPROVE = "approve"
-"""The word by which a person says yes although something asks for the opposite."""
+"""The word that a person types to approve although another proposal asks for the opposite."""
 
 NOT_ALL_EXIT = 4
-"""What a command leaves with that decided fewer than it was asked to."""
+"""The exit code of a command that decided fewer than it was asked to."""
 
 Id = Annotated[str, typer.Argument(help="Id of the proposal, or its beginning.")]
 Ids = Annotated[list[str], typer.Argument(help="Ids of proposals, or their beginnings.")]
@@ -131,7 +131,7 @@ async def _decide(context: CommandContext, inbox: InboxBackend, proposals: list[
 
 
 def _looked_at(context: CommandContext, card: Document) -> str:
-    """Show what is about to be approved; where nothing can be taken back, ask for the word that says so."""
+    """Show what is about to be approved; where it cannot be undone, ask for the confirming word."""
     if not context.as_json:
         context.say("\n".join(card_lines(card)))
     word: str = card["effect"]["word"]
@@ -141,7 +141,7 @@ def _looked_at(context: CommandContext, card: Document) -> str:
 
 
 async def _seen_beside(context: CommandContext, inbox: InboxBackend, card: Document, seen: list[str]) -> list[str]:
-    """Show what asks for the opposite and ask; ids of what was shown now. A script has seen what it says it has."""
+    """Show opposing proposals and ask; returns their ids. A script has seen what it says it has."""
     shown: list[str] = []
     for other in (each["other"] for each in card["pairs"] if _opposes(each)):
         if not context.is_attended or any(other.startswith(each) for each in seen):

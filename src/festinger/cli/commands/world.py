@@ -16,9 +16,9 @@ from festinger.ids import pick, prefix
 from festinger.world.decisions import ConflictDecision
 
 CONFLICT_EXIT = 3
-"""What `iknowthat` leaves with when a fact collides with another one."""
+"""The exit code of `iknowthat` when a fact collides with another."""
 UNREACHABLE_EXIT = 1
-"""What `iknowthat` leaves with when the server that it was told to ask does not answer."""
+"""The exit code of `iknowthat` when the named server does not answer."""
 
 ConflictId = Annotated[str, typer.Argument(help="Id of the conflict, or its beginning.")]
 Fact = Annotated[str, typer.Argument(help="The fact, or `-` to read one a line.")]
@@ -55,12 +55,12 @@ async def state_facts(context: CommandContext, fact: Fact) -> int:
 
 
 def read_facts(given: str) -> list[str]:
-    """The fact that was given, or those that stand on standard input, one a line."""
+    """The given fact, or those on standard input, one per line."""
     return [line.strip() for line in sys.stdin if line.strip()] if given == "-" else [given]
 
 
 def report_facts(context: CommandContext, said: Sequence[Document], *, many: bool) -> int:
-    """Say what became of facts; the exit code that goes with it."""
+    """Print what became of the facts, and return the exit code."""
     context.show(list(said) if many else said[0], text="\n".join(map(_line, said)))
     return CONFLICT_EXIT if any(each["status"] == "conflict" for each in said) else 0
 
@@ -191,7 +191,7 @@ async def _decide(
 
 
 async def _find(world: WorldBackend, text: str) -> str:
-    """The id of the conflict that a person means by its beginning."""
+    """The id of the conflict that starts with this text."""
     wanted = prefix(text)
     found = (item["id"] for item in await world.conflicts(every=True, limit=MOST_LISTED))
     return str(pick(text, (UUID(id_) for id_ in found if id_.startswith(wanted))))

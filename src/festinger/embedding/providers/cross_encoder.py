@@ -1,7 +1,7 @@
-"""A cross-encoder on onnxruntime: reads query and text together and says how well they fit.
+"""A cross-encoder on onnxruntime: reads query and text together and scores how well they fit.
 
 `onnx:ms-marco-minilm-l-12-v2` is bundled; `onnx:/path/to/folder` takes any folder with `model.onnx` and
-`tokenizer.json`. The bundled one is quantised, so each pair runs alone: a score does not depend on the company.
+`tokenizer.json`. The bundled one is quantized, so pairs run alone: scores must not depend on the batch.
 """
 
 import asyncio
@@ -69,5 +69,5 @@ def _folder(model: str) -> Path:
 
 
 def _relevance(output: Numbers, mask: NDArray[np.int64]) -> Numbers:
-    """The last logit: the only one, or that of `relevant` where the model has two classes."""
+    """Return the last logit: the only one, or that of `relevant` where the model has two classes."""
     return output[:, -1]

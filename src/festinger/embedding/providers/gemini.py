@@ -1,7 +1,7 @@
 """Embeddings of Gemini: `gemini:gemini-embedding-001`.
 
-Gemini gives another vector for each task, and takes the kind of a memory as the title of what is stored. Which
-task a purpose is stands in the model's profile.
+Gemini gives a different vector for each task, and takes the kind of a memory as the title of what is stored.
+The model's profile maps purposes to tasks.
 """
 
 from collections.abc import Mapping, Sequence

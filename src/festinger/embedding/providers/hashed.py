@@ -1,7 +1,7 @@
-"""A toy model for tests: words and their letters, hashed into a vector.
+"""A toy embedder for tests: words and their trigrams, hashed into a vector.
 
-Chosen as `hashed:` or, with other dimensions, `hashed:64`. Deterministic, needs nothing, and knows nothing of
-meaning: texts are near when they share words or parts of words. Not for real memories.
+Chosen as `hashed:` or, with other dimensions, `hashed:64`. Deterministic, without dependencies, and blind to
+meaning: texts are close when they share words or parts of words. Not for real memories.
 """
 
 import re
@@ -37,7 +37,7 @@ class HashedEngine:
         for feature, weight in _features(text):
             digest = int.from_bytes(blake2b(feature.encode(), digest_size=8).digest())
             row[digest % self.dimensions] += weight if digest >> 63 else -weight
-        # Opposite features may cancel out to nothing; a constant keeps such a text from being a zero vector.
+        # Opposite features may cancel out; a constant keeps such a text from becoming a zero vector.
         row[0] += 0.01
         return [float(value) for value in row]
 

@@ -1,7 +1,7 @@
-"""A reranker that counts shared words: the fake that ships, and a floor for real ones.
+"""A reranker that counts shared words: the shipped fake, and a baseline for real ones.
 
-The score is the share of the query's words that a text holds, weighed down a little by the text's length, so
-that of two texts with the same words the shorter one comes first.
+The score is the share of the query's words that a text contains, minus a little for its length, so that of
+two texts with the same words the shorter one comes first.
 """
 
 import re

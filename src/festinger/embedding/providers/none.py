@@ -1,7 +1,7 @@
-"""Going without an embedder: chosen as `none:`, or forced because the chosen one cannot be had.
+"""The null embedder: chosen as `none:`, or used because the chosen one is unavailable.
 
-It has no vectors and says so each time it is asked, as a provider that refuses does; callers then go on by
-words. The reason is kept, so that `health` and the error can tell a person what to do.
+It has no vectors and refuses every call as a provider would; callers then continue by words. The reason is
+kept, so that `health` and the error can tell a person what to do.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ NAME = "none:"
 
 
 class NullEngine:
-    """Refuses every text. `why` is the error that took the embedder away, if none was not chosen freely."""
+    """Refuses every text. `why` is the error that made the chosen embedder unavailable, if one was chosen."""
 
     name = NAME
     dimensions = 0

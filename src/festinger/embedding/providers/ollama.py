@@ -1,7 +1,7 @@
 """Embeddings of a model that Ollama serves: `ollama:nomic-embed-text`.
 
-Ollama is looked for on this machine unless `embedding.base_url` names another place. A text longer than the
-model reads is cut by Ollama.
+The default is Ollama on this machine; `embedding.base_url` names another address. Ollama truncates a text
+that is longer than the model reads.
 """
 
 from collections.abc import Mapping, Sequence

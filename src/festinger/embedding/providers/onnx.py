@@ -1,9 +1,9 @@
-"""Models that run here, on onnxruntime: the bundled ones, a folder's, or a model hub's.
+"""Embedders that run locally on onnxruntime: bundled, from a folder, or from a model hub.
 
 `onnx:all-minilm-l6-v2` and `onnx:bge-small-en-v1.5` come with the install. `onnx:/path/to/folder` takes any
-folder with `tokenizer.json` and either `model.onnx` or a BERT encoder's `model.safetensors` and `config.json`.
-`onnx:owner/name` fetches such a folder from a model hub. Weights that are not bundled carry their own sum in
-their name, so that vectors of other weights under the same path are never compared.
+folder with `tokenizer.json` and either `model.onnx` or a BERT encoder's `model.safetensors` and
+`config.json`; `onnx:owner/name` fetches such a folder from a model hub. Weights that are not bundled carry
+their checksum in their name, so that vectors of other weights under the same path are never compared.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ SHORT_DIGEST = 12
 
 
 class OnnxEngine:
-    """A local model. It takes any number of texts; the runner cuts them into runs."""
+    """A local model. It takes any number of texts; the runner splits them into runs."""
 
     batch = 100
 
@@ -44,7 +44,7 @@ class OnnxEngine:
         self.name = name
         self.dimensions = dimensions
         self._runner = runner
-        # The session reads the arrays where they lie, without a claim on them.
+        # The session reads the arrays in place without holding a reference to them.
         self._weights = weights
 
     async def rows(self, texts: Sequence[str], purpose: EmbeddingPurpose, *, kind: str) -> Rows:
@@ -55,7 +55,7 @@ class OnnxEngine:
 
 
 async def open_engine(model: str, supplies: EmbedderOptions) -> OnnxEngine:
-    # Reading and checking 90 MB takes a fraction of a second that the loop need not lose.
+    # Reading and checking 90 MB takes a fraction of a second that would block the event loop.
     engine = await asyncio.to_thread(_open, model, supplies)
     release_memory()
     return engine
@@ -91,7 +91,7 @@ def _engine(folder: Path, name: str, supplies: EmbedderOptions, *, pooling: Pool
 
 
 def _engine_of_weights(model: Path, name: str, tokenizer: Tokenizer, *, pooling: Pooling) -> OnnxEngine:
-    """The graph is written from the weights each time: that takes a tenth of a second and no disk."""
+    """Build the graph from the weights each time: that takes a tenth of a second and no disk."""
     shape = read_shape(model.parent)
     graph = build_graph(read_tensors(model), shape, pooling)
     weights = large_arrays(graph, model)
@@ -101,7 +101,7 @@ def _engine_of_weights(model: Path, name: str, tokenizer: Tokenizer, *, pooling:
 
 
 def model_file(folder: Path) -> Path:
-    """The file of the model in a folder: its graph if there is one, else its weights."""
+    """Return the model file in a folder: its graph if there is one, else its weights."""
     for file in ("model.onnx", "onnx/model.onnx", "model.safetensors"):
         if (folder / file).is_file():
             return folder / file
@@ -119,7 +119,7 @@ def _dimensions(session: ort.InferenceSession, folder: Path) -> int:
 
 
 def _pooling(folder: Path) -> Pooling:
-    """As the folder says in the layout of sentence-transformers; the mean where it says nothing."""
+    """Return the pooling stated in the layout of sentence-transformers; the mean by default."""
     said = folder / "1_Pooling" / "config.json"
     if not said.exists():
         return Pooling.MEAN

@@ -1,6 +1,6 @@
 """Embeddings of any server that speaks OpenAI's protocol: `openai:text-embedding-3-small`.
 
-`embedding.base_url` names the server with its `/v1`; without it, OpenAI's own is meant.
+`embedding.base_url` names the server including its `/v1`; the default is OpenAI's own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,6 +24,6 @@ async def open_engine(model: str, supplies: EmbedderOptions) -> RemoteEngine:
 
 
 def _rows(answer: Mapping[str, Any]) -> Rows:
-    """Servers may answer in any order; `index` says which text a vector belongs to."""
+    """Order the vectors by `index`: servers may answer in any order."""
     by_index = {int(item["index"]): item["embedding"] for item in answer["data"]}
     return [by_index[place] for place in range(len(answer["data"]))]

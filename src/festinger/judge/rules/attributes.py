@@ -1,20 +1,11 @@
-"""How many values can an attribute have?
+"""Derives the keys of slots, how many values an attribute can have, and facts of a life told in passing.
 
-Lists say it for usual attributes; where none does, grammar often does. `The capital of X` speaks of one thing, and
-so does `plays the position of`; something that *was founded* was founded once. What neither list nor grammar tells
-is unknown, and then nothing is replaced.
-
-By which keys are the parts of a slot known?
-
-Subject, attribute and value are kept as keys: small letters, no articles, stems where forms must meet. What the
-parts are is told by `slots`.
-
-Which facts of a life does a sentence tell in passing?
-
-Some attributes of a person are told in many ways that have no frame of their own: `an only child` has no siblings,
-`she/her pronouns` tell a gender, `born and raised in` a place. They are read wherever they stand in a sentence about
-the one who speaks, beside what its frame fills in. Of whom a sentence is about is told by its first words; what is
-said of others, by name, is left alone.
+Lists give the cardinality of common attributes; otherwise grammar often does: `The capital of X` is one
+thing, and something that *was founded* was founded once. If neither tells, it is unknown and nothing is
+replaced. Keys are lowercase, without articles, and stemmed where word forms must match. Facts told in passing
+have no frame of their own (`an only child` has no siblings, `she/her pronouns` tell a gender, `born and
+raised in` a place). They are read only in sentences whose first words are about the speaker; what is said
+about others by name is left alone.
 """
 
 import re
@@ -29,25 +20,25 @@ _PREPOSITIONS = load_members("grammar", "preposition")
 
 
 class SentenceFrame(StrEnum):
-    """In which kind of sentence a value is given."""
+    """The kind of sentence in which a value is given."""
 
     PLAIN = "plain"
     OWNED = "owned"
     """`S's A is V`."""
     DEFINITE = "definite"
-    """`The A of S is V`: there is one of them."""
+    """`The A of S is V`: there is exactly one."""
     ANSWER = "answer"
-    """A question with its yes or no."""
+    """A question with a yes or no."""
     LABEL = "label"
     """`A: V`: a line of a record."""
     TYPED = "typed"
-    """`works in the field of V`: with the kind of thing that the value is."""
+    """`works in the field of V`: names the type of the value."""
     PASSIVE_PAST = "passive past"
     """`was founded by V`: an event that happens once."""
     COUNT = "count"
     """`has N of them`."""
     SCENE = "scene"
-    """`is drinking V`: what goes on now, not what one does."""
+    """`is drinking V`: happening now, not a habit."""
     QUALIFIED = "qualified"
     """`is V when …`: one of several, each under its own condition."""
 
@@ -67,7 +58,7 @@ _DEFINITE = frozenset({SentenceFrame.TYPED, SentenceFrame.OWNED, SentenceFrame.D
 
 
 def attribute_cardinality(attribute: str, *, frame: SentenceFrame) -> Cardinality:
-    """How many values the attribute (stems between blanks) has at a time."""
+    """Return how many values the attribute (stems separated by spaces) has at a time."""
     stems = tuple(attribute.split())
     if frame in (SentenceFrame.COUNT, SentenceFrame.ANSWER):
         return Cardinality.FIXED if _has_any(stems, "fixed_nouns") else Cardinality.ONE
@@ -87,7 +78,7 @@ def attribute_cardinality(attribute: str, *, frame: SentenceFrame) -> Cardinalit
 
 
 def _is_one_of_many(stems: tuple[str, ...], frame: SentenceFrame) -> bool:
-    """`My friend is …`, `My hobby: …`; but `my favourite drink` and `Afternoon drink: …` say which one."""
+    """Whether it is `My friend is …` or `My hobby: …`; `my favorite drink` or `Afternoon drink: …` is one."""
     if frame not in (SentenceFrame.OWNED, SentenceFrame.LABEL) or _head(stems) not in _stemmed("many_nouns"):
         return False
     return len(stems) == 1 if frame is SentenceFrame.LABEL else _UNIQUE.isdisjoint(stems)
@@ -102,7 +93,7 @@ def _is_fixed(stems: tuple[str, ...]) -> bool:
 
 
 def _head(stems: tuple[str, ...]) -> str:
-    """The noun that an attribute is about."""
+    """Return the noun that an attribute is about."""
     return next((each for each in reversed(stems) if each not in _NAMING), "")
 
 
@@ -116,7 +107,7 @@ def _is_listed(stems: tuple[str, ...], name: str) -> bool:
 
 
 LONGEST_VALUE = 60
-"""Words; what is filled with more was no slot."""
+"""Words; a longer value means it was not a slot."""
 
 ARTICLES = load_members("grammar", "article")
 WORD = re.compile(r"[^\W_]++(?:['.@/_+#&:-]++[^\W_]++)*+(?:\+\+|#(?!\w))?")
@@ -145,7 +136,7 @@ def strip_possessive(word: str) -> str:
 
 
 USER = "user"
-"""The one who speaks, however named: `I`, `my`, `the user`."""
+"""The speaker, however named: `I`, `my`, `the user`."""
 
 _ABOUT_USER = re.compile(r"\s*(?:the user|users?|i|my|we|they|their|he|she|his|her)\b", re.IGNORECASE)
 _NOBODY_NAMED = re.compile(r"\s*(?:born|raised|\w+(?:ly|ed)\s[a-z]|all\s[a-z])", re.IGNORECASE)
@@ -172,7 +163,7 @@ _COUNTED = re.compile(r"\b(?:has|have) (\d+) sibling")
 
 
 def extract_life_facts(text: str) -> tuple[Slot, ...]:
-    """What a sentence about the one who speaks tells in passing."""
+    """Extract what a sentence about the speaker tells in passing."""
     if not (_ABOUT_USER.match(text) or _NOBODY_NAMED.match(text)):
         return ()
     small = text.casefold()

@@ -1,24 +1,11 @@
-"""What do the rules say of two statements?
+"""Decides by rules how two statements relate.
 
-Pure and fast: no clock, no store, no model. The first rule that fits decides, the surest first; what no rule fits
-is `unsure_judgement` and left to the judges behind. Reading is done by `reading`, guarding by `guards`; what slots say stands
-in `filling`, what opposes in `opposing`.
-
-What does a rule look at, and how does it say what it found?
-
-A case is a pair of statements with what was read and compared of them. The rules stand in `filling`, `opposing` and
-`rules`.
-
-Do two statements fill the same slot, and with what?
-
-Another value of what has one at a time is an update, of what never changes a contradiction, and of what has many
-nothing at all. Statements that fill different slots say nothing about each other.
-
-Can two statements not both stand, by their words alone?
-
-One says that something is so and the other that it is not; a phrase is swapped with its opposite or with another of
-its kind; all is the same but for how many there are. How sure that is depends on how much of the rest agrees, and on
-whether both speak of the same thing at all.
+Pure and fast: no clock, no store, no model. The first rule that fits decides, the surest first; if none fits,
+the pair is `unsure_judgement` and goes to the next judge. Another value for a slot with one value at a time
+is an update, for a fixed one a contradiction, and for one with many values nothing; statements about
+different slots are unrelated. Words alone contradict by a denial, by a phrase swapped with its opposite or
+another of its kind, or by a different count. How sure that is depends on how much of the rest agrees, and on
+whether both are about the same thing.
 """
 
 import re
@@ -50,13 +37,13 @@ from festinger.text.normalize import fold
 from festinger.text.words import FUNCTION_WORDS
 
 NAME = "rules@1"
-"""Rises whenever a rule changes what it says: pairs that waited are then tried again."""
+"""Bumped whenever a rule changes its answers, so that waiting pairs are retried."""
 
 ANNOUNCED = 0.95
 EVIDENT = 0.85
 LIKELY = 0.8
 PERHAPS = 0.6
-"""Not enough to end the cascade: the next judge is to look."""
+"""Not enough to end the cascade: the next judge decides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +75,7 @@ Rule = Callable[[RuleCase], Judgement | None]
 
 
 _WISHES = frozenset({"think"})
-"""`I want this: …` wishes what `My rule: …` states."""
+"""`I want this: …` asks for what `My rule: …` states."""
 
 
 def judge_same_slot(case: RuleCase) -> Judgement | None:
@@ -116,7 +103,7 @@ def has_denial(reading: StatementReading, slot: Slot) -> bool:
 
 
 def _same_value(case: RuleCase) -> Judgement | None:
-    """One value of one attribute: only what stands around the value can part them."""
+    """Judge equal values of one attribute; only the words around the value can still differ."""
     parted = set(case.compared.guards) - {Guard.ORDER}
     if parted - {Guard.QUANTIFIER} or not (case.compared.old.quantifiers ^ case.compared.new.quantifiers) <= _WISHES:
         return None
@@ -143,7 +130,7 @@ def _other_value(case: RuleCase, one: Slot, other: Slot) -> Judgement | None:
 
 
 def _is_written_pair(case: RuleCase) -> bool:
-    """Whether nobody can be asked: between two writings the later one corrects the earlier."""
+    """Whether both come from written sources: nobody can be asked, so the later one corrects the earlier."""
     return case.old.origin in WRITTEN and case.new.origin in WRITTEN
 
 
@@ -158,7 +145,7 @@ def _pair_cardinality(one: Slot, other: Slot) -> Cardinality:
 
 
 def judge_other_subject(case: RuleCase) -> Judgement | None:
-    """Whoever said it told of whom, and it is not the same one."""
+    """Unrelated if the sources named different subjects."""
     one, other = (fold(subject) if subject else "" for subject in (case.old.subject, case.new.subject))
     if not one or not other or one == other or case.features.same_subject or not _unlike(one, other):
         return None
@@ -166,7 +153,7 @@ def judge_other_subject(case: RuleCase) -> Judgement | None:
 
 
 def judge_other_slot(case: RuleCase) -> Judgement | None:
-    """Both say clearly of whom and what they speak, and it is not the same."""
+    """Unrelated if both clearly name their subject and attribute, and these differ."""
     old, new = case.compared.old.slots, case.compared.new.slots
     if not old or not new or old[0].place == new[0].place:
         return None
@@ -192,13 +179,13 @@ def _unlike(one: str, other: str) -> bool:
 
 AGREES_SURELY = 0.75
 AGREES_PERHAPS = 0.6
-"""How much of what is denied must be said on the other side; read off the calibration part of SICK."""
+"""Share of the denied words that the other side must contain; fitted on the calibration part of SICK."""
 
 LEAST_SHARED = 2
 """Words that a denial and what it denies have in common."""
 
 LEAST_NUMBERS = 2
-"""One that says which thing it is, and one that says something of it."""
+"""One that identifies the thing, and one that states something about it."""
 
 BEGINNING = 3
 """Words within which a statement names what it is about."""
@@ -209,7 +196,7 @@ _POINTING = load_members("grammar", "pointing")
 
 
 def judge_denial(case: RuleCase) -> Judgement | None:
-    """One says that something is so, the other that it is not; how much of the rest agrees says how sure it is."""
+    """One states what the other denies; confidence grows with how much of the rest agrees."""
     guards = set(case.compared.guards)
     if Guard.NEGATION not in guards or _has_clash(case.compared) or _of_user_and_other(case.compared):
         return None
@@ -226,13 +213,13 @@ def judge_denial(case: RuleCase) -> Judgement | None:
 
 
 def _of_user_and_other(compared: ReadingComparison) -> bool:
-    """Whether one speaks of who is speaking, and the other of somebody else."""
+    """Whether one is about the speaker and the other about somebody else."""
     subjects = {slots[0].subject for slots in (compared.old.slots, compared.new.slots) if slots}
     return len(subjects) > 1 and USER in subjects
 
 
 def _has_clash(compared: ReadingComparison) -> bool:
-    """Whether each side names a day, a number or a name that the other does not: they speak of different things."""
+    """Whether each side names a day, number or name that the other lacks: they are about different things."""
     old, new = compared.old, compared.new
     numbers = Counter(old.amounts.numbers), Counter(new.amounts.numbers)
     return (
@@ -243,7 +230,7 @@ def _has_clash(compared: ReadingComparison) -> bool:
 
 
 def _agreement(case: RuleCase) -> float:
-    """How much of what is denied stands on the other side too: the mean of what words and vectors say."""
+    """Return how much of what is denied is on the other side too: the mean over words and vectors."""
     old, new = case.compared.old, case.compared.new
     denied, said = (old.stemmed, new.stemmed) if old.negated else (new.stemmed, old.stemmed)
     shared = sum(word in said or not similar_stems(word).isdisjoint(said) for word in denied)
@@ -255,7 +242,7 @@ def _agreement(case: RuleCase) -> float:
 
 
 def judge_swap(case: RuleCase) -> Judgement | None:
-    """All is the same but for one phrase, and that is swapped with its opposite or another of its kind."""
+    """All is the same except one phrase, which is swapped with its opposite or another of its kind."""
     swap = case.compared.swap
     if swap is None:
         return None
@@ -268,12 +255,12 @@ def judge_swap(case: RuleCase) -> Judgement | None:
 
 
 def _of_two(compared: ReadingComparison) -> bool:
-    """Whether the swap stands in who is spoken of: *a* man and *a* woman are two people, whatever both do."""
+    """Whether the swap is in the person: *a* man and *a* woman are two people, whatever both do."""
     return _of_another(compared) and is_being(compared.difference.old[-1]) and is_being(compared.difference.new[-1])
 
 
 def _of_another(compared: ReadingComparison) -> bool:
-    """Whether the swap stands in what both speak of: *a* white dog and *a* black dog are two dogs."""
+    """Whether the swap is in the subject: *a* white dog and *a* black dog are two dogs."""
     words = compared.old.words
     if not words or words[0] in _POINTING:
         return False
@@ -283,7 +270,7 @@ def _of_another(compared: ReadingComparison) -> bool:
 
 
 def judge_numbered_things(case: RuleCase) -> Judgement | None:
-    """Both begin with a numbered thing, each with another one, and say another number of it."""
+    """Both begin with a numbered thing, but not the same one, and give different numbers for it."""
     one, other = (_numbers(each.words) for each in (case.compared.old, case.compared.new))
     if len(one) < LEAST_NUMBERS or len(one) != len(other):
         return None
@@ -294,7 +281,7 @@ def judge_numbered_things(case: RuleCase) -> Judgement | None:
 
 
 def judge_identified_things(case: RuleCase) -> Judgement | None:
-    """Both begin with a thing that is named by letters and digits (`patch p27`), each with another one."""
+    """Both begin with a thing named by letters and digits (`patch p27`), but not the same one."""
     one, other = (
         {word for word in each.words[:BEGINNING] if _IDENTIFIER.fullmatch(word)}
         for each in (case.compared.old, case.compared.new)
@@ -305,12 +292,12 @@ def judge_identified_things(case: RuleCase) -> Judgement | None:
 
 
 def _numbers(words: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Numbers, each with the word before it."""
+    """Return the numbers, each with the word before it."""
     return [(before, word) for before, word in pairwise(words) if word.isdigit()]
 
 
 def judge_counts(case: RuleCase) -> Judgement | None:
-    """All is the same but for how many there are, or which in a row."""
+    """All is the same except a count or an ordinal."""
     if (
         not case.compared.only(Guard.NUMBER, Guard.SLOT)
         or Guard.NUMBER not in case.compared.guards
@@ -326,7 +313,7 @@ def judge_counts(case: RuleCase) -> Judgement | None:
 
 
 def judge(old: JudgeStatement, new: JudgeStatement, features: PairFeatures = NOTHING_KNOWN) -> Judgement:
-    """How `new` stands to `old`, as far as rules can tell."""
+    """Judge how `new` relates to `old`, as far as rules can tell."""
     compared = compare_readings(_parse_statement(old), _parse_statement(new), statements=(old, new))
     case = RuleCase(old=old, new=new, features=features, compared=compared)
     for rule in RULES:
@@ -337,7 +324,7 @@ def judge(old: JudgeStatement, new: JudgeStatement, features: PairFeatures = NOT
 
 
 def _parse_statement(statement: JudgeStatement) -> StatementReading:
-    """The reading of a statement, with the slot that the caller knows where the words give none of that place."""
+    """Parse a statement; add the caller's slot if the words give none for that subject and attribute."""
     reading = parse_statement(statement.text, said_at=statement.said_at)
     known = statement.slot
     if known is None or any(slot.place == known.place for slot in reading.slots):
@@ -377,7 +364,7 @@ def _judge_refinement(case: RuleCase) -> Judgement | None:
 
 
 def _judge_by_similarity(case: RuleCase) -> Judgement | None:
-    """Nothing in the words decides, so how near they are does, at its ends."""
+    """Decide by similarity at its extremes, since nothing in the words does."""
     similarity, bars = case.features.similarity, case.features.bars
     if similarity is None:
         return None
@@ -392,7 +379,7 @@ def _judge_by_similarity(case: RuleCase) -> Judgement | None:
 
 
 def _has_hidden_negation(case: RuleCase) -> bool:
-    """Whether the vectors hint at a negation that the words do not show: the next judge is to look."""
+    """Whether the vectors hint at a negation that the words do not show, which the next judge must check."""
     bar, found = case.features.bars.opposition, case.features.opposition
     near = case.features.similarity is not None and case.features.similarity >= OPPOSING_FROM
     return bar is not None and found is not None and abs(found) >= bar and near
@@ -402,7 +389,7 @@ OPPOSING_FROM = 0.7
 
 
 def _has_swap(case: RuleCase) -> bool:
-    """Whether one phrase stands for another: vectors cannot tell a synonym from an opposite."""
+    """Whether one phrase replaces another: vectors cannot tell a synonym from an opposite."""
     found = case.compared.difference
     return found.swapped and set(map(stem, found.old)) != set(map(stem, found.new))
 
@@ -423,4 +410,4 @@ RULES: tuple[Rule, ...] = (
 )
 
 TENTATIVE: frozenset[Rule] = frozenset({judge_other_subject, judge_other_slot})
-"""Rules that take subjects for what the first words say: `Mara took search over` is about search, too."""
+"""Rules that take the subject from the first words: `Mara took search over` is about search, too."""

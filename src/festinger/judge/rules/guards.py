@@ -1,20 +1,12 @@
-"""What keeps two statements from being the same, however near their words are?
+"""Compares two readings: where they differ, which guards keep them apart, and how likely they say the same.
 
-Each guard looks at one thing: numbers, units, days, negation, opposites, quantifiers, names, order. A guard never
-says how the statements stand to each other, only that they are not one; that is left to `rules`. All guards look
-at both statements alike, so it does not matter which comes first.
-
-In which words do two readings differ?
-
-What both begin and end with is set aside; what is left between is where they differ. Beside that, the words that
-name something and stand on one side only. Time grows with the length of the texts. What a difference means is left
-to `guards`.
-
-How likely do two statements say the same, by everything that can be counted?
-
-A logistic score of the cosine, seen between the profile's `check` and `same`, and of how words, neighbouring words
-and letters overlap. Its weights were fitted once on the calibration parts of PARADE and MSRP (4,716 pairs) with the
-bundled embedder. It ranks pairs, most alike first, and decides nothing: what is the same is said by `rules`.
+Each guard checks one thing: numbers, units, days, negation, opposites, quantifiers, names, order. A guard
+only says that the statements are not the same; `decide` says how they relate. All guards are symmetric. A
+difference is what is left between the common beginning and end, plus the content words on one side only;
+linear in text length. `same_score` is a logistic score of the cosine, scaled between the profile's `check`
+and `same`, and of the overlap of words, word pairs and letters. Its weights were fitted once on the
+calibration parts of PARADE and MSRP (4,716 pairs) with the bundled embedder. It ranks pairs, most alike
+first, and decides nothing.
 """
 
 import math
@@ -37,17 +29,17 @@ _ARTICLES = frozenset({"a", "an", "the"})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
     old: tuple[str, ...]
-    """The words of the old text between what both begin and end with."""
+    """The words of the old text between the common beginning and end."""
     new: tuple[str, ...]
     only_old: tuple[str, ...]
-    """Stems of content words that the other text does not have."""
+    """Stems of content words that the other text lacks."""
     only_new: tuple[str, ...]
     place: int
     """How many words both begin with."""
 
     @property
     def swapped(self) -> bool:
-        """Whether a short phrase stands in the place of another, and all else is the same."""
+        """Whether one short phrase replaces another and all else is the same."""
         return 0 < len(self.old) <= LONGEST_PHRASE and 0 < len(self.new) <= LONGEST_PHRASE
 
 
@@ -77,7 +69,7 @@ def _surplus(content: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
 
 
 def find_opposition(found: Difference) -> str | None:
-    """Which words stand against each other, if one is swapped with its opposite."""
+    """Return the opposed words, if one is swapped with its opposite."""
     for one, other in _swaps(found):
         if is_opposite(one, other):
             return f"`{one}` stands against `{other}`"
@@ -85,7 +77,7 @@ def find_opposition(found: Difference) -> str | None:
 
 
 def find_exclusion(found: Difference) -> str | None:
-    """Which kind excludes the other, if a word is swapped with another of one kind."""
+    """Return the exclusive kind, if a word is swapped with another of one kind."""
     for one, other in _swaps(found):
         if kind := exclusive_kind(one, other):
             return f"`{one}` and `{other}` are of one kind ({kind}), and only one of them holds"
@@ -93,7 +85,7 @@ def find_exclusion(found: Difference) -> str | None:
 
 
 def _swaps(found: Difference) -> Iterator[tuple[str, str]]:
-    """What stands in the place of what: a phrase, or one word wherever it is."""
+    """Yield the replaced and replacing text: a phrase, or one word wherever it is."""
     if found.swapped:
         yield " ".join(found.old), " ".join(found.new)
     if len(found.only_old) == len(found.only_new) and len(set(found.only_old)) == len(set(found.only_new)) == 1:
@@ -108,7 +100,7 @@ class GuardHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadingComparison:
-    """Two readings, where they differ, and which guards that sets off."""
+    """Two readings, where they differ, and the guards that fire."""
 
     old: StatementReading
     new: StatementReading
@@ -135,7 +127,7 @@ class ReadingComparison:
 def compare_readings(
     old: StatementReading, new: StatementReading, *, statements: tuple[JudgeStatement, JudgeStatement] | None = None
 ) -> ReadingComparison:
-    """The guards that a pair sets off."""
+    """Compare two readings and collect the guards that fire."""
     found = find_difference(old, new)
     fired = tuple(
         each
@@ -244,7 +236,7 @@ def _slot(old: StatementReading, new: StatementReading) -> GuardHit | None:
 
 
 def find_shared_slot(old: StatementReading, new: StatementReading) -> tuple[Slot, Slot] | None:
-    """The slots in which both speak of the same attribute of the same subject."""
+    """Return the slots in which both are about the same attribute of the same subject."""
     return next(((one, other) for one in old.slots for other in new.slots if one.place == other.place), None)
 
 
@@ -258,13 +250,13 @@ _NEIGHBOURS = -1.997
 _NUMBERS = -0.719
 
 _ROW = 3
-"""Letters that are counted together."""
+"""Letters per n-gram."""
 _LONGEST = 2000
 """Characters whose letters are counted; more add nothing."""
 
 
 def same_score(old: StatementReading, new: StatementReading, features: PairFeatures) -> float | None:
-    """From 0 to 1; none where vectors may not be asked."""
+    """Score from 0 to 1 how likely both say the same; none where vectors may not be used."""
     nearness = _nearness(features)
     if nearness is None:
         return None
@@ -284,7 +276,7 @@ def same_score(old: StatementReading, new: StatementReading, features: PairFeatu
 
 
 def _nearness(features: PairFeatures) -> float | None:
-    """The cosine between the profile's bars: 0 at `check`, 1 at `same`."""
+    """Scale the cosine between the profile's thresholds: 0 at `check`, 1 at `same`."""
     check, same = features.bars.check, features.bars.same
     if features.similarity is None or check is None or same is None or same <= check:
         return None

@@ -1,13 +1,8 @@
-"""Can two words both hold of one thing?
+"""Tells whether two words can both hold for one thing.
 
-`is_opposite` knows pairs such as `up` and `down` from a list, from prefixes (`happy`, `unhappy`) and, where Debian's
-WordNet is installed, from its antonyms; `exclusive_kind` knows kinds of which a thing is only one at a time, such as
-colours; `similar_stems` knows words that may mean the same. Which words are to be compared is left to `difference`.
-
-Which words does WordNet call opposites?
-
-Debian's package `wordnet-base` puts the database where any program may read it. Where it is not installed there are
-no antonyms here, and our own list stands alone. Only the pointers of antonymy are read, once.
+`is_opposite` knows pairs such as `up` and `down` from a list, from prefixes (`happy`, `unhappy`) and, where
+Debian's `wordnet-base` is installed, from WordNet's antonyms, read once; `exclusive_kind` knows kinds of
+which a thing is only one at a time, such as colors; `similar_stems` knows words that may mean the same.
 """
 
 from collections.abc import Mapping
@@ -20,13 +15,13 @@ FOLDER = Path("/usr/share/wordnet")
 _PARTS = ("adj", "adv", "noun", "verb")
 _ANTONYM = "!"
 _HEADER = "  "
-"""The licence at the top of each file is indented."""
+"""The license at the top of each file is indented."""
 
 _NOTHING: frozenset[str] = frozenset()
 
 
 def find_antonyms(word: str) -> frozenset[str]:
-    """The stems of the antonyms of a stem."""
+    """Return the stems of the antonyms of a stem."""
     return _all(FOLDER).get(word, _NOTHING)
 
 
@@ -40,7 +35,7 @@ def _all(folder: Path) -> Mapping[str, frozenset[str]]:
 
 
 def _read(file: Path, found: dict[str, set[str]]) -> None:
-    """Add the pairs of one file, whose pointers name a synset by its place and a word in it by its number."""
+    """Add the pairs of one file; a pointer names a synset by its offset and a word in it by its number."""
     words: dict[str, list[str]] = {}
     pointers: list[tuple[str, str, str]] = []
     for line in file.read_text(encoding="ascii", errors="replace").splitlines():
@@ -56,7 +51,7 @@ def _read(file: Path, found: dict[str, set[str]]) -> None:
 
 
 def _synset(line: str) -> tuple[str, list[str], list[tuple[str, str]]]:
-    """Place, words, and the antonym pointers as (place, numbers of the two words)."""
+    """Return the offset, the words, and the antonym pointers as (offset, numbers of the two words)."""
     fields = line.split(" ")
     count = int(fields[3], 16)
     words = [fields[4 + 2 * at].partition("(")[0].lower().replace("_", " ") for at in range(count)]
@@ -66,7 +61,7 @@ def _synset(line: str) -> tuple[str, list[str], list[tuple[str, str]]]:
 
 
 _PREFIXES = {"un": 4, "dis": 4, "non": 4, "non-": 4, "in": 5, "im": 5, "ir": 5, "il": 5}
-"""Prefixes that deny, and how many letters must stand behind: `vent` and `invent` have nothing to do with each other."""
+"""Negating prefixes and how many letters must follow: `vent` and `invent` are unrelated."""
 
 
 @cache
@@ -85,7 +80,7 @@ def _key(phrase: str) -> str:
 
 @lru_cache(maxsize=8192)
 def is_opposite(one: str, other: str) -> bool:
-    """Whether two words or short phrases in small letters are opposites."""
+    """Whether two lowercase words or short phrases are opposites."""
     if one == other:
         return False
     left, right = _key(one), _key(other)
@@ -101,7 +96,7 @@ def _by_prefix(one: str, other: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def exclusive_kind(one: str, other: str) -> str | None:
-    """The kind that both are of, if a thing is only one of that kind; names of one thing exclude nothing."""
+    """Return the kind of both if a thing is only one of that kind; names of one thing exclude nothing."""
     left, right = _key(one), _key(other)
     if _spelt().get(left, left) == _spelt().get(right, right):
         return None
@@ -113,13 +108,13 @@ _NO_KIND: frozenset[str] = frozenset()
 
 
 def is_being(word: str) -> bool:
-    """Whether a word in small letters says what somebody is: a person of some kind, or an animal."""
+    """Whether a lowercase word names a kind of person or an animal."""
     return word in load_words("people") or "animal" in _kinds().get(_key(word), _NO_KIND)
 
 
 @cache
 def _spelt() -> Mapping[str, str]:
-    """The key of the common name, by the key of each other name of one thing."""
+    """Map the key of each other name of a thing to the key of its common name."""
     return {_key(name): _key(common) for name, common in _SPELLINGS.items()}
 
 
@@ -142,7 +137,7 @@ def _groups() -> Mapping[str, frozenset[str]]:
 
 
 def similar_stems(word: str) -> frozenset[str]:
-    """The stems that may stand for the same as this stem; whether they do here is not said."""
+    """Return the stems that may mean the same as this stem; context decides whether they do."""
     return _groups().get(word, _NO_KIND)
 
 

@@ -1,8 +1,7 @@
-"""What does one statement hold that decides whether another says the same?
+"""Reads from one statement all that decides whether another says the same.
 
 Reads a text once: its words and content, numbers, days, negations, quantifiers, names, tense, the words that
-announce a change, and what it fills in (`parse_slots`). Pure; time grows with the length of the text alone. Comparing two
-readings is left to `guards` and `difference`, deciding to `rules`.
+announce a change, and the slots it fills (`parse_slots`). Pure, and linear in the length of the text.
 """
 
 import re
@@ -20,10 +19,10 @@ from festinger.text.words import FUNCTION_WORDS
 from festinger.text.words import load_words as text_words
 
 LONGEST_CACHED = 2000
-"""Characters of a text whose reading is kept: longer ones are rare and large."""
+"""Characters of a text whose reading is cached: longer ones are rare and large."""
 
 LONGEST_READ = 20_000
-"""Characters that are read of a text; no memory is as long, and of the rest only its fold is looked at."""
+"""Characters of a text that are read; no memory is as long, and of the rest only the fold is compared."""
 
 LONGEST_SENTENCE = 1000
 """Characters of a text that may fill a slot: longer ones say more than one thing."""
@@ -55,24 +54,24 @@ class StatementReading:
     whole: bool
     """Whether all of it was read."""
     words: tuple[str, ...]
-    """In small letters, as they stand."""
+    """In lowercase, as written."""
     content: tuple[str, ...]
-    """Stems of the words that name something, in their order; numbers are left to `amounts`."""
+    """Stems of the content words in order; numbers are in `amounts`."""
     gist: tuple[str, ...]
-    """Words in their order without those that hold a sentence together; negations, numbers and modal verbs stay."""
+    """Words in order without function words; negations, numbers and modal verbs stay."""
     amounts: Quantities
     negations: int
     quantifiers: frozenset[str]
     names: frozenset[str]
     persons: frozenset[str]
-    """Whom its pronouns point at."""
+    """Grammatical persons of its pronouns."""
     relations: tuple[str, ...]
-    """Prepositions in alphabetical order: who stands how to whom."""
+    """Prepositions in alphabetical order: they say who does what to whom."""
     tense: frozenset[str]
     announces: bool
     """Whether it says that something has changed."""
     past: bool
-    """Whether it speaks of what was."""
+    """Whether it is about the past."""
     slots: tuple[Slot, ...]
     stemmed: frozenset[str] = field(init=False)
 
@@ -85,7 +84,7 @@ class StatementReading:
 
 
 def parse_statement(text: str, *, said_at: datetime | None = None) -> StatementReading:
-    """The reading of a text, whatever it is."""
+    """Read any text."""
     if len(text) > LONGEST_CACHED:
         return _read(text, said_at)
     return _kept(text, said_at)
@@ -150,7 +149,7 @@ def _is_content(word: str) -> bool:
 
 
 _OF_CHANGE = frozenset({"longer", "anymore"})
-"""What `no longer` leaves of its negation names nothing."""
+"""`no longer` without its negation names nothing."""
 
 
 @cache
@@ -194,7 +193,7 @@ def _holds(joined: str, name: str) -> bool:
 
 @cache
 def _spaced(name: str) -> tuple[str, ...]:
-    """The phrases of a list as they stand between other words."""
+    """Return the phrases of a list padded with spaces, to match whole words."""
     return tuple(f" {' '.join(phrase)} " for phrase in sorted(load_phrases(name)))
 
 
@@ -213,7 +212,7 @@ def _names(written: tuple[str, ...], starts: tuple[bool, ...]) -> frozenset[str]
 
 
 def _is_version(small: str, *, before: str) -> bool:
-    """`Python 3.10` is not `Python 3.1`, although the numbers are equal."""
+    """Whether it is a version: `Python 3.10` is not `Python 3.1`, although the numbers are equal."""
     return small[0].isdigit() and "." in small and (before[0].isupper() or before == "version")
 
 
@@ -223,7 +222,7 @@ def _is_name(written: tuple[str, ...], at: int, *, starts: bool) -> bool:
         return False
     if not starts:
         return True
-    # At the start of a sentence a capital says little; a verb right behind it says more.
+    # At the start of a sentence a capital says little; a verb right after it says more.
     following = written[at + 1].casefold() if at + 1 < len(written) else ""
     return small not in _openers() and (
         written[at].endswith("'s") or following in _FINITE or stem(following) in _verb_stems()
@@ -234,12 +233,12 @@ _FINITE = load_members("grammar", "finite")
 
 
 def is_verb(word: str) -> bool:
-    """Whether a word in small letters can be the verb of a sentence."""
+    """Whether a lowercase word can be the verb of a sentence."""
     return word in _FINITE or (word.endswith("ing") and len(word) > LONGEST_NOUN) or stem(word) in _verb_stems()
 
 
 LONGEST_NOUN = 5
-"""`ring` and `thing` are no verbs."""
+"""`ring` and `thing` are not verbs."""
 
 
 def _openers() -> frozenset[str]:

@@ -1,9 +1,8 @@
-"""Which numbers does a text give, of what, and which days does it name?
+"""Extracts the quantities, days and times from a text.
 
-A quantity is a number with the dimension of its unit, brought to one size: 1.5 GB and 1500 MB are one quantity, 5 ms
-and 5 s are two. Numbers may be written in digits, with separators, in words, with a currency or as a percentage.
-Days are read before numbers, so that the parts of a date are no numbers of their own. Time grows with the length of
-the text alone.
+A quantity is a number with the dimension of its unit, normalized: 1.5 GB and 1500 MB are one quantity, 5 ms
+and 5 s are two. Numbers may be digits, with separators, words, with a currency or a percentage. Days are read
+before numbers, so that the parts of a date are not numbers of their own. Linear in the length of the text.
 """
 
 import re
@@ -15,7 +14,7 @@ PLAIN = ""
 """The dimension of a number without a unit."""
 
 SIGNIFICANT = 9
-"""Digits that are compared: beyond them conversion, not the writer, makes a difference."""
+"""Digits compared: differences beyond them come from conversion, not from the writer."""
 
 _SMALL = [
     "zero",
@@ -152,16 +151,16 @@ _RELATIVE = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantities:
-    """The numbers of a text, in order, as (dimension, size); its days and years; its times of the day."""
+    """The numbers of a text, in order, as (dimension, size); its days and years; its times of day."""
 
     numbers: tuple[tuple[str, float], ...] = ()
     counts: frozenset[float] = frozenset()
-    """Numbers without a unit that stand before a word: so many of something, not the name of something."""
+    """Numbers without a unit before a word: a count of something, not the name of something."""
     days: frozenset[str] = frozenset()
 
 
 def parse_quantities(text: str, *, said_at: datetime | None = None) -> Quantities:
-    """The quantities of a text in small letters; relative days are resolved by the time of saying."""
+    """Parse the quantities of a lowercase text; relative days are resolved by the time of saying."""
     days: set[str] = set()
     rest = _DATE.sub(lambda found: _day(found, days, said_at), text)
     rest = _CLOCK.sub(lambda found: _clock(found, days), rest)
@@ -221,7 +220,7 @@ def _clock(found: re.Match[str], days: set[str]) -> str:
 
 
 def _numbers(text: str) -> Iterator[tuple[str, float, bool]]:
-    """Dimension, size, and whether it counts something."""
+    """Yield dimension, size, and whether it counts something."""
     at = 0
     for found in _NUMBER.finditer(text):
         yield from _in_words(text[at : found.start()])
@@ -254,7 +253,7 @@ def _rounded(size: float) -> float:
 
 
 def _in_words(text: str) -> Iterator[tuple[str, float, bool]]:
-    """The numbers that are written as words; `one` is left out, for it is mostly no number."""
+    """Yield the numbers written as words, except `one`, which is rarely a number."""
     words = _WORD.findall(text)
     at = 0
     while at < len(words):
@@ -270,7 +269,7 @@ def _in_words(text: str) -> Iterator[tuple[str, float, bool]]:
 
 
 def _spelled(words: list[str], at: int) -> tuple[float, int]:
-    """A number that begins at a word, and its last word."""
+    """Return the number that begins at a word, and the index of its last word."""
     total, current = 0.0, float(_WORDS[words[at]])
     while at + 1 < len(words):
         following = words[at + 1]

@@ -1,18 +1,10 @@
-"""What does a statement fill in: which value, of which attribute, of whom?
+"""Parses the slots that a statement fills: a value, of an attribute, of a subject.
 
-Reads the plain frames in which English states a fact: `My A is V`, `S's A is V`, `The A of S is V`, `The A that S
-does is V`, `S does R V`, `A: V`, and a question with its yes or no. Subjects are read by `subjects`, what is said of
-them by `relations`; how many values an attribute can have is told by `holdings`. What fits no frame fills nothing.
-
-Of whom does a clause speak, and of what of theirs?
-
-Whoever speaks is one subject, however named. Only what is named or pointed at is a subject: what is said of *a* man,
-or of some, is said of nobody in particular. Where the verb is, is told by `relations`.
-
-What does a clause say of its subject: where is its verb, and what stands between that and the value?
-
-`is married to`, `plays the position of`, `used to live in`: the verb, its preposition, and the noun that says what
-kind of thing the value is. Adverbs and negations are no part of a relation.
+Reads the plain frames in which English states a fact: `My A is V`, `S's A is V`, `The A of S is V`, `The A
+that S does is V`, `S does R V`, `A: V`, and a question with its yes or no. A text that fits no frame fills no
+slot. The speaker is one subject, however named. Only named or definite things are subjects: *a* man or *some*
+men are nobody in particular. A relation is the verb, its preposition and the noun that types the value (`is
+married to`, `plays the position of`, `used to live in`), without adverbs and negations.
 """
 
 import re
@@ -43,7 +35,7 @@ SELVES = load_members("grammar", "self")
 OURS = load_members("grammar", "our")
 RELATIVES = load_members("grammar", "relative")
 SKIPPED = text_words("adverbs") | load_words("negations") | load_members("grammar", "adverb")
-"""What may stand before and behind a verb and names nothing."""
+"""Words that may stand before and after a verb and name nothing."""
 
 _INDEFINITE = load_members("grammar", "indefinite")
 _POSSESSIVES = load_members("grammar", "possessive")
@@ -52,7 +44,7 @@ _JOINING = load_members("grammar", "joining")
 
 
 def parse_subject(left: tuple[str, ...]) -> tuple[str | None, str, SentenceFrame]:
-    """Subject, attribute and how they are put; no subject if it is nobody in particular."""
+    """Return subject, attribute and sentence frame; no subject if it is nobody in particular."""
     left = _without_adverbs(left)
     small = [word.casefold() for word in left]
     if not left or small[0] in _INDEFINITE or small[0] in _POSSESSIVES or _is_no_noun(left):
@@ -73,7 +65,7 @@ def parse_subject(left: tuple[str, ...]) -> tuple[str | None, str, SentenceFrame
 
 
 def _is_no_noun(left: tuple[str, ...]) -> bool:
-    """Whether the words before a verb name nobody in particular: a deed, the middle of a sentence, a number of some."""
+    """Whether the words before a verb name nobody: an action, a mid-sentence word, a quantity."""
     small = [word.casefold() for word in left]
     is_deed = small[0] in _DEEDS or small[0].endswith(("ed", "ly"))
     goes_on = len(left) > 1 and left[1].islower()
@@ -90,7 +82,7 @@ def _without_adverbs(left: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def parse_owner(written: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
-    """Whose it is, and what."""
+    """Return the owner and what is owned."""
     small = [word.casefold() for word in written]
     if small and small[0] in OURS:
         return USER, written[1:]
@@ -111,7 +103,7 @@ def _names_in(left: tuple[str, ...]) -> str:
 COPULAS = load_members("grammar", "copula")
 AUXILIARIES = load_members("grammar", "auxiliary")
 LEAST_PARTICIPLE = 4
-"""Letters: `bed` and `king` are no participles."""
+"""Letters: `bed` and `king` are not participles."""
 
 _PAST_COPULAS = load_members("grammar", "past_copula")
 _DOING = load_members("grammar", "doing")
@@ -128,11 +120,11 @@ class SlotRelation:
     stems: list[str] = field(default_factory=list)
     frame: SentenceFrame = SentenceFrame.PLAIN
     until: int = 0
-    """The first word of the value."""
+    """The index of the first word of the value."""
 
 
 def find_verb(written: tuple[str, ...]) -> int | None:
-    """The place of the main verb, as it is written in small letters."""
+    """Return the index of the main verb."""
     first = next((at for at, word in enumerate(written) if at and word in COPULAS), None)
     relative = written and written[0].casefold() == "the" and not RELATIVES.isdisjoint(written[1:6])
     if relative:
@@ -157,7 +149,7 @@ _VERB_STEMS = frozenset(map(stem, load_words("verbs")))
 
 
 def parse_relation(written: tuple[str, ...], at: int, *, owned: bool) -> SlotRelation:
-    """What stands between subject and value, from the verb on."""
+    """Parse the words between subject and value, from the verb on."""
     found = SlotRelation()
     is_copula = written[at] in COPULAS
     is_past = written[at] in _PAST_COPULAS
@@ -179,7 +171,7 @@ def parse_relation(written: tuple[str, ...], at: int, *, owned: bool) -> SlotRel
     else:
         found.stems.append(stem(written[at].casefold()))
     if owned and not found.stems:
-        # `S's A is V`: all behind the verb is the value.
+        # `S's A is V`: all after the verb is the value.
         found.until = place
         return found
     return _object(written, place, found=found, is_copula=is_copula and not found.stems)
@@ -192,7 +184,7 @@ def _frame_of(participle: str, *, is_past: bool) -> SentenceFrame:
 
 
 def _object(written: tuple[str, ...], place: int, *, found: SlotRelation, is_copula: bool) -> SlotRelation:
-    """Take in the preposition and the noun that says what kind of thing the value is."""
+    """Include the preposition and the noun that types the value."""
     small = [word.casefold() for word in written[place : place + 6]]
     if is_copula and len(small) > 2 and small[1] in _PREPOSITIONS and small[0] not in ARTICLES and small[1] != "of":
         found.stems.append(stem(small[0]))
@@ -215,7 +207,7 @@ def _object(written: tuple[str, ...], place: int, *, found: SlotRelation, is_cop
 
 
 def _is_apposed(written: tuple[str, ...], place: int) -> bool:
-    """`the industry Media`: a kind, and which one of it."""
+    """Whether a type noun is followed by its value, as in `the industry Media`."""
     if place + 2 >= len(written) or written[place].casefold() != "the":
         return False
     return written[place + 1].islower() and written[place + 2][0].isupper()
@@ -247,7 +239,7 @@ _SENTENCE_BREAK = re.compile(r"[a-z0-9)]{3}[.!?]\s++[A-Z]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotSentence:
-    """A text with straight quotes, and its words as they are written."""
+    """A text with straight quotes, and its words as written."""
 
     text: str
     words: tuple[str, ...]
@@ -255,7 +247,7 @@ class SlotSentence:
 
 
 def parse_slots(sentence: SlotSentence) -> tuple[Slot, ...]:
-    """The slots that a text fills, the main one first."""
+    """Return the slots that a text fills, the main one first."""
     text = sentence.text.strip()
     if answered := _ANSWERED.match(text):
         return _answer(answered)
@@ -267,7 +259,7 @@ def parse_slots(sentence: SlotSentence) -> tuple[Slot, ...]:
 
 
 def _answer(answered: re.Match[str]) -> tuple[Slot, ...]:
-    """`Does the user have children? Yes.`"""
+    """Parse a question with its answer: `Does the user have children`, then `Yes.`"""
     subject, rest = parse_owner(tuple(WORD.findall(answered[1])))
     if subject is None or not rest:
         return ()
@@ -277,7 +269,7 @@ def _answer(answered: re.Match[str]) -> tuple[Slot, ...]:
 
 
 def _label(text: str) -> Slot | None:
-    """`My A: V`, `S's A: V`, `S (who that is), A: V`."""
+    """Parse `My A: V`, `S's A: V` or `S (who that is), A: V`."""
     labelled = _LABELLED.fullmatch(text)
     if labelled is None:
         return None
@@ -299,7 +291,7 @@ def _label(text: str) -> Slot | None:
 
 
 def _clause(sentence: SlotSentence) -> Slot | None:
-    """A subject, what it does, and to what."""
+    """Parse a subject, what it does, and to what."""
     written = sentence.words
     at = find_verb(written)
     if at is None or not 0 < at <= LONGEST_SUBJECT or _is_bare_plural(written, at):
@@ -325,12 +317,12 @@ def _clause(sentence: SlotSentence) -> Slot | None:
 
 
 def _is_somebody(first: str) -> bool:
-    """Whether a sentence begins with a name or with the one who speaks: teams and prices move to other things."""
+    """Whether a sentence begins with a name or the speaker: teams and prices move to other things."""
     return first.casefold() in SELVES or (first[:1].isupper() and first.casefold() not in FUNCTION_WORDS)
 
 
 def _numbered(attribute: str, value: str) -> tuple[str, str] | None:
-    """`listens on port 80` says what `its port is 80` says: the noun before a number is what is told."""
+    """Read `listens on port 80` like `its port is 80`: the noun before a number is the attribute."""
     noun, _, number = value.partition(" ")
     is_told = attribute != "be" and number.isdigit() and noun in load_words("numbered_nouns")
     return (stem(noun), number) if is_told else None
@@ -338,14 +330,14 @@ def _numbered(attribute: str, value: str) -> tuple[str, str] | None:
 
 @cache
 def _named_so() -> Mapping[str, str]:
-    """Attributes that say the same, each with the one under which both are kept."""
+    """Map attributes that mean the same to the one under which they are kept."""
     pairs = (line.partition("=") for line in read_lines("same_attributes"))
     return {_stems(one): _stems(other) for one, _, other in pairs}
 
 
 @cache
 def _led_to() -> Mapping[str, str]:
-    """Attributes of a change, each with that of the state after it: who moved to a town lives in it."""
+    """Map attributes of a change to that of the resulting state: whoever moved to a town lives there."""
     pairs = (line.partition("=") for line in read_lines("leads_to"))
     return {_stems(change): _stems(state) for change, _, state in pairs}
 
@@ -355,7 +347,7 @@ def _stems(phrase: str) -> str:
 
 
 def _is_bare_plural(written: tuple[str, ...], at: int) -> bool:
-    """`Young children are …`: some of them, nobody in particular."""
+    """Whether it is a bare plural such as `Young children are …`: nobody in particular."""
     first = written[0].casefold()
     is_pointed_at = first == "the" or first in OURS or any(word.endswith("'s") for word in written[:at])
     return written[at] in ("are", "were") and not is_pointed_at and first not in SELVES
@@ -370,7 +362,7 @@ def _slot(subject: str, attribute: str, value: str, *, frame: SentenceFrame) -> 
 
 
 def _counted(attribute: str, value: str) -> tuple[str, str]:
-    """`has 2 siblings`: the number is the value, and what is counted the attribute."""
+    """Split `has 2 siblings`: the number is the value, and what is counted the attribute."""
     first, _, rest = value.partition(" ")
     if attribute.split()[-1:] == ["have"] and first.isdigit() and rest:
         return first, " ".join(stem(word) for word in rest.split()[:1])
@@ -383,7 +375,7 @@ def _is_qualified(sentence: SlotSentence, place: int) -> bool:
 
 
 def _colon(sentence: SlotSentence, place: int) -> int | None:
-    """The first word behind a colon in the value."""
+    """Return the index of the first word after a colon in the value."""
     left, colon, _ = sentence.text.partition(": ")
     if not colon:
         return None

@@ -1,12 +1,9 @@
-"""Which words does the judge know something about?
+"""Loads the judge's word lists and reduces words to stems.
 
-Plain text files in `lists/`, of our own writing: they hold what any grammar or picture dictionary would, and no word
-because it stands in a test. How a list is used is left to the modules that read one.
-
-Which words are forms of one word?
-
-A stem is a key, not a word: `lives`, `living` and `lived` have one, and so have `study` and `studied`. Crude on
-purpose: two forms of one word must meet, and words of unlike meaning must not. Meaning is left to others.
+The lists are plain text files in `lists/`, our own writing: they hold what any grammar or picture dictionary
+would, and no word because it is in a test. A stem is a key, not a word: `lives`, `living` and `lived` share
+one, and so do `study` and `studied`. Crude on purpose: forms of one word must match, and words of different
+meaning must not.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +14,7 @@ LISTS = Path(__file__).parent.parent / "lists"
 
 
 def read_lines(name: str) -> Iterator[str]:
-    """The lines of a list, without its comments."""
+    """Yield the lines of a list, without its comments."""
     for line in (LISTS / f"{name}.txt").read_text(encoding="utf-8").splitlines():
         if line.strip() and not line.startswith("#"):
             yield line.strip()
@@ -25,19 +22,19 @@ def read_lines(name: str) -> Iterator[str]:
 
 @cache
 def load_words(name: str) -> frozenset[str]:
-    """The words of a list that is nothing but words."""
+    """Return the words of a plain word list."""
     return frozenset(word for line in read_lines(name) for word in line.split())
 
 
 @cache
 def load_phrases(name: str) -> frozenset[tuple[str, ...]]:
-    """The phrases of a list with one a line, each as its words."""
+    """Return the phrases of a list with one per line, each as its words."""
     return frozenset(tuple(line.split()) for line in read_lines(name))
 
 
 @cache
 def load_kinds(name: str) -> Mapping[str, frozenset[str]]:
-    """Which kinds a word is of, in a list of lines `kind: word word`."""
+    """Map each word to its kinds, from a list of lines `kind: word word`."""
     found: dict[str, set[str]] = {}
     for line in read_lines(name):
         kind, _, members = line.partition(": ")
@@ -48,11 +45,11 @@ def load_kinds(name: str) -> Mapping[str, frozenset[str]]:
 
 @cache
 def load_oppositions(name: str) -> Mapping[str, frozenset[str]]:
-    """What a word or phrase stands against, in a list of lines `this | that | that too`."""
+    """Map each word or phrase to its opposites, from a list of lines `this | that | that too`."""
     found: dict[str, set[str]] = {}
     for line in read_lines(name):
         group = [word.strip() for word in line.split("|")]
-        # The first stands against all others; the others may be near to each other.
+        # The first is opposed to all others; the others may be close in meaning.
         for other in group[1:]:
             found.setdefault(group[0], set()).add(other)
             found.setdefault(other, set()).add(group[0])
@@ -61,7 +58,7 @@ def load_oppositions(name: str) -> Mapping[str, frozenset[str]]:
 
 @cache
 def load_members(name: str, kind: str) -> frozenset[str]:
-    """The words of one kind, in a list of lines `kind: word word`."""
+    """Return the words of one kind, from a list of lines `kind: word word`."""
     return frozenset(word for word, of in load_kinds(name).items() if kind in of)
 
 
@@ -77,7 +74,7 @@ def _irregular() -> Mapping[str, str]:
 
 @lru_cache(maxsize=16_384)
 def stem(word: str) -> str:
-    """The stem of a word in small letters."""
+    """Return the stem of a lowercase word."""
     if not word.isalpha() or len(word) <= _SHORTEST:
         return _irregular().get(word, word)
     return _trim_ending(_irregular().get(word, word))

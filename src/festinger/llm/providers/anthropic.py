@@ -1,4 +1,4 @@
-"""Anthropic, which people also know by the name of its models, `claude`."""
+"""Anthropic, also known by the name of its models, `claude`."""
 
 from pydantic_ai.models.anthropic import AnthropicModel
 from pydantic_ai.providers.anthropic import AnthropicProvider

@@ -1,4 +1,4 @@
-"""Gemini, by Google's own API."""
+"""Gemini, through Google's own API."""
 
 import warnings
 
@@ -7,7 +7,7 @@ from festinger.llm.http import http_client
 from festinger.llm.providers.pydantic_ai import PydanticAiProvider, key_text
 
 with warnings.catch_warnings():
-    # Google's library has escapes in its texts that Python complains about when it first compiles them.
+    # Google's library has string escapes that Python warns about when it first compiles them.
     warnings.simplefilter("ignore")
     from pydantic_ai.models.google import GoogleModel
     from pydantic_ai.providers.google import GoogleProvider

@@ -1,4 +1,4 @@
-"""Ollama, by its OpenAI-compatible side, which takes a JSON schema for the answer."""
+"""Ollama, through its OpenAI-compatible API, which takes a JSON schema for the answer."""
 
 from pydantic_ai.models.ollama import OllamaModel
 from pydantic_ai.providers.ollama import OllamaProvider

@@ -1,4 +1,4 @@
-"""OpenAI, and every server that speaks its chat completions."""
+"""OpenAI, and every server that speaks its chat completions API."""
 
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider

@@ -1,9 +1,8 @@
-"""How is a model spoken to, whatever its protocol?
+"""Talks to models of any protocol through pydantic-ai.
 
-pydantic-ai knows the protocols; here our messages become its messages and its responses ours. One exchange
-is one request: nothing is retried inside, because each try is a call with a row of its own. What it raises
-is translated in `faults`. The servers themselves are opened in a file each: `openai`, `ollama`, `anthropic`,
-`gemini`.
+Converts our messages to its messages and its responses to ours. One exchange is one request: nothing is
+retried inside, because each try is a call with a ledger row of its own. Errors are translated in
+`llm.errors`; the servers are opened in one file each.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -35,7 +34,7 @@ from festinger.llm.http import READ_SECONDS
 from festinger.llm.model import AnswerSchema, Chunk, FinishReason, MessageRole, ModelReply, PromptMessage, Usage
 
 SETTINGS = ModelSettings(max_retries=0, timeout=READ_SECONDS)
-"""No cap on the output: thinking models spend it before the answer. The time limit is the guards'."""
+"""No cap on the output: thinking models spend it before the answer. The guards enforce the timeout."""
 
 NO_KEY = "none"
 """Sent where a client library insists on a key and the server wants none."""
@@ -49,7 +48,7 @@ FINISHES = {
 
 
 class PydanticAiProvider:
-    """A provider that pydantic-ai speaks to."""
+    """A provider that pydantic-ai talks to."""
 
     def __init__(self, endpoint: Endpoint, model: Model, client: httpx2.AsyncClient) -> None:
         self.endpoint = endpoint
@@ -66,7 +65,7 @@ class PydanticAiProvider:
             fault = to_provider_error(error, self.endpoint)
         else:
             return _reply(response)
-        # Raised here and not above, so that the original, which may repeat a key, is not carried along.
+        # Raised here and not above, so that the original, which may echo a key, is not chained.
         raise fault
 
     async def stream(self, messages: Sequence[PromptMessage]) -> AsyncIterator[Chunk]:
@@ -99,7 +98,7 @@ class PydanticAiProvider:
 
 
 def to_pydantic_messages(messages: Sequence[PromptMessage]) -> list[ModelMessage]:
-    """Our messages in pydantic-ai's form: whatever we say in a row is one request."""
+    """Convert our messages to pydantic-ai's form: consecutive messages of ours become one request."""
     theirs: list[ModelMessage] = []
     for spoken, run in groupby(messages, key=lambda message: message.role is MessageRole.ASSISTANT):
         if spoken:
@@ -144,5 +143,5 @@ async def _texts(response: StreamedResponse) -> AsyncIterator[str]:
 
 
 def key_text(asked: Endpoint) -> str:
-    """The key as the client library wants it."""
+    """Return the key as the client library wants it."""
     return asked.api_key.get_secret_value() if asked.api_key else NO_KEY

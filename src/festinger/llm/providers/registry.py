@@ -1,8 +1,7 @@
-"""Which file speaks to which provider?
+"""Maps each provider to the module that opens it.
 
-Each provider is a file of its own with one function, `open_provider`. It is imported when an endpoint of that kind
-is first opened and not before: the client libraries take seconds to load, and most commands never ask a
-model.
+A provider module is imported when an endpoint of its kind is first opened: the client libraries take seconds
+to load, and most commands never ask a model.
 """
 
 from collections.abc import Mapping
@@ -22,7 +21,7 @@ FILES: Mapping[ProviderName, str] = {
 
 
 def open_provider(asked: Endpoint) -> Provider:
-    """A provider for this endpoint. It holds connections until it is closed."""
+    """Open a provider for this endpoint. It holds connections until it is closed."""
     if needs_key(asked) and asked.api_key is None:
         raise ProviderRefused(f"`{asked.name}` needs an API key.", hint="`festinger models add` takes one.")
     provider: Provider = import_module(FILES[asked.provider]).opened(asked)

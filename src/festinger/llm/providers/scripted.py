@@ -1,8 +1,8 @@
-"""A model that says what it was told to say.
+"""A fake model that answers from a script.
 
-The shipped fake, for tests, for stories through the real doors and for trying things out: a queue of steps,
-and a record of what it was asked. It can also fail, hang, be cut off or talk nonsense on demand. By name it
-is `scripted:FILE`, with one answer a line, as JSON text or as a JSON object.
+It ships for tests, for stories through the real interfaces and for trying things out: a queue of steps and a
+record of its calls. It can also fail, hang, be cut off or talk nonsense on demand. As a setting it is
+`scripted:FILE`, with one answer per line, as JSON text or as a JSON object.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ SOME_USAGE = Usage(tokens_in=10, tokens_out=5)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SayStep:
-    """Answer this text."""
+    """Answer with this text."""
 
     text: str
     finish: FinishReason = FinishReason.DONE
@@ -71,7 +71,7 @@ class ScriptedCall:
 
 
 def to_step(answer: Step | AnswerSchema | str) -> Step:
-    """A step from whatever is shortest to write."""
+    """Build a step from whatever is shortest to write."""
     if isinstance(answer, AnswerSchema):
         return SayStep(text=answer.model_dump_json())
     if isinstance(answer, str):
@@ -87,7 +87,7 @@ class ScriptedProvider:
         self.queue: deque[Step] = deque(to_step(answer) for answer in answers)
         self.asked: list[ScriptedCall] = []
         self.reached = asyncio.Event()
-        """Set as soon as it was asked once; for whoever must wait until it hangs."""
+        """Set once it has been called; for tests that wait until it hangs."""
         self.closed = False
 
     def add(self, *answers: Step | AnswerSchema | str) -> None:
@@ -124,7 +124,7 @@ class ScriptedProvider:
 
 
 class UnguardedConnection:
-    """A line without guards and ledger, for a fake in a test of another room."""
+    """A connection without guards and ledger, for tests of other packages."""
 
     def __init__(self, provider: ScriptedProvider) -> None:
         self._provider = provider
@@ -158,13 +158,13 @@ class UnguardedConnection:
 
 
 def scripted_model(*answers: Step | AnswerSchema | str) -> tuple[Model, ScriptedProvider]:
-    """A checked model on a script, and the script, to see what it was asked."""
+    """Return a checked model on a script, and the script, to inspect its calls."""
     script = ScriptedProvider(*answers)
     return CheckedModel(UnguardedConnection(script)), script
 
 
 def open_provider(asked: Endpoint) -> ScriptedProvider:
-    """The script that an endpoint names: its model is a file of answers, or nothing."""
+    """Open the script that an endpoint names: its model is a file of answers, or empty."""
     return ScriptedProvider(*(_answers(Path(asked.model)) if asked.model else ()), endpoint=asked)
 
 

@@ -1,7 +1,6 @@
-"""What is a censor?
+"""Defines censors and their triggers as plain values.
 
-Values only: a rule, by pattern or by meaning, with where it applies, what it does, who made it and how often it
-struck. Nothing here reads a row.
+A censor is a rule by pattern or by meaning, with its scope, its action, its origin and its trigger counts.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,14 +16,14 @@ from festinger.ids import AgentId, Origin, SpaceId
 
 
 class CensorAction(StrEnum):
-    """What a censor does."""
+    """The action of a censor when it triggers."""
 
     WARN = "warn"
     BLOCK = "block"
 
 
 class CensorTextKind(StrEnum):
-    """What kind of text a censor is held against."""
+    """The kinds of text that censors check."""
 
     INPUT = "input"
     OUTPUT = "output"
@@ -38,15 +37,15 @@ class MatchedBy(StrEnum):
 
 
 MAY_BLOCK = (Origin.PERSON, Origin.SYSTEM)
-"""Whose word may stop something. Whatever changes behaviour asks a person."""
+"""Origins that may create blocking censors. Anything that changes behavior needs a person's approval."""
 
 OFF = "off"
-"""How a censor that is not active stands."""
+"""The `standing` of an inactive censor."""
 
 ENOUGH_STRIKES = 5
-"""Strikes before anything is said of how often a censor is wrong."""
+"""Minimum number of triggers before the false-positive rate is judged."""
 MOSTLY_WRONG = 0.5
-"""Share of wrong strikes above which a censor does more harm than good."""
+"""False-positive rate above which a censor does more harm than good."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,11 +69,11 @@ class Censor:
     created_at: datetime
     version: int
     would_have_hit: int | None = None
-    """How many of the last turns it would have struck; told when it is made."""
+    """How many recent turns it would have triggered on; set on creation only."""
     looked_at: int | None = None
-    """How many turns were looked at for that."""
+    """How many turns were checked for that."""
     said: str = ""
-    """What was made of the rule, for a person."""
+    """How the rule was interpreted, for a person to read."""
 
     @property
     def standing(self) -> str:
@@ -83,12 +82,12 @@ class Censor:
 
     @property
     def counted(self) -> int:
-        """The strikes that speak for making it stronger: those that nobody called wrong."""
+        """Triggers that count toward escalation: all but the reported false positives."""
         return max(0, self.activation_count - self.false_positive_count)
 
     @property
     def guidance(self) -> str:
-        """What somebody who set it off should know."""
+        """The text shown to whoever triggered it."""
         return self.reason or self.meaning or f"This matches `{self.pattern}`."
 
     def as_json(self) -> dict[str, Any]:
@@ -116,7 +115,7 @@ def censor_from_row(row: Mapping[str, Any]) -> Censor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trigger:
-    """One time that a censor struck."""
+    """One occasion on which a censor triggered."""
 
     id: UUID
     seq: int
@@ -151,18 +150,18 @@ def trigger_from_row(row: Mapping[str, Any]) -> Trigger:
 
 
 def is_due_for_escalation(censor: Censor) -> bool:
-    """Whether a warning has struck often enough to become a stop."""
+    """Whether a warning has triggered often enough to become a block."""
     return censor.active and censor.action is CensorAction.WARN and censor.counted >= censor.escalation_threshold
 
 
 def is_mostly_wrong(censor: Censor) -> bool:
-    """Whether a censor strikes more often wrongly than rightly."""
+    """Whether more than half of a censor's triggers were false positives."""
     strikes = censor.activation_count
     return strikes >= ENOUGH_STRIKES and censor.false_positive_count / strikes > MOSTLY_WRONG
 
 
 def parse_where(names: str | Iterable[str]) -> tuple[CensorTextKind, ...]:
-    """The places that are meant, each once; an unknown one is refused with the list."""
+    """Parse text kinds, each once. Raises `BadInput` with the list of known kinds."""
     given = (names,) if isinstance(names, str) else tuple(names)
     known = {where.value: where for where in CensorTextKind}
     if not given or not all(name in known for name in given):

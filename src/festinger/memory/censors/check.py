@@ -1,18 +1,11 @@
-"""What do the censors say of a text?
+"""Checks texts against the censors of a space and records which ones trigger.
 
-`run_censors` tells which are set off and writes down that they struck, in one short transaction after the answer is known;
-`preview_censors` only looks. A fault of ours lets the text pass and is counted: memory never breaks the conversation.
-
-Which censors are in force, as this process knows them?
-
-Held in memory and loaded again when another process changes one, so that asking them costs no query. Meanings that
-have no vector of the present embedder are embedded as they are loaded; without an embedder patterns alone strike.
-
-Which censors does a text set off?
-
-By pattern, or because it means what a censor means: a plain cosine at or above the threshold of the embedder. A
-censor strikes only where it applies, for whom it applies, and in its domain. Pure; what a strike does is left to
-`checking`.
+A censor triggers by pattern, or by meaning if the cosine reaches the embedder's threshold, and only for its
+text kinds, agent and domain. `run_censors` records triggers in one short transaction after the result is
+known; `preview_censors` records nothing. Internal failures let the text pass and are counted: memory never
+breaks the conversation. Active censors are cached per process and reloaded when another process changes one,
+so a check costs no query. Missing meaning vectors are embedded on load; without an embedder only patterns
+trigger.
 """
 
 from collections import defaultdict
@@ -52,57 +45,57 @@ from festinger.text.secrets import Redact, redact
 Q = queries_of("festinger.memory")
 
 ROOM = "censors"
-"""What changes of censors are counted under."""
+"""Cache version key for changes of censors."""
 
 Matrix = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ActiveCensors:
-    """The censors of a space that may strike."""
+    """The active censors of one space."""
 
     censors: Mapping[UUID, Censor]
     patterns: PatternSet[UUID]
     model: str | None
-    """Whose vectors the meanings have."""
+    """Name of the embedder that made the vectors."""
     meant: tuple[UUID, ...] = ()
     meanings: Matrix | None = None
-    """A row for each of `meant`."""
+    """One row per id in `meant`."""
     threshold: float | None = None
 
 
 @dataclass(slots=True, kw_only=True)
 class CensorCache:
-    """The censors of every space, as far as this process was asked of them."""
+    """Per-process cache of the active censors, by space."""
 
     deps: MemoryDeps
     _held: dict[SpaceId, ActiveCensors] = field(default_factory=dict)
     _changes: defaultdict[SpaceId, int] = field(default_factory=lambda: defaultdict(int))
 
     async def in_force(self, space: SpaceId) -> ActiveCensors:
-        """The censors of a space, from memory if nothing changed."""
+        """Return the active censors of a space, from the cache if nothing changed."""
         held = self._held.get(space)
         if held is not None and held.model == _name(get_embedder(self.deps)):
             return held
         before = self._changes[space]
         loaded = await _load(self.deps, space)
-        # What changed while it was being read must be read again by the next who asks.
+        # Do not cache a result that was read while a change came in.
         if self._changes[space] == before:
             self._held[space] = loaded
         return loaded
 
     def forget(self, space: SpaceId) -> None:
-        """Load the censors of a space again when they are asked next."""
+        """Drop the cached censors of a space."""
         self._changes[space] += 1
         self._held.pop(space, None)
 
     async def changed(self, change: CacheChange) -> None:
-        """Hear that another process changed something."""
+        """Handle a change notification from another process."""
         self.forget(change.what.space)
 
 
 async def invalidate_censors(transaction: Transaction, space: SpaceId) -> None:
-    """Let every process load the censors of a space again, once this transaction ends well."""
+    """Make every process reload the censors of a space once this transaction commits."""
     await bump_version(transaction, space=space, room=ROOM)
 
 
@@ -112,7 +105,7 @@ def get_embedder(deps: MemoryDeps) -> Embedder | None:
 
 
 async def embed_for_compare(deps: MemoryDeps, texts: Sequence[str]) -> Matrix | None:
-    """Texts as they are held against meanings; none if nobody can embed them. Not within a transaction."""
+    """Embed texts for comparison with meanings; None if no embedder answers. Call outside transactions."""
     embedder = get_embedder(deps)
     if embedder is None or not texts:
         return None
@@ -145,7 +138,7 @@ async def _load(deps: MemoryDeps, space: SpaceId) -> ActiveCensors:
 async def _vectors(
     deps: MemoryDeps, space: SpaceId, embedder: Embedder, meant: Mapping[UUID, str]
 ) -> dict[UUID, Matrix]:
-    """What censors mean, as vectors; those that were missing are made and kept."""
+    """Load the meaning vectors of censors, creating and storing the missing ones."""
     rows = await deps.store.all(Q["censor_vectors"], space=space, model=embedder.name)
     found = {
         row["censor_id"]: np.asarray(row["embedding"].to_list(), dtype=np.float32)
@@ -176,12 +169,12 @@ def _name(embedder: Embedder | None) -> str | None:
 
 LONGEST_EXCERPT = 200
 BEFORE = 60
-"""Characters of an excerpt that stand before the strike."""
+"""Characters of an excerpt that precede the match."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CensorTarget:
-    """Whose text it is, where it stands and what it is about."""
+    """The kind, agent and domain of the text to check."""
 
     where: CensorTextKind
     agent: AgentId
@@ -190,7 +183,7 @@ class CensorTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CensorMatch:
-    """A censor that a text sets off."""
+    """A censor that a text triggers."""
 
     censor: Censor
     matched_by: MatchedBy
@@ -207,12 +200,12 @@ def is_applicable(censor: Censor, aim: CensorTarget) -> bool:
 
 
 def needs_vector(in_force: ActiveCensors, aim: CensorTarget) -> bool:
-    """Whether any censor must know what the text means."""
+    """Whether any applicable censor needs the embedding of the text."""
     return any(each.meaning and is_applicable(each, aim) for each in in_force.censors.values())
 
 
 def match_censors(in_force: ActiveCensors, text: str, aim: CensorTarget, *, vector: Matrix | None) -> list[CensorMatch]:
-    """The censors that a text sets off, stops first; `text` is as patterns read it."""
+    """Return the triggered censors, blocks first. `text` must come from `to_searchable`."""
     struck = in_force.patterns.strikes(text)
     near = _near(in_force, vector)
     found = []
@@ -235,15 +228,15 @@ def _near(in_force: ActiveCensors, vector: Matrix | None) -> dict[UUID, float]:
 
 
 def round_cosine(cosine: float) -> float:
-    """A cosine as it is held against a threshold: what stands at the bar must not fail by a digit of float32."""
+    """Round a cosine for threshold checks so that float32 noise does not fail an exact hit."""
     return round(float(cosine), 6)
 
 
 def build_excerpts(
     in_force: ActiveCensors, text: str, found: Iterable[CensorMatch], *, redact: Redact = redact
 ) -> dict[UUID, str]:
-    """What of a text each strike is remembered by, without secrets."""
-    # Redacted as a whole: half a secret at the edge of an excerpt would not be known for one.
+    """Return the redacted excerpt to store with each trigger."""
+    # Redact the whole text first: half a secret at the edge of an excerpt would not be recognized.
     clean = redact(text).text
     struck = in_force.patterns.strikes(clean)
     return {match.censor.id: _around(clean, struck.get(match.censor.id)) for match in found}
@@ -257,18 +250,18 @@ def _around(text: str, strike: PatternMatch | None) -> str:
 log = structlog.get_logger(room="memory")
 
 CENSORS = "censors"
-"""What a result went on without: nobody could be asked, or what was found could not be written down."""
+"""Value of `degraded` when censors could not be checked or triggers could not be recorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CensorHit:
-    """A censor that a text set off."""
+    """A triggered censor, with its recorded trigger."""
 
     censor: Censor
     matched_by: MatchedBy
     similarity: float | None = None
     trigger: UUID | None = None
-    """The strike as it was written down; none if it was not."""
+    """Id of the recorded trigger; None if it was not recorded."""
 
     @property
     def action(self) -> CensorAction:
@@ -291,7 +284,7 @@ class CensorHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CensorCheckResult:
-    """What the censors say of a text."""
+    """The result of checking a text."""
 
     triggered: tuple[CensorHit, ...] = ()
     degraded: tuple[str, ...] = ()
@@ -302,7 +295,7 @@ class CensorCheckResult:
 
     @property
     def guidance(self) -> str:
-        """What whoever wrote the text should know, a line each; nothing if it may stand."""
+        """Guidance for the author of the text, one line per censor; empty if nothing triggered."""
         return "\n".join(dict.fromkeys(hit.censor.guidance for hit in self.triggered))
 
     def as_json(self) -> dict[str, Any]:
@@ -316,7 +309,7 @@ class CensorCheckResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _CensorLookup:
-    """A text as the censors saw it."""
+    """A searchable text with its matches."""
 
     in_force: ActiveCensors
     text: str
@@ -333,7 +326,7 @@ async def run_censors(
     domain: str | None = None,
     origin: Origin = Origin.MODEL,
 ) -> CensorCheckResult:
-    """What the censors say of a text, with its effects. Raises `BadInput` for an unknown place, and nothing else."""
+    """Check a text and record triggers. Raises only `BadInput`, for an unknown text kind."""
     [where] = parse_where(on)
     aim = CensorTarget(where=where, agent=place.agent, domain=domain)
     try:
@@ -349,14 +342,14 @@ async def run_censors(
             degraded=seen.degraded,
         )
     except FestingerError as error:
-        # The answer is known and stands; only that it was given is not written down.
+        # The result still stands; it just was not recorded.
         return replace(_failure_result(error), triggered=tuple(hits))
 
 
 async def preview_censors(
     watch: CensorCache, place: Scope, text: str, *, on: str = CensorTextKind.OUTPUT, domain: str | None = None
 ) -> CensorCheckResult:
-    """What the censors would say of a text; nothing is written down. Raises `BadInput`, `StoreDown`."""
+    """Check a text without recording anything. Raises `BadInput`, `StoreDown`."""
     [where] = parse_where(on)
     seen = await _find_matches(watch, place, text, CensorTarget(where=where, agent=place.agent, domain=domain))
     return CensorCheckResult(triggered=tuple(map(_hit, seen.matches)), degraded=seen.degraded)
@@ -378,12 +371,12 @@ async def _find_matches(watch: CensorCache, place: Scope, text: str, aim: Censor
 async def _record_triggers(
     watch: CensorCache, place: Scope, seen: _CensorLookup, *, where: CensorTextKind, origin: Origin
 ) -> list[CensorHit]:
-    """Write down that censors struck: the one place where that is counted."""
+    """Record all triggers of one check; the only place where they are counted."""
     redact = watch.deps.terms(place.space).redact
     parts = build_excerpts(seen.in_force, seen.text, seen.matches, redact=redact)
     hits = {}
     async with watch.deps.store.transaction() as transaction:
-        # In one order everywhere, or two who strike the same censors would wait for each other.
+        # Lock in a fixed order so that concurrent checks do not deadlock.
         for match in sorted(seen.matches, key=lambda each: each.censor.id):
             hits[match.censor.id] = await _record_trigger(
                 watch, transaction, place, match, where=where, origin=origin, excerpt=parts[match.censor.id]
@@ -431,7 +424,7 @@ async def _record_trigger(
         subject=f"censor:{match.censor.id}",
         payload={
             "censor": str(match.censor.id),
-            # Without those that were called wrong: this is the count by which a censor becomes stronger.
+            # Excludes false positives: escalation is based on this count.
             "activation_count": counted.counted,
             "action": match.censor.action.value,
             "was_blocked": blocked,

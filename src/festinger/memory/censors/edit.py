@@ -1,14 +1,11 @@
-"""How does somebody make a censor, and see at once whether it is any good?
+"""Creates, changes and lists censors, with an undo log.
 
-A rule is a pattern; plain prose is taken for what is meant, and the answer says so. The answer also counts which of
-the last turns the rule would have struck: one that can never strike, or always does, shows at once.
-
-How is a censor changed, and how is that taken back?
-
-By a person: other words, another reach, a warning or a stop, off or on again. Each change is logged with what was
-there before, told, and can be undone as long as nothing later stands on it. Nothing is deleted here; that is
-forgetting. Who may do it is found out by the door; that only a person or the system may make one stop something
-holds here too.
+A rule is a pattern; plain prose is taken as a meaning, and the result says so. Creation also reports how many
+recent turns the rule would have triggered on, which exposes rules that never or always match. Every change is
+logged, emitted as an event, and can be undone until a later change touches the same columns. Nothing is
+deleted here.
+Interfaces check permissions; the rule that only a person or the system may create blocks is also enforced
+here.
 """
 
 import json
@@ -48,7 +45,7 @@ from festinger.text.regex import build_pattern_set, check_pattern, escape_patter
 Q = queries_of("festinger.memory")
 
 COLUMNS = ("reason", "pattern", "meaning", "domain", "applies_to", "action", "escalation_threshold", "active")
-"""What of a censor can be changed."""
+"""The columns that can be changed."""
 LONGEST_WORDS = 1_000
 MOST_STRIKES = 10_000
 
@@ -64,7 +61,7 @@ class CensorOp(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CensorChangeResult:
-    """A censor as it is now, and the change that can be taken back; none if there was nothing to do."""
+    """A censor after a change; `change` is None if nothing changed."""
 
     censor: Censor
     change: UUID | None = None
@@ -75,7 +72,7 @@ class CensorChangeResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CensorChangeNote:
-    """Who changes a censor, how and why."""
+    """The operation, author and reason of a change."""
 
     op: CensorOp
     by: str
@@ -92,8 +89,10 @@ async def update(
     origin: Origin = Origin.PERSON,
     **values: Any,
 ) -> CensorChangeResult:
-    """Change what is named, of `reason_shown`, `pattern`, `meaning`, `domain`, `on`, `action`, `threshold` and
-    `active`. Raises `NotFound`, `BadInput`, `Refused`."""
+    """Change `reason_shown`, `pattern`, `meaning`, `domain`, `on`, `action`, `threshold` or `active`.
+
+    Raises `NotFound`, `BadInput`, `Refused`.
+    """
     columns = validate_columns(values)
     check_may_block(columns.get("action"), origin)
     note = CensorChangeNote(op=CensorOp.UPDATE, by=by, reason=reason)
@@ -105,7 +104,7 @@ async def update(
 
 
 async def escalate(deps: MemoryDeps, space: SpaceId, censor: UUID, *, by: str, reason: str = "") -> CensorChangeResult:
-    """Let a censor stop what it only warned of."""
+    """Turn a warning into a block."""
     return await _set(
         deps,
         space,
@@ -116,7 +115,7 @@ async def escalate(deps: MemoryDeps, space: SpaceId, censor: UUID, *, by: str, r
 
 
 async def demote(deps: MemoryDeps, space: SpaceId, censor: UUID, *, by: str, reason: str = "") -> CensorChangeResult:
-    """Let a censor warn of what it stopped."""
+    """Turn a block into a warning."""
     return await _set(
         deps, space, censor, {"action": CensorAction.WARN}, CensorChangeNote(op=CensorOp.DEMOTE, by=by, reason=reason)
     )
@@ -125,21 +124,21 @@ async def demote(deps: MemoryDeps, space: SpaceId, censor: UUID, *, by: str, rea
 async def deactivate(
     deps: MemoryDeps, space: SpaceId, censor: UUID, *, by: str, reason: str = ""
 ) -> CensorChangeResult:
-    """Let a censor rest; it strikes no more."""
+    """Switch a censor off."""
     return await _set(
         deps, space, censor, {"active": False}, CensorChangeNote(op=CensorOp.DEACTIVATE, by=by, reason=reason)
     )
 
 
 async def activate(deps: MemoryDeps, space: SpaceId, censor: UUID, *, by: str, reason: str = "") -> CensorChangeResult:
-    """Let a censor that rested strike again."""
+    """Switch a censor on again."""
     return await _set(
         deps, space, censor, {"active": True}, CensorChangeNote(op=CensorOp.ACTIVATE, by=by, reason=reason)
     )
 
 
 async def undo(deps: MemoryDeps, space: SpaceId, change: UUID, *, by: str) -> CensorChangeResult:
-    """Take a change back; twice is once. Raises `NotFound`, `UndoBlocked`."""
+    """Undo a change; idempotent. Raises `NotFound`, `UndoBlocked`."""
     async with deps.store.transaction() as transaction:
         row = await transaction.maybe(Q["lock_censor_change"], space=space, id=change)
         if row is None:
@@ -163,7 +162,7 @@ async def undo(deps: MemoryDeps, space: SpaceId, change: UUID, *, by: str) -> Ce
 
 
 async def lock_censor(transaction: Transaction, space: SpaceId, censor: UUID) -> Censor:
-    """One censor, kept from changing until the transaction ends."""
+    """Load one censor and lock it until the transaction ends."""
     row = await transaction.maybe(Q["lock_censor"], space=space, id=censor)
     if row is None:
         raise NotFound(f"There is no censor `{censor}`.")
@@ -173,7 +172,7 @@ async def lock_censor(transaction: Transaction, space: SpaceId, censor: UUID) ->
 async def change_censor(
     deps: MemoryDeps, transaction: Transaction, censor: Censor, columns: Mapping[str, Any], note: CensorChangeNote
 ) -> CensorChangeResult:
-    """Change a censor that the caller holds locked, log it and tell of it; nothing if it is so already."""
+    """Change a locked censor, log the change and emit an event; do nothing if it has the values already."""
     plain = {name: _plain(value) for name, value in columns.items()}
     before = select_columns(censor, plain)
     if before == plain:
@@ -212,7 +211,7 @@ async def log_change(
 async def emit_censor_event(
     deps: MemoryDeps, transaction: Transaction, censor: Censor, *, was: str | None, note: CensorChangeNote
 ) -> None:
-    """Tell of a change, and let every process load the censors again."""
+    """Emit the change event and make every process reload the censors."""
     await invalidate_censors(transaction, censor.space_id)
     await deps.outbox.emit(
         transaction,
@@ -230,7 +229,7 @@ async def emit_censor_event(
 
 
 def check_may_block(action: object, origin: Origin) -> None:
-    """Only a person or the system may make a censor stop something."""
+    """Raise `Refused` unless a person or the system asks for a block."""
     if action == CensorAction.BLOCK and origin not in MAY_BLOCK:
         raise Refused(
             "Only a person may let a censor stop something.",
@@ -240,7 +239,7 @@ def check_may_block(action: object, origin: Origin) -> None:
 
 
 def validate_columns(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What is to be changed, as columns; what cannot be is `BadInput`."""
+    """Convert updates to columns. Raises `BadInput`."""
     found: dict[str, Any] = {}
     for name, value in values.items():
         if name not in _READERS:
@@ -253,7 +252,7 @@ def validate_columns(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def clean_words(text: str | None) -> str | None:
-    """Words of a censor for people; empty is none."""
+    """Normalize the whitespace of a text; None if it is empty."""
     plain = " ".join((text or "").split())
     if len(plain) > LONGEST_WORDS:
         raise BadInput(f"This has at most {LONGEST_WORDS:,} characters.")
@@ -271,7 +270,7 @@ def validate_pattern(text: str | None) -> str | None:
 
 
 def select_columns(censor: Censor, names: Iterable[str]) -> dict[str, Any]:
-    """Some columns of a censor, as they are logged."""
+    """Return some columns of a censor in their logged form."""
     return {name: _plain(getattr(censor, name)) for name in names}
 
 
@@ -309,15 +308,15 @@ def _plain(value: Any) -> Any:
 
 
 TURNS = 1_000
-"""Turns that a new rule is held against. A meaning has each of them embedded, which takes seconds, once."""
+"""Recent turns that a new rule is tested on. For a meaning all are embedded, which takes seconds, once."""
 
 SPOKEN_AT = {CensorTextKind.INPUT: "user", CensorTextKind.OUTPUT: "assistant", CensorTextKind.TOOL: "tool"}
-"""Whose turns a place stands for; what is learnt may come from anybody."""
+"""The role whose turns a text kind covers; learned text may come from any role."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CensorRequest:
-    """A censor as somebody asks for it."""
+    """A request to create a censor."""
 
     rule: str = ""
     meaning: str | None = None
@@ -333,7 +332,7 @@ class CensorRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedRule:
-    """What a rule says: a pattern, a meaning, or both."""
+    """A parsed rule: a pattern, a meaning, or both."""
 
     pattern: str | None
     meaning: str | None
@@ -341,7 +340,7 @@ class ParsedRule:
 
 
 async def add_censor(watch: CensorCache, place: Scope, rule: CensorRequest, *, by: str = "owner") -> Censor:
-    """Make a censor. Raises `BadInput` with construct and place, and `Refused` for a stop that no person asks for."""
+    """Create a censor. Raises `BadInput` with construct and position, `Refused` for unauthorized blocks."""
     read = parse_rule(rule)
     deps = watch.deps
     async with deps.store.transaction() as transaction:
@@ -354,7 +353,7 @@ async def add_censor(watch: CensorCache, place: Scope, rule: CensorRequest, *, b
 async def add_censor_in_transaction(
     deps: MemoryDeps, transaction: Transaction, place: Scope, rule: CensorRequest, *, by: str
 ) -> CensorChangeResult:
-    """The same within a transaction of the caller's, who lets this process load the censors again afterwards."""
+    """Create a censor in the caller's transaction; the caller drops the cache afterwards."""
     read = parse_rule(rule)
     check_may_block(parse_force(rule.action), rule.origin)
     shared = place.agent == DEFAULT_AGENT if rule.shared is None else rule.shared
@@ -383,7 +382,7 @@ async def add_censor_in_transaction(
 
 
 async def find_same_rule(deps: MemoryDeps, space: SpaceId, rule: CensorRequest) -> Censor | None:
-    """The censor in force that says the same in the same places, if there is one."""
+    """Find an active censor with the same rule that covers the same text kinds."""
     read, places = parse_rule(rule), set(parse_where(rule.on))
     rows = await deps.store.all(Q["censors_in_force"], space=space)
     return next(
@@ -397,7 +396,7 @@ async def find_same_rule(deps: MemoryDeps, space: SpaceId, rule: CensorRequest) 
 
 
 async def count_past_hits(deps: MemoryDeps, censor: Censor) -> tuple[int, int]:
-    """How many of the last turns a censor would have struck, and how many were looked at."""
+    """Count the recent turns that a censor would have triggered on, and the turns checked."""
     roles = sorted(SPOKEN_AT[where] for where in censor.applies_to if where in SPOKEN_AT)
     rows = await deps.store.all(
         Q["latest_turns"],
@@ -411,7 +410,7 @@ async def count_past_hits(deps: MemoryDeps, censor: Censor) -> tuple[int, int]:
 
 
 async def get_censor(deps: MemoryDeps, space: SpaceId, censor: UUID) -> Censor:
-    """One censor. Raises `NotFound`."""
+    """Return one censor. Raises `NotFound`."""
     row = await deps.store.maybe(Q["find_censor"], space=space, id=censor)
     if row is None:
         raise NotFound(f"There is no censor `{censor}`.")
@@ -421,7 +420,7 @@ async def get_censor(deps: MemoryDeps, space: SpaceId, censor: UUID) -> Censor:
 async def page_censors(
     deps: MemoryDeps, space: SpaceId, *, active: bool | None = None, before: int | None = None, limit: int = 50
 ) -> list[Censor]:
-    """Censors, the newest first; `before` is the `seq` of the last one that was shown."""
+    """List censors, newest first; `before` is the `seq` of the last one shown."""
     rows = await deps.store.all(Q["censors"], space=space, active=active, before=before, limit=limit)
     return [censor_from_row(row) for row in rows]
 
@@ -429,13 +428,13 @@ async def page_censors(
 async def list_triggers(
     deps: MemoryDeps, space: SpaceId, censor: UUID, *, before: int | None = None, limit: int = 50
 ) -> list[Trigger]:
-    """When and where a censor struck, the newest first."""
+    """List the triggers of a censor, newest first."""
     rows = await deps.store.all(Q["triggers_of"], space=space, censor=censor, before=before, limit=limit)
     return [trigger_from_row(row) for row in rows]
 
 
 def parse_rule(rule: CensorRequest) -> ParsedRule:
-    """What a rule says; plain prose is taken for what is meant."""
+    """Parse a rule; plain prose is taken as a meaning."""
     text, meaning = rule.rule.strip(), clean_words(rule.meaning)
     if not text and meaning is None:
         raise BadInput("A censor needs a rule or a meaning.", hint="Give a pattern, or say what is meant.")

@@ -1,13 +1,10 @@
-"""When does a warning become a stop?
+"""Escalates censors that trigger often and handles false positives.
 
-When it has struck often enough. By default that is only told, and a person is asked; with `auto` it happens by
-itself, but never to a censor that a model, a tool, a document or a job made: those would stop whole turns for rules
-that nobody vouched for.
-
-What if a censor strikes and should not have?
-
-A person says so, once a strike. It then no longer speaks for making the censor stronger. A warning that is wrong more
-often than right is switched off, which is logged and can be undone; a stop stays until a person decides, and is told.
+By default a due escalation is only proposed to a person; with `auto` it is applied, but never to censors made
+by a model, tool, document or job, which would block turns for rules that nobody vouched for.
+A person can report each trigger as a false positive once; it then no longer counts toward escalation. A
+warning that is mostly wrong is switched off (logged, undoable). A mostly wrong block stays until a person
+decides.
 """
 
 from dataclasses import dataclass
@@ -41,13 +38,12 @@ AUTO = "auto"
 
 
 def is_warning(event: Event) -> bool:
-    """Whether a strike may make a censor stronger."""
+    """Whether the trigger came from a warning, which may escalate."""
     return bool(event.payload["action"] == CensorAction.WARN.value)
 
 
 async def escalate_censor(deps: MemoryDeps, transaction: Transaction, event: Event) -> CensorChangeResult | None:
-    """Make a censor that struck often enough stop things, if the settings say so. A subscriber of
-    `censor_triggered`."""
+    """Handle `censor_triggered`: turn a due warning into a block if the settings say `auto`."""
     if deps.terms(event.space).memory.censor_escalation != AUTO:
         return None
     censor = await lock_censor(transaction, event.space, UUID(event.payload["censor"]))
@@ -65,18 +61,18 @@ Q = queries_of("festinger.memory")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Misfire:
-    """What came of calling a strike wrong."""
+    """The result of reporting a false positive."""
 
     censor: Censor
     trigger: Trigger
     counted: bool
-    """Whether this was the first who said so."""
+    """Whether this was the first report of this trigger."""
     change: UUID | None = None
-    """The change that switched the censor off, if it did."""
+    """The change that switched the censor off, if any."""
 
     @property
     def should_be_demoted(self) -> bool:
-        """Whether a stop is wrong so often that a person should be asked to make it a warning."""
+        """Whether a block is wrong so often that a person should be asked to make it a warning."""
         return self.censor.active and self.censor.action is CensorAction.BLOCK and is_mostly_wrong(self.censor)
 
     def as_json(self) -> dict[str, Any]:
@@ -90,7 +86,7 @@ class Misfire:
 
 
 async def mark_false_positive(deps: MemoryDeps, space: SpaceId, trigger: UUID, *, by: str) -> Misfire:
-    """Call a strike wrong; twice is once. Raises `NotFound`."""
+    """Report a trigger as a false positive; idempotent. Raises `NotFound`."""
     async with deps.store.transaction() as transaction:
         row = await transaction.maybe(Q["find_trigger"], space=space, id=trigger)
         if row is None:
@@ -104,7 +100,7 @@ async def mark_false_positive(deps: MemoryDeps, space: SpaceId, trigger: UUID, *
 
 
 async def find_latest_trigger(deps: MemoryDeps, space: SpaceId, censor: UUID) -> UUID:
-    """The last strike of a censor that nobody called wrong. Raises `NotFound`."""
+    """Return the latest trigger of a censor not reported as wrong. Raises `NotFound`."""
     row = await deps.store.maybe(Q["latest_trigger"], space=space, censor=censor)
     if row is None:
         raise NotFound("This censor has no strike that could be wrong.")

@@ -1,12 +1,7 @@
-"""What is an episode?
+"""Defines episodes, turns and lessons, and formats transcripts.
 
-Values only: a stretch of a session with what was said in it and what came of it. How one is kept, summed up and
-learnt from is left to the neighbours.
-
-How is a conversation read: as sentences, as words, and as much of it as somebody can take in?
-
-Pure. A long transcript is shortened to its beginning, its end and the turns between that stand out most; never to a
-summary of a summary.
+An episode is a stretch of a session. A transcript that is too long is shortened to its beginning, its end and
+the most salient turns between; never to a summary of a summary. Nothing here does I/O.
 """
 
 import json
@@ -41,7 +36,7 @@ class ClosedBy(StrEnum):
 
 
 class TurnRole(StrEnum):
-    """Whose turn it is. Who said it is told by the origin, which a door finds out."""
+    """The role of a turn. The speaker is given by its origin, which the interface determines."""
 
     SYSTEM = "system"
     USER = "user"
@@ -57,20 +52,20 @@ ORIGINS = {
     TurnRole.TOOL: Origin.TOOL,
     TurnRole.THOUGHT: Origin.MODEL,
 }
-"""Who speaks in a role, unless the door knows better."""
+"""Default origin of each role, unless the interface knows better."""
 
 SOURCE = "episode:"
-"""How the source of what came of an episode begins."""
+"""Prefix of the source of everything that came from an episode."""
 
 BY_CALLER = "caller"
 BY_TRANSCRIPT = "transcript"
 BY_EXTRACT = "extract"
-"""Who wrote a summary, beside the models, which are named."""
+"""Authors of summaries other than models, which are given by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lesson:
-    """Something that an episode teaches, before it is learnt."""
+    """Something an episode teaches, before it is learned."""
 
     content: str
     turns: tuple[int, ...]
@@ -91,7 +86,7 @@ def lesson_from_json(kept: Mapping[str, Any]) -> Lesson:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeTurn:
-    """Something that was said."""
+    """One message of an episode."""
 
     seq: int
     turn_id: UUID
@@ -156,21 +151,21 @@ class Episode:
 
     @property
     def place(self) -> Scope:
-        """Who spoke, where."""
+        """The space, agent and session of the episode."""
         return Scope(space=self.space_id, agent=self.agent_id, session=self.session_id)
 
     @property
     def source(self) -> str:
-        """How what was learnt from it names it."""
+        """The source name of memories learned from it."""
         return f"{SOURCE}{self.id}"
 
     @property
     def told(self) -> str:
-        """What the memory of its summary says."""
+        """The text of the memory of its summary."""
         return f"{self.title}\n{self.summary}"
 
     def as_json(self) -> dict[str, Any]:
-        """As every door shows it; lessons are shown as the memories that came of them."""
+        """Return the public JSON; lessons are shown as the memories that came from them."""
         hidden = ("seq", "lessons", "prompt_hash")
         return {each.name: _to_json(getattr(self, each.name)) for each in fields(self) if each.name not in hidden}
 
@@ -188,7 +183,7 @@ def episode_from_row(row: Mapping[str, Any]) -> Episode:
 
 
 def parse_state(name: str) -> EpisodeState:
-    """The state that is meant; an unknown one is refused with the list."""
+    """Parse a state. Raises `BadInput` with the list of states."""
     try:
         return EpisodeState(name)
     except ValueError as error:
@@ -205,10 +200,10 @@ def _to_json(value: Any) -> Any:
 
 
 SPOKEN = (TurnRole.USER, TurnRole.ASSISTANT, TurnRole.TOOL)
-"""Whose turns make up what was said; prompts and thoughts are not part of the conversation."""
+"""Roles that count as conversation; prompts and thoughts do not."""
 
 LONGEST = 16_000
-"""Characters of a transcript that are shown whole."""
+"""Characters up to which a transcript is shown in full."""
 FIRST = 4_000
 LAST = 8_000
 
@@ -218,7 +213,7 @@ _MARKUP = re.compile(r"^(?:[#>*•-]+|\d+[.)])\s+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnSentence:
-    """One sentence of a turn, and its place among all."""
+    """One sentence of a turn, with its position among all."""
 
     text: str
     turn: EpisodeTurn
@@ -234,13 +229,13 @@ def dialogue_turns(turns: Sequence[EpisodeTurn]) -> list[EpisodeTurn]:
 
 
 def list_sentences(turns: Sequence[EpisodeTurn]) -> list[TurnSentence]:
-    """Every sentence that was said, in its order."""
+    """List every sentence of the conversation in order."""
     found = [(text, turn) for turn in dialogue_turns(turns) for text in split_sentences(turn.content)]
     return [TurnSentence(text=text, turn=turn, place=place) for place, (text, turn) in enumerate(found)]
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a text, each on one line and without marks of lists and headings."""
+    """Split a text into sentences, each on one line without list and heading markup."""
     pieces = (_MARKUP.sub("", " ".join(piece.split())) for piece in split_into_sentences(text))
     return [piece for piece in pieces if any(char.isalnum() for char in piece)]
 
@@ -258,23 +253,23 @@ def split_words(text: str) -> list[str]:
 
 
 def saliency(text: str) -> float:
-    """How much a text stands out: the mean over its words."""
+    """The mean rarity of the words of a text."""
     words = split_words(text)
     return sum(map(word_rarity, words)) / len(words) if words else 0.0
 
 
 def format_transcript(turns: Sequence[EpisodeTurn]) -> str:
-    """The transcript as people read it."""
+    """Format the transcript for people."""
     return "\n".join(f"{turn.role.value}: {turn.content.strip()}" for turn in dialogue_turns(turns))
 
 
 def format_prompt_transcript(turns: Sequence[EpisodeTurn]) -> str:
-    """The transcript as a model reads it: numbered, each turn quoted as data, shortened if it is too long."""
+    """Format the transcript for a model: numbered, each turn quoted as data, shortened if too long."""
     return "\n".join(map(_format_turn, condense_turns(dialogue_turns(turns))))
 
 
 def condense_turns(turns: Sequence[EpisodeTurn]) -> list[EpisodeTurn]:
-    """The turns that fit: the first, the last and between them those that stand out most, in their order."""
+    """Choose the turns that fit: the first, the last and the most salient between them, in order."""
     if _size(turns) <= LONGEST:
         return list(turns)
     first = _head(turns, FIRST)
@@ -291,7 +286,7 @@ def condense_turns(turns: Sequence[EpisodeTurn]) -> list[EpisodeTurn]:
 
 
 def _head(turns: Sequence[EpisodeTurn], most: int) -> list[EpisodeTurn]:
-    """As many turns as fit; of a first one that is too long, nothing is lost but its end."""
+    """Return the leading turns that fit into `most` characters."""
     taken: list[EpisodeTurn] = []
     for turn in turns:
         if _size(taken) + len(turn.content) > most:

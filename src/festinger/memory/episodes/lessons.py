@@ -1,15 +1,11 @@
-"""What is learnt from an episode, and tied to it?
+"""Summarizes closed episodes and learns their lessons.
 
-Each lesson goes through `learn` like everything else, with its turns as sources and a key of its own, so that doing
-it twice does nothing twice. What its turns do not support, and what is only talk, is refused by name. The summary
-becomes a memory too. That all of it was learnt is noted in the transaction that ties it to the episode. A trial
-teaches nothing.
-
-How does an episode that has ended get its title and summary, in time and once?
-
-A model is asked if there is one; if it does not answer in time, the episode's own words are taken, and a later answer
-takes their place once. What a caller said of the episode stands. What is to be learnt is kept in the same transaction
-as the summary, so that whoever goes on after a crash learns the same things; learning them is left to `lessons`.
+A model summarizes if there is one; if it is late, an extract of the episode is used, and a later answer
+replaces it once. A caller's summary stays. Lessons are stored in the transaction of the summary, so that a
+restart after a crash learns the same ones. Each lesson goes through `learn` with its turns as sources and an
+idempotency key; unsupported lessons and small talk are refused with a reason. The summary becomes a memory
+too. Completion is recorded in the transaction that links it all to the episode. Evaluation episodes teach
+nothing.
 """
 
 import asyncio
@@ -68,20 +64,20 @@ from festinger.text.overlap import build_all_shingles
 Q = queries_of("festinger.memory")
 
 DECISION = "decision"
-"""The tag of what was decided in an episode."""
+"""Tag of decisions made in an episode."""
 MOST_SOURCES = 200
 """Turns that a summary names as its sources."""
 
 MOST_PROMPTS = 50
-"""System texts of a session that lessons are held against, the newest first."""
+"""System texts of a session that lessons are compared with, newest first."""
 
 WEAKEST_FIRST = (Origin.DOCUMENT, Origin.TOOL, Origin.MODEL, Origin.SYSTEM, Origin.PERSON)
 UNWORDED = (BY_CALLER, BY_EXTRACT, BY_TRANSCRIPT)
-"""Summaries that no model put into words."""
+"""Authors of summaries that no model worded."""
 
 
 async def learn_lessons(deps: MemoryDeps, episode: Episode) -> Episode:
-    """Learn what an episode teaches, unless that is done; keep the memory of its summary as the summary is."""
+    """Learn the lessons of an episode unless done, and keep its summary memory up to date."""
     if episode.facts_at is not None:
         return await _refresh_summary_memory(deps, episode)
     async with deps.store.transaction() as transaction:
@@ -102,7 +98,7 @@ async def learn_lessons(deps: MemoryDeps, episode: Episode) -> Episode:
 def build_lesson_request(
     episode: Episode, lesson: Lesson, turns: Mapping[int, EpisodeTurn], *, trusts: Mapping[Origin, float]
 ) -> LearnRequest:
-    """A lesson as it is handed in: said by the weakest of those who said it, and trusted no more than they are."""
+    """Build the learn request of a lesson, with the origin and trust of its least trusted speaker."""
     said = [turns[number] for number in lesson.turns if number in turns]
     only_model = bool(said) and all(turn.origin is Origin.MODEL for turn in said)
     return LearnRequest(
@@ -113,7 +109,7 @@ def build_lesson_request(
         source=episode.source,
         source_confidence=lesson.confidence,
         turns=_sources(said, trusts),
-        # What only the model said has the model's trust; who words it again takes nothing more off.
+        # What only the model said already has the model's trust; rewording it takes nothing more off.
         by_model=lesson.by_model and not only_model,
         tags=(DECISION,) if lesson.is_decision else (),
         asked=False,
@@ -123,7 +119,7 @@ def build_lesson_request(
 
 
 def lesson_origin(said: Sequence[EpisodeTurn], *, by_model: bool) -> Origin:
-    """Whose word a lesson is: that of the least trusted who said it. What a model worded is no person's word."""
+    """Return the least trusted origin among the speakers. What a model worded is not a person's word."""
     origins = {turn.origin for turn in said}
     weakest = next((origin for origin in WEAKEST_FIRST if origin in origins), Origin.MODEL)
     return Origin.MODEL if by_model and weakest in (Origin.PERSON, Origin.SYSTEM) else weakest
@@ -132,7 +128,7 @@ def lesson_origin(said: Sequence[EpisodeTurn], *, by_model: bool) -> Origin:
 def find_lesson_refusal(
     lesson: Lesson, turns: Mapping[int, EpisodeTurn], *, prompts: frozenset[tuple[str, ...]]
 ) -> LearnRefusalReason | None:
-    """Why a lesson is not learnt; none if it is."""
+    """Why a lesson is refused; None if it is learned."""
     said = [turns[number].content for number in lesson.turns if number in turns]
     if not is_supported(lesson.content, said, confidence=lesson.confidence):
         return LearnRefusalReason.UNSUPPORTED
@@ -142,7 +138,7 @@ def find_lesson_refusal(
 async def link_to_episode(
     transaction: Transaction, episode: Episode, target: str, ids: Iterable[UUID], *, relation: str, at: datetime
 ) -> None:
-    """Tie something to an episode, once."""
+    """Link something to an episode; idempotent."""
     if wanted := list(ids):
         await transaction.run(
             Q["link_episode"],
@@ -156,7 +152,7 @@ async def link_to_episode(
 
 
 async def link_decision(deps: MemoryDeps, transaction: Transaction, event: Event, *, target: str, id_: UUID) -> None:
-    """Tie a decision to the episode of its session that it was made in, if there was one."""
+    """Link a decision to the episode of its session in which it was made, if any."""
     row = await transaction.maybe(Q["episode_at"], space=event.space, session=event.session, at=event.at)
     if row is not None:
         episode = await lock_episode(transaction, event.space, row["id"])
@@ -164,8 +160,7 @@ async def link_decision(deps: MemoryDeps, transaction: Transaction, event: Event
 
 
 async def _prompts(transaction: Transaction, episode: Episode) -> frozenset[tuple[str, ...]]:
-    """What the agent was told to be and of its tools, in shingles. It is told once in a session, and counts in every
-    later episode of it."""
+    """Return shingles of the session's system prompts, which apply to all of its later episodes."""
     rows = await transaction.all(
         Q["prompts_of_session"],
         space=episode.space_id,
@@ -215,8 +210,7 @@ async def _refuse(deps: MemoryDeps, episode: Episode, given: LearnRequest, reaso
 
 
 async def _learn_summary(deps: MemoryDeps, episode: Episode, turns: Sequence[EpisodeTurn]) -> MemoryId | None:
-    """The summary as a memory of its own. Words cut out of a transcript make none: what they state was learned from the
-    turns already, and the rest is questions and small talk."""
+    """Learn the summary as a memory. Extracts are skipped: their statements were learned from the turns."""
     if episode.summarised_by in (BY_EXTRACT, BY_TRANSCRIPT):
         return None
     said = dialogue_turns(turns)[:MOST_SOURCES]
@@ -236,14 +230,14 @@ async def _learn_summary(deps: MemoryDeps, episode: Episode, turns: Sequence[Epi
 
 
 async def _refresh_summary_memory(deps: MemoryDeps, episode: Episode) -> Episode:
-    """Give the memory of a summary the words that the summary has now."""
+    """Update the memory of a summary to the current summary."""
     if episode.memory_id is None:
         return await _learn_late_summary(deps, episode)
     async with deps.store.transaction() as transaction:
         found = await find_memories(transaction, episode.space_id, [episode.memory_id])
     memory = found.get(episode.memory_id)
     wanted = episode.told
-    # It may be the memory of an earlier episode that was told in the same words; that keeps them.
+    # It may belong to an earlier episode with the same words, which keeps them.
     is_own = memory is not None and memory.source == episode.source
     if memory is not None and is_own and memory.is_live and memory.content != wanted:
         await edit(deps, episode.space_id, memory.id, wanted, by=episode.summarised_by or BY_CALLER)
@@ -251,7 +245,7 @@ async def _refresh_summary_memory(deps: MemoryDeps, episode: Episode) -> Episode
 
 
 async def _learn_late_summary(deps: MemoryDeps, episode: Episode) -> Episode:
-    """Make the memory of a summary that a model or a caller worded only after the episode was finished."""
+    """Create the memory of a summary that was worded only after the episode was finished."""
     if episode.evaluation:
         return episode
     async with deps.store.transaction() as transaction:
@@ -264,7 +258,7 @@ async def _learn_late_summary(deps: MemoryDeps, episode: Episode) -> Episode:
 
 
 async def _finish(deps: MemoryDeps, episode: Episode, learned: Sequence[Learned], memory: MemoryId | None) -> Episode:
-    """Tie what came of an episode to it, and note that all was learnt; once."""
+    """Link what came of an episode to it and record that all was learned; idempotent."""
     now = deps.clock()
     kept = [each for each in learned if each.memory is not None and each.action is not Action.ECHOED]
     async with deps.store.transaction() as transaction:
@@ -334,23 +328,22 @@ log = structlog.get_logger(room="memory")
 
 OWN_WORDS = (BY_EXTRACT, BY_TRANSCRIPT)
 WRITER = "writer"
-"""What goes on without: the model that writes."""
+"""Degraded label for the writer model."""
 
 LEFT_BEHIND = timedelta(minutes=10)
-"""After this long nobody is at work on an episode any more."""
+"""After this long an episode in progress counts as abandoned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClosedEpisode:
-    """An episode that has ended, and what was said in it."""
+    """A closed episode with its turns."""
 
     episode: Episode
     turns: tuple[EpisodeTurn, ...]
 
 
 async def request_summary(deps: MemoryDeps, transaction: Transaction, event: Event) -> None:
-    """Have an episode that has ended summed up: by a model at once, and by its own words when that has had its
-    time. A subscriber of `episode_closed`."""
+    """Handle `episode_closed`: ask a model now, and schedule an extract for when the model's time is up."""
     episode = event.payload["episode"]
     wait = timedelta(seconds=deps.terms(event.space).episodes.model_wait_s)
     await deps.ask(transaction, SUMMARISE, space=event.space, episode=episode)
@@ -358,7 +351,7 @@ async def request_summary(deps: MemoryDeps, transaction: Transaction, event: Eve
 
 
 async def summarise(deps: MemoryDeps, space: SpaceId, episode: UUID) -> Episode:
-    """Sum an episode up with the model that writes, however long it takes, and learn what it teaches."""
+    """Summarize an episode with the writer model, however long it takes, and learn its lessons."""
     ended = await _load_closed_episode(deps, space, episode)
     if ended is None:
         return await _finish_lessons(deps, space, episode)
@@ -368,7 +361,7 @@ async def summarise(deps: MemoryDeps, space: SpaceId, episode: UUID) -> Episode:
 
 
 async def summarise_by_extract(deps: MemoryDeps, space: SpaceId, episode: UUID) -> Episode:
-    """Sum an episode up in its own words, unless that is done, and learn what it teaches."""
+    """Summarize an episode by extract, unless it has a summary, and learn its lessons."""
     ended = await _load_closed_episode(deps, space, episode)
     if ended is None or ended.episode.state is EpisodeState.SUMMARISED:
         return await _finish_lessons(deps, space, episode)
@@ -376,7 +369,7 @@ async def summarise_by_extract(deps: MemoryDeps, space: SpaceId, episode: UUID) 
 
 
 async def summarise_with_timeout(deps: MemoryDeps, space: SpaceId, episode: UUID, *, seconds: float) -> Episode:
-    """Sum an episode up at once: by the model if it answers in time, else in its own words."""
+    """Summarize an episode now: by the model if it answers in time, else by extract."""
     try:
         async with asyncio.timeout(seconds):
             return await summarise(deps, space, episode)
@@ -385,7 +378,7 @@ async def summarise_with_timeout(deps: MemoryDeps, space: SpaceId, episode: UUID
 
 
 async def requeue_unfinished_episodes(deps: MemoryDeps, space: SpaceId) -> int:
-    """Have those episodes summed up that were left behind by whoever was at work on them; how many."""
+    """Enqueue episodes that were abandoned by their worker; return how many."""
     before = deps.clock() - LEFT_BEHIND
     async with deps.store.transaction() as transaction:
         rows = await transaction.all(Q["unfinished_episodes"], space=space, before=before, limit=100)
@@ -395,7 +388,7 @@ async def requeue_unfinished_episodes(deps: MemoryDeps, space: SpaceId) -> int:
 
 
 async def _load_closed_episode(deps: MemoryDeps, space: SpaceId, episode: UUID) -> ClosedEpisode | None:
-    """An episode of which something is still to be said; none if all is said, or nothing is worth saying."""
+    """Load an episode that still needs a summary; None if it is done or not worth one."""
     async with deps.store.transaction() as transaction:
         found = await find_episode(transaction, space, episode)
         is_open = found.state is EpisodeState.OPEN
@@ -414,7 +407,7 @@ def _extract_summary(ended: ClosedEpisode) -> Summary:
 
 
 async def _ask_model(deps: MemoryDeps, model: Model, ended: ClosedEpisode) -> Summary | None:
-    """What a model says; none if it says nothing that can be used."""
+    """Ask the model for a summary; None if it gives nothing usable."""
     most = deps.terms(ended.episode.space_id).episodes.max_facts
     try:
         return await summarise_with_model(model, ended.turns, most=most)
@@ -425,7 +418,7 @@ async def _ask_model(deps: MemoryDeps, model: Model, ended: ClosedEpisode) -> Su
 
 
 async def _save_summary(deps: MemoryDeps, ended: ClosedEpisode, said: Summary) -> Episode:
-    """Write down what was said of an episode, if nobody said it before, and go on to what it teaches."""
+    """Store a summary unless there is one, then learn the lessons."""
     deps.step("summed up")
     async with deps.store.transaction() as transaction:
         row = await transaction.maybe(Q["summarise_episode"], **_columns(deps, ended, said))
@@ -454,7 +447,7 @@ def _columns(deps: MemoryDeps, ended: ClosedEpisode, said: Summary, *, was: Summ
 
 
 async def _finish_lessons(deps: MemoryDeps, space: SpaceId, episode: UUID) -> Episode:
-    """The episode, once what it teaches was learnt."""
+    """Return the episode once its lessons are learned."""
     async with deps.store.transaction() as transaction:
         row = await transaction.one(Q["find_episode"], space=space, id=episode)
     found = episode_from_row(row)

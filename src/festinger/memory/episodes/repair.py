@@ -1,15 +1,9 @@
-"""What becomes of episodes of which a part came from a source that turned out to be bad?
+"""Rebuilds episodes whose content was erased or came from a bad source.
 
-What was heard from there is left out of their words, and so is what it taught, wherever that was said. A turn keeps
-all that was said, and beside it what is left; summaries are made of that from then on. Those that were made of the
-whole are made again at once, and a model is asked. All of it can be given back.
-
-What becomes of a summary when something that it sums up was forgotten or taken back?
-
-A model may have put it into other words, which no cut finds. So the summary of every episode in which it was said is
-written anew at once, in what is left of the episode's own words, and so is the memory of that summary; a model is then
-asked again. What a caller wrote of an episode is that person's, and is only cut. What the episode taught is not learnt
-a second time.
+Turns keep their full text and, beside it, the usable rest; summaries are made from that rest. A model may
+have paraphrased what has to go, which no text cut finds, so the summary of every affected episode and its
+memory are rewritten at once by extract, and a model is asked again. A caller's summary is only cut. Lessons
+are not learned a second time. Exclusions can be undone.
 """
 
 import json
@@ -34,13 +28,13 @@ from festinger.text.blocks import ErasurePattern
 Q = queries_of("festinger.memory")
 
 SUMMARISE = "summarise_episode"
-"""The job that asks a model."""
+"""The job that asks a model for a summary."""
 
 
 async def find_turns_by_words(
     transaction: Transaction, space: SpaceId, cuts: Iterable[ErasurePattern]
 ) -> dict[UUID, UUID]:
-    """The turns in which some words were said, before they are cut out, each with its episode."""
+    """Find the turns that contain some words, each with its episode; call before the words are cut."""
     found: dict[UUID, UUID] = {}
     for cut in cuts:
         rows = await transaction.all(Q["turns_that_said"], space=space, pattern=cut.pattern)
@@ -49,7 +43,7 @@ async def find_turns_by_words(
 
 
 async def rebuild_summary(deps: MemoryDeps, transaction: Transaction, space: SpaceId, episode: UUID) -> bool:
-    """Sum an episode up anew from what is left of its words; whether there was a summary to write anew."""
+    """Rebuild the summary of an episode from its usable turns; return whether there was one to rebuild."""
     found = await lock_episode(transaction, space, episode)
     turns = await list_usable_turns(transaction, space, episode)
     if found.state is not EpisodeState.SUMMARISED or found.summarised_by == BY_CALLER or not turns:
@@ -71,7 +65,7 @@ async def rebuild_summary(deps: MemoryDeps, transaction: Transaction, space: Spa
 
 
 async def update_summary_memory(deps: MemoryDeps, transaction: Transaction, episode: Episode) -> None:
-    """Give the memory of a summary the words that the summary has now."""
+    """Update the memory of a summary to the current summary."""
     changed = await transaction.run(
         Q["reword_summary"],
         space=episode.space_id,
@@ -88,12 +82,12 @@ async def update_summary_memory(deps: MemoryDeps, transaction: Transaction, epis
 
 
 Image = Mapping[str, Any]
-"""A row as it was."""
+"""A stored copy of a row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnExclusionResult:
-    """Turns of which something is left out, and the episodes whose summary was made again, as they were."""
+    """The turns partly or fully excluded, and copies of the episodes whose summaries were rebuilt."""
 
     turns: tuple[UUID, ...] = ()
     episodes: tuple[Image, ...] = ()
@@ -105,7 +99,7 @@ class TurnExclusionResult:
         return tuple(UUID(image["id"]) for image in self.episodes)
 
     def as_json(self) -> dict[str, Any]:
-        """As a change keeps it. What was said in turns is kept by them alone."""
+        """Return the JSON kept in the change. The text of turns is kept by the turns alone."""
         return {
             "turns": [str(each) for each in self.turns],
             "episodes": list(self.episodes),
@@ -116,7 +110,7 @@ class TurnExclusionResult:
 async def exclude_turns(
     deps: MemoryDeps, transaction: Transaction, space: SpaceId, selector: Selector, cuts: Sequence[ErasurePattern]
 ) -> TurnExclusionResult:
-    """Let turns that came from somewhere, and words that were learnt from there, be summed up no more."""
+    """Exclude turns from a source, and words learned from it, from summaries."""
     rows = await transaction.all(Q["turns_there"], space=space, **selector.place_and_time)
     whole = {row["turn_id"]: row["episode_id"] for row in rows}
     touched = await find_turns_by_words(transaction, space, cuts) | whole
@@ -137,7 +131,7 @@ async def exclude_turns(
 async def reinstate_turns(
     deps: MemoryDeps, transaction: Transaction, space: SpaceId, kept: Mapping[str, Any], *, change: UUID
 ) -> None:
-    """Let it be summed up again. A summary becomes what it was, unless another repair leaves something out of it."""
+    """Undo an exclusion. A summary is restored unless another repair still excludes part of it."""
     await transaction.run(Q["bring_turns_back"], space=space, turns=kept.get("turns", []), change=change)
     memories = {image["id"]: image for image in kept.get("memories", ())}
     for image in kept.get("episodes", ()):
@@ -154,7 +148,7 @@ async def _restore_summary(
     space = present.space_id
     row = await transaction.one(Q["put_back_episode"], space=space, image=json.dumps(image))
     found = await find_memories(transaction, space, [present.memory_id] if present.memory_id else [])
-    # What a person wrote into the memory of a summary meanwhile stays.
+    # What a person wrote into the memory of a summary in the meantime stays.
     if memory is not None and any(each.content == present.told for each in found.values()):
         await update_summary_memory(deps, transaction, episode_from_row(row))
         await transaction.run(Q["put_back_memory"], space=space, image=json.dumps(memory))

@@ -1,16 +1,11 @@
-"""How does an episode begin, grow and end?
+"""Opens, extends, closes and reads episodes.
 
-It begins with the first thing that is said in a session and ends on request, after a silence, when it has become too
-long, or with the process. What is said then begins the next one, which names the one that it continues. Turns are
-kept without our own notes, hidden characters and secrets. What an episode was about is found out afterwards.
-
-How does what passed through the proxy become part of an episode?
-
-Each captured exchange is told as an event. Its messages, and the answer, go into the episode of their session in
-their order, each once, with the memories that were put before the model; they are read from their rows, because an
-event holds ids alone. Told twice, nothing is kept twice.
-
-How are episodes found and read?
+An episode begins with the first turn of a session and ends on request, when idle, when too long, or at
+shutdown; the next one names the one it continues. Turns are stored without injected context, hidden
+characters and secrets.
+`append_exchange` takes each exchange captured by the proxy into the episode of its session: messages and
+reply in order, each once, with the memories that were injected. They are read from their rows, because an
+event holds only ids. Handling an event twice stores nothing twice.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,13 +46,12 @@ LONGEST_SUMMARY = 4_000
 STALE_AT_ONCE = 100
 
 SUM_UP = "sum_up_episode"
-"""The job that takes an episode's own words when the model has had its time, and keeps the memory of its summary as
-the summary is."""
+"""The job that summarizes by extract when the model was too slow, and keeps the summary memory up to date."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnInput:
-    """Something that is being said, on its way into an episode."""
+    """A turn to be appended."""
 
     role: TurnRole
     content: str
@@ -69,7 +63,7 @@ class TurnInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppendResult:
-    """Where a turn went. It is none if nothing was left of it, or if it was kept before."""
+    """Where a turn went; `turn` is None if nothing was left of it or it was stored before."""
 
     episode: Episode
     turn: EpisodeTurn | None
@@ -78,7 +72,7 @@ class AppendResult:
 async def open_episode(
     deps: MemoryDeps, place: Scope, *, title: str | None = None, evaluation: bool = False
 ) -> Episode:
-    """The open episode of a session: the one that is open, or a new one."""
+    """Return the open episode of a session, or start one."""
     _check_session(place)
     async with deps.store.transaction() as transaction:
         found = await _lock_open_episode(transaction, place)
@@ -102,7 +96,7 @@ async def append_turn(
     turn_id: UUID | None = None,
     at: datetime | None = None,
 ) -> AppendResult:
-    """Add what was said to the episode of its session, opening one if none is open."""
+    """Append a turn to the episode of its session, opening one if none is open."""
     known = _role(role)
     said = TurnInput(
         role=known,
@@ -119,7 +113,7 @@ async def append_turn(
 async def append_turn_in_transaction(
     deps: MemoryDeps, transaction: Transaction, place: Scope, said: TurnInput
 ) -> AppendResult:
-    """The same within a transaction of the caller's."""
+    """Append a turn in the caller's transaction."""
     _check_session(place)
     _check_words(said.content)
     row = await transaction.maybe(Q["known_turn"], space=place.space, turn=said.turn_id)
@@ -160,7 +154,7 @@ async def append_turn_in_transaction(
 
 
 async def close_episode(deps: MemoryDeps, space: SpaceId, episode: UUID, *, by: ClosedBy = ClosedBy.CALLER) -> Episode:
-    """End an episode. One that has ended stays as it is. Raises `NotFound`."""
+    """Close an episode; a closed one stays as it is. Raises `NotFound`."""
     async with deps.store.transaction() as transaction:
         found = await lock_episode(transaction, space, episode)
         return found if found.state is not EpisodeState.OPEN else await _end_episode(deps, transaction, found, by)
@@ -169,7 +163,7 @@ async def close_episode(deps: MemoryDeps, space: SpaceId, episode: UUID, *, by: 
 async def update_episode(
     deps: MemoryDeps, space: SpaceId, episode: UUID, *, title: str | None = None, summary: str | None = None
 ) -> Episode:
-    """Give an episode a title or a summary of the caller's own, which then stands. Raises `NotFound`, `BadInput`."""
+    """Set a caller's title or summary, which is not overwritten later. Raises `NotFound`, `BadInput`."""
     if title is None and summary is None:
         raise BadInput("There is nothing to change.", hint="Give a title or a summary.")
     async with deps.store.transaction() as transaction:
@@ -181,7 +175,7 @@ async def update_episode(
 
 
 async def close_stale_episodes(deps: MemoryDeps, space: SpaceId) -> list[Episode]:
-    """End the episodes of a space in which nothing was said for long, or that have become too long."""
+    """Close the episodes of a space that are idle or too long."""
     now, terms = deps.clock(), deps.terms(space).episodes
     rows = await deps.store.all(
         Q["stale_episodes"],
@@ -194,7 +188,7 @@ async def close_stale_episodes(deps: MemoryDeps, space: SpaceId) -> list[Episode
 
 
 async def cut_old_turns(deps: MemoryDeps, space: SpaceId) -> int:
-    """Cut the words of episodes that were kept long enough, if they are not to be kept for ever; how many turns."""
+    """Cut the text of turns past their retention, if there is one; return how many turns."""
     before = retention_cutoff(deps, space)
     if before is None:
         return 0
@@ -202,13 +196,13 @@ async def cut_old_turns(deps: MemoryDeps, space: SpaceId) -> int:
 
 
 def retention_cutoff(deps: MemoryDeps, space: SpaceId) -> datetime | None:
-    """From when on words are kept as they were said; none if all of them are."""
+    """The time from which turns are kept verbatim; None if all are."""
     days = deps.terms(space).episodes.keep_raw_days
     return deps.clock() - timedelta(days=days) if days else None
 
 
 def find_closing_reason(episode: Episode, *, at: datetime, terms: EpisodesSettings) -> ClosedBy | None:
-    """Why something that is said at a moment no longer belongs to an open episode; none if it does."""
+    """Why a turn at a given time no longer belongs to an open episode; None if it does."""
     if episode.turns >= terms.max_turns:
         return ClosedBy.TURNS
     if at - episode.last_at >= timedelta(minutes=terms.idle_minutes):
@@ -224,7 +218,7 @@ async def find_episode(transaction: Transaction, space: SpaceId, episode: UUID) 
 
 
 async def lock_episode(transaction: Transaction, space: SpaceId, episode: UUID) -> Episode:
-    """One episode, kept from changing until the transaction ends."""
+    """Load one episode and lock it until the transaction ends."""
     row = await transaction.maybe(Q["lock_episode"], space=space, id=episode)
     if row is None:
         raise NotFound(f"There is no episode `{episode}`.")
@@ -232,7 +226,7 @@ async def lock_episode(transaction: Transaction, space: SpaceId, episode: UUID) 
 
 
 async def _episode_for(deps: MemoryDeps, transaction: Transaction, place: Scope, *, at: datetime) -> Episode:
-    """The open episode that something said at a moment belongs to."""
+    """Return the open episode for a turn at a given time."""
     found = await _lock_open_episode(transaction, place)
     if found is not None:
         ended = find_closing_reason(found, at=at, terms=deps.terms(place.space).episodes)
@@ -268,7 +262,7 @@ async def _start_episode(
         evaluation=evaluation or bool(last and last["evaluation"]),
     )
     if row is None:
-        # Somebody else began it at the same moment.
+        # Another writer opened it at the same moment.
         found = await _lock_open_episode(transaction, place)
         if found is None:
             raise FestingerError("An episode was opened and closed again at the same moment.")
@@ -297,7 +291,7 @@ async def _set_title(transaction: Transaction, episode: Episode, *, title: str |
 
 
 async def _clean_turn(deps: MemoryDeps, transaction: Transaction, episode: Episode, said: TurnInput) -> str:
-    """What is kept of a turn. A client may have taken our tags off: a person's turn is searched for our words too."""
+    """Clean a turn. A client may have stripped our tags: user turns are also searched for injected text."""
     redact = deps.terms(episode.space_id).redact
     text = clean_input(said.content, deps.without_blocks, redact=redact).text
     if said.role is not TurnRole.USER or not text:
@@ -349,13 +343,13 @@ def _clean_title(text: str | None, longest: int = LONGEST_TITLE) -> str | None:
 
 
 MEMORY_NOTE = "memory"
-"""The kind of a note that shows a memory."""
+"""Kind of a note that shows a memory."""
 LOOKED_BACK = 10
-"""Events of a session among which the one that told of its notes is looked for; it stands just before."""
+"""Events of a session searched for the one that lists its notes; it comes just before."""
 
 
 async def append_exchange(deps: MemoryDeps, transaction: Transaction, event: Event) -> int:
-    """Take a captured exchange into the episode of its session; how many turns are new."""
+    """Append a captured exchange to the episode of its session; return how many turns are new."""
     said = event.payload
     ids = [UUID(each["id"]) for each in said["messages"]]
     ids += [UUID(said["reply"])] if said["reply"] else []
@@ -386,13 +380,13 @@ def _build_turn_input(message: StoredMessage, surfaced: tuple[MemoryId, ...]) ->
 
 
 def _find_context_message(found: list[StoredMessage]) -> UUID:
-    """The message that was read beside what was brought to mind: the last one of the user, or the answer."""
+    """Return the message that carried the injected context: the last user message, or the reply."""
     asked = [message for message in found if message.role == TurnRole.USER]
     return (asked or found)[-1].id
 
 
 async def _surfaced(transaction: Transaction, event: Event) -> tuple[MemoryId, ...]:
-    """The memories that were put into this exchange, as the event that told of it says."""
+    """Return the memories injected into this exchange, as its injection event lists them."""
     recollection = event.payload["recollection"]
     if not recollection:
         return ()
@@ -419,7 +413,7 @@ def _note_memory_ids(note: Mapping[str, Any]) -> tuple[MemoryId, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeLink:
-    """Something that was learnt, decided or replaced in an episode."""
+    """Something learned, decided or replaced in an episode."""
 
     target: str
     target_id: UUID
@@ -432,7 +426,7 @@ class EpisodeLink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeDetails:
-    """An episode with everything that was said in it and came of it."""
+    """An episode with its turns and links."""
 
     episode: Episode
     turns: tuple[EpisodeTurn, ...]
@@ -447,13 +441,13 @@ class EpisodeDetails:
 
 
 async def get_episode(deps: MemoryDeps, space: SpaceId, episode: UUID) -> Episode:
-    """One episode. Raises `NotFound`."""
+    """Return one episode. Raises `NotFound`."""
     async with deps.store.transaction() as transaction:
         return await find_episode(transaction, space, episode)
 
 
 async def load_episode_details(deps: MemoryDeps, space: SpaceId, episode: UUID) -> EpisodeDetails:
-    """One episode as a whole. Raises `NotFound`."""
+    """Return one episode with turns and links. Raises `NotFound`."""
     async with deps.store.transaction() as transaction:
         found = await find_episode(transaction, space, episode)
         links = await transaction.all(Q["links_of_episode"], space=space, episode=episode)
@@ -465,12 +459,12 @@ async def load_episode_details(deps: MemoryDeps, space: SpaceId, episode: UUID) 
 
 
 async def list_turns(transaction: Transaction, space: SpaceId, episode: UUID) -> tuple[EpisodeTurn, ...]:
-    """What was said in an episode, in its order."""
+    """List the turns of an episode in order."""
     return tuple(map(turn_from_row, await transaction.all(Q["turns_of"], space=space, episode=episode)))
 
 
 async def list_usable_turns(transaction: Transaction, space: SpaceId, episode: UUID) -> tuple[EpisodeTurn, ...]:
-    """The same without what came from a source that was taken back: what an episode is summed up by."""
+    """List the turns without anything from a withdrawn source; summaries are made from these."""
     return tuple(map(turn_from_row, await transaction.all(Q["turns_left"], space=space, episode=episode)))
 
 
@@ -484,7 +478,7 @@ async def page_episodes(
     before: int | None = None,
     limit: int = 50,
 ) -> list[Episode]:
-    """Episodes, the newest first; `before` is the `seq` of the last one that was shown."""
+    """List episodes, newest first; `before` is the `seq` of the last one shown."""
     wanted: Mapping[str, Any] = {"agent": agent, "session": session, "state": state.value if state else None}
     rows = await deps.store.all(Q["episodes"], space=space, **wanted, before=before, limit=limit)
     return [episode_from_row(row) for row in rows]

@@ -1,13 +1,9 @@
-"""What does a model say that an episode was about, and what it teaches?
+"""Summarizes an episode, by a model or by extract.
 
-The model sees the turns numbered and quoted as data, and gives title, summary, outcome, topics and the few facts that
-are worth keeping, each with the turns that say it. An answer out of range is mended once, which names the fault; a
-second bad one is an error. Writing it down is left to `summing`.
-
-What was an episode about, told in its own words?
-
-Deterministic, for when no model answers: the sentences that stand out most, in their order, and a title made of the
-words of the first request. Nothing is worded anew, so nothing is made up. Pure.
+The model sees numbered turns quoted as data and returns title, summary, outcome, topics and a few facts, each
+with its turns. An invalid answer is retried once with the error named; a second one raises.
+The extract needs no model and is deterministic: the most salient sentences in order, and a title made of the
+words of the first request. It rewords nothing, so it cannot make anything up.
 """
 
 from collections.abc import Sequence
@@ -43,17 +39,17 @@ FEWEST_WORDS = 100
 MOST_WORDS = 150
 """Words of a summary."""
 FEWEST_CHARS = 50
-"""A conversation with less than this is not worth a summary."""
+"""A shorter conversation is not worth a summary."""
 TITLE_FEWEST = 5
 TITLE_MOST = 10
 LONGEST_TITLE = 200
 LONGEST_SUMMARY = 4_000
-"""Characters, for words that are none."""
+"""Characters, for text without word breaks."""
 
 SPEAKERS = {Origin.PERSON: 1.2, Origin.MODEL: 1.0, Origin.TOOL: 0.6, Origin.DOCUMENT: 0.6}
-"""How much weight a sentence has by who says it: what people ask and decide is what an episode is about."""
+"""Weight of a sentence by its speaker: what people ask and decide is what an episode is about."""
 ENDS = 1.3
-"""How much more the first request and the last answer weigh: they hold the matter and what came of it."""
+"""Factor for the first request and the last reply, which hold the topic and the result."""
 FEWEST_SENTENCE_WORDS = 3
 
 EMPTY = "empty"
@@ -67,19 +63,19 @@ class Extract:
 
 
 def find_skip_reason(turns: Sequence[EpisodeTurn]) -> str | None:
-    """Why there is nothing to sum up; none if there is."""
+    """Why there is nothing to summarize; None if there is."""
     if not dialogue_turns(turns):
         return EMPTY
     return TOO_SHORT if char_count(turns) < FEWEST_CHARS else None
 
 
 def is_short_conversation(turns: Sequence[EpisodeTurn]) -> bool:
-    """Whether a conversation is too short to be told in fewer words."""
+    """Whether a conversation is too short to be shortened further."""
     return word_count(turns) < FEWEST_WORDS
 
 
 def build_extract(turns: Sequence[EpisodeTurn]) -> Extract:
-    """Title and summary of a conversation, in its own words."""
+    """Extract title and summary of a conversation."""
     return Extract(title=extract_title(turns), summary=extract_summary(turns))
 
 
@@ -99,7 +95,7 @@ def extract_summary(turns: Sequence[EpisodeTurn]) -> str:
 
 
 def _repeats(found: Sequence[TurnSentence]) -> set[int]:
-    """The places of sentences that were said before: once is enough, unless there is nothing else."""
+    """Return the positions of repeated sentences, which are used only if there is nothing else."""
     known: set[str] = set()
     again = set()
     for sentence in found:
@@ -111,7 +107,7 @@ def _repeats(found: Sequence[TurnSentence]) -> set[int]:
 
 
 def extract_title(turns: Sequence[EpisodeTurn]) -> str:
-    """The words of the first request that stand out most, in their order."""
+    """Join the rarest words of the first request, in order."""
     told = [turn for turn in dialogue_turns(turns) if turn.content.strip()]
     asked = [turn for turn in told if turn.role is TurnRole.USER and split_words(turn.content)]
     request = (asked or told)[0]
@@ -130,7 +126,7 @@ def _weight(sentence: TurnSentence, *, first: int, last: int) -> float:
 
 
 def _select_sentences(by_weight: Sequence[TurnSentence]) -> list[TurnSentence]:
-    """The weightiest sentences that make up a summary of the right length; the last may be cut."""
+    """Choose the heaviest sentences that make up a summary of the right length; the last may be cut."""
     taken: list[TurnSentence] = []
     words = 0
     left = []
@@ -195,7 +191,7 @@ class EpisodeSummaryAnswer(AnswerSchema):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What is said of an episode, by whom, and what is to be learnt from it."""
+    """A summary with its author and the lessons to learn."""
 
     title: str
     summary: str
@@ -207,7 +203,7 @@ class Summary:
 
 
 def summarise_without_model(turns: Sequence[EpisodeTurn]) -> Summary:
-    """What can be said without a model. What persons stated was learned when they said it."""
+    """Summarize by extract, without lessons: what people stated was learned when they said it."""
     taken = build_extract(turns)
     return Summary(
         title=taken.title, summary=taken.summary, by=BY_TRANSCRIPT if is_short_conversation(turns) else BY_EXTRACT
@@ -215,7 +211,7 @@ def summarise_without_model(turns: Sequence[EpisodeTurn]) -> Summary:
 
 
 async def summarise_with_model(model: Model, turns: Sequence[EpisodeTurn], *, most: int) -> Summary:
-    """What a model says. Raises what a model that does not answer, or not in the shape, raises."""
+    """Summarize with a model. Raises the model's errors."""
     answer = await model.answer([build_summary_prompt(turns, most=most)], EpisodeSummaryAnswer)
     said = answer.value
     return Summary(
@@ -230,7 +226,7 @@ async def summarise_with_model(model: Model, turns: Sequence[EpisodeTurn], *, mo
 
 
 def build_summary_prompt(turns: Sequence[EpisodeTurn], *, most: int) -> PromptMessage:
-    """What the model is asked."""
+    """Build the prompt for the model."""
     return load_prompt("festinger.memory", "summarise").message(
         transcript=format_prompt_transcript(turns), most=str(most)
     )

@@ -1,1 +1,1 @@
-"""Forgets for good, and takes back what came from a bad source."""
+"""Erases memories permanently, and withdraws everything that came from a bad source."""

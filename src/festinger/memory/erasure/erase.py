@@ -1,21 +1,12 @@
-"""How is something forgotten for good?
+"""Erases memories permanently, with everything derived from them.
 
-Memories are erased with everything that tells of them, and with what derives from nothing else; what also derives
-from others is locked away until its text has been made again from the rest. Their words are cut out of every other
-place that holds them. That something was forgotten is told by ids; a keyed mark keeps it from coming back by itself.
-All of it happens in one transaction; the plan is the same transaction, taken back.
-
-Have people asked to forget these words?
-
-What was forgotten does not come back by itself: not from a replay, an import, sleep or a model. It is known again by
-keyed marks of its words and of its gist, never by the words; the key stands in the ledger outside of the database.
-A person who says it anew lifts the ban.
-
-How is a memory made again that lost one of its sources?
-
-Its text was worded from several memories, and one of them is forgotten or was taken back. A model words it anew from
-those that are left, seeing nothing else; it is then held against all others and stands again. Without a model, or if
-the answer is none, it stays locked away and is listed.
+Memories go with all rows about them and with whatever derives from nothing else; what also has other sources
+is quarantined until a model rewords it from the remaining ones (without a model it stays quarantined and
+listed). Their words are cut from every other place. The event names ids only. Keyed marks of wording and
+gist, never the words, keep erased content from coming back by replay, import, night or a model; the key is in
+the ledger outside the database.
+A person who says it anew lifts the ban. It all runs in one transaction; a dry run rolls that transaction
+back.
 """
 
 import asyncio
@@ -65,11 +56,11 @@ from festinger.world.write import lock_world
 Q = queries_of("festinger.memory")
 
 MEMORY = "memory"
-"""An erased memory, with the mark of its words."""
+"""Ledger entry: an erased memory, with the mark of its wording."""
 GIST = "gist"
-"""The mark of the gist of something erased."""
+"""Ledger entry: the mark of the gist of something erased."""
 LIFTED = "lifted"
-"""A mark that counts no more."""
+"""Ledger entry: a mark that no longer counts."""
 
 
 def build_ban_marks(ledger: ErasureLedger, fold: bytes, gist: bytes) -> list[str]:
@@ -79,7 +70,7 @@ def build_ban_marks(ledger: ErasureLedger, fold: bytes, gist: bytes) -> list[str
 def build_ledger_entries(
     ledger: ErasureLedger, space: SpaceId, memory: UUID, wordings: Iterable[str], *, at: datetime
 ) -> list[ErasureEntry]:
-    """What the ledger keeps of one erased memory: its id, and how each of its wordings is known again."""
+    """Build the ledger entries of one erased memory: its id and the marks of each wording."""
     made: dict[str, ErasureEntry] = {}
     for wording in dict.fromkeys(wordings):
         fold, gist = build_ban_marks(ledger, fold_hash(wording), gist_hash(wording))
@@ -89,20 +80,20 @@ def build_ledger_entries(
 
 
 async def write_bans(transaction: Transaction, ledger: ErasureLedger, made: Sequence[ErasureEntry]) -> None:
-    """Ban what the entries mark, on disk before the caller's transaction is."""
+    """Write bans to the ledger on disk before the caller's transaction commits, then to the database."""
     await asyncio.to_thread(append_entries, ledger, made)
     await store_bans(transaction, made)
 
 
 async def store_bans(transaction: Transaction, made: Iterable[ErasureEntry]) -> None:
-    """Put the marks of a ledger into the database, in the order in which they were written."""
+    """Store ledger marks in the database, in the order in which they were written."""
     for entry in made:
         query = Q["lift_ban" if entry.kind == LIFTED else "put_ban"]
         await transaction.run(query, space=entry.space, mark=entry.mark, at=entry.at)
 
 
 def build_forgotten_check(ledger: ErasureLedger) -> IsForgotten:
-    """The port by which learning asks."""
+    """Build the port that learning uses to check for bans."""
 
     async def is_forgotten(transaction: Transaction, space: SpaceId, said: Sequence[ParsedStatement]) -> list[bool]:
         marks = [frozenset(build_ban_marks(ledger, each.fold, each.gist)) for each in said]
@@ -121,19 +112,19 @@ def build_forgotten_check(ledger: ErasureLedger) -> IsForgotten:
 
 
 def is_relearn_request(said: ParsedStatement) -> bool:
-    """Whether a person says something and wants it learnt, which lifts a ban."""
+    """Whether a person deliberately states it, which lifts a ban."""
     return said.origin is Origin.PERSON and said.given.asked
 
 
 async def has_bans_since(store: Store, space: SpaceId, since: datetime) -> bool:
-    """Whether anything was forgotten after a moment."""
+    """Whether anything was erased since a given time."""
     return bool(await store.value(Q["has_bans_since"], space=space, since=since))
 
 
 async def strip_forgotten_sentences(
     transaction: Transaction, ledger: ErasureLedger, space: SpaceId, texts: Sequence[str], *, since: datetime
 ) -> list[str]:
-    """Texts that come late, without the sentences that were forgotten after they were said."""
+    """Remove from late texts the sentences that were erased after they were said."""
     marks = {
         sentence: frozenset(build_ban_marks(ledger, fold_hash(sentence), gist_hash(sentence)))
         for text in texts
@@ -153,16 +144,16 @@ def _cut(text: str, patterns: Iterable[ErasurePattern]) -> str:
 
 
 REMAKE = "remake_memory"
-"""The job that makes the text of a memory again from the sources that are left."""
+"""The job that rewords a memory from its remaining sources."""
 FORGET_SAID = "forget_said"
-"""The job that erases what the world read in a message."""
+"""The job that erases what the world extracted from a message."""
 VACUUM = "vacuum_forgotten"
 EVENT_IDS = 100
-"""Ids in one event."""
+"""Ids per event."""
 
 
 Outside = Callable[[Sequence[ErasurePattern]], Awaitable[int]]
-"""Cuts words out of what lies outside of the database; how many places held some."""
+"""Cuts words from files outside the database; returns how many places held some."""
 
 
 async def null_file_cutter(_cuts: Sequence[ErasurePattern]) -> int:
@@ -170,39 +161,39 @@ async def null_file_cutter(_cuts: Sequence[ErasurePattern]) -> int:
 
 
 LetGo = Callable[[Transaction, SpaceId, Sequence[MemoryId]], Awaitable[object]]
-"""Erases what another room knows of memories, as part of the transaction that forgets them."""
+"""Erases what another package knows of memories, within the erasing transaction."""
 
 LetGoCited = Callable[[Transaction, SpaceId, Sequence[UUID]], Awaitable[int]]
-"""Erases what another room has from memories, turns or episodes, by whose ids it cites them; how many rows."""
+"""Erases what another package cites by memory, turn or episode id; returns the row count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasureDeps:
-    """What forgetting needs beside the desk: the ledger, the other rooms, and what lies outside of the database."""
+    """Dependencies of erasure: ledger, other packages, and files outside the database."""
 
     deps: MemoryDeps
     ledger: ErasureLedger
     rooms: tuple[LetGo, ...] = ()
     citing: Mapping[str, LetGoCited] = field(default_factory=dict)
-    """By the table in which each says what it cites."""
+    """By the table that holds the citations."""
     outside: Outside = null_file_cutter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasureReport:
-    """What forgetting does, or did."""
+    """What an erasure did, or would do."""
 
     erased: tuple[MemoryId, ...] = ()
     derived: tuple[MemoryId, ...] = ()
-    """Those of the erased that were not named, but derive from nothing else or say the same."""
+    """Erased but not named: they derive from nothing else or are duplicates."""
     remade: tuple[MemoryId, ...] = ()
-    """They derive from others too: locked away until their text is made again."""
+    """They also have other sources: quarantined until they are reworded."""
     trimmed: tuple[MemoryId, ...] = ()
-    """Others said them too: they lose what was said there."""
+    """Others said them too: they lose only the selected sightings."""
     predecessors: tuple[MemoryId, ...] = ()
-    """What the erased had replaced. It stays history; a person may restore it."""
+    """What the erased memories had replaced. It stays history; a person may restore it."""
     retold: tuple[UUID, ...] = ()
-    """Episodes whose summary is written anew from what is left of their words."""
+    """Episodes whose summary is rebuilt from their remaining turns."""
     rows: Mapping[str, int] = field(default_factory=dict)
     dry_run: bool = False
 
@@ -213,15 +204,15 @@ class ErasureReport:
 
 
 class _ErasureDryRun(Exception):
-    """Takes a transaction back that was made to see what it does."""
+    """Rolls back a dry run."""
 
 
 async def forget(
     eraser: ErasureDeps, space: SpaceId, selector: Selector, *, reason: str, by: str, dry_run: bool = False
 ) -> ErasureReport:
-    """Erase what is meant and everything derived from it; with `dry_run` only say what that would be.
+    """Erase the selected memories and everything derived from them; with `dry_run` only report.
 
-    Words alone never erase: what a query finds is shown first, and then named by ids. Raises `BadInput`.
+    A query never erases directly: it shows a plan, whose ids are then named. Raises `BadInput`.
     """
     if selector.checked().query and not dry_run:
         raise BadInput("A query only shows what would be forgotten.", hint="Look at the plan, then name the ids in it.")
@@ -247,7 +238,7 @@ async def forget_in_transaction(
     by: str,
     dry_run: bool = False,
 ) -> ErasureReport:
-    """The same within a transaction of the caller's."""
+    """Erase in the caller's transaction."""
     deps, rows = eraser.deps, Counter[str]()
     await lock_world(transaction, space)
     await lock_owners(transaction, space, [None])
@@ -293,7 +284,7 @@ async def forget_in_transaction(
 async def _cascade(
     transaction: Transaction, space: SpaceId, meant: ErasureTargets
 ) -> tuple[frozenset[MemoryId], frozenset[MemoryId]]:
-    """Everything that goes with what is meant, and what must be made again."""
+    """Return everything that goes with the targets, and what must be reworded."""
     gone = meant.whole
     while True:
         rows = await transaction.all(Q["standing_on"], space=space, memories=sorted(gone))
@@ -309,12 +300,12 @@ async def _cascade(
 async def list_wordings(
     transaction: Transaction, space: SpaceId, memories: Sequence[MemoryId], sightings: Sequence[UUID] = ()
 ) -> list[dict[str, Any]]:
-    """In which words memories were said, and in which messages; of others only some sightings."""
+    """List the wordings and messages of memories, and of the given sightings of others."""
     return list(await transaction.all(Q["wordings_of"], space=space, memories=memories, sightings=list(sightings)))
 
 
 async def _list_whole_episodes(transaction: Transaction, space: SpaceId, meant: ErasureTargets) -> set[UUID]:
-    """The episodes that are meant whole, and their turns."""
+    """Return the fully selected episodes and their turns."""
     if not meant.episodes:
         return set()
     rows = await transaction.all(Q["turns_of_episodes"], space=space, episodes=sorted(meant.episodes))
@@ -324,7 +315,7 @@ async def _list_whole_episodes(transaction: Transaction, space: SpaceId, meant: 
 async def _find_unshared_wordings(
     transaction: Transaction, space: SpaceId, said: Iterable[Mapping[str, Any]]
 ) -> list[str]:
-    """The wordings that nobody else used: what others said too stays in their words."""
+    """Return the wordings that nobody else used; what others said too stays in their words."""
     gone: list[str] = []
     for each in said:
         left = [] if each["whole"] else await transaction.all(Q["voices_of"], space=space, memory=each["id"])
@@ -349,7 +340,7 @@ async def _ban_wordings(
 async def erase_rows(
     transaction: Transaction, space: SpaceId, memories: Sequence[MemoryId], rows: Counter[str], *, at: Any
 ) -> list[MemoryId]:
-    """Erase memories with every row that is only about them; what they had replaced stays as history."""
+    """Erase memories with every row that is only about them; what they replaced stays as history."""
     if not memories:
         return []
     ids: dict[str, Any] = {"space": space, "memories": list(memories)}
@@ -371,7 +362,7 @@ async def erase_rows(
 async def _quarantine(
     deps: MemoryDeps, transaction: Transaction, space: SpaceId, memories: Sequence[MemoryId], *, by: str
 ) -> None:
-    """What lost one of its sources is not recalled until its text has been made again."""
+    """Quarantine memories that lost a source until they are reworded."""
     for memory in memories:
         row = await transaction.maybe(Q["quarantine_remade"], space=space, id=memory, at=deps.clock())
         await transaction.run(Q["erase_vectors"], space=space, memories=[memory])
@@ -390,7 +381,7 @@ async def _quarantine(
 async def _emit_forgotten(
     deps: MemoryDeps, transaction: Transaction, space: SpaceId, erased: Sequence[MemoryId], messages: Sequence[str]
 ) -> None:
-    """Say what is gone, by ids alone, and have the world erase what it read in those messages."""
+    """Emit the erased ids and have the world erase what it extracted from those messages."""
     for start in range(0, len(erased), EVENT_IDS):
         part = [str(each) for each in erased[start : start + EVENT_IDS]]
         await deps.outbox.emit(transaction, "memory_forgotten", space=space, subject="memories", payload={"ids": part})
@@ -401,7 +392,7 @@ async def _emit_forgotten(
 
 
 async def reapply_ledger(transaction: Transaction, entries: Sequence[ErasureEntry]) -> int:
-    """Erase what a ledger names from a database that was brought back; how many memories."""
+    """Erase what a ledger names from a restored database; return how many memories."""
     erased = 0
     for space in sorted({entry.space for entry in entries}):
         mine = [entry for entry in entries if entry.space == space]
@@ -433,7 +424,7 @@ class RewordingAnswer(AnswerSchema):
 
 
 async def reword_from_sources(deps: MemoryDeps, space: SpaceId, memory: UUID, *, model_for: ModelFor) -> bool:
-    """Word a memory anew from the sources that are left; whether it stands again."""
+    """Reword a memory from its remaining sources; return whether it is active again."""
     async with deps.store.transaction() as transaction:
         found = (await find_memories(transaction, space, [memory])).get(MemoryId(memory))
         if found is None or found.status is not Status.QUARANTINED:

@@ -1,11 +1,9 @@
-"""How is all taken back that came from somewhere?
+"""Withdraws everything that came from a bad source: a poisoned page, a hijacked session, a broken agent.
 
-A page turns out to be poisoned, a session hijacked, an agent broken: what came from there is locked away or
-forgotten, and everything it did is undone. Memories that it replaced or swallowed stand again, conflicts that it
-opened are closed, what others said too is computed again from what is left, summaries and insights that rest on it are
-made again.
-The numbers are then those that would stand if it had never been. Locked away, all of it is one change, and can be
-undone; the rows are kept as they were for that.
+Its memories are quarantined or erased and their effects undone: memories they replaced or absorbed become
+active again, conflicts they opened are closed, what others said too is recomputed from the rest, and
+summaries and insights built on them are rebuilt. The numbers are then as if it had never been there. In
+quarantine mode all of it is one change that can be undone; the original rows are kept for that.
 """
 
 import json
@@ -45,19 +43,19 @@ Q = queries_of("festinger.memory")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceWithdrawalResult:
-    """What another room took back of the same source."""
+    """What another package withdrew of the same source."""
 
     rows: int = 0
     kept: Mapping[str, Any] = field(default_factory=dict)
-    """By what the room gives it back, as JSON."""
+    """JSON from which the package reinstates it."""
     cited: tuple[UUID, ...] = ()
-    """What of it is erased where all is forgotten."""
+    """Ids to erase in forget mode."""
     erase: Callable[[], Awaitable[int]] | None = None
-    """Erases what is left of it where all is forgotten, within the same transaction; how many rows."""
+    """In forget mode, erases the rest in the same transaction; returns the row count."""
 
 
 TakeBack = Callable[[Transaction, SpaceId, Selector, Collection[MemoryId]], Awaitable[SourceWithdrawalResult]]
-"""Takes back what came from the same source and from memories that are bad, within the transaction."""
+"""Withdraws, in the transaction, what came from the same source and from the bad memories."""
 
 
 class RepairMode(StrEnum):
@@ -67,21 +65,21 @@ class RepairMode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairReport:
-    """What was taken back, or would be."""
+    """What was withdrawn, or would be."""
 
     locked: tuple[MemoryId, ...] = ()
     """Memories that nobody else said."""
     restored: tuple[MemoryId, ...] = ()
-    """They stand again: it had replaced, swallowed or disputed them."""
+    """Active again: the source had replaced, absorbed or disputed them."""
     retold: tuple[MemoryId, ...] = ()
-    """Others said them too, or they had swallowed something of it: computed again from what is left."""
+    """Recomputed: others said them too, or they had absorbed part of the source."""
     remade: tuple[MemoryId, ...] = ()
-    """They rest on it and on others: made again."""
+    """Reworded: they derive from the source and from others."""
     summaries: tuple[UUID, ...] = ()
-    """Episodes of which a part came from there: summed up again without it."""
+    """Episodes partly from the source: summarized again without it."""
     conflicts: int = 0
     elsewhere: int = 0
-    """Rows that other rooms took back."""
+    """Rows that other packages withdrew."""
     change: UUID | None = None
     forgotten: ErasureReport | None = None
     dry_run: bool = False
@@ -117,14 +115,14 @@ class _MemoryRepair:
     restored: set[MemoryId] = field(default_factory=set)
     retold: set[MemoryId] = field(default_factory=set)
     undone: list[UUID] = field(default_factory=list)
-    """Changes that count no more."""
+    """Changes that no longer count."""
 
     async def run(self, query: str, **parameters: Any) -> int:
         return await self.transaction.run(Q[query], space=self.space, **parameters)
 
 
 class _RepairDryRun(Exception):
-    """Takes a transaction back that was made to see what it does."""
+    """Rolls back a dry run."""
 
 
 async def repair(
@@ -137,7 +135,7 @@ async def repair(
     dry_run: bool = False,
     others: Mapping[str, TakeBack] | None = None,
 ) -> RepairReport:
-    """Take back all that came from a source, a session, an agent or an origin. Raises `BadInput`."""
+    """Withdraw everything from a source, session, agent or origin. Raises `BadInput`."""
     if selector.names_memories or not selector.checked().names_a_place:
         raise BadInput("Say from where: a source, a session, an agent or an origin.")
     done = RepairReport()
@@ -216,7 +214,7 @@ async def _repair(
 async def _find_dependents(
     transaction: Transaction, space: SpaceId, whole: Iterable[MemoryId]
 ) -> tuple[frozenset[MemoryId], frozenset[MemoryId]]:
-    """All that rests on nothing else, and what rests on others too. What says the same stays what others said."""
+    """Return what derives only from these, and what has other sources too. Others' duplicates stay."""
     gone: frozenset[MemoryId] = frozenset(whole)
     while True:
         rows = await transaction.all(Q["derived_from_these"], space=space, memories=sorted(gone))
@@ -229,7 +227,7 @@ async def _find_dependents(
 async def _find_affected_ids(
     transaction: Transaction, space: SpaceId, memories: Iterable[MemoryId]
 ) -> frozenset[MemoryId]:
-    """These, and every memory that something was done to together with one of them."""
+    """Return these and every memory that shares a change with one of them."""
     rows = await transaction.all(Q["neighbours"], space=space, memories=sorted(set(memories)))
     return frozenset(memories) | frozenset(row["id"] for row in rows)
 
@@ -237,7 +235,7 @@ async def _find_affected_ids(
 async def _row_images(
     transaction: Transaction, space: SpaceId, memories: Iterable[MemoryId]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Rows as they are, for putting back."""
+    """Copy the rows for undo."""
     ids = sorted(memories)
     return {
         name: [row["image"] for row in await transaction.all(Q[query], space=space, memories=ids)]
@@ -246,7 +244,7 @@ async def _row_images(
 
 
 async def _undo_changes(work: _MemoryRepair, memories: Iterable[MemoryId]) -> None:
-    """Undo what the bad ones did to others, the last first."""
+    """Undo what the bad memories did to others, last change first."""
     changes = await changes_of(work.transaction, work.space, sorted(memories))
     for change in reversed([each for each in changes if each.undone_at is None]):
         if change.op is MemoryChangeOp.SUPERSEDE and _id(change, "new") in work.bad:
@@ -260,7 +258,7 @@ async def _undo_changes(work: _MemoryRepair, memories: Iterable[MemoryId]) -> No
 
 
 async def _undo_supersession(work: _MemoryRepair, change: Change) -> None:
-    """Let what a bad memory replaced stand again, or be replaced by what replaced the bad one."""
+    """Reactivate what a bad memory replaced, or point it to what replaced the bad one."""
     new = MemoryId(UUID(change.after["new"]))
     for old in (MemoryId(UUID(each)) for each in change.after["old"]):
         heir = await _find_replacement(work, new) or await _find_restatement(work, old)
@@ -273,19 +271,19 @@ async def _undo_supersession(work: _MemoryRepair, change: Change) -> None:
 
 
 async def _find_replacement(work: _MemoryRepair, bad: MemoryId) -> MemoryId | None:
-    """What stands in place of a bad memory and is not bad itself."""
+    """Return the first good memory that replaced a bad one."""
     rows = await work.transaction.all(Q["chain_on"], space=work.space, memory=bad, depth=1000)
     return next((row["id"] for row in rows if row["id"] not in work.bad), None)
 
 
 async def _find_restatement(work: _MemoryRepair, old: MemoryId) -> MemoryId | None:
-    """The memory in which somebody else said the same again meanwhile: two of the same words cannot both stand."""
+    """Find a memory in which others restated it since: two with the same words cannot both be active."""
     row = await work.transaction.maybe(Q["said_anew"], space=work.space, id=old, bad=sorted(work.bad))
     return MemoryId(row["id"]) if row else None
 
 
 async def _undo_merge(work: _MemoryRepair, change: Change) -> None:
-    """Take a merge apart: each keeps what was said of it."""
+    """Take a merge apart; each side keeps its own sightings."""
     into, twin = MemoryId(UUID(change.after["into"])), MemoryId(UUID(change.after["from"]))
     await work.run("move_sightings_back", into=into, twin=twin, change=change.id)
     await work.run("erase_link", **{"from": twin}, to=into, relation=Link.SAME_AS.value)
@@ -295,13 +293,13 @@ async def _undo_merge(work: _MemoryRepair, change: Change) -> None:
 
 
 async def _rewind_state(work: _MemoryRepair, change: Change, memory: MemoryId) -> None:
-    """Put a memory back into the state in which the change found it, as if nothing had been."""
+    """Restore the state that a memory had before the change."""
     state = change.before.get("memories", {}).get(str(memory), {})
     await work.run("rewind_state", id=memory, state=json.dumps(state), at=work.deps.clock())
 
 
 async def _release_held_memories(work: _MemoryRepair, conflicts: Sequence[UUID]) -> None:
-    """Let those stand that were only held against something bad."""
+    """Activate memories that were held only because of something bad."""
     rows = await work.transaction.all(
         Q["stand_again"], space=work.space, memories=sorted(work.bad), at=work.deps.clock()
     )
@@ -319,14 +317,14 @@ async def _quarantine(work: _MemoryRepair, bad: Sequence[MemoryId], remade: Sequ
 
 
 async def _exclude_turns(work: _MemoryRepair, selector: Selector) -> TurnExclusionResult:
-    """Have episodes summed up without what came from there and what it taught."""
+    """Rebuild episode summaries without the source and what it taught."""
     said = await list_wordings(work.transaction, work.space, sorted(work.bad))
     wordings = list(build_erasure_patterns(wording for each in said for wording in each["wordings"]))
     return await exclude_turns(work.deps, work.transaction, work.space, selector, wordings)
 
 
 async def _clear_pending(work: _MemoryRepair, memories: Iterable[MemoryId]) -> None:
-    """Let those wait no more about which nobody is asked."""
+    """Clear the pending flag of memories without waiting pairs."""
     found = await find_memories(work.transaction, work.space, memories)
     for memory in (each for each in found.values() if each.pending):
         if not await work.deps.panel.waiting(work.transaction, work.space, memory.id):
@@ -342,7 +340,7 @@ async def _forget(
     elsewhere: Mapping[str, int],
     dry_run: bool,
 ) -> RepairReport:
-    """Erase the memories of it, and of what others said too only what was said there."""
+    """Erase the bad memories, and only the selected sightings of those that others said too."""
     plan = await forget_in_transaction(
         eraser, work.transaction, work.space, gone, reason="repair", by=work.by, dry_run=dry_run
     )
@@ -353,7 +351,7 @@ async def _forget(
 async def _record_change(
     work: _MemoryRepair, done: RepairReport, before: Mapping[str, Any], *, more: Mapping[str, Any], selector: Selector
 ) -> RepairReport:
-    """Keep the rows as they were, so that all of it can be undone as one change."""
+    """Store the original rows, so that everything can be undone as one change."""
     touched = [*done.locked, *done.restored, *done.retold, *done.remade]
     note = ChangeDraft(
         op=MemoryChangeOp.REPAIR,
@@ -384,18 +382,18 @@ async def _emit_repaired(work: _MemoryRepair, done: RepairReport) -> RepairRepor
 
 
 async def _versions(transaction: Transaction, space: SpaceId, memories: Iterable[MemoryId]) -> dict[str, str]:
-    """By what it is seen whether somebody changed a memory since."""
+    """Return fingerprints that reveal whether a memory changed since."""
     found = await find_memories(transaction, space, dict.fromkeys(memories))
     return {str(id_): f"{memory.status} {memory.version} {memory.confirmation_count}" for id_, memory in found.items()}
 
 
 async def undo_repair(deps: MemoryDeps, transaction: Transaction, space: SpaceId, change: Change) -> None:
-    """Put every row back as a repair found it, here and in the other rooms."""
+    """Restore every row that a repair changed, here and in other packages."""
     if not await is_unchanged_since_repair(transaction, space, change):
         raise UndoBlocked("Something was done since that stands on this repair.", changes=[])
     await reinstate_turns(deps, transaction, space, change.after.get("left_out", {}), change=change.id)
     images = change.after["images"]
-    # What was history goes back first, so that two of the same words never stand at once.
+    # Inactive ones first, so that two memories with the same words are never active at once.
     images["memory"].sort(key=lambda image: image["status"] in LIVE)
     for name, query in (("memory", "put_back_memory"), ("sighting", "put_back_sighting"), ("link", "put_back_link")):
         rows = [{"space": space, "image": json.dumps(image)} for image in images[name]]
@@ -410,7 +408,7 @@ async def undo_repair(deps: MemoryDeps, transaction: Transaction, space: SpaceId
 
 
 async def is_unchanged_since_repair(transaction: Transaction, space: SpaceId, change: Change) -> bool:
-    """Whether nobody has changed what a repair touched."""
+    """Whether nothing that a repair touched has changed since."""
     kept: Mapping[str, str] = change.after["after"]
     return await _versions(transaction, space, [MemoryId(UUID(each)) for each in kept]) == dict(kept)
 

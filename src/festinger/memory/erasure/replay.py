@@ -1,9 +1,9 @@
-"""What would a memory be if some of what was said had never been said?
+"""Recomputes a memory as if some of its sightings had never happened.
 
-Its sightings are gone through again in the order of time: the first that is left founds it, each later one counts or
-does not by the same rules as when it came, merges add what the twin had gathered, and what a person or sleep moved is
-moved again. The arithmetic is that of learning, so the numbers are those that would have been. What outcomes did is
-added by whoever keeps their log.
+The remaining sightings are replayed in order of time: the first founds the memory, later ones count by the
+same rules as when they came, merges add what the duplicate had gathered, and shifts by a person or the night
+are applied again.
+The arithmetic is that of learning. Whoever keeps the log of outcomes adds their effect.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,14 +36,14 @@ from festinger.store.queries import queries_of
 Q = queries_of("festinger.memory")
 
 REPAIRED = "repaired"
-"""Why a sighting counts no more that was taken back."""
+"""Why a withdrawn sighting no longer counts."""
 FIXED = frozenset({MemoryUncountedReason.OWN_DERIVATION.value, MemoryUncountedReason.UNDONE.value, REPAIRED})
-"""Reasons that hold whatever else was said."""
+"""Reasons that hold regardless of the other sightings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaySighting:
-    """One sighting, as replaying sees it."""
+    """One sighting to replay."""
 
     id: UUID
     at: datetime
@@ -55,7 +55,7 @@ class ReplaySighting:
     because: str | None = None
     """Why it did not count."""
     moved_by: UUID | None = None
-    """The merge that brought it from a twin."""
+    """The merge that brought it from a duplicate."""
 
     @property
     def cause(self) -> tuple[str, str, date, Origin]:
@@ -64,7 +64,7 @@ class ReplaySighting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeliefShift:
-    """What a person or sleep did to what is held, as the columns before and after."""
+    """A change of belief by a person or the night, as columns before and after."""
 
     at: datetime
     before: Mapping[str, Any]
@@ -73,7 +73,7 @@ class BeliefShift:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayMerge:
-    """A twin that was folded in, with what it had gathered by then."""
+    """A duplicate that was merged in, with what it had gathered by then."""
 
     id: UUID
     at: datetime
@@ -82,14 +82,14 @@ class ReplayMerge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryReplayResult:
-    """What is held of a memory after all that is left was said."""
+    """The belief and counts after replaying the remaining sightings."""
 
     belief: Belief
     causes: int = 1
     confirmations: int = 0
     last_confirmed: datetime | None = None
     uncounted: Mapping[UUID, str | None] = field(default_factory=dict)
-    """Why each sighting does not count; none where it does."""
+    """Why each sighting does not count; None where it does."""
 
 
 def replay_belief(
@@ -101,7 +101,7 @@ def replay_belief(
     moves: Sequence[BeliefShift] = (),
     merges: Sequence[ReplayMerge] = (),
 ) -> MemoryReplayResult:
-    """Go through everything again. `cap` is the highest confidence that little trusted causes reach."""
+    """Replay everything. `cap` is the highest confidence that causes with little trust reach."""
     start = Belief(confidence=START, weight=IMMUTABLE if immutable else FRESH, immutable=immutable)
     own = sorted((each for each in voices if each.moved_by is None), key=lambda each: (each.at, each.id))
     told = MemoryReplayResult(belief=start, uncounted={each.id: each.because for each in own[:1]})
@@ -159,7 +159,7 @@ def _add_merge(told: MemoryReplayResult, merged: ReplayMerge, *, immutable: bool
 
 
 def apply_shift(belief: Belief, moved: BeliefShift) -> Belief:
-    """The belief after a change that was made to another one: as far as it went there."""
+    """Apply a recorded shift to another belief, by the same difference."""
     held = belief_columns(belief)
     for name, after in moved.after.items():
         before = moved.before.get(name)
@@ -175,7 +175,7 @@ def apply_shift(belief: Belief, moved: BeliefShift) -> Belief:
 
 
 async def replay_memory(deps: MemoryDeps, transaction: Transaction, space: SpaceId, memory: UUID) -> Memory:
-    """Make a memory what it would be by the sightings that are left; the caller has taken away the others."""
+    """Recompute a memory from its remaining sightings; the caller has removed the others."""
     found = await lock_memory(transaction, space, memory)
     rows = await transaction.all(Q["voices_of"], space=space, memory=memory)
     told = await _replay_sightings(deps, transaction, found, rows)
@@ -208,19 +208,18 @@ def _lacks_first_sighting(memory: Memory, rows: Sequence[Mapping[str, Any]]) -> 
 
 
 def fill_details(told: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Subject, time and tags of a memory by what came with its sightings, in their order: the first that says
-    something is kept, tags are united."""
+    """Derive subject, time and tags from the sightings in order: first value wins, tags are united."""
     kept: dict[str, Any] = {}
     for name in ("subject", "subject_key", "event_time"):
         kept[name] = next((each[name] for each in told if each[name] is not None), None)
     tags = list(told[0]["tags"]) if told else []
     later = {tag for each in told[1:] for tag in each["tags"]}
-    # Learning leaves the tags of the first in their order; whoever says it again has them sorted.
+    # Learning keeps the order of the first sighting's tags; later sightings sort them.
     return kept | {"tags": sorted({*tags, *later}) if told[1:] else tags}
 
 
 async def _refill_details(transaction: Transaction, memory: Memory, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Take back what only sightings told that are gone. What a person wrote over it since stays."""
+    """Drop details that only removed sightings gave. What a person edited since stays."""
     left = [row for row in rows if row["moved_by"] is None and row["because"] != REPAIRED]
     changes = await changes_of(transaction, memory.space_id, [memory.id])
     is_edited = any(each.op is MemoryChangeOp.EDIT and each.undone_at is None for each in changes)
@@ -231,7 +230,7 @@ async def _refill_details(transaction: Transaction, memory: Memory, rows: Sequen
 
 
 async def _reset_first_sighting(transaction: Transaction, memory: Memory, first: Mapping[str, Any]) -> None:
-    """Let the first sighting that is left be the one by which the memory began."""
+    """Make the first remaining sighting the one that founded the memory."""
     wording = first["wording"]
     slot = parse_slot(wording, None, said_at=first["at"])
     subject = slot.subject.replace("_", " ") if slot else memory.subject
@@ -279,7 +278,7 @@ async def _replay_sightings(
 async def _build_merge(
     deps: MemoryDeps, transaction: Transaction, space: SpaceId, change: Change, voices: Sequence[ReplaySighting]
 ) -> ReplayMerge:
-    """What a twin had gathered, from the sightings that it brought along."""
+    """Replay what a duplicate had gathered, from the sightings it brought along."""
     twin = MemoryId(UUID(change.after["from"]))
     earlier = [each for each in await changes_of(transaction, space, [twin]) if each.undone_at is None]
     mine = [

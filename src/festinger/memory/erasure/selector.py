@@ -1,8 +1,8 @@
-"""What does somebody mean who asks to forget, or to take back?
+"""Selects the memories and sightings that an erasure or a repair affects.
 
-Memories by their ids, subject or words; or all that came from somewhere: a source, a session, an agent, an origin,
-within a time. What came from somewhere and was said elsewhere too only loses what was said there. The values, and
-the look into the tables; what is done to what was meant is left to `forgetting` and `repairing`.
+By ids, subject or words; or by where they came from: a source, a session, an agent, an origin, within a time
+range.
+A memory that was also said elsewhere loses only the sightings selected here.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ Q = queries_of("festinger.memory")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selector:
-    """All that is given must hold."""
+    """A filter in which all given fields must match."""
 
     ids: tuple[MemoryId, ...] = ()
     subject: str | None = None
@@ -45,7 +45,7 @@ class Selector:
 
     @property
     def place_and_time(self) -> dict[str, Any]:
-        """Where and when, as statements ask for it."""
+        """Origin and time range as query parameters."""
         return {
             "source": self.source,
             "session": self.session,
@@ -66,7 +66,7 @@ class Selector:
         return self
 
     def as_json(self) -> dict[str, Any]:
-        """Where something came from, for the records. What was meant by its words is left out."""
+        """Return where things came from, for the log. Words of queries are left out."""
         named = {"source": self.source, "session": self.session, "agent": self.agent, "origin": self.origin}
         times = {"since": self.since, "until": self.until}
         return {name: str(value) for name, value in (named | times).items() if value is not None}
@@ -74,17 +74,17 @@ class Selector:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasureTargets:
-    """What a selector means: whole memories, and single sightings of memories that were said elsewhere too."""
+    """The selection: whole memories, and single sightings of memories that were also said elsewhere."""
 
     whole: frozenset[MemoryId]
     sightings: Mapping[MemoryId, tuple[UUID, ...]]
-    """By the memory that holds them now; those of whole ones included."""
+    """By the memory that holds them now, including whole ones."""
     with_twins: bool = False
-    """Whether what says the same is meant too: whoever names a memory means what it says."""
+    """Whether duplicates are included: naming a memory means its content."""
     episodes: frozenset[UUID] = frozenset()
-    """Those that lie wholly there: all that was said in them is meant."""
+    """Episodes that are fully selected, with everything said in them."""
     cited: frozenset[UUID] = frozenset()
-    """What else is meant, in rooms that cite memories, turns and episodes."""
+    """Other ids to erase in packages that cite memories, turns and episodes."""
 
     @property
     def trimmed(self) -> list[MemoryId]:
@@ -92,7 +92,7 @@ class ErasureTargets:
 
 
 async def find_erasure_targets(transaction: Transaction, space: SpaceId, selector: Selector) -> ErasureTargets:
-    """What is meant. A memory that nobody else said is meant as a whole."""
+    """Resolve a selector. A memory that nobody else said is selected as a whole."""
     selector = selector.checked()
     named = await _find_named_ids(transaction, space, selector) if selector.names_memories else None
     if not selector.names_a_place:
@@ -113,7 +113,7 @@ async def find_erasure_targets(transaction: Transaction, space: SpaceId, selecto
 
 
 async def _episodes(transaction: Transaction, space: SpaceId, selector: Selector) -> frozenset[UUID]:
-    """Episodes that are meant whole. Where an origin or a memory is named too, only parts of them are."""
+    """Return the fully selected episodes: none if an origin or a memory narrows the selection."""
     if selector.names_memories or selector.origin:
         return frozenset()
     rows = await transaction.all(Q["episodes_there"], space=space, **selector.place_and_time)
@@ -132,6 +132,6 @@ async def _find_named_ids(transaction: Transaction, space: SpaceId, selector: Se
 
 
 async def find_source_messages(transaction: Transaction, space: SpaceId, source: str) -> tuple[str, ...]:
-    """The messages in which a source was heard."""
+    """Return the messages that contain a source."""
     rows = await transaction.all(Q["messages_there"], space=space, source=source)
     return tuple(row["message"] for row in rows)

@@ -1,1 +1,1 @@
-"""Reads what a person's message states that is worth remembering."""
+"""Extracts the statements worth remembering from a person's message."""

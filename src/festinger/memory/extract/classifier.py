@@ -1,8 +1,8 @@
 """Scores how likely a clause states something worth remembering.
 
-Two models that make different mistakes: a linear one over the form of the clause (`features`), always there and
-fast, and the bundled encoder with an adapter that reads the clause in its message. Both learn from the labeled messages
-of `benchmarks/training`. Without the encoder the linear model decides alone.
+Two models that make different mistakes: a linear one over the form of the clause (`features_of`), always
+available and fast, and the bundled encoder with an adapter that reads the clause in its message. Both are
+trained on the labeled messages of `benchmarks/training`. Without the encoder the linear model decides alone.
 """
 
 import math
@@ -20,7 +20,7 @@ BIAS = "bias"
 FORM_SHARE = 1 / 3
 """Share of the linear model's logit; measured out of fold: AUC .934 alone, encoder .956, both .968."""
 LEFT_CHARS, RIGHT_CHARS = 200, 160
-"""What the encoder reads of a message before and after a clause."""
+"""Characters of the message before and after a clause that the encoder reads."""
 
 
 class ClauseEncoder(Protocol):
@@ -32,7 +32,7 @@ class ClauseEncoder(Protocol):
 async def statement_probabilities(
     clauses: Sequence[Clause], message: str, *, encoder: ClauseEncoder | None
 ) -> list[float]:
-    """How likely each clause of a message states something that lasts."""
+    """Return how likely each clause of a message states something lasting."""
     form = [form_logit(clause, message) for clause in clauses]
     if encoder is None:
         return [_share(logit) for logit in form]
@@ -49,7 +49,7 @@ def form_logit(clause: Clause, message: str) -> float:
 
 
 def encoder_text(clause: Clause, message: str) -> str:
-    """A clause with what stands around it, as the encoder was trained to read it."""
+    """Format a clause with its context as the encoder was trained to read it."""
     end = clause.start + len(clause.text)
     return f"{clause.text} [SEP] {message[: clause.start][-LEFT_CHARS:]} [SEP] {message[end:][:RIGHT_CHARS]}"
 

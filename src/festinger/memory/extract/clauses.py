@@ -1,13 +1,10 @@
-"""Splits a message into the clauses that may state something.
+"""Splits a message into clauses and computes their features.
 
-A sentence is cut where both sides can stand alone (`prod is in A, staging is in B`). Each clause knows what stood
-before it in the message: text behind `Translate this:` is material to work on, not the writer's own word. Pure; which
-clauses are worth keeping is left to `classifier`.
-
-Describes a clause by its form: what a linear model needs to tell a lasting statement from a request.
-
-Function words and common words stand for themselves; names, numbers, paths and rare words only for their shape, so
-that the model learns how people say things and not what they talk about. Pure.
+A sentence is cut where both sides can stand alone (`prod is in A, staging is in B`). Each clause knows what
+precedes it: text after `Translate this:` is material to work on, not the writer's own statement.
+In the features, function words and common words stand for themselves; names, numbers, paths and rare words
+only for their shape, so that the model learns how people say things and not what they talk about. All
+functions are pure.
 """
 
 import re
@@ -22,20 +19,20 @@ from festinger.judge.rules.words import read_lines
 from festinger.text.words import FUNCTION_WORDS
 
 LONGEST_MESSAGE = 8_000
-"""Characters that are read of a message; more was not typed by anybody."""
+"""Characters of a message that are read; nobody types more."""
 LONGEST_CLAUSE = 500
 LONGEST_SIDE = 40
-"""Words on one side of a cut that are looked at for a verb."""
+"""Words on one side of a cut that are searched for a verb."""
 
 _SENTENCE = re.compile(r"[^.!?。！？\n]++(?:[.!?]++(?=[^\s.!?\"')\]])[^.!?。！？\n]++)*+[.!?。！？]*+[\"')\]]?")
 _EMOTICON = re.compile(r"\s{1,2}[:;]-?[()DP](?=\s)")
-"""What ends a sentence as well as a full stop does."""
+"""Emoticons, which end a sentence like a full stop."""
 _ABBREVIATED = re.compile(r"(?:\b(?i:e\.g|i\.e|etc|vs|dr|mr|mrs|ms|st|approx|incl)|(?<![\w/])[A-Z])\.$")
 _CUT = re.compile(
     r";\s{1,3}|\s[-–—]{1,2}\s|,\s{1,3}(?:(?:and|but|so|or|while|yet)\s)?|\s(?:and|but|while|because)\s|\s\(|\)\s?"
 )
 _OBJECT = re.compile(r"[A-Z]\w{0,30}\s\w{1,20}\s(?:it|them)\b")
-"""`Katja owns it`: cut off from what it points to, it says nothing."""
+"""`Katja owns it`: cut off from its referent it says nothing."""
 _WORD = re.compile(r"[^\W_]++(?:['’.@/_+#&:-]++[^\W_]++)*+(?:\+\+|#(?!\w))?")
 _SUBJECT = re.compile(
     r"(?:i|we|he|she|they|it|you|there|this|that|these|those|my|our|his|her|their|its|your|the|a|an"
@@ -52,22 +49,22 @@ _CONTRACTED = re.compile(r"\b(?:i'm|i've|i'll|i'd|we're|we've|he's|she's|it's|th
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clause:
-    """A piece of a message that says one thing, with what stands around it."""
+    """A piece of a message that says one thing, with its context."""
 
     text: str
     start: int
     sentence: str
-    """The whole sentence that it is part of."""
+    """The whole sentence that contains it."""
     place: int
-    """How many sentences stand before it in the message."""
+    """Number of sentences before it in the message."""
     before: str = ""
-    """The sentence before its own."""
+    """The preceding sentence."""
     head: str = ""
-    """What stands before the first colon or line break, where the clause stands behind it."""
+    """The text before the first colon, if the clause comes after it."""
 
 
 def split_clauses(message: str) -> list[Clause]:
-    """The clauses of a message, in their order."""
+    """Return the clauses of a message in order."""
     found: list[Clause] = []
     before, head = "", ""
     for place, (sentence, start) in enumerate(_sentences(message[:LONGEST_MESSAGE])):
@@ -89,7 +86,7 @@ def split_clauses(message: str) -> list[Clause]:
 
 
 def split_words(text: str) -> tuple[str, ...]:
-    """Words as they are written, with straight apostrophes."""
+    """Split into words as written, with straight apostrophes."""
     return tuple(_WORD.findall(text.replace("’", "'")))
 
 
@@ -119,7 +116,7 @@ def _stripped(text: str, start: int) -> tuple[str, int]:
 
 
 def _head_of(sentence: str) -> str:
-    """What announces material: the words before a colon that ends a sentence or stands within it."""
+    """Return the words before a colon that announces material; empty if there is none."""
     left, colon, right = sentence.partition(":")
     if not colon or (right and not right[0].isspace()):
         return ""
@@ -132,7 +129,7 @@ def _head_within(sentence: str, offset: int) -> str:
 
 
 def _cut(sentence: str) -> Iterator[tuple[str, int]]:
-    """The clauses of a sentence with their places in it."""
+    """Yield the clauses of a sentence with their offsets."""
     start = 0
     colon = re.match(r"[^:\n]{2,60}:\s+(?=\S)", sentence)
     if colon and is_verb_like(sentence[colon.end() :]):
@@ -154,7 +151,7 @@ def _trimmed(sentence: str, start: int, end: int) -> tuple[str, int]:
 
 
 def stands_alone(text: str, *, is_right: bool = False) -> bool:
-    """Whether a piece of a sentence has a subject and a verb of its own, or tells somebody what to do."""
+    """Whether a piece of a sentence has its own subject and verb, or is a directive."""
     if _DIRECTIVE.match(text) or (is_right and text.endswith("?") and _ASKING.match(text)):
         return True
     written = split_words(text)[:LONGEST_SIDE]
@@ -177,16 +174,16 @@ def is_verb_like(text: str) -> bool:
 
 @cache
 def _irregular_forms() -> frozenset[str]:
-    """Forms that are verbs whatever stands around them: `left`, `took`, `went`."""
+    """Forms that are verbs in any context: `left`, `took`, `went`."""
     return frozenset(word for line in read_lines("irregular_forms") for word in line.split()[1:])
 
 
 COMMON = 4.9
 """Zipf frequency from which a word stands for itself."""
 FRAME_CHARS = 300
-"""Characters on either side of a clause that are read for what frames it."""
+"""Characters on either side of a clause that are read as its frame."""
 LONG_MESSAGE = 600
-"""Characters from which a message is likely to hold pasted text."""
+"""Length from which a message likely contains pasted text."""
 
 _NUMBER = re.compile(r"\d[\d.,:]*(?:[a-z%]{0,4})")
 _PATH = re.compile(r"\w[./_@:-]\w")
@@ -196,7 +193,7 @@ _SUFFIXES = ("ing", "ed", "ly", "s")
 
 
 def features_of(clause: Clause, message: str) -> frozenset[str]:
-    """The features of a clause within its message."""
+    """Return the features of a clause within its message."""
     shapes = ["^", *shapes_of(clause.text), "$"]
     return frozenset(
         (
@@ -211,7 +208,7 @@ def features_of(clause: Clause, message: str) -> frozenset[str]:
 
 
 def shapes_of(text: str) -> list[str]:
-    """Each word as itself where it is common, else as its shape."""
+    """Return each word as itself if it is common, else as its shape."""
     return [_shape(word, first=not at) for at, word in enumerate(split_words(text))]
 
 
@@ -259,7 +256,7 @@ def _context(clause: Clause) -> Iterator[str]:
 
 
 def _frame(clause: Clause, message: str) -> Iterator[str]:
-    """The words around a clause, which say whether it is told as the writer's own: a story, a sum, a mail to answer."""
+    """Yield the words around a clause: they tell whether it is the writer's own, a story or a quoted mail."""
     around = message[: clause.start][-FRAME_CHARS:], message[clause.start + len(clause.text) :][:FRAME_CHARS]
     for where, text in zip(("left", "right"), around, strict=True):
         for word in {word.casefold() for word in split_words(text)}:

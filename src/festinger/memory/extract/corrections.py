@@ -1,7 +1,7 @@
-"""Finds corrections that refer back, and words the statement that they correct anew.
+"""Finds corrections of earlier statements and rewords those statements.
 
-`Actually it moved to 5434`, `no, Meyer, not Mayer`, `make that 11`: the new value takes the place of a value of the
-same form in what was stated before in this conversation. Pure.
+`Actually it moved to 5434`, `no, Meyer, not Mayer`, `make that 11`: the new value replaces one of the same
+form in what was stated before in this conversation. All functions are pure.
 """
 
 import re
@@ -13,9 +13,9 @@ from festinger.memory.extract.clauses import split_clauses, split_words
 from festinger.text.words import FUNCTION_WORDS
 
 LONGEST = 16
-"""Words of a correction; what is longer speaks for itself."""
+"""Maximum words of a correction; longer clauses stand for themselves."""
 ALIKE = 0.6
-"""From this share of equal letters on, two names may be one with a slip."""
+"""Letter similarity from which two names may be one with a typo."""
 
 _MARK = re.compile(
     r"(?:\*|(?:no|nope|nah|wait|oops|sorry|actually|correction|hmm+|oh)\b[\s,:;.!–—-]*|(?:scratch|strike)\s+that\b[\s,:;.!–—-]*"
@@ -27,7 +27,7 @@ _STRONG = re.compile(
     r"\*|\W*(?:\w+\W+)?(?:correction|(?:scratch|strike)\s+that|i\s+mean(?:t)?|make\s+(?:that|it)|change\s+(?:that|it)|i\s+(?:said|wrote))\b",
     re.IGNORECASE,
 )
-"""Marks that are used for nothing but corrections."""
+"""Markers used only for corrections."""
 _CHANGES = re.compile(r"\b(?:moved?|changed?|switched|renamed|became|now|instead|should\s+be)\b", re.IGNORECASE)
 _NOT = re.compile(
     r"(?<![\w.:/@-])(?P<new>[\w.:/@-]{1,60}+)\W{1,3}not\s{1,3}(?:the\s|an?\s)?(?P<old>[\w.:/@-]+)", re.IGNORECASE
@@ -91,20 +91,20 @@ class Correction:
 
     clause: str
     text: str
-    """The earlier statement in its new words."""
+    """The earlier statement, reworded."""
     corrects: int
-    """Its place among the earlier statements."""
+    """Its index among the earlier statements."""
 
 
 def may_correct(message: str) -> bool:
-    """Whether a message holds a clause that may refer back. Cheap: most messages do not."""
+    """Whether a message has a clause that may refer back. Cheap: most messages do not."""
     return any(True for _ in _pointing_clauses(message))
 
 
 def find_corrections(message: str, earlier: Sequence[str], *, here: int | None = None) -> list[Correction]:
-    """What a message corrects of earlier statements, the newest of them first in `earlier`.
+    """Return what a message corrects in `earlier`, which is sorted newest first.
 
-    The first `here` of them were made in the same conversation; others must share a word with the correction.
+    The first `here` of them come from the same conversation; others must share a word with the correction.
     """
     found: list[Correction] = []
     for clause, said in _pointing_clauses(message):
@@ -125,7 +125,7 @@ def find_corrections(message: str, earlier: Sequence[str], *, here: int | None =
 
 
 def _pointing_clauses(message: str) -> Iterator[tuple[str, str]]:
-    """Clauses that begin like a correction, each also without its mark."""
+    """Yield clauses that begin like a correction, with and without the marker."""
     for clause in split_clauses(message):
         if clause.text.endswith("?") or len(split_words(clause.text)) > LONGEST:
             continue
@@ -147,9 +147,9 @@ def _corrected(said: str, statement: str, *, is_sure: bool) -> str | None:
 
 
 def _by_form(said: str, statement: str, *, first: bool) -> str | None:
-    """The statement with the new value in the place of one of the same form; none where there is no such place.
+    """Put the new value in place of one of the same form; None if there is no such place.
 
-    Behind `make that` the new value comes first; else it is what a clause ends with.
+    After `make that` the new value comes first; otherwise the clause ends with it.
     """
     found = [word for word in _TOKEN.findall(said) if _form(word)]
     values = found if first else found[::-1]
@@ -159,7 +159,7 @@ def _by_form(said: str, statement: str, *, first: bool) -> str | None:
             continue
         alike = [place for place in places if _form(place.group()) == _form(value)]
         if _form(value) == "name":
-            # Names differ in kind: only a slip of the pen is known by its letters, or the one name there is.
+            # Names differ in kind: accept only a near-identical spelling, or the only name there is.
             near = [place for place in alike if _are_alike(place.group(), value)]
             alike = near or (alike if len(alike) == 1 and alike[0].start() else [])
         if alike:

@@ -1,8 +1,8 @@
-"""Lets a language model correct what was read from a turn without one.
+"""Lets a language model correct what was extracted from a turn without one.
 
-Runs after `turns`, in the background. What the model words better replaces what was taken from the same turn, news
-replaces older notes, and what should not have been kept is put away. Every step can be undone, and nothing is kept that the
-turn and the notes that it may correct do not support.
+Runs after `turns`, in the background. Better wording replaces what was extracted from the same turn, news
+replaces older memories, and what should not have been kept is archived. Every step can be undone, and nothing
+is kept that the turn and the memories it may correct do not support.
 """
 
 import json
@@ -32,9 +32,9 @@ log = structlog.get_logger(room="memory")
 Q = queries_of("festinger.memory")
 
 OLDER = 20
-"""Older statements of an agent that news may replace, the newest first."""
+"""Older statements of an agent that news may replace, newest first."""
 MAY_STATE = 0.15
-"""A turn in which no clause is likelier than this to state anything is not shown to a model."""
+"""A turn whose likeliest clause scores lower is not shown to a model."""
 
 
 class ReadFact(BaseModel):
@@ -52,7 +52,7 @@ class TurnReading(AnswerSchema):
 
 
 async def read_turn(deps: MemoryDeps, place: Scope, turn: PersonTurn) -> list[Learned]:
-    """Correct what was learned from a turn with the model that writes; nothing happens without one."""
+    """Correct what was learned from a turn with the writer model; do nothing without one."""
     model = await deps.writer(place.space)
     if model is None or not await _may_state(deps, turn.text):
         return []
@@ -110,7 +110,7 @@ async def _keep(
 
 
 async def _notes(deps: MemoryDeps, place: Scope, turn: PersonTurn) -> tuple[list[Memory], list[Memory]]:
-    """What was taken from a turn, and what the agent knew before."""
+    """Return what was learned from a turn, and the newest statements from before."""
     taken = await deps.store.all(Q["learned_from_turns"], space=place.space, session=place.session, turns=[turn.id])
     older = await deps.store.all(
         Q["newest_statements"], space=place.space, agent=place.agent, turn=turn.id, limit=OLDER

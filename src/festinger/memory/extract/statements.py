@@ -1,8 +1,8 @@
-"""Reads the statements of a message that are worth remembering, each in a form that can stand alone.
+"""Extracts the statements of a message that are worth remembering, each able to stand alone.
 
-What a person asks to be remembered is always kept; of the rest what the classifier takes for a lasting statement.
-A clause that points back (`they always start with INV-`) gets the noun that it points to. Pure; whether a
-statement is new, an update or known already is left to `learn`.
+What a person asks to be remembered is always kept; of the rest, what the classifier takes for a lasting
+statement.
+A clause that points back (`they always start with INV-`) gets the noun it refers to.
 """
 
 import re
@@ -20,9 +20,9 @@ from festinger.text.words import FUNCTION_WORDS, load_words
 THRESHOLD = 0.5
 """Probability from which a clause is kept; chosen on the labeled messages for at most one wrong in six."""
 SURE = 0.9
-"""The same for a clause that seems to speak of a passing state."""
+"""The same for a clause that seems to describe a passing state."""
 MOST_READ = 60
-"""Clauses of one message that are read; more was a document."""
+"""Clauses read per message; more means a document."""
 MOST = 20
 DECISION = "decision"
 
@@ -44,14 +44,14 @@ _MARKER = re.compile(
     r"|(?:please\s+)?note\s+that|turns\s+out|scratch\s+that|never\s+mind)(?![\w'])\s*[,:;.!–—-]*\s*",
     re.IGNORECASE,
 )
-"""What may stand before a statement and is no part of it."""
+"""Lead-ins before a statement that are not part of it."""
 _TRAILER = re.compile(
     r"[\s,]{1,3}(?:btw|by\sthe\sway|fyi|lol|haha|ok\??|okay\??|please|pls|thanks|though|tho|:\)|:\(|;\))[\s.!,]{0,3}$",
     re.IGNORECASE,
 )
-"""What may stand behind a statement and is no part of it."""
+"""Trailers after a statement that are not part of it."""
 _NEVER_ALONE = re.compile(r"(?:no|yes|right|note|update|context|background|fine|great|cool|look|sure)\b", re.IGNORECASE)
-"""Markers that are one only before a comma or a colon: `no peanuts` and `update the docs` begin otherwise."""
+"""Lead-ins only before a comma or colon: `no peanuts` and `update the docs` are statements."""
 _DECIDED = re.compile(
     r"\b(?:we|i|they|the\s+team)(?:\s+have|'ve|\s+all)?\s+(?:decided|agreed|settled\s+on|chose|concluded)\b"
     r"|\bthe\s+decision\s+is\b|\b(?:let's|we(?:'ll|\s+will))\s+go\s+with\b",
@@ -71,12 +71,12 @@ _EVERY_TIME = re.compile(
     re.IGNORECASE,
 )
 _OWN = re.compile(r"(?:i|we|my|our|it|they|he|she|this|that|call|\w+s)\b", re.IGNORECASE)
-"""Who or what a statement may begin with: somebody, something with a verb that agrees, or how to be called."""
+"""What a statement may begin with: a person, a thing with a verb that agrees, or how to be called."""
 _POINTING = re.compile(r"(?:it|they|he|she|this|that|these|those|its|their|his|her)(?:'s|'re)?\b", re.IGNORECASE)
 _OBJECT = re.compile(r"\b(?:it|them)\b", re.IGNORECASE)
 _DETERMINERS = frozenset({"the", "my", "our"})
 LONGEST_SUBJECT = 5
-"""Words within which the verb of a sentence must stand for what is before it to be its subject."""
+"""Words within which the verb must come for what precedes it to count as the subject."""
 _NOUN = re.compile(
     r"\b(?:my|our|the|this|these|a|an|new)\s+((?:[\w'/-]+\s+){0,2}?[\w'/-]+?)(?=\s+(?:in|on|at|for|of|to|from|with|by|is|are|was|has|that"
     r"|which|and|or|so)\b|[.,;:?!)]|$)",
@@ -86,11 +86,11 @@ _NOUN = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedStatement:
-    """Something that a message states."""
+    """A statement found in a message."""
 
     text: str
     clause: str
-    """As it stands in the message."""
+    """As it appears in the message."""
     kind: Kind
     is_asked: bool = False
     """Whether the person asked to have it remembered."""
@@ -104,7 +104,7 @@ class ExtractedStatement:
 
 
 async def read_statements(message: str, *, encoder: ClauseEncoder | None = None) -> list[ExtractedStatement]:
-    """What a person's message states, in its order."""
+    """Return what a person's message states, in order."""
     clauses = split_clauses(message)
     asked = _asked_sentences(clauses)
     readable = [clause for clause in clauses if may_state(clause, is_asked=clause.place in asked)][:MOST_READ]
@@ -119,12 +119,12 @@ async def read_statements(message: str, *, encoder: ClauseEncoder | None = None)
 
 
 def asks_to_remember(message: str) -> bool:
-    """Whether a person asks to have something remembered. Quick: asked on the way of every request."""
+    """Whether a person asks to have something remembered. Fast: runs on every request."""
     return _ASKS.search(message[:LONGEST_ASKING]) is not None and bool(_asked_sentences(split_clauses(message)))
 
 
 def is_task(text: str) -> bool:
-    """Whether a clause asks for something once: `write a …`, `find me a …`; a wish for every time is none."""
+    """Whether a clause is a one-time request: `write a …`, `find me a …`; standing wishes are not."""
     first, _, rest = text.partition(" ")
     verb = first.casefold()
     orders = verb in load_words("task_verbs") | load_words("work_verbs") or rest.partition(" ")[0].casefold() in (
@@ -135,7 +135,7 @@ def is_task(text: str) -> bool:
 
 
 def may_state(clause: Clause, *, is_asked: bool) -> bool:
-    """Whether a clause can be a statement at all: no question, task, announcement or sign of life."""
+    """Whether a clause can be a statement at all: no question, task, announcement or heartbeat."""
     bare = strip_markers(clause.text)
     if len(split_words(bare)) < 2 or clause.text.endswith(("?", ":")) or is_heartbeat(bare) or is_question(bare):
         return False
@@ -143,7 +143,7 @@ def may_state(clause: Clause, *, is_asked: bool) -> bool:
 
 
 def strip_markers(text: str) -> str:
-    """A clause without what only leads up to it; a clause that is nothing else stays as it is."""
+    """Strip lead-ins from a clause, unless there is nothing else."""
     rest = text
     while match := _MARKER.match(rest):
         ends_in_mark = match.group().rstrip()[-1:] in ",:;.!–—-"
@@ -155,14 +155,14 @@ def strip_markers(text: str) -> str:
 
 
 def classify_kind(text: str) -> Kind:
-    """Which kind of memory a statement becomes: taste, rule or fact."""
+    """Classify a statement as preference, procedure or fact."""
     if _RULE.match(text):
         return Kind.PROCEDURAL
     return Kind.PREFERENCE if _TASTE.search(text) else Kind.FACT
 
 
 def _asked_sentences(clauses: Sequence[Clause]) -> set[int]:
-    """The sentences that a person asked to have remembered; after `Remember this:` also those behind it."""
+    """Return the sentences that a person asked to have remembered, including those after `Remember this:`."""
     found: set[int] = set()
     for clause in clauses:
         head = strip_markers(clause.head) if clause.head else ""
@@ -200,7 +200,7 @@ _ROLE = re.compile(
 
 
 def split_roles(text: str) -> list[str]:
-    """`I'm a data engineer at Acme` says what somebody does and where: two facts that change apart."""
+    """Split `I'm a data engineer at Acme` into role and employer: two facts that change separately."""
     match = _ROLE.match(text)
     if match is None or not any(word[:1].isupper() for word in match["place"].split()):
         return [text]
@@ -208,9 +208,9 @@ def split_roles(text: str) -> list[str]:
 
 
 def resolve_pronoun(text: str, clause: Clause) -> str:
-    """The statement with what its pronoun points to, where the sentence before names it.
+    """Replace a leading pronoun, or the object of a rule, by what the preceding text names.
 
-    A pronoun that a statement begins with, or the object of a rule (`never put it into anything`).
+    An object is replaced in rules such as `never put it into anything`.
     """
     match = _POINTING.match(text)
     earlier = clause.sentence[: clause.sentence.find(clause.text)] or clause.before
@@ -230,7 +230,7 @@ def resolve_pronoun(text: str, clause: Clause) -> str:
 
 
 def subject_of(sentence: str) -> str | None:
-    """What a sentence speaks of: the few words before its verb, unless they only point to something."""
+    """Return the few words before the verb of a sentence, unless they only point to something."""
     written = split_words(sentence)[:LONGEST_SUBJECT]
     verb = find_verb(written)
     if not verb or written[0].casefold() in FUNCTION_WORDS - _DETERMINERS:

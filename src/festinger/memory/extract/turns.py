@@ -1,7 +1,7 @@
 """Learns what a person's turn states, as soon as it is said.
 
-Every statement goes through `learn`. A correction that refers back (`actually it moved to 5434`) is put into the
-words of the statement that it corrects and replaces it. Keys made of the turn let the same turn be read twice, by the
+Every statement goes through `learn`. A correction that refers back (`actually it moved to 5434`) is reworded
+as the statement it corrects and replaces it. Idempotency keys made from the turn let it be read twice, by the
 proxy at once and by a job after a crash, without learning anything twice.
 """
 
@@ -35,14 +35,14 @@ SOURCE = SPEAKER
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonTurn:
-    """Something that a person said."""
+    """A message by a person."""
 
     id: UUID
     text: str
 
 
 async def learn_turn(deps: MemoryDeps, place: Scope, turn: PersonTurn) -> list[Learned]:
-    """Learn what a turn states, in its order. Raises `StoreDown`."""
+    """Learn what a turn states, in order. Raises `StoreDown`."""
     text = await _own_words(deps, place, turn)
     statements = await read_statements(text, encoder=deps.encoder())
     here, elsewhere = await _earlier(deps, place, turn) if may_correct(text) else ([], [])
@@ -62,7 +62,7 @@ async def learn_turn(deps: MemoryDeps, place: Scope, turn: PersonTurn) -> list[L
 
 
 async def _own_words(deps: MemoryDeps, place: Scope, turn: PersonTurn) -> str:
-    """A turn without our own words: blocks of notes, and notes whose tags a client has taken off."""
+    """Strip our own text from a turn: injected blocks, and notes whose tags a client removed."""
     text = deps.without_blocks(turn.text)
     notes = await load_session_notes(deps.store, place.space, place.session)
     return remove_echoes(text, notes) if notes else text
@@ -79,7 +79,7 @@ async def _learn(deps: MemoryDeps, place: Scope, given: LearnRequest) -> Learned
 async def _correct(
     deps: MemoryDeps, place: Scope, turn: PersonTurn, number: int, correction: Correction, *, old: Memory
 ) -> Sequence[Learned]:
-    """Learn a corrected statement in the place of the old one."""
+    """Learn a corrected statement in place of the old one."""
     statement = ExtractedStatement(text=correction.text, clause=correction.clause, kind=classify_kind(correction.text))
     given = _given(deps, place, turn, f"c{number}", statement, corrects=old.id)
     done = await _learn(deps, place, given)
@@ -87,7 +87,7 @@ async def _correct(
         return ()
     new = done.memory
     if new is not None and new.id != old.id and new.status is Status.ACTIVE and done.action is not Action.SUPERSEDED:
-        with suppress(Refused):  # somebody changed one of the two meanwhile: both stand
+        with suppress(Refused):  # one of the two changed in the meantime: keep both
             await supersede(deps, place.space, old.id, new.id, by=SOURCE, reason="A person corrected it.")
     return (done,)
 
@@ -117,7 +117,7 @@ def _given(
 
 
 async def _earlier(deps: MemoryDeps, place: Scope, turn: PersonTurn) -> tuple[list[Memory], list[Memory]]:
-    """What was stated before, in this conversation and in others, the newest first."""
+    """Return earlier statements, from this conversation and from others, newest first."""
     here = await deps.store.all(
         Q["statements_of_session"], space=place.space, session=place.session, turn=turn.id, limit=RECENT
     )

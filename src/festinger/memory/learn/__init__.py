@@ -1,1 +1,1 @@
-"""How a statement becomes a memory: intake, candidates, comparison, decision and writing."""
+"""Turns a statement into a memory: intake, candidates, comparison, decision and writing."""

@@ -1,16 +1,11 @@
-"""How are many statements learnt at once?
+"""Learns many statements at once, in batches of a hundred.
 
-A hundred at a time: recognised in one transaction that asks for all of them at once, embedded in one call, looked up
-in one transaction, judged together, and written in another transaction, each item in a savepoint of its own. Twins
-within a batch are found like any others, because what was written before in the same transaction is seen. One bad item
-gives its own error and stops no other; batches that are done stay.
-
-How are the new statements of a batch written together?
-
-Most of what a batch brings is simply new: it becomes a memory of its own, waits for a judge at most, and does nothing
-to what stands. Such statements are decided one after the other, each also against what those before it are about to
-become, and written in a handful of statements however many they are. Whatever does more is left to the caller, who
-writes it by itself in its turn and says what became of it.
+A batch is classified in one transaction, embedded in one call, looked up in one transaction, judged together,
+and written in another transaction. Duplicates within a batch are found, because earlier writes of the same
+transaction are visible. A bad item returns its own error and stops no other; finished batches stay.
+Most statements are simply new and affect nothing else. `BatchWriter` decides those one by one, also against
+the ones before them, and writes them together in a handful of queries. The rest are written one by one, each
+in a savepoint.
 """
 
 from collections import Counter
@@ -87,7 +82,7 @@ class NewStatement:
         return tuple(map(MemoryId, self.decided.waits_for[:MOST_ASKED]))
 
     def become(self, memory: Memory) -> Learned:
-        """What the caller learns of the memory that it became."""
+        """Build the result for the caller from the stored memory."""
         by_id = {each.memory.id: each for each in self.compared}
         learned = build_result(
             self.decided.action,
@@ -111,7 +106,7 @@ class BatchMemories:
         self._directions.append(_direction(vectors))
 
     def seen_by(self, said: ParsedStatement, vectors: StatementVectors) -> list[LearnCandidate]:
-        """What of it whoever says this can see, with its cosine."""
+        """Return the memories visible to this speaker, with their cosine."""
         if not self.memories:
             return []
         kinds = comparable_kinds(said.kind)
@@ -129,7 +124,7 @@ def _direction(vectors: StatementVectors) -> NDArray[np.float32]:
 
 
 class BatchWriter:
-    """The statements of one batch that are written together. Their owners are locked."""
+    """Writes the simply new statements of one batch together. Their owners are locked."""
 
     def __init__(
         self,
@@ -146,14 +141,14 @@ class BatchWriter:
         self.arrivals: list[NewStatement] = []
 
     def takes(self, prepared: PendingMemory) -> bool:
-        """Take a statement in if it is simply new."""
+        """Accept a statement if it is simply new."""
         judged, vectors = self._judged.get(prepared.ref), prepared.vectors
         if judged is None or vectors is None:
             return False
         company = compare_by_rules(
             self._deps, prepared.said, self._company.seen_by(prepared.said, vectors), ref=prepared.ref, vectors=vectors
         )
-        # What this transaction stores itself is as it was judged: nobody else can see it.
+        # What this transaction stores is as it was judged: nobody else can see it.
         compared = [*refresh_comparisons(self._deps, prepared, judged, self._present), *company]
         if find_echo(prepared, compared) or any(each.memory.id in self._changed for each in compared):
             return False
@@ -167,7 +162,7 @@ class BatchWriter:
         return True
 
     def note(self, learned: Learned, prepared: PendingMemory | None) -> None:
-        """Know what became of a statement that was written by itself: those that follow meet it."""
+        """Record the result of a statement written separately, so that later ones are compared with it."""
         self._changed.update(learned.superseded)
         if learned.memory is None:
             return
@@ -177,14 +172,14 @@ class BatchWriter:
             self._changed.add(learned.memory.id)
 
     async def write(self, transaction: Transaction) -> dict[MemoryId, Learned]:
-        """Write those that were taken since the last time; what each became, by the id that it got."""
+        """Write the statements accepted since the last call; return the results by memory id."""
         arrivals, self.arrivals = self.arrivals, []
         found = await store_memories(
             self._deps, transaction, [(each.prepared, bool(each.waits_for)) for each in arrivals]
         )
         memories = [memory for memory in found if memory is not None]
         if len(memories) < len(arrivals):
-            # The last guard: somebody stored the same words whom no lock kept out. One by one they are confirmed.
+            # Last guard: a writer that no lock kept out stored the same words. One by one they get confirmed.
             raise StoreDown("The same statement is being learnt by another.", hint="Try again.", kind="busy")
         opinions = [
             compared.opinion
@@ -204,7 +199,7 @@ class BatchWriter:
 async def build_batch_writer(
     deps: MemoryDeps, transaction: Transaction, space: SpaceId, prepared: Sequence[PendingMemory]
 ) -> BatchWriter:
-    """Look again at what came since these were judged, and keep what they touch from changing. Owners are locked."""
+    """Compare with what came since these were judged, and lock what they affect. Owners are locked."""
     fit = [each for each in prepared if can_write_in_batch(deps, each)]
     far = {owner: await find_horizon(transaction, space, owner) for owner in {each.said.owner: None for each in fit}}
     judged = {}
@@ -221,8 +216,10 @@ async def build_batch_writer(
 
 
 def can_write_in_batch(deps: MemoryDeps, prepared: PendingMemory) -> bool:
-    """Whether nothing but what it is held against can make more of a statement: no key under which it may have come
-    before, no source that it is tied to, no doubt about who says it, and a vector to find it by."""
+    """Whether only its candidates can affect a statement.
+
+    That takes no idempotency key, no sources, no doubt about the speaker, and a vector.
+    """
     said, given = prepared.said, prepared.said.given
     is_free = said.trust >= LITTLE_TRUST or given.imported
     is_trusted = is_free or not deps.terms(prepared.place.space).memory.quarantine
@@ -240,7 +237,7 @@ Progress = Callable[[int, int, Mapping[str, int]], None]
 async def learn_many(
     deps: MemoryDeps, place: Scope, items: Sequence[LearnRequest], *, progress: Progress | None = None
 ) -> list[Learned]:
-    """Learn statements in their order; one result each. Called again with keys, it goes on where it stopped."""
+    """Learn statements in order, one result each. Called again with the same keys, it resumes."""
     if len(items) > MOST_ITEMS:
         raise TooLarge(f"A batch has at most {MOST_ITEMS:,} items; this one has {len(items):,}.")
     done: list[Learned] = []
@@ -252,7 +249,7 @@ async def learn_many(
 
 
 class _Reporter:
-    """Tells of progress, at most twice a second and at the end."""
+    """Reports progress at most twice a second and at the end."""
 
     def __init__(self, progress: Progress | None, stopwatch: Stopwatch, *, total: int) -> None:
         self._progress = progress
@@ -280,7 +277,7 @@ async def _learn_batch(deps: MemoryDeps, place: Scope, items: Sequence[LearnRequ
 
 
 async def _prepare_batch(deps: MemoryDeps, place: Scope, known: Sequence[Known]) -> list[Known]:
-    """What goes the long way, with its vectors and with what was said of it and its candidates."""
+    """Add vectors, candidates and judgements to the pending statements."""
     new = [each for each in known if isinstance(each, PendingMemory)]
     vectors = await embed_texts(deps, [to_embedding_input(each.said) for each in new])
     await refresh_statistics(deps.store, deps.sizing, more=len(new))
@@ -301,7 +298,7 @@ async def _prepare_batch(deps: MemoryDeps, place: Scope, known: Sequence[Known])
 
 
 async def _write_batch(deps: MemoryDeps, place: Scope, ready: Sequence[Known]) -> list[Learned | None]:
-    """All of them in one transaction; if others were in its way, one by one."""
+    """Write all in one transaction; if other writers interfere, one by one."""
     try:
         async with deps.store.transaction() as transaction:
             await lock_owners(transaction, place.space, [each.said.owner for each in map(_find_pending, ready) if each])
@@ -321,7 +318,7 @@ def _find_pending(known: Known) -> PendingMemory | None:
 async def _write_all(
     deps: MemoryDeps, transaction: Transaction, place: Scope, ready: Sequence[Known]
 ) -> list[Learned | None]:
-    """In their order: what is simply new together, whatever does more by itself."""
+    """Write in order: simply new statements together, the others separately."""
     new = [each for each in ready if isinstance(each, PendingMemory)]
     gathering = await build_batch_writer(deps, transaction, place.space, new)
     alone: dict[int, Learned | None] = {}
@@ -343,7 +340,7 @@ async def _write_all(
 async def _flush_writer(
     deps: MemoryDeps, transaction: Transaction, place: Scope, gathering: BatchWriter
 ) -> dict[MemoryId, Learned]:
-    """What became of those that were gathered. If the store takes not all of them, each is written by itself."""
+    """Write the collected statements; if the store rejects the group, write each separately."""
     arrivals = list(gathering.arrivals)
     if not arrivals:
         return {}
@@ -358,7 +355,7 @@ async def _flush_writer(
 
 
 async def _write_item(deps: MemoryDeps, transaction: Transaction, place: Scope, known: Known) -> Learned | None:
-    """What became of one item; none if it must be learnt by itself, because what it repeats has changed since."""
+    """Write one item; None if it must be learned alone because what it repeats has changed."""
     if isinstance(known, FestingerError):
         return build_error_result(known)
     if isinstance(known, Learned):
@@ -385,5 +382,5 @@ async def _learn_alone(deps: MemoryDeps, place: Scope, item: LearnRequest) -> Le
 
 
 def build_error_result(error: FestingerError) -> Learned:
-    """An item that could not be learnt, with its own error."""
+    """Return the result of an item that could not be learned."""
     return Learned(memory=None, action=Action.REFUSED, reasons=(error.name,), said=error.message, error=error)

@@ -1,9 +1,8 @@
-"""Which memories might a new statement be the same as, update or contradict?
+"""Finds the memories that a new statement may be the same as, update or contradict.
 
-The nearest by vector, the newest of the same slot and some of the same subject; without a vector those that share
-half of their words. What stands is never hidden behind what waits or is locked away, however much of it there is.
-Found by the vectors that search uses, scored by plain cosine of the bare words. Another agent's own memories are never
-among them. What the pairs mean is left to the judges.
+These are the nearest by vector, the newest of the same slot and some of the same subject; without a vector,
+those that share half of their words. Inactive memories never crowd out active ones. The search uses stored
+vectors, the score is the plain cosine of the bare texts. Private memories of other agents are never included.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,21 +26,21 @@ OF_SLOT = 20
 """Newest rows of the same slot."""
 BY_WORDS = 20
 SHARED_WORDS = 0.5
-"""What two statements must share where there is no vector to go by."""
+"""Word overlap required where there is no vector."""
 MOST_NEWER = 200
-"""Memories of other writers that are looked at between finding candidates and writing."""
+"""Memories of other writers checked between the search and the write."""
 KNOWN_FOR = 10.0
-"""Seconds for which it is taken for known how a space is searched."""
+"""Seconds for which the choice of search method is cached."""
 INDEX = "index_vectors"
 """The job that builds the index of a model."""
 FEW = 2_000
-"""Vectors of a space that are read in the time in which the index gives twenty of them."""
+"""A full scan of this many vectors takes as long as the index needs for twenty."""
 INDEXED_FROM = FEW // 2
-"""Vectors of a space from which the index is asked for: well before anybody searches by it."""
+"""Vectors of a space from which the index is requested, well before it is used."""
 CROWD = 5
-"""How many times as much everybody has for the index, which knows no spaces, to lose its way to one of them."""
+"""How many times larger the whole table is before the index, which ignores spaces, misses a space's rows."""
 DIGITS = 3
-"""Of a cosine: beyond them lies what `halfvec` rounds away."""
+"""Digits of a cosine; `halfvec` rounds away the rest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +51,7 @@ class LearnCandidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryHorizon:
-    """How far the memories went that were looked at: an agent's own, and the shared ones."""
+    """The newest memories seen by a search: the agent's own and the shared ones."""
 
     own: int = 0
     shared: int = 0
@@ -70,7 +69,7 @@ class CandidateSearchResult:
 async def resolve_subject_keys(
     transaction: Transaction, space: SpaceId, keys: Sequence[str | None]
 ) -> list[str | None]:
-    """Subjects by the names that the vocabulary has for them."""
+    """Map subjects to the canonical names of the vocabulary."""
     tokens = {key: key.replace(" ", "_") for key in keys if key is not None}
     rows = await load_concept_rows(transaction, space, set(tokens.values())) if tokens else {}
     names = {key: rows[token].token.replace("_", " ") for key, token in tokens.items() if token in rows}
@@ -80,7 +79,7 @@ async def resolve_subject_keys(
 async def find_candidates(
     deps: MemoryDeps, transaction: Transaction, space: SpaceId, said: ParsedStatement, vectors: StatementVectors | None
 ) -> CandidateSearchResult:
-    """The candidates of a statement that are worth judging, and how far one has seen."""
+    """Find the candidates of a statement worth judging, and the horizon of the search."""
     return (await find_candidates_for_all(deps, transaction, space, [(said, vectors)]))[0]
 
 
@@ -90,7 +89,7 @@ async def find_candidates_for_all(
     space: SpaceId,
     statements: Sequence[tuple[ParsedStatement, StatementVectors | None]],
 ) -> list[CandidateSearchResult]:
-    """The same for many, in their order; the store is asked once for all that are alike."""
+    """Find candidates for many statements, in order, with one query per group of similar ones."""
     owners = dict.fromkeys(said.owner for said, _ in statements)
     seen = {owner: await find_horizon(transaction, space, owner) for owner in owners}
     alike: dict[tuple[Any, ...], dict[int, tuple[ParsedStatement, StatementVectors]]] = {}
@@ -110,7 +109,7 @@ async def find_candidates_for_all(
 
 
 async def find_horizon(transaction: Transaction, space: SpaceId, owner: AgentId | None) -> MemoryHorizon:
-    """How far the memories go that an agent sees, or everybody."""
+    """Return the newest memories visible to an owner."""
     row = await transaction.one(Q["newest_of_owners"], space=space, owner=owner)
     return MemoryHorizon(own=row["own"], shared=row["shared"])
 
@@ -123,7 +122,7 @@ async def find_newer_candidates(
     seen: MemoryHorizon,
     vectors: StatementVectors | None,
 ) -> list[LearnCandidate]:
-    """What was stored since; the owner is locked, so nothing more can come."""
+    """Find what was stored since the search; the owner is locked, so nothing more can come."""
     if await find_horizon(transaction, space, said.owner) == seen:
         return []
     window = {"space": space, "owner": said.owner, "kinds": list(comparable_kinds(said.kind)), "limit": MOST_NEWER}
@@ -140,10 +139,10 @@ async def _with_vectors(
     space: SpaceId,
     group: Mapping[int, tuple[ParsedStatement, StatementVectors]],
 ) -> dict[int, list[LearnCandidate]]:
-    """The candidates of statements of one owner and one kind, with vectors of one model."""
+    """Find the candidates of statements with the same owner, kind and model."""
     said, vectors = next(iter(group.values()))
     whole = await _is_scanned_whole(deps, transaction, space, vectors.model)
-    # Planning for what is asked would take as long as finding it, and find it in the same way.
+    # Planning for these parameters would take as long as the search, with the same plan.
     await transaction.plan(PlanMode.KEPT)
     rows = await find_nearest_each(
         transaction,
@@ -180,7 +179,7 @@ async def _without_vector(
 
 
 def _marks(said: ParsedStatement, vectors: StatementVectors) -> dict[str, Any]:
-    """By what the store sees that a judge would be asked about a pair; `is_worth_judging` has the last word."""
+    """Parameters by which the store preselects pairs; `is_worth_judging` makes the final choice."""
     return {
         "check": _check(vectors),
         "fold": said.fold,
@@ -191,7 +190,7 @@ def _marks(said: ParsedStatement, vectors: StatementVectors) -> dict[str, Any]:
 
 
 def _check(vectors: StatementVectors) -> float | None:
-    """The bar as the store holds it: what is rounded up to it here must come back from there."""
+    """The threshold for the store, lowered so that what is rounded up to it here is still returned."""
     check = vectors.bars.check
     return None if check is None else check - 10**-DIGITS
 
@@ -207,7 +206,7 @@ def candidates_from_rows(rows: Iterable[dict[str, Any]]) -> list[LearnCandidate]
 
 
 def is_worth_judging(said: ParsedStatement, candidate: LearnCandidate, check: float | None) -> bool:
-    """Whether a judge is asked of a pair at all: it is near enough, or both fill the same slot."""
+    """Whether a pair is judged at all: it is near enough, or both fill the same slot."""
     memory = candidate.memory
     if said.fold == memory.fold or said.gist == memory.gist:
         return True
@@ -221,8 +220,7 @@ def is_worth_judging(said: ParsedStatement, candidate: LearnCandidate, check: fl
 
 
 def are_different_episodes(said: ParsedStatement, memory: Memory) -> bool:
-    """Whether both are records of what was talked about, at two different times: however alike they are told, neither
-    is the other, nor takes its place."""
+    """Whether both record different conversations: however alike, neither replaces the other."""
     sources = said.given.source or "", memory.source or ""
     return (
         said.kind is memory.kind is Kind.EPISODIC
@@ -241,8 +239,11 @@ def has_same_slot(said: ParsedStatement, memory: Memory) -> bool:
 
 
 def is_scanned_whole(own: int, *, everybody: float) -> bool:
-    """Whether the neighbours of a statement are found by reading all vectors of its space. It is always right, but at
-    ten thousand it takes ten times as long as the index, which is as right where a space has much of what there is."""
+    """Whether to scan all vectors of a space instead of using the index.
+
+    At 10,000 vectors the exact scan is ten times slower; the index is as exact where a space dominates the
+    table.
+    """
     return own < FEW or (own < READ_WHOLE_BELOW and own * CROWD < everybody)
 
 

@@ -1,31 +1,14 @@
-"""What do the judges that are at hand say of a statement and its candidates?
+"""Compares a statement with its candidates, without writing anything.
 
-Pairs that are worth judging go to the panel; the others are not the same and nothing is asked. Who a statement is
-about limits what may follow from a judgement: nothing is replaced because something was said of somebody else, and
-where nobody can tell whom it is about, nothing is replaced at all.
-
-Do the vectors of a statement and of a memory differ as a statement and its negation do?
-
-Where the embedder's profile holds a direction of negation, how far the difference points along it goes with the pair
-to the judges. Both vectors have length one, so the memory's own share along the direction and the cosine are enough:
-no vector leaves the store.
-
-Which statements are locked away until a person has looked?
-
-Those of tools and documents that order the agent about or hide characters, those that at a stroke would overturn
-much that is well held, and those that come in a flood from one little trusted cause. Pure; what is locked away is
-stored all the same, but is not recalled, confirms nothing and replaces nothing.
-
-What is known of a statement before it is written?
-
-Gathered outside of any transaction: who says it, what it was held against and what was said of each pair, its
-vectors, and what this session was reminded of. Pure values, and the one question that can be answered from them
-alone: does somebody only repeat us?
-
-Has this been said before, in the same words or almost?
-
-The two cheapest steps of learning: equal words, then equal gist with no guard against it. What is found here needs
-no vector and no judge.
+Exact and near-exact duplicates are found by hash first, without vectors or judges. Other pairs worth judging
+go to the judges. Subjects limit the effect: a statement about someone else, or about an unknown subject,
+replaces nothing.
+If the embedder's profile has a negation direction, judges also get how far the pair differs along it. Vectors
+have unit length, so the memory's share along the direction and the cosine suffice, and no vector leaves the
+store.
+Quarantine covers tool and document texts that give orders or hide characters, statements that would overturn
+many well-established memories, and bursts from one cause with little trust. Such a memory is stored, but it
+is not recalled, confirms nothing and replaces nothing.
 """
 
 import math
@@ -73,7 +56,7 @@ Q = queries_of("festinger.memory")
 async def compute_oppositions(
     deps: MemoryDeps, space: SpaceId, candidates: Sequence[LearnCandidate], vectors: StatementVectors | None
 ) -> Mapping[MemoryId, float]:
-    """How far each near candidate differs along the profile's direction; nothing where there is none."""
+    """Return how far each near candidate differs along the negation direction; empty without one."""
     if vectors is None or vectors.direction is None:
         return {}
     near = {
@@ -94,22 +77,22 @@ async def compute_oppositions(
 
 
 def opposition_cosine(new: float, old: float, *, similarity: float) -> float:
-    """The cosine between a difference of two unit vectors and a direction, from the share of each along it."""
+    """Cosine between the difference of two unit vectors and a direction, from their shares along it."""
     apart = math.sqrt(max(0.0, 2.0 - 2.0 * similarity))
     return max(-1.0, min(1.0, (new - old) / apart)) if apart else 0.0
 
 
 MOST_JUDGED = 50
-"""Pairs of one statement that rules look at."""
+"""Pairs per statement that rules judge."""
 MOST_ASKED = 10
-"""Pairs of one statement that an LLM is asked about."""
+"""Pairs per statement that an LLM is asked about."""
 
 SAME_SUBJECT = {True: True, False: False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateComparison:
-    """A candidate with what was said of it."""
+    """A candidate with its judgement."""
 
     candidate: LearnCandidate
     opinion: PairJudgement
@@ -141,7 +124,7 @@ def build_newcomer(said: ParsedStatement) -> Newcomer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareRequest:
-    """A statement, and what it may have to do with."""
+    """A statement with its candidates."""
 
     said: ParsedStatement
     candidates: Sequence[LearnCandidate]
@@ -158,7 +141,7 @@ async def compare(
     ref: MemoryId,
     vectors: StatementVectors | None,
 ) -> list[CandidateComparison]:
-    """What people said before, rules and the small model say of each pair. Not within a transaction."""
+    """Judge each pair by people's earlier answers, rules and the small model. Call outside transactions."""
     asked = CompareRequest(said=said, candidates=candidates, ref=ref, vectors=vectors)
     return (await compare_all(deps, space, [asked]))[0]
 
@@ -166,7 +149,7 @@ async def compare(
 async def compare_all(
     deps: MemoryDeps, space: SpaceId, questions: Sequence[CompareRequest]
 ) -> list[list[CandidateComparison]]:
-    """The same for many statements; what was said before is looked up once for all of them."""
+    """Judge the pairs of many statements; earlier judgements are loaded once for all."""
     paired = [await _build_pairs(deps, space, each) for each in questions]
     judgements = iter(await deps.panel.at_once(space, [pair for pairs in paired for _, pair in pairs]))
     return [
@@ -187,7 +170,7 @@ async def compare_all(
 async def _build_pairs(
     deps: MemoryDeps, space: SpaceId, asked: CompareRequest
 ) -> list[tuple[LearnCandidate, StatementPair]]:
-    """The pairs of a statement that a judge is asked about."""
+    """Build the pairs of a statement that are worth judging."""
     bars = asked.vectors.bars if asked.vectors else SimilarityBars()
     near = [each for each in asked.candidates if is_worth_judging(asked.said, each, bars.check)][:MOST_JUDGED]
     subjects = await match_subjects(deps, asked.said, near)
@@ -216,7 +199,7 @@ def compare_by_rules(
     ref: MemoryId,
     vectors: StatementVectors | None,
 ) -> list[CandidateComparison]:
-    """The same by rules alone, for what must be decided within a transaction."""
+    """Compare by rules alone, for decisions within a transaction."""
     bars = vectors.bars if vectors else SimilarityBars()
     near = [each for each in candidates if is_worth_judging(said, each, bars.check)][:MOST_JUDGED]
     pairs = [
@@ -256,7 +239,7 @@ def build_pair(
 
 
 def build_judge_statement(memory: Memory, *, order: int = 1) -> JudgeStatement:
-    """A memory as the judges read it."""
+    """Convert a memory for the judges."""
     slot = None
     if memory.subject_key and memory.attribute_key and memory.value_key:
         slot = Slot(subject=memory.subject_key, attribute=memory.attribute_key, value=memory.value_key)
@@ -272,7 +255,7 @@ def build_judge_statement(memory: Memory, *, order: int = 1) -> JudgeStatement:
 
 
 def compare_subjects(said: ParsedStatement, memory: Memory) -> bool | None:
-    """Whether both are about the same, by their names alone; none if one of them names nobody."""
+    """Whether both have the same subject by name; None if one has none."""
     if said.subject_key is None or memory.subject_key is None:
         return None
     return said.subject_key == memory.subject_key
@@ -281,7 +264,7 @@ def compare_subjects(said: ParsedStatement, memory: Memory) -> bool | None:
 async def match_subjects(
     deps: MemoryDeps, said: ParsedStatement, candidates: Sequence[LearnCandidate]
 ) -> Mapping[MemoryId, bool | None]:
-    """Whether each is about the same: by name or, where names differ, by how near the names are."""
+    """Whether subjects match by name or, where names differ, by the similarity of the names."""
     found = {each.memory.id: compare_subjects(said, each.memory) for each in candidates}
     others = [
         each.memory
@@ -296,7 +279,7 @@ async def match_subjects(
     try:
         vectors = dict(zip(names, await embedder.embed(names, EmbeddingPurpose.COMPARE), strict=True))
     except (ProviderDown, ProviderRefused):
-        # Names that differ count as different then: nothing is replaced by a guess.
+        # Different names then count as different subjects: nothing is replaced on a guess.
         return found
     for memory in others:
         nearness = float(np.dot(vectors[said.subject], vectors[memory.subject or ""]))
@@ -305,14 +288,14 @@ async def match_subjects(
 
 
 def build_correction_judgement(said: ParsedStatement, pair: StatementPair) -> Judgement | None:
-    """The word of a speaker who takes an earlier statement back; it needs no judge."""
+    """Return the judgement of a speaker who corrects their own statement; it needs no judge."""
     if said.given.corrects is None or said.given.corrects != pair.old_ref:
         return None
     return person_judgement("speaker", Relation.UPDATE, current=Current.NEW, reasoning="Its speaker corrected it.")
 
 
 def _numbers(subject: str | None) -> list[str]:
-    """The numbers in a name: vectors hardly see them, and yet service 7 is not service 8."""
+    """Return the numbers in a name: vectors barely see them, yet service 7 is not service 8."""
     return _NUMBER.findall(subject or "")
 
 
@@ -320,8 +303,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 def limit_to_subject(pair: StatementPair, judgement: Judgement) -> Judgement:
-    """The judgement, unless it would replace or dispute what was said of another; a person and the reader of both
-    statements have seen whom they are about."""
+    """Drop updates and contradictions across subjects, unless a person or the pair reader judged it."""
     if judgement.by_person or judgement.judge == READER:
         return judgement
     same = pair.features.same_subject
@@ -334,9 +316,9 @@ def limit_to_subject(pair: StatementPair, judgement: Judgement) -> Judgement:
 
 BURST_WINDOW = timedelta(minutes=10)
 LITTLE_TRUST = 0.7
-"""Below it a cause may not overturn much, nor come in floods."""
+"""Causes with less trust may not overturn much or come in bursts."""
 SPIKE = 3
-"""Well held memories that one little trusted statement may not overturn together."""
+"""Well-established memories that one statement with little trust may not overturn together."""
 WELL_TRUSTED = 0.8
 WELL_BELIEVED = 0.6
 
@@ -352,7 +334,7 @@ OUTSIDERS = (Origin.TOOL, Origin.DOCUMENT)
 
 
 def find_suspicions(text: str, *, origin: Origin, hid: bool) -> tuple[str, ...]:
-    """What speaks against a text by itself."""
+    """Return what makes a text suspicious by itself."""
     if origin not in OUTSIDERS:
         return ()
     found = []
@@ -364,7 +346,7 @@ def find_suspicions(text: str, *, origin: Origin, hid: bool) -> tuple[str, ...]:
 
 
 def is_spike(trust: float, compared: Sequence[CandidateComparison]) -> bool:
-    """Whether a statement would overturn too much for whoever says it."""
+    """Whether a statement would overturn too much for its trust."""
     if trust >= LITTLE_TRUST:
         return False
     against = [each for each in compared if is_against(each) and is_well_established(each.memory)]
@@ -381,12 +363,12 @@ def is_well_established(memory: Memory) -> bool:
 
 
 def is_burst(trust: float, *, births: int, limit: int) -> bool:
-    """Whether a cause has brought as much as it may in the window already."""
+    """Whether a cause has used up its allowance within the window."""
     return trust < LITTLE_TRUST and births >= limit
 
 
 REPEATERS = (Origin.MODEL, Origin.TOOL)
-"""Who sees what we bring to mind, and says it again."""
+"""Origins that see surfaced memories and repeat them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -394,7 +376,7 @@ class PendingMemory:
     place: Scope
     said: ParsedStatement
     ref: MemoryId
-    """The id that it gets if it becomes a memory of its own."""
+    """The id it gets if it becomes a new memory."""
     seen: MemoryHorizon = NOTHING_SEEN
     compared: tuple[CandidateComparison, ...] = ()
     vectors: StatementVectors | None = None
@@ -411,7 +393,7 @@ class PendingMemory:
 
 
 def find_echo(prepared: PendingMemory, compared: Sequence[CandidateComparison]) -> CandidateComparison | None:
-    """What we brought to mind that a model or a tool only says again, in whatever words."""
+    """Find the surfaced memory that a model or tool merely repeats, in whatever words."""
     if prepared.said.origin not in REPEATERS or not prepared.surfaced:
         return None
     for each in compared:
@@ -441,7 +423,7 @@ async def find_duplicate(
     *,
     other_than: MemoryId | None = None,
 ) -> DuplicateMatch | None:
-    """The memory that says the same in the same words or of the same gist."""
+    """Find the memory with the same words or the same gist."""
     rows = await transaction.all(
         Q["twins"],
         **{"except": other_than},
@@ -459,7 +441,7 @@ async def find_duplicate(
 async def find_duplicates(
     deps: MemoryDeps, transaction: Transaction, space: SpaceId, said: Sequence[ParsedStatement]
 ) -> list[DuplicateMatch | None]:
-    """The same for many, in their order."""
+    """Find duplicates for many statements, in order."""
     groups: dict[tuple[AgentId | None, tuple[Kind, ...]], list[int]] = {}
     for number, each in enumerate(said):
         groups.setdefault((each.owner, tuple(comparable_kinds(each.kind))), []).append(number)

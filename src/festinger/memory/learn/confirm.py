@@ -1,8 +1,8 @@
-"""What happens when a memory is said again?
+"""Confirms a memory that is stated again.
 
-Its new wording is kept as a sighting, so nothing is lost; what was empty is filled, nothing is overwritten. It is
-evidence only if it brings a new cause. What waits for a decision gets one more sighting of its conflict, what is
-locked away gets one that counts for nothing.
+The new wording is stored as a sighting; empty fields are filled, nothing is overwritten. It is evidence only
+if it brings a new cause. For a held memory its conflict counts one more sighting; for a quarantined one it
+does not count.
 """
 
 from dataclasses import dataclass
@@ -33,14 +33,14 @@ class ConfirmResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfirmRequest:
-    """A statement that says what a memory says."""
+    """A statement that repeats a memory."""
 
     place: Scope
     said: ParsedStatement
     similarity: float | None = None
     judgement: UUID | None = None
     suspicious: bool = False
-    """Whether the statement itself would be locked away: it then speaks for nothing."""
+    """Whether the statement itself would be quarantined: it then counts for nothing."""
 
     @property
     def cause(self) -> Cause:
@@ -50,7 +50,7 @@ class ConfirmRequest:
 async def confirm_memory(
     deps: MemoryDeps, transaction: Transaction, memory: Memory, repeat: ConfirmRequest
 ) -> ConfirmResult:
-    """Note that a memory was said again. The caller holds it locked."""
+    """Record that a memory was stated again. The caller holds it locked."""
     because = await _check_uncounted(transaction, memory, repeat)
     sighting = await _put_sighting(deps, transaction, memory, repeat, because)
     if repeat.suspicious:
@@ -90,7 +90,7 @@ async def _check_uncounted(
 
 
 async def _is_own_derivation(transaction: Transaction, memory: Memory, repeat: ConfirmRequest) -> bool:
-    """Whether the statement derives from the memory itself, or both from the same things."""
+    """Whether the statement derives from the memory itself, or both share a source."""
     given = repeat.said.given
     sources: set[UUID] = {*given.derived_from, *(turn.id for turn in given.turns)}
     if not sources:
@@ -133,7 +133,7 @@ async def _put_sighting(
 
 
 def _detail_columns(repeat: ConfirmRequest) -> dict[str, Any]:
-    """What came with a statement beside its words."""
+    """Details of a statement besides its text."""
     said = repeat.said
     return {
         "subject": said.subject,
@@ -146,7 +146,7 @@ def _detail_columns(repeat: ConfirmRequest) -> dict[str, Any]:
 async def _corroborate(
     deps: MemoryDeps, transaction: Transaction, memory: Memory, repeat: ConfirmRequest, sighting: UUID
 ) -> tuple[Memory, UUID]:
-    """Let a new cause speak for a memory."""
+    """Apply a new cause to the belief in a memory."""
     terms = deps.terms(memory.space_id)
     belief = corroborate_belief(
         memory.belief, trust=repeat.said.trust, origin=repeat.said.origin, cap=terms.memory.untrusted_confidence_cap
@@ -170,7 +170,7 @@ async def _corroborate(
 
 
 async def _dispute_again(deps: MemoryDeps, transaction: Transaction, memory: Memory) -> UUID | None:
-    """Count one more sighting of what a held memory is in conflict with."""
+    """Count one more sighting of the conflicts of a held memory."""
     conflict = None
     for old in await find_linked_ids(transaction, memory.space_id, memory.id, Link.CONTRADICTS):
         conflict = await open_memory_conflict(

@@ -1,8 +1,8 @@
-"""What becomes of a new statement, given what was judged of it and its candidates?
+"""Decides what happens to a new statement, given the judgements of its candidates.
 
-One pure function for every way in: learning, a late word of a model, a person's answer. It says what to confirm,
-supersede, hold, link and leave waiting; carrying it out is left to the deeds of this room. Finding candidates and
-judging them come before it, quarantine and refusal too.
+One pure function for every path: learning, a late judgement, a person's answer. It says what to confirm,
+supersede, hold, link and leave pending. Refusals and quarantine are decided before it; `write` carries the
+decision out.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from festinger.ids import Origin
 from festinger.judge.model import ACCEPT, Current, Judgement, Relation
 
 LOW_TRUST = 0.6
-"""A person's contradiction replaces what nobody more trusted than a model has said."""
+"""A person's contradiction replaces memories whose trust is at most that of a model."""
 
 
 class Action(StrEnum):
@@ -46,7 +46,7 @@ class OnContradiction(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnLimits:
-    """The settings that this decision looks at."""
+    """The settings used by this decision."""
 
     accept: float = ACCEPT
     supersede_confidence: float = 0.8
@@ -56,7 +56,7 @@ class LearnLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Newcomer:
-    """What is asked about the new statement."""
+    """The relevant properties of the new statement."""
 
     trust: float
     origin: Origin
@@ -64,7 +64,7 @@ class Newcomer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedCandidate:
-    """A candidate with what was judged of it; `similarity` breaks ties."""
+    """A candidate with its judgement; `similarity` breaks ties."""
 
     id: UUID
     judgement: Judgement
@@ -81,16 +81,16 @@ class LearnDecision:
     """The memory that gets a sighting instead of a new row."""
     supersedes: tuple[UUID, ...] = ()
     superseded_by: UUID | None = None
-    """What stands is newer than this: it is stored as history at once."""
+    """An active memory is newer: the statement is stored as history."""
     conflicts: tuple[UUID, ...] = ()
     refines: tuple[UUID, ...] = ()
     waits_for: tuple[UUID, ...] = ()
-    """Candidates of which no judge was sure; the new memory is marked pending."""
+    """Candidates that no judge was sure about; the new memory is marked pending."""
     why: str = ""
 
     @property
     def is_simply_new(self) -> bool:
-        """Whether it becomes a memory of its own and does nothing to any other."""
+        """Whether it becomes a new memory and affects no other."""
         deeds = (self.confirms, self.superseded_by, self.supersedes, self.conflicts, self.refines)
         return not any(deeds)
 
@@ -106,7 +106,7 @@ class _CandidateGroups:
 
 
 def decide(new: Newcomer, candidates: Sequence[JudgedCandidate], limits: LearnLimits) -> LearnDecision:
-    """What becomes of `new`. The order of the candidates does not matter."""
+    """Decide about `new`. The order of the candidates does not matter."""
     found = _group_candidates(new, sorted(candidates, key=_sort_key), limits)
     waits_for = _ids(found.open)
     if found.same:
@@ -133,7 +133,7 @@ def decide(new: Newcomer, candidates: Sequence[JudgedCandidate], limits: LearnLi
 
 
 def _decide_addition(found: _CandidateGroups, waits_for: tuple[UUID, ...]) -> LearnDecision:
-    """Nothing gives way: the statement is new, adds to something, or waits."""
+    """Decide if nothing is replaced: the statement is new, refines something, or is pending."""
     refines = _ids(found.refined)
     if waits_for:
         why = found.open[0].judgement.reasoning
@@ -147,7 +147,7 @@ def _decide_addition(found: _CandidateGroups, waits_for: tuple[UUID, ...]) -> Le
 def _decide_same(twin: JudgedCandidate) -> LearnDecision:
     action = {
         CandidateStatus.ACTIVE: Action.CONFIRMED,
-        # A repeat of what waits adds to its conflict, and one of what is locked away sets nothing free.
+        # Repeating a held memory adds to its conflict; repeating a quarantined one releases nothing.
         CandidateStatus.HELD: Action.CONFLICTED,
         CandidateStatus.QUARANTINED: Action.QUARANTINED,
     }[twin.status]
@@ -155,7 +155,7 @@ def _decide_same(twin: JudgedCandidate) -> LearnDecision:
 
 
 def _sort_key(candidate: JudgedCandidate) -> tuple[int, float, float, UUID]:
-    """What stands first, then the surest, then the nearest."""
+    """Active candidates first, then by confidence, then by similarity."""
     rank = list(CandidateStatus).index(candidate.status)
     return rank, -candidate.judgement.confidence, -(candidate.similarity or 0.0), candidate.id
 
@@ -173,7 +173,7 @@ def _find_group(
 ) -> list[JudgedCandidate] | None:
     said = candidate.judgement
     if not said.final or said.relation is Relation.UNSURE:
-        # What is locked away is nothing to wait for.
+        # Nothing waits for a quarantined memory.
         return found.open if candidate.status is CandidateStatus.ACTIVE else None
     if said.relation is Relation.SAME:
         return found.same if said.confidence >= limits.accept else found.open
@@ -189,7 +189,7 @@ def _find_group(
 def _find_conflict_group(
     found: _CandidateGroups, new: Newcomer, candidate: JudgedCandidate, limits: LearnLimits
 ) -> list[JudgedCandidate]:
-    """Where a pair belongs that cannot stand together."""
+    """Group a pair that cannot both hold."""
     said = candidate.judgement
     if not _may_replace(new, candidate, limits):
         return found.opposed
@@ -203,7 +203,7 @@ def _find_conflict_group(
 def _may_replace(new: Newcomer, candidate: JudgedCandidate, limits: LearnLimits) -> bool:
     if candidate.judgement.current is Current.OLD:
         return True
-    # A hair of tolerance: 1.0 - 0.15 and 0.85 are not the same float.
+    # Tolerance: 1.0 - 0.15 and 0.85 are not the same float.
     trusted = new.trust >= candidate.trust - limits.supersede_trust_margin - 1e-9
     return trusted and not candidate.immutable
 

@@ -1,13 +1,9 @@
-"""What of a statement is learnt, and what is refused?
+"""Validates and cleans learn requests, records refusals and handles idempotency keys.
 
-The first steps of learning: bad input is an error, our own blocks, hidden characters and secrets are taken out, and
-what nobody asked to learn must be worth keeping. Sources are looked up here, because a derived memory is trusted no
-more than they are. A refusal is kept with its reason; nothing is dropped in silence.
-
-Has this call been made before?
-
-A caller who does not know whether a call went through makes it again with the same key. What the first one did is
-kept for a day in the transaction that did it, and given back; the same key with other words is refused.
+Bad input raises; injected blocks, hidden characters and secrets are removed, and what nobody asked to learn
+must be worth keeping. Sources are looked up here, because a derived memory is trusted no more than they are.
+Every refusal is stored with its reason. The result of a call with a key is stored for a day, in the same
+transaction, and returned for a repeated call; the same key with other content raises.
 """
 
 import json
@@ -66,9 +62,9 @@ async def parse_learn_request(
     *,
     shown: frozenset[tuple[str, ...]] = frozenset(),
 ) -> ParsedStatement | RefusalDetail:
-    """What is learnt of a statement, or why nothing is. Bad input raises.
+    """Parse a learn request, or return why it is refused. Bad input raises.
 
-    `shown` are the shingles of what was brought to mind in the session: a client may have taken our tags off.
+    `shown` are shingles of what was surfaced in the session: a client may have stripped our tags.
     """
     terms = deps.terms(place.space)
     given = validate_request(given, redact=terms.redact)
@@ -85,19 +81,18 @@ async def parse_learn_request(
 
 
 def strip_surfaced_sentences(clean: CleanedInput, shown: frozenset[tuple[str, ...]]) -> CleanedInput:
-    """The text without sentences that we brought to mind ourselves. What is nothing else is left as it is: whether it
-    is an echo or a person's word for a memory is decided where memories are known."""
+    """Remove surfaced sentences. If nothing else is left, the text stays: a later step detects echoes."""
     return replace(clean, text=remove_copies(clean.text, shown) or clean.text)
 
 
 def find_owner(place: Scope, given: LearnRequest) -> AgentId | None:
-    """Whose memory it becomes: the agent's own unless it is shared; without an agent everybody's."""
+    """Return the owner of the memory: the agent, or None if it is shared or there is no agent."""
     shared = place.agent == DEFAULT_AGENT if given.shared is None else given.shared
     return None if shared else place.agent
 
 
 def find_refusal(given: LearnRequest, clean: CleanedInput) -> RefusalDetail | None:
-    """Why a statement is not learnt; none if it is."""
+    """Why a statement is refused; None if it is accepted."""
     left = clean.text
     for kind in clean.redactions:
         left = left.replace(f"{_MARK}{kind}]", "")
@@ -111,7 +106,7 @@ def find_refusal(given: LearnRequest, clean: CleanedInput) -> RefusalDetail | No
 
 
 async def _source_trusts(transaction: Transaction, place: Scope, given: LearnRequest) -> list[float]:
-    """How far everything is trusted that a statement derives from, however far back."""
+    """Return the trust of everything that a statement derives from, at any depth."""
     trusts = [turn.trust for turn in given.turns]
     if not given.derived_from:
         return trusts
@@ -133,7 +128,7 @@ async def record_refusal(
     *,
     at: datetime,
 ) -> Learned:
-    """Keep what was not learnt, and say so."""
+    """Store a refusal and return the result."""
     id_, cause = deps.new_uuid(), place.cause(given.origin, at)
     redacted = deps.terms(place.space).redact(given.text)
     await transaction.run(
@@ -178,7 +173,7 @@ Write = Callable[[], Awaitable[Learned]]
 async def find_idempotent_result(
     deps: MemoryDeps, transaction: Transaction, place: Scope, given: LearnRequest
 ) -> Learned | None:
-    """What a call with this key did, if there was one. Raises `Replayed`."""
+    """Return the result of an earlier call with this key, if any. Raises `Replayed`."""
     found = await find_idempotent_results(deps, transaction, place, [given])
     if isinstance(done := found.get(given.key or ""), Replayed):
         raise done
@@ -188,7 +183,7 @@ async def find_idempotent_result(
 async def find_idempotent_results(
     deps: MemoryDeps, transaction: Transaction, place: Scope, items: Sequence[LearnRequest]
 ) -> dict[str, Learned | Replayed]:
-    """What calls with the keys of these did, by key; an error where one was made with other words."""
+    """Return earlier results by key; `Replayed` where the content differs."""
     asked = {given.key: given.body_hash for given in items if given.key}
     if not asked:
         return {}
@@ -207,14 +202,14 @@ def _replay_result(row: Mapping[str, Any], body_hash: bytes, memories: Mapping[M
 
 
 async def prune_keys(deps: MemoryDeps, space: SpaceId) -> int:
-    """Let go of keys that are too old to mean anything."""
+    """Delete expired keys."""
     return await deps.store.run(Q["prune_keys"], space=space, before=deps.clock() - KEPT_FOR)
 
 
 async def run_idempotent(
     deps: MemoryDeps, transaction: Transaction, place: Scope, *, given: LearnRequest, write: Write
 ) -> Learned:
-    """Do it unless a call with the same key did it already; keep what it did."""
+    """Run `write` unless a call with the same key already did, and store its result."""
     if given.key is None:
         return await write()
     await transaction.run(Q["lock_key"], space=place.space, agent=place.agent, key=given.key)

@@ -1,15 +1,10 @@
-"""How does a statement become a memory, or part of one?
+"""Learns one statement, in twelve steps; the only way into memory.
 
-The one way in for everything that is ever remembered, in twelve steps. Whatever happens, the caller is told, and
-nothing that was acknowledged is lost: what is written is written in one transaction, and what costs time (vectors,
-judges) happens before it and outside.
-
-What is left to be learnt of some statements, and what is known already?
-
-The first six steps of learning, which need neither vector nor judge: what was done before with the same key, what
-cannot be learnt or is not worth it, what was said before in the same words or almost, and what people asked to forget.
-However many statements there are, each step asks the store once. Nothing is written here but bans that a person
-lifts; what follows from a repeat or a refusal is carried out by `learn` and `batch`.
+Steps 1 to 6 need neither vectors nor judges: idempotency key, input checks, hygiene, same words, same gist,
+and what people asked to forget. They take many statements at once with one query per step, and write nothing
+but lifted bans.
+Embedding, candidates and judging follow outside transactions. Everything is then written in one transaction,
+so nothing acknowledged is lost. The caller always gets a result.
 """
 
 import asyncio
@@ -44,7 +39,7 @@ from festinger.text.overlap import build_all_shingles, has_several_sentences
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DuplicateStatement:
-    """A statement that says what a memory says."""
+    """A statement that duplicates a memory."""
 
     prepared: PendingMemory
     twin: DuplicateMatch
@@ -52,26 +47,26 @@ class DuplicateStatement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedRequest:
-    """A statement that is not learnt."""
+    """A statement that is refused."""
 
     given: LearnRequest
     refusal: RefusalDetail
 
 
 Known = PendingMemory | DuplicateStatement | RefusedRequest | Learned | FestingerError
-"""What goes the long way, what is said again, what is refused, what was done before, and what was wrong."""
+"""A statement to process further, a duplicate, a refusal, an earlier result, or an error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurfacedContext:
-    """What was brought to mind in a session: which memories, and the shingles of what they say."""
+    """The memories surfaced in a session, and shingles of their texts."""
 
     memories: Collection[MemoryId] = ()
     shingles: frozenset[tuple[str, ...]] = frozenset()
 
 
 async def load_surfaced_context(deps: MemoryDeps, place: Scope, items: Sequence[LearnRequest]) -> SurfacedContext:
-    """What those who speak may be repeating after us. Not within a transaction."""
+    """Load what the speakers may be repeating from us. Call outside transactions."""
     composed = any(isinstance(each.text, str) and has_several_sentences(each.text) for each in items)
     if not place.session or not (composed or any(each.origin in REPEATERS for each in items)):
         return SurfacedContext()
@@ -91,7 +86,7 @@ async def classify_requests(
     *,
     surfaced: SurfacedContext,
 ) -> list[Known]:
-    """What each statement is so far, in their order."""
+    """Classify each statement, in order."""
     done = await find_idempotent_results(deps, transaction, place, items)
     known: list[Known | ParsedStatement] = [
         done.get(item.key or "") or await _parse_or_refuse(deps, transaction, place, item, shown=surfaced.shingles)
@@ -117,9 +112,9 @@ async def classify_requests(
 async def _parse_or_refuse(
     deps: MemoryDeps, transaction: Transaction, place: Scope, given: LearnRequest, *, shown: frozenset[tuple[str, ...]]
 ) -> ParsedStatement | RefusedRequest | FestingerError:
-    """(1) bad input, (2) cleaning, (3) hygiene. What is wrong with one statement is no other's matter."""
+    """Steps 1 to 3: input checks, cleaning, hygiene. An error in one statement does not affect the others."""
     try:
-        # A job words what others said, and may well say again what was brought to mind.
+        # A job rewords what others said, and may well repeat what was surfaced.
         repeats = frozenset() if given.origin is Origin.JOB else shown
         taken = await parse_learn_request(deps, transaction, place, given, shown=repeats)
     except StoreDown:
@@ -132,7 +127,7 @@ async def _parse_or_refuse(
 async def _canonicalize_subjects(
     transaction: Transaction, place: Scope, said: Sequence[ParsedStatement]
 ) -> list[ParsedStatement]:
-    """The statements with their subjects as the vocabulary names them."""
+    """Replace subjects by the canonical names of the vocabulary."""
     keys = await resolve_subject_keys(transaction, place.space, [each.subject_key for each in said])
     return [replace(each, subject_key=key) for each, key in zip(said, keys, strict=True)]
 
@@ -145,7 +140,7 @@ def _build_pending(
     twin: DuplicateMatch | None,
     surfaced: Collection[MemoryId],
 ) -> PendingMemory | DuplicateStatement:
-    """(4) equal words, (5) equal gist. What is suspicious is no repeat, whatever it repeats."""
+    """Steps 4 and 5: same words, same gist. A suspicious statement never counts as a duplicate."""
     heard = surfaced if said.origin in REPEATERS else ()
     prepared = PendingMemory(place=place, said=said, ref=deps.new_memory_id(), surfaced=heard)
     if twin is None or said.suspicions:
@@ -156,7 +151,7 @@ def _build_pending(
 async def _refuse_forgotten(
     deps: MemoryDeps, transaction: Transaction, place: Scope, found: Sequence[PendingMemory | DuplicateStatement]
 ) -> list[PendingMemory | DuplicateStatement | RefusedRequest]:
-    """(6) what people asked to forget. What stands as a memory was said anew since."""
+    """Step 6: refuse what people asked to forget. What exists as a memory was stated anew since."""
     new = [each for each in found if isinstance(each, PendingMemory)]
     bans = iter(await deps.is_forgotten(transaction, place.space, [each.said for each in new]) if new else ())
     return [
@@ -168,7 +163,7 @@ async def _refuse_forgotten(
 
 
 TRIES = 3
-"""How often a statement is written when others change the same rows at the same moment."""
+"""Attempts to write a statement when others change the same rows."""
 
 
 async def learn(deps: MemoryDeps, place: Scope, given: LearnRequest) -> Learned:
@@ -189,7 +184,7 @@ async def learn(deps: MemoryDeps, place: Scope, given: LearnRequest) -> Learned:
 
 
 async def run_early_steps(deps: MemoryDeps, place: Scope, given: LearnRequest) -> PendingMemory | Learned:
-    """The steps that need neither vector nor judge: what is left to be learnt, or what was learnt already."""
+    """Run the steps without vectors and judges; return what is left to learn, or the result."""
     surfaced = await load_surfaced_context(deps, place, [given])
     async with deps.store.transaction() as transaction:
         [known] = await classify_requests(deps, transaction, place, [given], surfaced=surfaced)
@@ -204,7 +199,7 @@ async def apply_early_result(
     place: Scope,
     known: PendingMemory | DuplicateStatement | RefusedRequest | Learned,
 ) -> PendingMemory | Learned:
-    """What follows from a refusal or a repeat; whatever else goes on as it is."""
+    """Carry out a refusal or a confirmation; return anything else unchanged."""
     if isinstance(known, RefusedRequest):
         return await _record_refusal(deps, transaction, place, given=known.given, refusal=known.refusal)
     if isinstance(known, DuplicateStatement):
@@ -220,7 +215,7 @@ async def load_candidates(
 
 
 async def write_with_retries(deps: MemoryDeps, prepared: PendingMemory) -> Learned:
-    """Write it in one transaction, again if others were in the way."""
+    """Write in one transaction; retry if other writers interfere."""
     for left in range(TRIES - 1, -1, -1):
         try:
             async with deps.store.transaction() as transaction:
@@ -236,7 +231,7 @@ async def write_with_retries(deps: MemoryDeps, prepared: PendingMemory) -> Learn
 async def write_idempotent(
     deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, *, locked: bool = False
 ) -> Learned:
-    """Write it unless a call with the same key did; within a transaction of the caller's."""
+    """Write in the caller's transaction unless a call with the same key already did."""
 
     async def deed() -> Learned:
         learned = await write_statement(deps, transaction, prepared, locked=locked)
@@ -248,7 +243,7 @@ async def write_idempotent(
 
 
 async def wait_for_judgement(deps: MemoryDeps, place: Scope, learned: Learned, *, seconds: float) -> Learned:
-    """Ask the model of what waits, if the caller has the time."""
+    """Ask the model about pending pairs, if the caller gives it time."""
     if not learned.pending or seconds <= 0 or learned.memory is None:
         return learned
     try:
@@ -280,7 +275,7 @@ async def _record_refusal(
 async def _confirm_duplicate(
     deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, twin: DuplicateMatch
 ) -> Learned | PendingMemory:
-    """A sighting of what was said before. If that has changed since, the statement goes the long way."""
+    """Confirm the duplicate. If it has changed since, the statement takes the remaining steps."""
     if twin.memory.id in prepared.surfaced:
         return build_result(Action.ECHOED, prepared, twin.memory, judgement=twin.judgement)
     present = (await lock_memories(transaction, prepared.place.space, [twin.memory.id]))[twin.memory.id]

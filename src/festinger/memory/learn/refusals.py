@@ -1,7 +1,7 @@
-"""What was not learnt, why, and how does a person have it learnt after all?
+"""Lists refused statements and lets a person learn them anyway.
 
-Every refusal is a row with its reason, kept for some days, so that nothing is dropped in silence. A person may look
-through them and say of one that it is to be learnt; it then goes the one way in, as that person's word.
+Every refusal is stored with its reason for some days, so that nothing is dropped silently. What a person
+picks is learned through `learn` as that person's statement.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from festinger.store.queries import queries_of
 Q = queries_of("festinger.memory")
 
 LOOKED_AT = 200
-"""Statements that nobody asked to learn, the last so many of which tell whether too much is refused."""
+"""Recent unrequested statements used to check whether too much is refused."""
 TOO_MANY = 0.5
 
 
@@ -62,7 +62,7 @@ async def page_refusals(
     before: tuple[datetime, UUID] | None = None,
     limit: int = 50,
 ) -> list[Refusal]:
-    """What was refused, newest first."""
+    """List refusals, newest first."""
     rows = await deps.store.all(
         Q["refusals"],
         space=space,
@@ -75,7 +75,7 @@ async def page_refusals(
 
 
 async def learn_anyway(deps: MemoryDeps, space: SpaceId, refusal: UUID, *, by: str) -> Learned:
-    """Learn what was refused, as the word of the person who asks. Raises `NotFound`, `Refused`."""
+    """Learn a refused statement on behalf of a person. Raises `NotFound`, `Refused`."""
     row = await deps.store.maybe(Q["find_refusal"], space=space, id=refusal)
     if row is None:
         raise NotFound(f"There is no refusal `{refusal}`.")
@@ -90,13 +90,13 @@ async def learn_anyway(deps: MemoryDeps, space: SpaceId, refusal: UUID, *, by: s
 
 
 async def prune_refusals(deps: MemoryDeps, space: SpaceId) -> int:
-    """Let go of refusals that nobody looked at for long; how many."""
+    """Delete expired refusals; return how many."""
     days = deps.terms(space).memory.refusals_keep_days
     return await deps.store.run(Q["prune_refusals"], space=space, before=deps.clock() - timedelta(days=days))
 
 
 async def check_refusals(deps: MemoryDeps, spaces: Sequence[SpaceId]) -> Check:
-    """Whether most of what was read lately was refused, in any space."""
+    """Check whether most recent statements of any space were refused."""
     counts = {space: await deps.store.one(Q["refused_lately"], space=space, limit=LOOKED_AT) for space in spaces}
     strict = [
         f"{row['refused']} of the last {row['seen']} statements in `{space}`"

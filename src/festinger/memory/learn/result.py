@@ -1,9 +1,6 @@
-"""What does a caller learn about what was learnt?
+"""Builds the result of `learn` and the events about it.
 
-The result of every `learn`: the memory, what was done and why, in fields for a program and in one sentence for a
-person. Nothing is done that is not told here.
-
-How is told what was learnt: to the caller, and to whoever listens?
+The result holds the memory, what was done and why, as fields for programs and as one sentence for people.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -33,12 +30,12 @@ HTTP = {
     Action.QUARANTINED: 201,
     Action.REFUSED: 422,
 }
-"""With which status a door answers."""
+"""HTTP status of each action."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnMatch:
-    """A memory that the statement was held against, and what came of it."""
+    """A memory that the statement was compared with, and the judgement."""
 
     id: MemoryId
     similarity: float | None
@@ -55,14 +52,14 @@ Settle = Callable[[float], Awaitable["Learned | None"]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learned:
-    """What became of a statement: the memory, what was done, and why."""
+    """The result of learning: the memory, the action, and why."""
 
     memory: Memory | None
     action: Action
     matched: tuple[LearnMatch, ...] = ()
     superseded: tuple[MemoryId, ...] = ()
     judgement: Judgement | None = None
-    """What decided."""
+    """The deciding judgement."""
     conflict: UUID | None = None
     pending: bool = False
     reasons: tuple[str, ...] = ()
@@ -70,12 +67,12 @@ class Learned:
     degraded: tuple[str, ...] = ()
     said: str = ""
     change: UUID | None = None
-    """What `undo` takes back."""
+    """The change that `undo` reverts."""
     refusal: UUID | None = None
     counted: bool = False
     """Whether it brought a new cause."""
     error: FestingerError | None = None
-    """What was wrong with this item of a batch."""
+    """The error of this item of a batch."""
     _settle: Settle = field(default=_null_settle, repr=False, compare=False)
 
     @property
@@ -83,7 +80,7 @@ class Learned:
         return HTTP[self.action]
 
     async def settled(self, timeout: float = 30.0) -> "Learned":
-        """The same once no judgement about it is open, or as it is after `timeout` seconds."""
+        """Return the result once no judgement is pending, or as it is after `timeout` seconds."""
         return await self._settle(timeout) or self
 
     def as_json(self) -> dict[str, Any]:
@@ -127,7 +124,7 @@ def _judgement(judgement: Judgement | None) -> dict[str, Any] | None:
 
 
 def result_from_json(kept: Mapping[str, Any], memory: Memory | None) -> Learned:
-    """The result of a call that was made before, with the memory as it is now."""
+    """Rebuild the result of an earlier call, with the memory as it is now."""
     said = kept["judgement"]
     judgement = said and Judgement(
         relation=Relation(said["relation"]),
@@ -176,7 +173,7 @@ SENTENCES = {
 
 
 def describe_action(action: Action, *, superseded: int = 0, reasons: tuple[str, ...] = ()) -> str:
-    """What was done, for a person."""
+    """Describe the action for a person."""
     if action is Action.STORED and superseded < 0:
         return "I keep this as history: what I hold is newer."
     if action is Action.SUPERSEDED and superseded > 1:
@@ -187,7 +184,7 @@ def describe_action(action: Action, *, superseded: int = 0, reasons: tuple[str, 
 
 
 def build_refused_error(learned: Learned) -> Refused:
-    """What is said of a statement that was not learnt."""
+    """Build the error for a refused statement."""
     return Refused(
         learned.said,
         hint="`festinger refusals` lists what was not learnt; a person may have it learnt all the same.",
@@ -209,7 +206,7 @@ def build_result(
     reasons: tuple[str, ...] = (),
     superseded: int = 0,
 ) -> Learned:
-    """What the caller learns."""
+    """Build the result for the caller."""
     is_new = memory is not None and memory.id == prepared.ref
     return Learned(
         memory=memory,
@@ -235,7 +232,7 @@ def build_match(compared: CandidateComparison) -> LearnMatch:
 async def emit_learn_event(
     deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, name: str, memory: Memory, **payload: Any
 ) -> None:
-    """Write down what happened to a memory."""
+    """Emit an event about a memory."""
     await deps.outbox.emit(
         transaction,
         name,
@@ -254,7 +251,7 @@ async def emit_fact_event(
 
 
 def build_fact_event(prepared: PendingMemory, memory: Memory, action: Action) -> NewEvent:
-    """The same, to be told together with others."""
+    """Build the event for emitting it together with others."""
     return NewEvent(
         name=LEARNED,
         subject=f"memory:{memory.id}",

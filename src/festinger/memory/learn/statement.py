@@ -1,21 +1,11 @@
-"""What does a caller hand in, and what is left of it to learn?
+"""Defines learn requests and parsed statements, with validation, hygiene and hashes.
 
-`LearnRequest` is a statement as somebody hands it in; `validate_request` refuses what cannot be one. `ParsedStatement` is what is learnt of it:
-without our own blocks, hidden characters and secrets, with its marks and the slot that it fills. Pure; sources are
-looked up by `intake`.
-
-Which statements that nobody asked to learn are not worth keeping, and by what name are they refused?
-
-A person who says `learn this` is believed. What a job read somewhere must be more than talk: long enough, no sign of
-life, no question, true beyond this moment, and not the prompt said over again. Pure. What was forgotten, and what
-nothing supports, is found out where that is known.
-
-By which marks is a statement known again?
-
-Two hashes of sixteen bytes. `fold_hash` is of the words as they stand, made equal in case, quotes and spacing: two
-equal ones are one statement. `gist_hash` leaves out the words that only hold a sentence together, and keeps the
-others in their order, because who manages whom is said by nothing else. What two statements mean beyond their words
-is left to the judges.
+`LearnRequest` is what a caller passes in, `ParsedStatement` what is learned of it. What a person asks to
+learn is accepted; what a job read must be long enough, no heartbeat or question, lasting, and not a restated
+prompt.
+`fold_hash` covers the text normalized in case, quotes and spacing: equal hashes mean one statement.
+`gist_hash` drops function words but keeps the order of the rest, because only the order says who manages
+whom. All functions are pure.
 """
 
 import json
@@ -44,7 +34,7 @@ from festinger.text.words import FUNCTION_WORDS, load_words
 MARK_BYTES = 16
 
 KEPT = load_words("telling_words")
-"""Function words that turn what is said: negations, quantifiers and modal verbs."""
+"""Function words that change the meaning: negations, quantifiers and modal verbs."""
 
 DROPPED = FUNCTION_WORDS - KEPT
 
@@ -63,7 +53,7 @@ def gist_hash(text: str) -> bytes:
 
 
 def gist_words(text: str) -> list[str]:
-    """The words of a statement that carry its meaning, in their order; all of them if none does."""
+    """Return the meaningful words of a statement in order; all of them if there are none."""
     spelt = _NOT.sub(_expand_negation, fold(strip_lead_in(text)).replace("cannot", "can not"))
     found = [_POSSESSIVE.sub("", word) for word in _WORD.findall(spelt)]
     return [word for word in found if word not in DROPPED] or found or [spelt]
@@ -71,12 +61,12 @@ def gist_words(text: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def content_words(text: str) -> frozenset[str]:
-    """What two texts must share to be about the same thing."""
+    """Return the words that two texts must share to be about the same thing."""
     return frozenset(gist_words(text)) - KEPT
 
 
 def content_overlap(text: str, other: str) -> float:
-    """The share of the content words of the shorter text that stand in the other one too."""
+    """Share of the shorter text's content words that also occur in the other one."""
     ours, theirs = content_words(text), content_words(other)
     if not ours or not theirs:
         return 0.0
@@ -99,7 +89,7 @@ LONGEST_KEY = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceTurn:
-    """A turn of a conversation that a statement was derived from, and how far its speaker is trusted."""
+    """A turn that a statement was derived from, with the trust in its speaker."""
 
     id: UUID
     trust: float
@@ -107,7 +97,7 @@ class SourceTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnRequest:
-    """A statement as it is handed in. Who says it, and where, comes from the handle."""
+    """A statement passed in by a caller. Speaker and session come from the `Scope`."""
 
     text: str
     subject: str | None = None
@@ -121,21 +111,21 @@ class LearnRequest:
     derived_from: tuple[MemoryId, ...] = ()
     turns: tuple[SourceTurn, ...] = ()
     by_model: bool | None = None
-    """Whether a model put it into words; if nobody says, what a model says is."""
+    """Whether a model worded it; defaults to whether the origin is a model."""
     tags: tuple[str, ...] = ()
     shared: bool | None = None
     immutable: bool = False
     key: str | None = None
     wait: float = 0.0
     asked: bool = True
-    """Whether somebody asked to learn this, rather than some job that read it somewhere."""
+    """Whether somebody asked to learn this, as opposed to a job that read it somewhere."""
     imported: bool = False
-    """Whether the owner of the memory handed in a document: however much of it there is, it is no flood."""
+    """Whether the owner imported a document: its size never counts as a burst."""
     episode_id: UUID | None = None
     turn_id: UUID | None = None
     metadata: dict[str, Any] = field(default_factory=dict, hash=False)
     corrects: UUID | None = None
-    """The memory that its speaker takes back with it."""
+    """The memory that its speaker corrects with it."""
 
     @property
     def worded_by_model(self) -> bool:
@@ -143,7 +133,7 @@ class LearnRequest:
 
     @property
     def body_hash(self) -> bytes:
-        """What two calls with one key must share."""
+        """Hash that two calls with the same key must share."""
         times = [iso(at) if at else None for at in (self.event_time, self.valid_from)]
         sources = [str(each) for each in self.derived_from]
         told = [self.subject, str(self.kind), self.origin.value, self.source, self.source_confidence]
@@ -153,7 +143,7 @@ class LearnRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedStatement:
-    """What is learnt of a statement."""
+    """The part of a request that is learned."""
 
     text: str
     kind: Kind
@@ -168,7 +158,7 @@ class ParsedStatement:
     given: LearnRequest
     redactions: tuple[str, ...] = ()
     suspicions: tuple[str, ...] = ()
-    """Why it is to be locked away, whatever it says of others."""
+    """Why it must be quarantined, regardless of other memories."""
 
     @property
     def origin(self) -> Origin:
@@ -187,7 +177,7 @@ class ParsedStatement:
 
 
 def validate_request(given: LearnRequest, *, redact: Redact = redact) -> LearnRequest:
-    """The statement in one form, or an error that says what to do."""
+    """Normalize a request. Raises `BadInput` or `TooLarge` with a hint."""
     if not isinstance(given.text, str):
         raise BadInput("A memory is text.", hint="Give one sentence as text.")
     if not given.text.strip():
@@ -243,7 +233,7 @@ def _tags(tags: tuple[str, ...]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanedInput:
-    """A text that may be kept: what is left, which secrets it held, whether characters were hidden in it."""
+    """A text that may be stored, the kinds of secrets removed, and whether it had hidden characters."""
 
     text: str
     redactions: tuple[str, ...]
@@ -251,7 +241,7 @@ class CleanedInput:
 
 
 def clean_input(text: str, without_blocks: Callable[[str], str], *, redact: Redact = redact) -> CleanedInput:
-    """The text without our own blocks, hidden characters and secrets, and whatever else `redact` takes out."""
+    """Remove injected blocks, hidden characters, secrets and whatever else `redact` removes."""
     own = without_blocks(text)
     hid = not HIDDEN.isdisjoint(own)
     seen = own.translate(UNSEEN) if hid else own
@@ -262,7 +252,7 @@ def clean_input(text: str, without_blocks: Callable[[str], str], *, redact: Reda
 def build_statement(
     given: LearnRequest, clean: CleanedInput, *, owner: AgentId | None, trust: float, at: datetime, **more: Any
 ) -> ParsedStatement:
-    """What is learnt, with the marks by which it is known again."""
+    """Build the statement with its slot and hashes."""
     slot = parse_slot(clean.text, given.subject, said_at=at)
     subject = given.subject or (slot.subject.replace("_", " ") if slot else None)
     return ParsedStatement(
@@ -283,7 +273,7 @@ def build_statement(
 
 
 def parse_slot(text: str, subject: str | None, *, said_at: datetime | None = None) -> Slot | None:
-    """What a text fills in, where a rule can read it; of several the one of the named subject."""
+    """Return the slot that a text fills, if a rule can read it; of several, that of the named subject."""
     found = parse_statement(text, said_at=said_at).slots
     wanted = subject_key(subject)
     mine = [slot for slot in found if subject_key(slot.subject) == wanted] if wanted else list(found)
@@ -291,7 +281,7 @@ def parse_slot(text: str, subject: str | None, *, said_at: datetime | None = Non
 
 
 def subject_key(subject: str | None) -> str | None:
-    """A subject as it is compared: folded, without the words that only point at it."""
+    """Normalize a subject for comparison: folded, without determiners."""
     words = [word for word in fold(subject or "").replace("_", " ").split() if word not in _POINTERS]
     return " ".join(words) or None
 
@@ -316,8 +306,7 @@ class LearnRefusalReason(StrEnum):
 
 
 def find_refusal_reason(text: str, *, prompts: frozenset[tuple[str, ...]] = frozenset()) -> LearnRefusalReason | None:
-    """Why a statement is not worth keeping; none if it is. `prompts` are the shingles of what the agent was told
-    to be."""
+    """Why a statement is not worth keeping; None if it is. `prompts` are shingles of the system prompts."""
     if is_heartbeat(text):
         return LearnRefusalReason.HEARTBEAT
     if len(text) < SHORTEST or len(content_words(text)) < FEWEST_WORDS:
@@ -330,13 +319,13 @@ def find_refusal_reason(text: str, *, prompts: frozenset[tuple[str, ...]] = froz
 
 
 SUPPORT = 0.3
-"""Share of its content words that a statement has from the turns that it is said to come from."""
+"""Share of a statement's content words that must occur in its turns."""
 SURE = 0.6
-"""How sure whoever read it must be."""
+"""Minimum confidence of whoever read it."""
 
 
 def is_supported(text: str, turns: Collection[str], *, confidence: float) -> bool:
-    """Whether what was read in some turns really stands in them."""
+    """Whether the given turns support a statement."""
     words = content_words(text)
     if not turns or not words or confidence < SURE:
         return False

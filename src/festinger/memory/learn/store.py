@@ -1,7 +1,6 @@
-"""How is a new memory stored?
+"""Inserts new memories with their first sighting, vectors and sources.
 
-The one statement that makes a memory: with its first sighting, its vectors and what it derives from. Which state it
-gets, and what it does to others, was decided before.
+The initial state, and the effects on other memories, are decided before.
 """
 
 import json
@@ -29,7 +28,7 @@ TAGS = {
 }
 
 EMBED = "embed_memories"
-"""The job that brings vectors which were missing."""
+"""The job that makes missing vectors."""
 
 
 async def store_memory(
@@ -42,8 +41,7 @@ async def store_memory(
     counted: bool = True,
     superseded_by: Memory | None = None,
 ) -> Memory | None:
-    """Store a new memory with its first sighting, its vectors and what it derives from; none if the very same one
-    is there already."""
+    """Store a new memory with its first sighting, vectors and sources; None if an exact duplicate exists."""
     said, given, place = prepared.said, prepared.said.given, prepared.place
     state = _state_columns(deps, prepared, status=status, counted=counted, superseded_by=superseded_by)
     row = await transaction.maybe(Q["put_memory"], **_columns(prepared, state, pending=pending))
@@ -67,8 +65,7 @@ async def store_memory(
 async def store_memories(
     deps: MemoryDeps, transaction: Transaction, many: Sequence[tuple[PendingMemory, bool]]
 ) -> list[Memory | None]:
-    """Store many new memories that derive from nothing and have their vectors, each with whether a judge is still to
-    be asked about it; none in the place of one that is there already."""
+    """Store new memories without sources, each with its pending flag; None where a duplicate exists."""
     rows = await transaction.each(Q["put_memory"], [_new_columns(deps, *each) for each in many])
     for prepared, _ in many:
         deps.stored(prepared.place.space)
@@ -76,15 +73,15 @@ async def store_memories(
 
 
 async def store_without_learning(deps: MemoryDeps, transaction: Transaction, many: Sequence[PendingMemory]) -> int:
-    """Store many new memories that were held against nothing and that nobody is told of; how many are stored.
+    """Store many new memories without comparing them or emitting events; return how many.
 
-    Not a way to learn: it fills a store that is thrown away, in a fraction of the time.
+    Not a way to learn: it quickly fills a store that is thrown away.
     """
     return await transaction.run_many(Q["put_memory"], [_new_columns(deps, each, False) for each in many])
 
 
 def preview_memory(deps: MemoryDeps, prepared: PendingMemory, *, pending: bool) -> Memory:
-    """The memory that a statement is about to become; only its number is not known yet."""
+    """Build the memory that a statement will become; only `seq` is unknown."""
     said, given, place = prepared.said, prepared.said.given, prepared.place
     columns = _new_columns(deps, prepared, pending)
     return Memory(
@@ -125,7 +122,7 @@ def preview_memory(deps: MemoryDeps, prepared: PendingMemory, *, pending: bool) 
 
 
 def _new_columns(deps: MemoryDeps, prepared: PendingMemory, pending: bool) -> dict[str, Any]:
-    """The columns of a memory that stands from the beginning."""
+    """Columns of a memory that is active from the start."""
     state = _state_columns(deps, prepared, status=Status.ACTIVE, counted=True)
     return _columns(prepared, state, pending=pending)
 
@@ -143,7 +140,7 @@ def _columns(prepared: PendingMemory, state: dict[str, Any], *, pending: bool) -
 def _state_columns(
     deps: MemoryDeps, prepared: PendingMemory, *, status: Status, counted: bool, superseded_by: Memory | None = None
 ) -> dict[str, Any]:
-    """In which state it begins, and what took its place before it came."""
+    """The initial state, and the memory that already replaced it, if any."""
     at = prepared.said.at
     return {
         "status": status.value,
@@ -157,7 +154,7 @@ def _state_columns(
 
 
 def _statement_columns(prepared: PendingMemory) -> dict[str, Any]:
-    """What is said, and how deeply it is held at first."""
+    """The statement and its initial weight."""
     said, given = prepared.said, prepared.said.given
     weight = IMMUTABLE if given.immutable else FRESH
     return {

@@ -1,13 +1,9 @@
-"""What happens to a memory that something newer replaces?
+"""Supersedes and merges memories.
 
-It becomes history: what replaced it, when, and until when it held are written beside it; confidence and weight stay
-as they were. All that one statement replaces go in one change, which can be undone. Who may replace whom was
-decided before; only what cannot be is refused here.
-
-How do two memories become one when it turns out that they say the same?
-
-One of them stays, with its wording; the other points to it and is no longer recalled. Sightings move, and what each
-had gathered is added. Nothing is lost, and all of it can be parted again.
+A superseded memory becomes history: what replaced it, when, and until when it held are recorded; confidence
+and weight stay. Everything that one statement replaces is one change, which can be undone. What may replace
+what is decided before; only the impossible is refused here. In a merge one memory keeps its wording, the
+other points to it and is no longer recalled; sightings move and evidence is added. A merge can be undone too.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,7 +36,7 @@ LONGEST_CHAIN = 1000
 
 
 def supersession_time(new: Memory, now: datetime) -> datetime:
-    """Until when what it replaces has held."""
+    """The time until which what it replaces was valid."""
     return new.valid_from or new.event_time or now
 
 
@@ -56,9 +52,9 @@ async def supersede_all(
     judgements: Mapping[MemoryId, UUID] | None = None,
     earlier: Memory | None = None,
 ) -> tuple[Memory, UUID]:
-    """Let `new` stand in place of others, all of them locked; the new one, and the change.
+    """Replace locked memories by `new`; return the new one and the change.
 
-    `earlier` is what the new one was before, if it only now comes to stand.
+    `earlier` is the former state of the new one, if it only now becomes active.
     """
     now, space = deps.clock(), new.space_id
     until = supersession_time(new, now)
@@ -127,7 +123,7 @@ async def _emit_superseded(
 async def record_stale_arrival(
     deps: MemoryDeps, transaction: Transaction, old: Memory, *, by_memory: MemoryId, by: str, reason: str
 ) -> UUID:
-    """Write down that a statement was history when it was learnt: what stands is newer."""
+    """Record that a statement was already history when it was learned."""
     _, after = diff_state(old, old, also=("status", "superseded_by", "superseded_at", "valid_to"))
     note = ChangeDraft(
         op=MemoryChangeOp.SUPERSEDE,
@@ -144,26 +140,25 @@ async def record_stale_arrival(
 
 
 async def find_successors(transaction: Transaction, space: SpaceId, memory: UUID) -> list[Memory]:
-    """What replaced a memory, and what replaced that, nearest first."""
+    """List what replaced a memory, and what replaced that, nearest first."""
     rows = await transaction.all(Q["chain_on"], space=space, memory=memory, depth=LONGEST_CHAIN)
     return [memory_from_row(row) for row in rows]
 
 
 async def check_no_cycle(transaction: Transaction, space: SpaceId, *, old: Memory, new: Memory) -> None:
-    """Refuse that something replaces what has replaced it."""
+    """Raise `Refused` if a memory would replace its own successor."""
     later = {memory.id for memory in await find_successors(transaction, space, new.id)}
     if old.id == new.id or old.id in later:
         raise Refused("A memory cannot replace what has replaced it.", old=str(old.id), new=str(new.id))
 
 
 def filter_replaceable(memories: Iterable[Memory]) -> list[Memory]:
-    """Those that something could still replace."""
+    """Keep the memories that can still be replaced."""
     return [memory for memory in memories if memory.status not in REPLACED]
 
 
 def choose_survivor(one: Memory, other: Memory) -> tuple[Memory, Memory]:
-    """Which of two twins stays, and which goes: what is held for good, the more trusted, the more often caused,
-    the older."""
+    """Order two duplicates into survivor and other: immutable, then more trusted, more causes, older."""
     return (one, other) if _rank(one) <= _rank(other) else (other, one)
 
 
@@ -181,7 +176,7 @@ async def merge_into(
     reason: str,
     judgement: UUID | None = None,
 ) -> tuple[Memory, UUID]:
-    """Fold one memory into another, both locked; what stays, and the change."""
+    """Merge one locked memory into another; return the survivor and the change."""
     if stays.agent_id is not None and stays.agent_id != goes.agent_id:
         raise Refused("A memory of one agent cannot be folded into another agent's own.")
     now, space = deps.clock(), stays.space_id
@@ -201,7 +196,7 @@ async def merge_into(
     )
     change = await write_change(deps, transaction, space, note)
     await transaction.run(Q["move_sightings"], space=space, twin=goes.id, into=stays.id, change=change)
-    # The first sighting of a memory has its id, by which it is known as the first: it moves like the others.
+    # The first sighting of a memory, recognizable by sharing its id, moves like the others.
     await add_links(
         transaction,
         space,
@@ -223,7 +218,7 @@ async def merge_into(
 
 
 async def _absorb_evidence(deps: MemoryDeps, transaction: Transaction, stays: Memory, goes: Memory) -> Memory:
-    """Give what stays what the other had gathered."""
+    """Add the evidence of the other memory to the survivor."""
     now = deps.clock()
     weight = merge_weights(stays.weight, goes.weight, immutable=stays.immutable)
     columns = belief_columns(stays.belief) | {"weight_alpha": weight.alpha, "weight_beta": weight.beta}
@@ -240,13 +235,13 @@ async def _absorb_evidence(deps: MemoryDeps, transaction: Transaction, stays: Me
 
 
 def _gained(before: Memory, after: Memory) -> dict[str, float]:
-    """What parting takes away again."""
+    """What undoing the merge subtracts again."""
     names = ("weight_alpha", "weight_beta", "cause_count", "confirmation_count")
     return {name: getattr(after, name) - getattr(before, name) for name in names}
 
 
 def _gains(before: Memory, after: Memory) -> dict[str, Any]:
-    """What parting takes away again, and the weights from which that can be computed anew."""
+    """What undoing the merge subtracts, and the weights to recompute it from."""
     return {"gained": _gained(before, after), "weights": {"before": _weights(before), "after": _weights(after)}}
 
 

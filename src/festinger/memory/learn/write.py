@@ -1,27 +1,19 @@
-"""How does a statement come into the tables?
+"""Writes a statement and its effects in one transaction.
 
-One transaction: the owner is locked, what others stored since is looked at, the decision is made over all of it, and
-everything that follows is written with its events. Only this module stores new memories. Judges and embedders were
-asked before; what still needs one is asked for within the same transaction and done later.
+Lock the owner, compare with what others stored since, decide, and write everything with its events. Judges
+and embedders were asked before; missing answers are enqueued in the same transaction.
 
-What does a new memory do to those that stand?
+Locks are taken in this order, to avoid deadlocks, and released at the end of the transaction:
 
-It replaces them, gives way to one that is newer, or is set against some and held until somebody decides; it may add
-to some beside all that. Everything within the transaction that stores it.
+    1. the world of the space    `lock_world`: decisions, repairs, erasure, approved proposals, and
+                                 whatever changes memories and edges together
+    2. owners of memories        `lock_owners`: whoever stores memories, or must know that nobody else does
+    3. memories, by id           `lock_memories`, `lock_memories_in_order`: whoever changes some
+    4. what depends on memories  their changes, conflicts, episodes, and the proposals that cite them
 
-Who waits for whom, so that nobody waits in a ring?
-
-Whoever holds several of these takes them in this order, and lets go of all when the transaction ends:
-
-    1. the world of the space        `world.writing.hold`: who decides, repairs, forgets, carries out what was approved,
-                                     or changes memories and edges at once
-    2. owners of memories            `lock_owners`: who stores new memories, or must know that nobody else does
-    3. memories, by their ids        `states.lock`, `belief.hold_known`: who changes some
-    4. what hangs on memories        their changes, conflicts, episodes, and proposals that cite them
-
-What is said again counts one more sighting of its conflict while it holds the memory, and does not hold the world.
-So a conflict is read without being locked, and who decides one locks its memories before writing to it: that nobody
-else decides it is kept by the world.
+A repeated statement counts a sighting of its conflict while holding the memory but not the world. So
+conflicts are read without a lock, and a decision locks its memories before writing; the world lock keeps
+other deciders out.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -68,7 +60,7 @@ from festinger.store.queries import queries_of
 from festinger.world.conflicts import DELIBERATE, open_memory_conflict
 
 Judgements = Mapping[MemoryId, UUID]
-"""What was judged of each candidate, where it is kept."""
+"""The id of the stored judgement of each candidate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +82,7 @@ async def apply_decision(
     judgements: Judgements,
     earlier: Memory | None = None,
 ) -> Consequences:
-    """Carry out what was decided. `earlier` is what the memory was before, if it was there already."""
+    """Carry out a decision. `earlier` is the former state of a memory that already existed."""
     done = Consequences(memory=memory)
     if decided.superseded_by and earlier is None:
         by_memory = MemoryId(decided.superseded_by)
@@ -132,7 +124,7 @@ async def open_conflicts(
     against: Sequence[CandidateComparison],
     judgements: Judgements,
 ) -> UUID | None:
-    """Put a held memory and each that it cannot stand beside into the one queue of conflicts; the first of them."""
+    """Queue a conflict between a held memory and each one it contradicts; return the first."""
     olds = [each.memory.id for each in against]
     at, is_deliberate = deps.clock(), prepared.said.given.asked and memory.origin is Origin.PERSON
     await add_links(transaction, memory.space_id, memory.id, Link.CONTRADICTS, to=olds, at=at, judgements=judgements)
@@ -158,7 +150,7 @@ Q = queries_of("festinger.memory")
 
 
 async def lock_owners(transaction: Transaction, space: SpaceId, owners: Iterable[AgentId | None]) -> None:
-    """Let nobody else store memories for these; what is shared is everybody's, and nobody's name."""
+    """Lock these owners so that nobody else stores memories for them; None stands for shared memories."""
     for owner in sorted({owner or "" for owner in owners}):
         await transaction.run(Q["lock_owner"], space=space, owner=owner or None)
 
@@ -166,7 +158,7 @@ async def lock_owners(transaction: Transaction, space: SpaceId, owners: Iterable
 async def write_statement(
     deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, *, locked: bool = False
 ) -> Learned:
-    """Write what follows from a statement, whatever others wrote meanwhile; `locked` if its owner is."""
+    """Write a statement and its effects; `locked` says that its owner is locked already."""
     place, said = prepared.place, prepared.said
     if not locked:
         await lock_owners(transaction, place.space, [said.owner])
@@ -188,7 +180,7 @@ async def write_statement(
 async def _load_comparisons(
     deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, newer: Sequence[LearnCandidate]
 ) -> list[CandidateComparison]:
-    """What was judged, over what is there now."""
+    """Return the judged candidates as they are now."""
     judged = add_newer_comparisons(deps, prepared, newer)
     present = await lock_existing_memories(transaction, prepared.place.space, map(_id_of, filter(is_affected, judged)))
     return refresh_comparisons(deps, prepared, judged, present)
@@ -197,7 +189,7 @@ async def _load_comparisons(
 def add_newer_comparisons(
     deps: MemoryDeps, prepared: PendingMemory, newer: Sequence[LearnCandidate]
 ) -> list[CandidateComparison]:
-    """What was judged before, and what rules say of memories that came since."""
+    """Add comparisons by rules with memories that came since."""
     known = {each.memory.id for each in prepared.compared}
     fresh = [each for each in newer if each.memory.id not in known]
     return [
@@ -207,14 +199,14 @@ def add_newer_comparisons(
 
 
 def is_affected(compared: CandidateComparison) -> bool:
-    """Whether something may follow for a memory, which must not change until it does."""
+    """Whether a memory may be affected and so must be locked."""
     return compared.opinion.judgement.relation is not Relation.UNRELATED
 
 
 def refresh_comparisons(
     deps: MemoryDeps, prepared: PendingMemory, judged: Sequence[CandidateComparison], present: Mapping[MemoryId, Memory]
 ) -> list[CandidateComparison]:
-    """What was judged, without what has gone, and judged anew where words changed; `present` is what is locked."""
+    """Drop memories that are gone and judge reworded ones anew; `present` are the locked ones."""
     found = []
     for each in judged:
         now = present.get(each.memory.id) if is_affected(each) else each.memory
@@ -235,7 +227,7 @@ def _id_of(compared: CandidateComparison) -> MemoryId:
 async def _find_quarantine_reasons(
     deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, compared: Sequence[CandidateComparison]
 ) -> tuple[str, ...]:
-    """Why a statement is locked away; nothing if it is not."""
+    """Why a statement is quarantined; empty if it is not."""
     said, terms = prepared.said, deps.terms(prepared.place.space).memory
     if not terms.quarantine or said.suspicions or said.trust >= LITTLE_TRUST:
         return said.suspicions
@@ -261,7 +253,7 @@ async def _confirm_target(
     compared: Sequence[CandidateComparison],
     decided: LearnDecision,
 ) -> Learned:
-    """A sighting in place of a new memory."""
+    """Record a sighting instead of a new memory."""
     target = next(each for each in compared if each.memory.id == decided.confirms)
     kept = await deps.panel.keep(
         transaction,
@@ -289,7 +281,7 @@ async def confirm_statement(
     similarity: float | None = None,
     kept: UUID | None = None,
 ) -> Learned:
-    """Confirm a memory, which the caller holds locked."""
+    """Confirm a memory that the caller holds locked."""
     repeat = ConfirmRequest(
         place=prepared.place,
         said=prepared.said,
@@ -321,7 +313,7 @@ async def _quarantine(
     *,
     reasons: tuple[str, ...],
 ) -> Learned:
-    """Store a statement where nobody recalls it; a second one of the same words is a sighting of the first."""
+    """Store a statement in quarantine; a repeat in the same words is a sighting of the first."""
     suspect = replace(prepared, said=replace(prepared.said, suspicions=reasons))
     twin = await find_duplicate(deps, transaction, prepared.place.space, prepared.said)
     if twin is not None and twin.memory.fold == prepared.said.fold:
@@ -352,7 +344,7 @@ async def _store_new(
     compared: Sequence[CandidateComparison],
     decided: LearnDecision,
 ) -> Learned:
-    """A new memory, and what it does to others."""
+    """Store a new memory and apply its effects."""
     by_id = {each.memory.id: each for each in compared}
     newer = by_id[MemoryId(decided.superseded_by)].memory if decided.superseded_by else None
     status = Status.HELD if decided.conflicts else Status.SUPERSEDED if newer else Status.ACTIVE
@@ -377,7 +369,7 @@ async def _store_new(
 
 
 async def _confirm_exact_duplicate(deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory) -> Learned:
-    """The last guard: the index knows a memory of the same words that nobody saw before."""
+    """Last guard: the index holds an exact duplicate that was not seen before."""
     twin = await find_duplicate(deps, transaction, prepared.place.space, prepared.said)
     if twin is None:
         raise StoreDown("The same statement is being learnt by another.", hint="Try again.", kind="busy")
@@ -388,7 +380,7 @@ async def _confirm_exact_duplicate(deps: MemoryDeps, transaction: Transaction, p
 async def record_judgements(
     deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, compared: Sequence[CandidateComparison]
 ) -> dict[MemoryId, UUID]:
-    """Keep what the judges said of some pairs; where, by candidate."""
+    """Store the judgements of some pairs; return their ids by candidate."""
     ids = await record_opinions(deps, transaction, prepared.place.space, [each.opinion for each in compared])
     return {each.memory.id: kept for each, kept in zip(compared, ids, strict=True)}
 
@@ -403,12 +395,12 @@ async def record_opinions(
 
 
 def _kind_of_judge(judgement: Judgement) -> str:
-    """Without the names of models and people, which are no labels."""
+    """Strip model and person names, which must not become metric labels."""
     return judgement.judge.partition(":")[0].partition("@")[0]
 
 
 def is_worth_recording(compared: CandidateComparison, waits: Sequence[UUID]) -> bool:
-    """Whether a judgement is worth keeping: what rules find unrelated they find so again."""
+    """Whether to store a judgement: what rules find unrelated, they will find so again."""
     judgement = compared.opinion.judgement
     if not judgement.final or judgement.relation is Relation.UNSURE:
         return compared.memory.id in waits
@@ -418,7 +410,7 @@ def is_worth_recording(compared: CandidateComparison, waits: Sequence[UUID]) -> 
 def find_deciding_judgement(
     decided: LearnDecision, compared: Mapping[MemoryId, CandidateComparison]
 ) -> Judgement | None:
-    """The judgement that what was done rests on."""
+    """Return the judgement behind the action."""
     piles = (decided.conflicts, decided.supersedes, decided.waits_for, decided.refines)
     chosen = decided.superseded_by or next((pile[0] for pile in piles if pile), None)
     return compared[MemoryId(chosen)].opinion.judgement if chosen else None

@@ -1,8 +1,9 @@
-"""How is a proposal written on a sheet that a person can edit, and what does a person write there?
+"""Formats a proposal as a Markdown review file and parses what a person writes into it.
 
-One Markdown file a proposal: what it says and would do, then four lines for the person, then a mark by which the sheet
-is known. Foreign words are indented, so that no editor renders them and no line of theirs is read as a person's. Only
-what stands below the last heading is read. Pure: files are `app.tray`'s matter, deciding `app.folder`'s.
+A file holds what the proposal says and would do, then four lines for the person, then a signed marker that
+identifies it. Text from elsewhere is indented, so that no editor renders it and no line of it is read as the
+person's. Only what is below the last heading is read. Pure: `runtime.review.files` does the I/O and the
+deciding.
 """
 
 import hashlib
@@ -31,7 +32,7 @@ INDENT = "    "
 SLUG_CHARS = 40
 ID_CHARS = 8
 MOST_SHOWN = 20
-"""Sightings that a sheet shows."""
+"""Maximum number of sightings shown in a file."""
 MAC_CHARS = 32
 MAC_PURPOSE = b"festinger: sheets of the inbox"
 NOT_TAKEN = "not taken: "
@@ -49,7 +50,7 @@ _NO_SLUG = re.compile(r"[^a-z0-9]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewFile:
-    """What was read from a sheet of ours."""
+    """The parsed content of a review file."""
 
     space: SpaceId
     proposal: UUID
@@ -59,16 +60,16 @@ class ReviewFile:
     by: str
     code: str
     result: str
-    """What was answered to it last."""
+    """The last result that was written back into the file."""
 
     @property
     def is_untouched(self) -> bool:
-        """Whether nobody wrote anything on it."""
+        """Whether nobody has written anything in it."""
         return not any((self.verdict, self.note, self.by, self.code))
 
     @property
     def ref(self) -> str:
-        """By what the same words on the same sheet are known again."""
+        """A hash that identifies the same text in the same file."""
         words = [self.space, str(self.proposal), str(self.version)]
         words += [self.verdict, self.note, self.by, self.code]
         return hashlib.sha256("\x00".join(words).encode()).hexdigest()
@@ -76,7 +77,7 @@ class ReviewFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileVerdict:
-    """A verdict as it was written."""
+    """A verdict as written in a file."""
 
     kind: VerdictKind
     of: str = ""
@@ -85,7 +86,7 @@ class FileVerdict:
 
 
 def derive_mac_key(master: bytes) -> bytes:
-    """The key that marks sheets; who knows it cannot tell the one that it comes from."""
+    """Derive the key that signs review files; the master key cannot be recovered from it."""
     return hmac.digest(master, MAC_PURPOSE, "sha256")
 
 
@@ -95,14 +96,14 @@ def compute_mac(key: bytes, *, space: str, proposal: UUID, version: int) -> str:
 
 
 def file_name(proposal: Proposal, *, whole_id: bool = False) -> str:
-    """How the sheet of a proposal is called."""
+    """Return the file name for a proposal."""
     slug = _NO_SLUG.sub("-", proposal.what.lower()).strip("-")[:SLUG_CHARS].strip("-") or "proposal"
     named = str(proposal.id) if whole_id else str(proposal.id)[:ID_CHARS]
     return f"{proposal.priority.value}-{named}-{slug}.md"
 
 
 def format_review_file(card: ProposalCard, look: EffectPreview, *, key: bytes, note: str = "") -> str:
-    """The sheet of a proposal; `note` is what is said of an earlier one that was not taken."""
+    """Render the review file of a proposal; `note` says why an earlier file was not accepted."""
     proposal = card.proposal
     mark = compute_mac(key, space=proposal.space_id, proposal=proposal.id, version=proposal.version)
     parts = [
@@ -124,7 +125,7 @@ def format_review_file(card: ProposalCard, look: EffectPreview, *, key: bytes, n
 
 
 def parse_review_file(text: str, *, key: bytes) -> ReviewFile | None:
-    """What a person wrote on a sheet; none if the sheet is not one of ours."""
+    """Parse what a person wrote; None if the file is not one of ours."""
     lines = text.splitlines()
     marks = [found for line in lines if (found := _MARK.match(line.rstrip()))]
     if len(marks) != 1 or HEADING not in (line.rstrip() for line in lines):
@@ -136,7 +137,7 @@ def parse_review_file(text: str, *, key: bytes) -> ReviewFile | None:
 
 
 def parse_verdict(sheet: ReviewFile, *, now: datetime) -> FileVerdict:
-    """The verdict that is meant; one that is not understood is `BadInput`."""
+    """Parse the verdict that is meant. Raises `BadInput` if it is not understood."""
     word, _, rest = " ".join(sheet.verdict.split()).partition(" ")
     if word.casefold() == "too" and rest.casefold() == "vague":
         word, rest = "too-vague", ""
@@ -155,7 +156,7 @@ def parse_verdict(sheet: ReviewFile, *, now: datetime) -> FileVerdict:
 
 
 def set_result_line(text: str, result: str) -> str:
-    """The same sheet with what was answered, in place of an earlier answer."""
+    """Return the file text with the result line added or replaced."""
     lines = text.splitlines()
     start = _find_person_part(lines)
     kept = [line for place, line in enumerate(lines) if place < start or not _is_field(line, RESULT)]
@@ -165,7 +166,7 @@ def set_result_line(text: str, result: str) -> str:
 
 
 def _parse_fields(lines: Sequence[str]) -> dict[str, str]:
-    """What stands behind each name below the heading; the note may go on over several lines."""
+    """Return the value of each field below the heading; the note may span several lines."""
     found = dict.fromkeys((*FIELDS, RESULT), "")
     last = ""
     for line in lines[_find_person_part(lines) :]:
@@ -180,7 +181,7 @@ def _parse_fields(lines: Sequence[str]) -> dict[str, str]:
 
 
 def _find_person_part(lines: Sequence[str]) -> int:
-    """Where a person's part begins: below the last heading."""
+    """Return the line where the person's part begins: below the last heading."""
     return max(place for place, line in enumerate(lines) if line.rstrip() == HEADING) + 1
 
 
@@ -192,7 +193,7 @@ def _is_field(line: str, name: str) -> bool:
 def _parse_defer_date(text: str, *, now: datetime) -> datetime:
     days = text.casefold().removesuffix("days").removesuffix("day").strip()
     if days.isdecimal() and int(days) <= FURTHEST.days:
-        # From midnight on: read again a moment later, the same words mean the same.
+        # Count from midnight, so that parsing the same text a moment later gives the same date.
         today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         return today + timedelta(days=int(days))
     try:
@@ -251,7 +252,7 @@ def _format_effect(proposal: Proposal, look: EffectPreview) -> str:
 
 
 def _indent_text(text: str) -> str:
-    """Foreign words: indented, with hidden characters shown."""
+    """Indent text from elsewhere and make hidden characters visible."""
     lines = [escape_hidden_chars(line) for line in text.strip().splitlines()]
     return "\n".join(f"{INDENT}{line}".rstrip() for line in lines)
 

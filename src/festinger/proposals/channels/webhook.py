@@ -1,8 +1,8 @@
-"""How is a message about a proposal signed, and what does it say?
+"""Builds and signs webhook messages about proposals.
 
-A secret that both sides know signs the time and the body together, so that a message can neither be changed nor sent
-again much later. What goes out is the card of a proposal as JSON, with where to look and where to answer. Pure: sending
-is `app.webhook`'s matter, and so is what comes in.
+A shared secret signs the timestamp and the body together, so that a message can be neither altered nor
+replayed much later. The body is the proposal card as JSON, with links to the page and to where to answer.
+Pure: `runtime.review.webhook` sends and receives.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ EVENT = "Festinger-Event"
 DELIVERY = "Festinger-Delivery"
 
 TOLD = ("proposal_promoted", "proposal_decided", "proposal_applied", "proposal_undone")
-"""The events of which others are told."""
+"""The events that are delivered."""
 
 PAGE = "/admin/inbox/{}"
 CARD = "/admin/api/proposals/{}"
@@ -34,13 +34,13 @@ _HEADER = re.compile(r"t=(\d{1,12}),v1=([0-9a-f]{64})")
 
 
 def sign_body(secret: str, body: bytes, *, at: datetime) -> str:
-    """The header that says when a body was signed, and that somebody with the secret did it."""
+    """Return the signature header: when the body was signed, and proof of the secret."""
     moment = int(at.timestamp())
     return f"t={moment},v1={_compute_mac(secret, body, moment=moment)}"
 
 
 def verify_signature(header: str, secret: str, body: bytes, *, now: datetime, tolerance: int) -> None:
-    """Refuse a message that was not signed with the secret, or not lately: `BadSignature`."""
+    """Raise `BadSignature` unless the message was signed with the secret and recently."""
     found = _HEADER.fullmatch(header.replace(" ", ""))
     if found is None:
         raise BadSignature("The message is not signed.", hint=f"Send the header `{SIGNATURE}: t=…,v1=…`.")
@@ -52,7 +52,7 @@ def verify_signature(header: str, secret: str, body: bytes, *, now: datetime, to
 
 
 def build_message(event: Event, card: ProposalCard, look: EffectPreview) -> dict[str, Any]:
-    """What others are told of an event, with the card as it is now and what an approval would do."""
+    """Build the message for an event, with the present card and what an approval would do."""
     proposal = card.proposal.id
     return {
         "event": event.name,
@@ -67,13 +67,13 @@ def build_message(event: Event, card: ProposalCard, look: EffectPreview) -> dict
 
 
 def build_headers(event: Event, body: bytes, *, secret: str, at: datetime) -> Mapping[str, str]:
-    """What goes with a message; without a secret it is not signed."""
+    """Return the headers of a message; without a secret it is not signed."""
     plain = {"Content-Type": "application/json", EVENT: event.name, DELIVERY: str(event.id)}
     return plain | {SIGNATURE: sign_body(secret, body, at=at)} if secret else plain
 
 
 def hash_url(url: str) -> str:
-    """By what an address is known in a job: the address itself may hold a secret."""
+    """Return a hash that identifies a URL in a job: the URL itself may contain a secret."""
     return hashlib.sha256(url.encode()).hexdigest()[:16]
 
 

@@ -1,6 +1,6 @@
-"""Who says that something should change, where no model looks?
+"""Detectors that propose changes from stored rows, without a model.
 
-Detectors read stored rows, each after the event that may make it fire. Their words are fixed, so that the same trouble
-is one proposal wherever it is met; nobody's text decides them, so their origin is `job`, and they cite what they saw.
-Whether a proposal is ripe is the gate's matter.
+Each runs after the event that may make it fire. Its wording is fixed, so that the same problem is one
+proposal wherever it occurs; no outside text influences it, so its origin is `job`, and it cites its evidence.
+The gate decides whether a proposal is ripe.
 """

@@ -1,7 +1,7 @@
-"""What does a detector say when it fires?
+"""Defines what a detector finds and turns it into a suggestion.
 
-A `DetectorFinding` is what it found; the suggestion that it makes always names the detector as its producer, counts for the
-session in which the trouble was, at the time of the evidence, and is known again by its source. Pure.
+The suggestion names the detector as its producer, counts for the session in which the problem occurred, at
+the time of the evidence, and is identified by its source. Pure.
 """
 
 import re
@@ -41,7 +41,7 @@ class DetectorFinding:
     why: str
     at: datetime
     source: str
-    """By what the same finding is known when it comes again."""
+    """Identifies the finding when it is reported again."""
     agent: AgentId | None = None
     session: str = ""
     type: ProposalType = ProposalType.ADVICE
@@ -52,7 +52,7 @@ class DetectorFinding:
 
 
 def finding_to_suggestion(found: DetectorFinding) -> Suggestion:
-    """The same as every producer says it."""
+    """Convert a finding to the form that all producers use."""
     because = cause(
         agent=found.agent or DEFAULT_AGENT,
         session=SessionId(found.session or found.source),
@@ -77,7 +77,7 @@ def finding_to_suggestion(found: DetectorFinding) -> Suggestion:
 
 
 def slugify_scope(name: str, *, otherwise: str) -> str:
-    """A name in the letters that a scope may have."""
+    """Convert a name to the characters allowed in a scope."""
     slug = _NO_SLUG.sub("_", name.lower()).strip("_-")
     slug = slug.lstrip("0123456789_-")[:LONGEST_SCOPE].rstrip("_-")
     return slug or otherwise

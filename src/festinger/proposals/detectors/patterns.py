@@ -1,32 +1,9 @@
-"""Does a warning strike so often that it should stop things?
+"""Detects recurring patterns that call for a change: one detector per pattern.
 
-By default that is a person's decision, and this proposes it; where the settings let it happen by itself there is
-nothing to propose. Each further strike is one more sighting, for the session in which it was.
-
-Is there a question about something that comes up again and again?
-
-Conflicts on one dimension of one concept that return although each was decided say that the dimension holds two
-things. A person may part it; the names of the two are theirs to give.
-
-Would a memory become part of who the agent is?
-
-Whoever consolidates finds patterns that hold so often that their weight would pass the bound which only a person lets
-a memory pass. This says whether a gain would, and what is then proposed. Pure: consolidation brings the weights.
-
-Does an agent go round in circles?
-
-The guard of the proxy says so with an event, once for each step up. It tells the rule and no words; which tool it was
-is read from the calls of the last exchanges of the session.
-
-Did a memory mislead, more than once?
-
-Outcomes say so: somebody found it contradicted. From two causes on it should perhaps be put away, which a person
-decides.
-
-Is there a name that stands out, that people keep saying, and that nothing is known about?
-
-The world marks such names as wanted and keeps the last sentences in which each stood. Once they come from enough
-sessions somebody should say what it is; each of the sessions is a cause.
+Covers warnings that strike often enough to block, conflicts that keep returning on one dimension (which
+suggests that it holds two things), memories that consolidation would lift over the bound that only a person
+lets them pass, loops reported by the proxy guard, memories contradicted by several causes, and unknown names
+that people keep mentioning. Each further strike, loop or session is one more sighting.
 """
 
 from collections import Counter
@@ -54,11 +31,11 @@ from festinger.world.model import NoteOutcome
 from festinger.world.recollection import SPEAKERS
 
 USUAL = 5
-"""How often a censor that names no number of its own strikes before it should stop things."""
+"""Strikes before escalation for a censor without a threshold of its own."""
 
 
 async def find_censor_hits(deps: ProposalDeps, transaction: Transaction, event: Event) -> list[DetectorFinding]:
-    """What a strike makes one say, if there were enough. Nothing of a censor that is gone."""
+    """Propose escalating a censor that has struck often enough; nothing if it no longer exists."""
     try:
         censor = await lock_censor(transaction, event.space, UUID(event.payload["censor"]))
     except NotFound:
@@ -68,7 +45,7 @@ async def find_censor_hits(deps: ProposalDeps, transaction: Transaction, event: 
 
 
 def is_escalation_due(censor: Censor, *, usual: int) -> bool:
-    """Whether a warning has struck often enough; its own number counts before the usual one."""
+    """Whether a warning has struck often enough; its own threshold takes precedence."""
     needed = usual if censor.escalation_threshold == USUAL else censor.escalation_threshold
     return censor.active and censor.action is CensorAction.WARN and censor.counted >= needed
 
@@ -95,12 +72,12 @@ EDGE = "edge"
 
 
 def is_edge_conflict(event: Event) -> bool:
-    """Whether a conflict is one of the graph; memories have no dimensions."""
+    """Whether a conflict is about a graph edge; memories have no dimensions."""
     return bool(event.payload["about"] == EDGE)
 
 
 async def find_conflict_churn(deps: ProposalDeps, transaction: Transaction, event: Event) -> list[DetectorFinding]:
-    """What a new conflict makes one say, if there were enough on its slot."""
+    """Propose splitting a dimension that has had enough conflicts."""
     told = event.payload
     found = await load_conflicts_since(
         transaction, event.space, concept=told["concept"], dim=told["dim"], since=event.at - WINDOW
@@ -136,20 +113,20 @@ def conflict_churn_finding(event: Event, found: Sequence[Conflict]) -> DetectorF
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidationPattern:
-    """A memory that consolidation would hold more deeply, and by how much."""
+    """A memory that consolidation would reinforce, and by how much."""
 
     memory: MemoryId
     weight: Weight
     gain: float
     at: datetime
     run: str
-    """The run that found it."""
+    """The consolidation run that found it."""
     agent: AgentId | None = None
     episodes: tuple[str, ...] = ()
 
 
 def crosses_bound(pattern: ConsolidationPattern, *, bound: float) -> bool:
-    """Whether the gain carries a memory over the bound; one that is beyond it already asks nobody."""
+    """Whether the gain lifts a memory over the bound; one already beyond it needs no approval."""
     return pattern.weight.center <= bound < reinforce_weight(pattern.weight, pattern.gain).center
 
 
@@ -171,13 +148,13 @@ def identity_finding(pattern: ConsolidationPattern) -> DetectorFinding:
 
 
 CHAT = "chat"
-"""What repeats where no tool is called: the talk itself."""
+"""The scope of a loop without tool calls."""
 LOOKED_BACK = 6
-"""Exchanges among whose calls the repeated one is looked for."""
+"""Number of recent exchanges searched for the repeated call."""
 
 
 async def find_loops(deps: ProposalDeps, transaction: Transaction, event: Event) -> list[DetectorFinding]:
-    """What a loop makes one say, if it has come far enough."""
+    """Propose breaking a loop that has reached the threshold level."""
     told = event.payload
     if told["level"] < deps.terms(event.space).detectors.loop.threshold:
         return []
@@ -187,7 +164,7 @@ async def find_loops(deps: ProposalDeps, transaction: Transaction, event: Event)
 
 
 def most_called_tool(exchanges: Sequence[PastExchange]) -> str:
-    """The tool that is called most; the talk itself if none is."""
+    """Return the tool called most often; `CHAT` if none was called."""
     names = [str(call.get("name", "")) for each in exchanges for call in each.tool_calls]
     counted = Counter(name for name in names if name)
     return min(counted, key=lambda name: (-counted[name], name)) if counted else CHAT
@@ -215,7 +192,7 @@ def is_contradicted(event: Event) -> bool:
 
 
 async def find_misleading(deps: ProposalDeps, transaction: Transaction, event: Event) -> list[DetectorFinding]:
-    """What a contradiction makes one say, if enough causes stand behind it."""
+    """Propose archiving a memory that enough causes contradicted."""
     memory = MemoryId(UUID(event.payload["memory"]))
     causes = await contradicting_causes(transaction, event.space, memory)
     if len(causes) < deps.terms(event.space).detectors.misleading.threshold:
@@ -241,18 +218,18 @@ def misleading_finding(event: Event, memory: MemoryId, causes: Collection[Cause]
 
 
 async def find_unknown_names(deps: ProposalDeps, transaction: Transaction, space: SpaceId) -> list[DetectorFinding]:
-    """What the unknown names of a space make one say."""
+    """Propose defining the unknown names of a space."""
     threshold = deps.terms(space).detectors.zero_hit.threshold
     names = await load_unknown_names(transaction, space)
     return [each for name in names for each in unknown_name_findings(name, threshold=threshold)]
 
 
 def unknown_name_findings(name: UnknownName, *, threshold: int) -> list[DetectorFinding]:
-    """One finding for each session that said the name, if they are enough."""
+    """Return one finding per session that mentioned the name, if there are enough sessions."""
     by_session: dict[str, Mapping[str, Any]] = {}
     for sentence in name.sentences:
         if sentence["origin"] not in SPEAKERS:
-            # What only a page or a tool keeps saying is nobody's question.
+            # A name that only pages or tools mention is nobody's question.
             continue
         by_session[sentence["session_id"]] = sentence
     if len(by_session) < threshold:

@@ -1,15 +1,9 @@
-"""Does a tool fail in the same way over and over?
+"""Detects tools that fail repeatedly in the same way within an episode.
 
-When an episode has ended, the results of its tools are read. A tool that failed alike often enough in it is something
-to handle. Which tool gave a result is told by the exchanges: results answer the calls of the exchange before, in their
-order. A result whose tool nobody knows is left aside.
-
-Did a tool fail, and how?
-
-Tools say so in many ways: a traceback, a status, an exit code, an object with an error in it. Read here is of which
-class a failure is, and its message without what changes from call to call, so that the same failure is known again.
-Only names of classes, numbers of statuses and words of a short list come out as a class: what a tool writes never
-becomes the words of a proposal. Pure.
+Runs when an episode has ended. The exchanges say which tool a result came from: results answer the calls of
+the previous exchange, in order; a result of an unknown tool is skipped. A failure is reduced to a class and
+to its message without the parts that vary. The class is only ever an exception name, a status number or an
+entry of a short list, so that tool output never becomes the wording of a proposal.
 """
 
 import json
@@ -32,7 +26,7 @@ from festinger.store.pool import Transaction
 from festinger.store.repositories.exchanges import PastExchange, StoredMessage, load_messages, recent_exchanges
 
 READ = 4_000
-"""Characters of a result, from both its ends, in which a failure is looked for."""
+"""Characters searched for a failure at each end of a result."""
 LONGEST_MESSAGE = 120
 PLAIN = "error"
 """The class of a failure that names none."""
@@ -60,15 +54,15 @@ _CHANGES = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFailure:
-    """How something failed: equal for the same trouble."""
+    """A failure, equal for the same problem."""
 
     kind: str
     message: str
-    """What it said, without ids, numbers, paths and quotes."""
+    """The message without ids, numbers, paths and quotes."""
 
 
 def parse_failure(result: str) -> ToolFailure | None:
-    """How a tool failed; none if its result does not say that it did."""
+    """Parse how a tool failed; None if the result reports no failure."""
     said = result.strip()
     found = _parse_error_object(said)
     if found is None:
@@ -80,7 +74,7 @@ def parse_failure(result: str) -> ToolFailure | None:
 
 
 def _parse_error_object(said: str) -> str | None:
-    """What an object says of its failure: empty if it says that there was none, none if this is no object."""
+    """Return the error of a JSON object: empty if it reports none, None if this is not an object."""
     if not said.startswith("{"):
         return None
     try:
@@ -120,7 +114,7 @@ def _is_failure(text: str) -> bool:
 
 
 def _find_exit_code(text: str) -> str | None:
-    """The code with which something ended, unless all was well."""
+    """Return the last nonzero exit code."""
     found = [code for code in _EXIT.findall(text) if int(code) != 0]
     return found[-1] if found else None
 
@@ -128,7 +122,7 @@ def _find_exit_code(text: str) -> str | None:
 def _failure_kind(text: str) -> str:
     raised = _RAISED.findall(text)
     if raised:
-        # The last one is what came out of a traceback; what stands above it was caught on the way.
+        # The last one escaped the traceback; those above it were caught on the way.
         return str(raised[-1])
     readings: tuple[Callable[[str], str | None], ...] = (_parse_status, _parse_errno, _parse_phrase, _parse_exit)
     return next((kind for read in readings if (kind := read(text))), PLAIN)
@@ -154,7 +148,7 @@ def _parse_exit(text: str) -> str | None:
 
 
 def _find_error_line(text: str) -> str:
-    """The line that says what happened: the last of a traceback, else the first."""
+    """Return the line that states the error: the last of a traceback, otherwise the first."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if _TRACEBACK in text:
         return next((line for line in reversed(lines) if _RAISED.match(line)), lines[-1])
@@ -166,7 +160,7 @@ def _mask_variable_parts(line: str) -> str:
 
 
 MOST_EXCHANGES = 1_000
-"""Exchanges of a session in which a call is looked for."""
+"""Number of exchanges of a session searched for a call."""
 MOST_CITED = 20
 
 _NAME = re.compile(r"[A-Za-z][\w.-]{0,59}")
@@ -174,7 +168,7 @@ _NAME = re.compile(r"[A-Za-z][\w.-]{0,59}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What a tool answered."""
+    """The result of a tool call."""
 
     turn: UUID
     tool: str
@@ -183,7 +177,7 @@ class ToolResult:
 
 
 async def find_tool_failures(deps: ProposalDeps, transaction: Transaction, event: Event) -> list[DetectorFinding]:
-    """What failed often in the episode that an event says has ended; nothing of one that is forgotten meanwhile."""
+    """Find frequent failures in the episode that ended. Raises `NotFound` if it was forgotten meanwhile."""
     episode = await find_episode(transaction, event.space, UUID(event.payload["episode"]))
     turns = [
         each
@@ -205,7 +199,7 @@ async def find_tool_failures(deps: ProposalDeps, transaction: Transaction, event
 def tool_failure_findings(
     episode: Episode, results: Sequence[ToolResult], *, threshold: int
 ) -> Iterator[DetectorFinding]:
-    """What each tool that failed alike often enough makes one say."""
+    """Yield a finding for each tool that failed in the same way often enough."""
     alike: defaultdict[tuple[str, ToolFailure], list[ToolResult]] = defaultdict(list)
     for each in results:
         failure = parse_failure(each.text)
@@ -219,10 +213,10 @@ def tool_failure_findings(
 def match_results_to_tools(
     results: Mapping[UUID, StoredMessage], exchanges: Sequence[PastExchange], order: Sequence[UUID]
 ) -> dict[UUID, str]:
-    """By which tool each result was given, the exchanges being in their order.
+    """Return the tool behind each result; `exchanges` must be in order.
 
-    Where there are as many results as calls each answers the call in its place; else it is told only if all calls
-    were of one tool.
+    With as many results as calls, each answers the call at its position; otherwise the tool is known only if
+    all calls were of one tool.
     """
     before = {after.id: call for call, after in pairwise(exchanges)}
     brought: defaultdict[UUID, list[UUID]] = defaultdict(list)

@@ -1,1 +1,1 @@
-"""What was suggested: sightings, their fingerprints, who counts, and which mean the same."""
+"""Sightings of suggestions: fingerprints, intake, vote counting and similarity."""

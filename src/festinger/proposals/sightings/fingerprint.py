@@ -1,21 +1,11 @@
-"""When are two wordings one proposal?
+"""Normalizes suggestions to fingerprints and compares two requests without a model.
 
-When nothing is left that tells them apart: case, order of words, repeats and small words fall out; what is denied,
-what goes before what, and numbers stay, because "retry" and "do not retry" must never be one. It knows spellings, not
-meanings: `retry` and `retries` stay apart here, and `meaning` may suggest that they belong together.
-
-Two further profiles do as earlier systems did, for comparing with them and for reading their logs. Pure.
-
-Which characters of a text does nobody see?
-
-Control, zero-width and bidirectional characters can make a text read otherwise than it is. They fall out before a
-text is compared, and wherever a person reads it they are shown by their number. Pure.
-
-Do two requests ask for the same, as far as that can be told without a model?
-
-Judges read statements: who has which value. A request has no such slot, so what they call a different subject is often
-only another verb. Here only what matters to a request keeps two apart: numbers, denials, opposites, order, and one
-phrase that stands for another. What is left is as sure as the words are near. Pure, and never more than a suggestion.
+Case, word order, repeats and stopwords are dropped; negation, direction and numbers stay, because "retry" and
+"do not retry" must never be one. Fingerprints know spellings, not meanings: `retry` and `retries` differ
+here, and `similarity` may suggest merging them. Two compatibility profiles reproduce earlier systems, for
+comparison and for reading their logs. Hidden characters, which can disguise a text, are dropped before
+comparing and shown by code point to people. Judges compare statements by slot and value, which requests lack,
+so here only numbers, negation, antonyms, order and swapped phrases set two apart. Pure.
 """
 
 import re
@@ -34,16 +24,16 @@ from festinger.judge.rules.words import stem
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co"})
 _VARIATIONS = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
 _FILLERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f")
-"""Letters and marks that are drawn as nothing."""
+"""Letters and marks that render as nothing."""
 
 
 def strip_hidden_chars(text: str) -> str:
-    """The text as it looks: what ends a line or jumps to a column stays as a space."""
+    """Return the text as it looks; line breaks and tabs become spaces."""
     return "".join(" " if char.isspace() else char for char in text if char.isspace() or not is_hidden_char(char))
 
 
 def escape_hidden_chars(text: str) -> str:
-    """The text with every hidden character by its number, as `⟦U+202E⟧`; line ends stay."""
+    """Show every hidden character by its code point, as in `⟦U+202E⟧`; newlines stay."""
     return "".join(f"⟦U+{ord(char):04X}⟧" if is_hidden_char(char) and char != "\n" else char for char in text)
 
 
@@ -56,7 +46,7 @@ def is_hidden_char(char: str) -> bool:
 
 
 def to_storable_text(text: str) -> str:
-    """The text as a database can hold it: what no text may have is marked as lost."""
+    """Replace characters that a database cannot store with U+FFFD."""
     return "".join("\ufffd" if char == "\x00" or "\ud800" <= char <= "\udfff" else char for char in text)
 
 
@@ -82,13 +72,13 @@ AGENT_STOPWORDS = (STOPWORDS - {"add"}) | {
 
 DENYING = frozenset({"not", "no", "never", "nor", "without", "cannot"})
 AUXILIARIES = frozenset({"do", "does", "did"})
-"""They fall out before a denial: `do not retry` and `never retry` are one."""
+"""Dropped before a negation: `do not retry` and `never retry` are one."""
 
 TURNING = frozenset({"over", "than", "before", "after", "instead", "versus", "into"})
-"""What stands on their left and on their right may not be swapped."""
+"""What is on their left and on their right may not be swapped."""
 
 FRAMES = (("from", frozenset({"to"})), ("replace", frozenset({"with", "by"})))
-"""Openings of a direction, and the words on whose two sides it lies."""
+"""Openings of a direction, and the words that divide its two sides."""
 
 DENIED = "!"
 
@@ -98,7 +88,7 @@ _ASCII_WORD = re.compile(r"[a-z0-9]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FingerprintWord:
-    """A word that is left, and the place at which it stood."""
+    """A remaining word and its position."""
 
     text: str
     place: int
@@ -110,12 +100,12 @@ class FingerprintWord:
 
 
 def compute_fingerprint(*, category: str, scope: str, normalised: str) -> str:
-    """The key under which a proposal is found again. The space is part of the row, not of this."""
+    """Compute the key of a proposal. The space is part of the row, not of the key."""
     return sha256(f"{category}:{scope}:{normalised}".encode()).hexdigest()[:LENGTH]
 
 
 def normalise(text: str, profile: FingerprintProfile = FingerprintProfile.FESTINGER) -> str:
-    """What is left of a text; empty if nothing is."""
+    """Return what is left of a text; empty if nothing is."""
     plain = strip_hidden_chars(text)
     if profile is FingerprintProfile.COMPAT_COURSE:
         return _normalise_compatible(plain, COURSE_STOPWORDS)
@@ -125,18 +115,18 @@ def normalise(text: str, profile: FingerprintProfile = FingerprintProfile.FESTIN
 
 
 def normalised_words(normalised: str) -> frozenset[str]:
-    """The words of a normalised text, without what was appended to them."""
+    """Return the words of a normalized text, without the appended directions and numbers."""
     return frozenset(normalised.partition(" | ")[0].split())
 
 
 def negations_and_order(normalised: str) -> tuple[frozenset[str], str]:
-    """What is denied in a normalised text, and which directions and numbers it has: what no meaning may override."""
+    """Return the negated words, and the directions and numbers, which no similarity may override."""
     words, _, tail = normalised.partition(" | ")
     return frozenset(word for word in words.split() if word.startswith(DENIED)), tail
 
 
 def fold_text(text: str) -> str:
-    """One form for all forms of the same letters."""
+    """Map all forms of the same letters to one."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
@@ -155,12 +145,12 @@ def _normalise_folded(text: str) -> str:
 
 
 def tokenize(text: str) -> Iterator[str]:
-    """The words of a folded text in their order; every contracted denial is one `not`."""
+    """Yield the words of a folded text in order; every contracted negation is one `not`."""
     yield from _word_runs(_CONTRACTED.sub(" not ", text))
 
 
 def _word_runs(text: str) -> Iterator[str]:
-    """Runs of letters, marks and digits; a number keeps the point or comma inside it."""
+    """Yield runs of letters, marks and digits; a number keeps its inner point or comma."""
     run: list[str] = []
     for place, char in enumerate(text):
         inside_number = char in ".," and run and run[-1].isdigit() and text[place + 1 : place + 2].isdigit()
@@ -174,7 +164,7 @@ def _word_runs(text: str) -> Iterator[str]:
 
 
 def _mark_denials(spoken: Sequence[str]) -> list[FingerprintWord]:
-    """The words that stay, each with how often it is denied. A denial of nothing stays alone, so that it shows."""
+    """Return the remaining words with their negations. A negation of nothing is kept as a word of its own."""
     words: list[FingerprintWord] = []
     denials = 0
     for place, text in enumerate(spoken):
@@ -192,7 +182,7 @@ def _directions(spoken: Sequence[str], words: Sequence[FingerprintWord]) -> Iter
     for pivot in _pivots(spoken):
         left = next((word.marked for word in reversed(named) if word.place < pivot), "")
         right = next((word.marked for word in named if word.place > pivot), "")
-        # Nobody writes an article before these words: there `a` is a name, as in "prefer plan A over plan B".
+        # Nobody writes an article before these words: here `a` is a name, as in "prefer plan A over plan B".
         if pivot and spoken[pivot - 1] == "a":
             left = "a"
         if left or right:
@@ -216,10 +206,10 @@ def _numbers(words: Sequence[FingerprintWord]) -> Iterator[str]:
 
 
 PARTING = frozenset({Guard.NUMBER, Guard.UNIT, Guard.NEGATION, Guard.ANTONYM, Guard.ORDER})
-"""What keeps two requests apart however near they are; names and quantities of things do not."""
+"""What keeps two requests apart however similar they are; names and quantities of things do not."""
 
 NEAREST = 0.9
-"""A cosine from which nearness adds nothing to how sure this is."""
+"""Cosine from which similarity adds no more confidence."""
 SUREST = 0.95
 BY_RULES = "rules@"
 
@@ -231,7 +221,7 @@ class PairRelation(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonInput:
-    """A proposal as it is held against another: its words, and what is left of them."""
+    """A proposal to compare: its text and its normalized form."""
 
     what: str
     normalised: str
@@ -239,7 +229,7 @@ class ComparisonInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairSuggestion:
-    """What is suggested of two proposals; none if nothing is."""
+    """The suggested relation of two proposals; None if there is none."""
 
     relation: PairRelation | None
     confidence: float = 0.0
@@ -249,7 +239,7 @@ class PairSuggestion:
 def suggest_relation(
     a: ComparisonInput, b: ComparisonInput, said: Judgement, *, similarity: float, bar: float
 ) -> PairSuggestion:
-    """What is suggested of two that lie at least as near as the bar, given what the judges said."""
+    """Suggest a relation for two proposals at least as similar as `bar`, given the judgment."""
     if turned := find_reversal(a.normalised, b.normalised):
         return PairSuggestion(relation=PairRelation.OPPOSITE, confidence=SUREST, why=turned)
     if said.relation is Relation.CONTRADICTS and said.confidence >= ACCEPT:
@@ -267,13 +257,13 @@ def suggest_relation(
 
 
 def similarity_confidence(similarity: float, *, bar: float) -> float:
-    """How sure nearness alone makes: at the bar just enough to suggest, and never sure."""
+    """Return the confidence from similarity alone: at the bar just enough to suggest, and never certain."""
     share = (similarity - bar) / max(NEAREST - bar, 1e-9)
     return round(ACCEPT + (SUREST - ACCEPT) * min(1.0, max(0.0, share)), 4)
 
 
 def find_reversal(a: str, b: str) -> str:
-    """In what two normalised texts go against each other; empty if in nothing."""
+    """Say how two normalized texts oppose each other; empty if they do not."""
     left, right = normalised_words(a), normalised_words(b)
     if any(DENIED + word in right for word in left) or any(DENIED + word in left for word in right):
         return "One denies what the other asks for."
@@ -298,6 +288,6 @@ def _has_no_difference(a: str, b: str) -> bool:
 
 
 def _is_phrase_swapped(compared: ReadingComparison) -> bool:
-    """Whether one phrase stands for another: nearness cannot tell a synonym from something else."""
+    """Whether one phrase replaces another: similarity cannot tell a synonym from something else."""
     found = compared.difference
     return found.swapped and set(map(stem, found.old)) != set(map(stem, found.new))

@@ -1,15 +1,11 @@
-"""What happens when somebody says that something should change?
+"""Records sightings: finds the proposal that a suggestion belongs to, or creates one.
 
-One transaction, in this order: bad input is refused; what was told before is answered as before; the proposal is found
-by its fingerprint, in whatever state; what a person rejected lately stays silent, and is kept; a duplicate leads on to
-what it is a duplicate of; then the sighting is added and the votes are counted again, or a new proposal begins.
-
-Does what a producer wants to say stand here already?
-
-Words of a model are new each time. So it first reads what stands in the scope: what is open, in force, or rejected and
-still silent. What means the same becomes one more sighting there, also where a person has decided; only what is new
-begins a proposal. Where nobody can read what stands it is said anyway, and counted: two proposals of one meaning are
-shown together later. Detectors have fixed words and need none of this: their fingerprint finds what stands.
+One transaction, in this order: refuse bad input, answer repeats as before, find the proposal by fingerprint
+in any state, keep sightings of a suppressed one without counting them, follow duplicates to their root, then
+add the sighting and recount, or create a proposal. A model words things differently each time, so
+`submit_suggestion` first looks for an active proposal of the scope with the same meaning, even a decided one.
+If nobody can compare, it records anyway and counts that: similar proposals are paired later. Detectors use
+fixed wording and need only the fingerprint.
 """
 
 import json
@@ -88,7 +84,7 @@ COMPARE = "compare_proposals"
 """The job that looks for proposals of the same meaning."""
 
 TRIES = 3
-"""The first, and two more if others changed the same rows at the same moment."""
+"""The first attempt, and two more if others changed the same rows at the same time."""
 
 MOST_SESSIONS = 1000
 
@@ -96,9 +92,9 @@ MOST_SESSIONS = 1000
 async def record_sighting(
     deps: ProposalDeps, space: SpaceId, suggestion: Suggestion, *, of: ProposalId | None = None
 ) -> SightingResult:
-    """Keep a sighting. What cannot be a proposal is kept too, and then refused.
+    """Record a sighting. What cannot be a proposal is stored too, and then refused.
 
-    `of` is the proposal that the producer means, where it says that in other words.
+    `of` is the proposal that the producer means, when it uses other words.
     """
     for left in range(TRIES - 1, -1, -1):
         try:
@@ -122,7 +118,7 @@ async def record_sighting_in(
     *,
     of: ProposalId | None = None,
 ) -> SightingResult:
-    """The same within a transaction of the caller's, who tries again; a refusal is told and not raised."""
+    """Like `record_sighting`, in the caller's transaction and without retries; a refusal is returned."""
     terms = deps.terms(space)
     validate_suggestion(suggestion, categories=terms.categories)
     said = await _exclude_evaluation(transaction, space, sanitize_suggestion(suggestion))
@@ -146,7 +142,7 @@ async def record_sighting_in(
 async def _add(
     deps: ProposalDeps, transaction: Transaction, space: SpaceId, said: Suggestion, *, found: Proposal
 ) -> SightingResult:
-    """Add a sighting to a proposal that is there, as its state asks for."""
+    """Add a sighting to an existing proposal, depending on its state."""
     root = await lock_root(transaction, space, found)
     if (before := await find_recorded_sighting(transaction, space, said, found)) is not None:
         return _build_result(SightingStatus.AGAIN, before, root)
@@ -156,7 +152,7 @@ async def _add(
 
 
 def sanitize_suggestion(suggestion: Suggestion) -> Suggestion:
-    """As it is kept: without secrets, as trusted as its evidence, and known for our own words where it quotes them."""
+    """Remove secrets, lower the trust to that of the evidence, and mark quotes of our own text."""
     trusted = replace(suggestion.cause, origin=least_trusted((suggestion.cause.origin, *suggestion.cited)))
     kept = replace(
         suggestion,
@@ -170,7 +166,7 @@ def sanitize_suggestion(suggestion: Suggestion) -> Suggestion:
 
 
 async def _exclude_evaluation(transaction: Transaction, space: SpaceId, said: Suggestion) -> Suggestion:
-    """What is said in a trial is no vote."""
+    """Mark what is said in an evaluation session as no vote."""
     if said.uncounted is not None or not said.cause.session:
         return said
     is_trial = await transaction.value(Q["is_evaluation"], space=space, session=said.cause.session)
@@ -230,7 +226,7 @@ async def _create(
 
 
 def first_votes(said: Suggestion) -> list[VoteGroup]:
-    """What stands behind something new: one cause, or none."""
+    """Return the votes for a new proposal: one cause, or none."""
     if said.uncounted is not None:
         return []
     by = said.cause
@@ -284,7 +280,7 @@ async def _merge(
 async def _sessions_counted(
     transaction: Transaction, space: SpaceId, said: Suggestion, root: Proposal, *, family: list[UUID]
 ) -> frozenset[SessionId]:
-    """Which sessions of the same agent, day and origin have a vote already."""
+    """Return the sessions of the same agent, day and origin that already have a vote."""
     rows = await transaction.all(
         Q["sessions_counted"],
         space=space,
@@ -311,15 +307,15 @@ def _build_result(result: SightingStatus, sighting: UUID, of: Proposal, *, count
 
 MOST_READ = 200
 MOST_JUDGED = 3
-"""The nearest that judges are asked about."""
+"""Number of nearest proposals that judges are asked about."""
 
 
 async def submit_suggestion(
     deps: ProposalDeps, space: SpaceId, suggestion: Suggestion, *, existing: ProposalId | None = None
 ) -> SightingResult:
-    """Sight something, at what stands already if that means the same. `existing` is what the producer itself names.
+    """Record a suggestion, at an existing proposal of the same meaning; `existing` is one the producer names.
 
-    Not within a transaction: judges may be asked.
+    Do not call within a transaction: judges may be asked.
     """
     if existing is not None:
         return await record_sighting(deps, space, suggestion, of=existing)
@@ -334,13 +330,13 @@ async def submit_suggestion(
 async def list_active_proposals(
     deps: ProposalDeps, space: SpaceId, *, scope: str | None = None, limit: int = MOST_READ
 ) -> list[Proposal]:
-    """What is open, in force, or rejected and still silent, the latest seen first."""
+    """List proposals that are open, in force, or rejected and suppressed, most recently seen first."""
     rows = await deps.store.all(Q["standing_proposals"], space=space, scope=scope, now=deps.clock(), limit=limit)
     return [proposal_of(row) for row in rows]
 
 
 async def find_equivalent(deps: ProposalDeps, space: SpaceId, suggestion: Suggestion) -> ProposalId | None:
-    """The proposal of the scope that means what a suggestion says; none if its words are known, or nobody can tell."""
+    """Find a proposal of the scope with the same meaning; None if the wording is known or none is found."""
     among = await list_active_proposals(deps, space, scope=suggestion.scope)
     profile = FingerprintProfile(deps.terms(space).profile)
     words = normalise(suggestion.what, profile)
@@ -365,7 +361,7 @@ async def find_equivalent(deps: ProposalDeps, space: SpaceId, suggestion: Sugges
 async def _nearest_proposals(
     deps: ProposalDeps, space: SpaceId, what: str, among: Sequence[Proposal], *, embedder: Embedder, bar: float
 ) -> list[tuple[Proposal, float]]:
-    """The nearest of some proposals, with how near they lie; none below the bar."""
+    """Return the nearest proposals with their similarity; none below the bar."""
     vectors = await ensure_vectors(deps, space, embedder, among)
     if vectors is None:
         raise ProviderDown("The embedder does not answer.")

@@ -1,12 +1,9 @@
-"""What does somebody say who wants something changed, and what is kept of it?
+"""Defines suggestions and sightings, and checks whether a suggestion can be a proposal.
 
-Values only. A `Suggestion` is what a producer gives; whose word it is, the cause, was found out by the server and is
-never read from the text. A `ProposalSighting` is the row that is kept of it. `SightingResult` is what came of it.
-
-Can this be a proposal?
-
-What is no text, or names a category or scope that there cannot be, is bad input and a fault of the caller. Text that
-says nothing, or too much, is refused: it is kept, but it stands for no proposal. Pure.
+A `Suggestion` is what a producer submits; its cause is determined by the server and never read from the text.
+A `ProposalSighting` is the stored row, `SightingResult` what came of it. A wrong type, category or scope is
+bad input and the caller's fault. Text that says nothing, or too much, is refused: it is stored but belongs to
+no proposal. Pure.
 """
 
 import re
@@ -29,7 +26,7 @@ API = "api"
 
 
 def detector_producer(name: str) -> str:
-    """The producer that a detector is."""
+    """Return the producer name of a detector."""
     return f"detector:{name}"
 
 
@@ -48,10 +45,10 @@ class SightingExclusionReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
-    """Something that should change, as somebody says it.
+    """A suggested change as a producer submits it.
 
-    `at` is the server's own stamp of the evidence, `source` the event or call that it comes with. `uncounted` is given
-    by a caller who knows that this must be no vote.
+    `at` is the server's timestamp of the evidence, `source` the event or call that it comes with. A caller
+    who knows that this must not be a vote sets `uncounted`.
     """
 
     category: str
@@ -68,7 +65,7 @@ class Suggestion:
     target: Mapping[str, Any] = field(default_factory=dict, hash=False)
     evidence: Mapping[str, Any] = field(default_factory=dict, hash=False)
     cited: tuple[Origin, ...] = ()
-    """Whose words the evidence is: a sighting is trusted no more than the least trusted of them."""
+    """Origins of the evidence: a sighting is trusted no more than the least trusted of them."""
     reflection: UUID | None = None
     uncounted: SightingExclusionReason | None = None
 
@@ -124,7 +121,7 @@ class ProposalSighting:
         return Cause(agent=self.agent_id, session=self.session_id, day=self.day, origin=self.origin)
 
     def as_json(self) -> dict[str, Any]:
-        """As every door shows it."""
+        """Serialize for every interface."""
         plain = {each.name: to_json_value(getattr(self, each.name)) for each in fields(self)}
         return plain | {"day": self.day.isoformat()}
 
@@ -133,7 +130,7 @@ _NAMES = tuple(each.name for each in fields(ProposalSighting))
 
 
 def sighting_of(row: Mapping[str, Any]) -> ProposalSighting:
-    """The sighting that a row holds."""
+    """Build a sighting from a row."""
     because = row["uncounted_because"]
     values = {name: row[name] for name in _NAMES}
     return ProposalSighting(
@@ -151,7 +148,7 @@ _DETECTOR = re.compile(r"detector:[a-z][a-z0-9_]{0,39}")
 
 
 def validate_suggestion(suggestion: Suggestion, *, categories: Collection[str]) -> None:
-    """Refuse what cannot be understood."""
+    """Raise `BadInput` for malformed fields."""
     for name in ("category", "scope", "what", "why", "how", "producer", "source"):
         if not isinstance(getattr(suggestion, name), str):
             raise BadInput(f"`{name}` must be text.")
@@ -169,7 +166,7 @@ def validate_suggestion(suggestion: Suggestion, *, categories: Collection[str]) 
 
 
 def refusal_reason(*, what: str, why: str, how: str, normalised: str) -> str:
-    """Why this text is no proposal; empty if it is one."""
+    """Return why this text is no proposal; empty if it is one."""
     if len(what) > LONGEST_WHAT:
         return f"`what` has more than {LONGEST_WHAT} characters"
     for name, text in (("why", why), ("how", how)):

@@ -1,13 +1,9 @@
-"""How is a sighting written down, counted and told of?
+"""Stores sightings and counts the distinct causes behind a proposal.
 
-The words of one cause are one row, however often they come; what came with an event that was already told is known
-again. Whatever adds or moves sightings has them counted here. All within a transaction of the caller's.
-
-How many causes stand behind a proposal?
-
-Distinct ones, not repeats: whoever says the same a thousand times has one vote, an agent that opens a thousand
-sessions in a day has a few, and text that nobody vouches for can never carry a proposal alone. Pure; the rows are
-gathered by `sight`.
+Repeats of the same text by one cause share a row, and events already recorded are recognized. A cause has one
+vote however often it repeats, an agent has a few votes a day however many sessions it opens, and untrusted
+text can never carry a proposal alone. Whatever adds or moves sightings recounts here, in the caller's
+transaction.
 """
 
 import json
@@ -32,7 +28,7 @@ UNTRUSTED = frozenset({Origin.TOOL, Origin.DOCUMENT, Origin.SYSTEM})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoteGroup:
-    """The causes of one agent, day and origin: how many sessions, and from when to when."""
+    """Causes of one agent, day and origin: how many sessions, and from when to when."""
 
     agent: str
     day: date
@@ -44,7 +40,7 @@ class VoteGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoteLimits:
-    """`per_agent_day` causes of one agent, day and origin count; untrusted ones stay below `min_seen`."""
+    """At most `per_agent_day` causes per agent, day and origin count; untrusted ones below `min_seen`."""
 
     per_agent_day: int = 3
     min_seen: int = 2
@@ -57,11 +53,11 @@ class VoteTally:
     first_seen: datetime | None = None
     last_seen: datetime | None = None
     is_untrusted: bool = False
-    """Whether nobody but untrusted text has said it."""
+    """Whether only untrusted text backs it."""
 
 
 def count_votes(votes: Iterable[VoteGroup], limits: VoteLimits) -> VoteTally:
-    """What votes add up to."""
+    """Add up votes."""
     cast = list(votes)
     if not cast:
         return VoteTally()
@@ -78,14 +74,14 @@ def count_votes(votes: Iterable[VoteGroup], limits: VoteLimits) -> VoteTally:
 
 
 def is_over_vote_limit(session: SessionId, counted: Collection[SessionId], limits: VoteLimits) -> bool:
-    """Whether a further session of an agent, day and origin has no vote any more."""
+    """Whether a further session of an agent, day and origin has no vote left."""
     return session not in counted and len(counted) >= limits.per_agent_day
 
 
 def reassign_votes(
     waiting: Iterable[tuple[SessionId, UUID]], counted: Collection[SessionId], limits: VoteLimits
 ) -> list[UUID]:
-    """Which sightings of an agent, day and origin get a vote where others lost theirs: those of the first sessions."""
+    """Return the sightings that get votes freed by others: those of the first sessions."""
     voting = set(counted)
     found = []
     for session, sighting in waiting:
@@ -109,7 +105,7 @@ def vote_group_of(row: Mapping[str, Any]) -> VoteGroup:
 Q = queries_of("festinger.proposals")
 
 RECENT_SOURCES = 64
-"""Sources of the latest repeats that a row remembers; an older one that comes again adds to the repeats, to no vote."""
+"""Recent sources remembered per row; an older one that repeats adds to the repeats, not to the votes."""
 SHOWN_SESSION = 120
 
 
@@ -117,13 +113,13 @@ SHOWN_SESSION = 120
 class StoredSighting:
     id: UUID
     is_again: bool = False
-    """Whether it was known already, so that nothing was written."""
+    """Whether it was already stored, so that nothing was written."""
 
 
 async def find_recorded_sighting(
     transaction: Transaction, space: SpaceId, said: Suggestion, proposal: Proposal | None
 ) -> UUID | None:
-    """The sighting that the same event or call already made of this."""
+    """Find the sighting that the same event or call already recorded."""
     row = await transaction.maybe(
         Q["told_before"],
         space=space,
@@ -144,7 +140,7 @@ async def save_sighting(
     proposal: Proposal | None,
     because: SightingExclusionReason | None,
 ) -> StoredSighting:
-    """Add a row, or count a repeat of one."""
+    """Add a row, or count a repeat of an existing one."""
     words = _sighting_columns(space, said, proposal, because=because)
     before = await transaction.maybe(Q["same_words"], **words) if proposal else None
     if before is None:
@@ -164,7 +160,7 @@ async def insert_sighting(
     proposal: Proposal | None,
     because: SightingExclusionReason | None,
 ) -> StoredSighting:
-    """Add a row of words that nobody said before."""
+    """Add a row for text not seen before."""
     id_ = deps.new_id()
     await transaction.run(
         Q["add_sighting"],
@@ -182,7 +178,7 @@ async def insert_sighting(
 def _sighting_columns(
     space: SpaceId, said: Suggestion, proposal: Proposal | None, *, because: SightingExclusionReason | None
 ) -> dict[str, Any]:
-    """What a row is known by: what was said, of what, by whom, and whether it counts."""
+    """Return the columns that identify a row: text, proposal, cause, and whether it counts."""
     return {
         "space": space,
         "proposal": proposal.id if proposal else None,
@@ -206,7 +202,7 @@ async def recount(
     said: int = 0,
     family: list[UUID] | None = None,
 ) -> Proposal:
-    """Count the votes of a proposal and its duplicates again, and write down what they add up to."""
+    """Recount the votes of a proposal and its duplicates, and save them; `said` adds to the sightings."""
     limits = vote_limits_for(deps.terms(space), root.scope)
     family = family or await load_family(transaction, space, root.id)
     counted = await count_votes_since(transaction, space, family, since=root.counted_since, limits=limits)
@@ -242,7 +238,7 @@ def vote_limits_for(settings: ProposalsSettings, scope: str) -> VoteLimits:
 async def emit_sighting_event(
     deps: ProposalDeps, transaction: Transaction, name: str, by: Cause, proposal: Proposal, /, **payload: Any
 ) -> None:
-    """Say what happened to a proposal because of a sighting."""
+    """Emit an event about what a sighting did to a proposal."""
     await deps.outbox.emit(
         transaction,
         name,
@@ -265,7 +261,7 @@ async def emit_held(deps: ProposalDeps, transaction: Transaction, proposal: Prop
 
 
 def event_subject(id_: UUID) -> str:
-    """Under which name events tell of a proposal."""
+    """Return the event subject of a proposal."""
     return f"proposal:{id_}"
 
 

@@ -1,18 +1,10 @@
-"""Which proposals may mean the same in other words?
+"""Finds proposals that may mean the same and suggests pairs to a person.
 
-The second pass: open and silenced proposals are held against each other by their vectors, the nearest pairs go to the
-judges, and what they say becomes a suggestion; only a person joins two. A new one that means what was rejected is held,
-and says why. Without an embedder the pass is off and says so.
-
-Why are two proposals not one?
-
-The words that only one of them has, and what the fingerprint cannot see. It knows spellings and not meanings, so that
-it never joins by mistake; what means the same in other words is for `meaning` to suggest and for a person to say. Pure.
-
-What happens to proposals when a space changes how words are normalised?
-
-Those that nobody has decided get the fingerprint of the new profile, and remember the old one. Where two now have the
-same one they are not joined: they become a suggestion, and the younger keeps its old fingerprint until a person says.
+The second pass compares open and suppressed proposals by their vectors, sends the nearest pairs to the judges
+and stores what they say as suggestions; only a person merges. A new proposal that means the same as a
+rejected one is held. Without an embedder the pass is off and says so. `compare_fingerprints` explains why two
+proposals are not one. When a space changes its profile, undecided proposals get new fingerprints; on a
+collision the pair is suggested, and the younger keeps its old fingerprint until a person decides.
 """
 
 import json
@@ -54,10 +46,10 @@ from festinger.store.vectors import to_halfvec
 Q = queries_of("festinger.proposals")
 
 MOST_COMPARED = 2000
-"""Proposals of a space that one pass holds in memory, the latest seen."""
+"""Proposals of a space held in memory by one pass: those seen last."""
 RECENT = timedelta(days=180)
 HOLDS = 0.9
-"""How sure it must be that a new proposal means a rejected one, before it is held."""
+"""Confidence needed to hold a new proposal as the same as a rejected one."""
 
 DECIDED = "decided by a person"
 
@@ -80,7 +72,7 @@ class MeaningComparisonReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimilarProposals:
-    """Two proposals, the older first, and how near they lie."""
+    """Two proposals, the older first, and their similarity."""
 
     old: Proposal
     new: Proposal
@@ -88,19 +80,19 @@ class SimilarProposals:
 
     @property
     def ids(self) -> tuple[UUID, UUID]:
-        """As a pair is kept: the smaller id first."""
+        """The pair as stored: the smaller id first."""
         low, high = sorted((self.old.id, self.new.id))
         return low, high
 
     @property
     def words(self) -> str:
-        """By what it is known that the same wordings were judged."""
+        """A hash by which a pair with the same wording is known to have been judged."""
         a, b = sorted((self.old, self.new), key=lambda each: each.id)
         return sha256(f"{a.what}\x00{b.what}".encode()).hexdigest()
 
 
 def comparison_state(deps: ProposalDeps, space: SpaceId) -> str:
-    """Whether a second pass is made, and if not, why."""
+    """Say whether the second pass is on, and if not, why."""
     embedder = usable_embedder(deps)
     if not deps.terms(space).suggest_merges:
         return "off (by the settings)"
@@ -110,7 +102,7 @@ def comparison_state(deps: ProposalDeps, space: SpaceId) -> str:
 
 
 async def compare_meanings(deps: ProposalDeps, space: SpaceId) -> MeaningComparisonReport:
-    """One pass: as many pairs as the settings allow, the nearest first. Not within a transaction."""
+    """Run one pass: up to the allowed number of pairs, nearest first. Do not call within a transaction."""
     state, embedder = comparison_state(deps, space), usable_embedder(deps)
     if state != ON or embedder is None:
         return MeaningComparisonReport(state=state)
@@ -144,7 +136,7 @@ async def compare_meanings(deps: ProposalDeps, space: SpaceId) -> MeaningCompari
 def find_similar_proposals(
     found: Sequence[Proposal], vectors: Mapping[UUID, Matrix], *, bar: float
 ) -> list[SimilarProposals]:
-    """All pairs that lie at least as near as the bar, the nearest first; two that are silenced are nobody's matter."""
+    """Return all pairs at or above the bar, nearest first, except those of two rejected proposals."""
     shown = [each for each in found if each.id in vectors]
     if len(shown) < 2:
         return []
@@ -171,7 +163,7 @@ async def _load_candidates(deps: ProposalDeps, space: SpaceId) -> list[Proposal]
 
 
 async def _load_judged_pairs(deps: ProposalDeps, space: SpaceId, embedder: Embedder) -> dict[tuple[UUID, UUID], str]:
-    """The pairs that need not be judged again, by which words they were judged; decided ones never are."""
+    """Return the judged pairs with the hash of their wording; decided ones are never judged again."""
     rows = await deps.store.all(Q["judged_pairs"], space=space, embedder=embedder.name)
     return {(row["a_id"], row["b_id"]): DECIDED if row["is_decided"] else row["words"] for row in rows}
 
@@ -179,7 +171,7 @@ async def _load_judged_pairs(deps: ProposalDeps, space: SpaceId, embedder: Embed
 async def ensure_vectors(
     deps: ProposalDeps, space: SpaceId, embedder: Embedder, found: Sequence[Proposal]
 ) -> dict[UUID, Matrix] | None:
-    """What proposals mean; vectors that are missing are made and kept."""
+    """Load the vectors of proposals; missing ones are computed and stored. None if the embedder is down."""
     rows = await deps.store.all(
         Q["proposal_vectors"], space=space, model=embedder.name, ids=[each.id for each in found]
     )
@@ -222,7 +214,7 @@ async def ensure_vectors(
 async def _hold_if_rejected(
     deps: ProposalDeps, transaction: Transaction, near: SimilarProposals, like: PairSuggestion
 ) -> bool:
-    """Keep a new proposal back that means what somebody rejected; it counts from the end of that silence on."""
+    """Hold a new proposal that means the same as a rejected one, until the suppression ends."""
     rejected, waiting = sorted((near.old, near.new), key=lambda each: each.state is not ProposalState.REJECTED)
     is_reworded = (
         rejected.is_suppressed(deps.clock())
@@ -291,7 +283,7 @@ def _comparison_input(proposal: Proposal) -> ComparisonInput:
 
 
 def judge_thresholds(embedder: Embedder) -> SimilarityBars:
-    """How near is near for this embedder, as judges ask."""
+    """Return the similarity thresholds that judges use for this embedder."""
     profile = embedder.profile
     return SimilarityBars(
         same=profile.threshold(Threshold.SAME),
@@ -328,7 +320,7 @@ SPELLINGS = (
 class FingerprintComparison:
     a: str
     b: str
-    """The normalised forms."""
+    """The normalized forms."""
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
     why: str
@@ -338,7 +330,7 @@ class FingerprintComparison:
 
 
 def compare_fingerprints(a: Proposal, b: Proposal) -> FingerprintComparison:
-    """What the fingerprint sees of two proposals."""
+    """Explain how the fingerprints of two proposals differ."""
     left, right = normalised_words(a.normalised), normalised_words(b.normalised)
     only_a, only_b = tuple(sorted(left - right)), tuple(sorted(right - left))
     is_elsewhere = (a.category, a.scope) != (b.category, b.scope)
@@ -371,7 +363,7 @@ COLLIDES = "They have the same fingerprint under the new profile."
 
 
 async def refingerprint(deps: ProposalDeps, space: SpaceId) -> int:
-    """Fingerprint the open proposals of a space by its present profile; how many have a new one."""
+    """Recompute fingerprints of open proposals with the present profile; return how many changed."""
     profile = FingerprintProfile(deps.terms(space).profile)
     async with deps.store.transaction(patient=True) as transaction:
         rows = await transaction.all(Q["open_of_other_profiles"], space=space, profile=profile)

@@ -1,1 +1,1 @@
-"""What people decide: verdicts, the rules for them, reviewers, effects and tasks."""
+"""Verdicts of people on proposals: rules, reviewers, effects and tasks."""

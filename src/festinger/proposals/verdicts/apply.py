@@ -1,12 +1,9 @@
-"""How is a verdict carried out?
+"""Carries out verdicts and undoes approvals.
 
-Within one transaction: the effect in the rooms that own what it touches, the row that says what was there before, the
-state of the proposal, what came of the verdict, and the events. What fails takes all of it back.
-
-How is a yes taken back?
-
-What was there before is put back by the rooms that own it, in the transaction that writes down who undid it. What
-later changes stand on stays, and they are named. Undoing twice is undoing once.
+One transaction holds the effect in the package that owns its target, the record of what was there before, the
+proposal's state, the verdict's result and the events; a failure rolls back all of it. Undoing restores what
+was there before and records who did it. What later changes depend on stays, and they are named. Undoing twice
+does nothing more.
 """
 
 import json
@@ -50,7 +47,7 @@ Q = queries_of("festinger.proposals")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictContext:
-    """One proposal, held, and the verdict on it that counts."""
+    """A locked proposal and the verdict that counts."""
 
     office: ReviewDeps
     transaction: Transaction
@@ -59,7 +56,7 @@ class VerdictContext:
     verdict: Verdict
 
     async def save(self, **columns: Any) -> Proposal:
-        """Write what a verdict changed of the proposal."""
+        """Save what a verdict changed in the proposal."""
         return await save_state(self.transaction, replace(self.proposal, **columns))
 
     async def tell(self, name: str, **payload: Any) -> None:
@@ -75,7 +72,7 @@ class VerdictContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyVerdictResult:
-    """What came of it, and what this process does once it is in force."""
+    """The result, and what this process does after the commit."""
 
     proposal: Proposal
     result: VerdictResult
@@ -84,7 +81,7 @@ class ApplyVerdictResult:
 
 
 async def apply_verdict(hearing: VerdictContext) -> ApplyVerdictResult:
-    """Do what the verdict says, and tell that it was decided."""
+    """Carry out the verdict and emit that it was decided."""
     carried = await _CARRIERS[hearing.verdict.kind](hearing)
     await hearing.tell("proposal_decided", verdict=hearing.verdict.kind, author=hearing.verdict.author)
     await emit_producer_muted(hearing.office.deps, hearing.transaction, before=hearing.proposal, after=carried.proposal)
@@ -126,7 +123,7 @@ async def _run_effect(doing: Awaitable[EffectResult]) -> EffectResult:
 
 
 def apply_edits(proposal: Proposal, edits: Mapping[str, Any]) -> Proposal:
-    """The proposal as the person wants it. The row keeps what was proposed, the verdict what was made of it."""
+    """Return the proposal as edited. The row keeps what was proposed, the verdict the edits."""
     if not isinstance(edits.get("payload", {}), Mapping):
         raise BadInput("`payload` must be an object.")
     payload = dict(proposal.payload) | dict(edits.get("payload", {}))
@@ -137,7 +134,7 @@ def apply_edits(proposal: Proposal, edits: Mapping[str, Any]) -> Proposal:
 
 
 async def _close_forgotten(hearing: VerdictContext) -> ApplyVerdictResult:
-    """What it would have touched was forgotten: nobody is asked any more, and nobody is silenced."""
+    """Close a proposal whose target was forgotten, without suppressing it."""
     moved = await hearing.save(
         state=ProposalState.REJECTED, decided_at=hearing.office.deps.clock(), suppressed_until=None, held=None
     )
@@ -207,7 +204,7 @@ async def _mark_duplicate(hearing: VerdictContext) -> ApplyVerdictResult:
 
 
 async def _reopen(hearing: VerdictContext) -> ApplyVerdictResult:
-    """Put it before a person once more, whatever was decided."""
+    """Put it before a person again, whatever was decided."""
     deps, former = hearing.office.deps, hearing.proposal.duplicate_of
     moved = await hearing.save(
         state=ProposalState.PROMOTED,
@@ -252,7 +249,7 @@ class UndoApprovalResult:
 
 
 async def undo_approval(office: ReviewDeps, space: SpaceId, proposal: UUID, *, author: Author) -> UndoApprovalResult:
-    """Take back what an approval did. Raises `NotFound`, `NotAuthorised`, `Refused`, `UndoBlocked`."""
+    """Undo what an approval did. Raises `NotFound`, `NotAuthorised`, `Refused`, `UndoBlocked`."""
     reviewer = await require_reviewer(office.deps, space, author)
     async with office.deps.store.transaction(patient=True) as transaction:
         await lock_world(transaction, space)
@@ -290,6 +287,6 @@ async def _undo_in(
 
 
 def order_blocking_changes(error: UndoBlocked) -> UndoBlocked:
-    """The same refusal with what stands in the way, the newest first: in that order it can be undone."""
+    """Return the error with the blocking changes newest first, the order in which they can be undone."""
     later = error.details.get("changes", [])
     return UndoBlocked(error.message, hint=error.hint, **error.details | {"changes": list(reversed(later))})

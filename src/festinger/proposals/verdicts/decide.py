@@ -1,13 +1,10 @@
-"""What happens to a verdict when it comes in?
+"""Records verdicts and decides proposals; every channel ends here.
 
-It is written down before anything is done about it, with who said it and whether that is a person who may. The same
-message again is known again. What nobody verified is kept, shown and never acted on.
-
-What happens when a person decides?
-
-The one deed that every channel ends in. The verdict is kept first, then carried out in a transaction of its own; of
-several that wait for one proposal the most careful counts and the others are overtaken. A refusal is the answer to its
-verdict for good. What failed because something was away stays unanswered, and is taken up again.
+A verdict is stored before anything is done about it, with its author and whether that person may decide;
+repeats are recognized, and unverified verdicts are kept, shown and never acted on. It is then carried out in
+a transaction of its own: of several that wait for one proposal the most cautious counts and the others are
+overtaken. A refusal is final. A verdict that failed because something was unavailable stays open and is
+resumed.
 """
 
 import json
@@ -61,11 +58,11 @@ Q = queries_of("festinger.proposals")
 
 MOST_VERDICTS = 50
 REFUSAL = "refusal"
-"""Under which name a verdict keeps why it was not carried out."""
+"""Field in which a verdict keeps why it was not carried out."""
 
 
 async def record_verdict(office: ReviewDeps, space: SpaceId, said: VerdictInput) -> Verdict:
-    """Keep a verdict. Raises `NotFound`, `Replayed`, and `NotAuthorised` for whoever may not decide."""
+    """Store a verdict. Raises `NotFound`, `Replayed`, and `NotAuthorised` if the author may not decide."""
     async with office.deps.store.transaction() as transaction:
         row = await transaction.maybe(Q["find_proposal"], space=space, id=said.proposal)
         if row is None:
@@ -86,7 +83,7 @@ async def find_verdict(transaction: Transaction, space: SpaceId, id_: UUID) -> V
 
 
 async def verdict_from_event(transaction: Transaction, space: SpaceId, told: Mapping[str, Any]) -> Verdict | None:
-    """The verdict that an event tells of as decided; none if it is gone."""
+    """Return the verdict that an event reports as decided; None if it no longer exists."""
     rows = await transaction.all(Q["verdicts_of"], space=space, proposal=UUID(told["proposal"]), limit=MOST_VERDICTS)
     found = map(verdict_of, rows)
     return next((each for each in found if each.kind == told["verdict"] and each.verified), None)
@@ -101,7 +98,7 @@ async def close_verdict(
     result: str,
     error: FestingerError | None = None,
 ) -> Verdict:
-    """Write down what came of a verdict."""
+    """Save the result of a verdict."""
     kept = {REFUSAL: _error_to_json(error)} if error else {}
     row = await transaction.one(
         Q["close_verdict"],
@@ -115,7 +112,7 @@ async def close_verdict(
 
 
 def refusal_error(verdict: Verdict) -> FestingerError | None:
-    """The error with which a verdict was answered, if it was not carried out."""
+    """Return the error with which a verdict was refused, if it was."""
     kept = verdict.fields.get(REFUSAL)
     if kept is None:
         return None
@@ -180,7 +177,7 @@ async def _save_verdict(
 async def _identify_reviewer(
     office: ReviewDeps, transaction: Transaction, space: SpaceId, said: VerdictInput, proposal: Proposal
 ) -> Reviewer | None:
-    """Who speaks. A name in a file is not enough for what changes behaviour: it needs a code too."""
+    """Identify the author. A name in a file needs a code too for what changes behavior."""
     found = await find_verified_reviewer(office.deps, transaction, space, said.author)
     if found is None or said.channel is not ReviewChannel.FOLDER:
         return found
@@ -193,14 +190,14 @@ def _author_name(reviewer: Reviewer | None, author: Author) -> str:
 
 
 LEFT_ALONE = timedelta(minutes=1)
-"""After this time nobody is at work on a verdict any more, and it is taken up by the job."""
+"""After this time nobody is working on a verdict anymore, and the job takes it up."""
 
 
 async def decide(office: ReviewDeps, space: SpaceId, said: VerdictInput) -> DecideResult:
-    """Keep a verdict and carry it out; the same one again gives the same answer and does nothing.
+    """Store a verdict and carry it out; a repeat gives the same answer and does nothing.
 
-    Raises `NotFound`, `NotAuthorised`, `Replayed`, `BadInput`, `AlreadyDecided`, `Stale`, `Outdated`, `TooDeep`,
-    `Unseen`, `NotProposable`, `EffectFailed`, `Unavailable`.
+    Raises `NotFound`, `NotAuthorised`, `Replayed`, `BadInput`, `AlreadyDecided`, `Stale`, `Outdated`,
+    `TooDeep`, `Unseen`, `NotProposable`, `EffectFailed`, `Unavailable`.
     """
     verdict = await record_verdict(office, space, said)
     if verdict.processed_at is not None:
@@ -211,7 +208,7 @@ async def decide(office: ReviewDeps, space: SpaceId, said: VerdictInput) -> Deci
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchVerdictResult:
-    """What came of one of many verdicts."""
+    """The result of one of many verdicts."""
 
     proposal: UUID
     result: str
@@ -222,7 +219,7 @@ class BatchVerdictResult:
 
 
 async def decide_many(office: ReviewDeps, space: SpaceId, many: Sequence[VerdictInput]) -> list[BatchVerdictResult]:
-    """Decide many at once, each by itself. What changes behaviour is not approved so: `OneByOne`."""
+    """Decide many at once, each by itself. Raises `OneByOne` for approvals that change behavior."""
     if not 1 <= len(many) <= MOST_AT_ONCE:
         raise BadInput(f"1 to {MOST_AT_ONCE} proposals can be decided at once.")
     approved = [each.proposal for each in many if each.kind is VerdictKind.APPROVE]
@@ -241,12 +238,12 @@ async def _decide_one(office: ReviewDeps, space: SpaceId, said: VerdictInput) ->
 
 
 async def apply_pending_verdicts(office: ReviewDeps, space: SpaceId, proposal: UUID) -> None:
-    """Carry out what waits for a proposal until nothing waits; each refusal is written down."""
+    """Carry out the verdicts that wait for a proposal until none is left; each refusal is saved."""
     while True:
         chosen: Verdict | None = None
         try:
             async with office.deps.store.transaction(patient=True) as transaction:
-                # What is approved may reach into any room: who does that holds the world first.
+                # An approval may reach into any package: whoever applies one locks the world first.
                 await lock_world(transaction, space)
                 chosen = await _choose_verdict(transaction, space, proposal)
                 if chosen is None:
@@ -264,7 +261,7 @@ async def apply_pending_verdicts(office: ReviewDeps, space: SpaceId, proposal: U
 
 
 async def resume_pending_verdicts(office: ReviewDeps, space: SpaceId) -> int:
-    """Carry out verdicts that were left unanswered by a process that is gone; how many proposals had some."""
+    """Carry out verdicts that a dead process left open; return how many proposals had some."""
     before = office.deps.clock() - LEFT_ALONE
     rows = await office.deps.store.all(Q["unanswered"], space=space, before=before)
     for row in rows:
@@ -273,7 +270,7 @@ async def resume_pending_verdicts(office: ReviewDeps, space: SpaceId) -> int:
 
 
 async def _choose_verdict(transaction: Transaction, space: SpaceId, proposal: UUID) -> Verdict | None:
-    """The verdict that counts of those that wait, once nobody else is at work on the proposal."""
+    """Lock the proposal and return the verdict that counts among those waiting."""
     await lock_proposal(transaction, space, proposal)
     waiting = [verdict_of(row) for row in await transaction.all(Q["waiting_verdicts"], space=space, proposal=proposal)]
     return select_verdict(waiting) if waiting else None
@@ -295,7 +292,7 @@ async def _apply_chosen(office: ReviewDeps, transaction: Transaction, space: Spa
 
 
 async def _save_refusal(office: ReviewDeps, space: SpaceId, verdict: Verdict, error: FestingerError) -> None:
-    """Write down why a verdict was not carried out. The proposal stays as it was."""
+    """Save why a verdict was not carried out. The proposal stays as it was."""
     failed = isinstance(error, EffectFailed)
     async with office.deps.store.transaction() as transaction:
         result = VerdictResult.FAILED if failed else result_for_error(error)
@@ -311,7 +308,7 @@ async def _save_refusal(office: ReviewDeps, space: SpaceId, verdict: Verdict, er
 
 
 async def _load_decision(office: ReviewDeps, space: SpaceId, id_: UUID, *, again: bool = False) -> DecideResult:
-    """What came of a verdict, as it is written down; a refusal is raised, each time."""
+    """Load the saved result of a verdict; a refusal is raised, each time."""
     async with office.deps.store.transaction() as transaction:
         verdict = await find_verdict(transaction, space, id_)
         if (error := refusal_error(verdict)) is not None:

@@ -1,8 +1,8 @@
-"""What can a yes do?
+"""Defines the effects of approvals, one for each type of proposal.
 
-A port: each type of proposal has an effect, which the rooms that own what it touches give at wiring. It looks at what
-it would touch, does it and takes it back, always within the transaction of whoever decides; so a yes is whole or not
-at all. A type without an effect keeps the app from starting.
+A port: the packages that own what an effect touches provide it at wiring. It previews, applies and undoes,
+always within the transaction of the decision, so that an approval takes effect as a whole or not at all. A
+type without an effect keeps the app from starting.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -23,52 +23,52 @@ ONE_BY_ONE = frozenset(
         ProposalType.FORGET_REQUEST,
     }
 )
-"""They change behaviour, or cannot be undone: a person looks at each by itself."""
+"""Types that change behavior or cannot be undone: a person looks at each by itself."""
 
 WORDS_NEEDED = {ProposalType.FORGET_REQUEST: "forget"}
-"""What a person must write out before something that cannot be undone."""
+"""Word that a person must write to confirm what cannot be undone."""
 
 Afterwards = Callable[[], Awaitable[None]]
 
 
 async def null_follow_up() -> None:
-    """For an effect after which this process has nothing to look at again."""
+    """For an effect after which this process has nothing to refresh."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectPreview:
-    """What an effect finds where it would act, at this moment."""
+    """What an effect finds at its target at this moment."""
 
     versions: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """What it would touch, each by its name, with its version."""
+    """The version of each thing that it would touch, by name."""
     gone: tuple[str, ...] = ()
-    """What it would touch and is not there."""
+    """Targets that no longer exist."""
     is_forgotten: bool = False
     """Whether what is gone was forgotten, so that nothing is left to decide."""
     changed: tuple[str, ...] = ()
-    """What is there, but not as the payload says."""
+    """Targets that exist, but not as the payload says."""
     is_done: bool = False
-    """Whether everything is so already."""
+    """Whether everything is already as proposed."""
     payload: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """The payload as it would be made now."""
+    """The payload as it would be built now."""
     says: str = ""
     """What the effect would do, in one sentence for the person who decides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectResult:
-    """What an effect did: what was there before, what is there now, and the changes of other rooms."""
+    """What an effect did: the state before and after, and the changes in other packages."""
 
     before: Mapping[str, Any] = field(default_factory=dict, hash=False)
     after: Mapping[str, Any] = field(default_factory=dict, hash=False)
     changes: tuple[str, ...] = ()
     afterwards: Afterwards = null_follow_up
-    """Done once the transaction is in force: what this process holds in memory is brought up to date."""
+    """Runs after the commit: refreshes what this process holds in memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectContext:
-    """Within which transaction something is done, for which proposal, and in whose name."""
+    """The transaction, the proposal and the name of the person for whom an effect runs."""
 
     transaction: Transaction
     space: SpaceId
@@ -82,17 +82,17 @@ class EffectContext:
 
 class ProposalEffect(Protocol):
     def check(self, payload: Mapping[str, Any]) -> None:
-        """Refuse what no approval could do: `BadInput`, `NotProposable`."""
+        """Refuse what no approval could do. Raises `BadInput`, `NotProposable`."""
         ...
 
     async def look(self, deed: EffectContext) -> EffectPreview:
-        """What is there now of what it would touch. Changes nothing."""
+        """Preview the targets as they are now. Changes nothing."""
         ...
 
     async def apply(self, deed: EffectContext) -> EffectResult: ...
 
     async def undo(self, deed: EffectContext, applied: EffectResult) -> Afterwards:
-        """Put back what was there before. What later changes stand on is `UndoBlocked`."""
+        """Restore what was there before. Raises `UndoBlocked` if later changes depend on it."""
         ...
 
 
@@ -100,7 +100,7 @@ Effects = Mapping[ProposalType, ProposalEffect]
 
 
 def require_all_effects(effects: Effects) -> Effects:
-    """The same effects, if every type has one."""
+    """Return the effects unchanged. Raises `Unwired` if a type has none."""
     missing = [each.value for each in ProposalType if each not in effects]
     if missing:
         listed = ", ".join(f"`{each}`" for each in missing)
@@ -109,14 +109,14 @@ def require_all_effects(effects: Effects) -> Effects:
 
 
 def effect_for(effects: Effects, type_: ProposalType) -> ProposalEffect:
-    """The effect of a type; none is `Unwired`."""
+    """Return the effect of a type. Raises `Unwired` if there is none."""
     if type_ not in effects:
         raise Unwired(f"Nobody carries out proposals of the type `{type_.value}`.")
     return effects[type_]
 
 
 def require_text(payload: Mapping[str, Any], name: str) -> str:
-    """A text that a payload must have."""
+    """Return a text that a payload must have. Raises `BadInput`."""
     value = payload.get(name)
     if not isinstance(value, str) or not value.strip():
         raise BadInput(f"The payload must have a text `{name}`.")

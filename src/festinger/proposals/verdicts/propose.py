@@ -1,12 +1,8 @@
-"""How does a person propose something?
+"""Lets a person propose a change and brings a proposal up to date with its targets.
 
-A person's word needs no hysteresis: what a person proposes is before a person at once. It still needs its verdict,
-which may come with the same call. What was rejected and is silent stays so until somebody reopens it.
-
-How is a proposal brought up to date with what it would touch?
-
-Its payload and the versions of its targets are made anew from what stands now, and its version rises: whoever decides
-looks at it once more.
+A person's proposal skips the gate and is promoted at once. It still needs a verdict, which may come with the
+same call. A rejected, suppressed one stays so until a person reopens it. Rebuilding takes the payload and
+target versions from the present state and raises the version, so that the person deciding looks again.
 """
 
 from dataclasses import dataclass, replace
@@ -56,7 +52,7 @@ async def propose(
     channel: ReviewChannel,
     approve: bool = False,
 ) -> ProposeResult:
-    """Put a person's own proposal before a person, and decide it with the same call if so asked.
+    """Promote a person's own proposal, and with `approve` decide it in the same call.
 
     Raises `NotAuthorised`, `BadInput`, `NotProposable`, `ProposalRefused`, `Refused`, and with `approve` what
     `decide` raises.
@@ -86,7 +82,7 @@ async def propose(
 async def _promote_sighted(
     office: ReviewDeps, transaction: Transaction, space: SpaceId, sighted: SightingResult, said: Suggestion, *, by: str
 ) -> Proposal:
-    """The proposal, before a person; one that is there already stays where it is."""
+    """Promote the sighted proposal; one that is past waiting stays as it is."""
     assert sighted.proposal is not None
     found = await lock_proposal(transaction, space, sighted.proposal)
     if sighted.result is SightingStatus.SUPPRESSED:
@@ -111,7 +107,7 @@ async def _promote_sighted(
 async def _load_target(
     office: ReviewDeps, transaction: Transaction, space: SpaceId, proposal: Proposal, *, by: str
 ) -> dict[str, object]:
-    """What the proposal would touch, as it is now."""
+    """Return the present versions of what the proposal would touch."""
     deed = EffectContext(transaction=transaction, space=space, proposal=proposal, by=by)
     return dict((await effect_for(office.effects, proposal.type).look(deed)).versions)
 
@@ -120,7 +116,7 @@ Q = queries_of("festinger.proposals")
 
 
 async def rebuild_proposal(office: ReviewDeps, space: SpaceId, proposal: UUID, *, by: str) -> Proposal:
-    """Make an open proposal anew from what stands. Raises `NotFound`, `AlreadyDecided`, `Outdated`."""
+    """Rebuild an open proposal from the present state. Raises `NotFound`, `AlreadyDecided`, `Outdated`."""
     async with office.deps.store.transaction() as transaction:
         found = await lock_proposal(transaction, space, proposal)
         if found.state not in OPEN:
@@ -134,7 +130,7 @@ async def rebuild_proposal(office: ReviewDeps, space: SpaceId, proposal: UUID, *
 
 
 async def preview_effect(office: ReviewDeps, space: SpaceId, proposal: Proposal) -> EffectPreview:
-    """What an approval would find and do now, for the person who looks at the card."""
+    """Preview what an approval would do now, for the person who looks at the card."""
     async with office.deps.store.transaction() as transaction:
         deed = EffectContext(transaction=transaction, space=space, proposal=proposal, by="nobody")
         return await effect_for(office.effects, proposal.type).look(deed)

@@ -1,9 +1,8 @@
-"""What comes of asking for more thought?
+"""Reconsiders proposals that a person sent back as too thin or too vague.
 
-A person who finds a proposal too thin or too vague sends it back. A stronger model gets everything that was said for
-it and gives the case for and against, or sharper words; the proposal then waits for the person again, with that
-attached. Without a model what is known is laid out in order, so that a person can think instead. The first wording
-stays the one by which the proposal is known.
+A stronger model gets all the evidence and returns the case for and against, or a sharper wording; the
+proposal then waits for the person again, with that attached. Without a model the evidence is laid out in
+order instead. The first wording stays the one that identifies the proposal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +40,7 @@ REEVALUATE = "reevaluate_proposal"
 """The job that asks the model."""
 
 THOUGHTS = "thoughts"
-"""Under which name a payload keeps what came of thinking again."""
+"""Payload field that keeps the results of reevaluation."""
 EVIDENCE_ONLY = "no model: evidence only"
 UNUSABLE = "the model gave no usable answer: evidence only"
 MOST_SIGHTINGS = 50
@@ -69,9 +68,9 @@ SHAPES: Mapping[VerdictKind, type[DeepenAnswer] | type[SharpenAnswer]] = {
 async def start_reevaluation(
     office: ReviewDeps, transaction: Transaction, space: SpaceId, proposal: Proposal, *, kind: VerdictKind
 ) -> Proposal:
-    """The proposal as it is once somebody asked for more thought; the caller writes it.
+    """Return the proposal after somebody asked for more thought; the caller saves it.
 
-    Without a model the evidence is attached at once. With one the answer comes by a job.
+    Without a model the evidence is attached at once. With one the answer comes from a job.
     """
     counted = replace(proposal, reevaluations=proposal.reevaluations + 1, deferred_until=None)
     if await office.thinker(space) is None:
@@ -82,7 +81,7 @@ async def start_reevaluation(
 
 
 async def reevaluate(office: ReviewDeps, space: SpaceId, id_: UUID, *, kind: VerdictKind) -> Proposal | None:
-    """Ask the model, and put the proposal before the person again; nothing if it was decided meanwhile."""
+    """Ask the model and put the proposal before the person again; None if it was decided meanwhile."""
     async with office.deps.store.transaction() as transaction:
         proposal = await lock_proposal(transaction, space, id_)
         bundle = await collect_evidence(office, transaction, space, proposal)
@@ -104,7 +103,7 @@ async def reevaluate(office: ReviewDeps, space: SpaceId, id_: UUID, *, kind: Ver
 async def collect_evidence(
     office: ReviewDeps, transaction: Transaction, space: SpaceId, proposal: Proposal
 ) -> dict[str, Any]:
-    """What is known of a proposal: every wording, when it was said, in which episodes, and what is near."""
+    """Collect what is known about a proposal: wordings, timeline, episodes, turns and related items."""
     family = await load_family(transaction, space, proposal.id)
     rows = await transaction.all(Q["sightings_of"], space=space, family=family, limit=MOST_SIGHTINGS)
     sightings = sorted(map(sighting_of, rows), key=lambda each: (each.at, str(each.id)))
@@ -129,7 +128,7 @@ async def _ask_model(
 
 
 def build_reevaluation_prompt(proposal: Proposal, bundle: Mapping[str, Any], *, kind: VerdictKind) -> PromptMessage:
-    """What the model is asked: everything that was said is quoted, and none of it is an order."""
+    """Build the prompt: everything said is quoted, and none of it is an instruction."""
     return load_prompt("festinger.proposals", kind.value).message(
         what=proposal.what,
         why=proposal.why or "(nobody said)",
@@ -151,7 +150,7 @@ async def _attach_thought(
     note: str,
     found: Mapping[str, Any],
 ) -> Proposal:
-    """The proposal with a thought more, before the person again."""
+    """Attach a thought to the proposal and put it before the person again."""
     thought = {"kind": kind.value, "note": note, "at": iso(deps.clock()), **_sanitize(found)}
     payload = dict(proposal.payload) | {THOUGHTS: [*proposal.payload.get(THOUGHTS, []), thought]}
     words = {name: thought[name] for name in ("what", "how") if kind is VerdictKind.TOO_VAGUE and thought.get(name)}
@@ -166,7 +165,7 @@ async def _attach_thought(
 
 
 def _sanitize(found: Any) -> Any:
-    """What is kept of an answer: without secrets, as a database can hold it."""
+    """Remove secrets and characters that a database cannot store."""
     if isinstance(found, str):
         return to_storable_text(remove_secrets(found))
     if isinstance(found, Mapping):
@@ -186,7 +185,7 @@ def _timeline_entry(sighting: ProposalSighting) -> dict[str, Any]:
 
 
 def _evidence_ids(sightings: Sequence[ProposalSighting], *names: str) -> list[str]:
-    """The ids that sightings give as their evidence under these names."""
+    """Return the ids that sightings cite as evidence under these names."""
     found: dict[str, None] = {}
     for each in sightings:
         for name in names:

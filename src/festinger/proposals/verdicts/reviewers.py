@@ -1,9 +1,8 @@
-"""Whose verdict counts?
+"""Manages reviewers, the people whose verdicts count, and their one-time codes.
 
-Reviewers, each with the ways in which a channel knows that person: a login, the id of a key, a user of this machine,
-the name in a signed message. A channel that has proved somebody's right to decide makes a reviewer of them on their
-first verdict; a mere name is believed only of a reviewer who is there. One-time codes let a person sign a file; they
-are shown once and kept as hashes.
+Channels identify a reviewer by a login, a key id, a user of this machine or the name in a signed message. A
+channel that proves the right to decide enrolls a person on the first verdict; a bare name is accepted only
+for an existing reviewer. One-time codes let a person sign a file; they are shown once and stored as hashes.
 """
 
 import hashlib
@@ -25,7 +24,7 @@ from festinger.store.queries import queries_of
 Q = queries_of("festinger.proposals")
 
 ENROLLED = frozenset({IdentityProof.LOGIN, IdentityProof.KEY, IdentityProof.UID})
-"""Proofs that come with the right to decide, so that whoever has one is a reviewer."""
+"""Proofs that carry the right to decide, so that whoever has one is enrolled."""
 
 KNOWN_BY_NAME = frozenset({IdentityProof.WEBHOOK, IdentityProof.NAMED})
 
@@ -49,7 +48,7 @@ class Reviewer:
         return author.identity in self.identities.get(author.proof.value, ())
 
     def as_json(self) -> dict[str, Any]:
-        """As every door shows it: codes are only counted."""
+        """Serialize for every interface: codes are only counted."""
         plain = {each.name: to_json_value(getattr(self, each.name)) for each in fields(self)}
         return plain | {"codes": len(self.codes)}
 
@@ -58,17 +57,17 @@ _NAMES = tuple(each.name for each in fields(Reviewer))
 
 
 def reviewer_of(row: Mapping[str, Any]) -> Reviewer:
-    """The reviewer that a row holds."""
+    """Build a reviewer from a row."""
     return Reviewer(**{name: row[name] for name in _NAMES} | {"codes": tuple(row["codes"])})
 
 
 async def list_reviewers(deps: ProposalDeps, space: SpaceId) -> list[Reviewer]:
-    """Everybody whose verdict counts or counted, by name."""
+    """List active and former reviewers, by name."""
     return [reviewer_of(row) for row in await deps.store.all(Q["reviewers"], space=space)]
 
 
 async def add_reviewer(deps: ProposalDeps, space: SpaceId, name: str, **identities: Iterable[str]) -> Reviewer:
-    """Make a reviewer, or let one who was sent away decide again; what they are known by is added."""
+    """Add a reviewer or reactivate one; the given identities are added."""
     unknown = sorted(set(identities) - {each.value for each in IdentityProof})
     if unknown:
         raise BadInput(f"Nobody is known by a `{unknown[0][:40]}`.")
@@ -81,7 +80,7 @@ async def add_reviewer(deps: ProposalDeps, space: SpaceId, name: str, **identiti
 
 
 async def deactivate_reviewer(deps: ProposalDeps, space: SpaceId, name: str) -> Reviewer:
-    """Let somebody's verdict count no more; what they decided stands."""
+    """Stop counting a reviewer's verdicts; past decisions stand."""
     async with deps.store.transaction() as transaction:
         found = await _require_by_name(transaction, space, name)
         known = dict(found.identities)
@@ -89,7 +88,7 @@ async def deactivate_reviewer(deps: ProposalDeps, space: SpaceId, name: str) -> 
 
 
 async def issue_codes(office: ReviewDeps, space: SpaceId, name: str) -> list[str]:
-    """Ten one-time codes for a reviewer, in place of those that were left."""
+    """Issue ten one-time codes that replace the remaining ones."""
     codes = [format_code(office.entropy(CODE_BYTES)) for _ in range(CODES)]
     async with office.deps.store.transaction() as transaction:
         found = await _require_by_name(transaction, space, name)
@@ -101,7 +100,7 @@ async def issue_codes(office: ReviewDeps, space: SpaceId, name: str) -> list[str
 async def find_verified_reviewer(
     deps: ProposalDeps, transaction: Transaction, space: SpaceId, author: Author
 ) -> Reviewer | None:
-    """The active reviewer that an author was proved to be; somebody with the right to decide becomes one."""
+    """Return the active reviewer that an author is proved to be; a new one with the right is enrolled."""
     if author.proof is IdentityProof.NONE:
         return None
     found = next((each for each in await _load_reviewers(transaction, space) if each.is_known_as(author)), None)
@@ -111,7 +110,7 @@ async def find_verified_reviewer(
 
 
 async def require_reviewer(deps: ProposalDeps, space: SpaceId, author: Author) -> Reviewer:
-    """The same for deeds that are no verdict: whoever is not a reviewer is `NotAuthorised`."""
+    """Return the reviewer for operations other than verdicts. Raises `NotAuthorised`."""
     async with deps.store.transaction() as transaction:
         found = await find_verified_reviewer(deps, transaction, space, author)
     if found is None:
@@ -120,7 +119,7 @@ async def require_reviewer(deps: ProposalDeps, space: SpaceId, author: Author) -
 
 
 async def redeem_code(transaction: Transaction, space: SpaceId, reviewer: Reviewer, code: str) -> bool:
-    """Whether a code was one of the reviewer's; it is good for nothing from then on."""
+    """Redeem a code; return whether it was one of the reviewer's. It cannot be used again."""
     if not code.strip():
         return False
     return bool(await transaction.run(Q["burn_code"], space=space, id=reviewer.id, code=hash_code(code)))
@@ -134,13 +133,13 @@ def build_not_authorised(author: Author) -> NotAuthorised:
 
 
 def format_code(chance: bytes) -> str:
-    """A code that a person can copy by hand."""
+    """Format a code that a person can copy by hand."""
     text = b32encode(chance).decode().rstrip("=")
     return "-".join(text[place : place + 4] for place in range(0, len(text), 4))
 
 
 def hash_code(code: str) -> str:
-    """How a code is kept: 80 bits of chance need no salt."""
+    """Hash a code for storage: 80 random bits need no salt."""
     plain = "".join(char for char in code.upper() if char.isalnum())
     return hashlib.sha256(plain.encode()).hexdigest()
 
@@ -169,7 +168,7 @@ async def _require_by_name(transaction: Transaction, space: SpaceId, name: str) 
 
 
 async def _enroll(deps: ProposalDeps, transaction: Transaction, space: SpaceId, author: Author) -> Reviewer:
-    """A reviewer of that name gains a way to be known, unless another person is known so; else a new one begins."""
+    """Add an identity to the reviewer of that name, unless it has one of that kind; else add a new one."""
     name = validate_name(author.name)[:LONGEST_NAME]
     found = await _find_by_name(transaction, space, name)
     if found is not None and found.identities.get(author.proof.value):
@@ -181,7 +180,7 @@ async def _enroll(deps: ProposalDeps, transaction: Transaction, space: SpaceId, 
 
 
 def _distinct_name(name: str, author: Author) -> str:
-    """A name of their own for somebody who is called like another: two keys may have one name."""
+    """Return a distinct name for an author who shares one with another: two keys may have one name."""
     mark = hashlib.sha256(f"{author.proof}:{author.identity}".encode()).hexdigest()[:8]
     return f"{name[: LONGEST_NAME - len(mark) - 1]} {mark}"
 

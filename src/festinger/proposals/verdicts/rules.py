@@ -1,7 +1,8 @@
-"""May this be decided so, and what follows from it?
+"""Decides whether a verdict may be carried out and what follows from it.
 
-Which verdict counts of several, whether a proposal can still be decided, how long a no silences it, until when it is
-put off, and whether what it would touch is still what the person saw. Pure: rows, time and settings come in.
+Covers which of several verdicts counts, whether a proposal can still be decided, how long a rejection
+suppresses it, until when it is deferred, and whether its targets are still what the person saw. Pure: rows,
+time and settings are passed in.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +28,7 @@ OPEN = frozenset({ProposalState.PROMOTED, ProposalState.DEEPENING, ProposalState
 """Before a person, and undecided."""
 
 REOPENED = frozenset({ProposalState.REJECTED, ProposalState.UNDONE, ProposalState.DUPLICATE})
-"""What a person may take up once more."""
+"""States from which a person may reopen a proposal."""
 
 THOUGHT_AGAIN = frozenset({VerdictKind.DEEPEN, VerdictKind.TOO_VAGUE})
 
@@ -40,12 +41,12 @@ FURTHEST = timedelta(days=3650)
 
 
 def select_verdict(waiting: Iterable[Verdict]) -> Verdict:
-    """The verdict that counts of those that wait for one proposal: the most careful, then the first that came."""
+    """Select the verdict that counts for one proposal: the most cautious, then the first received."""
     return min(waiting, key=lambda each: (ORDER[each.kind], each.received_at, str(each.id)))
 
 
 def require_decidable(proposal: Proposal, verdict: Verdict, terms: ProposalsSettings) -> None:
-    """Refuse a verdict that cannot be carried out in the state in which the proposal is."""
+    """Refuse a verdict that cannot be carried out in the present state of the proposal."""
     seen = verdict.fields.get("version")
     if seen is not None and seen != proposal.version:
         raise Stale(f"This proposal has version {proposal.version} by now, not {seen}.", version=proposal.version)
@@ -77,7 +78,7 @@ def _require_reopenable(proposal: Proposal) -> None:
 
 
 def require_complete(verdict: Verdict, proposal: Proposal) -> None:
-    """Refuse a verdict that lacks what it needs, or says what it cannot."""
+    """Refuse a verdict that lacks a required field or has one it may not have."""
     if len(verdict.note) > LONGEST_NOTE:
         raise BadInput(f"A note has at most {LONGEST_NOTE:,} characters.")
     if verdict.kind is VerdictKind.DUPLICATE and verdict.of in (None, proposal.id):
@@ -95,7 +96,7 @@ def require_complete(verdict: Verdict, proposal: Proposal) -> None:
 
 
 def require_opposites_seen(verdict: Verdict, opposites: Mapping[UUID, str]) -> None:
-    """Refuse a yes by somebody who has not looked at what asks for the opposite; `opposites` says what that is."""
+    """Refuse an approval by somebody who has not seen the opposites; `opposites` maps ids to text."""
     unseen = {str(id_): what for id_, what in opposites.items() if id_ not in verdict.seen}
     if verdict.kind is VerdictKind.APPROVE and unseen:
         raise Unseen(
@@ -110,7 +111,7 @@ def _format_count(number: int) -> str:
 
 
 def require_fresh(proposal: Proposal, look: EffectPreview) -> None:
-    """Refuse to act on something else than what was proposed."""
+    """Refuse to act if the targets are not as proposed."""
     if look.gone:
         raise Outdated("What this would touch is not there any more.", gone=list(look.gone), changed=[])
     wanted = proposal.target
@@ -122,12 +123,12 @@ def require_fresh(proposal: Proposal, look: EffectPreview) -> None:
 
 
 def suppression_period(rejections: int, days: Sequence[int]) -> timedelta:
-    """How long a no silences a proposal that was rejected so many times before."""
+    """Return how long a rejection suppresses a proposal with so many earlier rejections."""
     return timedelta(days=days[min(rejections, len(days) - 1)])
 
 
 def resolve_defer_until(until: datetime | None, *, now: datetime, terms: ProposalsSettings) -> datetime:
-    """When a proposal that is deferred comes back."""
+    """Return when a deferred proposal comes back."""
     if until is None:
         return now + timedelta(days=terms.defer_days)
     if not now < until <= now + FURTHEST:
@@ -136,14 +137,14 @@ def resolve_defer_until(until: datetime | None, *, now: datetime, terms: Proposa
 
 
 def require_one_by_one(types: Iterable[ProposalType]) -> None:
-    """Refuse to approve at once what a person must look at one by one."""
+    """Refuse to approve in a batch what a person must look at one by one."""
     alone = sorted({each.value for each in types if each in ONE_BY_ONE})
     if alone:
         raise OneByOne(f"Proposals of the type `{alone[0]}` are approved one by one.", types=alone)
 
 
 def result_for_error(error: FestingerError) -> VerdictResult:
-    """What a refusal is called in the list of what came of verdicts."""
+    """Return the verdict result for an error."""
     if isinstance(error, Stale):
         return VerdictResult.STALE
     return VerdictResult.ALREADY if isinstance(error, AlreadyDecided) else VerdictResult.REFUSED

@@ -1,7 +1,7 @@
-"""What is there to do about advice that was approved?
+"""Turns approved advice into tasks for people.
 
-A yes to plain advice makes a task and changes nothing else; a person does it, and says so. An agent never carries one
-out by itself.
+Approving plain advice creates a task and changes nothing else; a person does it and closes it. An agent never
+carries one out by itself.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ from festinger.store.queries import queries_of
 Q = queries_of("festinger.proposals")
 
 LEAST_SHARE = 0.5
-"""Of the words of a cue or of a task that the other must have: single words are shared by too much."""
+"""Share of the shorter text's words that the other must contain: single words are too common."""
 
 
 class TaskState(StrEnum):
@@ -45,7 +45,7 @@ class Task:
     closed_by: str | None
 
     def as_json(self) -> dict[str, Any]:
-        """As every door shows it."""
+        """Serialize for every interface."""
         return {each.name: to_json_value(getattr(self, each.name)) for each in fields(self)}
 
 
@@ -53,14 +53,14 @@ _NAMES = tuple(each.name for each in fields(Task))
 
 
 def task_of(row: Mapping[str, Any]) -> Task:
-    """The task that a row holds."""
+    """Build a task from a row."""
     return Task(**{name: row[name] for name in _NAMES} | {"state": TaskState(row["state"])})
 
 
 async def list_tasks(
     deps: ProposalDeps, space: SpaceId, *, state: TaskState | None = TaskState.OPEN, limit: int = 50
 ) -> list[Task]:
-    """Tasks, the oldest first; all of them without a state."""
+    """List tasks, oldest first; all of them if `state` is None."""
     rows = await deps.store.all(Q["tasks"], space=space, state=state, limit=limit)
     return [task_of(row) for row in rows]
 
@@ -68,7 +68,7 @@ async def list_tasks(
 async def close_task(
     deps: ProposalDeps, space: SpaceId, task: UUID, *, author: Author, state: TaskState = TaskState.DONE
 ) -> Task:
-    """Say that a task is done, or that nobody will do it. Raises `NotFound`, `NotAuthorised`, `AlreadyDecided`."""
+    """Close a task as done or dropped. Raises `NotFound`, `NotAuthorised`, `AlreadyDecided`."""
     reviewer = await require_reviewer(deps, space, author)
     async with deps.store.transaction() as transaction:
         found = await _lock_task(transaction, space, task)
@@ -78,7 +78,7 @@ async def close_task(
 
 
 def match_tasks(open_tasks: Iterable[Task], cue: str) -> list[tuple[Task, float]]:
-    """The tasks that have to do with a cue, and how far; the most fitting first."""
+    """Return the tasks that relate to a cue with their scores, best match first."""
     asked = _plain_words(cue)
     shares = [(task, _word_overlap(asked, _plain_words(task.title))) for task in open_tasks]
     found = [(task, share) for task, share in shares if share >= LEAST_SHARE]
@@ -86,23 +86,23 @@ def match_tasks(open_tasks: Iterable[Task], cue: str) -> list[tuple[Task, float]
 
 
 def _word_overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    """How much of the shorter of two texts is in the longer."""
+    """Return how much of the shorter of two texts is in the longer."""
     return len(one & other) / min(len(one), len(other)) if one and other else 0.0
 
 
 def _plain_words(text: str) -> frozenset[str]:
-    """The words that say what a text is about, whether it asks for that or forbids it."""
+    """Return the words that say what a text is about, whether it asks for that or forbids it."""
     return normalised_words(normalise(text, FingerprintProfile.COMPAT_AGENT))
 
 
 class AdviceEffect:
-    """What a yes to plain advice does: it makes a task."""
+    """The effect of approving plain advice: creates a task."""
 
     def __init__(self, deps: ProposalDeps) -> None:
         self._deps = deps
 
     def check(self, payload: Mapping[str, Any]) -> None:
-        """Advice needs nothing beside its words."""
+        """Advice needs nothing besides its text."""
 
     async def look(self, deed: EffectContext) -> EffectPreview:
         return EffectPreview(payload=deed.payload, says="Makes a task for a person; nothing else changes.")

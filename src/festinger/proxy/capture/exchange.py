@@ -1,13 +1,9 @@
-"""What was said on both sides, when an answer is over?
+"""Listens to a response and builds what is captured of the exchange.
 
-`ExchangeListener` hears one answer and hands the whole exchange on when it has ended. What is learnt, kept or counted from
-it is the business of whoever takes it; nothing of that happens in the request.
-
-What of an exchange is kept?
-
-What was new in the request, the reply, the calls and how it ended, each with an id that is made of what it is: a
-retry, a regeneration with the same words and a replayed history give the same ids, and nothing is kept twice. Our own
-notes are never among it. Secrets are taken out before anything is written anywhere.
+`ExchangeListener` hands the whole exchange on when the response has ended; nothing is learned or stored
+during the request. Captured are the new texts, the reply, the tool calls and how it ended, with
+content-derived ids: retries, identical regenerations and replayed histories yield the same ids, so nothing is
+stored twice. Our own notes are never captured, and secrets are removed before anything is written.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,26 +33,26 @@ from festinger.text.secrets import Redact, redact
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyExchange:
-    """A request and its answer, as far as it came."""
+    """A request and its response, as far as it came."""
 
     understood: ParsedRequest
     told: MemoryStatus
     fresh: ContextBlock | None
-    """The block that was new in it."""
+    """The block that was new in the request."""
     anchor: bytes | None = None
-    """Where the new block stands; none for the system text."""
+    """Anchor of the new block; `None` for the system text."""
     heard: ReplyContent
     ended: StreamEndReason
     happenings: tuple[NewEvent, ...] = ()
-    """What else happened to it, to be told with it."""
+    """Further events to emit with the exchange."""
 
 
 Take = Callable[[ProxyExchange], Stored | None]
-"""Takes an exchange that is over; must not wait."""
+"""Receives a finished exchange; must not block."""
 
 
 class ExchangeListener:
-    """Hears one answer."""
+    """Listens to one response."""
 
     def __init__(
         self,
@@ -102,17 +98,17 @@ class ExchangeListener:
 
 
 TOOL_CHARS = 2000
-"""What is kept of a tool's output, and of the arguments that it was called with."""
+"""Characters kept of a tool's output and of its arguments."""
 TEXT_CHARS = 1_000_000
-"""What is kept of any other text; a turn of an episode holds no more."""
+"""Characters kept of any other text; a turn of an episode holds no more."""
 CUT_MARK = "\n[cut here: the text was longer]\n"
 SPARE_CHARS = 10_000
-"""What is cleaned beyond each cut: a secret across it is still known for one."""
+"""Characters cleaned beyond each cut, so that a secret across it is still recognized."""
 MOST_CALLS = 100
 SHOWN_CHARS = 200
-"""What an event may hold of a text."""
+"""Characters of a text that an event may contain."""
 NAME_CHARS = 120
-"""A longer name of a session is shortened, and told from others by its hash."""
+"""Longer session names are shortened and made unique by a hash."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,8 +137,8 @@ class Capture:
 def build_capture(
     exchange: ProxyExchange, *, seen: int, at: datetime, settings: ProxySettings, tools: str = ""
 ) -> Capture:
-    """What is to be kept of it, secrets not yet taken out. Its first `seen` turns were kept before; `tools` is what
-    its tools say of themselves, unless that was."""
+    """Build the capture, with secrets still in it. Skip the first `seen` turns, which were captured before;
+    `tools` are its tool descriptions, unless captured before."""
     understood, heard = exchange.understood, exchange.heard
     session = session_name(understood.session.id)
     own = strip_blocks(heard.text, understood.mark)
@@ -174,7 +170,7 @@ def build_capture(
 
 
 def redact_capture(capture: Capture, *, redact: Redact = redact) -> Capture:
-    """The same, as it may be written down."""
+    """Remove secrets, so that the capture may be written."""
     exchange = capture.exchange
     return replace(
         capture,
@@ -193,12 +189,13 @@ def redact_capture(capture: Capture, *, redact: Redact = redact) -> Capture:
 
 
 def sanitize_text(text: str, *, redact: Redact = redact) -> str:
-    """A text without secrets, and without what no database takes. One that is too long loses its middle, and says so."""
+    """Remove secrets and characters that databases reject. A text that is too long loses its middle, with a
+    mark."""
     if len(text) <= TEXT_CHARS:
         clean = redact(text).text[:TEXT_CHARS]
     else:
         half = (TEXT_CHARS - len(CUT_MARK)) // 2
-        # What is asked stands at an end, and what is pasted in the middle.
+        # Questions are at the ends, and pasted text is in the middle.
         first, last = redact(text[: half + SPARE_CHARS]).text, redact(text[-half - SPARE_CHARS :]).text
         clean = f"{first[:half]}{CUT_MARK}{last[-half:]}"
     if "\x00" in clean:
@@ -207,21 +204,21 @@ def sanitize_text(text: str, *, redact: Redact = redact) -> str:
 
 
 def session_name(session: SessionId) -> SessionId:
-    """A session as rows and events name it: clients may call theirs by longer names than an event may hold."""
+    """Session name for rows and events: clients may use longer names than an event may contain."""
     if len(session) <= NAME_CHARS:
         return session
     return SessionId(f"{session[: NAME_CHARS - 20]}…{blake2b(session.encode(), digest_size=8).hexdigest()}")
 
 
 def reply_link(understood: ParsedRequest, text: str, calls: tuple[ToolCall, ...]) -> bytes:
-    """The hash that the reply will have where it comes back in a history."""
+    """The hash that the reply will have when it comes back in a history."""
     content = reply_content_hash(ChatMessage(role=ChatRole.ASSISTANT, text=text, calls=calls))
     links = understood.chain.links
     return short_sha256((links[-1] if links else START) + content)
 
 
 def build_exchange_events(capture: Capture, *, new_messages: frozenset[UUID], is_first: bool) -> Iterator[NewEvent]:
-    """What is told of an exchange that is new, in this order; `is_first` if it is the first of its session."""
+    """Yield the events of a new exchange, in order; `is_first` if it is the first of its session."""
     exchange = capture.exchange
     if is_first:
         yield _build_event(
@@ -289,7 +286,7 @@ def _build_event(capture: Capture, name: str, payload: Mapping[str, Any]) -> New
 
 
 def session_subject(session: SessionId) -> str:
-    """What events of a session are about."""
+    """Subject of the events of a session."""
     return f"session:{session}"
 
 
@@ -298,14 +295,14 @@ def _subject(exchange: StoredExchange) -> str:
 
 
 def _tool_words(session: SessionId, tools: str) -> Iterator[ExchangeMessage]:
-    """What tools say of themselves, as what it is to the model: a system text."""
+    """Tool descriptions as a system text, which is what they are to the model."""
     if tools:
         made_of = _part_id(session, descriptions_hash(tools), "tools")
         yield ExchangeMessage(id=made_of, role=ChatRole.SYSTEM.value, origin=Origin.SYSTEM, text=tools)
 
 
 def _new_words(understood: ParsedRequest, session: SessionId, *, seen: int) -> Iterator[ExchangeMessage]:
-    """What was not kept of this session before, the oldest first."""
+    """Messages of this session that were not captured before, oldest first."""
     for at in _new_turns(understood, seen):
         turn, link = understood.request.turns[at], understood.chain.links[at]
         for number, saying in enumerate(() if turn.transient else turn.sayings):
@@ -322,7 +319,7 @@ def _new_turns(understood: ParsedRequest, seen: int) -> Iterator[int]:
     contents, session = understood.chain.contents, understood.session
     replies = {reply.content for reply in session.replies}
     if understood.how is SessionMatchKind.REPLY:
-        # The history was retold: what stands before the last word that is known is no news.
+        # The history was rewritten: nothing before the last known message is new.
         known = replies | session.recent
         seen = max(seen, 1 + max((at for at, content in enumerate(contents) if content in known), default=-1))
     return (at for at in range(seen, len(contents)) if contents[at] not in replies)
@@ -360,5 +357,5 @@ def _part_id(session: SessionId, link: bytes, what: int | str) -> UUID:
 
 
 def derive_part_id(session: SessionId, link: str, what: int | str) -> UUID:
-    """The id of a part of an exchange: the same for the same words in the same place."""
+    """Id of a part of an exchange: the same for the same words in the same place."""
     return UUID(bytes=blake2b(f"{session}:{link}:{what}".encode(), digest_size=16).digest())

@@ -1,10 +1,10 @@
-"""Bring captured entries to the store, whatever happens to the store or to this process.
+"""Brings captured entries to the store, whatever happens to the store or to this process.
 
-Exchanges and what happened around them go to the spool first: many share one fsync, and `put` returns a future that is
-done once they are on disk, so that the last byte of a response can wait for it. One task ingests from the spool in
-batches, in order; an entry leaves the spool only after the store has it, so neither a kill nor a stop loses one.
-States of sessions and lines of the request log are small and needed by the next request: they go to the store beside
-the exchanges, and to the spool only while the store is away. What cannot be kept is counted and reported.
+Exchanges and events go to the spool first: many share one fsync, and `put` returns a future that is done once
+they are on disk, so that the last byte of a response can wait for it. One task ingests the spool in batches,
+in order; an entry leaves the spool only after the store has it, so neither a kill nor a stop loses one.
+Session states and log lines are small and needed by the next request: they go straight to the store, to the
+spool only while it is away.
 """
 
 import asyncio
@@ -46,22 +46,22 @@ log = structlog.get_logger(room="proxy")
 QUEUE = 10_000
 BATCH = 200
 GATHER_SECONDS = 0.02
-"""How long a batch gathers at least."""
+"""Minimum time that a batch gathers."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
-"""Between tries while the store is away."""
+"""Pauses between attempts while the store is away."""
 ADOPT_SECONDS = 60.0
 """How often files of dead processes are looked for."""
 FINISH_SECONDS = 5.0
-"""How long a process that stops goes on writing; the rest stays in the spool for the next one."""
+"""How long a stopping process keeps writing; the rest stays in the spool for the next one."""
 STUCK_SECONDS = 2.0
-"""A disk that takes longer than this is not waited for by the next response."""
+"""The next response does not wait for a disk that takes longer than this."""
 MEGABYTE = 2**20
 UNTOLD = 1000
-"""Losses that are told one by one once the store is back."""
+"""Maximum losses reported individually once the store is back."""
 
 
 RedactOf = Callable[[SpaceId], Redact]
-"""What a space takes out of texts before they are written."""
+"""Returns the function that redacts texts of a space before they are written."""
 
 T = TypeVar("T")
 
@@ -78,7 +78,7 @@ class _WriteOutcome(Enum):
 
 @dataclass(slots=True, kw_only=True)
 class CaptureTally:
-    """What could not be kept, since the start."""
+    """Losses since the start."""
 
     dropped: Counter[str] = field(default_factory=Counter)
     """Entries by reason."""
@@ -101,7 +101,7 @@ class CaptureWriter:
         self.tally = CaptureTally()
         self.redact = redact
         self.disk_fault = ""
-        """Why the spool could not be written the last time; empty while it can."""
+        """Why the last write to the spool failed; empty while it works."""
         self._app = app
         self._spool = spool
         self._settings = settings
@@ -144,7 +144,7 @@ class CaptureWriter:
 
     @property
     def has_store(self) -> bool:
-        """Whether there is a store that takes what waits."""
+        """Whether there is a store that takes waiting entries."""
         return self._app() is not None and not self.is_away
 
     @property
@@ -152,9 +152,10 @@ class CaptureWriter:
         return bool(self._quick or self._unspooled or self._spool.waiting)
 
     def put(self, entry: Entry) -> asyncio.Future[None] | None:
-        """Take an entry. The future is done once the entry is on disk; there is none if there was no room for it.
+        """Take an entry; return a future that is done once it is on disk, or `None` if the queue is full.
 
-        Entries that are not appended to the spool, and all while the disk hangs, get a future that is done.
+        Entries that bypass the spool, and all entries while the disk hangs, get a future that is already
+        done.
         """
         stored = asyncio.get_running_loop().create_future()
         if not isinstance(entry, Capture | EventsEntry):
@@ -182,7 +183,7 @@ class CaptureWriter:
         await self._idle.wait()
 
     async def run(self) -> None:
-        """Write until cancelled. A batch that has begun is not cancelled with it: `finish` waits for it."""
+        """Write until canceled. A batch in progress is not canceled: `finish` waits for it."""
         while True:
             with fail_open("capture"):
                 await self._look_for_files()
@@ -194,7 +195,7 @@ class CaptureWriter:
             self._wake.clear()
 
     async def finish(self) -> None:
-        """Write what can be written soon; leave the rest in the spool. Call it after `run` was cancelled."""
+        """Write what can be written soon; leave the rest in the spool. Call after `run` was canceled."""
         self._retry_at = 0.0
         if self._appending is not None:
             await asyncio.wait({self._appending})
@@ -204,7 +205,7 @@ class CaptureWriter:
             last.cancel()
             await asyncio.wait({last})
             if self._batch is not None and not self._batch.done():
-                # Nothing leaves a lane or the spool before it is written, so a cancelled batch comes again.
+                # Nothing leaves a queue or the spool before it is written, so a canceled batch is retried.
                 self._batch.cancel()
                 await asyncio.wait({self._batch})
         with fail_open("capture"):
@@ -214,7 +215,7 @@ class CaptureWriter:
         self._disk.shutdown(wait=False)
 
     async def _gather(self) -> None:
-        """Let a batch gather: longer while requests come one after the other, which also makes it cheaper."""
+        """Let a batch gather: longer while requests keep coming, which also makes it cheaper."""
         await asyncio.sleep(GATHER_SECONDS)
         if (app := self._app()) is not None:
             await app.jobs.courtesy.turn()
@@ -227,7 +228,7 @@ class CaptureWriter:
         return await asyncio.get_running_loop().run_in_executor(self._disk, act, *given)
 
     async def _append_all(self) -> None:
-        """Append what came in; what comes in meanwhile shares the next fsync."""
+        """Append incoming entries; those that arrive meanwhile share the next fsync."""
         try:
             while self._incoming:
                 batch, self._incoming = self._incoming, []
@@ -242,7 +243,7 @@ class CaptureWriter:
             self._wake.set()
 
     async def _look_for_files(self) -> None:
-        """Take over what dead processes left behind."""
+        """Adopt files that dead processes left behind."""
         if self._stopwatch() < self._adopt_at:
             return
         self._adopt_at = self._stopwatch() + ADOPT_SECONDS
@@ -262,13 +263,13 @@ class CaptureWriter:
             self._idle.set()
 
     async def _write_uncancelled(self) -> bool:
-        """Write a batch in a task of its own, which goes on if the caller is cancelled."""
+        """Write a batch in its own task, which continues if the caller is canceled."""
         if self._batch is None or self._batch.done():
             self._batch = asyncio.create_task(self._write_some())
         return await asyncio.shield(self._batch)
 
     async def _write_some(self) -> bool:
-        """Write a batch of whatever is next; whether the store took it."""
+        """Write the next batch; return whether the store took it."""
         if self._quick and not await self._write_from(self._quick):
             return False
         if self._spool.waiting:
@@ -284,7 +285,7 @@ class CaptureWriter:
         return True
 
     async def _write_spooled(self) -> bool:
-        """Write what waited longest in the spool; whether the store took it."""
+        """Write the oldest records of the spool; return whether the store took them."""
         entries: list[Entry] = []
         for record in await self._on_disk(self._spool.next, BATCH):
             if isinstance(record, MalformedLine):
@@ -301,7 +302,7 @@ class CaptureWriter:
         return True
 
     async def _written(self, entries: Sequence[Entry]) -> bool:
-        """Write a batch; false if the store is away. An entry that nobody can write is set aside."""
+        """Write a batch; return false if the store is away. Set aside entries that cannot be written."""
         outcome = await self._attempt(entries)
         if outcome is _WriteOutcome.FAILED:
             for entry in entries:
@@ -330,14 +331,14 @@ class CaptureWriter:
         return _WriteOutcome.FAILED if attempt.failed else _WriteOutcome.DONE
 
     async def _tell(self, app: App) -> None:
-        """Say what could not be kept, now that somebody hears it."""
+        """Emit events about losses, now that the store is back."""
         if untold := self._untold[:]:
             async with app.store.transaction() as transaction:
                 await app.outbox.emit_all(transaction, untold, space=MAIN_SPACE)
             del self._untold[: len(untold)]
 
     async def _spool_lanes(self) -> None:
-        """Put everything that waits in memory alone into the spool, the oldest first."""
+        """Move everything that waits only in memory to the spool, oldest first."""
         for lane in (self._quick, self._unspooled):
             for _ in range(0, len(lane), BATCH):
                 await self._to_spool([lane.popleft() for _ in range(min(len(lane), BATCH))])
@@ -345,7 +346,7 @@ class CaptureWriter:
                     return
 
     async def _to_spool(self, entries: Sequence[Entry]) -> None:
-        """Append entries without secrets. While the disk takes none they wait in memory for the store."""
+        """Append redacted entries. While the disk fails, they wait in memory for the store."""
         clean = await self._on_disk(self._cleaned, entries)
         self._dropped("fault", len(entries) - len(clean))
         limit = self._settings().spool_max_mb * MEGABYTE
@@ -366,8 +367,7 @@ class CaptureWriter:
         return self._spool.append(records, limit=limit)
 
     def _cleaned(self, entries: Sequence[Entry]) -> list[tuple[Entry, bytes]]:
-        """Entries without secrets, and their records. One that cannot be cleaned may hold anything, so it is
-        written nowhere."""
+        """Redact and encode entries. One that cannot be redacted may hold secrets and is dropped."""
         clean: list[tuple[Entry, bytes]] = []
         for entry in entries:
             with fail_open("capture cleaned"):
@@ -378,7 +378,7 @@ class CaptureWriter:
         return clean
 
     async def _refuse(self, refused: MalformedLine) -> None:
-        """Set a record aside, and say so."""
+        """Set a record aside and report it."""
         self.tally.refused += 1
         log.error("record set aside", file=refused.file, line=refused.number, reason=refused.reason)
         payload = {"file": refused.file, "line": refused.number, "reason": refused.reason}

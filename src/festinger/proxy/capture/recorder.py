@@ -1,9 +1,8 @@
-"""How are traces of what passes through left in the store, and sessions read back from it?
+"""Records requests and exchanges in the store, and reads sessions back from it.
 
-Everything goes through the writer, at once. `recall` asks the store only where this process may not know a session as
-well as the store does: it never met the session, or the history holds more answers than it gave, or others are known
-to serve it too. It waits no longer than memory may take, and without an answer the request goes on with what is known
-here.
+Writes go through the `CaptureWriter` and return at once. `recall` asks the store only if this process may
+know less about a session: it is new here, has more replies than this process gave, or others serve it too. It
+waits no longer than the memory deadline; without an answer, the request goes on with local state.
 """
 
 import asyncio
@@ -41,11 +40,11 @@ from festinger.store.repositories.exchanges import StoredSession, find_sessions
 log = structlog.get_logger(room="proxy")
 
 SEEN = 10_000
-"""Sessions and exchanges of which is known how far they were kept."""
+"""Maximum sessions and exchanges whose capture progress is tracked."""
 
 
 class StoreRecorder:
-    """Writes down what passes, through the writer; reads back from the open house."""
+    """Records through the writer and reads back from the open app."""
 
     def __init__(
         self,
@@ -79,14 +78,15 @@ class StoreRecorder:
             log.warning("sessions not recalled", error=type(error).__name__)
             return ()
         if session.links and any(each.at > session.at for each in found):
-            # Somebody else serves this session too, and may do so at any time.
+            # Another process serves this session too, and may do so at any time.
             put_bounded(self._shared, key, None, most=SEEN)
         return [from_stored_session(each, session.caller, name=name) for each in found]
 
     async def _found(
         self, app: App, understood: ParsedRequest, name: SessionId | None, *, settings: ProxySettings
     ) -> Sequence[StoredSession]:
-        """What the store knows, in time. A late question is not called off: that would wait for the store too."""
+        """Query the store within the deadline. A late query is not canceled: that would wait for the store
+        too."""
         caller, seconds = understood.session.caller, settings.memory_deadline_ms / 1000
         question = find_sessions(
             app.store,
@@ -159,13 +159,13 @@ class StoreRecorder:
         return understood.is_learnt and self._settings().capture == "on"
 
     def _how_much_seen(self, understood: ParsedRequest) -> int:
-        """How many turns of the history were kept before; none if it is another history."""
+        """How many turns of this history were captured before; 0 if the history differs."""
         count, link = self._seen.get((understood.session.caller, understood.session.id), (0, b""))
         links = understood.chain.links
         return count if 0 < count <= len(links) and links[count - 1] == link else 0
 
     def _new_tools(self, understood: ParsedRequest) -> str:
-        """What the tools of a request say of themselves, unless the one before it in its session said the same."""
+        """The request's tool descriptions, unless the previous request of the session had the same."""
         told = tool_descriptions(understood.request.tree)
         known = self._tools.get((understood.session.caller, understood.session.id))
         return "" if told and known == descriptions_hash(told) else told
@@ -178,8 +178,8 @@ class StoreRecorder:
 
 
 def may_be_stale(understood: ParsedRequest) -> bool:
-    """Whether another process may have served this session: it calls itself by a name that is unknown here, or has
-    answers that are not ours. What nobody has answered yet is new to everybody."""
+    """Whether another process may have served this session: its name is unknown here, or it has replies that
+    are not ours. A conversation without replies is new to everybody."""
     known = understood.session.links
     links, turns = understood.chain.links, understood.request.turns
     if not known:

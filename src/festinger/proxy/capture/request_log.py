@@ -1,8 +1,8 @@
-"""What will be known of a request once it is over?
+"""Collects what the request log needs while a request is in progress.
 
-Gathers while the request is under way what its line in the log needs: session, notes, loop, how its answer ended and
-how long we took. No word of the request is among it unless that was set. A request whose client left before there was
-an answer is remembered here too, because what it said was said all the same.
+A log line has the session, notes, loop status, how the response ended and the overhead; texts only if a
+setting says so. Requests whose client left before a response are tracked too, because what they said still
+counts.
 """
 
 from collections import OrderedDict
@@ -24,7 +24,7 @@ from festinger.proxy.transport.streams import StreamEndReason
 from festinger.store.repositories.request_log import LoggedRequest
 
 OPEN = 10_000
-"""Requests under way whose details are kept."""
+"""Maximum open requests whose details are kept."""
 DEGRADED = (MemoryResult.LATE, MemoryResult.FAILED, MemoryResult.NOT_READY)
 TOLD_AGAIN = timedelta(minutes=1)
 MOST_REASONS = 100
@@ -43,18 +43,18 @@ class TrackedRequest:
 
 
 class RequestTracker:
-    """The requests under way of one door."""
+    """The open requests of one proxy."""
 
     def __init__(self) -> None:
         self._underway: OrderedDict[str, TrackedRequest] = OrderedDict()
         self._told_at: OrderedDict[tuple[str, str], datetime] = OrderedDict()
 
     def begin(self, understood: ParsedRequest, note: InjectionResult) -> None:
-        """A request goes on with these notes."""
+        """Start tracking a request that is forwarded with these notes."""
         put_bounded(self._underway, understood.visit.request_id, _build_tracked_request(understood, note), most=OPEN)
 
     def end(self, exchange: ProxyExchange, words: Sequence[str] = ()) -> None:
-        """Its answer is over."""
+        """Record the end of its response."""
         found = self._underway.get(exchange.understood.visit.request_id)
         if found is not None:
             found.ended = exchange.ended.value
@@ -63,7 +63,7 @@ class RequestTracker:
                 found.details["words"] = list(words)
 
     def unanswered(self, request: FinishedRequest) -> ProxyExchange | None:
-        """What was said, if the client left before there was an answer."""
+        """The exchange to capture if the client left before a response."""
         found = self._underway.get(request.visit.request_id)
         if request.status is not None or found is None or found.ended is not None:
             return None
@@ -79,7 +79,7 @@ class RequestTracker:
         )
 
     def line(self, request: FinishedRequest, *, at: datetime) -> LoggedRequest:
-        """Its line in the log; it is no longer under way."""
+        """Build the log line and stop tracking the request."""
         visit = request.visit
         found = self._underway.pop(visit.request_id, None) or TrackedRequest()
         return LoggedRequest(
@@ -99,7 +99,7 @@ class RequestTracker:
         )
 
     def degraded(self, request: FinishedRequest, *, at: datetime) -> NewEvent | None:
-        """What is told where memory was not there; once a minute for each way of not being there."""
+        """Event for a request without memory; once a minute for each result and reason."""
         key = (request.memory, request.reason)
         if request.memory not in DEGRADED or at - self._told_at.get(key, at - TOLD_AGAIN) < TOLD_AGAIN:
             return None
@@ -154,7 +154,7 @@ def _reply_details(exchange: ProxyExchange) -> dict[str, Any]:
 
 
 def _truncate(text: str) -> str:
-    """The beginning of a text that others wrote, without what no database takes."""
+    """Truncate a text from outside and drop characters that databases reject."""
     return text[:SHOWN_CHARS].replace("\x00", "")
 
 
@@ -163,7 +163,7 @@ Value = TypeVar("Value")
 
 
 def put_bounded(kept: OrderedDict[Key, Value], key: Key, value: Value, *, most: int) -> None:
-    """Keep a value as the newest; the oldest go."""
+    """Store a value as the newest; drop the oldest beyond `most`."""
     kept[key] = value
     kept.move_to_end(key)
     if len(kept) > most:

@@ -1,10 +1,9 @@
 """Write-ahead files of captured entries, on disk before the store has them.
 
-One record a line with its checksum, in files of this process alone, private to their owner. Records are read in the
-order in which they were written and thrown away once the store has them, so a record may come twice after a crash but
-is never lost. A file that has grown past `SEGMENT_BYTES` is followed by a new one, so that consumed records leave the
-disk under constant load too. Files that a dead process left behind are taken over. A line that cannot be read is set
-aside. What a record means is its writer's matter.
+One record per line with its checksum, in files that belong to one process and are private to their owner.
+Records are read in order and deleted once the store has them, so a record may come twice after a crash but is
+never lost. A file larger than `SEGMENT_BYTES` is followed by a new one, so that consumed records leave the
+disk under constant load too. Files of dead processes are adopted; unreadable lines are set aside.
 """
 
 import fcntl
@@ -22,7 +21,7 @@ SEGMENT_BYTES = 2**23
 
 
 def split_records(data: bytes) -> tuple[list[bytes | MalformedLine], int]:
-    """The records of whole lines, and how many bytes those were. What has no break yet is left."""
+    """Decode the records of complete lines; return them and the bytes they take."""
     whole = data.rfind(b"\n") + 1
     lines = data[:whole].split(b"\n")[:-1]
     return [decode_line(line) for line in lines], whole
@@ -50,12 +49,12 @@ class _SpoolFile:
                 written += os.pwrite(self.handle, data[written:], self.size + written)
             os.fdatasync(self.handle)
         except OSError:
-            os.ftruncate(self.handle, self.size)  # half a line would spoil the next one
+            os.ftruncate(self.handle, self.size)  # half a line would corrupt the next one
             raise
         self.size += len(data)
 
     def next(self, most: int) -> tuple[list[bytes | MalformedLine], int]:
-        """The next records, and how many bytes they take."""
+        """The next records, and the bytes they take."""
         data = b""
         while not (found := split_records(data))[1]:
             piece = os.pread(self.handle, READ_BYTES, self.read + len(data))
@@ -89,7 +88,7 @@ class _SpoolFile:
 
 
 class Spool:
-    """The waiting records of one process. Its methods touch the disk: call them off the loop, one at a time."""
+    """The waiting records of one process. Methods access the disk: call them off the loop, one at a time."""
 
     def __init__(self, folder: Path, *, name: str) -> None:
         self._folder = folder
@@ -100,19 +99,19 @@ class Spool:
 
     @property
     def waiting(self) -> int:
-        """How much waits."""
+        """Bytes waiting."""
         return sum(file.waiting for file in tuple(self._files))
 
     @property
     def refused_bytes(self) -> int:
-        """How much was set aside."""
+        """Bytes set aside."""
         try:
             return (self._folder / BAD).stat().st_size
         except FileNotFoundError:
             return 0
 
     def adopt(self) -> int:
-        """Take over the files that nobody holds any more; how many bytes wait in them."""
+        """Adopt files that no process holds; return the bytes that wait in them."""
         if not self._folder.is_dir():
             return 0
         held = {file.path for file in self._files}
@@ -123,7 +122,7 @@ class Spool:
         return sum(file.waiting for file in left)
 
     def append(self, records: Sequence[bytes], *, limit: int) -> int:
-        """Add records while all that waits is not more than `limit` bytes; how many were added."""
+        """Append records up to a total of `limit` waiting bytes; return how many were added."""
         room, fitting = limit - self.waiting, []
         for line in map(encode_line, records):
             room -= len(line)
@@ -135,7 +134,7 @@ class Spool:
         return len(fitting)
 
     def next(self, most: int) -> list[bytes | MalformedLine]:
-        """The records that waited longest; they wait until `done`."""
+        """The oldest records; they stay until `done`."""
         for file in self._files:
             if file.waiting:
                 records, size = file.next(most)
@@ -144,7 +143,7 @@ class Spool:
         return []
 
     def done(self) -> None:
-        """What `next` gave is kept elsewhere."""
+        """Delete what `next` returned; it is stored elsewhere."""
         if self._taken is not None:
             file, size, records = self._taken
             file.throw_away(size, records)
@@ -154,7 +153,7 @@ class Spool:
                 file.close()
 
     def set_aside(self, line: bytes) -> None:
-        """Keep what could not be taken, for a person to look at."""
+        """Keep a rejected record for a person to inspect."""
         make_folder(self._folder)
         handle = open_private(self._folder / BAD, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         try:
@@ -192,7 +191,7 @@ def _open_locked(path: Path) -> int:
 
 
 def _adopt_file(path: Path) -> _SpoolFile | None:
-    """A file that was left behind, now ours; none if it belongs to a living process or is gone."""
+    """Take over a file; `None` if it belongs to a living process or is gone."""
     try:
         return _SpoolFile(path, _open_locked(path))
     except OSError:

@@ -1,27 +1,12 @@
-"""Write captured entries to the store.
+"""Writes captured entries to the store.
 
-Many entries at once, one transaction a space: sessions, lines of the log, exchanges with their words, what the words
-assert, and the events that tell of all this. What is there already is not written again, told again or counted
-again. Counting comes after the commit; it lives in memory until the world writes it. Long texts are read in slices
-between which requests are served, and only their beginning and end: what somebody states stands there, and the middle
-is pasted.
-
-What is on its way to the store, and how does it read as a line of the spool?
-
-Exchanges, states of sessions and lines of the request log, each of one space. What is written as a record reads back
-as the same value, also by a later version: unknown fields are a fault, and faulty records are set aside by whoever
-reads them.
-
-Leave out of captured exchanges what people asked to forget since it was said.
-
-An exchange waits in the spool, for a moment or as long as the store is away, and what was said in it may be forgotten
-meanwhile. Before it is written its sentences are compared with the marks of what was forgotten after it was said.
-
-How does work beside the requests let them go first?
-
-After each piece it looks how long the loop took to come back. An idle loop comes back at once, and the work goes on;
-a busy one has requests to serve, and the work rests for a few times as long as it worked. So it takes what is left,
-and a small share where nothing is.
+Entries are written in batches, one transaction per space; what exists already is not written, reported or
+counted again. Words are counted after the commit, in memory. Long texts are read in slices between which
+requests are served, and only at both ends: statements are there, and the middle is pasted. Spool records
+decode to the same values; unknown fields are an error, and such records are set aside. Sentences that people
+asked to forget after they were said are removed first, because an exchange may have waited in the spool.
+`WorkPacer` yields to requests: if the event loop is slow to come back, it rests a few times as long as it
+worked.
 """
 
 import asyncio
@@ -78,7 +63,7 @@ class RequestLogEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventsEntry:
-    """What happened apart from any exchange."""
+    """Events that belong to no exchange."""
 
     space: SpaceId
     happenings: tuple[NewEvent, ...]
@@ -95,13 +80,13 @@ KINDS: Mapping[str, type[Entry]] = {
 
 
 def encode_entry(entry: Entry) -> bytes:
-    """The entry as one line."""
+    """Encode the entry as one line."""
     kind = next(name for name, known in KINDS.items() if isinstance(entry, known))
     return orjson.dumps({"kind": kind, "entry": entry}, default=_encode_bytes)
 
 
 def decode_entry(record: bytes) -> Entry:
-    """The entry of a record; `BadInput` if it holds none."""
+    """Decode a record. Raises `BadInput`."""
     try:
         read = orjson.loads(record)
         return _READ[read["kind"]](read["entry"])
@@ -186,9 +171,9 @@ _READ: Mapping[str, Callable[[dict[str, Any]], Entry]] = {
 
 
 BUSY_SECONDS = 0.0005
-"""A loop that comes back later than this had something else to do."""
+"""An event loop that comes back later than this was busy."""
 REST = 4
-"""So many times as long as it worked does the work rest where others wait."""
+"""How many times the working time to rest while the loop is busy."""
 LONGEST_REST = 0.1
 
 
@@ -198,7 +183,7 @@ class WorkPacer:
         self._since = stopwatch()
 
     async def breathe(self) -> None:
-        """Call it between pieces of work."""
+        """Call between pieces of work."""
         stopped = self._stopwatch()
         worked = stopped - self._since
         await asyncio.sleep(0)
@@ -212,15 +197,15 @@ log = structlog.get_logger(room="proxy")
 UNTRUSTED = (Origin.TOOL, Origin.DOCUMENT)
 
 READ_CHARS = 64_000
-"""What the world reads of one text, half of it from each end."""
+"""Characters of a text that the world reads, half from each end."""
 SLICE_CHARS = 8_192
-"""Read at once; about three milliseconds."""
+"""Characters read at once; takes about three milliseconds."""
 
 Kind = TypeVar("Kind", Capture, SessionEntry, RequestLogEntry, EventsEntry)
 
 
 async def write_entries(app: App, entries: Sequence[Entry], *, pace: WorkPacer) -> None:
-    """Write entries of any spaces. Those of a space that is gone are gone with it."""
+    """Write entries of any spaces. Entries of a deleted space are dropped."""
     by_space: defaultdict[SpaceId, list[Entry]] = defaultdict(list)
     for entry in entries:
         by_space[entry.space].append(entry)
@@ -236,7 +221,7 @@ async def _write_space(app: App, space: SpaceId, entries: Sequence[Entry], *, pa
             await save_sessions(transaction, space, sessions)
         if requests := [entry.request for entry in _select_kind(entries, RequestLogEntry)]:
             await log_requests(transaction, space, requests)
-        # In the order in which it happened: what is told of a session last is taken for how it stands.
+        # In order of occurrence: the last event of a session is taken as its present state.
         told = [entry for entry in entries if isinstance(entry, Capture | EventsEntry)]
         written = await _write_exchanges(app, transaction, space, entries=told) if told else ExchangeWriteResult()
         for message in sorted(written.messages & spoken.keys()):
@@ -250,7 +235,7 @@ async def _write_exchanges(
 ) -> ExchangeWriteResult:
     captures = _select_kind(entries, Capture)
     sessions = {capture.exchange.session for capture in captures}
-    # Whoever writes of a session writes alone, so that its first exchange is the first for everybody.
+    # Lock each session while writing, so that its first exchange is first for everybody.
     await app.outbox.hold(transaction, [session_subject(session) for session in sessions], space=space)
     known = set(await known_sessions(transaction, space, sessions))
     written = await write_exchanges(transaction, space, [capture.exchange for capture in captures])
@@ -272,7 +257,7 @@ async def _write_exchanges(
 async def _extract_claims(
     app: App, space: SpaceId, captures: Sequence[Capture], *, pace: WorkPacer
 ) -> Mapping[UUID, MessageClaims]:
-    """What the words assert, by message; read before the transaction begins, because reading takes its time."""
+    """Extract claims by message, before the transaction begins because it takes time."""
     await app.world.need(space)
     found: dict[UUID, MessageClaims] = {}
     for capture in captures:
@@ -293,12 +278,12 @@ async def _extract_claims(
 
 
 def _merge_claims(first: MessageClaims | None, second: MessageClaims) -> MessageClaims:
-    """What two slices of one message assert. The message is known by the hash of the first that asserts anything."""
+    """Join the claims of two slices. The message keeps the hash of the first slice with claims."""
     return second if first is None else replace(first, claims=[*first.claims, *second.claims])
 
 
 def iter_slices(text: str) -> Iterator[str]:
-    """The part of a text that is read, cut into slices at ends of lines or between words."""
+    """Split the part of a text that is read at line ends or between words."""
     if len(text) > READ_CHARS:
         text = f"{text[: READ_CHARS // 2]}\n{text[-READ_CHARS // 2 :]}"
     start = 0
@@ -334,7 +319,7 @@ def _select_kind(entries: Sequence[Entry], kind: type[Kind]) -> list[Kind]:
 
 
 async def drop_forgotten(app: App, entries: Sequence[Entry]) -> list[Entry]:
-    """The entries without what was forgotten after it was said; only exchanges hold words."""
+    """Remove what was forgotten after it was said; only exchanges contain texts."""
     oldest: dict[SpaceId, datetime] = {}
     for entry in entries:
         if isinstance(entry, Capture):

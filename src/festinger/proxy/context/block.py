@@ -1,22 +1,11 @@
-"""What does a block of notes look like?
+"""Builds, sanitizes and tracks the blocks of notes that are injected into requests.
 
-Tags around it, one line that says what it is, then a line a note. A note is data that somebody may have planted:
-it cannot close the block, speak in another's role or hide characters. The same notes give the same bytes; there
-are no scores, counts, times or ids in it.
-
-Which blocks stand in this history already, and may a new one join them?
-
-A block belongs to its anchor: the history up to and with the message that carries it. Whenever that history comes
-again, the same bytes go in at the same place, so that what the server has read stays the beginning of what it is
-sent. A new block goes only into a message that was never forwarded.
-
-What must be said again because it changed since it was shown?
-
-A block that stands in a history stays as it is, so a line that no longer holds goes on standing there. The next
-new block says how it stands now, whether it is spoken of or not. What was forgotten is different: that is taken
-out of the blocks at once, and the prefix may move.
-
-Which part of a text did we put there ourselves? Asked of `text`, which every room may ask.
+A block has tags, a label and one line per note. Notes are untrusted data: they cannot close the block, speak
+in another role or hide characters. The same notes give the same bytes: no scores, counts, times or ids. A
+block belongs to its anchor, the history up to and including its message, and is reinserted byte for byte
+whenever that history comes again, so that the upstream's prompt cache stays valid. New blocks only go into
+messages that were never forwarded. Outdated lines stay, and the next block corrects them; forgotten notes are
+removed at once.
 """
 
 import re
@@ -37,54 +26,54 @@ DISPUTED = " (disputed)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteRef:
-    """A note as it was shown: what it is, which one, and in which state."""
+    """A note as shown: kind, id and version."""
 
     kind: str
     id: str
-    """Of an edge `concept [dimension] parent`, as it reads."""
+    """For an edge, `concept [dimension] parent` as it reads."""
     version: int = 0
 
     @property
     def about(self) -> str:
-        """What it tells of: an edge of its concept, anything else of itself. No word holds a bracket."""
+        """Subject of the note: the concept of an edge, else the note itself. No word contains a bracket."""
         return self.id.partition(" [")[0]
 
 
 class LineReason(StrEnum):
-    """Why a line was chosen: what it tells of…"""
+    """Why a line was chosen."""
 
     NAMED = "named"
-    """…came up in what is new in the conversation."""
+    """Its subject came up in new turns."""
     CHANGED = "changed"
-    """…is no longer as a line before told it."""
+    """It corrects an earlier line."""
     STOOD = "stood"
-    """…stood in the block whose place this one takes."""
+    """It was in the block that this one replaces."""
     UNKNOWN = "unknown"
-    """…came up, and nothing is known of it."""
+    """Its subject came up, but nothing is known of it."""
     RECALLED = "recalled"
-    """…is remembered, and answers what a person said last."""
+    """A memory that matches a person's last message."""
     OBSERVED = "observed"
-    """…was seen again and again, and a person lets agents read of that."""
+    """A repeated observation that a person lets agents see."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextLine:
-    """A line of a block, and the notes that it shows. `text` is safe to stand there."""
+    """A line of a block and its notes. `text` is already sanitized."""
 
     text: str
     notes: tuple[NoteRef, ...] = ()
     why: LineReason = field(default=LineReason.NAMED, compare=False)
-    """For the log; two lines that say the same are the same, whatever they were chosen for."""
+    """For the log; lines with the same content are equal, whatever the reason."""
 
     @property
     def about(self) -> str:
-        """What the line tells of; nothing where it only says that a name is unknown."""
+        """Subject of the line; empty if it only says that a name is unknown."""
         return self.notes[0].about if self.notes else ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ContextBlock:
-    """What it says is asked for with every request of its session, so it is put together once."""
+    """A block of lines. Every request of its session asks for its text, so it is cached."""
 
     label: str
     lines: tuple[ContextLine, ...]
@@ -96,7 +85,7 @@ class ContextBlock:
 
     @cached_property
     def tokens(self) -> int:
-        """About how many tokens it has."""
+        """Approximate number of tokens."""
         return count_tokens(self.text)
 
     @property
@@ -105,12 +94,12 @@ class ContextBlock:
 
 
 def graph_line(text: str, notes: Iterable[NoteRef] = ()) -> ContextLine:
-    """A line of the world, or of a name that it does not know."""
+    """A line about the world, or about a name that it does not know."""
     return ContextLine(text=sanitize_line(text).rstrip(), notes=tuple(notes))
 
 
 def note_line(text: str, note: NoteRef, *, disputed: bool = False, why: LineReason = LineReason.NAMED) -> ContextLine:
-    """A memory. Of a disputed one the text that stands is given, never the one that is held."""
+    """A memory. If disputed, its standing text is shown, never the held one."""
     ending = DISPUTED if disputed else ""
     plain = " ".join(sanitize_line(text[:READ_CHARS]).split())
     return ContextLine(text=f"- {_truncate(plain, NOTE_CHARS - len(ending))}{ending}", notes=(note,), why=why)
@@ -123,32 +112,32 @@ def build_block(
     notes: Iterable[ContextLine] = (),
     unknown: Iterable[ContextLine] = (),
 ) -> ContextBlock | None:
-    """A block of these lines in the order in which they stand; none if there is nothing to say."""
+    """Build a block of these lines, in order; `None` if there are none."""
     lines = tuple(line for line in (*graph, *notes, *unknown) if line.text.strip())
     return ContextBlock(label=format_label(label), lines=lines) if lines else None
 
 
 @lru_cache(maxsize=16)
 def format_label(label: str) -> str:
-    """The label as it stands in a block."""
+    """Format the label as it appears in a block."""
     return sanitize_line(label).strip()
 
 
 def build_mark(label: str, is_ours: IsOurs = is_never_ours) -> BlockMarker:
-    """How blocks with this label are known again."""
+    """Build the marker by which blocks with this label are recognized."""
     return BlockMarker(label=format_label(label), is_ours=is_ours)
 
 
 def remove_notes(standing: ContextBlock, forgotten: Collection[NoteRef]) -> ContextBlock | None:
-    """A block without the lines that show what was forgotten; none if nothing is left."""
+    """Remove lines that show forgotten notes; `None` if nothing is left."""
     gone = {(note.kind, note.id) for note in forgotten}
     kept = tuple(line for line in standing.lines if not any((note.kind, note.id) in gone for note in line.notes))
     return ContextBlock(label=standing.label, lines=kept) if kept else None
 
 
 _BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
-# Control characters; soft hyphen, joiners, marks of direction, word joiners, variation selectors and tags, which
-# nobody sees and which can spell out a text of their own.
+# Control characters, soft hyphens, joiners, direction marks, variation selectors and tags: invisible
+# characters that can spell out hidden text.
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
@@ -164,13 +153,13 @@ _MARKERS = re.compile(
     re.IGNORECASE,
 )
 _SPEAKER = re.compile(r"^[ \t]{0,8}(?:Human|Assistant|System|User) ?:(?=\s|$)", re.IGNORECASE | re.MULTILINE)
-"""A speaker's name where a line begins; in the middle of one it is a word like any other."""
+"""A speaker's name at the start of a line; in the middle it is an ordinary word."""
 
 
 def sanitize_line(text: str) -> str:
-    """Text that cannot leave its line or its block, nor speak in another's role."""
+    """Sanitize a text so that it cannot leave its line or block, nor speak in another role."""
     text = _UNSEEN.sub("", _BREAKS.sub(" ", _SPEAKER.sub("", text)))
-    # Taking a marker out may bring the halves of another one together. Each round shortens the text.
+    # Removing a marker may join the halves of another one. Each round shortens the text.
     while (plain := _MARKERS.sub("", text)) != text:
         text = plain
     return text.replace("<", "&lt;").replace(">", "&gt;")
@@ -185,7 +174,7 @@ def _truncate(text: str, most: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedBlock:
-    """A block that goes into a turn."""
+    """A block placed in a turn."""
 
     turn: RequestTurn
     anchor: bytes
@@ -195,13 +184,13 @@ class PlacedBlock:
 def find_placed_blocks(
     request: ChatRequest, links: tuple[bytes, ...], blocks: Mapping[bytes, ContextBlock]
 ) -> tuple[PlacedBlock, ...]:
-    """The blocks that this history already has, each with the turn that carries it."""
+    """The blocks that this history already has, each with its turn."""
     if not blocks:
         return ()
     return tuple(
         PlacedBlock(turn=turn, anchor=link, block=blocks[link])
         for turn, link in zip(request.turns, links, strict=True)
-        # A turn that brings its block along needs no second one.
+        # A turn that already contains its block needs no second one.
         if link in blocks and not turn.transient and not turn.carries and turn.role is not ChatRole.ASSISTANT
     )
 
@@ -209,7 +198,7 @@ def find_placed_blocks(
 def find_carrier_turn(
     request: ChatRequest, links: tuple[bytes, ...], *, forwarded: Collection[bytes], tools_may_carry: bool = False
 ) -> tuple[RequestTurn, bytes] | SkipReason:
-    """The turn that may carry a new block, with its anchor, or why none may."""
+    """The turn that may carry a new block and its anchor, or why there is none."""
     user = request.newest_user
     if user is None:
         return SkipReason.NO_USER
@@ -225,7 +214,7 @@ def find_carrier_turn(
 
 
 def _turn_index(turns: Sequence[RequestTurn], turn: RequestTurn) -> int:
-    """Where this very turn stands; it is one of the last."""
+    """Index of this very object; it is one of the last."""
     return next(at for at in reversed(range(len(turns))) if turns[at] is turn)
 
 
@@ -235,17 +224,17 @@ def ends_with_tool_results(request: ChatRequest) -> bool:
 
 
 def shown_lines(blocks: Iterable[ContextBlock]) -> dict[str, ContextLine]:
-    """The lines that stand in these blocks by what they tell of; of two about the same the later one."""
+    """The lines of these blocks by subject; later lines win."""
     return {line.about: line for block in blocks for line in block.lines if line.about}
 
 
 def choose_system_block(
     before: ContextBlock | None, now: ContextBlock | None, *, new_person_turn: bool
 ) -> tuple[ContextBlock | None, bool]:
-    """The block of the system text, and whether it changed.
+    """Choose the block of the system text; return it and whether it changed.
 
-    It is reused until a person has spoken *and* there are other notes, because each change makes the server
-    read the whole prompt again.
+    It is reused until a person has spoken *and* the notes differ, because each change makes the server read
+    the whole prompt again.
     """
     if before is None:
         return now, False
@@ -260,25 +249,25 @@ def _line_texts(block: ContextBlock) -> set[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineUpdate:
-    """How something stands now that is no longer as a line told it."""
+    """Present state of a subject whose line is outdated."""
 
     line: ContextLine | None = None
-    """What to say of it; none if there is nothing better to say."""
+    """The line to show now; `None` if there is nothing better to say."""
     forgotten: tuple[NoteRef, ...] = ()
-    """The notes of the line that nobody may see any more."""
+    """Notes of the line that nobody may see anymore."""
 
 
 PresentLines = Mapping[str, LineUpdate]
-"""By what a line tells of; what is missing has not changed."""
+"""Updates by subject; missing subjects have not changed."""
 
 
 def correction_lines(present: PresentLines) -> tuple[ContextLine, ...]:
-    """Lines that say anew what changed."""
+    """Lines that restate what changed."""
     return tuple(state.line for state in present.values() if state.line is not None)
 
 
 def remove_forgotten(blocks: Mapping[bytes, ContextBlock], present: PresentLines) -> Mapping[bytes, ContextBlock]:
-    """Blocks by anchor without what was forgotten; the same ones if nothing was."""
+    """Remove forgotten notes from blocks by anchor; return the same mapping if there are none."""
     gone = forgotten_notes(present)
     if not gone:
         return blocks
@@ -290,7 +279,7 @@ def forgotten_notes(present: PresentLines) -> tuple[NoteRef, ...]:
 
 
 def select_new_lines(lines: Iterable[ContextLine], shown: Mapping[str, ContextLine]) -> tuple[ContextLine, ...]:
-    """The lines that tell something which no visible line tells in the same words, each once."""
+    """Lines that no visible line states in the same words, each once."""
     told = {line.about: line.text for line in shown.values()}
     found = []
     for line in lines:

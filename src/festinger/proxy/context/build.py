@@ -1,7 +1,7 @@
-"""Who is asked for what goes into a request?
+"""Fetches the context for a request from world and memory, and injects it.
 
-World and memory, for what is known, as long as the deadline allows, and for what changed since it was shown; and
-what is known of the model, where notes stand in its system text. Putting it together is `drafting`'s matter.
+Also asks what changed since it was shown and, for notes in the system text, what the model's own file says.
+`place` assembles the result.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ from festinger.world.recollection import PENDING, UNCONFIRMED, Recollection, Rec
 
 
 class ContextBuilder:
-    """Asks for what a request needs and puts it in."""
+    """Fetches and injects the context of requests."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class ContextBuilder:
         self._modelfile = modelfile
 
     async def note(self, understood: ParsedRequest, *, settings: ProxySettings) -> InjectionResult:
-        """The request with its notes; as it came where none may be put in."""
+        """Inject notes into the request; leave it unchanged where none may be added."""
         if understood.never is not None:
             told = MemoryStatus(result=MemoryResult.OFF, reason=understood.never)
             return InjectionResult(body=understood.request.body, told=told, session=understood.session)
@@ -103,7 +103,8 @@ class ContextBuilder:
 
 
 def _deadline(understood: ParsedRequest, settings: ProxySettings) -> float:
-    """Seconds that a request waits for memory; longer on the first turn of a session, which depends on it most."""
+    """Seconds that a request waits for memory; longer on the first turn of a session, which depends on it
+    most."""
     milliseconds = settings.memory_deadline_ms
     if not understood.session.links:
         milliseconds = max(milliseconds, settings.first_memory_deadline_ms)
@@ -111,7 +112,7 @@ def _deadline(understood: ParsedRequest, settings: ProxySettings) -> float:
 
 
 def _find_shown_memories(understood: ParsedRequest) -> ShownMemories:
-    """The memories that the blocks of a session show, and those that this history does."""
+    """Memories shown in any block of the session, and those visible in this history."""
     session, request, links = understood.session, understood.request, understood.chain.links
     anywhere = memory_note_ids(line for block in _all_blocks(session) for line in block.lines)
     if not anywhere:
@@ -129,7 +130,7 @@ def _all_blocks(session: ProxySession) -> Iterator[ContextBlock]:
 
 
 def _refresh_world_lines(lines: Mapping[str, ContextLine], present: PresentLines) -> Iterator[ContextLine]:
-    """Lines that waited, as they stand now."""
+    """Late world lines in their present state."""
     for about, line in lines.items():
         now = present.get(about)
         if now is None:
@@ -139,7 +140,7 @@ def _refresh_world_lines(lines: Mapping[str, ContextLine], present: PresentLines
 
 
 def _refresh_memory_lines(remembered: ContextFetchResult) -> Iterator[ContextLine]:
-    """Memories that waited, as they stand now; while nobody says how they stand, they go on waiting."""
+    """Late memories in their present state; they keep waiting while that is unknown."""
     standing = remembered.standing or {}
     for memory in memory_note_ids(remembered.kept.notes):
         if (now := standing.get(str(memory))) is not None:
@@ -147,13 +148,13 @@ def _refresh_memory_lines(remembered: ContextFetchResult) -> Iterator[ContextLin
 
 
 def _drop_covered_notes(notes: tuple[ContextLine, ...], found: Recollection) -> tuple[ContextLine, ...]:
-    """Memories without those that say of a name what a line of the world says: it knows what is disputed and decided.
-    One that agrees with the line and says more stays."""
+    """Drop memories that a world line contradicts or covers: the world knows what is disputed and decided. A
+    memory that agrees and says more stays."""
     return tuple(line for line in notes if not (found.notes and _is_covered_by_world(line.text, found.notes)))
 
 
 def _is_covered_by_world(text: str, notes: Sequence[RecollectionNote]) -> bool:
-    """Whether notes of the world contradict a memory, or say all that it says."""
+    """Whether world notes contradict a memory or say everything that it says."""
     said, read = _read(text)
     claimed = [
         (cue, note)
@@ -180,8 +181,8 @@ def _words(said: str) -> list[str]:
 
 
 def _world_lines(found: Recollection, *, beside: Sequence[ContextLine] = ()) -> Iterator[ContextLine]:
-    """Each line of the world with the edges that it shows, but none that memories beside it tell in a person's own
-    words; a doubt is told by the world alone."""
+    """World lines with their edges, except those that memories state in a person's own words; doubts always
+    stay."""
     said = {(cue.subject, cue.parent) for memory in beside for cue in _read(memory.text)[0]}
     by_concept = groupby(found.notes, key=lambda note: note.concept)
     for text, (_, group) in zip(found.lines, by_concept, strict=True):

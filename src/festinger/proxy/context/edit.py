@@ -1,19 +1,10 @@
-"""What is forwarded in the place of a request?
+"""Inserts blocks into request bodies, and looks up the system texts of models.
 
-All blocks of the history at their anchors, at most one new one, and the assistant's echoes of ours taken out. If
-there is nothing to change, or no place is certain, the original bytes go.
-
-At which place of a request does a block stand?
-
-In the newest user turn by default, where it leaves what the server has already read alone; or at the start or the
-end of the system text. There is never a second system message, and a model's own system text is never hidden: as
-long as it is not known, the block goes into the turn.
-
-What does a model bring along itself?
-
-A system text that we add hides the one of the model's own file, so that one must be known first. It is asked of the
-upstream beside the requests, once for each digest that a name stands for; until the answer is there nothing is
-known, and nobody waits for it. A server that does not tell is asked again after a while.
+Blocks go back to their anchors, at most one new one is added, and echoes of our blocks in assistant messages
+are removed. If nothing changes, or a position is uncertain, the original bytes are forwarded. A new block
+goes into the newest user turn by default, which keeps the cached prefix, or into the system text; a second
+system message is never added. A system text that we add hides the one of the model's file, so that one must
+be known first: it is fetched in the background, once per digest, and until then blocks go into the turn.
 """
 
 import re
@@ -54,12 +45,12 @@ class Position(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Modelfile:
-    """What a model brings along itself."""
+    """The model's own system text and parameters."""
 
     system: str = ""
     has_messages: bool = False
     context: int | None = None
-    """Tokens that it asks for, if it does."""
+    """Context tokens that it asks for, if any."""
     temperature: float | None = None
 
 
@@ -67,7 +58,7 @@ PART_TYPES = {RequestKind.RESPONSES: "input_text"}
 
 
 def build_turn_edit(request: ChatRequest, turn: RequestTurn, block: str) -> Edit | None:
-    """The block in a turn, before what was said there; none if that turn has no place for it."""
+    """Put the block before the text of a turn; `None` if the turn has no place for it."""
     if turn.span is not None:
         return TextEdit(path=turn.path, at=turn.span.text, text=block + GAP)
     value = request.at(turn.path)
@@ -85,7 +76,7 @@ def build_turn_edit(request: ChatRequest, turn: RequestTurn, block: str) -> Edit
 def build_system_edit(
     request: ChatRequest, block: str, *, position: Position, modelfile: Modelfile | None
 ) -> Edit | None:
-    """The block in the system text; none if it must go into the turn instead."""
+    """Put the block into the system text; `None` if it must go into the turn."""
     system = next((turn for turn in request.turns if turn.role is ChatRole.SYSTEM), None)
     at_end = position is Position.SYSTEM_END
     if system is not None and system.span is not None:
@@ -100,7 +91,7 @@ def _build_section_edit(request: ChatRequest, system: RequestTurn, block: str, *
     if not at_end:
         return TextEdit(path=system.path, at=system.span.text, text=block + GAP)
     prompt: str = request.at(system.path)
-    # Before the empty line that parts it from the next section.
+    # Before the empty line that separates it from the next section.
     apart = prompt.endswith(GAP, system.span.text, system.span.end)
     return TextEdit(path=system.path, at=system.span.end - (len(GAP) if apart else 0), text=GAP + block)
 
@@ -133,7 +124,7 @@ def _build_new_system_edit(request: ChatRequest, block: str, modelfile: Modelfil
 
 
 def _build_modelfile_edit(request: ChatRequest, block: str, own: str) -> Edit | None:
-    """A system text hides the model's own, so it takes that along."""
+    """A system text hides the model's own, so include that one."""
     if request.kind is not RequestKind.GENERATE:
         whole = f"{block}{GAP}{own}" if own else block
         return NewElement(path=("messages",), index=0, element={"role": "system", "content": whole})
@@ -158,10 +149,10 @@ def _build_text_part(kind: RequestKind, block: str) -> dict[str, Any]:
 class EditResult:
     body: bytes
     placed: int = 0
-    """How many blocks were put in."""
+    """Number of blocks inserted."""
     in_system: bool = False
     is_certain: bool = True
-    """False if a place was not to be found for sure, so that nothing was changed."""
+    """False if a position was uncertain, so that nothing was changed."""
 
 
 def insert_blocks(
@@ -173,7 +164,7 @@ def insert_blocks(
     position: Position = Position.TURN,
     modelfile: Modelfile | None = None,
 ) -> EditResult:
-    """The request with these blocks: `standing` in their turns, `system` in the system text."""
+    """Insert blocks: `standing` into their turns, `system` into the system text."""
     edits: list[Edit] = [*build_echo_edits(request, mark)]
     echoed = len(edits)
     in_turns = [build_turn_edit(request, each.turn, each.block.text) for each in standing]
@@ -192,7 +183,7 @@ def insert_blocks(
 
 
 def build_echo_edits(request: ChatRequest, mark: BlockMarker) -> Iterator[TextEdit]:
-    """Edits that take our blocks out of what the assistant said."""
+    """Edits that remove our blocks from assistant messages."""
     for turn in request.turns:
         if turn.role is ChatRole.ASSISTANT and turn.carries:
             for path, text, offset in _iter_texts(request, turn):
@@ -201,7 +192,7 @@ def build_echo_edits(request: ChatRequest, mark: BlockMarker) -> Iterator[TextEd
 
 
 def find_incoming_lines(request: ChatRequest, mark: BlockMarker) -> frozenset[str]:
-    """The lines of our blocks that came in with what others than the assistant said: a door before this one."""
+    """Lines of our blocks that a proxy before this one put into messages other than the assistant's."""
     return frozenset(
         line
         for turn in request.turns
@@ -213,7 +204,7 @@ def find_incoming_lines(request: ChatRequest, mark: BlockMarker) -> frozenset[st
 
 
 def _iter_texts(request: ChatRequest, turn: RequestTurn) -> Iterator[tuple[Path, str, int]]:
-    """The strings of a turn's text, each with its path and where it begins there."""
+    """The strings of a turn's text, each with its path and offset."""
     value: Any = request.at(turn.path)
     if turn.span is not None:
         yield turn.path, value[turn.span.text : turn.span.end].rstrip(), turn.span.text
@@ -232,7 +223,7 @@ def _iter_texts(request: ChatRequest, turn: RequestTurn) -> Iterator[tuple[Path,
 log = structlog.get_logger(room="proxy")
 
 AGAIN_SECONDS = 60.0
-"""After so long it is looked up again which digest a name stands for."""
+"""How often the digest of a model name is looked up again."""
 MODELS = 256
 ANSWER_BYTES = 8 * 2**20
 OK = 200
@@ -240,7 +231,7 @@ OK = 200
 _NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
 
 FindModelfile = Callable[[str, ApiProtocol, ProxySettings], Modelfile | None]
-"""What the model of this name brings along; none while that is not known."""
+"""Returns the model's own file; `None` while it is unknown."""
 
 
 def find_no_modelfile(_model: str, _protocol: ApiProtocol, _settings: ProxySettings) -> None:
@@ -250,13 +241,13 @@ def find_no_modelfile(_model: str, _protocol: ApiProtocol, _settings: ProxySetti
 @dataclass(slots=True, kw_only=True)
 class _CachedModelfile:
     asked: float
-    """When it was looked up last, by the stopwatch."""
+    """Stopwatch reading of the last lookup."""
     digest: str = ""
     modelfile: Modelfile | None = None
 
 
 class ModelfileCache:
-    """What is known of the models of the upstreams."""
+    """Cache of what the upstreams' model files contain."""
 
     def __init__(
         self, upstream: UpstreamClient, *, beside: BackgroundTasks, stopwatch: Stopwatch = system_stopwatch
@@ -267,7 +258,7 @@ class ModelfileCache:
         self._known: OrderedDict[tuple[str, str], _CachedModelfile] = OrderedDict()
 
     def find(self, model: str, protocol: ApiProtocol, settings: ProxySettings) -> Modelfile | None:
-        """What is known of it now. Asks beside the request if that is nothing, or long ago."""
+        """Return what is known now; look it up in the background if it is missing or old."""
         base, now = find_upstream_base(protocol, settings), self._stopwatch()
         known = self._known.get((base, model))
         if known is None or now - known.asked > AGAIN_SECONDS:
@@ -291,7 +282,7 @@ class ModelfileCache:
     async def _answer(
         self, method: str, target: str, *, base: str, key: str | None, body: dict[str, str] | None = None
     ) -> Any:
-        """What the upstream says; nothing if it has no such answer."""
+        """The upstream's JSON response; `None` if it has none."""
         sent = None if body is None else orjson.dumps(body)
         headers = [(b"accept", b"application/json"), (b"accept-encoding", b"identity")]
         if sent is not None:
@@ -313,7 +304,7 @@ class ModelfileCache:
 
 
 def find_digest(tags: Any, model: str) -> str:
-    """The digest that a name stands for in a list of models; empty if it is not there."""
+    """Find the digest of a model name in a model list; empty if missing."""
     listed = tags.get("models") if isinstance(tags, dict) else None
     names = (model, model if ":" in model else f"{model}:latest")
     for each in listed if isinstance(listed, list) else ():
@@ -324,7 +315,7 @@ def find_digest(tags: Any, model: str) -> str:
 
 
 def parse_modelfile(shown: Any) -> Modelfile | None:
-    """What a model brings along, from what the upstream shows of it; none if that is not understood."""
+    """Parse the upstream's description of a model; `None` if it is not understood."""
     if not isinstance(shown, dict) or not isinstance(system := shown.get("system", ""), str):
         return None
     parameters = shown.get("parameters")
@@ -338,7 +329,7 @@ def parse_modelfile(shown: Any) -> Modelfile | None:
 
 
 def _parse_parameter(parameters: Any, name: str) -> float | None:
-    """A number that the model's file gives, if it gives one."""
+    """A numeric parameter of the model's file, if set."""
     for line in parameters.splitlines() if isinstance(parameters, str) else ():
         match line.split():
             case [given, number] if given == name and _NUMBER.fullmatch(number):

@@ -1,19 +1,10 @@
-"""Collects what world and memory know within the deadline of a request, and keeps what comes late.
+"""Fetches what world and memory know within the deadline of a request, and keeps what comes late.
 
-World and memory are asked side by side. If the memory has not answered after half of the time, it is asked again by
-words alone, which needs no embedder. Late answers are not canceled: they are kept for the session and told in
-its next turn. Every request asks and waits, however late earlier answers were.
-
-Asks a service that may be slow or hang, with a limit on open questions.
-
-A question is never canceled when its caller stops waiting: its answer is used later. Every request asks again, so
-that memory comes back as soon as the service does.
-
-Who says what the world knows?
-
-The small port through which the door asks the world. That reads what this process keeps and never waits. While the
-house is not open there is nothing to ask. Memories are asked for beside it, in `memories`; what is learnt from requests
-is `writing`'s matter.
+World and memory are asked in parallel. If memory has not answered after half of the time, it is asked again
+by words alone, which needs no embedder. Late results are not canceled: they are kept and shown in the
+session's next turn. Every request asks again, so memory comes back as soon as the service does;
+`QueryLimiter` bounds open queries. `WorldReader` is the port to the world, which reads in-process state and
+never waits.
 """
 
 import asyncio
@@ -48,11 +39,11 @@ from festinger.world.recollection import Recollection
 
 class WorldReader(Protocol):
     async def recollect(self, place: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
-        """What is known of these texts, newest first; none if it cannot be said yet."""
+        """What is known of these texts, newest first; `None` if the world is not ready."""
 
 
 class AppWorldReader:
-    """The world of the open house."""
+    """Reads the world of the open app."""
 
     def __init__(self, app: Callable[[], App | None]) -> None:
         self._app = app
@@ -68,7 +59,7 @@ class AppWorldReader:
 
 
 MOST_OPEN = 32
-"""Open questions at once. A hung service must not pile up work without end."""
+"""Maximum open queries. A hung service must not pile up work without end."""
 
 Answer = TypeVar("Answer")
 
@@ -78,7 +69,7 @@ class QueryLimiter:
         self._open: set[asyncio.Task[Any]] = set()
 
     def ask(self, question: Coroutine[Any, Any, Answer], *, beside: BackgroundTasks) -> asyncio.Task[Answer] | None:
-        """Start a question in the background; `None` if too many are open."""
+        """Start a query in the background; `None` if too many are open."""
         if len(self._open) >= MOST_OPEN:
             question.close()
             return None
@@ -89,9 +80,9 @@ class QueryLimiter:
 
 
 WORDS_AFTER = 0.5
-"""Share of the deadline after which the memory is asked by words alone."""
+"""Share of the deadline after which memory is asked by words alone."""
 KEPT = 1000
-"""Sessions whose late answers are kept."""
+"""Maximum sessions whose late results are kept."""
 PART = "recall"
 
 Key = tuple[ProxyCaller, SessionId]
@@ -100,7 +91,7 @@ Task = asyncio.Task[Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateResults:
-    """What came too late for the requests of a session and was not told yet."""
+    """Results that came too late for their request and were not shown yet."""
 
     found: tuple[Recollection, ...] = ()
     notes: tuple[ContextLine, ...] = ()
@@ -108,36 +99,36 @@ class LateResults:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextFetchResult:
-    """What came to mind."""
+    """Results of one fetch."""
 
     found: Recollection | None = None
-    """What the world knows, if it came in time."""
+    """World result, if it came in time."""
     reminded: MemoryFetchResult = NOTHING
-    """What the memory knows, if it came in time."""
+    """Memory result, if it came in time."""
     standing: Lines | None = None
-    """How the memories that were shown stand today; none if nobody said so in time."""
+    """Present state of the memories shown before; `None` if it did not come in time."""
     kept: LateResults = LateResults()
     is_late: bool = False
     is_ready: bool = True
     without: str = MemoryReason.NONE
-    """Why the memory has not answered, if it has not."""
+    """Why memory has not answered, if so."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _PendingQueries:
-    """The questions of one request."""
+    """The queries of one request."""
 
     world: asyncio.Task[Recollection | None] | None = None
     memory: asyncio.Task[MemoryFetchResult] | None = None
     by_words: asyncio.Task[MemoryFetchResult] | None = None
-    """The same question by words alone, asked when the first answer is slow."""
+    """The same query by words alone, sent when the first answer is slow."""
     standing: asyncio.Task[Lines | None] | None = None
     busy: bool = False
-    """Whether the memory had too many questions open to be asked."""
+    """Whether memory had too many open queries."""
 
     @property
     def is_answered(self) -> bool:
-        """Whether everybody answered; the answer by words alone counts only when time is up."""
+        """Whether all queries are done; the one by words alone counts only at the deadline."""
         return all(task is None or task.done() for task in (self.world, self.memory, self.standing))
 
     @property
@@ -150,12 +141,12 @@ class ShownMemories:
     """Memories that a session shows."""
 
     visible: Collection[UUID] = ()
-    """In this very history; they need not come to mind again."""
+    """In this very history; they need not be recalled again."""
     anywhere: Collection[UUID] = ()
 
 
 class ContextFetcher:
-    """Asks on behalf of requests that do not wait long."""
+    """Queries world and memory on behalf of requests that do not wait long."""
 
     def __init__(
         self,
@@ -179,9 +170,9 @@ class ContextFetcher:
     async def remembered(
         self, understood: ParsedRequest, *, seconds: float, asks: bool = True, shown: ShownMemories | None = None
     ) -> ContextFetchResult:
-        """What there is within so many seconds of the request's beginning, and what came late before.
+        """Fetch within `seconds` of the request's start; include earlier late results.
 
-        With `asks` what the request says is asked about; without, only how that stands which was shown.
+        With `asks`, query what the request says; without, only the present state of what was shown.
         """
         key = _session_key(understood)
         kept = self._late.get(key, LateResults())
@@ -191,7 +182,8 @@ class ContextFetcher:
         return replace(self._answered(key, asked), kept=kept)
 
     def told(self, understood: ParsedRequest, kept: LateResults, *, with_notes: bool) -> None:
-        """What was kept has been told, of memories only `with_notes`. What came while it was told goes on waiting."""
+        """Drop late results that were shown, memories only `with_notes`. Those that arrived meanwhile keep
+        waiting."""
         now = self._late.pop(_session_key(understood), LateResults())
         left = LateResults(
             found=tuple(each for each in now.found if each not in kept.found),
@@ -298,7 +290,7 @@ def _session_key(understood: ParsedRequest) -> Key:
 
 
 def _missing_reason(asked: _PendingQueries, reminded: MemoryFetchResult) -> str:
-    """Why the memory has not answered a question that was, or should have been, asked."""
+    """Why memory has not answered a query that was, or should have been, sent."""
     if asked.busy:
         return MemoryReason.BUSY
     if asked.memory is not None and not asked.memory.done():

@@ -1,16 +1,10 @@
-"""What does the memory bring to mind for a request, and how does what it brought before stand today?
+"""Recalls memories for a request, and checks whether shown lines still hold.
 
-The small port through which the door asks for memories, beside the world. Only memories are asked for, never what was
-merely said: a note is something that somebody can correct, forget and be told the outcome of. Where a person switched
-it on, what was observed again and again follows, labelled as that. A space that holds nothing is not asked at all. What
-is late, or cannot be had, is `in_time`'s matter.
-
-How do the world and the memory stand today to what a history shows of them?
-
-Each visible line was true when it was put in. Here its edges are looked up again: a slot that another parent holds
-now, or whose dispute was settled since, is told anew; a slot that stands empty was taken back or forgotten, and
-what filled it is shown to nobody any more. An edge that was only confirmed has not changed. The same goes for memories:
-one that reads otherwise today, or was replaced, is told anew, and one that stands no more is shown to nobody.
+Only memories are asked for, never raw turns: a note must be something that people can correct and forget. If
+enabled, repeated observations follow, labeled as such. Empty spaces are not queried. Each shown line was true
+when it was added. A slot with another parent, or whose dispute was settled, is restated; an empty slot was
+withdrawn or forgotten, and its note is hidden. A confirmed edge has not changed. Memories alike: edited or
+replaced ones are restated, and those that no longer stand are hidden.
 """
 
 import re
@@ -63,41 +57,41 @@ DOOR = "proxy"
 MEMORY = "memory"
 OBSERVATION = "proposal"
 NOTES = (MEMORY, OBSERVATION)
-"""What is told of the memory, and not of the world."""
+"""Kinds of notes that come from memory, not from the world."""
 MOST_NOTES = 5
 CANDIDATES = 10
-"""Memories that are read beside a message to see whether they apply."""
+"""Memories read beside a message to see whether they apply."""
 CUE_CHARS = 240
-"""Of a longer message only a part is asked about: a page is about too much to be like any one memory, and to embed it
-takes longer than a request waits."""
+"""Longer messages are shortened: a page covers too much to resemble any one memory, and embedding it takes
+longer than a request waits."""
 END_CHARS = 2000
-"""Questions stand before or after what was pasted in, not in its midst."""
+"""Questions are before or after pasted text, not inside it."""
 QUESTION_MARKS = ("?", "？", "؟")
 KINDS = tuple(kind.value for kind in Kind)
 
 _OPERATORS = re.compile(r"[\"“”\x00\ud800-\udfff]|(?:(?<=\s)|^)-+(?=\w)")
-"""What a search reads as more than words. In a conversation a quotation demands nothing, and a dash forbids nothing."""
+"""Search operators. In a conversation, quotes require nothing and a dash excludes nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFetchResult:
-    """What came to mind."""
+    """Recalled lines."""
 
     lines: tuple[ContextLine, ...] = ()
     recall: str = ""
-    """Under which id it can be looked up why."""
+    """Recall id under which the reasons can be looked up."""
     failed: str = ""
-    """The class of the error, if there was no answer."""
+    """Class of the error, if there was no answer."""
 
 
 NOTHING = MemoryFetchResult()
 
 Lines = Mapping[str, ContextLine]
-"""By the id of a memory that was shown, how it is told today; what is missing is told to nobody any more."""
+"""Present lines by the id of a shown memory; missing ones must not be shown anymore."""
 
 
 class PendingTurns(Protocol):
-    """What is being learned at this moment from the turns of other requests."""
+    """Turns of other requests that are being learned right now."""
 
     def is_learning(self, space: SpaceId) -> bool: ...
 
@@ -107,19 +101,19 @@ class PendingTurns(Protocol):
 
 class MemoryReader(Protocol):
     def may_know(self, space: SpaceId) -> bool:
-        """Whether asking is worth anything. Answers at once."""
+        """Whether asking is worthwhile. Must not block."""
 
     async def remind(
         self, place: WorldScope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
     ) -> MemoryFetchResult:
-        """The memories that a cue brings to mind, but for those that are excluded; `by_words` without vectors."""
+        """Recall memories for a cue, except excluded ones; `by_words` without vectors."""
 
     async def standing(self, place: WorldScope, memories: Collection[UUID]) -> Lines | None:
-        """How memories stand; none if nobody can say."""
+        """Present lines of memories; `None` if unknown."""
 
 
 class NullMemoryReader:
-    """A door without a memory behind it."""
+    """A proxy without memory."""
 
     def may_know(self, space: SpaceId) -> bool:
         return False
@@ -134,7 +128,7 @@ class NullMemoryReader:
 
 
 class AppMemoryReader:
-    """The memory of the open house."""
+    """Reads the memory of the open app."""
 
     def __init__(self, app: Callable[[], App | None], *, turns: PendingTurns | None = None) -> None:
         self._app = app
@@ -154,7 +148,7 @@ class AppMemoryReader:
         if app is None:
             return NOTHING
         if self._turns is not None and not by_words:
-            # What was said a moment ago in another chat counts too; the deadline of the request ends the wait.
+            # Include what was said a moment ago in another chat; the request's deadline bounds the wait.
             await self._turns.settled(place.space, place.agent)
         try:
             reminded = await _recall_lines(app, place, cue, exclude=exclude, by_words=by_words)
@@ -207,7 +201,7 @@ async def _recall_lines(
 async def _select_applicable(
     reader: NoteReader, message: str, notes: Sequence[RecallItem | CurrentMemory]
 ) -> list[RecallItem | CurrentMemory]:
-    """The notes that a message needs, the surest first."""
+    """The notes that apply to a message, surest first."""
     logits = await reader.logits([pair_text(note.text, message) for note in notes])
     scores = [
         combine_logits(logit, note.cosine if isinstance(note, RecallItem) else None)
@@ -217,10 +211,10 @@ async def _select_applicable(
 
 
 def build_cue(texts: Sequence[SourceText]) -> str:
-    """What to ask the memory about: the last words of a person among texts, the newest first. May be empty.
+    """Build the memory query: a person's last message among texts, newest first. May be empty.
 
-    More texts would not make a better question: what has little to do with all of them answers none of them. Of a long
-    message it is what it asks, or else its end: that is where people put what they want.
+    More texts would not make a better query: what relates a little to all of them answers none. From a long
+    message take its questions, or else its end, where people put what they want.
     """
     newest = next((said for said in texts if said.origin is Origin.PERSON), None)
     if newest is None:
@@ -232,24 +226,24 @@ def build_cue(texts: Sequence[SourceText]) -> str:
 
 
 def _extract_question(text: str) -> str:
-    """The questions that a long text asks, or else its last sentences; of either, the last ones."""
+    """The questions of a long text, or else its last sentences; the last ones of either."""
     sentences = [*split_into_sentences(text[:-END_CHARS][:END_CHARS]), *split_into_sentences(text[-END_CHARS:])]
     asked = [each for each in sentences if each.endswith(QUESTION_MARKS)]
     return " ".join(asked or sentences)[-CUE_CHARS:]
 
 
 def memory_note_ids(lines: Iterable[ContextLine]) -> list[UUID]:
-    """The memories and observations that lines show."""
+    """Ids of the memories and observations that lines show."""
     return [UUID(note.id) for line in lines for note in line.notes if note.kind in NOTES]
 
 
 def is_memory_line(line: ContextLine) -> bool:
-    """Whether a line tells of the memory, and not of the world."""
+    """Whether a line is about memory, not about the world."""
     return any(note.kind in NOTES for note in line.notes)
 
 
 def _turn_id(said: SourceText) -> str:
-    """Stretches of one turn differ only in the number at the end of their ids."""
+    """Texts of one turn differ only in the number at the end of their ids."""
     return (said.message or "").rpartition(":")[0]
 
 
@@ -258,7 +252,7 @@ def _build_scope(place: WorldScope) -> Scope:
 
 
 def _memory_line(memory: RecallItem | CurrentMemory) -> ContextLine:
-    """A memory as a note; in short where it is too long and there is a short form."""
+    """A memory as a note; in its short form if it is too long and has one."""
     text = memory.compressed if memory.compressed and len(memory.text) > NOTE_CHARS else memory.text
     note = NoteRef(kind=MEMORY, id=str(memory.id), version=memory.version)
     return note_line(text, note, disputed=memory.disputed, why=LineReason.RECALLED)
@@ -278,7 +272,7 @@ def _report_unavailable(error: Unavailable) -> str:
 EDGE = "edge"
 
 Restate = Callable[[WorldScope, Mapping[str, ContextLine]], PresentLines]
-"""How these lines, by what they tell of, stand now. Reads memory only."""
+"""Returns updates for lines by subject. Must not do I/O."""
 
 
 def no_line_updates(_place: WorldScope, _shown: Mapping[str, ContextLine]) -> PresentLines:
@@ -286,7 +280,7 @@ def no_line_updates(_place: WorldScope, _shown: Mapping[str, ContextLine]) -> Pr
 
 
 def build_restate(app: Callable[[], App | None]) -> Restate:
-    """Asks the world of the open house; while it is not loaded, nothing is known to have changed."""
+    """Use the world of the open app; while it is not loaded, nothing counts as changed."""
 
     def restate(place: WorldScope, shown: Mapping[str, ContextLine]) -> PresentLines:
         house = app()
@@ -301,13 +295,13 @@ def build_edge_note(concept: str, dimension: str, *, parent: str, version: int) 
 
 
 def find_world_updates(world: World, shown: Mapping[str, ContextLine]) -> dict[str, LineUpdate]:
-    """What of these lines is no longer so."""
+    """Updates for lines that no longer hold."""
     found = ((about, _find_line_update(world, line)) for about, line in shown.items())
     return {about: present for about, present in found if present is not None}
 
 
 def find_memory_updates(shown: Mapping[str, ContextLine], standing: Lines) -> dict[str, LineUpdate]:
-    """What of these lines is no longer so, by how their memories stand."""
+    """Updates for lines whose memories changed."""
     told = {about: (line, standing.get(about)) for about, line in shown.items() if is_memory_line(line)}
     return {
         about: LineUpdate(line=now) if now is not None else LineUpdate(forgotten=line.notes)
@@ -338,7 +332,7 @@ def _has_changed(world: World, line: ContextLine, note: NoteRef, edge: UrdEdge) 
     was_disputed, is_disputed = f"[{_dimension(note)}?]" in line.text, edge.slot in world.pending_slots
     if was_disputed == is_disputed:
         return False
-    # A collision is shown before it is written down; only a decision, not its absence, ends what was shown.
+    # A collision is shown before it is stored; only a decision, not its absence, ends it.
     return is_disputed or any(triple[:2] == edge.slot for triple in world.dismissed)
 
 

@@ -1,14 +1,10 @@
-"""Which notes go into a request, and where?
+"""Decides which notes go into a request, and where.
 
-Notes of earlier turns go in again at their places, so that the upstream's prefix stays; what is new to say makes
-one block, in the newest turn of the user or in the system text. What was forgotten since comes out, and what
-changed is said again. Pure: what there is to say comes in, the request with it goes out. Who asks for it is
-`noting`.
-
-How much room do notes have in a prompt?
-
-A block takes a small share of the context, and all blocks that stand in a history a larger one. What does not fit
-is left out by whole lines from the end; what already stands stays, because taking it out would move the prefix.
+Earlier notes go back to their places, so that the upstream's prefix stays; new ones form one block in the
+newest user turn or the system text. Forgotten notes are removed and changed ones restated. Pure: `build`
+fetches the input. A block may take a small share of the context, and all blocks of a history a larger one.
+Whole lines that do not fit are dropped from the end; existing blocks stay, because removing them would change
+the prefix.
 """
 
 from collections.abc import Iterable, Sequence
@@ -55,7 +51,7 @@ VISIBLE_SHARE = 0.15
 
 
 def context_window(request: ChatRequest, *, known: int | None = None) -> int:
-    """Tokens that the model can read: what the request asks for, else what is known of the model."""
+    """Context size in tokens: as requested, else as known of the model."""
     options = request.tree.get("options")
     asked = options.get("num_ctx") if isinstance(options, dict) else None
     if isinstance(asked, int) and asked > 0:
@@ -64,14 +60,14 @@ def context_window(request: ChatRequest, *, known: int | None = None) -> int:
 
 
 def block_token_budget(settings: ProxySettings, *, context: int, standing: Iterable[ContextBlock] = ()) -> int:
-    """Tokens that a new block may have; 0 if the standing ones have used up their share."""
+    """Tokens that a new block may have; 0 if existing blocks have used up their share."""
     left = int(context * VISIBLE_SHARE) - sum(block.tokens for block in standing)
     most = min(settings.recollection_max_tokens, int(context * settings.recollection_max_share))
     return max(0, min(most, left))
 
 
 def fit_block(block: ContextBlock, tokens: int) -> ContextBlock | None:
-    """The block with as many of its lines as fit; none if not even the first does."""
+    """Keep as many lines as fit; `None` if not even the first does."""
     low, high = 0, len(block.lines)
     while low < high:
         middle = (low + high + 1) // 2
@@ -86,33 +82,33 @@ WORLD = "world"
 
 
 class PrefixChange(StrEnum):
-    """Why what was forwarded before is no longer the beginning of what is forwarded now."""
+    """Why the forwarded prefix changed."""
 
     NOTES = "notes"
-    """The block of the system text has other notes."""
+    """The notes of the system text changed."""
     FORGOTTEN = "forgotten"
     POSITION = "position"
-    """Notes are put elsewhere than before."""
+    """Notes moved to another position."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextInput:
-    """What there is to put into a request."""
+    """What can be put into a request."""
 
     lines: tuple[ContextLine, ...] = ()
     notes: tuple[ContextLine, ...] = ()
-    """Of memories."""
+    """Lines from memories."""
     unknown: tuple[ContextLine, ...] = ()
-    """Of names that nothing is known about."""
+    """Names that nothing is known about."""
     present: PresentLines = field(default_factory=dict)
-    """What the visible blocks tell and is no longer so."""
+    """Updates for outdated lines of visible blocks."""
     modelfile: Modelfile | None = None
     is_late: bool = False
     is_ready: bool = True
     without: str = MemoryReason.NONE
-    """Why there are no memories, if the memory has not answered."""
+    """Why there are no memories, if memory has not answered."""
     recall: str = ""
-    """Under which id can be looked up why these memories came."""
+    """Recall id under which the reasons can be looked up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,26 +118,26 @@ class InjectionResult:
     body: bytes
     told: MemoryStatus
     session: ProxySession
-    """Its session with the blocks that it now has."""
+    """Its session with the present blocks."""
     fresh: ContextBlock | None = None
     """The block that is new in this request."""
     anchor: bytes | None = None
-    """Where the new block stands; none for the system text."""
+    """Anchor of the new block; `None` for the system text."""
     moved: PrefixChange | None = None
     cut: tuple[ContextLine, ...] = ()
-    """What there was to say and no room for."""
+    """Lines that did not fit."""
     late: tuple[str, ...] = ()
-    """Who had something to say and did not say it in time, or could not: the world, the memory."""
+    """Sources that were late or failed: the world, the memory."""
     recall: str = ""
 
 
 def can_add_notes(understood: ParsedRequest, settings: ProxySettings) -> bool:
-    """On a turn that ends with the result of a tool what there is to say waits for the user's next turn."""
+    """After a tool result, new notes wait for the user's next turn, unless a setting allows them."""
     return settings.inject_into_tool_messages or not ends_with_tool_results(understood.request)
 
 
 def inject_context(understood: ParsedRequest, brought: ContextInput, *, settings: ProxySettings) -> InjectionResult:
-    """The request with the notes of its history and, where there is something new to say, one new block."""
+    """Reinsert the notes of the history and add at most one new block."""
     request, session, links = understood.request, understood.session, understood.chain.links
     if can_add_notes(understood, settings) and brought.is_ready:
         session = replace(session, asked=links[-1])
@@ -175,7 +171,7 @@ def inject_context(understood: ParsedRequest, brought: ContextInput, *, settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _BlockDraft:
-    """A new block, as far as there was something to say and room for it."""
+    """A new block, as far as there was content and space."""
 
     block: ContextBlock | None = None
     cut: tuple[ContextLine, ...] = ()
@@ -187,23 +183,23 @@ class _BlockDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Placement:
-    """Where new notes stand."""
+    """Where new notes go."""
 
     fresh: ContextBlock | None = None
     joining: PlacedBlock | None = None
-    """The new block in its turn, where it stands in one."""
+    """The new block in its turn, if it is in one."""
     system: ContextBlock | None = None
-    """The block of the system text, be it new or not."""
+    """The block of the system text, new or not."""
     why_not: StrEnum = MemoryReason.NONE
     """Why there is no new block."""
     above: bool = False
-    """Whether notes stand in the system text."""
+    """Whether notes are in the system text."""
     cut: tuple[ContextLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _BlockPlacer:
-    """A request with the blocks of its history, and what there is to put in."""
+    """A request with the blocks of its history, and what to put in."""
 
     understood: ParsedRequest
     session: ProxySession
@@ -216,7 +212,7 @@ class _BlockPlacer:
         return Position(self.settings.injection_position)
 
     def in_system(self) -> _Placement | None:
-        """The notes in the system text; nothing if they must go into the turn."""
+        """Place the notes in the system text; `None` if they must go into the turn."""
         if self.position is Position.TURN or not self._has_system():
             return None
         if self._carries():
@@ -233,7 +229,7 @@ class _BlockPlacer:
         )
 
     def in_turn(self) -> _Placement:
-        """The new notes in the newest turn of the user."""
+        """Place the new notes in the newest user turn."""
         request, links = self.understood.request, self.understood.chain.links
         spot = find_carrier_turn(
             request,
@@ -255,12 +251,12 @@ class _BlockPlacer:
         return _Placement(fresh=made.block, joining=joining, cut=made.cut)
 
     def _has_system(self) -> bool:
-        """Whether a block can stand in the system text."""
+        """Whether the system text can carry a block."""
         request, modelfile = self.understood.request, self.brought.modelfile
         return build_system_edit(request, "", position=self.position, modelfile=modelfile) is not None
 
     def _carries(self) -> bool:
-        """Whether a door before this one has put its block in."""
+        """Whether a proxy before this one has added its block."""
         request = self.understood.request
         system = next((turn for turn in request.turns if turn.role is ChatRole.SYSTEM), None)
         return any(turn is not None and turn.carries for turn in (system, request.newest_user))
@@ -270,9 +266,9 @@ class _BlockPlacer:
         return user is not None and user.by_person and self.understood.chain.end not in self.session.links
 
     def _made(self, *, instead: ContextBlock | None = None) -> _BlockDraft:
-        """A block of what no visible block tells yet, if there is room for it.
+        """Build a block of what no visible block says yet, if there is space.
 
-        In the place of another one it tells what that one told, too, as far as it has not changed.
+        If it replaces another block, it also repeats that block's unchanged lines.
         """
         brought, request = self.brought, self.understood.request
         if not (brought.lines or brought.notes or brought.unknown or brought.present):
@@ -309,7 +305,7 @@ def _with_reason(why: LineReason, lines: Iterable[ContextLine]) -> list[ContextL
 
 
 def _update_session(session: ProxySession, chosen: _Placement) -> ProxySession:
-    """The session with what was chosen."""
+    """The session after this placement."""
     blocks = session.blocks
     if chosen.joining is not None:
         blocks = {**blocks, chosen.joining.anchor: chosen.joining.block}
@@ -353,7 +349,7 @@ def _late_sources(brought: ContextInput) -> tuple[str, ...]:
 
 
 def _find_prefix_change(before: ProxySession, chosen: _Placement, present: PresentLines) -> PrefixChange | None:
-    """Why the prefix does not stay, if it does not."""
+    """Why the prefix changed, if so."""
     if forgotten_notes(present):
         return PrefixChange.FORGOTTEN
     if before.system_block is None or chosen.system == before.system_block:

@@ -1,30 +1,11 @@
-"""What is done about a loop at which level?
+"""Countermeasures against a loop, by level: notice, sampling, pruning and breaker.
 
-Each level adds the next step of the ladder to those below it. The person who runs the proxy may put the steps in
-another order or leave some out; with the guard off, loops are seen and told but nothing is done.
-
-May a request of a looping session still reach the model, and what is said if not?
-
-The highest level opens the breaker. It stays open, whatever the agent does, until a person speaks or somebody
-resets it; after a while one request is let through to see whether things have changed. It knows one session
-only. Seconds come in from a stopwatch.
-
-Which sampling parameters shake a model out of a loop?
-
-A higher temperature and penalties on repetition, in the words of each protocol. What the client asked for is
-raised and never lowered. Where a schema is enforced nothing changes, since what must be written is fixed there.
-
-How is an agent told that an action is ruled out?
-
-What the agent did is quoted, and quotes are data: they are escaped, short and said to be quotes, so that a tool
-result cannot speak through the notice. The notice stands at the very end of the request and is never stored.
-
-Which messages of a looping history are left out?
-
-Of the repeated rounds the first and the latest stay. A message goes only with its whole round: a call with all of
-its results and what the framework said in between, so roles go on alternating and no result loses its call. What
-a person or the system said always stays. The same history is always pruned in the same way, and a loop that goes on
-after it was pruned only grows at its end, so that the prefix moves once.
+Each level adds the next step of the configured ladder; with the guard off, loops are only reported. An open
+breaker waits for a person or a reset, and lets one probe request through after a while. Sampling values are
+raised, never lowered, and kept where a schema is enforced. Notices quote the agent as short, escaped data at
+the very end of the request and are never stored. Pruning keeps the first and latest rounds and what people
+and the system said; it removes whole rounds only (a call with its results), so that roles alternate. It is
+deterministic, and a continuing loop only grows at its end, so the prefix changes once.
 """
 
 import html
@@ -44,12 +25,12 @@ from festinger.settings.tree import LadderStep, LoopSettings
 
 
 def ladder_steps(level: int, settings: LoopSettings) -> tuple[LadderStep, ...]:
-    """The steps to take at this level, in the order of the ladder."""
+    """The steps to take at this level, in ladder order."""
     return settings.ladder[:level] if settings.enabled else ()
 
 
 def step_depth(step: LadderStep, level: int, settings: LoopSettings) -> int:
-    """How many levels deep a step is in force: 1 where it begins, 0 where it is not taken."""
+    """How many levels a step has been in force: 1 where it begins, 0 if it is not taken."""
     taken = ladder_steps(level, settings)
     return level - taken.index(step) if step in taken else 0
 
@@ -58,7 +39,7 @@ OPENING_WORDS = 12
 
 
 def format_notice(repeat: LoopRepetition) -> str:
-    """The words that are put after the last message."""
+    """The notice that is put after the last message."""
     steps = [item for item in repeat.block if isinstance(item, ToolStep)]
     said = _describe_steps(steps, repeat) if steps else _describe_answers(repeat.block, repeat)
     return f"[Loop guard]\n{said}"
@@ -85,7 +66,7 @@ def _describe_answers(block: Sequence[Item], repeat: LoopRepetition) -> str:
 
 
 def quote_text(text: str) -> str:
-    """Text of others on one line: in quotes, without control characters or markup."""
+    """Quote foreign text on one line, without control characters or markup."""
     return html.escape(json.dumps(text[:SHOWN], ensure_ascii=False), quote=False)
 
 
@@ -111,7 +92,7 @@ CLOSED = LoopBreaker()
 def update_breaker(
     breaker: LoopBreaker, repeat: LoopRepetition | None, *, person: bytes, now: float, settings: LoopSettings
 ) -> tuple[LoopBreakerDecision, LoopBreaker]:
-    """Whether a counted request passes, and the breaker after it."""
+    """Decide whether a counted request passes; return the decision and the new breaker."""
     if breaker.opened is not None and person != breaker.person:
         breaker = CLOSED
     trips = repeat is not None and "breaker" in ladder_steps(repeat.level, settings)
@@ -125,12 +106,12 @@ def update_breaker(
 
 
 def retry_after_seconds(breaker: LoopBreaker, *, now: float, settings: LoopSettings) -> float:
-    """Until one request is let through; for `Retry-After`."""
+    """Seconds until one request is let through; for `Retry-After`."""
     return 0.0 if breaker.opened is None else max(0.0, settings.breaker_seconds - (now - breaker.opened))
 
 
 def format_stop_message(repeat: LoopRepetition, settings: LoopSettings) -> str:
-    """What the answer says in place of the model: what repeated, and how to continue."""
+    """The reply in place of the model: what repeated, and how to continue."""
     tools = [quote_text(item.tool) for item in repeat.block if isinstance(item, ToolStep)]
     what = f"the call of {', '.join(dict.fromkeys(tools))}" if tools else "the same answer"
     return (
@@ -141,7 +122,7 @@ def format_stop_message(repeat: LoopRepetition, settings: LoopSettings) -> str:
 
 
 def format_json_stop_message(repeat: LoopRepetition, settings: LoopSettings) -> str:
-    """The same for an agent that speaks its calls as JSON in text: a final response, so that it stops."""
+    """The same for an agent that writes its calls as JSON text: a final response, so that it stops."""
     said = format_stop_message(repeat, settings)
     return orjson.dumps(
         {"thoughts": ["A loop was stopped."], "tool_name": "response", "tool_args": {"text": said}}
@@ -162,7 +143,7 @@ OPENAI_MOST_PENALTY = 0.6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplingParameters:
-    """What the request, or else the Modelfile, says about sampling. Native options count as parameters."""
+    """Sampling parameters of the request, or else of the Modelfile. Native options count as parameters."""
 
     parameters: Mapping[str, float]
     """By the protocol's own names, as the client sent them."""
@@ -174,7 +155,7 @@ class SamplingParameters:
 def boost_sampling(
     sampling: SamplingParameters, protocol: ApiProtocol, *, level: int, settings: LoopSettings
 ) -> dict[str, float]:
-    """The parameters to change and their new values; empty where nothing is to change."""
+    """Parameters to change and their new values; empty if nothing changes."""
     depth = step_depth("temperature", level, settings)
     asked = sampling.parameters.get("temperature")
     if not depth or sampling.structured or (settings.keep_zero_temperature and asked == 0):
@@ -205,16 +186,16 @@ def _penalties(protocol: ApiProtocol, depth: int) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruningPlan:
-    """What to leave out of a history, by places."""
+    """Messages to remove from a history, by index."""
 
     left_out: tuple[int, ...]
     after: int
-    """The message to whose end the line is added."""
+    """The message to which the line is appended."""
     line: str
 
 
 def prune_threshold(repeat: LoopRepetition, settings: LoopSettings) -> int:
-    """The number of rounds at which a loop of this weight is pruned first."""
+    """The number of rounds at which a loop of this weight is first pruned."""
     level = settings.ladder.index("prune") if "prune" in settings.ladder else len(settings.thresholds) - 1
     return ceil(settings.thresholds[level] * repeat.count / repeat.evidence)
 
@@ -227,15 +208,15 @@ def plan_pruning(
     keep: int,
     until: int | None = None,
 ) -> PruningPlan | None:
-    """How to shorten this history, whose own steps are `items`; `None` where nothing can go.
+    """Plan how to shorten this history, whose own steps are `items`; `None` if nothing can be removed.
 
-    `until` is the number of repeats at which the loop was pruned first: what came after those stays.
+    `until` is the number of repeats at which the loop was first pruned: later rounds stay.
     """
     rounds = _find_rounds(items, repeat)
     hidden = max(0, repeat.count - len(rounds))
     counted = len(rounds) if until is None else min(len(rounds), until - hidden)
     gone = rounds[1 : max(1, counted - (keep - 1))]
-    # Up to where the next round begins, so that a framework's words about a step go with it.
+    # Remove up to the start of the next round, so that a framework's words about a step go with it.
     ends = [following[0].first for following in rounds[2 : 2 + len(gone)]]
     places = [at for one, end in zip(gone, ends, strict=True) for at in range(one[0].first, end)]
     if not places or not all(_is_removable(history[at]) for at in places):
@@ -247,7 +228,7 @@ def plan_pruning(
 
 
 def _find_rounds(items: Sequence[Item], repeat: LoopRepetition) -> list[Sequence[Item]]:
-    """The repeated rounds that this history holds, oldest first, counted from where the loop began."""
+    """The repeated rounds in this history, oldest first, from where the loop began."""
     size = len(repeat.block)
     count = min(repeat.count, len(items) // size)
     start = len(items) - count * size
@@ -263,13 +244,13 @@ def _is_same(one: Item, other: Item) -> bool:
 
 
 def _is_disjoint(rounds: Sequence[Sequence[Item]]) -> bool:
-    """Whether no two rounds share a message, as calls made in one turn would."""
+    """Whether no two rounds share a message, as parallel calls of one turn would."""
     spans = list(_spans(rounds))
     return all(before < after for (_, before), (after, _) in pairwise(spans))
 
 
 def _is_periodic(rounds: Sequence[Sequence[Item]]) -> bool:
-    """Whether rounds of several steps hold them in the same order."""
+    """Whether rounds of several steps have them in the same order."""
     return len(rounds[0]) == 1 or all(
         _is_same(one, other) for before, after in pairwise(rounds) for one, other in zip(before, after, strict=True)
     )

@@ -1,12 +1,8 @@
-"""Watches the sessions of a proxy for loops.
+"""Watches the sessions of a proxy for loops, and acts on each request.
 
-Looks at each request once, before it is forwarded, and gives a `GuardedRequest` that does what is to be done about it. If
-the look fails, the request goes on unwatched. What counts as a loop is decided in `loops`.
-
-What does the loop guard do with one request?
-
-It stops it, or changes it, then watches its answer, and in the end has told what came of it. What is known of the
-session afterwards is put down with the guard.
+`LoopGuard` examines a request once, before it is forwarded; if that fails, the request goes on unwatched. The
+resulting `GuardedRequest` stops or edits the request, watches its reply, emits events and updates the
+session's loop state.
 """
 
 from collections import OrderedDict
@@ -62,15 +58,15 @@ from festinger.text.secrets import remove_secrets
 OK = 200
 TOO_MANY = 429
 FAILED = 499
-"""From here on an answer is none: the client had left, or the upstream has failed."""
+"""From this status on there is no usable response: the client left or the upstream failed."""
 STUBBORN = 1024
 
 UNWRITTEN = frozenset({SkipReason.RAW, SkipReason.SUFFIX, SkipReason.TEMPLATE, SkipReason.CONTEXT, SkipReason.DEBUG})
-"""Where the client writes the prompt itself, so that no word may be put into it."""
+"""The client writes the prompt itself, so nothing may be added to it."""
 
 
 class FixedSamplingModels:
-    """Models whose upstream refuses other sampling."""
+    """Models whose upstream rejects changed sampling."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[str, str], None] = OrderedDict()
@@ -86,7 +82,7 @@ class FixedSamplingModels:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopGuardDeps:
-    """What the sightings of one door share."""
+    """Dependencies shared by the guarded requests of one proxy."""
 
     loops: LoopRegistry
     clock: Clock
@@ -134,7 +130,7 @@ class GuardedRequest:
         return self._judged.loop.breaker.cause
 
     def stop(self) -> tuple[LocalResponse, str]:
-        """The answer in the model's place, and the words that it says."""
+        """The response in the model's place, and its text."""
         assert self._cause is not None
         self._did = ("breaker",)
         self._recount(self._of_request())
@@ -169,7 +165,7 @@ class GuardedRequest:
         return LocalResponse(status=said.status, headers=(*said.headers, length), chunks=(said.body,))
 
     def mitigate(self, body: bytes) -> bytes:
-        """The request with what is done about its loop; `body` is what would go on without."""
+        """Apply countermeasures to the request; `body` is what would be forwarded without them."""
         found = MitigationResult(body=body)
         with fail_open(PART):
             found = self._mitigated(body)
@@ -198,12 +194,12 @@ class GuardedRequest:
         return mitigate_loop(request, case, settings)
 
     def _temperature(self, request: ChatRequest) -> float | None:
-        """What the model's own file says, asked for from the first level on: it must be known at the second."""
+        """The Modelfile's temperature, looked up from the first level on because the second one needs it."""
         found = self._post.modelfile(request.model, request.kind.protocol, self._settings)
         return found.temperature if found else None
 
     def _as_it_goes(self, body: bytes) -> ChatRequest | None:
-        """The request that this body holds: notes have moved its places."""
+        """Parse the request in this body: injected notes have moved positions."""
         request = self._understood.request
         if body is request.body:
             return request
@@ -212,11 +208,11 @@ class GuardedRequest:
         return None if isinstance(found, SkipReason) else found
 
     def overhear(self, ear: ReplyParser) -> ReplyMonitor:
-        """Somebody who watches the answer."""
+        """Create a monitor for the reply."""
         return ReplyMonitor(self._understood.request, ear, settings=self._settings.loop, clock=self._post.clock)
 
     def over(self, overheard: ReplyMonitor, text: str) -> tuple[NewEvent, ...]:
-        """The answer is over, and this is what it said: put down what was found in it. What there is to tell."""
+        """Handle a finished reply with this text: update the loop state and return the events."""
         found, cut = overheard.found(), overheard.cut
         self._change(
             lambda loop: update_after_reply(loop, noticed=bool(found), cut=text_digest(text.strip()) if cut else None)
@@ -237,7 +233,7 @@ class GuardedRequest:
             kept = self._post.loops.find(self._key, now=now)
             self._post.loops.keep(self._key, replace(kept, failed=(hash(self._understood.request.body), now)))
         if status != OK:
-            # Nobody will hear this answer to its end.
+            # This response will not be read to its end.
             self._recount(self._of_request())
 
     def _change(self, change: Callable[[LoopState], LoopState]) -> None:
@@ -268,7 +264,7 @@ class GuardedRequest:
 
 
 def _writes_json_calls(request: ChatRequest) -> bool:
-    """Whether the agent speaks its calls as JSON in text."""
+    """Whether the agent writes its calls as JSON text."""
     said = (message for message in reversed(request.messages) if message.role is ChatRole.ASSISTANT)
     latest = next(said, None)
     return latest is not None and not latest.calls and parse_text_call(latest.text) is not None
@@ -278,7 +274,7 @@ RETRIES = b"x-stainless-retry-count"
 
 
 class LoopGuard:
-    """Watches the sessions of one door."""
+    """Watches the sessions of one proxy."""
 
     def __init__(
         self,
@@ -303,7 +299,7 @@ class LoopGuard:
         )
 
     def look(self, understood: ParsedRequest, headers: RawHeaders, *, settings: ProxySettings) -> GuardedRequest | None:
-        """What the guard sees in a request; nothing if it is not to look, or cannot."""
+        """Examine a request; `None` if loop detection is off or fails."""
         if not understood.visit.wishes.watch_loops:
             return None
         with fail_open(PART):
@@ -340,12 +336,12 @@ class LoopGuard:
         PROXY_BREAKERS_OPEN.set(sum(1 for _ in stopped))
 
     def live(self, space: SpaceId) -> Sequence[LiveLoop]:
-        """The loops of a space, the newest first."""
+        """The loops of a space, newest first."""
         found = self._loops.those(lambda key, loop: _is_live(key, loop, space), now=self._clock())
         return [_to_live_loop(key, kept) for key, kept in found]
 
     def reset(self, space: SpaceId, session: str, *, by: str) -> bool:
-        """Let the sessions of this name go on."""
+        """Let the sessions of this name continue."""
         found = [
             *self._loops.those(
                 lambda key, loop: _is_live(key, loop, space) and session in _session_names(key), now=self._clock()
@@ -382,7 +378,7 @@ def _session_names(key: LoopKey) -> tuple[str, str]:
 def _to_live_loop(key: LoopKey, kept: LoopRecord) -> LiveLoop:
     loop = kept.loop
     repeat = loop.breaker.cause or loop.standing
-    assert repeat is not None  # only such are live
+    assert repeat is not None  # only loops with a repetition are live
     return LiveLoop(
         session=key.session,
         agent=key.agent,

@@ -1,18 +1,12 @@
-"""Weighs the evidence that an agent goes round in circles.
+"""Reads the steps of a task and weighs the evidence that the agent loops.
 
-A step is news if nothing like it was done before in the task, and the latest news ends whatever came before it. Since
-then the agent went round its few different steps some number of times; that number, with each step weighed by how much
-it says, is the evidence. One call repeated, a cycle of any length and hopping between a few calls are the same thing.
-Little is said by:
-
+A step is a call with its result, or an answer without a call; everything before a person's last message is
+over. A step unlike all earlier ones is news and resets the count. Since then the agent went through its few
+different steps a number of times; that number, with each step weighted, is the evidence. One repeated call, a
+cycle of any length and hopping between a few calls are the same thing. Little weight have:
 - a step before which time passed: the agent waits for something;
-- a result that only confirms the call: what a key press or a scroll did shows elsewhere;
-- a call that only looks like others: it may be one of many rows, files or pages.
-
-Reads what an agent has done since a person last spoke.
-
-A history becomes a list of steps: a call with its result, or an answer without a call. Each call of a turn is a
-step of its own. Whatever stands before the last thing that a person said is over and is not read.
+- a result that only confirms the call: the effect of a key press or a scroll shows elsewhere;
+- a call that only resembles others: it may be one of many rows, files or pages.
 """
 
 from collections import Counter, OrderedDict, deque
@@ -50,21 +44,21 @@ SHOWN = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolStep:
-    """A call that has its result."""
+    """A call with its result."""
 
     tool: str
     call: CallKey
     result: ResultKey
     outcome: ToolOutcome
     failure: bytes
-    """How it failed, or seems to have failed; empty if neither."""
+    """Key of its failure, certain or suspected; empty if there is none."""
     means_to_wait: bool
     arguments: str
     said: str
     """How the result begins."""
     first: int
     last: int
-    """The messages of the call and of its result, by their places in the history."""
+    """Indexes of the call's and the result's messages in the history."""
 
     @property
     def deed(self) -> tuple[str, bytes]:
@@ -77,7 +71,7 @@ class ToolStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerStep:
-    """A reply that calls nothing."""
+    """A reply without calls."""
 
     key: AnswerKey
     opening: str
@@ -89,7 +83,7 @@ Item = ToolStep | AnswerStep
 
 
 class StepCache:
-    """What a session has read before: every step is made once, though it comes again with each request."""
+    """Cache of parsed steps of a session: each is built once, though it comes again with every request."""
 
     __slots__ = ("answer", "arguments", "result", "spoken", "steps")
 
@@ -102,15 +96,15 @@ class StepCache:
 
 
 def last_person_index(history: Sequence[ChatMessage]) -> int | None:
-    """The place of the last real user message."""
+    """Index of the last real user message."""
     return next((at for at in range(len(history) - 1, -1, -1) if history[at].by_person), None)
 
 
 def task_start_index(history: Sequence[ChatMessage]) -> int | None:
-    """The place of the last real user message that says something new.
+    """Index of the last real user message that says something new.
 
-    Whoever says the same again, alone or among other words, says nothing new: many frameworks say `Continue.` in a
-    person's place, and people whose answer is not heard repeat it.
+    Repeating an earlier message, alone or among other words, is not new: many frameworks send `Continue.` in
+    a person's place, and people repeat an answer that was not heard.
     """
     first: dict[str, int] = {}
     for at, message in enumerate(history):
@@ -130,12 +124,12 @@ def task_start_index(history: Sequence[ChatMessage]) -> int | None:
 
 
 def _short_words(message: ChatMessage) -> frozenset[str]:
-    """The words of a short message; a long one is taken for something new."""
+    """The words of a short message; a long one counts as new."""
     return frozenset(split_words(message.text)) if len(message.text) <= SHORT_MESSAGE else frozenset()
 
 
 def parse_steps(history: Sequence[ChatMessage], keys: StepCache) -> list[Item]:
-    """What was done in the task, oldest first."""
+    """The steps of the task, oldest first."""
     start = task_start_index(history)
     return list(_iter_items(history, -1 if start is None else start, keys))
 
@@ -160,7 +154,7 @@ def _parse_text_calls(text: str) -> tuple[ToolCall, ...]:
 
 
 def _match_call(waiting: Sequence[tuple[ToolCall, int]], answers: str) -> int:
-    """Which call a result belongs to; where no id says it, results come in the order of the calls."""
+    """Index of the call that a result belongs to; without an id, results come in call order."""
     if len(waiting) == 1:
         return 0
     return next((place for place, (call, _) in enumerate(waiting) if answers and call.id == answers), 0)
@@ -202,31 +196,31 @@ READ = 400
 """Latest steps of a task that are weighed."""
 LONGEST_CYCLE = 12
 WAITED_SECONDS = 10.0
-"""From a reply to the next request. Whatever takes the agent longer than this may be worth waiting for."""
+"""From a reply to the next request. Anything slower than this may be worth waiting for."""
 
 SAME_ERROR, OTHER_ERROR = 0.8, 0.5
-"""A failure that opens alike but for its numbers, and any other."""
+"""A failure that begins alike except for numbers, and any other."""
 OTHER_TIME = 0.25
 CONFIRMED, CONFIRMED_LONG = 0.1, 0.5
 LONG = 80
-"""Characters of arguments from which on nobody repeats a call for its effect, as one does a key press."""
+"""Calls with at least this many argument characters are not repeated for their effect, as a key press is."""
 ALIKE, ALIKE_SHORT, UNLIKE = 0.5, 0.05, 0.1
 CYCLE_STEPS, CYCLE = 3, 4 / 3
-"""Rounds of so many different steps weigh more: they hardly come about by chance."""
+"""Rounds of this many different steps weigh more: they hardly occur by chance."""
 SHORT = 40
 """Characters up to which equal results of different calls say little."""
 REPHRASED = 0.5
-"""Share of a failed call's own words that stand in other failed calls, from which on it is one of them reworded."""
+"""Minimum share of a failed call's own words found in other failed calls for it to be a rewording."""
 WAITED, WAITED_FAILED = 0.02, 0.5
 
 OFTEN = 3
-"""Different results of one call from which on they are expected to differ."""
+"""Number of different results of one call from which on they are expected to differ."""
 
 SIMILAR, SIMILAR_WITH_NEW_WORDS = 0.45, 0.7
-"""Share of their word pairs that answers have in common, in words of earlier answers or with other ones."""
+"""Minimum share of common word pairs, if all words are known from earlier answers or if some are new."""
 REWORDED = 0.5
 COMPARED = 8
-"""Different earlier answers with which an answer is compared."""
+"""Different earlier answers that an answer is compared with."""
 
 
 class TurnRule(StrEnum):
@@ -240,16 +234,16 @@ class TurnRule(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopRepetition:
-    """What repeats at the end of the steps, and how far up the ladder it has come."""
+    """What repeats at the end of the steps, and the level it has reached."""
 
     rule: TurnRule
     count: int
-    """Rounds, whatever they weigh."""
+    """Rounds, unweighted."""
     level: int
     block: tuple[Item, ...]
-    """One round of it, the latest."""
+    """The latest round."""
     evidence: float
-    """Rounds by weight."""
+    """Weighted rounds."""
 
 
 Class = Hashable
@@ -264,10 +258,10 @@ def find_repetition(
     witnessed: int = READ,
     noticed: bool = False,
 ) -> LoopRepetition | None:
-    """What repeats at the end, if it reaches a level.
+    """Find what repeats at the end, if it reaches a level.
 
-    `waits` has for each item the seconds that passed before it came. Only the latest `witnessed` items may open the
-    breaker. `noticed` says that the latest reply repeated itself while it streamed; it counts as one more equal answer.
+    `waits` has the seconds before each item. Only the latest `witnessed` items may open the breaker.
+    `noticed` means that the latest reply repeated itself while streaming; it counts as one more equal answer.
     """
     items = items[-READ:]
     if not items or _is_clearly_new(items):
@@ -296,7 +290,7 @@ def find_repetition(
 
 
 def _is_clearly_new(items: Sequence[Item]) -> bool:
-    """Whether the latest step resembles none before it, as nearly every step of honest work: a quick look."""
+    """Quick check whether the latest step resembles no earlier one, as in nearly all honest work."""
     latest = items[-1]
     if isinstance(latest, AnswerStep):
         return False
@@ -310,7 +304,7 @@ def _is_clearly_new(items: Sequence[Item]) -> bool:
 
 
 class _Streak(NamedTuple):
-    """The latest steps since the last news: their rounds by weight, how many there are, and how many different ones."""
+    """Latest steps since the last news: weighted rounds, number of steps, number of different steps."""
 
     rounds: float = 0.0
     length: int = 1
@@ -320,7 +314,7 @@ class _Streak(NamedTuple):
 def _find_streak(
     items: Sequence[Item], classes: Sequence[Class | None], says: Sequence[float], lasts: Sequence[float]
 ) -> _Streak:
-    """The end of the steps that goes round most often."""
+    """Find the tail of the steps with the most rounds."""
     best = _Streak()
     full, partial, confirmed = _Rounds(), _Rounds(), _Rounds()
     says_all = {one for one, said in zip(classes, says, strict=True) if said == 1}
@@ -340,7 +334,7 @@ def _find_streak(
 
 
 class _Rounds:
-    """How often some different steps were gone through, by weight."""
+    """Weighted count of rounds through some different steps."""
 
     def __init__(self) -> None:
         self._different: set[Class] = set()
@@ -356,7 +350,7 @@ class _Rounds:
 
 
 def _average_rounds(full: _Rounds, partial: _Rounds, confirmed: _Rounds) -> float:
-    """The rounds of those steps that say most: the others would only blur them."""
+    """Rounds of the most telling steps: the others would only blur them."""
     if full.size and full.size >= partial.size:
         return full.total / full.size
     if full.size or partial.size:
@@ -379,7 +373,7 @@ def _choose_rule(block: Sequence[Item], streak: Sequence[Item]) -> TurnRule:
 
 
 def _classify_items(items: Sequence[Item]) -> list[Class | None]:
-    """Of which kind each item is, items of one kind being repeats of each other; `None` for news."""
+    """Class of each item, where items of one class repeat each other; `None` for news."""
     answers = _AnswerGroups(item.key for item in items if isinstance(item, AnswerStep))
     changing = _find_changing_calls(items)
     candidates = [
@@ -392,7 +386,7 @@ def _classify_items(items: Sequence[Item]) -> list[Class | None]:
 
 
 def _find_changing_calls(items: Sequence[Item]) -> frozenset[tuple[str, bytes]]:
-    """Calls that were made several times and never had the same result: a clock, a queue, a load."""
+    """Calls made several times that never had the same result: a clock, a queue, a load."""
     results: dict[tuple[str, bytes], list[bytes]] = {}
     for item in items:
         if isinstance(item, ToolStep) and not item.failure:
@@ -408,13 +402,13 @@ def _candidate_classes(step: ToolStep, changing: Collection[tuple[str, bytes]]) 
     same = (*step.deed, came)
     if step.outcome is ToolOutcome.CONFIRMED:
         return (same,)
-    # Times in the results of different calls are no noise: they may be what was asked for.
+    # Times in results of different calls are not noise: they may be what was asked for.
     alike = ("alike", step.tool, step.call.alike, came if has_failed else step.result.exact)
     return (same, alike, (FAILED, step.tool, step.failure)) if has_failed else (same, alike)
 
 
 class _AnswerGroups:
-    """Puts answers together that say the same, in the same or in other words."""
+    """Groups answers that say the same, in the same or in other words."""
 
     def __init__(self, keys: Iterable[AnswerKey]) -> None:
         self.classes: dict[bytes, bytes] = {}
@@ -423,7 +417,7 @@ class _AnswerGroups:
         for key in keys:
             if key.exact not in self.classes:
                 self.classes[key.exact] = key.exact
-                # Another number is other news: chapter 4 is not chapter 3.
+                # Another number is news: chapter 4 is not chapter 3.
                 if key.numbers <= said:
                     least = SIMILAR if key.words <= said else SIMILAR_WITH_NEW_WORDS
                     self._join(key, [one for one in latest if _pair_overlap(one, key) >= least])
@@ -438,13 +432,13 @@ class _AnswerGroups:
 
 
 def _pair_overlap(one: AnswerKey, other: AnswerKey) -> float:
-    """The share of their word pairs that two answers have in common."""
+    """The share of word pairs that two answers have in common."""
     pairs = len(one.pairs | other.pairs)
     return len(one.pairs & other.pairs) / pairs if pairs else 0.0
 
 
 def _evidence_weights(items: Sequence[Item], classes: Sequence[Class | None]) -> list[float]:
-    """How much each repeat says, from 0 to 1."""
+    """Weight of each repeat, from 0 to 1."""
     deeds = Counter(item.key.exact if isinstance(item, AnswerStep) else item.deed for item in items)
     wholes = Counter((item.deed, item.result.exact) for item in items if isinstance(item, ToolStep))
     failures = Counter((item.deed, item.failure) for item in items if isinstance(item, ToolStep))
@@ -468,9 +462,9 @@ def _evidence_weights(items: Sequence[Item], classes: Sequence[Class | None]) ->
 
 
 def _time_weights(items: Sequence[Item], classes: Sequence[Class | None], waits: Sequence[float]) -> list[float]:
-    """What is left of each repeat's weight, given the time that has passed since the one before it.
+    """Remaining weight of each repeat, given the time since the previous one.
 
-    An answer is discounted only if the agent has done something since: whoever just says the same again does not wait.
+    An answer is discounted only if the agent has acted since: just saying the same again is not waiting.
     """
     found: list[float] = []
     latest: dict[Class | None, int] = {}
@@ -486,7 +480,7 @@ def _time_weights(items: Sequence[Item], classes: Sequence[Class | None], waits:
 
 
 def _waiting_weight(item: Item, slow: Item) -> float:
-    """A failure that took its time may be one to wait out; whoever says so waits indeed."""
+    """A slow failure may be worth waiting out; an explicit wait certainly is."""
     steps = [one for one in (item, slow) if isinstance(one, ToolStep)]
     has_failed = any(step.outcome is ToolOutcome.FAILED for step in steps)
     means_to_wait = isinstance(slow, AnswerStep) or slow.means_to_wait
@@ -494,7 +488,7 @@ def _waiting_weight(item: Item, slow: Item) -> float:
 
 
 def _same_call_weight(step: ToolStep, *, fails_alike: bool) -> float:
-    """What a repeated call says that was confirmed or had another result."""
+    """Weight of a repeated call that was confirmed or had another result."""
     if step.outcome is ToolOutcome.CONFIRMED:
         return CONFIRMED if len(step.arguments) < LONG else CONFIRMED_LONG
     if step.outcome is ToolOutcome.FAILED and fails_alike:
@@ -503,7 +497,7 @@ def _same_call_weight(step: ToolStep, *, fails_alike: bool) -> float:
 
 
 def _reworded_shares(items: Sequence[Item], classes: Sequence[Class | None]) -> dict[int, float]:
-    """For calls that failed alike, the share of each one's own words that stand in others of them too."""
+    """For calls that failed alike, the share of each one's own words that others also contain."""
     groups: dict[Class, list[tuple[int, frozenset[str]]]] = {}
     for at, (item, one) in enumerate(zip(items, classes, strict=True)):
         if isinstance(item, ToolStep) and isinstance(one, tuple) and one[0] is FAILED:

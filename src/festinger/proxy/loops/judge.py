@@ -1,24 +1,11 @@
-"""Judges the next request of a session by the loops that it shows.
+"""Judges each request of a session by the loops it shows, and keeps the session's loop state.
 
-The history is read into steps, joined to what the session remembers, and judged; the breaker says whether the
-request may pass. A request that shows nothing new, a retry or a resent one, is judged by what is known already and
-changes nothing. All of it is a function of the request and of the session's `LoopState`.
-
-Keeps what a session showed, so that a loop is seen although the agent has shortened its history.
-
-Agents compact long histories in the middle of a task, and with them the repeats that would show the loop. The last
-sixty steps are kept, and for each step how long the agent took to come back with it. A history that holds more steps than before has only grown; one that holds no more has been
-shortened and goes on from what was kept. Retries and resent requests say nothing new and change nothing here.
-
-Of which sessions is it known how they repeat themselves, and for how long?
-
-Bounded in number and in idle time, the least recently used go first. What is kept of a session is a value that is
-replaced as a whole. The keys of what was read before are dear and kept for the busiest sessions only.
-
-How is it told that a loop came up, went away, or was cut?
-
-Each step up and each recovery is an event. Events hold rules, counts and hashes; the words of agents and tools stay
-out of them.
+The history is read into steps, joined to what is remembered, and judged; the breaker decides whether the
+request passes. Retries and resent requests show nothing new and change nothing. Agents compact histories in
+the middle of a task, which hides repeats, so the last sixty steps are kept with the time before each. A
+history with more steps than before has grown; otherwise it was shortened, and the kept steps continue. The
+registry is bounded in number and idle time; step caches are costly and kept for the busiest sessions only.
+Events contain rules, counts and hashes, never the words of agents and tools.
 """
 
 import hashlib
@@ -53,20 +40,20 @@ RESENT_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepHistory:
-    """What the last counted request of a session had shown."""
+    """What the last counted request of a session showed."""
 
     person: bytes = b""
     """The last real user message."""
     count: int = 0
-    """Steps that stood in its history."""
+    """Steps in its history."""
     steps: tuple[Item, ...] = ()
-    """The latest steps of the task, with those that no longer stand in the history."""
+    """Latest steps of the task, including those no longer in the history."""
     length: int = 0
     """Messages in its history."""
     waits: tuple[float, ...] = ()
     """Seconds before each step of the task."""
     witnessed: int = 0
-    """Latest steps that were seen to come, after the last word of a person."""
+    """Latest steps that were seen live, after a person's last message."""
 
     @property
     def hidden(self) -> tuple[Item, ...]:
@@ -82,16 +69,16 @@ class RequestArrival:
 
     length: int
     retry: int = 0
-    """`x-stainless-retry-count`."""
+    """The `x-stainless-retry-count` header."""
     is_side: bool = False
     failed_before: float | None = None
-    """Seconds since an identical request got no answer: a server error, a time-out, a client that left."""
+    """Seconds since an identical request got no response: server error, timeout or disconnect."""
     waited: float = 0.0
-    """Seconds since the last reply of the session ended."""
+    """Seconds since the session's last reply ended."""
 
 
 def is_new_state(arrival: RequestArrival, remembered: StepHistory, items: Sequence[Item]) -> bool:
-    """Whether this request, which holds these steps, shows a new state of the conversation."""
+    """Whether this request, with these steps, shows a new state of the conversation."""
     if arrival.failed_before is not None and arrival.failed_before <= RESENT_SECONDS:
         return False
     return not (arrival.retry or arrival.is_side or _is_resent(arrival, remembered, items))
@@ -109,17 +96,17 @@ def person_key(history: Sequence[ChatMessage]) -> bytes:
 
 
 def is_new_task(remembered: StepHistory, items: Sequence[Item], *, person: bytes, length: int) -> bool:
-    """Whether a person has spoken since, be it in the same words as before."""
+    """Whether a person has spoken since, even in the same words."""
     if length > remembered.length and len(items) < remembered.count:
         return True
-    # A summary may stand where the person's words stood. It is the same task if steps that are known follow it.
+    # A summary may replace the person's words. It is the same task if known steps follow it.
     return bool(person) and person != remembered.person and not _overlap(remembered.steps, items)
 
 
 def extend_steps(
     remembered: StepHistory, items: Sequence[Item], *, person: bytes, length: int
 ) -> tuple[list[Item], int]:
-    """The steps of the task so far, after what is remembered where the history was shortened, and how many are new."""
+    """All steps of the task, including remembered ones if the history was shortened, and how many are new."""
     if not remembered.steps or is_new_task(remembered, items, person=person, length=length):
         return list(items), len(items)
     if len(items) > remembered.count:
@@ -129,7 +116,7 @@ def extend_steps(
 
 
 def _overlap(kept: Sequence[Item], items: Sequence[Item]) -> int:
-    """How many of these steps are already kept; a counted request always brings at least one that is not."""
+    """How many of these steps are already kept; a counted request always brings at least one new step."""
     known, here = [_item_key(item) for item in kept], [_item_key(item) for item in items]
     most = min(len(known), len(here) - 1)
     return next((size for size in range(most, 0, -1) if known[-size:] == here[:size]), 0)
@@ -148,7 +135,7 @@ def build_step_history(
     waits: Sequence[float] = (),
     witnessed: int = 0,
 ) -> StepHistory:
-    """What to keep after a counted request: all steps of the task, of which so many stood in its history."""
+    """What to keep after a counted request: all steps of the task, `in_history` of them in its history."""
     return StepHistory(
         person=person,
         count=in_history,
@@ -160,33 +147,33 @@ def build_step_history(
 
 
 CUTS = 32
-"""Replies of a session that are remembered as cut."""
+"""Cut replies remembered per session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopState:
-    """What is known of the loops of one session."""
+    """Loop state of one session."""
 
     remembered: StepHistory = NOTHING
     task: int = 0
-    """Rises whenever a person speaks."""
+    """Increases whenever a person speaks."""
     pardoned: int = 0
-    """Steps of this task, from its beginning, that somebody said not to count."""
+    """Initial steps of this task that a reset excluded."""
     standing: LoopRepetition | None = None
     """What repeats, if it has reached a level."""
     breaker: LoopBreaker = CLOSED
     noticed: bool = False
-    """Whether the latest reply repeated itself while it streamed."""
+    """Whether the latest reply repeated itself while streaming."""
     limited: bool = False
     """Whether the latest reply was cut."""
     cuts: tuple[bytes, ...] = ()
-    """Replies that were cut, by the digests of their words."""
+    """Digests of the texts of cut replies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopJudgment:
     loop: LoopState
-    """The session's loop after the request."""
+    """The session's loop state after the request."""
     repeat: LoopRepetition | None
     passage: LoopBreakerDecision
 
@@ -214,7 +201,7 @@ def judge_request(
     now: float,
     settings: LoopSettings,
 ) -> LoopJudgment:
-    """The request with this history, judged."""
+    """Judge the request with this history."""
     items = parse_steps(history, keys)
     if is_new_state(arrival, loop.remembered, items[loop.pardoned :]):
         return _judge_counted(loop, history, items, waited=arrival.waited, now=now, settings=settings)
@@ -239,7 +226,7 @@ def _judge_counted(
     waits = ([0.0] * len(steps) + [*before.waits, *[waited] * new])[-len(steps) :] if steps else []
     spoken_at = last_person_index(history) or 0
     has_spoken = is_new or spoken_at >= before.length > 0
-    # Whoever is met in the middle of the work, or was spoken to since, is not stopped for what was done before.
+    # An agent first seen in mid-task, or spoken to since, is not stopped for earlier steps.
     was_met_midway = before == NOTHING and new > 1
     witnessed = 0 if was_met_midway else before.witnessed + new
     if has_spoken:
@@ -264,7 +251,7 @@ def _judge_counted(
 def _judge_resent(loop: LoopState, *, now: float, settings: LoopSettings) -> LoopJudgment:
     repeat = loop.standing
     if loop.breaker.probing:
-        # The one request that was let through, sent once more.
+        # The probe request, sent again.
         return LoopJudgment(loop=loop, repeat=repeat, passage=LoopBreakerDecision.PROBE)
     passed, breaker = update_breaker(loop.breaker, repeat, person=b"%d" % loop.task, now=now, settings=settings)
     return LoopJudgment(loop=replace(loop, breaker=breaker), repeat=repeat, passage=passed)
@@ -275,7 +262,7 @@ def _level(repeat: LoopRepetition | None) -> int:
 
 
 def reset_loop(loop: LoopState) -> LoopState:
-    """The loop after somebody closed its breaker: what was done so far does not count any more."""
+    """The loop state after a reset: earlier steps no longer count."""
     before = loop.remembered
     return replace(
         loop,
@@ -287,13 +274,13 @@ def reset_loop(loop: LoopState) -> LoopState:
 
 
 def update_after_reply(loop: LoopState, *, noticed: bool, cut: bytes | None) -> LoopState:
-    """The loop after a reply: whether it repeated itself, and the digest of its words if it was cut."""
+    """The loop state after a reply: whether it repeated itself, and its digest if it was cut."""
     cuts = loop.cuts if cut is None else (*(each for each in loop.cuts if each != cut), cut)[-CUTS:]
     return replace(loop, noticed=noticed, limited=cut is not None, cuts=cuts)
 
 
 READ = 256
-"""Sessions whose steps need not be read anew with each request."""
+"""Sessions whose parsed steps are cached."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -308,7 +295,7 @@ class LoopRecord:
     at: datetime
     loop: LoopState
     failed: tuple[int, datetime] | None = None
-    """A request that got no answer: its hash, and when that was."""
+    """A request without a response: its hash and time."""
 
 
 class LoopRegistry:
@@ -323,7 +310,7 @@ class LoopRegistry:
         return found if found is not None and now - found.at <= self._idle else LoopRecord(at=now, loop=LoopState())
 
     def keys(self, key: LoopKey) -> StepCache:
-        """What was read of a session before."""
+        """The step cache of a session."""
         found = self._keys.setdefault(key, StepCache())
         self._keys.move_to_end(key)
         if len(self._keys) > READ:
@@ -340,7 +327,7 @@ class LoopRegistry:
     def those(
         self, wanted: Callable[[LoopKey, LoopState], bool], *, now: datetime
     ) -> Iterator[tuple[LoopKey, LoopRecord]]:
-        """The live ones that are wanted, the newest first."""
+        """Live loops that match, newest first."""
         for key, kept in reversed(self._kept.items()):
             if now - kept.at <= self._idle and wanted(key, kept.loop):
                 yield key, kept
@@ -355,7 +342,7 @@ NOTICED = "notice"
 def build_request_events(
     session: str, before: LoopState, after: LoopJudgment, *, did: Sequence[str]
 ) -> Iterator[NewEvent]:
-    """What a request has changed for its session."""
+    """Events for what a request changed in its session."""
     standing = after.loop.standing
     if standing is not None and after.rose_from(before):
         yield _build_loop_event(session, "loop_detected", standing, did)
@@ -369,7 +356,7 @@ def build_request_events(
 
 
 def build_reset_events(session: str, before: LoopState, *, by: str) -> Iterator[NewEvent]:
-    """What it means that somebody let the session go on."""
+    """Events for a reset by somebody."""
     if before.standing is not None:
         yield _build_loop_event(session, "loop_recovered", before.standing, ())
     if before.breaker.cause is not None:
@@ -377,7 +364,7 @@ def build_reset_events(session: str, before: LoopState, *, by: str) -> Iterator[
 
 
 def build_reply_events(session: str, found: Sequence[ChannelFinding], cut: ChannelFinding | None) -> Iterator[NewEvent]:
-    """What was found in a reply while it streamed, each rule once."""
+    """Events for findings in a streamed reply, one per rule."""
     if cut is not None:
         finding = cut.finding
         payload = {"rule": finding.rule.value, "channel": cut.channel.value, "chars": finding.at}
@@ -391,7 +378,7 @@ def build_reply_events(session: str, found: Sequence[ChannelFinding], cut: Chann
 
 
 def repetition_hash(block: Sequence[Item]) -> str:
-    """What repeats, as a hash that is the same wherever it repeats."""
+    """Hash of what repeats, the same in every session."""
     parts = hashlib.sha256()
     for item in block:
         parts.update(item.key.exact if isinstance(item, AnswerStep) else _step_bytes(item))

@@ -1,21 +1,11 @@
-"""Makes the keys by which calls, results and answers are compared.
+"""Builds the keys by which calls, results and answers are compared, and classifies tool results.
 
-Whatever stands in the arguments of a call is meant: another id, number or path is another call. Only results carry
-noise, such as the time of day. A weaker key of a call leaves out small numbers that stand alone, comments and space; it
-says no more than that two calls look alike. Keys are made once for each text, since a history comes again with every request.
-
-What of a conversation does the loop detector read?
-
-The readers of the protocols make these values; whoever wrote a message is decided there, never from its text.
-
-Does an agent speak its tool calls as JSON in plain text?
-
-Agent Zero and its kin answer with one object that holds thoughts, `tool_name` and `tool_args`. Thoughts differ
-each time; what is done is the tool and its arguments.
-
-Tells what the result of a tool call brought: a failure, a bare confirmation, or something to read.
-
-Every protocol carries results as text, and only one of them flags errors, so the text itself is read.
+Everything in a call's arguments is meant: another id, number or path is another call. Only results contain
+noise, such as the time of day. A weaker call key drops small standalone numbers, comments and space; it only
+says that calls look alike. Keys are built once per text, since a history comes again with every request.
+Agent Zero and similar agents write calls as JSON text with thoughts, `tool_name` and `tool_args`; thoughts
+are ignored. Only one protocol flags errors in results, so the result's text decides between failure, bare
+confirmation and content.
 """
 
 import hashlib
@@ -33,7 +23,7 @@ from festinger.proposals.detectors.tool_failure import parse_failure
 
 KEPT = 4_096
 LETTERS_BESIDE_TIME = 6
-"""A result that has no more letters beside its times is about time: a clock, a measurement."""
+"""A result with no more letters beside its times is about time: a clock, a measurement."""
 LONGEST = 4_000
 """Characters of a call or an answer whose words are compared."""
 
@@ -44,7 +34,7 @@ _CLOCK = re.compile(
     r"|\b\d+(?:\.\d+)? ?(?:ns|µs|us|ms|s|secs?|seconds?)\b"
     r"|\b1[5-9]\d{8}(?:\d{3})?\b"
 )
-"""Dates, times of day, durations and seconds since 1970."""
+"""Dates, times of day, durations and Unix timestamps."""
 _COMMENT = re.compile(r"(?:(?<=\s)|^)(?:#|//|--\s)[^\n]*|/\*.*?\*/|<!--.*?-->", re.DOTALL | re.MULTILINE)
 _SMALL_NUMBER = re.compile(r"(?<![\w./-])(?<!\w:)\d{1,3}(?![\w.:/-])")
 _NUMBER = re.compile(r"\d+")
@@ -60,7 +50,7 @@ Made = TypeVar("Made")
 class CallKey:
     exact: bytes
     alike: bytes
-    """Equal for calls that differ in small numbers, comments and space only."""
+    """Equal for calls that differ only in small numbers, comments and space."""
     words: frozenset[str]
     values: tuple[str, ...]
     """Strings that a result may quote."""
@@ -77,13 +67,13 @@ class ResultKey:
 class AnswerKey:
     exact: bytes
     pairs: frozenset[tuple[str, str]]
-    """Every two words that follow each other."""
+    """All pairs of adjacent words."""
     words: frozenset[str]
     numbers: frozenset[str]
 
 
 class TextCache(Generic[Made]):
-    """What was made from a text, kept by the text's hash for when it comes again."""
+    """Cache of values built from texts, by the text's hash."""
 
     __slots__ = ("_kept", "_make")
 
@@ -111,7 +101,7 @@ def split_words(text: str) -> list[str]:
 
 def call_key(arguments: str) -> CallKey:
     ordered = _sort_json_keys(arguments)
-    # A comment ends with its line or its string; JSON writes the end of a line as an escape.
+    # A comment ends with its line or its string; JSON escapes line ends.
     lines = ordered[:LONGEST].replace("\\n", "\n").replace('"', "\n")
     bare = _SMALL_NUMBER.sub("0", _COMMENT.sub("", lines))
     return CallKey(
@@ -123,7 +113,7 @@ def call_key(arguments: str) -> CallKey:
 
 
 def is_wait_call(tool: str, arguments: str) -> bool:
-    """Whether a call says itself that it waits."""
+    """Whether a call explicitly waits."""
     return _WAITING.search(f"{tool} {arguments[:LONGEST]}") is not None
 
 
@@ -145,7 +135,7 @@ def answer_key(text: str) -> AnswerKey:
 
 
 def failure_key(result: str, call: CallKey) -> bytes:
-    """How a failed result opens, without numbers and ids and without what it quotes of the call."""
+    """Key of how a failed result begins, without numbers, ids and quotes from the call."""
     opening = result.strip().partition("\n")[0][:LONGEST]
     for value in call.values:
         opening = opening.replace(value, "")
@@ -153,7 +143,7 @@ def failure_key(result: str, call: CallKey) -> bytes:
 
 
 def _sort_json_keys(arguments: str) -> str:
-    """JSON with its keys in order; what is no JSON stays as it is."""
+    """Sort the keys of JSON; other text stays as it is."""
     try:
         return orjson.dumps(orjson.loads(arguments), option=orjson.OPT_SORT_KEYS).decode()
     except orjson.JSONDecodeError:
@@ -177,17 +167,17 @@ class ToolCall:
 
 
 class ChatMessage(NamedTuple):
-    """One message. A tuple, because it is made for each message of each new history."""
+    """One message. A tuple, because one is created for each message of each new history."""
 
     role: ChatRole
     text: str = ""
-    """What is visible, without thinking, our blocks and volatile tails."""
+    """Visible text, without thinking, our blocks and volatile tails."""
     calls: tuple[ToolCall, ...] = ()
     answers: str = ""
-    """The id of the call whose result this is, where the protocol says so."""
+    """Id of the call whose result this is, if the protocol provides it."""
     is_error: bool = False
     by_person: bool = False
-    """A real user message; tool results and a framework's warnings come in the role of the user too."""
+    """A real user message; tool results and framework warnings also come in the user role."""
 
 
 LONGEST_SPOKEN_CALL = 200_000
@@ -217,7 +207,7 @@ def parse_text_object(text: str) -> dict[str, Any] | None:
 
 
 READ = 2_000
-"""Characters at each end of a result that are read."""
+"""Characters read at each end of a result."""
 CONFIRMATION_WORDS = 12
 
 _WORD = re.compile(r"[^\W_]+")
@@ -225,13 +215,13 @@ _CONFIRMS = re.compile(
     r"ok|okay|done|succe(?:ss|ssful|ssfully|eded)|true|null|output|finished|completed?|status|result|message|msg|action"
     r"|exit|code|0|was|were|has|have|been|is|the|an?|to|at|on|in|of|by|and|with"
 )
-"""Words that add nothing to the call when a result consists of nothing else."""
+"""Words that add nothing to the call if a result consists only of them."""
 
 _ENVELOPE = re.compile(
     r"errors?|exception|message|msg|details?|(?:status_?|exit_?|return)?code|status|type|reason|success|ok|is_?error"
     r"|stdout|stderr|output|content|(?:request|trace)_?id|time(?:stamp)?|path|retry_after"
 )
-"""Names of what an answer says about itself."""
+"""Names of fields in which a result describes itself."""
 
 _FAILS = re.compile(
     r"\A\W{0,20}(?:[\w./-]{1,80}: ){1,3}\W{0,20}(?:error|fatal|failed|cannot|can't|could not|unable to|no such|not found)\b"
@@ -250,7 +240,7 @@ _COMPLAINS = re.compile(
     re.IGNORECASE,
 )
 COMPLAINT = 200
-"""Characters of a line that complains of something."""
+"""Maximum length of a line that reports a failure."""
 _COUNT = re.compile(r"total(?:_\w+)?|\w*count|hits|found|matches|num_?results")
 _NOTHING = re.compile(
     r"\A\W{0,20}(?:(?:no|0|zero|without any) (?:[\w'-]+ ){0,4}?"
@@ -264,14 +254,14 @@ _NOTHING = re.compile(
 
 class ToolOutcome(StrEnum):
     FAILED = "failed"
-    """An error, or word that nothing was found."""
+    """An error, or a report that nothing was found."""
     CONFIRMED = "confirmed"
-    """Nothing but word that the call was carried out."""
+    """Only a confirmation that the call was carried out."""
     TOLD = "told"
 
 
 def classify_outcome(call: str, result: str, *, is_error: bool) -> ToolOutcome:
-    """What the result of this call brought; `call` is the tool's name with its arguments."""
+    """Classify the result of a call; `call` is the tool's name with its arguments."""
     said = _STAMP.sub("", result.strip())
     text = said if len(said) <= 2 * READ else f"{said[:READ]}\n{said[-READ:]}"
     if is_error or _FAILS.search(text) or _NOTHING.search(text):
@@ -283,7 +273,7 @@ def classify_outcome(call: str, result: str, *, is_error: bool) -> ToolOutcome:
 
 
 def has_failure_word(result: str) -> bool:
-    """Whether a result is one line with a word of failure, which may be its content as well as its fate."""
+    """Whether a result is one line with a failure word, which may also be its content."""
     said = _STAMP.sub("", result.strip())
     is_line = len(said) <= COMPLAINT and "\n" not in said and not said.startswith(("{", "["))
     return is_line and _COMPLAINS.search(said) is not None
@@ -300,7 +290,7 @@ def _parse_object(text: str) -> Mapping[str, Any]:
 
 
 def _is_record(read: Mapping[str, Any]) -> bool:
-    """Whether an object holds more than word of how the call went: a job that failed is no failed call."""
+    """Whether an object contains more than call status: a failed job is not a failed call."""
     return any(_ENVELOPE.fullmatch(name.casefold()) is None for name in read)
 
 
@@ -312,7 +302,7 @@ def _is_empty_result(read: Mapping[str, Any]) -> bool:
 
 
 def _is_confirmation(call: str, text: str) -> bool:
-    """Whether every word of a short result is a word of confirmation or stands in the call."""
+    """Whether every word of a short result confirms or is part of the call."""
     words = _WORD.findall(text[:READ].casefold().replace("no output", ""))
     if len(words) > CONFIRMATION_WORDS:
         return False

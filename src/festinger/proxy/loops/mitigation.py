@@ -1,17 +1,9 @@
-"""What is changed in a request of an agent that goes round in circles?
+"""Edits the request of a looping agent.
 
-The steps of the ladder up to its level, each in its place, all of them at once: a notice at the tail, sampling, a
-shorter history; besides, replies that were cut are sent on without their repetition, and the reply after a cut one
-is limited. What has no certain place is left as it was.
-
-Where do the sampling parameters and limits of a request stand, and what does it enforce?
-
-How do repeated rounds leave a request?
-
-As whole turns of its list, or as sections of a flattened prompt, with one line in their place at the end of what
-came before. Thinking that belongs to a turn goes with it. Where a turn would have to be torn apart, nothing goes.
-
-Where does text stand that is said after everything else of a turn?
+Applies all ladder steps up to its level at once: a notice at the end, sampling, a shorter history. Besides,
+cut replies are forwarded without their repetition, and the reply after a cut one is limited. Edits without a
+certain position are skipped. Pruning removes whole turns, or sections of a flattened prompt, with their
+thinking, and leaves one line in their place; if a turn would have to be split, nothing is removed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,7 +38,7 @@ from festinger.settings.tree import LadderStep, LoopSettings
 from festinger.text.blocks import GAP
 
 LIMIT = 4_096
-"""Tokens that the reply after a cut one may have, where the client set no limit."""
+"""Token limit of the reply after a cut one, if the client set none."""
 
 _LIMITS = {
     RequestKind.CHAT: ("num_predict",),
@@ -56,7 +48,7 @@ _LIMITS = {
     RequestKind.RESPONSES: ("max_output_tokens",),
     RequestKind.TEXT: ("max_tokens",),
 }
-"""The names of a limit, the one that is put in first."""
+"""Names of the limit; the first one is used to set it."""
 
 _NAMES = ("temperature", "seed", "repeat_penalty", "repeat_last_n", "frequency_penalty", "presence_penalty")
 _ENFORCING = (
@@ -88,7 +80,7 @@ def _enforces(value: Any) -> bool:
 def build_boost(
     request: ChatRequest, *, level: int, settings: LoopSettings, of_model: float | None = None
 ) -> dict[str, float]:
-    """The parameters that shake a model out of a loop, by the names of this kind of request."""
+    """Sampling parameters that break a loop, by the names of this kind of request."""
     given = _find_parameters(request)
     if given is None:
         return {}
@@ -99,7 +91,7 @@ def build_boost(
     )
     changed = boost_sampling(sampling, request.kind.protocol, level=level, settings=settings)
     if request.kind is RequestKind.RESPONSES:
-        # It knows no penalties and refuses what it does not know.
+        # The Responses API has no penalties and rejects unknown parameters.
         return {name: value for name, value in changed.items() if name == "temperature"}
     return changed
 
@@ -113,7 +105,7 @@ def build_limit(request: ChatRequest) -> dict[str, float]:
 
 
 def build_parameter_patch(request: ChatRequest, parameters: Mapping[str, float]) -> MemberUpdate | None:
-    """The change that gives a request these parameters."""
+    """The patch that sets these parameters."""
     if not parameters:
         return None
     if not request.kind.is_native:
@@ -124,7 +116,7 @@ def build_parameter_patch(request: ChatRequest, parameters: Mapping[str, float])
 
 
 def _find_parameters(request: ChatRequest) -> Mapping[str, Any] | None:
-    """Where this kind of request keeps its parameters; none if something else stands there."""
+    """The object with the request's parameters; `None` if it has another type."""
     if not request.kind.is_native:
         return request.tree
     options = request.tree.get("options")
@@ -136,15 +128,15 @@ def _is_number(value: Any) -> bool:
 
 
 def last_input_turn(request: ChatRequest) -> RequestTurn | None:
-    """The last turn in which the model is told something, by a user or a tool."""
+    """The last turn of a user or a tool."""
     return next((turn for turn in reversed(request.turns) if turn.role in (ChatRole.USER, ChatRole.TOOL)), None)
 
 
 def build_append_patch(request: ChatRequest, turn: RequestTurn, text: str) -> Patch | None:
-    """This text after what was said in a turn; none if that turn has no place for it."""
+    """Append text to a turn; `None` if the turn has no place for it."""
     if turn.span is not None:
         prompt: str = request.at(turn.path)
-        # Before the empty line that parts it from the next section.
+        # Before the empty line that separates it from the next section.
         end = len(prompt[: turn.span.end].rstrip())
         return TextEdit(path=turn.path, at=max(end, turn.span.text), text=GAP + text)
     value = request.at(turn.path)
@@ -163,7 +155,7 @@ def build_append_patch(request: ChatRequest, turn: RequestTurn, text: str) -> Pa
 
 
 def iter_strings(request: ChatRequest, turn: RequestTurn) -> Iterator[tuple[Path, str, int]]:
-    """The strings of a turn's text, each with its path and where it begins there."""
+    """The strings of a turn's text, each with its path and offset."""
     value: Any = request.at(turn.path)
     if turn.span is not None:
         yield turn.path, value[turn.span.text : turn.span.end].rstrip(), turn.span.text
@@ -177,7 +169,7 @@ def iter_strings(request: ChatRequest, turn: RequestTurn) -> Iterator[tuple[Path
 
 
 def build_prune_patches(request: ChatRequest, plan: PruningPlan) -> list[Patch]:
-    """The changes that carry a plan out; none if it cannot be."""
+    """The patches that carry out a plan; empty if that is impossible."""
     owners = [at for at, turn in enumerate(request.turns) for _ in turn.messages]
     gone = sorted({owners[place] for place in plan.left_out})
     told = build_append_patch(request, request.turns[owners[plan.after]], plan.line)
@@ -203,7 +195,7 @@ def _remove_elements(request: ChatRequest, turns: tuple[RequestTurn, ...]) -> Pa
 
 
 def _thinking_before(items: list[Any], gone: set[int]) -> Iterator[int]:
-    """Thoughts that lead to an item that goes: the server refuses those that lead nowhere."""
+    """Thoughts before a removed item: the server rejects those that lead nowhere."""
     leads_out = False
     for at in range(len(items) - 1, -1, -1):
         if not is_thinking(items[at]):
@@ -214,21 +206,21 @@ def _thinking_before(items: list[Any], gone: set[int]) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MitigationInput:
-    """What there is to do about a request."""
+    """What to do about a request."""
 
     repeat: LoopRepetition | None = None
     items: Sequence[Item] = ()
     """The steps of the request's own history."""
     cut: frozenset[bytes] = frozenset()
-    """Replies of the session that were cut, by the digests of their words."""
+    """Digests of the texts of cut replies."""
     limited: bool = False
-    """Whether the reply before this one was cut."""
+    """Whether the previous reply was cut."""
     temperature: float | None = None
-    """The model's own, if it is known."""
+    """The model's own, if known."""
     boosts: bool = True
-    """False where the upstream has refused other sampling for this model."""
+    """False if the upstream rejected changed sampling for this model."""
     speaks: bool = True
-    """False where no word may be added or taken: the client writes the prompt itself."""
+    """False if the client writes the prompt itself, so that no text may be added or removed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +230,7 @@ class MitigationResult:
 
 
 def mitigate_loop(request: ChatRequest, case: MitigationInput, settings: LoopSettings) -> MitigationResult:
-    """The request with everything done to it that its case asks for."""
+    """Apply everything that the case calls for."""
     steps = ladder_steps(case.repeat.level, settings) if case.repeat else ()
     nudged = _nudge_patches(request, case) if "nudge" in steps else []
     pruned = _prune(request, case, settings) if "prune" in steps else []
@@ -283,7 +275,7 @@ def _prune(request: ChatRequest, case: MitigationInput, settings: LoopSettings) 
 
 
 def _collapse_edits(request: ChatRequest, case: MitigationInput) -> Iterator[TextEdit]:
-    """Replies that were cut, without what they repeat at their end."""
+    """Edits that remove the repetition at the end of cut replies."""
     if not case.cut or not case.speaks:
         return
     for turn in request.turns:
@@ -295,7 +287,7 @@ def _collapse_edits(request: ChatRequest, case: MitigationInput) -> Iterator[Tex
 
 
 def _drop_covered_edits(folded: Sequence[TextEdit], pruned: Sequence[Patch]) -> Iterator[TextEdit]:
-    """Those changes that are not made in what goes as a whole."""
+    """Skip edits inside parts that are removed entirely."""
     for edit in folded:
         if not any(_covers(patch, edit) for patch in pruned):
             yield edit

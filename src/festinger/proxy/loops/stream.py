@@ -1,27 +1,12 @@
-"""Finds a reply that repeats itself while it is still streaming.
+"""Detects replies that repeat themselves while streaming.
 
-A reply is cut when it has said nothing new for long and has gone round several times in what it said. Repetition that goes
-on to other numbers, names or rows is never cut: whether that was wanted is weighed once, at the end of the reply, and
-noticed. One detector reads one channel.
-
-Reads what is said and what is thought in a reply, each with a detector of its own.
-
-A loop in either ends the whole reply. What a tool is told is not read: half an object is of no use to anybody.
-
-What is found in a reply that repeats itself while it streams.
-
-Weighs how little a text says for its length, by compressing it.
-
-What any text costs at first is taken off, since it would hide a loop in a short text. And because a passage may
-honestly be said twice, the very end must add little to what stands before it.
-
-Follows how long a growing text has said nothing new.
-
-A text goes on as long as it brings words that did not yet follow each other in it: the next number, name or row is
-enough. A text that only says again what it has said stands still, in whatever order. Numbers, signs and single letters
-never stand still, since matrices, drawings and progress dots repeat by nature.
-
-Tells from a request which repetition in its reply was asked for.
+A reply is cut if it has said nothing new for long and repeats several rounds of what it said. A text is new
+as long as it brings words that did not follow each other in it yet: the next number, name or row is enough.
+Numbers, signs and single letters never count as stale, since matrices, drawings and progress dots repeat by
+nature. Repetition that varies is never cut: it is weighed once at the end, by compression, and noticed. The
+initial cost of compression is deducted, since it would hide a loop in a short text, and the very end must add
+little, since a passage may honestly come twice. Text and thinking each have a detector; tool arguments are
+not read, as half an object is useless.
 """
 
 import re
@@ -35,14 +20,14 @@ from festinger.settings.tree import StreamLoopSettings
 WEIGHED = 2_000
 LEAST = 250
 FIRST_TIME = 80
-"""Bytes that a text may cost before its length counts."""
+"""Compressed bytes that are free before the length counts."""
 END = 200
 
 _LEVEL, _WINDOW_BITS = 6, -15
 
 
 def is_dense(text: str, *, ratio: float, end_ratio: float) -> bool:
-    """Whether the end of a text repeats so much that it compresses to these shares, as a whole and at its very end."""
+    """Whether the end of a text compresses below these ratios, as a whole and at its very end."""
     data = _bytes(text[-WEIGHED:])
     if len(data) < LEAST:
         return False
@@ -54,7 +39,7 @@ def is_dense(text: str, *, ratio: float, end_ratio: float) -> bool:
 
 
 def compression_ratio(text: str, *, free: int = 0) -> float:
-    """The share of its length to which a text compresses."""
+    """Compressed size as a share of the length."""
     data = _bytes(text)
     return (len(zlib.compress(data, _LEVEL)) - free) / len(data)
 
@@ -65,9 +50,9 @@ def _bytes(text: str) -> bytes:
 
 class StreamRule(StrEnum):
     STALE = "stale"
-    """Nothing new was said for long."""
+    """Nothing new for long."""
     RUN = "run"
-    """One character over and over."""
+    """One character repeated."""
     BLANK = "blank"
     DENSE = "dense"
     """The end compresses to almost nothing."""
@@ -75,7 +60,7 @@ class StreamRule(StrEnum):
 
 class StreamSeverity(StrEnum):
     NOTICE = "notice"
-    """Recorded, told at the end, and one step towards the next turn's level."""
+    """Recorded, reported at the end, and counted toward the next turn's level."""
     CUT = "cut"
     """The reply ends here."""
 
@@ -85,17 +70,17 @@ class StreamFinding:
     rule: StreamRule
     severity: StreamSeverity
     count: int
-    """Characters that said nothing new, as far as the rule counts them; 0 where it only weighs."""
+    """Characters that said nothing new, if the rule counts them; otherwise 0."""
     at: int
-    """Characters of the reply that had been read by then."""
+    """Characters of the reply read by then."""
 
 
 SEQUENCE = 12
-"""Words that follow each other: so many that rows of yes and no are hardly ever the same."""
+"""Length of a word sequence: enough that rows of yes and no hardly ever repeat."""
 KEPT_SEQUENCES = 8_192
 """Sequences after which the older half is forgotten."""
 LEAST_STALE = 100
-"""Characters of words at the end of a cut text that are worth leaving out."""
+"""Minimum stale characters at the end of a cut text that are worth removing."""
 LONGEST_WORD = 64
 """Longer runs of letters are encoded bytes."""
 
@@ -104,7 +89,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 
 class NoveltyTracker:
-    """One text."""
+    """Tracks how long one growing text has said nothing new."""
 
     def __init__(self) -> None:
         self._rest = ""
@@ -113,12 +98,12 @@ class NoveltyTracker:
         self._older: set[int] = set()
         self._read = 0
         self.stale = 0
-        """Characters of words since something new was said."""
+        """Characters of words since the last news."""
         self.new_until = 0
-        """Where the latest news ends in the text."""
+        """Offset where the latest news ends."""
 
     def grow(self, piece: str) -> None:
-        """Read on. The last word waits until it has ended."""
+        """Read on. The last word waits until it is complete."""
         text = self._rest + piece
         end = len(text)
         for found in _WORD.finditer(text):
@@ -148,9 +133,9 @@ class NoveltyTracker:
 
 
 def collapse_repetition(text: str) -> str:
-    """A text that was cut, without what says nothing new at its end. The same text is always shortened alike."""
+    """Remove the stale end of a cut text. Deterministic."""
     novelty = NoveltyTracker()
-    # The last word may have been cut, too, and then looks like a new one.
+    # The last word may have been cut and then looks new.
     novelty.grow(text)
     if novelty.stale >= LEAST_STALE:
         return text[: novelty.new_until]
@@ -159,7 +144,7 @@ def collapse_repetition(text: str) -> str:
 
 
 READ = 4_000
-"""Characters at both ends of a person's message in which a wish for repetition is looked for."""
+"""Characters at both ends of a person's message that are searched for a request to repeat."""
 
 _ASKED = re.compile(
     r"\b\d{1,6}\b[^.\n]{0,30}?\b(?:times|copies|rows|lines|repetitions|repeats)\b"
@@ -170,12 +155,12 @@ _ASKED = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class RepetitionAllowance:
-    """What the request itself says about repetition in its reply."""
+    """What the request says about repetition in its reply."""
 
     structured: bool = False
     """A schema or a format is enforced."""
     wish: str = ""
-    """What the person said; it is read when a reply has begun to repeat itself, and few ever do."""
+    """The person's message, examined only once a reply repeats itself, which is rare."""
 
     @cached_property
     def is_asked(self) -> bool:
@@ -192,10 +177,10 @@ def asks_to_repeat(message: str) -> bool:
 LOOK_EVERY = 64
 KEPT_CHARS = 8_000
 GOES_ROUND = 0.1
-"""Compressed share of several rounds. A passage that is said a second time costs over .2 of its length."""
+"""Compression ratio of several rounds. A passage that comes a second time costs over .2 of its length."""
 END_RATIO = 0.35
 OPENINGS = ("{", "[", "```json")
-"""A reply that begins like this is read by a program, which cannot read half of it."""
+"""A reply that begins like this is read by a program, which cannot use half of it."""
 
 
 class StreamDetector:
@@ -217,7 +202,7 @@ class StreamDetector:
         return next((found for found in self.findings if found.severity is StreamSeverity.CUT), None)
 
     def feed(self, chunk: str) -> tuple[StreamFinding, ...]:
-        """What is found by this chunk, mostly nothing."""
+        """Read a chunk; return the findings so far, usually none."""
         self._pending += chunk
         while len(self._pending) >= LOOK_EVERY and not self.findings:
             piece, self._pending = self._pending[:LOOK_EVERY], self._pending[LOOK_EVERY:]
@@ -225,7 +210,7 @@ class StreamDetector:
         return self.findings
 
     def finish(self) -> tuple[StreamFinding, ...]:
-        """What the end of the reply adds."""
+        """Findings at the end of the reply."""
         if self.findings:
             return ()
         if self._pending:
@@ -257,7 +242,7 @@ class StreamDetector:
             self._find(StreamRule.STALE, StreamSeverity.CUT, self._novelty.stale)
 
     def _goes_round(self) -> bool:
-        """Whether what was said since the last news goes round in itself: a long passage may honestly be said twice."""
+        """Whether the text since the last news repeats itself: a long passage may honestly come twice."""
         return compression_ratio(self._tail[-(self.chars - self._novelty.new_until) :]) < GOES_ROUND
 
     def _find(self, rule: StreamRule, severity: StreamSeverity, count: int) -> None:
@@ -271,14 +256,14 @@ class StreamDetector:
 
 
 def _count_trailing(piece: str, bare: str, before: int) -> int:
-    """How many characters at the end of a text are of a kind, when so many were before this piece."""
+    """Length of the trailing run of a text, when it was `before` ahead of this piece."""
     return len(piece) - len(bare) + (0 if bare else before)
 
 
 def detect_in_text(
     text: str, settings: StreamLoopSettings, allowance: RepetitionAllowance | None = None
 ) -> tuple[StreamFinding, ...]:
-    """What a detector finds in a whole text."""
+    """Run a detector over a whole text."""
     detector = StreamDetector(settings, allowance or RepetitionAllowance())
     detector.feed(text)
     detector.finish()
@@ -297,7 +282,7 @@ class ChannelFinding:
 
 
 class ChannelDetectors:
-    """One reply."""
+    """The detectors of one reply."""
 
     def __init__(self, settings: StreamLoopSettings, allowance: RepetitionAllowance) -> None:
         self._settings = settings
@@ -305,7 +290,7 @@ class ChannelDetectors:
         self._detectors: dict[ReplyChannel, StreamDetector] = {}
 
     def hear(self, channel: ReplyChannel, text: str) -> ChannelFinding | None:
-        """The cut that this piece of a channel brings about, if it does."""
+        """Read a piece of a channel; return the cut that it causes, if any."""
         detector = self._detectors.get(channel)
         if detector is None:
             detector = self._detectors[channel] = StreamDetector(self._settings, self._allowance)
@@ -314,7 +299,7 @@ class ChannelDetectors:
         return ChannelFinding(channel=channel, finding=detector.cut)
 
     def finish(self) -> tuple[ChannelFinding, ...]:
-        """The reply is over: everything that was found in it."""
+        """End the reply; return all findings."""
         for detector in self._detectors.values():
             detector.finish()
         return tuple(

@@ -1,7 +1,6 @@
-"""Ends an answer that repeats itself while it streams.
+"""Ends a response that repeats itself while streaming.
 
-Hears what each frame adds, apart for text and thinking. If the detector breaks, the answer goes on
-unwatched. What follows from a loop for the requests after it is not decided here.
+If the detector fails, the response goes on unwatched.
 """
 
 from typing import Protocol
@@ -21,7 +20,7 @@ PART = "loop guard"
 
 
 class ReplyMonitor:
-    """Watches one answer."""
+    """Watches one response."""
 
     def __init__(self, request: ChatRequest, ear: ReplyParser, *, settings: LoopSettings, clock: Clock) -> None:
         self._request = request
@@ -31,10 +30,10 @@ class ReplyMonitor:
         self._channels: ChannelDetectors | None = ChannelDetectors(settings.stream, build_allowance(request))
         self._place = _StreamPosition(request.kind)
         self.cut: ChannelFinding | None = None
-        """What the answer was cut for."""
+        """Why the response was cut."""
 
     def hear(self, frame: StreamFrame, delta: ReplyDelta) -> Ending | None:
-        """What this frame added; says how to end the answer, if it must end here."""
+        """Read what this frame added; return how to end the response, if it must end here."""
         found = None
         with fail_open(PART) as attempt:
             self._place.pass_by(frame)
@@ -44,7 +43,7 @@ class ReplyMonitor:
         return self._ending(found) if found is not None and self._may_cut else None
 
     def found(self) -> tuple[ChannelFinding, ...]:
-        """The answer is over: everything that was found in it."""
+        """End of the response: return all findings."""
         channels, self._channels = self._channels, None
         with fail_open(PART):
             return channels.finish() if channels else ()
@@ -61,7 +60,7 @@ class ReplyMonitor:
         def ending() -> bytes:
             heard = self._ear.heard()
             if heard.finish:
-                return b""  # it came to its own end in the same breath
+                return b""  # it ended by itself in the same frame
             self.cut = found
             return b"".join(
                 build_cut_ending(
@@ -77,17 +76,17 @@ class ReplyMonitor:
 
 
 class ReplyWatcher(Protocol):
-    """Wants an answer to be watched."""
+    """Creates monitors for responses."""
 
     def overhear(self, ear: ReplyParser) -> ReplyMonitor:
-        """Somebody who watches the answer that this ear hears."""
+        """Create a monitor for the response that this parser reads."""
 
     def over(self, overheard: ReplyMonitor, text: str) -> tuple[NewEvent, ...]:
-        """The answer is over, and this is what it said. What there is to tell of it."""
+        """Handle a finished response with this text; return its events."""
 
 
 class _StreamPosition:
-    """Where an answer stands that counts its blocks or its events."""
+    """Open block or next event number of a stream that counts them."""
 
     def __init__(self, kind: RequestKind) -> None:
         self._kind = kind
@@ -107,6 +106,6 @@ class _StreamPosition:
 
 
 def build_allowance(request: ChatRequest) -> RepetitionAllowance:
-    """What the request itself says about repetition in its reply."""
+    """What the request says about repetition in its reply."""
     user = request.newest_user
     return RepetitionAllowance(structured=is_structured(request), wish=user.text if user else "")

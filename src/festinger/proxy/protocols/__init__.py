@@ -1,10 +1,4 @@
-"""What does a client ask its model, in whichever protocol it speaks?
+"""Parses requests and replies of every supported protocol, and writes synthetic replies.
 
-Pure: bytes come in, frozen values go out, and what cannot be read is named, never guessed. Editing is
-`injection`'s matter, recognising conversations `sessions`'.
-
-What did the model answer, and how do we answer in its place?
-
-Reads frames of every protocol into one value, and writes answers of our own that the clients' libraries take for
-legal. When to answer ourselves is the loop detector's matter.
+Pure: bytes come in, frozen values go out, and what cannot be read is reported, never guessed.
 """

@@ -1,6 +1,6 @@
-"""What stands in a request for Anthropic's messages?
+"""Parses requests of Anthropic's Messages API.
 
-Results of tools come in the role of the user beside a person's words; each result is a message of its own here.
+Tool results come in the user role beside a person's words; each result becomes a message of its own.
 """
 
 from collections.abc import Iterable

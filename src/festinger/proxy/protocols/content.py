@@ -1,11 +1,9 @@
-"""How does one message of a protocol become the neutral values that everything else reads?
+"""Converts protocol messages to neutral turns, and attributes each part of a text to its origin.
 
-Who said which part of a message?
-
-The role says it first; what stands in the text can only lower it. A framework that writes objects in the role of
-the user is read by their keys. What a person pasted is not what the person said: fenced code, quotes and
-marked documents count as documents, and of a very long message only its first and last paragraph are the person's.
-Nothing in a text can raise its origin, so a tag runs to the last place where it could close.
+The role decides first; the text can only lower the trust. Frameworks that write JSON objects in the user role
+are read by their keys. Pasted text is not the person's: fenced code, quotes and marked documents count as
+documents, and of a very long message only the first and last paragraphs are the person's. Nothing in a text
+can raise its origin, so a tag extends to the last place where it could close.
 """
 
 import re
@@ -32,7 +30,7 @@ LONG_CHARS = 4000
 PARAGRAPH_CHARS = 1000
 LONGEST_OBJECT = 1_000_000
 CUTS = 100
-"""A message with more quotes than this was not typed by anybody: from there on all of it is a document."""
+"""A message with more quotes than this was not typed by anybody: the rest is a document."""
 
 BY_KEY = {
     "user_message": Origin.PERSON,
@@ -42,7 +40,7 @@ BY_KEY = {
     "system_warning": Origin.SYSTEM,
     "system_error": Origin.SYSTEM,
 }
-"""What frameworks that speak JSON in text call who is speaking."""
+"""Speaker keys of frameworks that write JSON in text."""
 
 BY_TAG = {
     "document": Origin.DOCUMENT,
@@ -62,7 +60,7 @@ _QUOTING = re.compile(
 
 
 def split_user_text(text: str) -> tuple[AttributedText, ...]:
-    """The parts of a message in the role of the user."""
+    """Split a user message by origin."""
     if "{" in text and (found := _parse_object(text)) is not None:
         keyed = [
             AttributedText(origin=BY_KEY[key], text=_plain_text(value)) for key, value in found.items() if key in BY_KEY
@@ -89,12 +87,12 @@ def _person_text(text: str) -> tuple[AttributedText, ...]:
 
 
 def _may_quote(text: str) -> bool:
-    # One character is looked for much faster than three.
+    # Searching one character is much faster than searching three.
     return ">" in text or ("`" in text and "```" in text) or ("~" in text and "~~~" in text)
 
 
 def _split_quotes(text: str) -> Iterator[AttributedText]:
-    """Cut where something is quoted. Each piece is passed once, so time grows with the length alone."""
+    """Split at quotes. Each piece is scanned once, so the time is linear."""
     here = 0
     for _ in range(CUTS):
         found = _QUOTING.search(text, here)
@@ -124,7 +122,7 @@ def _find_quote_end(text: str, found: re.Match[str]) -> tuple[Origin, int]:
 
 
 def _limit_person_text(parts: tuple[AttributedText, ...]) -> Iterator[AttributedText]:
-    """Only the first and the last paragraph of what is left of a long message are the person's."""
+    """Keep only the first and last paragraphs of a long message as the person's."""
     spoken = [index for index, part in enumerate(parts) if _is_person(part) and part.text.strip()]
     for index, part in enumerate(parts):
         if index not in (spoken[:1] + spoken[-1:]):
@@ -151,7 +149,7 @@ def _last_paragraph(text: str) -> int:
 
 
 def _parse_object(text: str) -> dict[str, Any] | None:
-    """The one JSON object that a text consists of, fenced or not."""
+    """The JSON object that the whole text consists of, fenced or not."""
     if "{" not in text[:64] or len(text) > LONGEST_OBJECT:
         return None
     bare = text.strip()
@@ -193,7 +191,7 @@ def build_turn(
     others: bytes = b"",
     span: SectionSpan | None = None,
 ) -> RequestTurn:
-    """A turn of one author whose text is already cleaned."""
+    """Build a turn of one author from cleaned text."""
     text, carries, transient = stable
     sayings = attribute_text(role, text)
     message = ChatMessage(
@@ -218,13 +216,13 @@ def build_turn(
 
 
 Read = Callable[[dict[str, Any], int, CleaningRules], RequestTurn | None]
-"""Reads one message, which stands so far down in its list."""
+"""Reads one message at this index of its list."""
 
 
 def read_cached_turn(
     message: dict[str, Any], index: int, rules: CleaningRules, *, listed: str, read: Read
 ) -> RequestTurn | None:
-    """The turn that a message is, from before or else by `read`; `listed` names the kind of its list."""
+    """Read a message through the cache; `listed` names its kind of list."""
     memo = rules.memo
     if memo is None:
         return read(message, index, rules)
@@ -249,7 +247,7 @@ TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
 
 
 def read_content(content: Any, rules: CleaningRules) -> tuple[CleanedText, bytes] | None:
-    """The text of a message's content, be it a string or parts, and what else it holds."""
+    """Read the text of a string or a list of parts, and the bytes of the other parts."""
     if content is None:
         return CleanedText(text=""), b""
     if isinstance(content, str):
@@ -262,7 +260,7 @@ def read_content(content: Any, rules: CleaningRules) -> tuple[CleanedText, bytes
 
 
 def join_cleaned(texts: Iterable[CleanedText]) -> CleanedText:
-    """One text of several parts. A part that was nothing but ours, or a volatile tail, leaves no trace."""
+    """Join parts into one text. Parts that were only our block or a volatile tail leave no trace."""
     parts = list(texts)
     return CleanedText(
         text="\n".join(part.text for part in parts if part.text),
@@ -280,13 +278,13 @@ def _is_text(part: dict[str, Any]) -> bool:
 
 
 def is_one_of(part: dict[str, Any], types: Collection[str]) -> bool:
-    """Whether a part is of one of these types; one that names none is a text."""
+    """Whether a part has one of these types; without a type it is text."""
     named = part.get("type", "text")
     return isinstance(named, str) and named in types
 
 
 def to_text(value: Any) -> str:
-    """What stands where text or an object may stand."""
+    """Convert a value that may be text or an object to text."""
     if isinstance(value, str):
         return value
     return "" if value is None else orjson.dumps(value).decode()

@@ -1,23 +1,10 @@
-"""Where exactly does a value stand in a JSON text?
+"""Edits JSON bodies in place, without changing any other byte.
 
-Walks from the root to a value and hops over everything beside its way with the standard library's scanner, which
-is the slow and certain way: `splicing` takes a faster one where it can. The text is known to be JSON. An object
-on the way with a key that stands twice is not plain, and nothing is said of it.
-
-How does text get into a body without changing any other byte of it?
-
-Each edit is turned into an offset of the original bytes. Most values are found by writing them down the way that
-common clients do and searching for that: a member that is found once, under its own key, is the one. Where that
-does not decide, the text is walked from its root. What is put in is written as JSON; nothing else is written anew.
-
-How may a text be written as a JSON string?
-
-Clients differ in what they escape. The spellings of the common ones are known here; any other is read as it stands.
-
-How are members, elements and text changed in a body, and not another byte of it?
-
-Every place is found by walking the text from its root, which is slow and certain: a request of a looping agent has
-the time. Where two changes meet, or a key stands twice on the way, nothing is certain and nothing is changed.
+Each edit becomes an offset in the original text. `apply_edits` first searches for the value as common clients
+would serialize it, and accepts a unique member under its own key; otherwise it walks the text from its root
+with the standard library's scanner, which is slow but certain. `apply_patches` always walks: a looping agent
+has the time. Duplicate keys on the path or overlapping changes raise `AmbiguousJsonError`, and nothing is
+changed.
 """
 
 import json
@@ -34,16 +21,16 @@ import orjson
 from festinger.proxy.protocols.messages import Path
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-# Numbers stay text: reading one of ten thousand digits would raise.
+# Numbers stay text: parsing one with ten thousand digits would raise.
 _value = JSONDecoder(parse_int=str, parse_float=str).scan_once  # type: ignore[attr-defined]
 
 
 class AmbiguousJsonError(Exception):
-    """A key stands twice in an object on the way, or the way leads nowhere."""
+    """A key on the path is duplicated, or the path does not exist."""
 
 
 def member_spans(text: str, start: int) -> dict[str, tuple[int, int]]:
-    """The spans of an object's values by key. `start` is the place of its brace, or of space before it."""
+    """Spans of an object's values by key. `start` is the position of its brace, or of space before it."""
     here = _skip_space(text, _skip_space(text, start) + 1)
     found: dict[str, tuple[int, int]] = {}
     while text[here] != "}":
@@ -58,7 +45,7 @@ def member_spans(text: str, start: int) -> dict[str, tuple[int, int]]:
 
 
 def element_spans(text: str, start: int) -> list[tuple[int, int]]:
-    """The spans of an array's elements."""
+    """Spans of an array's elements."""
     here = _skip_space(text, start + 1)
     found = []
     while text[here] != "]":
@@ -69,7 +56,7 @@ def element_spans(text: str, start: int) -> list[tuple[int, int]]:
 
 
 def child_spans(text: str, start: int) -> dict[str | int, tuple[int, int]]:
-    """The spans of what an object or an array holds, by key or by index."""
+    """Spans of an object's or array's children, by key or index."""
     here = _skip_space(text, start)
     found: dict[str | int, tuple[int, int]] = {}
     if text[here] == "{":
@@ -81,7 +68,7 @@ def child_spans(text: str, start: int) -> dict[str | int, tuple[int, int]]:
 
 def _skip_space(text: str, here: int) -> int:
     found = _SPACE.match(text, here)
-    assert found is not None  # the pattern matches nothing at all, too
+    assert found is not None  # the pattern also matches the empty string
     return found.end()
 
 
@@ -112,7 +99,7 @@ def _encode_html_safe(text: str) -> bytes:
 
 
 def json_encoders(text: str) -> Iterator[Encode]:
-    """How JavaScript and most others, Python's standard library, and Go write this text, where they differ."""
+    """Serializers that differ for this text: JavaScript's and most others, Python's, and Go's."""
     yield orjson.dumps
     if not text.isascii():
         yield _encode_ascii
@@ -124,7 +111,7 @@ _ESCAPE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2
 
 
 def raw_width(raw: str, count: int) -> int:
-    """How many characters of a string as it is written make its first `count` characters as it is read."""
+    """Length of the escaped form of the first `count` characters of a string."""
     read = here = 0
     for found in _ESCAPE.finditer(raw):
         if read + found.start() - here >= count:
@@ -135,16 +122,16 @@ def raw_width(raw: str, count: int) -> int:
 
 
 BEFORE_BYTES = 96
-"""How far back a key is looked for; whoever puts more space before a value gets the walk."""
+"""How far back a key is searched; values with more space before them use the walk."""
 OTHERS = 200
-"""Places of a text that are not the member looked for, after which it is not looked for any more."""
+"""Maximum matches that are not the member before the search gives up."""
 CONTENT_STEPS = 3
-"""The list, the message and its content."""
+"""Path steps to a message's content: list, message, content."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextEdit:
-    """Put `text` in the place of the characters from `at` to `until` of a string."""
+    """Replace the characters from `at` to `until` of a string with `text`."""
 
     path: Path
     at: int
@@ -154,7 +141,7 @@ class TextEdit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewElement:
-    """Put an element into an array, before the one at `index`."""
+    """Insert an element into an array before `index`."""
 
     path: Path
     index: int
@@ -163,7 +150,7 @@ class NewElement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMember:
-    """Give the body a member that it does not have."""
+    """Add a top-level member that does not exist yet."""
 
     name: str
     value: str
@@ -171,11 +158,11 @@ class NewMember:
 
 Edit = TextEdit | NewElement | NewMember
 BytePiece = tuple[int, int, bytes]
-"""From, until and what stands there instead."""
+"""Start, end and replacement."""
 
 
 def apply_edits(body: bytes, tree: dict[str, Any], edits: Sequence[Edit]) -> bytes:
-    """The body with all edits made. Raises `AmbiguousJsonError` where one has no place that is certain."""
+    """Apply all edits. Raises `AmbiguousJsonError` if a position is uncertain."""
     source = _EditLocator(body=body, tree=tree)
     pieces = sorted((source.piece(edit) for edit in edits), key=lambda piece: piece[:2])
     parts: list[bytes] = []
@@ -188,7 +175,7 @@ def apply_edits(body: bytes, tree: dict[str, Any], edits: Sequence[Edit]) -> byt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Token:
-    """A string in the body, with its quotes, and how long its first characters are there."""
+    """A quoted string in the body, and the encoded width of its first characters."""
 
     start: int
     end: int
@@ -232,7 +219,7 @@ class _EditLocator:
         return start, start, (b"," + put) if siblings else put
 
     def _quick_element(self, edit: NewElement, neighbour: Any) -> int | None:
-        """Where a list of messages begins, or where a plain text part does that is found by its text."""
+        """Start of a message list, or of a plain text part that is found by its text."""
         if len(edit.path) == 1 and edit.index == 0:
             return self._first_of(str(edit.path[0]))
         if not isinstance(neighbour, dict) or not isinstance(neighbour.get("text"), str):
@@ -266,9 +253,9 @@ class _EditLocator:
         )
 
     def _quick(self, path: Path) -> _Token | None:
-        """The one member of this name and value, if there is just one in one of the common spellings.
+        """Find the unique member with this name and value in one of the common spellings.
 
-        Where messages say the same, there must be as many members as messages, and they stand in the same order.
+        If messages are identical, there must be as many members as messages, in the same order.
         """
         value, twins = self._at(path), self._twins(path)
         member = _member_pattern(str(path[-1]))
@@ -285,7 +272,7 @@ class _EditLocator:
         return _Token(start=start, end=start + length, width=lambda count: len(encode(value[:count])) - 2)
 
     def _twins(self, path: Path) -> list[Path]:
-        """The paths of all messages with the same content, where this is the content of a message."""
+        """Paths of all messages with the same content, if this is the content of a message."""
         if len(path) != CONTENT_STEPS:
             return [path]
         listed, _, key = str(path[0]), path[1], str(path[2])
@@ -295,7 +282,7 @@ class _EditLocator:
         return [(listed, index, key) for index, each in enumerate(said) if each == value]
 
     def _said(self, listed: str, key: str) -> list[Any]:
-        """What the messages of a list say, each at its place."""
+        """The contents of a list's messages, by index."""
         if (listed, key) not in self.said:
             self.said[listed, key] = [
                 message.get(key) if isinstance(message, dict) else None for message in self.tree[listed]
@@ -303,7 +290,7 @@ class _EditLocator:
         return self.said[listed, key]
 
     def _members(self, member: re.Pattern[bytes], token: bytes) -> list[int] | None:
-        """Where members with this name and text stand; nothing if the text stands in too many other places."""
+        """Positions of members with this name and text; `None` if the text occurs too often elsewhere."""
         found, others = [], 0
         start = self.body.find(token)
         while start >= 0:
@@ -321,7 +308,7 @@ class _EditLocator:
         return found
 
     def _exact(self, path: Path) -> tuple[int, int]:
-        """The span of a value by walking there; what was seen on the way is kept for the next."""
+        """Span of a value, found by walking; spans seen on the way are cached."""
         if not path:
             return 0, len(self.text)
         if path not in self.walked:
@@ -336,8 +323,8 @@ class _EditLocator:
         return characters if self.text.isascii() else len(self.text[:characters].encode())
 
 
-# A quote after a brace or a comma opens a key: inside a string it would have a backslash before it, and a string
-# that ends there could not be followed by a letter.
+# A quote after a brace or a comma opens a key: inside a string it would be escaped, and a string that ends
+# there could not be followed by a letter.
 _PART = re.compile(rb'\{\s*(?:"type"\s*:\s*"\w+"\s*,\s*)?"text"\s*:\s*\Z')
 
 
@@ -348,7 +335,7 @@ def _member_pattern(key: str) -> re.Pattern[bytes]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberUpdate:
-    """Give an object these members, in the place of those of the same names."""
+    """Set these members of an object, replacing those of the same names."""
 
     path: Path
     members: Mapping[str, Any]
@@ -356,7 +343,7 @@ class MemberUpdate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElementRemoval:
-    """Leave elements of an array out."""
+    """Remove elements of an array."""
 
     path: Path
     indexes: tuple[int, ...]
@@ -364,11 +351,11 @@ class ElementRemoval:
 
 Patch = TextEdit | NewElement | MemberUpdate | ElementRemoval
 TextPiece = tuple[int, int, str]
-"""From, until and what stands there instead."""
+"""Start, end and replacement."""
 
 
 def apply_patches(body: bytes, patches: Sequence[Patch]) -> bytes:
-    """The body with all changes made. Raises `AmbiguousJsonError` where one has no place that is certain."""
+    """Apply all patches. Raises `AmbiguousJsonError` if a position is uncertain."""
     text = body.decode()
     walk = _PatchLocator(text=text)
     pieces = sorted((piece for patch in patches for piece in walk.pieces(patch)), key=lambda piece: piece[:2])
@@ -428,7 +415,7 @@ class _PatchLocator:
         for _, run in groupby(enumerate(sorted(patch.indexes)), key=lambda pair: pair[1] - pair[0]):
             indexes = [index for _, index in run]
             first, last = indexes[0], indexes[-1]
-            # With one of the two commas around it, and the other stays.
+            # Remove one of the two surrounding commas, keep the other.
             if first:
                 yield spans[first - 1][1], spans[last][1], ""
             else:

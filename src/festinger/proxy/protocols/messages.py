@@ -1,38 +1,11 @@
-"""What is one message of a request, and what is the whole?
+"""Neutral values for parsed requests: turns, content hashes, skip reasons, cleaning and caching.
 
-A `RequestTurn` is a message as the client sent it, with the neutral values that the loop detector reads and the place
-where it stands. A request whose parts have several authors (tool results beside a person's words) is one turn
-with several messages. Who wrote which part is `origins`' matter.
-
-What is made for each message of each new history is a tuple: a frozen dataclass takes twice as long to make.
-
-What of a message stays the same wherever and whenever it comes?
-
-Role and stable content, as one hash. Our blocks and volatile tails are off already; of a system text only the
-beginning counts, since many clients write the date into it.
-
-Which of the requests that are read here is this one?
-
-Why is a request forwarded as it came?
-
-Every way of leaving a request alone has its own word. People read it in the answer's header.
-
-Which part of a message stays the same when the message comes again?
-
-Our own blocks come off, and so does everything from the first line that marks a tail which a framework writes
-anew at each step. What is left is hashed, counted, scanned and captured.
-
-Was this message read before?
-
-A conversation comes again with every turn, longer by a few messages. What was read of a message is kept by the
-message itself, so that only new ones are read. Bounded by the characters that it holds; what was not used for the
-longest time goes first. A message that may carry a block of ours is read anew each time: whose block it is depends
-on more than its text.
-
-What do the tools of a request say of themselves?
-
-Every vendor writes tools in a shape of its own, but all call what they tell the model a `description`, of a tool as of
-its parameters. What stands there was written for the model like a system text, and is nobody's statement.
+A `RequestTurn` is one message as sent, with its position; tool results beside a person's words make one turn
+with several messages. Turns are tuples, because a frozen dataclass takes twice as long to create. The content
+hash covers role and stable content: without our blocks and volatile tails and, since many clients put the
+date into it, only the beginning of a system text. Read turns are cached by their message, since a
+conversation comes again with every request; messages that may carry our block are read again, because whose
+block it is depends on more than the text.
 """
 
 import re
@@ -80,16 +53,16 @@ _KINDS = {kind.value: kind for kind in RequestKind}
 
 
 def request_kind(route: ProxyRoute) -> RequestKind | None:
-    """The kind of the requests on a route; none where nothing is read."""
+    """Kind of the requests on a route; `None` if they are not read."""
     return _KINDS.get(route.label)
 
 
 Path = tuple[str | int, ...]
-"""The way from the root of a body to a value: names of members and indexes of elements."""
+"""Path from the root of a body to a value: member names and element indexes."""
 
 
 class AttributedText(NamedTuple):
-    """A stretch of text and who said it."""
+    """A text and its origin."""
 
     origin: Origin
     text: str
@@ -97,7 +70,7 @@ class AttributedText(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionSpan:
-    """Where a section of a flattened prompt stands in it: its header, then its text."""
+    """Position of a section in a flattened prompt: its header, then its text."""
 
     start: int
     text: int
@@ -107,19 +80,19 @@ class SectionSpan:
 class RequestTurn(NamedTuple):
     role: ChatRole
     path: Path
-    """Of the message; of the string itself where the text is no message of a list."""
+    """Path of the message, or of the string itself if it is not in a list."""
     messages: tuple[ChatMessage, ...]
     content: bytes
-    """The hash of its stable content."""
+    """Hash of the stable content."""
     sayings: tuple[AttributedText, ...] = ()
-    """Its text by author, without our blocks and volatile tails; nothing of what the model only thought."""
+    """Its text by origin, without our blocks, volatile tails and thinking."""
     others: bytes = b""
-    """What is not text, for telling two messages apart."""
+    """Non-text content, to tell messages apart."""
     span: SectionSpan | None = None
     carries: bool = False
-    """Whether a block of ours came in with it."""
+    """Whether it came with a block of ours."""
     transient: bool = False
-    """Whether all of it was a volatile tail, so that later histories leave it out."""
+    """Whether it was only a volatile tail, which later histories omit."""
 
     @property
     def text(self) -> str:
@@ -155,7 +128,7 @@ class ChatRequest:
 
     @property
     def wants_usage(self) -> bool:
-        """Whether an OpenAI client asked for a chunk of counts."""
+        """Whether an OpenAI client asked for a usage chunk."""
         options = self.tree.get("stream_options")
         return isinstance(options, dict) and options.get("include_usage") is True
 
@@ -165,7 +138,7 @@ class ChatRequest:
 
     @property
     def newest_user(self) -> RequestTurn | None:
-        """The last turn of the user that is more than results of tools."""
+        """The last user turn that is more than tool results."""
         return next(
             (turn for turn in reversed(self.turns) if turn.role is ChatRole.USER and not turn.only_results), None
         )
@@ -189,7 +162,7 @@ _WRITTEN = {role: b"%d:%b" % (len(role), role.encode()) for role in ChatRole}
 
 
 def content_hash(messages: Iterable[ChatMessage], others: bytes = b"") -> bytes:
-    """The hash of what was said. Lengths stand before the parts, so that no two contents are written alike."""
+    """Hash of what was said. Parts are length-prefixed, so that different contents never serialize alike."""
     parts = [b"%d:%b" % (len(others), others)]
     for message in messages:
         text = message.text[:SYSTEM_CHARS] if message.role is ChatRole.SYSTEM else message.text.rstrip()
@@ -202,24 +175,24 @@ def content_hash(messages: Iterable[ChatMessage], others: bytes = b"") -> bytes:
 
 
 class SkipReason(StrEnum):
-    """Nothing of ours goes into the request, because…"""
+    """Why nothing of ours goes into a request; shown in the response header."""
 
     UNREADABLE = "unreadable"
-    """it is not JSON, or holds numbers or characters that JSON cannot."""
+    """Not JSON, or with numbers or characters that JSON does not allow."""
     SHAPE = "shape"
-    """it is JSON, but not what its route takes."""
+    """JSON, but not what its route takes."""
     KEY_CASE = "key_case"
-    """a key is written in other letters (`Messages`): servers differ in whether they take it."""
+    """A key has other letter case (`Messages`): servers differ in whether they accept it."""
     DUPLICATE_KEY = "duplicate_key"
-    """a key stands twice: servers differ in which one they take."""
+    """A duplicate key: servers differ in which one they take."""
     TOO_DEEP = "too_deep"
     TOO_LARGE = "too_large"
     ENCODED = "encoded"
-    """it is compressed in a way that cannot be undone here."""
+    """Compressed in a way that cannot be decoded here."""
     ROUTE = "route"
-    """this route is never written into."""
+    """This route is never edited."""
     EMPTY = "empty"
-    """it only loads or unloads a model."""
+    """It only loads or unloads a model."""
     RAW = "raw"
     SUFFIX = "suffix"
     TEMPLATE = "template"
@@ -227,31 +200,31 @@ class SkipReason(StrEnum):
     DEBUG = "debug"
     NO_USER = "no_user"
     SIDE = "side"
-    """the client asks for a title, tags or a summary, not for itself."""
+    """The client asks for a title, tags or a summary, outside the conversation."""
     ASKED = "asked"
-    """the client asked for no memory."""
+    """The client opted out of memory."""
     CLOUD = "cloud"
-    """the model runs elsewhere."""
+    """The model runs elsewhere."""
     BREAKER = "breaker"
     ALREADY = "already"
-    """its newest user message carries a block already."""
+    """Its newest user message already carries a block."""
     TOOL_TURN = "tool_turn"
-    """it ends with the result of a tool: what there is to say waits for the next user turn."""
+    """It ends with a tool result: new notes wait for the next user turn."""
     FORWARDED = "forwarded"
-    """the message that would carry the block was forwarded without one before."""
+    """The message that would carry the block was already forwarded without one."""
     NO_PLACE = "no_place"
-    """where the block would stand cannot be told for sure."""
+    """The position for the block is uncertain."""
     FULL = "full"
-    """the blocks that stand in this history have used up their share."""
+    """The blocks of this history have used up their share."""
 
 
 MOST_CHARS = 32 * 2**20
 COST = 512
-"""What an entry takes beside its text, about."""
+"""Approximate cost of an entry beside its text."""
 COPIES = 3
-"""The text stands in the key, in the turn, and there once more where it was cut into sayings."""
+"""The text is in the key, in the turn, and again in the sayings if it was split."""
 PLAIN_KEYS = 2
-"""The members of a message that is nothing but a role and a text."""
+"""Number of members of a message that is only a role and a text."""
 
 _OPEN = OPEN.encode()
 
@@ -268,7 +241,7 @@ class TurnCache:
         return len(self._kept)
 
     def find(self, key: Key) -> RequestTurn | None:
-        """The turn that was read from this message."""
+        """The turn read from this message, if cached."""
         found = self._kept.get(key)
         if found is None:
             return None
@@ -288,7 +261,7 @@ class TurnCache:
 
 
 def turn_cache_key(message: dict[str, Any], listed: str, index: int) -> Key:
-    """By which a message is known at its place of a list."""
+    """Cache key of a message at its position in a list."""
     content = message.get("content")
     if len(message) == PLAIN_KEYS and type(content) is str and type(role := message.get("role")) is str:
         return listed, index, role, content
@@ -299,18 +272,18 @@ def turn_cache_key(message: dict[str, Any], listed: str, index: int) -> Key:
 class CleaningRules:
     mark: BlockMarker = NO_MARK
     volatile: re.Pattern[str] | None = None
-    """Finds the line that begins a volatile tail."""
+    """Matches the line that begins a volatile tail."""
     markers: tuple[str, ...] = ()
     memo: TurnCache | None = None
-    """What was read before by these very rules."""
+    """Turns read before by these very rules."""
 
 
 class CleanedText(NamedTuple):
     text: str
     carries: bool = False
-    """Whether there was a block of ours in it."""
+    """Whether it contained a block of ours."""
     transient: bool = False
-    """Whether a volatile tail was all there was."""
+    """Whether it was only a volatile tail."""
 
 
 def build_cleaning_rules(mark: BlockMarker, markers: Iterable[str], *, memo: TurnCache | None = None) -> CleaningRules:
@@ -323,20 +296,20 @@ def build_cleaning_rules(mark: BlockMarker, markers: Iterable[str], *, memo: Tur
 
 
 def clean_text(text: str, rules: CleaningRules) -> CleanedText:
-    """The stable part of a text."""
+    """Remove our blocks, and the volatile tail that a framework rewrites at each step."""
     bare = strip_blocks(text, rules.mark) if OPEN in text else text
     carries = bare is not text and bare != text
     tail = _find_volatile_tail(bare, rules)
     if tail is None:
         return CleanedText(bare, carries)
-    # A framework sets the tail off by empty lines, which later histories leave out with it.
+    # Frameworks separate the tail by empty lines, which later histories omit with it.
     stable = bare[:tail].rstrip()
     return CleanedText(text=stable, carries=carries, transient=not stable)
 
 
 def _find_volatile_tail(text: str, rules: CleaningRules) -> int | None:
     for marker in rules.markers:
-        # Most texts hold none, and looking for one is much faster than matching lines.
+        # Most texts have no marker, and searching for one is much faster than matching lines.
         if marker in text:
             assert rules.volatile is not None
             found = rules.volatile.search(text)
@@ -345,16 +318,16 @@ def _find_volatile_tail(text: str, rules: CleaningRules) -> int | None:
 
 
 KEYS = ("tools", "functions")
-"""Where tools stand in a body; the second is OpenAI's old name."""
+"""Members that list tools; the second is OpenAI's old name."""
 SAYS = "description"
 MOST_DESCRIPTION_CHARS = 20_000
-"""What is read of all descriptions together."""
+"""Characters read of all descriptions together."""
 MOST_VALUES = 5_000
-"""Values that are looked at; a client may send whatever it likes."""
+"""Maximum values examined; a client may send anything."""
 
 
 def tool_descriptions(tree: Mapping[str, Any]) -> str:
-    """All that the tools of a body say of themselves, one line each; empty if there are none."""
+    """The tool descriptions of a body, one per line. Like a system text, they are nobody's statement."""
     listed = [tree[key] for key in KEYS if isinstance(tree.get(key), list)]
     if not any(listed):
         return ""
@@ -363,19 +336,19 @@ def tool_descriptions(tree: Mapping[str, Any]) -> str:
 
 
 def descriptions_hash(said: str) -> bytes:
-    """By what the same descriptions are known again."""
+    """Hash by which the same descriptions are recognized."""
     return short_sha256(said.encode())
 
 
 def _iter_descriptions(tools: list[Any]) -> Iterator[str]:
-    """In the order in which they stand."""
+    """Yield descriptions in order."""
     waiting: list[Any] = [tools]
     for _ in range(MOST_VALUES):
         if not waiting:
             return
         value = waiting.pop()
         if type(value) is dict:
-            # A parameter may itself be called so, and is then no text.
+            # A parameter may itself be named `description`; its value is then not a text.
             if type(text := value.get(SAYS)) is str and text.strip():
                 yield text.strip()
             waiting.extend(reversed(value.values()))

@@ -1,17 +1,10 @@
-"""What does the body of a request say?
+"""Parses request bodies into turns, or returns the reason to leave them alone.
 
-Reads it once and gives its turns, or the reason why it is left alone. A body that one server would read otherwise
-than another is left alone: keys in other letters, keys that stand twice. Unknown fields are nobody's business.
-
-What stands in the message list of Ollama's chat and of OpenAI's chat completions?
-
-What stands in a request that is one prompt, plain or a conversation written as one text?
-
-Is a prompt a conversation that was written as one text, and where do its parts stand?
-
-Agent Zero's provider writes `### System:`, `### User:` and `### Assistant:` before each message. A prompt that
-begins so is cut at such lines after an empty line. The sections, one after the other, are the prompt: nothing is
-ever put together anew. A text that holds such a line itself shifts a cut, never a character.
+Bodies that servers may read differently (other key case, duplicate keys) are left alone; unknown fields are
+ignored. Also parses chat message lists of Ollama and OpenAI, and prompts. Agent Zero's provider flattens
+conversations into one prompt with `### System:`, `### User:` and `### Assistant:` lines: such a prompt is
+split at these lines after an empty line. The sections together are exactly the prompt, so a text that
+contains such a line moves a split, never a character.
 """
 
 import re
@@ -39,7 +32,7 @@ from festinger.proxy.transport.body import is_too_deep
 
 
 def parse_chat_turns(tree: dict[str, Any], rules: CleaningRules) -> tuple[RequestTurn, ...] | None:
-    """The turns of a request; nothing if it is not shaped like one."""
+    """The turns of a request; `None` if it has another shape."""
     listed = tree.get("messages", [])
     if listed is None:
         return ()
@@ -84,7 +77,7 @@ def _parse_calls(listed: Any) -> tuple[ToolCall, ...]:
 
 
 MOST_SECTIONS = 2000
-"""A prompt with more than these is no conversation, but a text about them."""
+"""A prompt with more sections is not a conversation, but a text about them."""
 
 _HEADER = re.compile(r"### (System|User|Assistant|Tool):\n")
 _NEXT = re.compile(r"\n\n(?=### (?:System|User|Assistant|Tool):\n)")
@@ -100,7 +93,7 @@ class PromptSection:
 
 
 def split_sections(prompt: str) -> tuple[PromptSection, ...]:
-    """The sections of a flattened prompt; none if it is a plain one."""
+    """The sections of a flattened prompt; empty if it is a plain one."""
     if _HEADER.match(prompt) is None or prompt.count("\n\n### ") >= MOST_SECTIONS:
         return ()
     starts = [0, *(found.end() for found in _NEXT.finditer(prompt))]
@@ -110,23 +103,23 @@ def split_sections(prompt: str) -> tuple[PromptSection, ...]:
 
 def _build_section(prompt: str, start: int, end: int) -> PromptSection:
     header = _HEADER.match(prompt, start)
-    assert header is not None  # every start was found by this very pattern
+    assert header is not None  # every start was found by this pattern
     return PromptSection(role=ChatRole(header[1].lower()), span=SectionSpan(start=start, text=header.end(), end=end))
 
 
 def parse_prompt_turns(tree: dict[str, Any], rules: CleaningRules) -> tuple[RequestTurn, ...] | None:
-    """The turns of `/api/generate`. With `raw` or `suffix` an editor completes a file: nobody speaks."""
+    """The turns of `/api/generate`. With `raw` or `suffix`, an editor completes a file and nobody speaks."""
     found = _read_prompt(tree, rules)
     return _demote_to_document(found) if tree.get("raw") or tree.get("suffix") else found
 
 
 def parse_completion_turns(tree: dict[str, Any], rules: CleaningRules) -> tuple[RequestTurn, ...] | None:
-    """The turns of `/v1/completions`, which goes on with a text and holds no message of anybody."""
+    """The turns of `/v1/completions`, which continues a text and contains nobody's message."""
     return _demote_to_document(_read_prompt(tree, rules))
 
 
 def _demote_to_document(found: tuple[RequestTurn, ...] | None) -> tuple[RequestTurn, ...] | None:
-    """The same turns without a person's words, so that nothing in them is learned as a person's statement."""
+    """Mark a person's words as documents, so that they are not learned as a person's statements."""
     if found is None:
         return None
     return tuple(turn._replace(sayings=tuple(map(_demote_text, turn.sayings))) for turn in found)
@@ -152,7 +145,7 @@ def _read_prompt(tree: dict[str, Any], rules: CleaningRules) -> tuple[RequestTur
 
 
 def _build_section_turn(prompt: str, section: PromptSection, rules: CleaningRules) -> RequestTurn:
-    # The empty line before the next header belongs to nobody.
+    # The empty line before the next header belongs to neither section.
     stable = clean_text(section.text_in(prompt).rstrip(), rules)
     return build_turn(section.role, stable, path=("prompt",), span=section.span)
 
@@ -165,10 +158,10 @@ MAIN_KEYS = {
     RequestKind.RESPONSES: "input",
     RequestKind.TEXT: "prompt",
 }
-"""The key under which the conversation stands."""
+"""The key of the conversation."""
 
 MOST_PARTS = 20_000
-"""Messages and parts of messages; more of them would hold up everybody else's requests."""
+"""Maximum messages and message parts; more would delay other requests."""
 
 _NAMED = frozenset({"messages", "prompt", "input", "system", "instructions", "model", "stream", "raw", "suffix"})
 _READERS = {
@@ -182,7 +175,7 @@ _READERS = {
 
 
 def parse_request(body: bytes, kind: RequestKind, *, rules: CleaningRules, limit: int) -> ChatRequest | SkipReason:
-    """The request that a body holds; `limit` is the largest body that is read."""
+    """Parse the request in a body; `limit` is the maximum size."""
     if len(body) > limit:
         return SkipReason.TOO_LARGE
     try:
@@ -223,7 +216,7 @@ def _has_too_many_parts(listed: Any) -> bool:
 
 
 def _has_duplicate_key(body: bytes, key: str) -> bool:
-    """Whether the key may stand twice at the top. Walking there is slow, so first the bytes are asked."""
+    """Whether the top-level key may be duplicated. Searches the bytes first, because walking is slow."""
     token = b'"%s"' % key.encode()
     if body.find(token) == body.rfind(token) or len(re.findall(re.escape(token) + rb"\s*:", body)) <= 1:
         return False

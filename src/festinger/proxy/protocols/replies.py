@@ -1,12 +1,8 @@
-"""What does an answer say, whichever protocol it came in?
+"""Parses replies of every protocol, streamed or whole.
 
-Text, thinking and tool calls are kept apart. `ReplyContent` is the whole as far as it came; a `ReplyDelta` is what one frame
-added, for those who watch while it streams.
-
-How is the answer of each protocol read?
-
-One ear a protocol, for streamed and whole answers alike. Arguments of tool calls that come in pieces are joined.
-Where several choices are streamed, the first one is heard.
+Text, thinking and tool calls are kept apart. `ReplyContent` is the whole reply so far; a `ReplyDelta` is what
+one frame added. Tool call arguments that come in pieces are joined. Of several choices, the first one is
+read.
 """
 
 from collections.abc import Iterable
@@ -36,7 +32,7 @@ class ReplyContent:
     thinking: str = ""
     calls: tuple[ToolCall, ...] = ()
     finish: str = ""
-    """Why it ended, in the protocol's own word; empty if it did not say."""
+    """Finish reason in the protocol's own word; empty if there was none."""
     tokens_read: int | None = None
     tokens_written: int | None = None
     errors: tuple[str, ...] = ()
@@ -45,17 +41,17 @@ class ReplyContent:
 
 
 class ReplyParser(Protocol):
-    """Hears the frames of one answer."""
+    """Reads the frames of one reply."""
 
     def hear(self, frame: StreamFrame) -> ReplyDelta:
-        """What this frame adds. A frame of another shape than the protocol's adds nothing."""
+        """Read a frame and return what it adds; frames of unknown shape add nothing."""
 
     def heard(self) -> ReplyContent:
-        """All so far."""
+        """Everything so far."""
 
 
 class ToolCallParts:
-    """Tool calls whose arguments come in pieces, in the order in which they began."""
+    """Tool calls whose arguments come in pieces, in starting order."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
@@ -63,7 +59,7 @@ class ToolCallParts:
         self._pieces: dict[str, list[str]] = {}
 
     def begin(self, which: Any, *, name: str = "", call_id: str = "") -> None:
-        """`which` is the index that the protocol gives a call; a broken one may be anything."""
+        """`which` is the protocol's index of the call; a broken client may send anything."""
         key = repr(which)
         self._pieces.setdefault(key, [])
         self._names[key] = self._names.get(key) or name
@@ -97,14 +93,14 @@ def iter_dicts(value: Any) -> Iterable[dict[str, Any]]:
 
 
 def error_message(value: Any) -> str:
-    """The message of an error, which is a text or an object that holds one."""
+    """The message of an error, which is a text or an object."""
     if isinstance(value, dict):
         return str_or_empty(value.get("message")) or orjson.dumps(value).decode()
     return str_or_empty(value)
 
 
 class _BaseReplyParser:
-    """What all of them keep."""
+    """State that all parsers share."""
 
     def __init__(self) -> None:
         self._text: list[str] = []
@@ -148,7 +144,7 @@ class _BaseReplyParser:
 
 
 class NativeReplyParser(_BaseReplyParser):
-    """Ollama's own: each line is an object; tool calls come whole."""
+    """Ollama's native protocol: each line is an object; tool calls come whole."""
 
     def hear(self, frame: StreamFrame) -> ReplyDelta:
         data = dict_or_empty(frame.data)
@@ -170,7 +166,7 @@ class NativeReplyParser(_BaseReplyParser):
 
 
 class CompletionsReplyParser(_BaseReplyParser):
-    """OpenAI's chat and text completions: pieces in `delta`, a whole in `message`."""
+    """OpenAI's chat and text completions: pieces in `delta`, whole replies in `message`."""
 
     def hear(self, frame: StreamFrame) -> ReplyDelta:
         data = dict_or_empty(frame.data)
@@ -197,7 +193,7 @@ class CompletionsReplyParser(_BaseReplyParser):
 
 
 class MessagesReplyParser(_BaseReplyParser):
-    """Anthropic's: blocks that begin, grow and end."""
+    """Anthropic's messages: content blocks that start, grow and stop."""
 
     def hear(self, frame: StreamFrame) -> ReplyDelta:
         data = dict_or_empty(frame.data)
@@ -238,7 +234,7 @@ class MessagesReplyParser(_BaseReplyParser):
         if block.get("type") != "tool_use":
             return self._add(text=block.get("text"), thinking=block.get("thinking"))
         self._calls.begin(key, name=str_or_empty(block.get("name")), call_id=str_or_empty(block.get("id")))
-        # While it streams, the input begins empty and comes in pieces.
+        # In a stream the input starts empty and comes in pieces.
         whole = orjson.dumps(block["input"]).decode() if block.get("input") else ""
         self._calls.add(key, whole)
         return ReplyDelta(arguments=whole)
@@ -252,7 +248,7 @@ class MessagesReplyParser(_BaseReplyParser):
 
 
 class ResponsesReplyParser(_BaseReplyParser):
-    """OpenAI's responses: events that name what grows, and an object that holds it all."""
+    """OpenAI's responses: events for each part, and an object with everything."""
 
     def hear(self, frame: StreamFrame) -> ReplyDelta:
         data = dict_or_empty(frame.data)

@@ -1,4 +1,4 @@
-"""What stands in a request for OpenAI's responses?"""
+"""Parses requests of OpenAI's Responses API."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def parse_turns(tree: dict[str, Any], rules: CleaningRules) -> tuple[RequestTurn
 
 
 def _parse_turn(item: dict[str, Any], index: int, rules: CleaningRules) -> RequestTurn | None:
-    """An item as a turn; nothing for what is neither said nor done, such as thinking."""
+    """Convert an item to a turn; `None` for items such as thinking."""
     path: Path = ("input", index)
     kind = item.get("type", "message")
     if kind == "message":

@@ -1,14 +1,7 @@
-"""How do we answer in the place of a model?
+"""Writes replies in place of a model, in the client's protocol, streamed or whole.
 
-In the client's protocol, streamed or whole as it asked, so that its library takes the answer for legal: something
-is said, then the end is said, with the reason and the counts. An answer that was cut while it streamed gets the
-same kind of end.
-
-How do OpenAI's responses word an answer, event by event and whole?
-
-What is said in a model's place, and how are its pieces framed?
-
-How do Ollama, OpenAI's completions and Anthropic word an answer, piece by piece and whole?
+They are valid for the client's library: content, then an end with a finish reason and counts. A response that
+was cut while streaming gets the same kind of end.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,7 +24,7 @@ class SyntheticFinish(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyntheticReply:
-    """What is to be said: `id` is unique, `at` the present time."""
+    """The reply to write: `id` is unique, `at` is the current time."""
 
     text: str
     finish: SyntheticFinish
@@ -39,7 +32,7 @@ class SyntheticReply:
     id: str
     at: datetime
     with_usage: bool = False
-    """Whether an OpenAI client asked for a chunk of counts."""
+    """Whether an OpenAI client asked for a usage chunk."""
 
     @property
     def seconds(self) -> int:
@@ -163,7 +156,7 @@ def native_end(saying: SyntheticReply, *, chat: bool, text: str = "") -> dict[st
 
 
 def stream_native(saying: SyntheticReply, *, chat: bool) -> Iterator[bytes]:
-    # LiteLLM drops the text of a line that says `done`, so the end is a line of its own.
+    # LiteLLM drops the text of a line with `done`, so the end is a separate line.
     yield format_ndjson({**native_head(saying), **native_text(saying.text, chat=chat), "done": False})
     yield format_ndjson(native_end(saying, chat=chat))
 
@@ -240,7 +233,7 @@ def stream_messages(saying: SyntheticReply) -> Iterator[bytes]:
 
 
 def messages_end(saying: SyntheticReply, *, index: int | None) -> Iterator[bytes]:
-    """The end of a message; `index` is that of the block that is still open, if one is."""
+    """End a message; `index` is the block that is still open, if any."""
     if index is not None:
         yield format_sse_event({"type": "content_block_stop", "index": index})
     yield format_sse_event(
@@ -262,13 +255,13 @@ JSON = b"application/json"
 class SyntheticResponse:
     content_type: bytes
     chunks: tuple[bytes, ...]
-    """As they are sent, one after the other."""
+    """Sent one after the other."""
 
 
 def build_synthetic_response(
     request: ChatRequest, text: str, *, finish: SyntheticFinish, answer_id: str, at: datetime
 ) -> SyntheticResponse:
-    """A whole answer of our own to this request."""
+    """Build a complete response of our own to this request."""
     saying = SyntheticReply(
         text=text, finish=finish, model=request.model, id=answer_id, at=at, with_usage=request.wants_usage
     )
@@ -282,10 +275,9 @@ def build_synthetic_response(
 def build_cut_ending(
     kind: RequestKind, heard: ReplyContent, *, at: datetime, open_block: int | None = 0, with_usage: bool = False
 ) -> tuple[bytes, ...]:
-    """The legal end of an answer that is cut here, after what was heard of it.
+    """Build the valid end of a response that is cut here, after what was heard of it.
 
-    `open_block` is the block of an Anthropic answer that has begun and not ended, or the next sequence number of a
-    Responses one.
+    `open_block` is the open block of an Anthropic response, or the next sequence number of a Responses one.
     """
     saying = SyntheticReply(
         text=heard.text, finish=SyntheticFinish.LENGTH, model=heard.model, id=heard.id, at=at, with_usage=with_usage

@@ -1,5 +1,5 @@
-"""Which conversation does a request belong to, and what is still known of it?
+"""Matches requests to conversations and keeps their state.
 
-Recognising is pure; what is kept is bounded in number, size and age, and lives in memory alone. Storing blocks
-so that another process can put the same ones in is `store`'s matter.
+Matching is pure; the state is bounded in number, size and age and lives in memory. `persistence` converts it
+for the store, so that another process can insert the same blocks.
 """

@@ -1,19 +1,10 @@
-"""Does a request say itself which session it belongs to?
+"""Matches a request to a live session, and recognizes side requests of the client.
 
-Clients name their sessions in many ways. The first that is found wins, and a name that is too long or holds
-control characters is as good as none. What only names one request is not a session.
-
-Which live session does a request continue?
-
-By its own word first. Else by its history: the session whose history this one goes on with; the one that it goes
-back in, if that is only minutes ago; the one whose latest words stand in it though its beginning was cut or
-retold. What leaves a known history is a new session beside it. The model has no say in this.
-
-Is a request the client's own business, beside the conversation?
-
-Front ends let the model write titles, tags and summaries. Such a request is known by its words, or because it
-belongs to no session and quotes what a session of the same caller was just told. A quote counts in what the
-user or the system says; an assistant's message is a history.
+An explicit session name wins; it is ignored if it is too long or contains control characters. Otherwise the
+history decides: the session that it continues; one that it rewinds, if recent; or one whose latest replies it
+contains although its beginning was cut or rewritten. A diverging history becomes a new session. Side requests
+(titles, tags, summaries) are recognized by their wording, or because they belong to no session and quote, in
+a user or system text, a recent reply to the same caller.
 """
 
 import re
@@ -57,12 +48,12 @@ _SUFFIX = "_session_"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionHints:
-    """What a request says of its session."""
+    """Session information in a request."""
 
     session: str | None = None
     parent: str | None = None
     continues: str | None = None
-    """The id of the response that it continues."""
+    """Id of the response that it continues."""
 
 
 def parse_session_hints(headers: RawHeaders, tree: dict[str, Any]) -> SessionHints:
@@ -80,7 +71,7 @@ def parse_session_hints(headers: RawHeaders, tree: dict[str, Any]) -> SessionHin
 
 
 def parse_session_name(found: Any) -> str | None:
-    """The name that was given, if it can be one."""
+    """Return the session name if it is valid."""
     if not isinstance(found, str) or not (name := found.strip()):
         return None
     if len(name.encode("utf-8", "replace")) > NAME_BYTES or _CONTROL.search(name):
@@ -106,7 +97,7 @@ def _iter_session_names(given: dict[str, str], tree: dict[str, Any]) -> Iterator
 
 
 def _session_in_user_id(user: Any) -> str | None:
-    """The session in what Claude Code calls the user: a JSON object, or a text that ends with it."""
+    """Extract the session from Claude Code's user id: a JSON object, or a text that ends with it."""
     if not isinstance(user, str):
         return None
     if user.lstrip().startswith("{"):
@@ -136,7 +127,7 @@ class SessionMatchKind(StrEnum):
 class SessionMatch:
     how: SessionMatchKind
     session: SessionId | None = None
-    """None for a new one, which gets its name from whoever keeps it."""
+    """`None` for a new session, which the caller names."""
     parent: SessionId | None = None
     rewound: bool = False
 
@@ -149,13 +140,14 @@ def match_session(
     others: Iterable[ProxySession] = (),
     now: datetime,
 ) -> SessionMatch:
-    """`live` are the caller's sessions that begin alike; `others` those that may have said the same."""
+    """Match a history against `live`, the caller's sessions that begin alike, and `others`, which may share
+    replies."""
     beside = None
     if chain.head is not None:
         alike = [session for session in live if session.head == chain.head]
         if _is_opening(turns):
-            # A session that was answered goes on with its answer; without it, somebody opens a new chat in the
-            # same words. One that was not answered yet is tried again.
+            # A session that was answered continues with its answer; without it, somebody opened a new chat in
+            # the same words. An unanswered one is a retry.
             alike = [session for session in alike if not session.replies]
         if continued := [session for session in alike if _is_prefix(session.links, chain.links)]:
             best = max(continued, key=lambda session: (len(session.links), session.at))
@@ -178,7 +170,7 @@ def _is_opening(turns: Sequence[RequestTurn]) -> bool:
 
 
 def shared_length(one: Sequence[bytes], other: Sequence[bytes]) -> int:
-    """How many links two chains share: all up to the last equal one."""
+    """Number of links that two chains share."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -194,7 +186,7 @@ def _is_prefix(short: Sequence[bytes], long: Sequence[bytes]) -> bool:
 
 
 def _continues_session(session: ProxySession, chain: HashChain, turns: Sequence[RequestTurn]) -> bool:
-    """Whether what this session lately said stands in the history, beyond where both begin alike."""
+    """Whether the history contains recent replies of this session beyond their common beginning."""
     from_here = shared_length(session.links, chain.links)
     spoken = {
         content
@@ -206,7 +198,7 @@ def _continues_session(session: ProxySession, chain: HashChain, turns: Sequence[
 
 
 LOOKED_AT = 2000
-"""A pattern is looked for in so many first characters."""
+"""Patterns are searched in this many first characters."""
 QUOTE_CHARS = 80
 STEP = QUOTE_CHARS // 2
 QUOTING_CHARS = 65_536
@@ -214,7 +206,7 @@ JUST = timedelta(minutes=10)
 
 
 def is_side_request(request: ChatRequest, patterns: Iterable[str]) -> bool:
-    """Whether its first system text or its last user text is one of the known ones."""
+    """Whether the first system text or the last user text matches a known pattern."""
     first_system = next((turn for turn in request.turns if turn.role is ChatRole.SYSTEM), None)
     texts = [turn.text[:LOOKED_AT].casefold() for turn in (first_system, request.newest_user) if turn]
     return any(matches_pattern(text, pattern) for text in texts for pattern in patterns)
@@ -226,7 +218,7 @@ def _pattern_pieces(pattern: str) -> tuple[str, ...]:
 
 
 def matches_pattern(text: str, pattern: str) -> bool:
-    """Whether a text in small letters begins like the pattern, in which `*` stands for anything; its end is free."""
+    """Whether a lowercase text starts with the pattern, where `*` matches anything."""
     pieces = _pattern_pieces(pattern)
     if not text.lstrip().startswith(pieces[0]):
         return False
@@ -240,7 +232,7 @@ def matches_pattern(text: str, pattern: str) -> bool:
 
 
 def quotes_a_reply(request: ChatRequest, live: Sequence[ProxySession], *, now: datetime) -> bool:
-    """Whether it quotes what one of these sessions was just told. Asked only where no session was found."""
+    """Whether the request quotes a recent reply of these sessions. Used only if no session matched."""
     fresh = [session.replies[-1].text for session in live if session.replies and now - session.replies[-1].at <= JUST]
     if not fresh:
         return False
@@ -253,7 +245,7 @@ def _has_quote(text: str, reply: str) -> bool:
 
 
 def _shared_pieces(text: str, reply: str) -> Iterator[tuple[int, int]]:
-    """Where pieces of the reply stand in the text. Whatever is as long as a quote holds one whole piece."""
+    """Find pieces of the reply in the text. Any quote of full length contains one whole piece."""
     for start in range(0, len(reply) - STEP + 1, STEP):
         at = text.find(reply[start : start + STEP])
         if at >= 0:

@@ -1,7 +1,7 @@
-"""How does a session become rows, and rows a session again?
+"""Converts sessions to rows and back.
 
-Hashes are written one after the other, blocks as the text that went out with the notes of each line. What comes back
-puts the same bytes in the same places. Words of replies are not kept: the hashes of what was said lately serve.
+Blocks are stored as the text that was sent, with the notes of each line, so that a restored session inserts
+the same bytes. Reply texts are not stored: hashes of recent contents suffice.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ def to_stored_session(
     recollection: str = "",
     rewritten: bool = False,
 ) -> StoredSession:
-    """What is kept of a session: with the block that is new in it, or with all of them if they were rewritten."""
+    """Build the stored form of a session: with its new block, or with all blocks if they were rewritten."""
     blocks: Iterable[StoredBlock] = ()
     if rewritten:
         blocks = [_stored_block(block, place, NO_ID) for place, block in _all_blocks(session)]
@@ -48,7 +48,7 @@ def to_stored_session(
 
 
 def from_stored_session(kept: StoredSession, caller: ProxyCaller, *, name: SessionId | None = None) -> ProxySession:
-    """The session of these rows; `name` if a client calls it by a longer one than rows do."""
+    """Rebuild a session from its rows; `name` if the client uses a longer name than the rows do."""
     blocks = {block.anchor: _parse_block(block.text, block.notes) for block in kept.blocks}
     return ProxySession(
         caller=caller,
@@ -64,7 +64,7 @@ def from_stored_session(kept: StoredSession, caller: ProxyCaller, *, name: Sessi
 
 
 def merge_sessions(known: ProxySession | None, stored: ProxySession) -> ProxySession:
-    """What this process and the store know of a session together. The later history stands, and all blocks."""
+    """Merge what this process and the store know of a session: the later history, and all blocks."""
     if known is None:
         return stored
     later = stored if stored.at > known.at else known
@@ -85,7 +85,7 @@ def _stored_block(block: ContextBlock, anchor: bytes, recollection: UUID) -> Sto
 
 
 def _parse_block(text: str, notes: Sequence[Sequence[Any]]) -> ContextBlock:
-    """The block whose text this is. Its lines hold no breaks; before them stands the label, if it has one."""
+    """Parse the text of a block. Its lines contain no breaks; an optional label precedes them."""
     inner = text.split("\n")[1:-1]
     label = inner[: len(inner) - len(notes)]
     lines = [

@@ -1,8 +1,7 @@
-"""Which sessions are kept in memory, and for how long?
+"""Keeps live sessions in memory, bounded in number, size and idle time.
 
-Bounded in number, in size and in idle time; the least recently used go first. Sessions of different callers lie
-in different drawers and never meet. Changes are whole values that replace each other, so requests of one session
-may run side by side.
+The least recently used go first. Sessions of different callers never mix. Sessions are immutable values that
+are replaced as a whole, so requests of one session may run concurrently.
 """
 
 from collections import Counter, OrderedDict
@@ -17,7 +16,7 @@ from festinger.proxy.sessions.session import ProxyCaller, ProxySession
 
 SESSION_BYTES = 256 * 2**10
 ALIKE = 32
-"""Sessions that begin alike, of which so many of the newest are looked at."""
+"""Maximum sessions with the same beginning that are examined, newest first."""
 
 Name = tuple[ProxyCaller, SessionId]
 Key = TypeVar("Key")
@@ -43,19 +42,19 @@ class SessionRegistry:
         return found if found is not None and now - found.at <= self._idle else None
 
     def alike(self, caller: ProxyCaller, head: bytes | None, *, now: datetime) -> list[ProxySession]:
-        """The caller's newest sessions that begin with this hash."""
+        """The caller's newest sessions whose head has this hash."""
         if head is None:
             return []
         return self._living(caller, self._by_head.get((caller, head), ()), now)
 
     def that_said(self, caller: ProxyCaller, contents: Iterable[bytes], *, now: datetime) -> Iterator[ProxySession]:
-        """The caller's sessions in which one of these was lately said; looked for when somebody asks."""
+        """The caller's sessions with one of these recent contents; computed lazily."""
         words = self._by_word.get(caller, {})
         known = (words[content] for content in contents if content in words)
         yield from self._living(caller, dict.fromkeys(chain.from_iterable(known)), now)
 
     def newest(self, caller: ProxyCaller, *, now: datetime, limit: int) -> list[ProxySession]:
-        """The caller's sessions in the order of their use, the latest first."""
+        """The caller's sessions, most recently used first."""
         mine = islice(reversed(self._by_caller.get(caller, {})), limit)
         return [found for name in mine if (found := self.find(caller, name, now=now)) is not None]
 
@@ -73,7 +72,7 @@ class SessionRegistry:
             del self._by_response[next(iter(self._by_response))]
 
     def keep(self, session: ProxySession) -> ProxySession:
-        """Put a session in the place of what was known of it. What is too much for one is left out."""
+        """Store a session, replacing its previous state and trimming it to the size limit."""
         key = (session.caller, session.id)
         kept = _trim_session(session, self._session_bytes)
         self._reindex(self._kept.pop(key, None), kept)
@@ -83,8 +82,8 @@ class SessionRegistry:
         return kept
 
     def tidy(self, *, now: datetime) -> int:
-        """Forget what was idle for too long; says how many went."""
-        # The order is that of use, so the first that is fresh ends the search.
+        """Drop idle sessions; return how many."""
+        # Ordered by use, so the first fresh one ends the search.
         gone = []
         for key, session in self._kept.items():
             if now - session.at <= self._idle:
@@ -105,7 +104,7 @@ class SessionRegistry:
             self._reindex(session, None)
 
     def _reindex(self, before: ProxySession | None, after: ProxySession | None) -> None:
-        """Turn the indexes from what was known of a session to what is known now; most of it is the same."""
+        """Update the indexes from the previous state of a session to the new one; most entries stay."""
         some = after or before
         if some is None:
             return
@@ -113,7 +112,7 @@ class SessionRegistry:
         if before is not None and before.head is not None:
             _remove_from_index(self._by_head, (caller, before.head), name)
         if after is not None and after.head is not None:
-            # Put in anew each time: those that begin alike are looked at in the order of their use.
+            # Reinsert each time, to keep sessions with the same beginning in order of use.
             self._by_head.setdefault((caller, after.head), {})[name] = None
         old, new = _content_hashes(before), _content_hashes(after)
         words = self._by_word.setdefault(caller, {})
@@ -150,7 +149,7 @@ def _remove_from_index(index: dict[Key, dict[SessionId, None]], key: Key, name: 
 
 
 def _content_hashes(session: ProxySession | None) -> frozenset[bytes]:
-    """By which a session is known again where its beginning was cut."""
+    """Hashes by which a session is recognized when its beginning was cut."""
     if session is None:
         return frozenset()
     return session.recent.union([reply.content for reply in session.replies])
@@ -164,7 +163,7 @@ def _block_counts(session: ProxySession | None) -> Counter[str]:
 
 
 def _trim_session(session: ProxySession, limit: int) -> ProxySession:
-    """The session without as much of its oldest as is too much: replies first, then blocks, then hashes."""
+    """Trim the oldest parts until the session fits: replies first, then blocks, then hashes."""
     while session.size > limit and session.replies:
         session = replace(session, replies=session.replies[1:])
     blocks = dict(session.blocks)
@@ -172,6 +171,6 @@ def _trim_session(session: ProxySession, limit: int) -> ProxySession:
         del blocks[next(iter(blocks))]
         session = replace(session, blocks=dict(blocks))
     if session.size > limit:
-        # A history of thousands of messages: without its chain it will be known by its words again.
+        # A history of thousands of messages: without its chain, it is recognized by its contents.
         session = replace(session, links=session.links[:1], recent=frozenset())
     return session

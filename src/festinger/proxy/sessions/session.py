@@ -1,14 +1,9 @@
-"""What is known of a live session?
+"""State of a live session, and the hash chain of its history.
 
-What is known of a session after a request of it?
-
-The request's history takes the place of the one before. Requests of one session run side by side, so whatever
-another one put down in the meantime stays: its replies, and the blocks that it was given.
-
-What makes one history the continuation of another?
-
-Each message is hashed together with the hash before it, so that two histories share a hash exactly as far as they
-are equal. Only what stays the same is hashed; what that is, `essence` says.
+A request's history replaces the previous one. Requests of a session may run concurrently, so replies and
+blocks that another request added meanwhile are kept. Each message is hashed with the hash before it, so two
+histories share hashes exactly as far as they are equal. Only stable content is hashed; see
+`messages.content_hash`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,15 +20,16 @@ from festinger.proxy.protocols.messages import HASH_BYTES, RequestTurn, content_
 
 REPLIES = 4
 RECENT = 64
-"""Messages of the assistant and its tools by which a shortened history is known again."""
+"""Assistant and tool messages kept to recognize a shortened history."""
 REPLY_TEXT = 2000
-"""Characters that are kept of a reply: as far as quotes of it are looked for."""
+"""Characters kept of a reply: as far as quotes of it are searched."""
 BLOCK_COST = 200
-"""Bytes that a block takes beside its text."""
+"""Approximate bytes of a block beside its text."""
 
 
 class ProxyCaller(NamedTuple):
-    """Whoever sends requests; sessions of different ones never meet. A tuple, because it stands in many keys."""
+    """The sender of requests; sessions of different callers never mix. A tuple, because it is part of many
+    keys."""
 
     space: SpaceId
     name: str
@@ -43,7 +39,7 @@ class ProxyCaller(NamedTuple):
 class SessionReply:
     text: str
     content: bytes
-    """Its hash, as it will stand in a history."""
+    """Its hash, as it will appear in a history."""
     at: datetime
 
 
@@ -57,22 +53,22 @@ class ProxySession:
     head: bytes | None = None
     links: tuple[bytes, ...] = ()
     recent: frozenset[bytes] = frozenset()
-    """Hashes of what the assistant and its tools lately said."""
+    """Hashes of recent assistant and tool messages."""
     replies: tuple[SessionReply, ...] = ()
     blocks: Mapping[bytes, ContextBlock] = field(default_factory=dict)
-    """Blocks by anchor, the oldest first."""
+    """Blocks by anchor, oldest first."""
     system_block: ContextBlock | None = None
-    """The block that stands in the system text."""
+    """The block in the system text."""
     parent: SessionId | None = None
     asked: bytes | None = None
-    """The link of the last turn that memory was asked about; what comes after it still waits.
+    """Link of the last turn that memory was asked about; later turns still wait.
 
-    None if that is not known any more: then what was forwarded counts as asked about.
+    `None` if it is no longer known: then everything that was forwarded counts as asked about.
     """
 
     @property
     def size(self) -> int:
-        """About how many bytes it takes."""
+        """Approximate size in bytes."""
         hashes = (len(self.links) + len(self.recent)) * 64
         texts = sum(len(reply.text) for reply in self.replies)
         return hashes + texts + sum(_block_cost(block) for block in self.blocks.values())
@@ -83,7 +79,7 @@ def _block_cost(block: ContextBlock) -> int:
 
 
 def trim_replies(replies: Iterable[SessionReply]) -> tuple[SessionReply, ...]:
-    """The last ones, as much of each as is needed later."""
+    """Keep the last replies, each truncated to what is needed later."""
     return tuple(_truncate_reply(reply) for reply in tuple(replies)[-REPLIES:])
 
 
@@ -93,14 +89,14 @@ def _truncate_reply(reply: SessionReply) -> SessionReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HashChain:
-    """The hashes of a history, one a turn."""
+    """Hashes of a history, one per turn."""
 
     links: tuple[bytes, ...]
-    """Of each turn with all before it; a turn that was only a volatile tail repeats the one before."""
+    """Hash of each turn with all before it; a turn that is only a volatile tail repeats the previous link."""
     contents: tuple[bytes, ...]
-    """Of each turn alone, wherever it stands."""
+    """Hash of each turn alone."""
     first_user: int | None
-    """Which turn is the first of the user."""
+    """Index of the first user turn."""
 
     @property
     def head(self) -> bytes | None:
@@ -132,7 +128,7 @@ def reply_content_hash(reply: ChatMessage) -> bytes:
 def advance_session(
     session: ProxySession, beside: ProxySession | None, *, turns: Sequence[RequestTurn], chain: HashChain, at: datetime
 ) -> ProxySession:
-    """The session as this request leaves it; `beside` is what is kept of it by now."""
+    """The session after this request; `beside` is its present state in the registry."""
     others = beside or session
     return replace(
         session,

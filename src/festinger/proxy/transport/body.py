@@ -1,14 +1,9 @@
-"""How does the body of a request come in?
+"""Reads request bodies, decompresses them within limits and checks their nesting.
 
-A small body is read whole, so that it can be sent again and, on edited routes, be read. A larger one is handed
-through piece by piece, with no more of it in memory than one piece. A JSON body has a largest size.
-
-What does a compressed body say, if that can be found out within limits?
-
-A bomb is a small body that grows: the growth is stopped at a size, and at a ratio that no text reaches.
-A decoder for zstd is used where the Python that runs has one; without, the body passes as it is.
-
-Is a body nested deeper than anybody means?
+A small body is read whole, so that it can be resent and, on edited routes, parsed. A larger one is streamed
+through, with only one piece in memory. JSON bodies have a maximum size. Decompression bombs are stopped by
+size and by a ratio that no text reaches. zstd is decoded only if this Python has a decoder; otherwise the
+body passes as it is.
 """
 
 import importlib
@@ -22,19 +17,19 @@ from festinger.proxy.headers import RawHeaders, first_header
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 WHOLE_BYTES = 2**20
-"""A body up to this size is read before it is forwarded."""
+"""Bodies up to this size are read before forwarding."""
 
 
 class ClientDisconnectedError(Exception):
-    """The client went away before its body was complete."""
+    """The client left before its body was complete."""
 
 
 async def read_body(
     receive: Receive, headers: RawHeaders, *, limit: int | None, complete: Callable[[], None], whole: int = WHOLE_BYTES
 ) -> bytes | AsyncIterator[bytes] | None:
-    """The body of a request: bytes if it is small, an iterator if it is not, nothing if there is none.
+    """Read the body: bytes if small, an iterator if large, `None` if there is none.
 
-    `complete` is called when its last byte has come, be that now or later.
+    `complete` is called when the last byte has arrived, now or later.
     """
     told = _parse_content_length(headers)
     if told is None and first_header(headers, b"transfer-encoding") is None:
@@ -88,13 +83,13 @@ def _too_large(limit: int) -> TooLarge:
 DECODED_BYTES = 20 * 2**20
 RATIO = 100
 SMALL_BYTES = 64 * 2**10
-"""Below this size a ratio says nothing: a short text of one letter compresses beyond it."""
+"""Below this size the ratio says nothing: a short text of one repeated letter exceeds it."""
 GZIP_WINDOW = 16 + zlib.MAX_WBITS
 ZSTD_MODULES = ("compression.zstd", "backports.zstd")
 
 
 def decode_body(body: bytes, encoding: bytes, *, limit: int = DECODED_BYTES) -> bytes | None:
-    """The body without its `Content-Encoding`; nothing if it is unknown, broken or grows too large."""
+    """Remove the `Content-Encoding`; `None` if it is unknown, broken or too large."""
     name = encoding.strip().lower()
     if name in (b"", b"identity"):
         return body
@@ -112,7 +107,7 @@ def _gunzip(body: bytes, most: int) -> bytes | None:
         plain = decoder.decompress(body, most + 1)
     except zlib.error:
         return None
-    # What follows the end would be lost by decoding: a second member, or bytes that mean nothing here.
+    # Decoding would lose what follows the end: a second member, or stray bytes.
     whole = decoder.eof and not decoder.unused_data
     return plain if whole and len(plain) <= most else None
 
@@ -142,14 +137,14 @@ _NESTED = frozenset({dict, list})
 
 
 def is_too_deep(tree: Any, *, deepest: int = DEEPEST) -> bool:
-    """Looks at the tree level by level, so that its depth costs no stack."""
+    """Check nesting level by level, so that depth costs no stack."""
     level = [tree]
     for _ in range(deepest):
         level = [
             inner
             for outer in level
             for inner in (outer.values() if type(outer) is dict else outer)
-            # Most values are texts, which one look at their type sorts out.
+            # Most values are strings, which one type check skips.
             if type(inner) in _NESTED
         ]
         if not level:

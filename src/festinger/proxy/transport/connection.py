@@ -1,8 +1,7 @@
-"""What does one connection of a client need that the HTTP server does not give?
+"""Client connection on top of uvicorn's HTTP protocol.
 
-uvicorn parses requests and writes answers. On top of it this protocol bounds the head of a request in size
-and time, closes bodies that stall, tells a running request at once that its client has left, and lets an
-answer keep its own status line, end without a length, or be cut off. It knows nothing of upstreams.
+Bounds the request head in size and time, closes stalled bodies, notifies a running request as soon as its
+client leaves, and lets a response keep its own status line, end without a length, or be cut off.
 """
 
 import asyncio
@@ -22,7 +21,7 @@ HEAD_SECONDS = 30.0
 STALL_SECONDS = 60.0
 ENDLESS = 2**62
 TCP_ESTABLISHED = 1
-"""The first byte of Linux' `tcp_info` while both sides are there."""
+"""The first byte of Linux `tcp_info` while both sides are connected."""
 
 EXTENSION = "festinger.wire"
 
@@ -33,34 +32,34 @@ _REASON = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
 
 
 class ResponseControl(Protocol):
-    """What a request may ask of the connection that it came on."""
+    """Connection controls available to a request."""
 
     target: bytes
     gone: bool
 
     def when_gone(self, tell: Callable[[], object] | None) -> None:
-        """Have `tell` called the moment the client leaves; `None` ends it."""
+        """Call `tell` as soon as the client leaves; `None` unregisters it."""
 
     def listen(self) -> None:
-        """Read on, so that a client that leaves is noticed though its whole body has come."""
+        """Keep reading, so that a disconnect is noticed after the whole body has arrived."""
 
     def speak(self, status: int, reason: bytes) -> int:
-        """Begin an answer with this status line; gives the status to start it with."""
+        """Start a response with this status line; return the status to pass to uvicorn."""
 
     def without_length(self) -> None:
-        """The body ends where the connection does, for clients that know no chunks."""
+        """End the body by closing the connection, for clients without chunked encoding."""
 
     def without_body(self) -> None:
-        """A length may be told, but no body follows."""
+        """Allow a Content-Length without a body."""
 
     def cut(self) -> None:
-        """End the connection here, with what was sent so far."""
+        """Close the connection after what was sent so far."""
 
 
 class _HeadBuffer:
-    """A transport that holds the head of an answer back until its first piece, or this turn of the loop, is there.
+    """Transport that holds back the response head until the first chunk or the end of this loop iteration.
 
-    The two then leave in one packet, and the client wakes up once. Its status line can be another one.
+    Both then leave in one packet, and the client wakes up once. It can also replace the status line.
     """
 
     def __init__(self, cycle: RequestResponseCycle, line: bytes | None) -> None:
@@ -139,7 +138,7 @@ class _ResponseControl:
         self.cycle.expected_content_length = 0
 
     def cut(self) -> None:
-        # Told to the server as a client that left: it then asks no further words of the application.
+        # Reported to uvicorn as a disconnect, so that it expects nothing more from the application.
         self.cycle.disconnected = True
         self.cycle.transport.close()
 
@@ -155,7 +154,7 @@ class _UnreadableRequestError(Exception):
 
 
 class ClientConnection(HttpToolsProtocol):
-    """One connection of a client."""
+    """One client connection."""
 
     stopwatch: Stopwatch = staticmethod(system_stopwatch)
 
@@ -187,7 +186,7 @@ class ClientConnection(HttpToolsProtocol):
             self._count_head(len(data), whole=heads == self._heads and phase is not _Phase.BODY, new=phase)
 
     def _count_head(self, size: int, *, whole: bool, new: _Phase) -> None:
-        """A head that is not complete yet has grown; `whole` if by all of these bytes."""
+        """Count the bytes of an incomplete head; `whole` if all of them belong to it."""
         if new is not _Phase.HEAD or not whole:
             self._head_bytes, self._head_since = 0, self._heard_at
         self._head_bytes += size if whole else 0
@@ -201,7 +200,7 @@ class ClientConnection(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._phase is not _Phase.HEAD:
-            return  # a trailer: it would join the headers of a request that was judged without it
+            return  # a trailer: it would join the headers of a request that was authorized without it
         self._fields_bytes += len(name) + len(value) + 4
         super().on_header(name, value)
 
@@ -226,8 +225,8 @@ class ClientConnection(HttpToolsProtocol):
             self._phase = _Phase.IDLE
             super().on_message_complete()
 
-    # Some clients offer to speak HTTP/2 with every request that they post. The parser takes what follows such an
-    # offer for the other protocol and skips it, but we never upgrade: it is the body of a plain request.
+    # Some clients offer HTTP/2 with every POST. The parser takes what follows for the other protocol and
+    # skips it, but we never upgrade: it is the body of a plain request.
 
     def _pass_over_upgrade(self) -> None:
         self.cycle.keep_alive = False
@@ -236,7 +235,7 @@ class ClientConnection(HttpToolsProtocol):
         self._skipped = int(dict(self.headers).get(b"content-length", b"0"))
 
     def _unsupported_upgrade_warning(self) -> None:
-        told = sys.exception()  # the parser's, which says where it stopped
+        told = sys.exception()  # the parser's exception, which says where it stopped
         if self._skipped and told is not None:
             self._take_skipped(self._incoming[told.args[0] :])
 
@@ -250,7 +249,7 @@ class ClientConnection(HttpToolsProtocol):
         self._refuse(self._refusal)
 
     def _refuse(self, status_line: bytes) -> None:
-        """Answer what cannot be read, unless an answer to an earlier request is on its way."""
+        """Answer an unreadable request, unless the response to an earlier one is under way."""
         if self.transport.is_closing():
             return
         if not any(reply.cycle.response_started for reply in self.replies):
@@ -264,9 +263,9 @@ class ClientConnection(HttpToolsProtocol):
         self.replies.clear()
 
     def is_overdue(self, now: float) -> bool:
-        """Whether this client has kept us waiting for too long."""
+        """Whether this client has kept us waiting too long."""
         if self.flow.read_paused:
-            # It is we, or the upstream, who keep the client waiting. Nobody reads, so nobody would see it leave.
+            # We, or the upstream, keep the client waiting. Nobody reads, so nobody would notice it leave.
             self._heard_at = now
             return self._has_left()
         if self._phase is _Phase.BODY:
@@ -275,7 +274,7 @@ class ClientConnection(HttpToolsProtocol):
         return (never_asked or self._phase is _Phase.HEAD) and now - self._head_since > HEAD_SECONDS
 
     def _has_left(self) -> bool:
-        """Whether the other side has closed, as the kernel knows without reading; not every system tells."""
+        """Whether the peer has closed, from kernel state without reading; not available on every system."""
         if not hasattr(socket, "TCP_INFO"):
             return False
         state = self.transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)
@@ -283,7 +282,7 @@ class ClientConnection(HttpToolsProtocol):
 
 
 def close_overdue(connections: Iterable[object], now: float) -> int:
-    """Close the connections of clients that never finish what they began; how many those were."""
+    """Close connections of clients that never finish what they began; return how many."""
     overdue = [wire for wire in connections if isinstance(wire, ClientConnection) and wire.is_overdue(now)]
     for wire in overdue:
         wire.transport.abort()

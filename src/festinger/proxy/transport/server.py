@@ -1,14 +1,9 @@
-"""How does the server run, and how does it stop?
+"""Runs uvicorn on sockets that are already open, and stops it gracefully.
 
-uvicorn on sockets that are already open, with the connections of `wire`. The first signal to stop lets running
-requests finish for a while; the second ends them. Whoever starts the server decides which signals those
-are, so uvicorn's own handling of signals is left out.
-
-Which addresses does the server listen on, and may it?
-
-Loopback is always allowed. Anything else can be reached by others, so it needs a key first, or a person who
-accepts that it has none. The sockets are opened before anything else starts: a taken port is then the first
-thing that is said, and nothing is left running.
+The first stop signal lets running requests finish for a while; the second ends them. The caller chooses the
+signals, so uvicorn's own signal handling is disabled. Binding beyond loopback requires a key, or a person who
+accepts having none. Sockets are opened before anything else starts: a taken port is reported first, and
+nothing is left running.
 """
 
 import asyncio
@@ -27,7 +22,7 @@ from festinger.proxy.transport.connection import ClientConnection, close_overdue
 from festinger.text.addresses import is_loopback
 
 KEEP_ALIVE_SECONDS = 120
-"""Longer than the 90 s after which common clients let go of an idle connection: the client should close first."""
+"""Longer than the 90 s after which common clients drop an idle connection: the client should close first."""
 
 SWEEP_SECONDS = 1.0
 LOOK_AGAIN_SECONDS = 0.01
@@ -35,7 +30,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class ProxyServer(uvicorn.Server):
-    """A running server. `stop` may be called twice: the second time it no longer waits."""
+    """A running server. The second call of `stop` no longer waits."""
 
     def __init__(self, app: Any, *, shutdown_seconds: int, stopwatch: Stopwatch = system_stopwatch) -> None:
         self._stopwatch = stopwatch
@@ -67,7 +62,7 @@ class ProxyServer(uvicorn.Server):
         self._stopping.set()
 
     async def stopped(self) -> None:
-        """Waits until a stop is asked for."""
+        """Wait until a stop is requested."""
         await self._stopping.wait()
 
     def stop_now(self) -> None:
@@ -79,7 +74,7 @@ class ProxyServer(uvicorn.Server):
             connection.transport.abort()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take nothing new, let what runs finish for a while, then end what is left."""
+        """Accept nothing new, let running requests finish for a while, then end the rest."""
         for listening in (*self.servers, *(sockets or ())):
             listening.close()
         for connection in list(self.server_state.connections):
@@ -91,7 +86,7 @@ class ProxyServer(uvicorn.Server):
         await self._all_finished()
 
     async def _all_finished(self) -> None:
-        while self.server_state.tasks or self.server_state.connections:  # noqa: ASYNC110 - nobody is told
+        while self.server_state.tasks or self.server_state.connections:  # noqa: ASYNC110 - no event to await
             await asyncio.sleep(LOOK_AGAIN_SECONDS)
 
     @contextmanager
@@ -114,7 +109,7 @@ class ProxyServer(uvicorn.Server):
 async def open_server(
     app: Any, sockets: Sequence[socket.socket], *, shutdown_seconds: int, stopwatch: Stopwatch = system_stopwatch
 ) -> AsyncIterator[ProxyServer]:
-    """A server that answers on these sockets while the block runs, and then stops gracefully."""
+    """Serve on these sockets while the block runs, then stop gracefully."""
     server = ProxyServer(app, shutdown_seconds=shutdown_seconds, stopwatch=stopwatch)
     running = asyncio.create_task(server.serve(list(sockets)))
     try:
@@ -127,7 +122,7 @@ async def open_server(
 
 
 async def serve_until_stopped(app: Any, sockets: Sequence[socket.socket], *, shutdown_seconds: int) -> None:
-    """Serve until a signal to stop comes; a second one ends what is still running."""
+    """Serve until a stop signal; a second one ends what is still running."""
     loop = asyncio.get_running_loop()
     async with open_server(app, sockets, shutdown_seconds=shutdown_seconds) as server:
         for number in STOP_SIGNALS:
@@ -144,23 +139,23 @@ BACKLOG = 2048
 
 
 def is_exposed(host: str) -> bool:
-    """Whether others than this machine can reach an address."""
+    """Whether other machines can reach this address."""
     return not is_loopback(host)
 
 
 def check_bind(host: str, *, any_key: bool, insecure: bool) -> None:
-    """`NeedsKey` if listening on `host` would let everybody in."""
+    """Raise `NeedsKey` if listening on `host` would let everyone in."""
     if is_exposed(host) and not any_key and not insecure:
         raise NeedsKey(f"Listening on `{host}` lets others in, and there is no API key yet.", host=host)
 
 
 def expand_loopback(host: str) -> tuple[str, ...]:
-    """The usual loopback address stands for both of its kinds."""
+    """A loopback name stands for both the IPv4 and the IPv6 address."""
     return ("127.0.0.1", "::1") if host in LOOPBACK_NAMES else (host,)
 
 
 def open_sockets(host: str, port: int) -> list[socket.socket]:
-    """Listening sockets on every address that `host` stands for. Port 0 chooses one for all of them."""
+    """Open listening sockets on every address of `host`. Port 0 picks one port for all."""
     opened: list[socket.socket] = []
     try:
         for address in expand_loopback(host):
@@ -180,11 +175,11 @@ def close_sockets(sockets: Sequence[socket.socket]) -> None:
 
 def _listen(address: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    # The protocol is named because asyncio turns Nagle's delay off only where it is: without it, every answer of
-    # more than one write waits some 40 ms for the client's delayed acknowledgement.
+    # The protocol is named because asyncio disables Nagle's algorithm only then: otherwise every response of
+    # more than one write waits some 40 ms for the client's delayed acknowledgment.
     opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        # Without this a restart would have to wait for the connections of the run before to fade.
+        # Without this, a restart would have to wait for connections of the previous run to expire.
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family is socket.AF_INET6:
             opened.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)

@@ -1,21 +1,11 @@
-"""How is a stream of bytes cut into the objects that it carries?
+"""Splits response streams into frames, and taps them for a listener.
 
-Readers take bytes in any cutting and give the same frames: lines of JSON, server-sent events, or one JSON
-document. A piece that cannot be read is counted and passed over, because the client gets the bytes whatever
-we make of them. A reader that would have to hold more than its limit stops reading for good.
-
-Did an answer end as its protocol says, or how else?
-
-An answer is whole when its end mark came: `done`, `[DONE]`, `message_stop`, or the end of a JSON document.
-What only stops has ended abruptly. An error that comes after the head of a good answer is an error. A
-client that leaves has its reasons: agents close as soon as a tool call can be read. An answer that went round in
-circles was cut by us.
-
-What does a listener get to hear of an answer while it streams past?
-
-The tap reads a copy of the bytes and hands frames to one listener, then says how the answer ended. It never
-holds a byte back, and a listener that fails is left behind while the stream goes on. A listener may ask for the
-answer to end, which it then does after the frame that was heard last. Nobody listening means no tap at all.
+Readers accept bytes in any chunking and yield the same frames: JSON lines, server-sent events, or one JSON
+document. Unreadable pieces are counted and skipped; a reader that exceeds its limit stops for good. A
+response is whole once its end mark came (`done`, `[DONE]`, `message_stop`, or the end of the document),
+otherwise abrupt; agents often disconnect as soon as a tool call is readable. The tap reads a copy and never
+holds bytes back; a failing listener is dropped while the stream continues. A listener may cut the response
+after the last frame it heard.
 """
 
 import asyncio
@@ -34,17 +24,17 @@ from festinger.proxy.errors import fail_open
 from festinger.proxy.transport.upstream import UpstreamUnreachableError
 
 LINE_BYTES = 8 * 2**20
-"""The longest line, and the most that a reader holds of a stream."""
+"""The longest line, and the most that a reader buffers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamFrame:
-    """One object of a stream. `event` is the name that an SSE stream gave it."""
+    """One object of a stream. `event` is its SSE event name."""
 
     data: Any
     event: str = ""
     end: int = field(default=0, compare=False)
-    """How many bytes of the stream had come when it was complete."""
+    """Bytes of the stream read when the frame was complete."""
 
 
 DONE = "[DONE]"
@@ -56,17 +46,17 @@ class FrameReader(Protocol):
 
     @property
     def overflowed(self) -> bool:
-        """Whether there was too much to hold, so that nothing more is read."""
+        """Whether the limit was exceeded, so that nothing more is read."""
 
     def feed(self, chunk: bytes) -> list[StreamFrame]:
-        """The frames that these bytes complete."""
+        """Return the frames that these bytes complete."""
 
     def finish(self) -> list[StreamFrame]:
-        """The frames that the end of the stream completes."""
+        """Return the frames that the end of the stream completes."""
 
 
 class _LineBuffer:
-    """Joins chunks and gives whole lines, without their ends."""
+    """Joins chunks and yields whole lines without line ends."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -99,7 +89,7 @@ class _LineBuffer:
 
 
 class NdjsonReader:
-    """One JSON object a line."""
+    """One JSON object per line."""
 
     def __init__(self, limit: int = LINE_BYTES) -> None:
         self._lines = _LineBuffer(limit)
@@ -130,7 +120,7 @@ class NdjsonReader:
 
 
 class SseReader:
-    """Server-sent events whose data is JSON, or `[DONE]`."""
+    """Server-sent events whose data is JSON or `[DONE]`."""
 
     def __init__(self, limit: int = LINE_BYTES) -> None:
         self._lines = _LineBuffer(limit)
@@ -154,7 +144,7 @@ class SseReader:
         return frames
 
     def finish(self) -> list[StreamFrame]:
-        # An event counts once an empty line follows it; at the end of a stream that may be missing.
+        # An event counts once an empty line follows; at the end of a stream it may be missing.
         return self.feed(b"\n\n")
 
     def _take(self, line: bytes, frames: list[StreamFrame]) -> None:
@@ -185,7 +175,7 @@ class SseReader:
 
 
 class JsonReader:
-    """One JSON document, read when it is complete."""
+    """One JSON document, read when complete."""
 
     def __init__(self, limit: int = LINE_BYTES) -> None:
         self._limit = limit
@@ -214,7 +204,7 @@ class JsonReader:
 
 
 def reader_for(content_type: bytes, *, limit: int = LINE_BYTES) -> FrameReader:
-    """The reader that fits what the upstream says of its answer."""
+    """Choose the reader for this content type."""
     kind = content_type.split(b";", 1)[0].strip().lower()
     if kind == b"text/event-stream":
         return SseReader(limit)
@@ -236,7 +226,7 @@ ERROR_EVENTS = frozenset({"error", "response.failed"})
 
 
 def find_end_mark(frame: StreamFrame, *, streamed: bool) -> StreamEndReason | None:
-    """What this frame says of the end, if anything. A document that is not streamed ends with itself."""
+    """How this frame ends the response, if it does. A document that is not streamed ends with itself."""
     data = frame.data
     if data == DONE:
         return StreamEndReason.WHOLE
@@ -254,18 +244,19 @@ log = structlog.get_logger(room="proxy")
 
 PART = "proxy tap"
 STORED_SECONDS = 2.0
-"""How long the last byte of a response waits for its capture to be on disk; a disk that hangs breaks no response."""
+"""How long the last byte of a response waits for its capture to be on disk; a hanging disk breaks no
+response."""
 
 Stored = asyncio.Future[None]
 """Done once a capture is on disk."""
 
 Ending = Callable[[], bytes]
-"""The bytes that end an answer legally after all that was heard of it; none if it has ended by itself."""
+"""Returns the bytes that legally end the response after what was heard; empty if it has ended by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamCut:
-    """The answer ends within a chunk: so many bytes of it still go out, and then these."""
+    """Cuts the response within a chunk: send its first `whole` bytes, then `ending`."""
 
     whole: int
     ending: bytes
@@ -273,14 +264,15 @@ class StreamCut:
 
 class ReplyListener(Protocol):
     def hear(self, frame: StreamFrame) -> Ending | None:
-        """One object of the answer; says how to end it here, if it must."""
+        """Receive one frame; return how to end the response here, if it must end."""
 
     def ended(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
-        """The answer is over; so many pieces of it could not be read. When it is stored, if it is."""
+        """The response is over, with this many unreadable pieces. Returns the storage future, if it is
+        stored."""
 
 
 Listen = Callable[[AuthorizedRequest], ReplyListener | None]
-"""Who listens to the answer of this visit, if anybody."""
+"""Returns the listener for the response to this request, if any."""
 
 
 def no_listener(visit: AuthorizedRequest) -> None:
@@ -300,11 +292,11 @@ class StreamTap:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the end mark of a stream was heard: a client may take the answer for whole from here on."""
+        """Whether the end mark was heard: the client may treat the response as whole from here on."""
         return self._streamed and self._mark is StreamEndReason.WHOLE
 
     async def settle(self) -> None:
-        """Hand the answer on and wait until it is stored. Call it before the last byte goes out."""
+        """Finish the capture and wait until it is stored. Call before the last byte is sent."""
         self.end()
         if self._stored is None or self._stored.done():
             return
@@ -315,7 +307,7 @@ class StreamTap:
                 log.warning("a response did not wait for its capture to be on disk")
 
     def feed(self, chunk: bytes) -> StreamCut | None:
-        """Hear a chunk before it goes out. Where the listener cuts the answer, what is to go out in its place."""
+        """Read a chunk before it is sent. Returns the cut if the listener ends the response here."""
         cut = None
         if not self._deaf:
             with fail_open(PART) as attempt:
@@ -325,7 +317,7 @@ class StreamTap:
         return cut
 
     def end(self, how: StreamEndReason | None = None) -> None:
-        """`how` if it is known from outside; else what the answer itself said, and without a word, abrupt."""
+        """End the tap with `how` if given, else with what the response itself said, else as abrupt."""
         if self._deaf:
             return
         self._deaf = True  # nothing is heard after the end
@@ -362,12 +354,12 @@ _NO_TAP = nullcontext(None)
 def open_tap(
     listener: ReplyListener | None, headers: Iterable[tuple[bytes, bytes]]
 ) -> AbstractContextManager[StreamTap | None]:
-    """A tap on an answer with these headers while it streams, if somebody listens and it can be read."""
+    """Tap a response with these headers, if there is a listener and the response is readable."""
     if listener is None:
         return _NO_TAP
     named = {name.lower(): value for name, value in headers}
     if named.get(b"content-encoding", b"identity") != b"identity":
         return _NO_TAP
-    # An answer that has said how long it is cannot be given another end.
+    # A response that declared its length cannot be given another end.
     endless = b"content-length" not in named
     return StreamTap(listener, reader_for(named.get(b"content-type", b"")), endless=endless)

@@ -1,8 +1,7 @@
-"""Where does a request go, and what comes back?
+"""Sends requests upstream over one pool of kept-alive connections.
 
-One pool of kept-alive connections to all upstreams, without limit. Bytes go and come as they are: nothing is
-decompressed, followed, remembered or added. A request is sent a second time in one case only: a kept
-connection died under it before the first byte of an answer, and its body can be sent again.
+The pool is unlimited. Bytes pass unchanged: nothing is decompressed, redirected, stored or added. A request
+is resent only if a kept connection died before the first byte of a response and its body can be sent again.
 """
 
 import functools
@@ -27,11 +26,11 @@ from festinger.settings.tree import ProxySettings
 
 CONNECT_SECONDS = 5.0
 READ_BUFFER = 48 * 1024
-"""aiohttp holds back at twice this, the server's transport at 64 KiB: together below 256 KiB a stream."""
+"""aiohttp pauses at twice this, the server's transport at 64 KiB: together below 256 KiB per stream."""
 
 HEAD_BYTES = 256 * 1024
 HEAD_LINES = 1000
-"""Larger than what a client could meet in the wild, so that the limits of its own library decide."""
+"""Larger than anything seen in practice, so that the limits of the client's own library decide."""
 
 _ADDED_UNASKED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 
@@ -76,7 +75,7 @@ class UpstreamUnreachableError(FestingerError):
 
 
 def find_upstream_base(protocol: ApiProtocol, settings: ProxySettings) -> str:
-    """The configured upstream of a protocol. Nothing in a request has a say in it."""
+    """The configured upstream of a protocol. Nothing in a request influences it."""
     chosen = {
         ApiProtocol.NATIVE: settings.upstreams.ollama,
         ApiProtocol.OPENAI: settings.upstreams.openai,
@@ -86,7 +85,7 @@ def find_upstream_base(protocol: ApiProtocol, settings: ProxySettings) -> str:
 
 
 def find_upstream_key(base: str, settings: ProxySettings) -> str | None:
-    """The upstream's key, if this base is the one that it was configured for."""
+    """The upstream's key, if it was configured for this base."""
     if settings.upstream_key is None or base != settings.upstream:
         return None
     return settings.upstream_key.get_secret_value()
@@ -94,7 +93,7 @@ def find_upstream_key(base: str, settings: ProxySettings) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpstreamRequest:
-    """One request as the upstream gets it."""
+    """One request as sent to the upstream."""
 
     method: str
     base: str
@@ -105,7 +104,7 @@ class UpstreamRequest:
 
 
 class _UpstreamConnection(ResponseHandler):
-    """One connection to an upstream, which knows how often it was used and whether it was answered."""
+    """An upstream connection that tracks how often it was used and whether it was answered."""
 
     turn = 0
     heard = False
@@ -118,7 +117,7 @@ class _UpstreamConnection(ResponseHandler):
     def data_received(self, data: bytes) -> None:
         if not self.heard:
             self.heard = True
-            # Head and body are parsed apart: aiohttp forgets a good head if the bytes right behind it are bad.
+            # Parse head and body separately: aiohttp drops a good head if the bytes right behind it are bad.
             end = data.find(HEAD_END) + len(HEAD_END)
             if len(HEAD_END) <= end < len(data):
                 super().data_received(data[:end])
@@ -127,12 +126,12 @@ class _UpstreamConnection(ResponseHandler):
 
     def set_exception(self, exc: BaseException, *cause: BaseException) -> None:
         super().set_exception(exc, *cause)
-        # A body that turns to garbage half-way is told to the connection only; its reader would wait for ever.
+        # aiohttp reports a body that turns to garbage only to the connection; its reader would wait forever.
         if self._payload is not None and not self._payload.is_eof():
             self._payload.set_exception(aiohttp.ClientPayloadError(str(exc)), exc)
 
     def close(self) -> None:
-        # A plain close first writes what is left; to an upstream that no longer reads, that never ends.
+        # A plain close first flushes; to an upstream that no longer reads, that never ends.
         if self.transport is not None and self.transport.get_write_buffer_size():
             self.abort()
         else:
@@ -151,7 +150,7 @@ class _Pool(aiohttp.TCPConnector):
 
     async def connect(self, req: Any, traces: Any, timeout: Any) -> Any:
         connection: Any = await super().connect(req, traces, timeout)
-        # The second time only a new connection will do: the others in the pool may be as dead as the first.
+        # A retry needs a new connection: the others in the pool may be as dead as the first.
         while req.again and connection.protocol.turn:
             connection.close()
             connection = await super().connect(req, traces, timeout)
@@ -163,7 +162,7 @@ _DEAD = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, aiohttp.ClientC
 
 
 async def _retry_once(request: Any, send: Any) -> Any:
-    """Sends a request, and sends it again if a kept connection died under it unanswered."""
+    """Send a request, and resend it once if a kept connection died unanswered."""
     try:
         return await send(request)
     except _DEAD as error:
@@ -183,18 +182,18 @@ def _can_retry(request: _Request) -> bool:
 
 
 class _ConnectionDiedError(aiohttp.ClientError):
-    """Hides a broken connection from aiohttp, which would send some methods again by rules of its own."""
+    """Hides a broken connection from aiohttp, which would resend some methods by its own rules."""
 
 
 class UpstreamClient:
-    """The one way out of this door."""
+    """The proxy's only way to reach upstreams."""
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
         self._session = session
         self._bases: dict[str, URL] = {}
 
     async def ask(self, asking: UpstreamRequest) -> aiohttp.ClientResponse:
-        """The head of the upstream's answer; its body is still to come. Raises `UpstreamUnreachableError`."""
+        """Return the head of the response; its body is still to come. Raises `UpstreamUnreachableError`."""
         try:
             return await self._session.request(
                 asking.method,
@@ -209,7 +208,7 @@ class UpstreamClient:
             raise UpstreamUnreachableError(_classify_failure(error), base=asking.base) from error
 
     def _url(self, base: str, target: bytes) -> URL:
-        """The target behind the base, with not a byte of it quoted anew (the query stands in the path)."""
+        """Append the target to the base without re-quoting it (the query is part of the path)."""
         if (known := self._bases.get(base)) is None:
             known = self._bases.setdefault(base, URL(base))
         return known.with_path(known.raw_path.rstrip("/") + target.decode("ascii"), encoded=True)
@@ -238,7 +237,7 @@ _KINDS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], Upstr
 async def open_upstream(
     *, connect_seconds: float = CONNECT_SECONDS, resolver: AbstractResolver | None = None
 ) -> AsyncIterator[UpstreamClient]:
-    # No total and no read limit: loading a model may be silent for minutes, a pull takes hours.
+    # No total or read timeout: loading a model may be silent for minutes, a pull takes hours.
     timeout = aiohttp.ClientTimeout(total=None, connect=connect_seconds, sock_connect=connect_seconds, sock_read=None)
     async with aiohttp.ClientSession(
         connector=_Pool(resolver),
@@ -258,7 +257,7 @@ async def open_upstream(
 
 
 async def iter_chunks(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-    """The body as it comes. If it breaks off, what had come is given first, then `UpstreamUnreachableError` is raised."""
+    """Yield the body as it arrives. If it breaks off, raise `UpstreamUnreachableError` after what came."""
     try:
         async for chunk in answer.content.iter_any():
             yield chunk

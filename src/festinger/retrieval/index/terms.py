@@ -1,20 +1,11 @@
-"""How common is each word?
+"""Maintains word counts, the parts of identifiers, and which spaces hold anything.
 
-The counts follow the texts: a job reads in the outbox what was learnt, edited or put away, takes the old words out of
-the counts and puts the new ones in. It reads many events at a time and keeps how far it came, so that learning pays
-nothing for it. Counting is by state, not by difference, so that a text that is counted twice counts once. A text is
-found in the moment it is stored, whatever the counts say.
-
-By which pieces can a number, a path or an address be found?
-
-The index of words keeps what looks like an identifier whole: whoever remembers half of it would not find it. So its
-pieces are kept apart, and a word of a cue that is such a piece counts as a word that the text holds.
-
-Is there anything to bring to mind in a space at all?
-
-A door that asks with every request must not pay for a cue where nothing was ever learnt. A space that holds something
-is known to for good; one that was seen empty counts as empty for a moment, or until this process stores something there.
-What another process stores is seen when that moment is over.
+A job reads the outbox for learned, edited and withdrawn texts and updates the counts in batches, so that
+learning pays nothing. It counts by state, not by difference, so that a text counted twice counts once. A new
+text is searchable at once, whatever the counts say. The word index keeps identifiers whole; their parts are
+indexed separately so that half a path or number finds them. A space that holds something is cached as such
+forever; an empty one for a moment or until this process stores something there, so that interfaces asking
+with every request pay little.
 """
 
 import re
@@ -34,15 +25,15 @@ Q = queries_of("festinger.retrieval")
 _IDENTIFIER = re.compile(
     r"(?<![^\W_])[^\W_]++(?:[-_./:@#+\\]++[^\W_]++)++|(?<!\w)(?=[^\W\d]*+\d)(?=[\d_]*+[^\W\d_])\w++"
 )
-"""Words joined by signs, or letters and digits in one. Tried only where a word begins: within a long word each place
-would look through the rest of it."""
+"""Words joined by signs, or mixed letters and digits. Tried only at the start of a word: otherwise each
+position in a long word would scan the rest of it."""
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
 SHORTEST = 2
 MOST_PIECES = 200
 
 
 def identifier_parts(text: str) -> list[str]:
-    """The pieces of all identifiers in a text, in small letters, each once; what stands there alone is none."""
+    """Return the distinct lowercase parts of all identifiers in a text, without words that stand alone."""
     found: dict[str, None] = {}
     for identifier in _IDENTIFIER.findall(text.lower()):
         joined = re.findall(r"[^\W_]+", identifier)
@@ -52,7 +43,7 @@ def identifier_parts(text: str) -> list[str]:
 
 
 async def update_identifier_parts(transaction: Transaction, space: SpaceId, source: str, refs: Sequence[UUID]) -> None:
-    """Bring the pieces of some texts up to what those say now."""
+    """Update the identifier parts of some texts."""
     rows = await transaction.all(Q["texts_of"], space=space, source=source, refs=list(refs))
     found = [(row["ref"], piece) for row in rows for piece in identifier_parts(row["content"])]
     await transaction.run(
@@ -67,7 +58,7 @@ async def update_identifier_parts(transaction: Transaction, space: SpaceId, sour
 
 BATCH = 500
 EVENTS = 1_000
-"""Events that are read at a time."""
+"""Events read per batch."""
 
 HEARD = {
     "fact_learned": ("memory",),
@@ -80,7 +71,7 @@ HEARD = {
     "memory_released": ("memory",),
     "memory_edited": ("memory",),
 }
-"""What changes the words that stand, and whose they are."""
+"""Events that change the current words, and the source of those words."""
 
 
 async def queue_for_counting(
@@ -90,7 +81,7 @@ async def queue_for_counting(
 
 
 async def count_words(deps: RetrievalDeps, space: SpaceId) -> int:
-    """Count what has come, gone or changed since the last time; how many texts."""
+    """Count texts that were added, removed or changed since the last run; returns how many."""
     while await _read_events(deps, space):
         pass
     counted = 0
@@ -100,7 +91,7 @@ async def count_words(deps: RetrievalDeps, space: SpaceId) -> int:
 
 
 async def _read_events(deps: RetrievalDeps, space: SpaceId) -> bool:
-    """Note whose words some events have changed, from where reading stopped; whether there may be more."""
+    """Queue the texts changed by the next events; returns whether there may be more."""
     async with deps.store.transaction() as transaction:
         await transaction.run(Q["begin_hearing"], space=space)
         heard = await transaction.value(Q["heard_until"], space=space)
@@ -114,7 +105,7 @@ async def _read_events(deps: RetrievalDeps, space: SpaceId) -> bool:
 
 
 async def recount_words(deps: RetrievalDeps, space: SpaceId) -> int:
-    """Count all anew; how many texts."""
+    """Recount everything; returns how many texts."""
     async with deps.store.transaction(patient=True) as transaction:
         await transaction.all(Q["lock_counts"], space=space)
         await transaction.run(Q["forget_counts"], space=space)
@@ -135,7 +126,7 @@ async def _count_batch(deps: RetrievalDeps, space: SpaceId) -> int:
 
 
 async def update_word_counts(transaction: Transaction, space: SpaceId, texts: Sequence[tuple[str, UUID]]) -> None:
-    """Bring the counts up to what some texts, each with its source, say now."""
+    """Update the counts for some texts, each given with its source."""
     if not texts:
         return
     await transaction.all(Q["lock_counts"], space=space)
@@ -146,7 +137,7 @@ async def update_word_counts(transaction: Transaction, space: SpaceId, texts: Se
 
 
 EMPTY_FOR = 1.0
-"""Seconds for which a space that was seen empty is taken for empty."""
+"""Seconds for which a space seen empty is assumed empty."""
 
 
 class NonEmptySpaces:
@@ -158,21 +149,21 @@ class NonEmptySpaces:
         self._seen_empty: dict[SpaceId, float] = {}
 
     def may_hold(self, space: SpaceId) -> bool:
-        """Whether asking is worth anything; says no only of a space that was just seen empty."""
+        """Whether asking is worthwhile; false only for a space just seen empty."""
         seen = self._seen_empty.get(space)
         return seen is None or self._stopwatch() - seen >= EMPTY_FOR
 
     def stored(self, space: SpaceId) -> None:
-        """Something is being stored there. If that fails after all, nothing is lost but the price of asking."""
+        """Note that something is being stored; if that fails, only one needless lookup is lost."""
         self._held.add(space)
         self._seen_empty.pop(space, None)
 
     async def holds(self, store: Store, space: SpaceId) -> bool:
-        """Whether there is anything; looks only where that is not known yet."""
+        """Whether the space holds anything; queries only if unknown."""
         if space in self._held:
             return True
         if await store.value(Q["holds_memories"], hot=True, space=space):
             self.stored(space)
-        elif space not in self._held:  # while looking, something may have been stored
+        elif space not in self._held:  # something may have been stored during the query
             self._seen_empty[space] = self._stopwatch()
         return space in self._held

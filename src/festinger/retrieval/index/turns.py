@@ -1,8 +1,9 @@
-"""How does what was said become searchable?
+"""Makes conversation turns searchable.
 
-Turns of people and models, in parts that a model can read, each with the day and what was said right before and after:
-a short answer says little without its question. The words of the whole turn stand with its first part. A turn that was
-the last one is made anew when the next is said. Where no embedder can be had, words serve until one can.
+Turns of people and models are split into parts that a model can read, each with the day and the text right
+before and after, because a short answer says little without its question. The words of the whole turn are
+indexed with its first part. The last turn is indexed again once the next is said. Without an embedder, words
+serve until there is one.
 """
 
 import asyncio
@@ -38,11 +39,11 @@ SEARCHABLE_CHARS = 200_000
 """Postgres holds at most a megabyte of words for one text, and each part costs an embedding."""
 EPISODES = 100
 TURNS = 200
-"""Turns that are made searchable in one transaction."""
+"""Turns indexed in one transaction."""
 PIECE = 16
-"""Parts that are embedded in one call."""
+"""Parts embedded in one call."""
 TRIES = 3
-"""Calls that may fail one after the other before parts wait for the next time."""
+"""Consecutive failed calls after which parts wait for the next run."""
 SPOKEN = ("user", "assistant")
 TOOL = "tool"
 EPISODIC = "episodic"
@@ -59,15 +60,15 @@ class TurnPart:
     content: str
     context: str
     written: str
-    """As it is embedded."""
+    """The text to embed."""
 
 
 async def _no_pause() -> None:
-    """Nobody has to be let through."""
+    """Wait for nobody."""
 
 
 async def index_turns(deps: RetrievalDeps, space: SpaceId, *, between: Between = _no_pause) -> int:
-    """Make what was said since the last time searchable; how many turns. Waits for `between` before each piece."""
+    """Index the turns since the last run; returns how many. Awaits `between` before each episode."""
     indexed = 0
     while episodes := await deps.store.all(Q["unindexed_episodes"], space=space, limit=EPISODES):
         for episode in episodes:
@@ -85,7 +86,7 @@ async def _index_episode(deps: RetrievalDeps, space: SpaceId, episode: Mapping[s
     )
     window = rows[: TURNS + 1] if len(rows) > TURNS + 1 else rows
     wanted = [place for place, row in enumerate(window) if row["seq"] >= start and _is_searchable(deps, space, row)]
-    # Off the loop: a long turn takes a while to cut.
+    # Off the loop: splitting a long turn takes a while.
     parts = {place: await asyncio.to_thread(split_turn, rows, place) for place in wanted}
     vectors = await _embed_texts(deps, [part.written for place in wanted for part in parts[place]])
     remaining = iter(vectors)
@@ -136,7 +137,7 @@ def _columns(row: Mapping[str, Any], part: TurnPart, *, is_first: bool) -> dict[
 
 
 def split_turn(rows: Sequence[Mapping[str, Any]], place: int) -> list[TurnPart]:
-    """A turn in parts, each with the day and its neighbours."""
+    """Split a turn into parts, each with the day and its neighbors."""
     row = rows[place]
     before = rows[place - 1]["content"][-AROUND_CHARS:] if place else ""
     after = rows[place + 1]["content"][:AROUND_CHARS] if place + 1 < len(rows) else ""
@@ -148,18 +149,18 @@ def split_turn(rows: Sequence[Mapping[str, Any]], place: int) -> list[TurnPart]:
 
 
 def searchable_text(text: str) -> str:
-    """What of a turn can be found: all of it, or the beginning and the end of one that is too long to index."""
+    """Return what is searchable of a turn: all of it, or the beginning and end if it is too long to index."""
     half = SEARCHABLE_CHARS // 2
     return text if len(text) <= SEARCHABLE_CHARS else f"{text[:half]}\n{text[-half:]}"
 
 
 def embedding_text(at: datetime, content: str, context: str) -> str:
-    """A part as it is embedded, whenever that is: the day, the part, then what stood around it."""
+    """Format a part for embedding: the day, the part, then its surroundings."""
     return f"{at.date().isoformat()} {content.strip()}\n{context}"
 
 
 def split_text(text: str) -> list[str]:
-    """A text in pieces that a model reads whole, cut where sentences end; together they are the text."""
+    """Split a text at sentence ends into pieces that a model reads whole; joined they are the text."""
     pieces: list[str] = []
     current = ""
     for sentence in _sentences(text):
@@ -171,7 +172,7 @@ def split_text(text: str) -> list[str]:
 
 
 def _sentences(text: str) -> list[str]:
-    """Each sentence with the blanks after it; what never ends is cut by length."""
+    """Return each sentence with the blanks after it; one that never ends is cut by length."""
     edges = [0, *(match.end() for match in _ENDS.finditer(text)), len(text)]
     whole = [text[start:end] for start, end in pairwise(edges) if start < end]
     return [sentence[at : at + PART_CHARS] for sentence in whole for at in range(0, len(sentence), PART_CHARS)]
@@ -182,10 +183,10 @@ def _fits(text: str) -> bool:
 
 
 async def embed_turns(deps: RetrievalDeps, space: SpaceId) -> int:
-    """Give vectors to parts that have none of the present embedder; how many.
+    """Embed parts without a vector of the current embedder; returns how many.
 
-    A busy machine may take longer than the embedder is given: whatever was made is stored, and the rest is tried again.
-    What is still missing after some tries without a single vector waits for the next time.
+    A busy machine may exceed the embedder's time limit: what was made is stored and the rest retried. After
+    some tries without a single vector the rest waits for the next run.
     """
     embedder = usable_embedder(deps.embedder())
     made, left = 0, TRIES
@@ -223,8 +224,8 @@ async def _put_vector(
 
 
 async def _embed_texts(deps: RetrievalDeps, texts: Sequence[str]) -> list[Vector | None]:
-    """The vectors of texts, none where there is none to be had. In small pieces: each is done well before the embedder's
-    time is up even where the machine is busy, and one that is not takes no others with it."""
+    """Embed texts; none where that fails. Small batches finish well within the embedder's time limit even on
+    a busy machine, and one that does not takes no others with it."""
     embedder = usable_embedder(deps.embedder())
     found: list[Vector | None] = []
     while embedder is not None and len(found) < len(texts):
@@ -236,7 +237,7 @@ async def _embed_texts(deps: RetrievalDeps, texts: Sequence[str]) -> list[Vector
 
 
 async def _embed_batch(embedder: Embedder, texts: Sequence[str]) -> list[Vector | None] | None:
-    """The vectors of a few texts; none if the embedder does not answer at all."""
+    """Embed a few texts; none if the embedder does not answer at all."""
     try:
         return list(await embedder.embed(texts, EmbeddingPurpose.STORE, kind=EPISODIC))
     except PartlyEmbedded as partly:
@@ -248,9 +249,10 @@ async def _embed_batch(embedder: Embedder, texts: Sequence[str]) -> list[Vector 
 
 
 async def unindex_redacted_turns(transaction: Transaction, space: SpaceId) -> list[UUID]:
-    """Take turns out of the index that forgotten words were cut out of, with their neighbours, who hold some of them.
+    """Unindex turns with redacted words and their neighbors, which hold some of these words; returns the
+    turns.
 
-    They are made anew from what is left. Which turns those were.
+    They are indexed again from what is left.
     """
     rows = await transaction.all(Q["unindex_cut_turns"], space=space, mark=MARK)
     return [row["turn_id"] for row in rows]

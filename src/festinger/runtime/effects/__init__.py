@@ -1,1 +1,1 @@
-"""What an approved proposal does, one effect a type."""
+"""The effects of approved proposals, one per type."""

@@ -1,7 +1,7 @@
-"""What does a yes do to censors?
+"""Effects of approved proposals on censors.
 
-It makes one that warns, or lets one that warned stop things, or lets one that stopped things only warn again. The room
-`memory` logs each change, and its own undo takes it back.
+An approval adds a censor that warns, escalates one from warning to blocking, or demotes it again. The package
+`memory` logs each change and undoes it.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -39,13 +39,13 @@ _DEEDS: Mapping[CensorAction, Callable[..., Awaitable[CensorChangeResult]]] = {
 
 
 class _CensorEffect:
-    """What every effect on censors needs: the censors that this process holds."""
+    """Base of the effects on censors."""
 
     def __init__(self, watch: CensorCache) -> None:
         self._watch = watch
 
     def joined(self, deed: EffectContext) -> MemoryDeps:
-        """The desk of the room, within the transaction of the verdict."""
+        """Return the dependencies of the package within the transaction of the verdict."""
         return replace(self._watch.deps, store=NestedStore(deed.transaction))
 
     async def undo(self, deed: EffectContext, applied: EffectResult) -> Afterwards:
@@ -61,7 +61,7 @@ class _CensorEffect:
 
 
 class CensorRuleEffect(_CensorEffect):
-    """Make a censor that warns."""
+    """Add a censor that warns."""
 
     def check(self, payload: Mapping[str, Any]) -> None:
         parse_rule(_rule(payload))
@@ -82,7 +82,7 @@ class CensorRuleEffect(_CensorEffect):
 
 
 class CensorEscalationEffect(_CensorEffect):
-    """Let a censor stop what it warned of, or only warn of what it stopped."""
+    """Let a censor block what it warned of, or only warn of what it blocked."""
 
     def check(self, payload: Mapping[str, Any]) -> None:
         payload_id(payload, "censor_id")

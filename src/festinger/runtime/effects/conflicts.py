@@ -1,7 +1,7 @@
-"""What does a yes to parting a dimension do?
+"""Effect of an approved proposal to decompose a dimension.
 
-Both edges of a conflict get a dimension of their own and the conflict is decided; undoing restores the edge and lets
-the conflict wait again. Both are decisions of the room `world`.
+Both edges of a conflict get a dimension of their own and the conflict is decided; undoing restores the edge
+and reopens the conflict. Both are operations of the package `world`.
 """
 
 from collections.abc import Mapping
@@ -72,7 +72,7 @@ class DecompositionEffect:
         return self._afterwards(deed)
 
     def _joined(self, deed: EffectContext) -> WorldDeps:
-        # What this process holds in memory follows once the whole is in force, not before.
+        # The caches of this process follow after the commit, not before.
         return replace(self._deps, store=NestedStore(deed.transaction), follow=null_follow)
 
     def _afterwards(self, deed: EffectContext) -> Afterwards:

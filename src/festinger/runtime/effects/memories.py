@@ -1,18 +1,9 @@
-"""What does a yes do to memories?
+"""Effects of approved proposals on memories: change, promote to identity, or forget.
 
-What a person may do to them by hand: merge, replace, put away, bring back, reword, part; or hold one more deeply than
-anything but a person may. Each is the deed of the room `memory`, in the name of the person who said yes, and is undone
-by that room's own undo.
-
-Which rows does a payload mean?
-
-Ids in payloads come from models and people; what is none is said before anything is looked up. Pure.
-
-How is it asked that something be forgotten, and what does a yes to that do?
-
-An agent may only ask, of what it sees itself, and names it by its id: a request must not say again what is to be
-forgotten. A yes forgets, with the person who said it as author. That cannot be taken back, and what is kept of it are
-ids alone.
+Changes are what a person may do by hand (merge, supersede, archive, restore, edit, split), done in the
+reviewer's name and undone by the package `memory`. Ids in payloads come from models and people and are
+validated before anything is looked up. An agent may only request to forget what it sees, by id, so that the
+request does not repeat the words; that cannot be undone, and only ids are kept of it.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -47,12 +38,12 @@ from festinger.store.pool import NestedStore
 
 
 def payload_id(payload: Mapping[str, Any], name: str) -> UUID:
-    """The id that a payload must have."""
+    """Return the id that a payload must have."""
     return _read(payload.get(name), name)
 
 
 def payload_ids(payload: Mapping[str, Any], name: str) -> list[MemoryId]:
-    """The ids that a payload must have, one at least."""
+    """Return the ids that a payload must have, at least one."""
     given = payload.get(name)
     if not isinstance(given, Sequence) or isinstance(given, str) or not given:
         raise BadInput(f"The payload must have a list of ids `{name}`.")
@@ -60,14 +51,14 @@ def payload_ids(payload: Mapping[str, Any], name: str) -> list[MemoryId]:
 
 
 def preview_targets(wanted: Iterable[UUID], found: Mapping[MemoryId, Memory], **more: Any) -> EffectPreview:
-    """What is there of some memories. Only forgetting takes one away."""
+    """Preview the state of some memories. Only forgetting makes one disappear."""
     gone = tuple(target_name(each) for each in wanted if each not in found)
     versions = {target_name(id_): memory.version for id_, memory in found.items()}
     return EffectPreview(versions=versions, gone=gone, is_forgotten=bool(gone), **more)
 
 
 def target_name(memory: UUID) -> str:
-    """How a memory is called among the targets of a proposal."""
+    """Return the name of a memory among the targets of a proposal."""
     return f"memory:{memory}"
 
 
@@ -82,7 +73,7 @@ Found = Mapping[MemoryId, Memory]
 Doing = Callable[[MemoryDeps, EffectContext, Sequence[MemoryId]], Awaitable[EffectResult]]
 
 IDENTITY = 0.85
-"""Above this center a memory is part of who the agent is."""
+"""Above this center a memory is part of the agent's identity."""
 GAINS = (2.0, 5.0)
 
 REASON = "approved"
@@ -128,7 +119,7 @@ class MemoryChangeEffect:
 
 
 class IdentityPromotionEffect:
-    """Hold a memory so deeply that it is part of who the agent is."""
+    """Raise the weight of a memory until it is part of the agent's identity."""
 
     def __init__(self, deps: MemoryDeps) -> None:
         self._deps = deps
@@ -165,7 +156,7 @@ class IdentityPromotionEffect:
         )
 
     async def undo(self, deed: EffectContext, applied: EffectResult) -> Afterwards:
-        """Put the weight back; where it was moved since, only what was gained here is taken away."""
+        """Restore the weight; if it changed since, take away only what was gained here."""
         try:
             async with deed.transaction.savepoint():
                 await undo_changes(self._deps, deed, applied)
@@ -183,7 +174,7 @@ class IdentityPromotionEffect:
 
 
 async def undo_changes(deps: MemoryDeps, deed: EffectContext, applied: EffectResult) -> None:
-    """Undo the changes of an effect, the last one first."""
+    """Undo the changes of an effect, last one first."""
     for change in reversed(applied.changes):
         try:
             await undo_in_transaction(deps, deed.transaction, deed.space, UUID(change), by=deed.by)
@@ -220,7 +211,7 @@ async def _edit(deps: MemoryDeps, deed: EffectContext, ids: Sequence[MemoryId]) 
 
 
 async def _split(deps: MemoryDeps, deed: EffectContext, ids: Sequence[MemoryId]) -> EffectResult:
-    """Learn each part, then put the source away. Within a transaction there is no time for vectors: they come later."""
+    """Learn each part, then archive the source. Embedding is too slow for a transaction and comes later."""
     parted = await find_memory(deed.transaction, deed.space, ids[0])
     await lock_owners(deed.transaction, deed.space, [parted.agent_id])
     source = await lock_memory(deed.transaction, deed.space, ids[0])
@@ -231,7 +222,8 @@ async def _split(deps: MemoryDeps, deed: EffectContext, ids: Sequence[MemoryId])
 
 
 _MADE = (Action.STORED, Action.REFINED, Action.SUPERSEDED, Action.PENDING, Action.CONFLICTED)
-"""What learning a part may have made; what only confirmed a memory that stood is not put away with the split."""
+"""Actions that may have created a memory; a part that only confirmed an existing one is not archived on
+undo."""
 
 _OPS: Mapping[str, Doing] = {
     "merge": _merge,
@@ -269,7 +261,7 @@ def _op(payload: Mapping[str, Any]) -> str:
 
 
 def _parts(payload: Mapping[str, Any]) -> list[str]:
-    """The texts into which a memory is parted: a list, or one text with a part a line."""
+    """Return the texts into which a memory is split: a list, or one text with a part per line."""
     given = payload.get("texts", payload.get("text"))
     texts = given.splitlines() if isinstance(given, str) else given
     if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
@@ -300,7 +292,8 @@ def _changed(*done: MemoryEditResult) -> EffectResult:
 
 
 def _shown(memories: Found) -> dict[str, Any]:
-    """What is kept of memories: their state. Their words stand in the room's own changes, where forgetting finds them."""
+    """Return the stored state of memories. Their words stay in the package's own changes, where forgetting
+    finds them."""
     return {str(id_): {"status": each.status.value, "version": each.version} for id_, each in memories.items()}
 
 
@@ -312,7 +305,7 @@ def _gain(payload: Mapping[str, Any]) -> float:
 
 
 def _deepened(memory: Memory, gain: float) -> Weight:
-    """The weight past the bound that only a person may let it pass, if the gain carries it there."""
+    """Return the weight after the gain, which may pass the bound that only a person may lift."""
     return reinforce_weight(memory.weight, gain, immutable=memory.immutable, ceiling=memory.belief.weight_ceiling)
 
 
@@ -324,7 +317,7 @@ CATEGORY, SCOPE = "safety", "memory"
 
 
 async def build_forget_proposal(deps: MemoryDeps, place: Scope, memory: UUID, *, reason: str) -> dict[str, Any]:
-    """What is to be proposed so that a memory is forgotten. One that this agent does not see is `NotFound`."""
+    """Build the proposal to forget a memory. Raises `NotFound` for one that this agent does not see."""
     async with deps.store.transaction() as transaction:
         found = require_visible(place, await find_memory(transaction, place.space, memory))
     return {

@@ -1,7 +1,7 @@
-"""What does a yes do in the rooms of this house?
+"""Maps each type of proposal to its effect.
 
-Each type of proposal with its effect: the room that owns what it touches does it and takes it back, within the
-transaction of the verdict. Left to others: whether a yes counts, and when (`proposals`).
+The package that owns what an effect touches applies and undoes it, within the transaction of the verdict;
+`proposals` decides whether and when an approval counts.
 """
 
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def build_effects(app: "App", deps: ProposalDeps) -> Effects:
-    """Every effect; a type that has none keeps the app from starting."""
+    """Build every effect; a type without one keeps the app from starting."""
     return require_all_effects(
         {
             ProposalType.MEMORY_CHANGE: MemoryChangeEffect(app.memory.deps),

@@ -1,7 +1,7 @@
-"""What does a yes to another setting do?
+"""Effect of an approved proposal to change a setting.
 
-It writes the row of the config table that a person could have written, and every process takes it into force. What
-guards the house itself may not be proposed at all.
+Writes the row of the config table that a person could have written, and every process applies it. Settings
+that guard the installation itself may not be proposed at all.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from festinger.runtime.app import App
 
 GUARDED = ("auth", "secrets", "database", "proposals")
-"""Who may come in, what is secret, where everything is kept, and how people are asked."""
+"""Access, secrets, storage, and how people are asked."""
 
 
 class SettingsChangeEffect:
@@ -72,7 +72,7 @@ class SettingsChangeEffect:
 
 
 def find_proposable_key(name: str) -> SettingKey:
-    """The key that is meant, if it may be proposed."""
+    """Return the setting of this name if it may be proposed."""
     key = find_setting(name)
     room = key.name.partition(".")[0]
     if key.secret or room in GUARDED or room.startswith("database"):
@@ -81,10 +81,10 @@ def find_proposable_key(name: str) -> SettingKey:
 
 
 def _place(key: SettingKey, space: SpaceId) -> SpaceId:
-    """Where the row stands: for the space if spaces may differ in it, else for all."""
+    """Return where the row belongs: the space if the setting is per space, else all spaces."""
     return space if key.per_space else EVERY_SPACE
 
 
 def _text(value: object) -> str:
-    """A value as it is written in a row."""
+    """Format a value as it is written in a row."""
     return str(value).lower() if isinstance(value, bool) else str(value)

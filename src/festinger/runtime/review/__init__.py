@@ -1,1 +1,1 @@
-"""Where people review proposals beside the console: files, webhooks, and the queue of what waits."""
+"""Review channels beside the console: files, webhooks, and the queue of what waits."""

@@ -1,14 +1,10 @@
-"""How do people decide in a folder of files?
+"""Lets people review proposals by editing files in a folder.
 
-Each promoted proposal is a sheet. A scan reads what people wrote on sheets that have lain still, has it decided like
-any other verdict, writes down what came of it and puts the sheet aside; then it writes the sheets that are missing. A
-deleted sheet is no verdict: it is written again. What the same words on the same sheet did is never done twice, so a
-process that dies in between loses nothing.
-
-How are the sheets of a folder read and written?
-
-Each is read once, without following links, and only if it is a plain file of this user's and not too large. Writing
-puts a whole sheet in place or none. What stands on a sheet is not known here.
+Each promoted proposal is a file. A scan reads files that have been still for a while, decides what people
+wrote like any other verdict, writes the result and moves the file aside; then it writes the missing files. A
+deleted file is no verdict: it is written again. The same words on the same file never act twice, so a crash
+in between loses nothing. Files are read once, without following links, and only if plain, small and owned by
+this user; writes are atomic.
 """
 
 import asyncio
@@ -54,12 +50,12 @@ FILE_MODE = 0o600
 DONE = "done"
 SUFFIX = ".md"
 LEFTOVERS = ("~", ".swp", ".swx", ".swo", ".tmp", ".bak")
-"""What editors leave behind ends so, or begins with a dot or a hash."""
+"""Editor leftovers end like this, or begin with a dot or a hash."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboxFile:
-    """A file of the folder: its text, or why it is not read."""
+    """A file of the folder: its text, or why it was not read."""
 
     name: str
     text: str = ""
@@ -67,13 +63,13 @@ class InboxFile:
 
 
 class InboxFolder:
-    """A folder with sheets, and one beside them for what is done."""
+    """A folder with review files, and a subfolder for finished ones."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def open(self) -> None:
-        """Make the folder, this user's alone."""
+        """Create the folder, private to this user."""
         for each in (self.folder, self.folder / DONE):
             each.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
             if each.is_symlink():
@@ -81,11 +77,11 @@ class InboxFolder:
             each.chmod(FOLDER_MODE)
 
     def pages(self) -> list[InboxFile]:
-        """Every sheet, by name; what editors leave behind is not looked at."""
+        """Return every review file, by name, skipping editor leftovers."""
         return [self._page(name) for name in sorted(self._names())]
 
     def write(self, name: str, text: str) -> None:
-        """Put a sheet in place, whole or not at all."""
+        """Write a file atomically."""
         draft = self.folder / f".{name}.tmp"
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), FILE_MODE)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -93,7 +89,7 @@ class InboxFolder:
         draft.replace(self.folder / name)
 
     def finish(self, name: str, text: str) -> None:
-        """Put a sheet with its result aside. Another one of that name that is done stays."""
+        """Move a file with its result aside, without replacing a finished one of that name."""
         aside = self.folder / DONE / name
         number = 2
         while aside.exists():
@@ -129,7 +125,7 @@ class InboxFolder:
 
 
 def _unfit(found: os.stat_result) -> str:
-    """Why a file is not read; empty if it may be."""
+    """Return why a file is not read; empty if it may be."""
     if not stat.S_ISREG(found.st_mode):
         return "no plain file"
     if found.st_size > LARGEST:
@@ -159,22 +155,22 @@ class InboxScanReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedInboxFile:
-    """A sheet as it lies there."""
+    """A file with its parsed content."""
 
     page: InboxFile
     sheet: ReviewFile
 
 
 class InboxFolderWatcher:
-    """The folder of one process."""
+    """The review folder of one process."""
 
     def __init__(self, app: "App") -> None:
         self._app = app
         self._since: dict[str, tuple[bytes, datetime]] = {}
         self._shown: dict[UUID, tuple[int, int]] = {}
-        """What of each proposal its sheet shows: version and sightings."""
+        """What the file of each proposal shows: version and sightings."""
         self._answered: dict[str, bytes] = {}
-        """Of each sheet that was not taken, what it said when it was answered."""
+        """The content of each rejected file when it was answered."""
         self._refused: set[tuple[str, str]] = set()
 
     @property
@@ -187,7 +183,7 @@ class InboxFolderWatcher:
         return InboxFolder(Path(path).expanduser() if path else self._app.home / FOLDER)
 
     async def watch(self) -> None:
-        """Scan for ever, as often as the settings say. What is away is there again at a later scan."""
+        """Scan forever, as often as the settings say. Whatever is unavailable is retried at a later scan."""
         while True:
             if self.terms.enabled:
                 try:
@@ -197,7 +193,8 @@ class InboxFolderWatcher:
             await asyncio.sleep(self.terms.scan_seconds)
 
     async def scan(self) -> InboxScanReport:
-        """Take what people wrote, then write what is missing. Raises `OSError` where the folder cannot be had."""
+        """Apply what people wrote, then write what is missing. Raises `OSError` if the folder is
+        unavailable."""
         tray = self.tray
         await asyncio.to_thread(tray.open)
         pages = await asyncio.to_thread(tray.pages)
@@ -215,7 +212,7 @@ class InboxFolderWatcher:
         return InboxScanReport(taken=taken, not_taken=not_taken, refused=refused, written=made)
 
     def _read(self, pages: list[InboxFile]) -> tuple[list[ParsedInboxFile], int]:
-        """The sheets that are ours, and how many files were refused."""
+        """Return the files that are ours, and how many were refused."""
         lying, refused, key = [], 0, self._key()
         for page in pages:
             sheet = None if page.refused else parse_review_file(page.text, key=key)
@@ -239,13 +236,13 @@ class InboxFolderWatcher:
         return before if before is not None and before[0] == digest else (digest, self._app.tools.clock())
 
     def _is_due(self, name: str) -> bool:
-        """Whether a sheet has lain still, and was not answered as it is."""
+        """Whether a file has been still long enough and was not answered as it is."""
         digest, since = self._since[name]
         lain = self._app.tools.clock() - since
         return lain >= timedelta(seconds=self.terms.still_seconds) and self._answered.get(name) != digest
 
     async def _take(self, tray: InboxFolder, lying: ParsedInboxFile) -> bool:
-        """Have a sheet decided, and write down what came of it; false if it was not taken."""
+        """Decide what a file says and write the result; false if it was not taken."""
         try:
             result = await self._decided(lying.sheet)
         except Unavailable:
@@ -285,18 +282,18 @@ class InboxFolderWatcher:
             raise
 
     async def _shown_with(self, sheet: ReviewFile) -> tuple[UUID, ...]:
-        """What the sheet shows beside its own proposal. A later opposite makes another version, which is refused."""
+        """Return the opposites that the file shows. A later one makes another version, which is refused."""
         return tuple((await self._app.inbox.card(sheet.space, sheet.proposal)).opposites)
 
     async def _answer(self, tray: InboxFolder, lying: ParsedInboxFile, result: str) -> None:
-        """Write an answer on a sheet that stays, once."""
+        """Write an answer into a file that stays, once."""
         text = set_result_line(lying.page.text, result)
         if text != lying.page.text:
             await asyncio.to_thread(tray.write, lying.page.name, text)
         self._answered[lying.page.name] = _digest(text)
 
     async def _write_missing(self, tray: InboxFolder) -> int:
-        """Write the sheets of what waits, and put aside those of what does not."""
+        """Write the files of what waits, and move aside those of what does not."""
         lying, _ = self._read(await asyncio.to_thread(tray.pages))
         made, waits = 0, set()
         for space in self._app.directory.ids():
@@ -316,7 +313,7 @@ class InboxFolderWatcher:
         return [each for each in found if inbox_status(each, now=now, quiet_days=terms.quiet_days) not in away]
 
     async def _write(self, tray: InboxFolder, proposal: Proposal, there: list[ParsedInboxFile]) -> bool:
-        """Write the sheet of a proposal, unless it lies there and shows all, or somebody has written on it."""
+        """Write the file of a proposal, unless it is up to date or somebody has written in it."""
         shows = (proposal.version, proposal.sightings)
         is_old = self._shown.get(proposal.id) != shows
         if not all(_may_be_rewritten(each.sheet, proposal, is_old=is_old) for each in there):
@@ -334,7 +331,7 @@ class InboxFolderWatcher:
         return file_name(proposal, whole_id=True) if tray.has(short) else short
 
     async def _put_aside(self, tray: InboxFolder, lying: ParsedInboxFile) -> None:
-        """Put the sheet of something aside that does not wait any more; what somebody is writing is left a moment."""
+        """Move aside the file of a proposal that no longer waits, unless somebody is writing in it."""
         if lying.sheet.verdict and not lying.sheet.result:
             return
         try:
@@ -356,8 +353,7 @@ def _words(error: FestingerError) -> str:
 
 
 def _may_be_rewritten(sheet: ReviewFile, proposal: Proposal, *, is_old: bool) -> bool:
-    """Whether nobody loses anything: nobody wrote on it, or what they wrote was answered and is about another
-    version."""
+    """Whether nobody loses anything: the file is untouched, or was answered and is about another version."""
     if sheet.is_untouched:
         return is_old
     return bool(sheet.result) and sheet.version != proposal.version

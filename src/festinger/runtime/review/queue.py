@@ -1,13 +1,8 @@
-"""What waits for a person in the other rooms?
+"""Collects what waits for a person in other packages, and handles open judgements.
 
-Conflicts that nothing but a person decides, pairs that no judge was sure of, statements and memories in quarantine,
-sessions that are held, proposals that may be one, and open tasks. Each is decided where it lives; here it is counted
-and named, with the page that leads there.
-
-What do the doors show of judgements, and how does a person's answer come in?
-
-A judgement is shown with both statements, because nobody can answer a question of two ids. An agent's key sees the
-judgements of what that agent may see, and no others.
+Counts and names conflicts, unsure pairs, quarantined statements and memories, held sessions, suggested pairs
+and tasks, each with a link to where it is decided. A judgement is shown with both statements, because nobody
+can answer a question about two ids; an agent's key sees only judgements of what that agent may see.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,7 +39,7 @@ async def fetch_judgements(
     before: UUID | None = None,
     limit: int = 50,
 ) -> list[dict[str, Any]]:
-    """Judgements, the newest first; with an agent, those of what that agent may see."""
+    """Return judgements, newest first; with an agent, only those of what it may see."""
     shown: list[dict[str, Any]] = []
     while len(shown) < limit:
         found = await load_judgements(app.memory.judges.deps, space, final=final, before=before, limit=limit)
@@ -56,7 +51,7 @@ async def fetch_judgements(
 
 
 async def fetch_judgement(app: "App", space: SpaceId, id_: UUID) -> dict[str, Any]:
-    """One judgement. Raises `NotFound`."""
+    """Return one judgement. Raises `NotFound`."""
     (found,) = await _shown(app, space, [await find_judgement(app.memory.judges.deps, space, id_)], None)
     return found
 
@@ -64,7 +59,7 @@ async def fetch_judgement(app: "App", space: SpaceId, id_: UUID) -> dict[str, An
 async def fetch_open_questions(
     app: "App", space: SpaceId, *, agent: AgentId | None = None, limit: int = 50
 ) -> list[dict[str, Any]]:
-    """The pairs that judges have given up on: only a person can tell."""
+    """Return the pairs that judges have given up on: only a person can tell."""
     most = app.memory.judges.deps.max_tries(space)
     waiting = await fetch_judgements(app, space, final=False, agent=agent, limit=limit)
     return [each for each in waiting if each["attempts"] >= most]
@@ -73,7 +68,7 @@ async def fetch_open_questions(
 async def answer_question(
     app: "App", space: SpaceId, id_: UUID, given: str, *, by: str, note: str = ""
 ) -> PairAnswerResult:
-    """Keep a person's answer and do what follows. Raises `NotFound`, `BadInput`, `Stale`."""
+    """Store a person's answer and apply it. Raises `NotFound`, `BadInput`, `Stale`."""
     said = parse_answer(given, by=by, note=note)
     asked = await find_judgement(app.memory.judges.deps, space, id_)
     return await record_answer(app.memory.deps, space, asked, said, by=by)
@@ -117,13 +112,13 @@ def _statement(ref: UUID, near: Mapping[UUID, Memory]) -> dict[str, Any]:
 
 
 MOST = 200
-"""Things of one kind that are counted one by one; where there are more, this many are said."""
+"""The most items of one kind that are counted; with more, this number is shown."""
 
 CONFLICTS, WORLD, MEMORIES, INBOX = "/admin/conflicts", "/admin/world", "/admin/memories", "/admin/inbox"
 
 
 def build_waiting_sources(app: "App", deps: ProposalDeps) -> Sources:
-    """Who is asked, in the order in which it is shown."""
+    """Build the sources of what waits, in the order in which they are shown."""
     return (
         partial(_conflicts, app),
         partial(_questions, app),
@@ -200,7 +195,7 @@ async def _tasks(deps: ProposalDeps, space: SpaceId, limit: int) -> PendingGroup
 
 
 async def _suspect_memories(app: "App", space: SpaceId, limit: int) -> PendingGroup:
-    """Memories in quarantine, each with the reason for which it was locked away."""
+    """Collect quarantined memories, each with the reason for its quarantine."""
     place = Scope(space=space, agent=DEFAULT_AGENT)
     wanted = MemoryFilter(statuses=(Status.QUARANTINED,), everybodys=True)
     found = await page_memories(app.memory.deps, place, wanted, limit=limit)

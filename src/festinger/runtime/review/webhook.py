@@ -1,8 +1,8 @@
-"""Who else is told of proposals, and whose signed answer is heard?
+"""Sends proposal events to webhooks, and accepts signed verdicts from them.
 
-Each address of the settings is told when a proposal is promoted, decided, applied or undone: a durable job each, so
-that one that is away hears of it later and keeps nobody else waiting. An answer comes in signed with the same secret,
-names its author, and is decided like any other verdict; the same message again is the same verdict.
+Each configured address is notified by a durable job when a proposal is promoted, decided, applied or undone,
+so that one that is down gets it later and delays nobody else. A verdict comes in signed with the same secret,
+names its author, and is decided like any other; the same message again is the same verdict.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ TELL_OTHERS = "tell_others_of_proposals"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookVerdict:
-    """A verdict as a signed message says it."""
+    """A verdict in a signed message."""
 
     proposal: str
     verdict: str
@@ -59,7 +59,7 @@ class WebhookVerdict:
 
 
 def register_webhook(app: "App") -> None:
-    """Make the subscriber and its job known."""
+    """Register the subscriber and its job."""
 
     def is_wanted(_event: Event) -> bool:
         return bool(app.settings.now.proposals.webhook.urls)
@@ -85,7 +85,7 @@ def register_webhook(app: "App") -> None:
 
 
 async def send_event(app: "App", space: SpaceId, event: UUID, *, to: str) -> bool:
-    """Tell one address of an event; false if the address is not set any more, or what it was about is gone."""
+    """Send an event to one address; false if the address is no longer set or its subject is gone."""
     terms = app.settings.now.proposals.webhook
     url = next((each for each in terms.urls if hash_url(each) == to), None)
     told = await find_event(app.store, space, event)
@@ -104,7 +104,7 @@ async def send_event(app: "App", space: SpaceId, event: UUID, *, to: str) -> boo
 
 
 def check_signature(app: "App", header: str, body: bytes) -> None:
-    """Refuse what was not signed with the secret of the settings: `BadSignature`. Without a secret nothing is."""
+    """Verify the signature of a message. Raises `BadSignature`, always if no secret is set."""
     terms = app.settings.now.proposals.webhook
     if terms.secret is None:
         raise BadSignature("Nobody can sign here.", hint="Set `proposals.webhook.secret` to take signed verdicts.")
@@ -113,7 +113,8 @@ def check_signature(app: "App", header: str, body: bytes) -> None:
 
 
 async def apply_webhook_verdict(app: "App", space: SpaceId, heard: WebhookVerdict, *, body: bytes) -> DecideResult:
-    """Decide what a signed message says. Raises what `decide` raises; the same `ref` with another body is `Replayed`."""
+    """Decide what a signed message says. Raises what `decide` raises; `Replayed` for a known `ref` with
+    another body."""
     proposal = await app.inbox.find(space, heard.proposal)
     said = VerdictInput(
         proposal=proposal,

@@ -1,1 +1,1 @@
-"""Saves everything to a file and brings it back."""
+"""Backs up the whole database to a file and restores it."""

@@ -1,13 +1,10 @@
-"""How is everything saved while the work goes on?
+"""Backs up the database to a dump file with a manifest.
 
-One snapshot, taken by the database: the rows are counted in it and `pg_dump` reads the same one, so the
-manifest is true of the dump to the row. Both files are written beside and renamed, the manifest last: a backup
-without a manifest was cut short. The master key is not in it; secrets stay sealed. Bringing it back is `restore`.
-
-What does a backup say about itself?
-
-A small JSON file beside the dump. It lets a restore refuse what is damaged, foreign or too new before anything
-is touched, and lets it prove afterwards that every row came back. It holds no secret and no text of anybody.
+The database takes one snapshot: rows are counted in it and `pg_dump` reads the same one, so the manifest
+matches the dump exactly. Both files are written under temporary names and renamed, the manifest last: a
+backup without a manifest was interrupted. The manifest lets a restore reject damaged, foreign or too new
+backups before touching anything, and verify afterwards that every row came back. It holds no secret and
+nobody's text. The master key is not in a backup; secrets stay sealed.
 """
 
 import asyncio
@@ -42,19 +39,19 @@ class Manifest:
     made_at: datetime
     festinger: str
     postgres: int
-    """The major version of the programs that wrote the dump."""
+    """Major version of the programs that wrote the dump."""
     migrations: Mapping[str, str]
-    """Those that the database had taken, each with its hash."""
+    """Applied migrations, with their hashes."""
     tables: Mapping[str, int]
-    """Rows of each table."""
+    """Rows per table."""
     embedders: tuple[str, ...]
-    """The models whose vectors are in it."""
+    """Models whose vectors are in the dump."""
     bytes: int
     sha256: str
 
     @property
     def schema_version(self) -> str:
-        """The last migration of our own; empty for a database that never took one. Foreign ones carry a `/`."""
+        """The last of our own migrations; empty if none was applied. Foreign ones have a `/` in their name."""
         return max((name for name in self.migrations if "/" not in name), default="")
 
     @property
@@ -63,7 +60,7 @@ class Manifest:
 
 
 def manifest_path(dump: Path) -> Path:
-    """Where the manifest of a dump lies."""
+    """Return the path of a dump's manifest."""
     return dump.with_name(dump.name + SUFFIX)
 
 
@@ -78,7 +75,7 @@ def format_manifest(manifest: Manifest) -> str:
 
 
 def read_manifest(dump: Path) -> Manifest:
-    """The manifest of a dump; a dump without one is the rest of a backup that was cut short."""
+    """Read the manifest of a dump; a dump without one is left over from an interrupted backup."""
     path = manifest_path(dump)
     if not path.exists():
         raise NotFound(
@@ -101,7 +98,7 @@ Q = queries_of("festinger.store")
 Connection = psycopg.AsyncConnection[DictRow]
 
 AUTOMATIC = "auto-"
-"""How the names of automatic backups begin; only those are ever removed by themselves."""
+"""Name prefix of automatic backups; only those are ever deleted automatically."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +111,7 @@ class DatabaseSummary:
 
 
 async def create_backup(url: str, target: Path, *, clock: Clock = system_clock) -> Manifest:
-    """Write the whole database to `target` and its manifest beside it. An existing backup is never replaced."""
+    """Write the whole database to `target`, with its manifest next to it. Never replace an existing backup."""
     _require_free(target)
     part = target.with_name(target.name + ".part")
     try:
@@ -147,7 +144,7 @@ def _tidy(part: Path) -> None:
 
 
 async def automatic_backup(url: str, folder: Path, *, keep: int, clock: Clock = system_clock) -> Path:
-    """Make the next automatic backup in `folder` and remove the oldest beyond `keep`; the file."""
+    """Make the next automatic backup in `folder` and delete the oldest beyond `keep`; return the file."""
     make_folder(folder)
     target = folder / f"{AUTOMATIC}{format_timestamp(clock())}.dump"
     await create_backup(url, target, clock=clock)
@@ -162,18 +159,18 @@ def _prune(folder: Path, *, keep: int) -> None:
 
 
 def format_timestamp(at: datetime) -> str:
-    """A moment as part of a file name, which sorts by time."""
+    """Format a time for a file name, so that names sort by time."""
     return at.strftime("%Y%m%dT%H%M%S%fZ")
 
 
 def select_outdated(names: list[str], *, keep: int) -> list[str]:
-    """The automatic dumps among `names` that are older than the newest `keep`."""
+    """Return the automatic dumps among `names` that are older than the newest `keep`."""
     dumps = sorted(name for name in names if name.startswith(AUTOMATIC) and name.endswith(".dump"))
     return dumps[: max(0, len(dumps) - keep)]
 
 
 async def summarize_database(connection: Connection) -> DatabaseSummary:
-    """Count all rows as the transaction of this connection sees them."""
+    """Count all rows that the transaction of this connection sees."""
     await connection.execute(Q["tally_rows"].sql)
     cursor = await connection.execute(Q["tallied_rows"].sql)
     row = await cursor.fetchone()
@@ -185,7 +182,7 @@ async def summarize_database(connection: Connection) -> DatabaseSummary:
 
 
 async def load_database_summary(url: str) -> DatabaseSummary:
-    """What a database holds now."""
+    """Return what a database holds now."""
     with translate_store_errors():
         async with closing_connection(
             await Connection.connect(check_database_url(url), row_factory=dict_row)
@@ -194,7 +191,7 @@ async def load_database_summary(url: str) -> DatabaseSummary:
 
 
 def programs_for(server_version: int) -> Binaries:
-    """The oldest programs that we have and that can read a server of this version (180001 is 18.1)."""
+    """Return the oldest bundled programs that can read a server of this version (180001 is 18.1)."""
     major = server_version // 10_000
     fitting = [known for known in sorted(FOLDERS) if known >= major]
     if not fitting:
@@ -206,7 +203,7 @@ def programs_for(server_version: int) -> Binaries:
 
 
 def program_address(url: str) -> tuple[str, dict[str, str]]:
-    """The database as a Postgres program takes it: an argument, and the password where `ps` does not show it."""
+    """Return the database as an argument for Postgres programs, and the password where `ps` does not show it."""
     parts = conninfo_to_dict(check_database_url(url))
     password = parts.pop("password", None)
     return make_conninfo("", **parts), {"PGPASSWORD": str(password)} if password else {}
@@ -258,7 +255,7 @@ async def _run_dump(url: str, part: Path, *, programs: Binaries, snapshot: str) 
 
 
 def file_fingerprint(path: Path) -> tuple[int, str]:
-    """Size and SHA-256 of a file."""
+    """Return the size and SHA-256 of a file."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
         return file.tell(), digest.hexdigest()

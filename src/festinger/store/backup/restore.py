@@ -1,8 +1,8 @@
-"""How does a backup come back, without bringing back what was forgotten?
+"""Restores a backup without bringing back what was forgotten.
 
-All in one transaction: the database is emptied if that was asked for, the dump is read in, migrations that it
-lacks are applied, every table is counted against the manifest, and the forget ledger is applied again. Whoever
-dies in between leaves the database as it was. What a ledger entry means for rows is the hook's matter.
+All in one transaction: the database is emptied if requested, the dump is loaded, every table is counted
+against the manifest, missing migrations are applied, and the forget ledger is applied again. A crash leaves
+the database as it was. The `apply` hook decides what a ledger entry means for rows.
 """
 
 import asyncio
@@ -41,14 +41,14 @@ from festinger.store.queries import queries_of
 Q = queries_of("festinger.store")
 
 Apply = Callable[[Transaction, Sequence[ErasureEntry]], Awaitable[int]]
-"""Erases again what the ledger names, in the given transaction; how many things it found and erased."""
+"""Erases again what the ledger names, in the given transaction; returns how many items it found and erased."""
 
 _OF_EXTENSIONS = re.compile(r"^\d+; \d+ \d+ (EXTENSION|COMMENT - EXTENSION) ", re.MULTILINE)
 _COPY = re.compile(rb"^COPY .* FROM stdin;$")
 _END_OF_COPY = b"\\.\n"
 _RESTRICT_KEY = "festinger"
 _RESTRICTIONS = (b"\\restrict festinger\n", b"\\unrestrict festinger\n")
-"""Lines for psql, which reads no file here; with a key of ours they cannot be mistaken for data."""
+"""Commands for psql, which is not used here; with our own key they cannot be mistaken for data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ async def restore(
     backups: Path,
     clock: Clock = system_clock,
 ) -> RestoreResult:
-    """Bring the backup `source` into an empty database, or with `replace` into any, after a backup to `backups`."""
+    """Restore `source` into an empty database, or with `replace` into any, after a backup to `backups`."""
     manifest = manifests.read_manifest(source)
     todo = pending_migrations(migrations, manifest.migrations.items())
     if await asyncio.to_thread(file_fingerprint, source) != (manifest.bytes, manifest.sha256):
@@ -94,7 +94,7 @@ async def restore(
 
 
 async def _cleared_for(url: str, *, replace: bool, backups: Path, clock: Clock) -> Path | None:
-    """Nothing to do for an empty database; one with tables needs `replace` and is backed up first."""
+    """Back up a database that has tables, which requires `replace`; do nothing for an empty one."""
     with translate_store_errors():
         async with closing_connection(
             await Connection.connect(check_database_url(url), row_factory=dict_row)
@@ -122,7 +122,8 @@ async def _one_transaction(url: str) -> AsyncIterator[Connection]:
         ) as connection,
         connection.transaction(),
     ):
-        # The same lock as a migration: nobody changes the schema meanwhile. It also lifts the statement limit.
+        # The lock of migrations, so that nobody changes the schema meanwhile. This also lifts the statement
+        # limit.
         await connection.execute(Q["lock_migrations"].sql)
         yield connection
 
@@ -146,12 +147,12 @@ async def _read_in(connection: Connection, source: Path, programs: Binaries) -> 
         await _run_section(connection, [*base, "--section=pre-data", source])
         await _copy_section(connection, [*base, "--section=data", source])
         await _run_section(connection, [*base, "--section=post-data", source])
-    # pg_dump's script empties the search path for itself; what follows here needs it again.
+    # pg_dump's script empties the search path; what follows here needs it again.
     await connection.execute(Q["reset_session"].sql)
 
 
 async def _table_of_contents(source: Path, programs: Binaries) -> str:
-    """What the dump holds, without extensions: a plain role may neither make nor comment on them."""
+    """List what the dump holds without extensions, which a plain role may neither create nor comment on."""
     listed = await run_program([programs["pg_restore"], "--list", source])
     if listed.status != 0:
         raise BadInput(f"`{source.name}` cannot be read: {listed.reason}.", hint="Use another backup.")
@@ -185,12 +186,12 @@ async def _copy_section(connection: Connection, command: Command) -> None:
 
 
 async def _lines(command: Command) -> AsyncIterator[bytes]:
-    """The lines that a program writes; its failure is ours."""
+    """Yield the lines that a program writes; raise if it fails."""
     with tempfile.TemporaryFile() as errors:
         process = _started(command, errors.fileno())
         assert process.stdout is not None
         try:
-            # Many lines at a time: a thread for each row of a large table would take far longer than the row.
+            # Many lines at a time: a thread per row of a large table would take far longer than the row.
             while batch := await asyncio.to_thread(process.stdout.readlines, 1 << 20):
                 for line in batch:
                     yield line

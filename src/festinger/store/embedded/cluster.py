@@ -1,14 +1,10 @@
-"""How does a new cluster come to be?
+"""Creates a Postgres cluster, and detects, pings and stops the server on it.
 
-It grows in a folder beside its place and is moved there when it is whole: initialised with checksums, with its
-settings and a superuser who can log in. Whoever dies in between leaves nothing that could be taken for a
-cluster. Starting, furnishing and upgrading it are other modules' matter.
-
-Is the server there, does it answer, and how is it told to go?
-
-`postmaster.pid` is a note that a killed server leaves behind, and its pid may belong to a zombie or to
-another program by now. So the server lock decides, and for a server that somebody started by hand the process
-itself; the note only says where the socket is. Ready means that a connection has run a statement.
+A new cluster grows in a folder next to its final place and is moved there when it is complete (checksums,
+settings, a superuser that can log in), so a crash never leaves anything that looks like a cluster.
+`postmaster.pid` outlives a killed server, and its pid may belong to a zombie or another program. So the
+server lock decides whether a server runs, or the process itself for one that was started by hand; the file
+only says where the socket is. A server is ready once a connection has run a statement.
 """
 
 import asyncio
@@ -38,13 +34,13 @@ INCLUDE = f"\n# Festinger's own settings; lines of yours below this one win.\nin
 
 
 def cluster_major_version(data: Path) -> int | None:
-    """The major version that wrote this cluster; none if there is no cluster."""
+    """Return the major version that wrote this cluster, or `None` if there is no cluster."""
     note = data / "PG_VERSION"
     return int(note.read_text(encoding="ascii").strip()) if note.exists() else None
 
 
 async def create_cluster(layout: Layout, binaries: Binaries, *, account: Account, password: str) -> None:
-    """A new, empty cluster in its place."""
+    """Create a new, empty cluster in its final place."""
     with explain_os_errors(layout.home):
         await initialize_cluster(layout.growing, binaries, account=account)
         await set_superuser_password(layout.growing, binaries, account=account, password=password)
@@ -53,13 +49,13 @@ async def create_cluster(layout: Layout, binaries: Binaries, *, account: Account
 
 
 async def initialize_cluster(data: Path, binaries: Binaries, *, account: Account, checksums: bool = True) -> None:
-    """Run `initdb` in a fresh folder and lay our settings beside its own."""
+    """Run `initdb` in a fresh folder and add our settings to its own."""
     shutil.rmtree(data, ignore_errors=True)
     make_folder(data, uid=account.uid, gid=account.gid)
-    # Case folding of all of Unicode, order by code point, the same on every system and in every version.
+    # Case folding for all of Unicode and code-point order, the same on every system and version.
     locale = ("--locale-provider=builtin", "--locale=C.UTF-8")
     sums = "--data-checksums" if checksums else "--no-data-checksums"
-    # Nobody is let in before our own pg_hba.conf stands.
+    # Nobody can log in until our own pg_hba.conf is written.
     command: Command = [binaries["initdb"], "-D", data, "-U", SUPERUSER, "-A", "reject", "-E", "UTF8", *locale, sums]
     _succeeded(await run_program(command, account=account), data)
     with (data / "postgresql.conf").open("a", encoding="utf-8") as file:
@@ -69,15 +65,15 @@ async def initialize_cluster(data: Path, binaries: Binaries, *, account: Account
 
 
 def write_cluster_config(data: Path, *, account: Account) -> None:
-    """Bring the settings of a cluster to those of this version."""
+    """Update the settings of a cluster to those of this version."""
     write_owned_file(account, data / CONFIGURATION, _shipped("embedded.conf"))
 
 
 async def set_superuser_password(data: Path, binaries: Binaries, *, account: Account, password: str) -> None:
-    """Let the superuser of a cluster that is not running log in with this password.
+    """Set the superuser password of a cluster that is not running.
 
-    Whoever owns the files owns the cluster, so this opens no door that was closed. Nothing may be made this way:
-    what is made without a running server gets numbers that the next major version uses itself.
+    Whoever owns the files owns the cluster, so this grants no new access. Create no objects this way: without
+    a running server they get object ids that the next major version uses itself.
     """
     command: Command = [binaries["postgres"], "--single", "-D", data, "-c", "exit_on_error=on", "template1"]
     statements = _shipped("superuser.sql").replace(":'password'", f"'{password}'")
@@ -93,9 +89,9 @@ def _succeeded(outcome: ProgramResult, data: Path) -> None:
 
 
 def write_owned_file(account: Account, path: Path, text: str) -> None:
-    """Write a file of the server's user, beside and renamed.
+    """Write a file owned by the server's user, through a temporary file and a rename.
 
-    Root never follows a link here: the folder belongs to an unprivileged user, who could have laid one.
+    Root never follows a link here: the folder belongs to an unprivileged user, who could have placed one.
     """
     beside = path.with_name(f"{path.name}.new")
     beside.unlink(missing_ok=True)
@@ -119,16 +115,16 @@ Q = queries_of("festinger.store")
 
 NOTE = "postmaster.pid"
 IMPOSSIBLE_PID = 2**31 - 2
-"""No system gives this pid to anybody, so Postgres takes the one who wrote it for dead."""
+"""No system assigns this pid, so Postgres considers its owner dead."""
 
 CONNECT_SECONDS = 2
 PATIENCE = ((signal.SIGINT, 30.0), (signal.SIGQUIT, 10.0), (signal.SIGKILL, 5.0))
-"""How the server is asked to stop, and for how long before it is asked more firmly: fast, at once, by force."""
+"""Signals that stop the server, and how long to wait after each: fast, immediate, kill."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostmasterInfo:
-    """What a server wrote down about itself."""
+    """Contents of `postmaster.pid`."""
 
     pid: int
     socket: Path | None
@@ -149,19 +145,20 @@ def read_postmaster_info(data: Path) -> PostmasterInfo | None:
 
 
 def is_running(layout: Layout) -> bool:
-    """Whether any process of a server on this data is alive."""
+    """Return whether any process of a server on this data is alive."""
     return paths.is_locked(server_lock(layout)) or find_postmaster(layout.data) is not None
 
 
 def find_postmaster(data: Path) -> int | None:
-    """The pid of the live postmaster on this data; a zombie or another program with its number is none."""
+    """Return the pid of the live postmaster on this data; ignore zombies and other programs with that pid."""
     note = read_postmaster_info(data)
     if note is None:
         return None
     try:
         process = psutil.Process(note.pid)
         lives = process.status() != psutil.STATUS_ZOMBIE
-        # A server works in its data directory; the same number in another program does not.
+        # A server's working directory is its data directory; that of another program with the same pid is
+        # not.
         ours = process.name().startswith("postgres") and Path(process.cwd()) == data.resolve()
     except psutil.Error:
         return None
@@ -169,10 +166,11 @@ def find_postmaster(data: Path) -> int | None:
 
 
 def invalidate_pid_file(data: Path, *, account: Account) -> None:
-    """Make a note of the dead harmless.
+    """Make the pid file of a dead server harmless.
 
-    Postgres refuses to start while the noted pid exists, be it a zombie or a stranger. The note is not removed,
-    because its other lines let Postgres find out whether a child of the dead server still has the memory.
+    Postgres refuses to start while the recorded pid exists, even as a zombie or an unrelated process. The
+    file is kept because its other lines let Postgres detect children of the dead server that still hold the
+    memory.
     """
     path = data / NOTE
     if path.exists():
@@ -181,7 +179,7 @@ def invalidate_pid_file(data: Path, *, account: Account) -> None:
 
 
 async def ping(url: str) -> None:
-    """Connect and run a statement, or raise what psycopg says."""
+    """Connect and run a statement; raise whatever psycopg raises."""
     connecting = psycopg.AsyncConnection.connect(url, connect_timeout=CONNECT_SECONDS)
     async with closing_connection(await connecting) as connection:
         await connection.execute(Q["ping"].sql)
@@ -190,13 +188,13 @@ async def ping(url: str) -> None:
 async def stop_server(layout: Layout, *, stopwatch: Stopwatch, launched: int | None = None) -> None:
     """Stop the server on this data and wait until its last process is gone.
 
-    `launched` is the pid of one that was started a moment ago and may not have written its note yet.
+    `launched` is the pid of a server that was just started and may not have written its pid file yet.
     """
     note = read_postmaster_info(layout.data)
     for order, seconds in PATIENCE:
         began = stopwatch()
         while is_running(layout) and stopwatch() - began < seconds:
-            # Asked again and again: a server that has only just been born ignores the first call.
+            # Repeated, because a server that has just been started ignores the first signal.
             _ask(find_postmaster(layout.data) or launched, order)
             await asyncio.sleep(paths.POLL_SECONDS)
         if not is_running(layout):

@@ -1,15 +1,10 @@
-"""Who is using the embedded server right now?
+"""Tracks the processes that use the embedded server and stops it when the last one leaves.
 
-One line an open: the pid and the moment at which that process began. A pid alone says little, since numbers
-are used again; a process that died left no word, so the dead are dropped whenever the list is read. The list
-says which folder it was written for: in a copy of a home it speaks of another server. The callers hold the
-start lock.
-
-When does the embedded server rest?
-
-When nobody holds it any more. Whoever leaves last does not wait for the grace to pass: a small process of its
-own does, looks again under the start lock, and stops the server if nobody has come. Run as a program:
-`python -m festinger.store.embedded.holders HOME SECONDS`.
+The holders file has one line per open: the pid and the start time of the process, since pids are reused. Dead
+processes are dropped whenever the list is read. The list records the folder it was written for, because in a
+copy of a home it refers to another server. Callers hold the start lock. The last holder does not wait for the
+grace period itself: a small detached process (`python -m festinger.store.embedded.holders HOME SECONDS`)
+waits, checks again under the start lock, and stops the server if nobody has come.
 """
 
 import asyncio
@@ -29,10 +24,10 @@ from festinger.store.embedded.programs import start_detached
 from festinger.store.paths import Layout, open_private
 
 SAME_START_SECONDS = 0.05
-"""The system counts a process's start in ticks of 10 ms; two readings of it may differ by rounding."""
+"""The system counts process starts in ticks of 10 ms; two readings may differ by rounding."""
 
 StartedAt = Callable[[int], float | None]
-"""When the live process with this pid began, in seconds since boot; none if there is none."""
+"""Returns when the live process with this pid began, in seconds since boot, or `None` if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +39,8 @@ class Holder:
 def process_start_time(pid: int) -> float | None:
     try:
         process = psutil.Process(pid)
-        # A zombie is dead; only its parent has not noticed. Counted from boot, because a clock that is set
-        # moves both readings: nobody may seem dead because the time was corrected.
+        # A zombie is dead; its parent just has not noticed. Measured from boot, because setting the clock
+        # moves both readings: a time correction must not make a live process look dead.
         return None if process.status() == psutil.STATUS_ZOMBIE else process.create_time() - psutil.boot_time()
     except psutil.Error:
         return None
@@ -57,7 +52,7 @@ def current_holder() -> Holder:
 
 
 def live_holders(holders: Iterable[Holder], *, started: StartedAt) -> list[Holder]:
-    """Those whose process is still the one that came."""
+    """Return the holders whose process is still the one that registered."""
 
     def lives(holder: Holder) -> bool:
         began = started(holder.pid)
@@ -67,7 +62,7 @@ def live_holders(holders: Iterable[Holder], *, started: StartedAt) -> list[Holde
 
 
 def remove_holder(holders: Iterable[Holder], leaving: Holder) -> list[Holder]:
-    """The others, and the further opens of the same process."""
+    """Remove one open of a process; its other opens stay."""
     rest = list(holders)
     if leaving in rest:
         rest.remove(leaving)
@@ -75,7 +70,7 @@ def remove_holder(holders: Iterable[Holder], leaving: Holder) -> list[Holder]:
 
 
 def read_holders(path: Path) -> list[Holder]:
-    """The list as it was left. A line that cannot be read was cut off by a crash, so its writer is dead."""
+    """Read the list. A line that cannot be parsed was cut off by a crash, so its writer is dead."""
     if not path.exists():
         return []
     whose, *lines = path.read_text(encoding="utf-8").splitlines() or [""]
@@ -110,7 +105,7 @@ def register_holder(path: Path, holder: Holder) -> None:
 
 
 def unregister_holder(path: Path, holder: Holder) -> list[Holder]:
-    """Those who are left."""
+    """Remove a holder; return those that are left."""
     rest = live_holders(remove_holder(read_holders(path), holder), started=process_start_time)
     write_holders(path, rest)
     return rest
@@ -132,7 +127,7 @@ def holders_file(layout: Layout) -> Path:
 async def release_server(
     layout: Layout, holder: Holder, *, stop_when_idle: bool, grace: float, stopwatch: Stopwatch
 ) -> None:
-    """Stop holding the server; the last one has it stopped."""
+    """Stop holding the server; the last holder has it stopped."""
     try:
         async with paths.hold_lock(start_lock(layout), stopwatch=stopwatch, seconds=LOCK_SECONDS):
             rest = unregister_holder(holders_file(layout), holder)
@@ -143,12 +138,12 @@ async def release_server(
                 return
         start_detached([sys.executable, "-m", "festinger.store.embedded.holders", layout.home, str(grace)])
     except OSError as error:
-        # A home that was removed under us: its server ends by itself, and a close must not fail for it.
+        # If the home was removed, its server ends by itself; closing must not fail because of it.
         log.warning("embedded server could not be left in order", room="store", reason=str(error))
 
 
 async def stop_if_idle(layout: Layout, *, stopwatch: Stopwatch) -> bool:
-    """Stop the server unless somebody holds it; whether it was stopped."""
+    """Stop the server unless somebody holds it; return whether it was stopped."""
     if not layout.run.is_dir():
         return False
     async with paths.hold_lock(start_lock(layout), stopwatch=stopwatch, seconds=LOCK_SECONDS):

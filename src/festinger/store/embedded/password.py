@@ -1,7 +1,7 @@
-"""What is the password of the embedded server?
+"""Loads or creates the password of the embedded server.
 
-Generated once, kept in a file of the config directory that only its owner can read, never beside the data. It
-opens every embedded cluster of this person; one that was brought from elsewhere gets it at its next start.
+Generated once and kept in the config directory in a file that only its owner can read, never next to the
+data. It opens every embedded cluster of this person; one brought from elsewhere gets it at its next start.
 """
 
 import base64
@@ -13,14 +13,14 @@ from festinger.errors import CannotStart
 from festinger.store.paths import explain_os_errors, make_folder, open_private
 
 Secret = Callable[[int], bytes]
-"""That many bytes from the operating system's source of secrets."""
+"""Returns this many bytes from the operating system's random source."""
 
 FILE = "database-password"
 BYTES = 32
 
 
 def load_or_create_password(config: Path, secret: Secret) -> str:
-    """The one in the config directory; the first to ask makes it."""
+    """Return the password from the config directory; create it if it is missing."""
     path = config / FILE
     with explain_os_errors(path):
         make_folder(config)
@@ -48,7 +48,7 @@ def _made(path: Path, secret: Secret) -> str:
         file.flush()
         os.fsync(file.fileno())
     try:
-        # A link does not replace: of two homes that start at once, one makes the password for both.
+        # A link never overwrites: of two homes that start at once, one makes the password for both.
         os.link(beside, path)
     except FileExistsError:
         return _read(path)

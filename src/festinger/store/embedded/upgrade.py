@@ -1,8 +1,8 @@
-"""How does a cluster of an older major version become one of the present?
+"""Upgrades a cluster of an older major version to the current one.
 
-A backup first, made by the old programs on the old data; then `pg_upgrade` copies into a new cluster beside it,
-and only a finished one takes the old one's place. On any failure the old data stays where and as it was. The
-old cluster is removed when the new one has answered; the backup is kept.
+First the old programs make a backup; then `pg_upgrade` copies the data into a new cluster, and only a
+finished one replaces the old one. On any failure the old data stays where and as it was. The old cluster is
+removed once the new one has answered; the backup is kept.
 """
 
 import re
@@ -36,7 +36,7 @@ _CHECKSUMS = re.compile(r"Data page checksum version:\s*(\d+)")
 
 
 async def upgrade_cluster(server: EmbeddedServer, deadline: Deadline, *, clock: Clock) -> None:
-    """Bring the data of `server` to its programs' major version. Nothing may be running on it."""
+    """Upgrade the data of `server` to the major version of its programs. Nothing may be running on it."""
     layout = server.layout
     old = await _old_programs(server)
     try:
@@ -56,7 +56,7 @@ async def upgrade_cluster(server: EmbeddedServer, deadline: Deadline, *, clock: 
 
 
 def finish_upgrade(layout: Layout) -> None:
-    """Put a finished cluster into its place, also when an earlier try was killed between the two moves."""
+    """Move a finished cluster into place, even if an earlier attempt was killed between the two renames."""
     if not layout.upgraded.exists():
         return
     if layout.data.exists():
@@ -67,7 +67,7 @@ def finish_upgrade(layout: Layout) -> None:
 
 
 def remove_old_cluster(layout: Layout) -> None:
-    """Remove what an upgrade left, now that the new cluster answers."""
+    """Remove the old cluster, now that the new one answers."""
     shutil.rmtree(layout.outdated, ignore_errors=True)
 
 
@@ -79,7 +79,7 @@ async def _old_programs(server: EmbeddedServer) -> Binaries:
 
 
 async def _saved(server: EmbeddedServer, old: Binaries, deadline: Deadline, *, clock: Clock) -> Path:
-    """Back up with the old server. It also ends in order then, which `pg_upgrade` asks for."""
+    """Back up with the old server. This also shuts it down cleanly, which `pg_upgrade` requires."""
     layout = server.layout
     before = EmbeddedServer(layout=layout, binaries=old, account=server.account, password=server.password)
     with explain_os_errors(layout.backups):
@@ -97,7 +97,7 @@ async def _upgraded(server: EmbeddedServer, old: Binaries) -> None:
     layout, account, new = server.layout, server.account, server.binaries
     with explain_os_errors(layout.home):
         checksums = await _has_checksums(layout.data, old, server)
-        # Both must agree on checksums; a cluster that had none gets them afterwards, in its new copy.
+        # Both must agree on checksums; a cluster without them gets them afterwards, in its new copy.
         await cluster.initialize_cluster(layout.growing, new, account=account, checksums=checksums)
         await cluster.set_superuser_password(layout.growing, new, account=account, password=server.password)
         shutil.rmtree(layout.workshop, ignore_errors=True)
@@ -136,7 +136,7 @@ async def _pg_upgrade(server: EmbeddedServer, old: Binaries) -> None:
 
 
 def find_failure_reason(said: str, logs: Sequence[str]) -> str:
-    """Why `pg_upgrade` failed: the first error in its logs, else the words after its last failed check."""
+    """Return why `pg_upgrade` failed: the first error in its logs, else the text after its last failed check."""
     for text in logs:
         if found := _ERROR.search(text):
             return found[1].strip()

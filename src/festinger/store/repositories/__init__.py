@@ -1,1 +1,1 @@
-"""Tables that belong to no single package: exchanges, request log, keys, models, costs and spaces."""
+"""Stores the tables that belong to no single package: exchanges, request log, keys, models, costs and spaces."""

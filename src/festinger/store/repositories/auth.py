@@ -1,14 +1,11 @@
-"""Who is calling, by the key that they show?
+"""Stores API keys, login links and console sessions.
 
-A key is `fst_` and 32 random bytes, shown once when it is made; only its hash is kept. It belongs to a space
-('*' for all) and has a role. What a role may do is decided at the doors. Making and revoking a key are
-counted as changes, so that a door which keeps known keys in memory lets go of a revoked one.
-
-Who is logged in to the console?
-
-A person comes in by a one-time link, which somebody at the machine asked for, or by showing a key. Either becomes a
-session, known by a cookie of 32 random bytes. Links and cookies are kept only as hashes. A session ends by itself
-when it is not used for long, with the key that it was opened with, or when its person leaves.
+A key is `fst_` and 32 random bytes, shown once when it is created. It belongs to a space ('*' for all) and
+has a role; the interfaces decide what a role may do. Creating and revoking a key bump the cache version, so
+that an interface that caches keys drops a revoked one. A person logs in by a one-time link, requested on the
+machine, or with a key; either opens a session, identified by a cookie of 32 random bytes. Keys, links and
+cookies are stored only as hashes. A session ends when it is idle for long, when its key is revoked, or on
+logout.
 """
 
 import hashlib
@@ -32,13 +29,13 @@ PREFIX = "fst_"
 RANDOM_BYTES = 32
 LENGTH = len(PREFIX) + 43
 ROOM = "keys"
-"""The name under which changes of keys are counted."""
+"""Name under which changes of keys are counted."""
 
 USE_NOTED_EVERY = timedelta(minutes=1)
-"""So that a busy key does not write a row a request."""
+"""Keeps a busy key from writing a row per request."""
 
 RandomBytes = Callable[[int], bytes]
-"""Gives this many bytes from the operating system's source of secrets."""
+"""Returns this many bytes from the operating system's random source."""
 
 
 class AccessRole(StrEnum):
@@ -50,7 +47,7 @@ class AccessRole(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiKey:
-    """What is known of a key; never the key itself."""
+    """Metadata of a key; never the key itself."""
 
     space: SpaceId
     id: UUID
@@ -67,17 +64,17 @@ def new_secret(random_bytes: RandomBytes) -> str:
 
 
 def is_api_key(text: str) -> bool:
-    """Whether this can be one of our keys at all; anything else belongs to somebody else's server."""
+    """Return whether this can be one of our keys; anything else is meant for another server."""
     return text.startswith(PREFIX)
 
 
 def hash_secret(secret: str) -> bytes:
-    # A plain hash is enough: the secret has 256 bits of chance, nobody can try them all.
+    # A plain hash is enough: the secret has 256 random bits, too many to try.
     return hashlib.sha256(secret.encode()).digest()
 
 
 async def make_key(transaction: Transaction, key: ApiKey, *, secret: str) -> None:
-    """Keep a new key. A name that a live key of the space has already is `Refused`."""
+    """Store a new key. Raises `Refused` if a live key of the space has the same name."""
     await transaction.run(
         Q["make_key"],
         space=key.space,
@@ -92,31 +89,31 @@ async def make_key(transaction: Transaction, key: ApiKey, *, secret: str) -> Non
 
 
 async def find_key(store: Store, secret: str, *, hot: bool = False) -> ApiKey | None:
-    """The live key that has this secret, if there is one."""
+    """Return the live key with this secret, if there is one."""
     if not is_api_key(secret) or len(secret) != LENGTH:
         return None
     wanted = hash_secret(secret)
     row = await store.maybe(Q["find_key"], hot=hot, hash=wanted)
-    # The index has found it; comparing again in constant time keeps that from resting on the index alone.
+    # The index has found it; the constant-time comparison keeps this from resting on the index alone.
     if row is None or not hmac.compare_digest(row.pop("hash"), wanted):
         return None
     return _key(row)
 
 
 async def load_api_keys(store: Store, *, space: SpaceId | None = None) -> list[ApiKey]:
-    """Every key, revoked ones too, or those of one space; oldest first."""
+    """Return all keys, including revoked ones, or those of one space; oldest first."""
     return [_key(row) for row in await store.all(Q["keys"], space=space)]
 
 
 async def revoke_key(transaction: Transaction, *, space: SpaceId, key: UUID, at: datetime) -> None:
-    """End a key. One that was revoked before stays as it was; one that never was is `NotFound`."""
+    """Revoke a key. One that is already revoked stays as it is; an unknown one raises `NotFound`."""
     if await transaction.maybe(Q["revoke_key"], space=space, id=key, at=at) is None:
         raise NotFound(f"There is no key `{key}` in this space.")
     await bump_version(transaction, space=space, room=ROOM)
 
 
 async def record_key_use(store: Store, key: ApiKey, *, at: datetime) -> bool:
-    """Remember that a key was used, at most once a minute; whether it was written."""
+    """Record that a key was used, at most once a minute; return whether a row was written."""
     before = at - USE_NOTED_EVERY
     return await store.run(Q["note_key_use"], space=key.space, id=key.id, at=at, before=before) > 0
 
@@ -126,18 +123,18 @@ def _key(row: dict[str, object]) -> ApiKey:
 
 
 LINK_PREFIX = "fsl_"
-"""A one-time link is told from a key by how it begins."""
+"""Distinguishes a one-time link from a key."""
 
 SEEN_NOTED_EVERY = timedelta(minutes=1)
-"""So that a page that is clicked through does not write a row a click."""
+"""Keeps browsing from writing a row per click."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoginSession:
-    """Somebody who is logged in."""
+    """A logged-in person."""
 
     space: SpaceId
-    """The one space that is open to them, or '*'."""
+    """The one space open to them, or '*'."""
     id: UUID
     name: str
     role: AccessRole
@@ -153,14 +150,14 @@ def new_login_link(random_bytes: RandomBytes) -> str:
 
 
 def form_token(cookie: str) -> str:
-    """What a form of this session must send back: it follows from the cookie, but the cookie not from it."""
+    """Return the token that forms of this session must send: derived from the cookie, without revealing it."""
     return hashlib.sha256(b"form of " + cookie.encode()).hexdigest()
 
 
 async def create_login_link(
     store: Store, session: LoginSession, *, link: str, until: datetime, role: AccessRole = AccessRole.REVIEWER
 ) -> None:
-    """Keep a one-time link for somebody who will be `session`."""
+    """Store a one-time link that will open `session`."""
     await store.run(
         Q["make_link"],
         space=session.space,
@@ -174,7 +171,7 @@ async def create_login_link(
 
 
 async def redeem_login_link(transaction: Transaction, link: str, *, cookie: str, at: datetime) -> LoginSession | None:
-    """Make a link a session; nothing if it is unknown, used or too old."""
+    """Turn a link into a session; return `None` if it is unknown, used or expired."""
     row = await transaction.maybe(Q["open_link"], link=_hash(link), hash=_hash(cookie), at=at)
     return _session(row) if row else None
 
@@ -182,7 +179,7 @@ async def redeem_login_link(transaction: Transaction, link: str, *, cookie: str,
 async def open_session(
     transaction: Transaction, session: LoginSession, *, cookie: str, key: UUID | None = None
 ) -> None:
-    """Begin a session of somebody who is known already."""
+    """Open a session for a person who is already authenticated."""
     await transaction.run(
         Q["open_session"],
         space=session.space,
@@ -196,10 +193,10 @@ async def open_session(
 
 
 async def find_session(store: Store, cookie: str, *, now: datetime, idle: timedelta) -> LoginSession | None:
-    """The live session of this cookie, kept alive by being asked for."""
+    """Return the live session of this cookie and keep it alive."""
     wanted = _hash(cookie)
     row = await store.maybe(Q["find_session"], hash=wanted, since=now - idle)
-    # The index has found it; comparing again in constant time keeps that from resting on the index alone.
+    # The index has found it; the constant-time comparison keeps this from resting on the index alone.
     if row is None or not hmac.compare_digest(row.pop("hash"), wanted):
         return None
     found = _session(row)
@@ -213,7 +210,7 @@ async def end_session(store: Store, session: LoginSession, *, at: datetime) -> N
 
 
 async def has_sessions(store: Store) -> bool:
-    """Whether anybody ever logged in."""
+    """Return whether anybody has ever logged in."""
     return bool(await store.value(Q["has_sessions"]))
 
 

@@ -1,14 +1,10 @@
-"""What was said through the proxy, and on whose behalf?
+"""Stores proxied exchanges, their messages, and the state that recognizes a session again.
 
-An exchange is a request and its answer; its messages are what was new in it, with who said each. Both have ids made
-of what they are, so that writing one twice writes it once. Events name these ids; whoever wants the words reads them
-here. What is learnt from them is the business of the rooms above.
-
-How is a session known again by a process that never met it?
-
-Keeps the hashes of its history and the notes that were put into it. Processes that serve the same sessions meet
-here: the latest history stands, and of two blocks for one place the first. No word of a conversation is kept here
-but the notes, which are ours.
+An exchange is a request and its reply; its messages are what was new in it, with who said each. Ids are
+derived from the content, so writing one twice stores it once. Events refer to these ids. Session rows hold
+the hashes of a session's history and the notes that were injected into it, so that processes that serve the
+same session can share it: the latest history wins, and of two blocks for one place the first. Apart from our
+own notes, they hold no words of a conversation.
 """
 
 import json
@@ -28,7 +24,7 @@ Q = queries_of("festinger.store")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExchangeMessage:
-    """Something that somebody said."""
+    """A message that somebody said."""
 
     id: UUID
     role: str
@@ -38,7 +34,7 @@ class ExchangeMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredExchange:
-    """A request and its answer, as it is kept."""
+    """A stored request and its reply."""
 
     id: UUID
     session: SessionId
@@ -46,7 +42,7 @@ class StoredExchange:
     request: str
     at: datetime
     said: tuple[ExchangeMessage, ...]
-    """What was new in the request, the oldest first."""
+    """What was new in the request, oldest first."""
     reply: ExchangeMessage | None
     tool_calls: Sequence[Mapping[str, Any]]
     thinking: str | None
@@ -58,13 +54,13 @@ class StoredExchange:
 
     @property
     def words(self) -> tuple[ExchangeMessage, ...]:
-        """Both sides."""
+        """The messages of both sides."""
         return (*self.said, self.reply) if self.reply else self.said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredMessage:
-    """Something that was said, with where it was."""
+    """A stored message and where it was said."""
 
     id: UUID
     exchange: UUID
@@ -84,7 +80,7 @@ class ExchangeWriteResult:
 
 
 async def known_sessions(transaction: Transaction, space: SpaceId, sessions: Collection[SessionId]) -> frozenset[str]:
-    """Those of these sessions in which something was exchanged already."""
+    """Return those of these sessions that already have exchanges."""
     rows = await transaction.all(Q["known_sessions"], space=space, sessions=sorted(set(sessions)))
     return frozenset(row["session_id"] for row in rows)
 
@@ -92,9 +88,9 @@ async def known_sessions(transaction: Transaction, space: SpaceId, sessions: Col
 async def write_exchanges(
     transaction: Transaction, space: SpaceId, exchanges: Sequence[StoredExchange]
 ) -> ExchangeWriteResult:
-    """Write what is not there yet. Of an exchange that is there nothing is written again."""
+    """Write the exchanges that are not stored yet; skip the others entirely."""
     by_id = {each.id: each for each in reversed(exchanges)}
-    # In one order everywhere, or two processes would wait for each other's rows.
+    # The same order everywhere; otherwise two processes could deadlock on each other's rows.
     rows = [by_id[key] for key in sorted(by_id)]
     found = await transaction.all(
         Q["write_exchanges"],
@@ -140,18 +136,18 @@ async def _write_words(
 
 
 async def load_messages(where: Store | Transaction, space: SpaceId, ids: Collection[UUID]) -> dict[UUID, StoredMessage]:
-    """What was said, by id; what was forgotten meanwhile is missing."""
+    """Return messages by id; forgotten ones are missing."""
     rows = await where.all(Q["read_messages"], space=space, ids=sorted(ids))
     return {row["id"]: _message(row) for row in rows}
 
 
 async def session_messages(where: Store | Transaction, space: SpaceId, session: SessionId) -> list[StoredMessage]:
-    """What was said in a session, the oldest first."""
+    """Return the messages of a session, oldest first."""
     return [_message(row) for row in await where.all(Q["session_messages"], space=space, session=session)]
 
 
 async def find_messages_with(transaction: Transaction, space: SpaceId, cuts: Iterable[ErasurePattern]) -> list[UUID]:
-    """The messages in which some words were said, before they are cut out."""
+    """Return the messages that contain the given words, before these are cut out."""
     found: set[UUID] = set()
     for cut in cuts:
         rows = await transaction.all(Q["messages_that_said"], space=space, pattern=cut.pattern)
@@ -160,13 +156,13 @@ async def find_messages_with(transaction: Transaction, space: SpaceId, cuts: Ite
 
 
 async def clear_old_messages(store: Store, space: SpaceId, *, before: datetime) -> int:
-    """Cut the words of what was said before some moment; how many messages."""
+    """Clear the text of messages older than `before`; return how many."""
     return await store.run(Q["cut_messages"], space=space, before=before)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastExchange:
-    """An exchange of a session, without the words of its messages."""
+    """An exchange of a session, without the text of its messages."""
 
     id: UUID
     request: str
@@ -180,7 +176,7 @@ class PastExchange:
 async def recent_exchanges(
     where: Store | Transaction, space: SpaceId, session: SessionId, *, limit: int
 ) -> list[PastExchange]:
-    """The last exchanges of a session, the oldest first."""
+    """Return the last exchanges of a session, oldest first."""
     rows = await where.all(Q["recent_exchanges"], space=space, session=session, limit=limit)
     return [
         PastExchange(
@@ -213,19 +209,19 @@ BATCH = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredBlock:
-    """Notes as they stand in a session."""
+    """A block of notes injected into a session."""
 
     anchor: bytes
-    """The place: hash of the history up to the message that carries them; empty for the system text."""
+    """Its place: hash of the history up to the message that carries it; empty for the system text."""
     id: UUID
     text: str
     notes: Sequence[Sequence[Any]]
-    """For each line the notes that it shows."""
+    """For each line, the notes that it shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredSession:
-    """What is kept of a session."""
+    """The stored state of a session."""
 
     caller: str
     session: SessionId
@@ -236,13 +232,13 @@ class StoredSession:
     at: datetime
     blocks: tuple[StoredBlock, ...] = ()
     rewritten: bool = False
-    """Whether these are all its blocks, in other words than before: something in them was forgotten."""
+    """Whether these are all its blocks, reworded because something in them was forgotten."""
 
 
 async def save_sessions(transaction: Transaction, space: SpaceId, sessions: Sequence[StoredSession]) -> None:
-    """Keep the present state of sessions, and the blocks that are new in them."""
+    """Store the current state of sessions and their new blocks."""
     latest = {(each.caller, each.session): each for each in sorted(sessions, key=lambda each: each.at)}
-    # In one order everywhere, or two processes would wait for each other's rows.
+    # The same order everywhere; otherwise two processes could deadlock on each other's rows.
     rows = [latest[key] for key in sorted(latest)]
     await transaction.run(
         Q["keep_sessions"],
@@ -305,7 +301,7 @@ async def find_sessions(
     since: datetime,
     limit: int,
 ) -> list[StoredSession]:
-    """The caller's session of this name, or without a name those that begin with this hash; the newest first."""
+    """Return the caller's session with this id, or without one those that begin with this hash; newest first."""
     async with store.transaction(hot=True) as transaction:
         rows = await transaction.all(
             Q["find_sessions"], space=space, caller=caller, session=session, head=head, since=since, limit=limit
@@ -334,13 +330,13 @@ async def find_sessions(
 
 
 async def load_session_notes(where: Store | Transaction, space: SpaceId, session: SessionId) -> list[str]:
-    """The lines of the notes that were put into a session, tags and label among them."""
+    """Return the lines of the notes that were injected into a session, including tags and label."""
     rows = await where.all(Q["notes_of_session"], space=space, session=session)
     return [line for row in rows for line in row["block"].splitlines()]
 
 
 async def prune_sessions(store: Store, *, before: datetime) -> int:
-    """Forget sessions that were quiet since then, batch by batch; how many."""
+    """Delete sessions idle since `before`, in batches; return how many."""
     removed = 0
     while batch := await store.run(Q["prune_sessions"], before=before, limit=BATCH):
         removed += batch

@@ -1,15 +1,10 @@
-"""Which models did people add, and with which keys?
+"""Stores the models that people added, their keys, and the costs of model calls.
 
-Rows of the table `load_stored_models`. A key comes in as a secret, lies sealed in its row and goes out only inside an
-endpoint that is about to be asked; everything else sees whether one is set and how it ends. A key that the
-present master key cannot open makes its model unusable and nothing else. Which purposes use a model is
-known to the settings and handed in.
-
-What did asking models cost?
-
-Keeps the ledger: one row for each call, as `llm` hands it over, and its sums for a session, the last 24
-hours or ever, by purpose and by model. A call without a known price is counted apart and never as free.
-Limits are decided in `llm`.
+A key arrives as a secret, is sealed in its row, and leaves only inside an endpoint that is about to be
+called; everything else sees whether one is set and how it ends. A key that the current master key cannot open
+makes only its model unusable. The ledger has one row per call, with sums for a session, the last 24 hours or
+ever, by purpose and by model. Calls without a known price are counted separately and never as free. `llm`
+enforces the limits.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -39,7 +34,7 @@ MAX_NAME_CHARS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewModel:
-    """A model to be added, as a person gave it."""
+    """A model to add, as a person entered it."""
 
     space: SpaceId
     id: UUID
@@ -60,7 +55,7 @@ class StoredModel:
     base_url: str | None
     created_at: datetime
     api_key: str
-    """Empty, `set (…last4)`, or that it cannot be read."""
+    """Empty, `set (…last4)`, or a note that it cannot be read."""
 
     @property
     def usable(self) -> bool:
@@ -68,7 +63,7 @@ class StoredModel:
 
 
 async def add_model(transaction: Transaction, new: NewModel, *, vault: Vault) -> None:
-    """Keep a model; its key is sealed into its row."""
+    """Store a model and seal its key."""
     name = new.model_name.strip()
     if new.provider not in STORED_PROVIDERS:
         raise BadInput(f"A model of `{new.provider}` cannot be added.", hint=_known())
@@ -87,12 +82,12 @@ async def add_model(transaction: Transaction, new: NewModel, *, vault: Vault) ->
 
 
 async def load_stored_models(store: Store, *, space: SpaceId, vault: Vault) -> list[StoredModel]:
-    """Every model of a space, oldest first."""
+    """Return all models of a space, oldest first."""
     return [_stored(row, space, vault) for row in await store.all(Q["models"], space=space)]
 
 
 async def model_endpoint(store: Store, model: UUID, *, space: SpaceId, vault: Vault) -> Endpoint:
-    """Where this model is asked, with its key. One whose key cannot be read is `ProviderRefused`."""
+    """Return the endpoint of this model, with its key. Raises `ProviderRefused` if the key cannot be read."""
     row = await store.maybe(Q["find_model"], space=space, id=model)
     if row is None:
         raise NotFound(f"There is no model `{model}` in this space.")
@@ -110,7 +105,7 @@ async def model_endpoint(store: Store, model: UUID, *, space: SpaceId, vault: Va
 async def change_model_key(
     transaction: Transaction, model: UUID, *, space: SpaceId, api_key: SecretStr | None, vault: Vault
 ) -> None:
-    """Set a model's key again, or take it away."""
+    """Replace or remove the key of a model."""
     sealed = await _sealed(transaction, api_key, place=_place(space, model), vault=vault)
     if await transaction.maybe(Q["change_model_key"], space=space, id=model, api_key=sealed) is None:
         raise NotFound(f"There is no model `{model}` in this space.")
@@ -119,7 +114,7 @@ async def change_model_key(
 async def delete_model(
     transaction: Transaction, model: UUID, *, space: SpaceId, used_by: Collection[ModelPurpose]
 ) -> None:
-    """Take a model away, unless a purpose uses it."""
+    """Delete a model unless a purpose uses it."""
     if used_by:
         purposes = ", ".join(f"`{purpose}`" for purpose in sorted(used_by))
         raise ModelInUse(
@@ -173,13 +168,13 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpendingTotals:
-    """What some calls came to."""
+    """Totals over some calls."""
 
     calls: int = 0
     failed: int = 0
     cost_usd: Decimal = Decimal(0)
     unpriced: int = 0
-    """Calls whose price is unknown; they are missing in `cost_usd`."""
+    """Calls with unknown price; `cost_usd` does not include them."""
     tokens_in: int = 0
     tokens_out: int = 0
     tokens_cached: int = 0
@@ -207,7 +202,7 @@ class SpendingLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostReport:
-    """The sums over one stretch."""
+    """Costs over one period."""
 
     lines: tuple[SpendingLine, ...]
 
@@ -225,7 +220,7 @@ class CostReport:
 
 
 class StoredCallLedger:
-    """The ledger that `llm` writes to and asks for its limits."""
+    """The ledger that `llm` writes to and reads for its limits."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -261,7 +256,7 @@ async def session_costs(store: Store, *, space: SpaceId, session: SessionId) -> 
 
 
 async def day_costs(store: Store, *, space: SpaceId, now: datetime) -> CostReport:
-    """Of the last 24 hours."""
+    """Return the costs of the last 24 hours."""
     return await _costs(store, space=space, since=now - DAY)
 
 

@@ -1,13 +1,9 @@
-"""What happened to a request, afterwards?
+"""Stores the request log, and encodes spool files and erases words from them.
 
-The log of the requests that memory served: by the id that their answers carried, kept for some days. It holds no
-word of a request unless somebody has set so.
-
-How is what waits in files written, and how are words cut out of it?
-
-A record is a line with its checksum, so that a torn or garbled one is known. Files that a living process holds are
-left to it: it brings what is in them to the database, where the words are cut out. Those that a dead one left behind,
-and lines that were set aside, are cut here. What a record means is its writer's matter.
+The log holds one row per request that memory served, by the id sent with its response, for some days. It
+holds no text of a request unless a setting allows it. A spooled record is a line with its checksum, so that
+torn or garbled lines are recognized. Files that a live process holds are left to it: it writes them to the
+database, where words are erased. Files of dead processes, and lines that were set aside, are cleaned here.
 """
 
 import fcntl
@@ -41,7 +37,7 @@ class LoggedRequest:
     route: str
     model: str
     status: int | None
-    """What the client was sent; none if it left before."""
+    """Status sent to the client; none if it disconnected before."""
     memory: str
     reason: str
     ended: str | None
@@ -52,7 +48,7 @@ class LoggedRequest:
 
 async def log_requests(transaction: Transaction, space: SpaceId, requests: Sequence[LoggedRequest]) -> None:
     latest = {each.id: asdict(each) for each in requests}
-    # In one order everywhere, or two processes would wait for each other's rows.
+    # The same order everywhere; otherwise two processes could deadlock on each other's rows.
     rows = json.dumps([latest[key] for key in sorted(latest)], default=str)
     await transaction.run(Q["log_requests"], space=space, rows=rows)
 
@@ -70,19 +66,19 @@ async def find_request(store: Store, space: SpaceId, request: str) -> LoggedRequ
 async def list_requests(
     store: Store, space: SpaceId, *, session: SessionId | None = None, before: datetime | None = None, limit: int = 100
 ) -> list[LoggedRequest]:
-    """The newest first."""
+    """Return requests, newest first."""
     rows = await store.all(Q["list_requests"], space=space, session=session, before=before, limit=limit)
     return [_request(row) for row in rows]
 
 
 async def count_requests(store: Store, *, since: datetime) -> dict[tuple[str, str], int]:
-    """How many requests of all spaces there were, by what memory did for them and why."""
+    """Count the requests of all spaces by what memory did for them and why."""
     rows = await store.all(Q["count_requests"], since=since)
     return {(row["memory"], row["reason"]): row["requests"] for row in rows}
 
 
 async def prune_requests(store: Store, *, before: datetime) -> int:
-    """Remove what is older, batch by batch; how many lines."""
+    """Delete older requests in batches; return how many."""
     removed = 0
     while batch := await store.run(Q["prune_requests"], before=before, limit=BATCH):
         removed += batch
@@ -115,7 +111,7 @@ HEAD_BYTES = 9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MalformedLine:
-    """A line that holds no record."""
+    """A line that holds no valid record."""
 
     line: bytes
     reason: str
@@ -124,12 +120,12 @@ class MalformedLine:
 
 
 def encode_line(record: bytes) -> bytes:
-    """A record, which holds no line break, as a line."""
+    """Encode a record, which must hold no line break, as a line."""
     return b"%08x %b\n" % (crc32(record), record)
 
 
 def decode_line(line: bytes) -> bytes | MalformedLine:
-    """The record of a line, without its break."""
+    """Return the record of a line that has no trailing line break."""
     record = line[HEAD_BYTES:]
     if len(line) < HEAD_BYTES or line[:HEAD_BYTES] != b"%08x " % crc32(record):
         return MalformedLine(line=line, reason="garbled")
@@ -137,7 +133,7 @@ def decode_line(line: bytes) -> bytes | MalformedLine:
 
 
 def erase_words_in_files(folder: Path, cuts: Sequence[ErasurePattern]) -> int:
-    """Cut words out of every file of a folder that nobody holds; how many files held some."""
+    """Erase words from every file of a folder that no process holds; return how many files changed."""
     if not cuts or not folder.is_dir():
         return 0
     return sum(_cut_file(path, cuts) for path in sorted({*folder.glob(f"*{ENDING}"), folder / BAD}))
@@ -163,7 +159,7 @@ def _cut_file(path: Path, cuts: Sequence[ErasurePattern]) -> bool:
 
 
 def _cut_line(line: bytes, cuts: Sequence[ErasurePattern]) -> bytes:
-    """A record is cut text by text and gets a new checksum; what is no record is cut as it stands."""
+    """Clean a record string by string and update its checksum; clean anything else as plain text."""
     record = decode_line(line)
     try:
         document = json.loads(record) if isinstance(record, bytes) else None
@@ -185,7 +181,7 @@ def _cut_text(line: bytes, cuts: Sequence[ErasurePattern]) -> bytes:
 
 
 def _put_in_place(path: Path, data: bytes) -> None:
-    """Written beside and moved over it, so that a crash leaves one or the other."""
+    """Write a temporary file and rename it over `path`, so that a crash leaves one or the other."""
     beside = path.with_name(f"{path.name}.cut")
     handle = open_private(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:

@@ -1,21 +1,11 @@
-"""Which spaces are there, and how does one begin and end?
+"""Stores spaces, changed settings and process runs.
 
-A space is the tenant: everything that is remembered belongs to one. Its id is made from its first name and
-never changes; its name may. Ending a space erases every row of it: what hangs on `space` by foreign key goes
-by itself, and a room whose rows may also belong to all spaces ('*') gives a query `erase_space` that
-takes its own away.
-
-Which settings did people change while Festinger ran?
-
-Rows of the table `config`, for all spaces ('*') or for one. They are written in the caller's transaction, so
-that the event which tells of the change stands or falls with it, and every process hears of it. Whether a
-value is allowed, and which source wins, is decided in `settings`: only what was validated there comes here.
-
-Which processes have lived on this store, and how did they end?
-
-Each process writes a row when it begins and completes it when it ends well. A row that is still open although
-its process is gone is a crash: the next process on that machine finds it and says so. The sums (age,
-restarts, time awake) are what the agent knows about its own life.
+A space is the tenant: everything remembered belongs to one. Its id comes from its first name and never
+changes; its name may. Deleting a space erases all its rows: foreign keys cascade, and a package whose rows
+may also belong to all spaces ('*') supplies an `erase_space` query. Changed settings are rows of `config`,
+for all spaces or one, written in the caller's transaction together with the event about them; `settings` has
+validated them before. Each process writes a run when it starts and completes it when it ends well; an open
+run of a dead process is a crash.
 """
 
 import re
@@ -48,7 +38,7 @@ class Space:
 
 
 def check_space_name(name: str) -> str:
-    """`name`, if a space may be called so."""
+    """Return `name` if it is valid for a space."""
     if not NAME.fullmatch(name):
         raise BadInput(
             f"`{name[:80]}` cannot name a space.",
@@ -58,7 +48,7 @@ def check_space_name(name: str) -> str:
 
 
 def free_space_id(name: str, taken: Iterable[str]) -> SpaceId:
-    """The id of a new space: its name, with a number behind it if an older space has that id."""
+    """Return the id of a new space: its name, with a number appended if an older space has that id."""
     used = set(taken)
     for number in count(1):
         ending = f"-{number}" if number > 1 else ""
@@ -68,12 +58,12 @@ def free_space_id(name: str, taken: Iterable[str]) -> SpaceId:
 
 
 async def load_spaces(store: Store) -> list[Space]:
-    """Every space, oldest first."""
+    """Return all spaces, oldest first."""
     return [Space(**row) for row in await store.all(Q["spaces"])]
 
 
 async def find_space(store: Store, name: str) -> Space:
-    """The space that is called so, or has this id."""
+    """Return the space with this name or id."""
     row = await store.maybe(Q["find_space"], name=name)
     if row is None:
         raise NotFound(f"There is no space `{name[:80]}`.", hint="`festinger spaces` lists them.")
@@ -81,14 +71,14 @@ async def find_space(store: Store, name: str) -> Space:
 
 
 async def create_space(transaction: Transaction, name: str, *, at: datetime) -> Space:
-    """A new, empty space. A name that is taken is `Refused`."""
+    """Create an empty space. Raises `Refused` if the name is taken."""
     taken = [row["id"] for row in await transaction.all(Q["space_ids"])]
     row = await transaction.one(Q["create_space"], id=free_space_id(check_space_name(name), taken), name=name, at=at)
     return Space(**row)
 
 
 async def rename_space(transaction: Transaction, space: SpaceId, *, name: str) -> Space:
-    """Give a space another name; its id stays."""
+    """Rename a space; its id stays."""
     row = await transaction.maybe(Q["rename_space"], space=space, name=check_space_name(name))
     if row is None:
         raise NotFound(f"There is no space `{space}`.")
@@ -98,10 +88,10 @@ async def rename_space(transaction: Transaction, space: SpaceId, *, name: str) -
 async def delete_space(
     transaction: Transaction, space: SpaceId, *, typed_name: str, erasers: Sequence[Query] = ()
 ) -> int:
-    """Erase a space and every row of it, for ever; how many rows that were.
+    """Erase a space and all its rows, permanently; return the number of rows.
 
-    The person must have typed its name. `erasers` are the `erase_space` queries of the other rooms. Large
-    spaces take long: give a patient transaction.
+    The person must have typed its name. `erasers` are the `erase_space` queries of the other packages. Large
+    spaces take long: pass a patient transaction.
     """
     if space == MAIN_SPACE:
         raise Refused("`main` cannot be deleted: everything that names no space lives in it.")
@@ -124,11 +114,11 @@ OWN_ERASERS = (
     "erase_cache_versions",
     "delete_space",
 )
-"""In this order: the others are told what is gone while it is still counted."""
+"""In this order: other processes are notified of what is gone while it is still counted."""
 
 
 ROOM = "settings"
-"""The name under which changes of these rows are counted."""
+"""Name under which changes of settings are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,19 +131,19 @@ class ConfigRow:
 
 
 async def config_rows(store: Store, *, space: SpaceId | None = None) -> list[ConfigRow]:
-    """Every row, or those of one space."""
+    """Return all rows, or those of one space."""
     rows = await store.all(Q["config_rows"], space=space)
     return [ConfigRow(**row) for row in rows]
 
 
 async def find_config(transaction: Transaction, *, space: SpaceId, key: str) -> str | None:
-    """The value of one row, kept from changing until the transaction ends."""
+    """Return the value of one row, locked until the transaction ends."""
     row = await transaction.maybe(Q["lock_config"], space=space, key=key)
     return str(row["value"]) if row else None
 
 
 async def put_config(transaction: Transaction, row: ConfigRow) -> str | None:
-    """Write a row; the value that it replaces, if there was one."""
+    """Write a row; return the value that it replaces, if there was one."""
     before = await find_config(transaction, space=row.space, key=row.key)
     await transaction.run(
         Q["put_config"], space=row.space, key=row.key, value=row.value, at=row.updated_at, by=row.updated_by
@@ -163,7 +153,7 @@ async def put_config(transaction: Transaction, row: ConfigRow) -> str | None:
 
 
 async def delete_config(transaction: Transaction, *, space: SpaceId, key: str) -> str | None:
-    """Take a row away, so that the next weaker source counts; the value that it had, if it was there."""
+    """Delete a row, so that the next weaker source applies; return its value, if it existed."""
     gone = await transaction.maybe(Q["delete_config"], space=space, key=key)
     if gone is None:
         return None
@@ -177,7 +167,7 @@ async def _count(transaction: Transaction, space: SpaceId) -> None:
 
 
 START_SLACK = timedelta(seconds=2)
-"""The system's start time of a process and our clock differ by rounding and by small steps of the clock."""
+"""The system's process start time and our clock differ by rounding and by small clock adjustments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,20 +180,20 @@ class ProcessRun:
     started_at: datetime
     stopped_at: datetime | None = None
     clean: bool | None = None
-    """None while it runs; false when it was found gone without a word."""
+    """None while it runs; false if it was found dead without having ended its run."""
     pins: tuple[str, ...] = ()
-    """Settings on which its own environment or command line has the last word."""
+    """Settings that its own environment or command line pins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """What all runs together say."""
+    """Totals over all runs: age, restarts and time awake, which is what the agent knows about its own life."""
 
     runs: int
     crashes: int
     since: datetime | None
     awake: timedelta
-    """Time in which processes ran that ended well, and in this one. How long a crashed one ran is not known."""
+    """Run time of this process and of those that ended well. How long a crashed one ran is unknown."""
 
     @property
     def restarts(self) -> int:
@@ -214,18 +204,18 @@ IsAlive = Callable[[ProcessRun], bool]
 
 
 def is_alive(run: ProcessRun) -> bool:
-    """Whether the process of a run of this machine is still there; a process that took over its number is not it."""
+    """Return whether the process of a run on this machine still exists and its pid was not reused."""
     try:
         process = psutil.Process(run.pid)
         born, state = process.create_time(), process.status()
     except psutil.NoSuchProcess:
         return False
-    # One that ended and was not collected by its parent yet still has its number.
+    # A process that ended but was not reaped by its parent still has its pid.
     return state != psutil.STATUS_ZOMBIE and born <= (run.started_at + START_SLACK).timestamp()
 
 
 async def begin_run(transaction: Transaction, run: ProcessRun, *, is_alive: IsAlive = is_alive) -> list[ProcessRun]:
-    """Write that a process begins; the runs of this machine that are found to have crashed, each told once."""
+    """Record that a process begins; return newly detected crashed runs of this machine, each reported once."""
     rows = await transaction.all(Q["lock_unfinished_runs"], host=run.host)
     crashed = [before for before in map(_run, rows) if not is_alive(before)]
     await transaction.run(Q["mark_crashed"], ids=[before.id for before in crashed])
@@ -243,24 +233,24 @@ async def begin_run(transaction: Transaction, run: ProcessRun, *, is_alive: IsAl
 
 
 async def find_pinning_runs(store: Store, key: str, *, host: str, is_alive: IsAlive = is_alive) -> list[ProcessRun]:
-    """The processes for which a setting is pinned; of this machine those that are still there."""
+    """Return the processes that pin a setting; those of this machine only if they are still alive."""
     found = [_run(row) for row in await store.all(Q["runs_that_pin"], key=key)]
     return [run for run in found if run.host != host or is_alive(run)]
 
 
 async def end_run(store: Store, run: UUID, *, at: datetime) -> None:
-    """Write that a process ended well."""
+    """Record that a process ended well."""
     await store.run(Q["end_run"], id=run, at=at)
 
 
 async def latest_crash(store: Store, *, since: datetime) -> ProcessRun | None:
-    """The last run that began after `since` and crashed, for `doctor`."""
+    """Return the last run that began after `since` and crashed, for `doctor`."""
     row = await store.maybe(Q["latest_crash"], since=since)
     return _run(row) if row else None
 
 
 async def load_run_summary(store: Store, *, now: datetime) -> RunSummary:
-    """What all runs together say `now`; overlapping ones are counted each."""
+    """Return the totals over all runs at `now`; overlapping runs each count in full."""
     return RunSummary(**await store.one(Q["sum_runs"], now=now))
 
 

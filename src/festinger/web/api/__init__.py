@@ -1,1 +1,1 @@
-"""The JSON API under `/admin`, one module a subject."""
+"""The JSON API under `/admin`, one module per subject."""

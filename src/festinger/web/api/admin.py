@@ -1,4 +1,4 @@
-"""Models, keys, spaces and numbers over HTTP."""
+"""HTTP API for models, keys, spaces and status numbers."""
 
 from dataclasses import asdict
 

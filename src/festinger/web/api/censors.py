@@ -1,7 +1,7 @@
-"""Censors over HTTP: make and list them, hold a text against them, change them.
+"""HTTP API for censors: create, list, check a text, change.
 
-Anybody who may write may make a warning; only a person's key makes one that stops something. Changing a censor, and
-calling a strike wrong, is for reviewers: an agent must not take off what guards it.
+Anyone who may write can create a warning; only a person's key can create a censor that blocks. Changing a
+censor, or reporting a false positive, is for reviewers: an agent must not remove its own guards.
 """
 
 from typing import Literal
@@ -25,7 +25,7 @@ Force = Literal["warn", "block"]
 
 
 class AddCensorRequest(BaseModel):
-    """A censor as somebody asks for it, by the names of the library."""
+    """A censor to create, with the library's field names."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -40,7 +40,7 @@ class AddCensorRequest(BaseModel):
 
 
 class ChangeCensorRequest(BaseModel):
-    """What should be another of a censor."""
+    """The fields of a censor to change."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,7 +1,8 @@
-"""Episodes over HTTP: open one, add what is said, close it, read them.
+"""HTTP API for episodes: open, append, close, read.
 
-Who speaks is told by the key: what an agent's key adds is a model's word, whatever role it names; a person's key may
-add what people, models and tools said. An agent's key sees and ends the episodes of its own agent alone.
+The key determines the speaker: what an agent's key appends counts as a model's word, whatever role it names;
+a person's key may append what people, models and tools said. An agent's key sees and closes only the episodes
+of its own agent.
 """
 
 from typing import Any
@@ -114,7 +115,7 @@ async def patch_episode(call: AdminCall) -> Response:
 
 
 async def _mine(call: AdminCall) -> Episode:
-    """The episode that is named, if the caller may see it; another agent's looks like none."""
+    """The named episode, if the caller may see it; another agent's episode counts as not found."""
     found = await get_episode(call.app.memory.deps, call.space, call.id)
     viewer = viewer_of(call)
     if viewer is not None and found.agent_id != viewer:
@@ -123,7 +124,7 @@ async def _mine(call: AdminCall) -> Episode:
 
 
 def _origin(call: AdminCall, role: TurnRole) -> Origin:
-    """Whose word it is: an agent cannot put words into a person's mouth."""
+    """The origin of a turn: an agent cannot put words into a person's mouth."""
     said = ORIGINS[role]
     return said if is_person(call) or said is Origin.TOOL else Origin.MODEL
 

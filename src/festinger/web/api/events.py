@@ -1,7 +1,4 @@
-"""Events over HTTP: what happened, and a live feed of what happens.
-
-Requests over HTTP: what happened to each that memory served.
-"""
+"""HTTP API for events (history and live feed) and for the log of requests that memory served."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -27,7 +24,7 @@ from festinger.web.pagination import EPOCH, MICROSECOND, build_page, parse_curso
 from festinger.web.route import AdminCall, AdminRoute, json_response
 
 KEEP_ALIVE_SECONDS = 15.0
-"""A comment line this often keeps proxies and readers from taking silence for an end."""
+"""A comment line this often keeps proxies and readers from mistaking silence for the end."""
 
 
 async def list_events(call: AdminCall) -> Response:
@@ -57,7 +54,7 @@ async def stream_events(call: AdminCall) -> Response:
 async def encode_sse(
     news: AsyncGenerator[Event | FeedGap, None], *, until: asyncio.Event, keep_alive: float = KEEP_ALIVE_SECONDS
 ) -> AsyncIterator[bytes]:
-    """The feed as lines of the wire, until the server stops; a comment when nothing happens for a while."""
+    """Encode the feed as server-sent events until the server stops, with a comment line when it is silent."""
     coming, stopping = asyncio.ensure_future(anext(news)), asyncio.ensure_future(until.wait())
     try:
         while not until.is_set():
@@ -68,7 +65,7 @@ async def encode_sse(
             try:
                 happened = coming.result()
             except (StopAsyncIteration, Unavailable):
-                # With the store away the stream ends; its reader comes again with the last event that it has.
+                # When the store is down the stream ends; the reader reconnects with the id of its last event.
                 return
             yield _line(happened)
             coming = asyncio.ensure_future(anext(news))
@@ -103,7 +100,7 @@ ROUTES = (
 
 
 HAPPENED = 100
-"""Events that are shown of a request at most."""
+"""The most events shown for one request."""
 
 
 async def list_request_log(call: AdminCall) -> Response:
@@ -134,7 +131,7 @@ async def show_request(call: AdminCall) -> Response:
 
 
 async def _outcomes(call: AdminCall, found: LoggedRequest) -> list[dict[str, Any]]:
-    """What became of the notes that were put into it, memories and edges, as far as that is known by now."""
+    """The outcomes known so far for the notes put into the request, memories and edges."""
     recollection = found.details.get("recollection")
     if recollection is None:
         return []

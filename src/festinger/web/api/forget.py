@@ -1,7 +1,7 @@
-"""Forgetting, taking back and refusals over HTTP: what a person may do about what should not be remembered.
+"""HTTP API for what should not be remembered: forgetting, withdrawing and refusals.
 
-Each of these needs the right to review, which no agent's key has. With `dry_run` they only say what they would do. An
-agent may ask that something be forgotten, which is a proposal like any other.
+Every operation needs the right to review, which no agent's key has. With `dry_run` it only says what it would
+do. An agent may ask that something be forgotten; that is a proposal like any other.
 """
 
 from datetime import datetime
@@ -31,7 +31,7 @@ Word = Annotated[str, Field(min_length=1, max_length=2_000)]
 
 
 class SourceRequest(BaseModel):
-    """Where something came from."""
+    """The source to act on."""
 
     model_config = ConfigDict(extra="forbid")
 

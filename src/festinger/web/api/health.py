@@ -1,8 +1,9 @@
-"""Does it live, is it ready, what does it count?
+"""HTTP API for liveness, readiness, metrics and health details.
 
-`healthz` says that the loop turns and asks nobody. `readyz` says that the database answers and that the disk takes
-what is said; a missing provider, a refused setting or a dead job is told in the body and never makes it unready. Both are cheap and
-answer anybody; what is the matter is told to callers on this machine or with a key.
+`healthz` says that the event loop turns and queries nothing. `readyz` says that the database answers and the
+disk takes captured text; a missing provider, a refused setting or a dead job appears in the body and never
+makes it unready. Both are cheap and answer anyone; details are only for callers on this machine or with a
+key.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Jobs over HTTP: see them, run them now, retry or drop what died."""
+"""HTTP API for jobs: list them, run them now, retry or drop dead ones."""
 
 from dataclasses import asdict
 
@@ -13,7 +13,7 @@ from festinger.web.pagination import parse_limit
 from festinger.web.route import AdminCall, AdminRoute, json_response
 
 LARGEST = 2**63 - 1
-"""No job has a number beyond what the database can hold."""
+"""The largest job number that the database can hold."""
 
 
 class DropJobRequest(BaseModel):

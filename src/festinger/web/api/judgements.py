@@ -1,4 +1,4 @@
-"""Judgements over HTTP: what was said of two statements, what waits, and a person's answer."""
+"""HTTP API for judgments of statement pairs: what judges said, what waits, and a person's answer."""
 
 from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response

@@ -1,13 +1,12 @@
-"""Memories over HTTP: learn one or many, list them, look at one and at why it is believed.
+"""HTTP API for memories: learn, list, show and explain them, and change them by hand.
 
-The names are those of the library. A batch comes and goes as lines of JSON: what is done is told line by line while
-the rest is being learnt, so a caller who loses the connection knows how far it came, and with keys goes on from there.
+The field names are those of the library. A batch goes in and out as lines of JSON: results stream while the
+rest is being learned, so a caller who loses the connection knows how far it got and, with keys, resumes
+there.
 
-Tending memories over HTTP: edit, replace, merge, part, put away, bring back, release, and undo.
-
-These are a person's deeds and need a reviewer: whoever could reword what a person said, or put it away, would speak
-with that person's trust. Every one of them is written down as a change, and a change can be taken back. A version in
-`If-Match` keeps two people from writing over each other.
+Edit, replace, merge, split, archive, restore, release and undo need a reviewer: whoever could reword what a
+person said would speak with that person's trust. Each is recorded as a change that can be undone, and a
+version in `If-Match` keeps two people from overwriting each other.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -44,7 +43,7 @@ LONGEST_WAIT = 60.0
 
 
 class LearnStatementRequest(BaseModel):
-    """What is to be learnt, by the names of the library's `learn`."""
+    """A statement to learn, with the field names of the library's `learn`."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -78,17 +77,17 @@ async def learn_lines(call: AdminCall) -> Response:
             f"A batch has at most {MOST_ITEMS:,} lines; this one has {len(lines):,}.",
             hint="Send it in parts; keys make it safe to send a part again.",
         )
-    caller_scope(call)  # a caller who may not speak is told so before the answer begins
+    caller_scope(call)  # refuses a caller who may not speak before the response begins
     return StreamingResponse(_learnt(call, lines), media_type=LINES)
 
 
 async def _learnt(call: AdminCall, lines: Sequence[bytes]) -> AsyncIterator[bytes]:
-    """One line of answer for each line, as they are learnt. A fault of the store ends it with a last line."""
+    """Yield one result line per input line as they are learned; a store failure ends with an error line."""
     for start in range(0, len(lines), BATCH):
         try:
             done = await _learn_some(call, lines[start : start + BATCH], start)
         except FestingerError as error:
-            # The answer has begun with its status: all that is left is to say why it ends here.
+            # The status has been sent already: all that is left is to say why the response ends here.
             yield orjson.dumps(error.as_json(request_id(call.request))) + b"\n"
             return
         for learned in done:
@@ -96,7 +95,7 @@ async def _learnt(call: AdminCall, lines: Sequence[bytes]) -> AsyncIterator[byte
 
 
 async def _learn_some(call: AdminCall, lines: Sequence[bytes], start: int) -> list[Learned]:
-    """What became of each line; one that cannot be read has its own error and stops no other."""
+    """Learn some lines; one that cannot be parsed gets its own error and stops no other."""
     read = [await _read(call, line, start + at) for at, line in enumerate(lines)]
     fit = [each for each in read if isinstance(each, LearnRequest)]
     learned = iter(await learn_many(call.app.memory.deps, caller_scope(call), fit))
@@ -115,7 +114,7 @@ async def _read(call: AdminCall, line: bytes, number: int) -> LearnRequest | Fes
 
 
 async def build_learn_input(call: AdminCall, body: LearnStatementRequest, *, key: str | None) -> LearnRequest:
-    """A statement as the room takes it, said by whoever the key says."""
+    """Build the learn request from a body, with the speaker that the key determines."""
     if body.immutable and not is_person(call):
         raise NotAuthorised("Only a person may say that something is held for good.")
     sources = [await resolve_memory_id(call.app.memory.deps, call.space, each) for each in body.derived_from]
@@ -125,7 +124,7 @@ async def build_learn_input(call: AdminCall, body: LearnStatementRequest, *, key
         subject=body.subject,
         kind=body.kind,
         origin=origin,
-        imported=origin is Origin.DOCUMENT,  # only a person may say so
+        imported=origin is Origin.DOCUMENT,  # only a person may claim this
         source=body.source,
         source_confidence=body.source_confidence,
         event_time=body.event_time,
@@ -167,12 +166,12 @@ async def show_history(call: AdminCall) -> Response:
 
 
 async def find_memory_id(call: AdminCall) -> MemoryId:
-    """The memory that a path means, by its id or the beginning of it."""
+    """The memory that a path names, by its id or a prefix of it."""
     return await resolve_memory_id(call.app.memory.deps, call.space, call.request.path_params["id"])
 
 
 async def find_memory_and_scope(call: AdminCall) -> tuple[MemoryId, Scope]:
-    """The memory that a path means, and from where it is looked at: a person stands where its owner stands."""
+    """The memory that a path names, and the scope it is viewed from: for a person, its owner's."""
     memory, place = await find_memory_id(call), caller_scope(call)
     if viewer_of(call) is not None:
         return memory, place
@@ -182,7 +181,7 @@ async def find_memory_and_scope(call: AdminCall) -> tuple[MemoryId, Scope]:
 
 
 def add_etag(response: Response, memory: Memory) -> Response:
-    """The answer with the version that a change may name."""
+    """Add the version that a change may name in `If-Match`."""
     response.headers["etag"] = f'"{memory.version}"'
     return response
 
@@ -259,7 +258,7 @@ class ChangeReasonRequest(MemoryApiInput):
 
 class SupersedeMemoryRequest(ChangeReasonRequest):
     by: str
-    """The memory that stands in its place."""
+    """The memory that replaces it."""
 
 
 class MergeMemoriesRequest(ChangeReasonRequest):
@@ -332,7 +331,7 @@ async def undo_change(call: AdminCall) -> Response:
 
 
 def parse_version(request: Request) -> int | None:
-    """The version that a change is made on, if it names one."""
+    """The version that the change is based on, if the request names one."""
     given = request.headers.get(MATCH_HEADER)
     if given is None or given.strip() == "*":
         return None

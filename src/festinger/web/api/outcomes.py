@@ -1,4 +1,4 @@
-"""Outcomes over HTTP: what was read, what was put before a model, what became of it, and how much of it came back."""
+"""HTTP API for outcomes: reads, surfacings, reported outcomes, predictions and metrics."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -67,7 +67,7 @@ class ResolvePredictionRequest(OutcomeApiInput):
 
 
 def reporter_of(call: AdminCall, *, session: str | None = None) -> Reporter:
-    """Who reports: a person who is logged in or shows a person's key, or a program with its own."""
+    """The reporter: a person who is logged in or uses a person's key, or a program with its own key."""
     cause, who = call.cause, call.session or call.key
     place = Scope(space=call.space, agent=cause.agent, session=SessionId(session or cause.session))
     return Reporter(

@@ -1,7 +1,8 @@
-"""Proposals over HTTP: list them, look at one, hold two against each other, propose, and run the gate.
+"""HTTP API for proposals: list, show, compare, propose, and run the gate.
 
-Whoever may read sees them, and whoever may write may propose: what a program proposes waits until it has recurred and
-lasted, like any other sighting. What a reviewer proposes is before a person at once. Deciding is `deciding`'s matter.
+Anyone who may read sees them, and anyone who may write may propose: what a program proposes waits until it
+has recurred and lasted, like any other sighting. What a reviewer proposes goes before a person at once.
+Verdicts are in `verdicts`.
 """
 
 from typing import Any
@@ -27,7 +28,7 @@ LONGEST_NAME = 80
 
 
 class ProposeRequest(BaseModel):
-    """A proposal as somebody writes it; how long it may be is the room's to say."""
+    """A proposal as a caller writes it; the proposals package limits its length."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -48,12 +49,12 @@ class PromoteRequest(BaseModel):
 
 
 def review_of(call: AdminCall, channel: ReviewChannel = ReviewChannel.API) -> ReviewService:
-    """The inbox, before whoever calls."""
+    """The review service for the caller."""
     return ReviewService(app=call.app, space=call.space, author=author_of(call), channel=channel)
 
 
 def author_of(call: AdminCall) -> Author:
-    """Who speaks, as the key or the session proves it; nothing of a body is believed."""
+    """The author as the key or session proves it; nothing in the body is trusted."""
     may_decide = call.admission.may(AccessScope.REVIEW)
     if call.session is not None:
         name = _name(call.session.name)
@@ -65,7 +66,7 @@ def author_of(call: AdminCall) -> Author:
 
 
 def idempotency_key(call: AdminCall) -> str:
-    """By what a caller lets a message be known again, if they do."""
+    """The caller's idempotency key, if there is one."""
     key = call.request.headers.get(KEY_HEADER, "")
     if len(key) > LONGEST_KEY:
         raise BadInput(f"`Idempotency-Key` has 1 to {LONGEST_KEY} characters.")
@@ -73,7 +74,7 @@ def idempotency_key(call: AdminCall) -> str:
 
 
 async def find_proposal_id(call: AdminCall, name: str = "id") -> ProposalId:
-    """The proposal that the path names, by its id or the beginning of that."""
+    """The proposal that the path names, by its id or a prefix of it."""
     return await review_of(call).find(call.request.path_params[name])
 
 
@@ -85,7 +86,7 @@ async def list_proposals(call: AdminCall) -> Response:
 
 
 def next_cursor(items: list[dict[str, Any]]) -> str:
-    """The cursor that goes on after a page of proposals."""
+    """The cursor for the page that follows."""
     last = items[-1]
     return format_time_cursor(read_moment(last["last_seen"] or last["created_at"]), read_id(last["id"]))
 
@@ -110,7 +111,7 @@ async def propose(call: AdminCall) -> Response:
 async def submit_proposal(
     call: AdminCall, fields: dict[str, Any], *, approve: bool, channel: ReviewChannel = ReviewChannel.API
 ) -> dict[str, Any]:
-    """Propose something as whoever calls, and say what came of it."""
+    """Propose something as the caller, and return the result."""
     place, now = caller_scope(call), call.app.tools.clock()
     said = build_suggestion(
         fields,
@@ -154,7 +155,7 @@ def _read(path: str, endpoint: Any, summary: str) -> AdminRoute:
     return AdminRoute(method="GET", path=path, scope=AccessScope.READ, endpoint=endpoint, summary=summary)
 
 
-# What has a name of its own stands before what is named by an id.
+# Fixed paths come before those with an id.
 ROUTES = (
     _read("/admin/api/inbox", show_inbox, "How many things wait for a person, here and in every other room."),
     _read(PROPOSALS, list_proposals, "Proposals, the latest seen first."),

@@ -1,6 +1,7 @@
-"""Quarantine over HTTP: statements that nobody vouches for, and letting them in or keeping them out.
+"""HTTP API for quarantine: list statements that nobody vouches for, and admit or reject them.
 
-Listing needs to read; deciding is for reviewers alone, because what is admitted changes what agents are told.
+Listing needs the right to read; deciding is for reviewers alone, because what is admitted changes what agents
+see.
 """
 
 from dataclasses import asdict
@@ -71,7 +72,7 @@ async def reject_form(call: AdminCall) -> Response:
 
 
 async def quarantine_items(call: AdminCall, held: list[QuarantineEntry]) -> list[dict[str, Any]]:
-    """Statements with how much speaks for each."""
+    """Statements with the evidence for each."""
     votes = await load_vote_counts(call.app.world.deps, call.space, held)
     return [_item(each, votes[each.id]) for each in held]
 

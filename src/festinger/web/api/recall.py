@@ -1,4 +1,4 @@
-"""Bringing to mind over HTTP: recall, see what was recalled and why, and ask the same again."""
+"""HTTP API for recall: recall, show past recalls with their reasons, and replay them."""
 
 from datetime import datetime
 from uuid import UUID
@@ -22,7 +22,7 @@ FLAGS = {"true": True, "false": False}
 
 
 class RecallApiRequest(BaseModel):
-    """What may be asked, by the names of the library."""
+    """A recall query, with the library's field names."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,11 +1,8 @@
-"""Reviewers over HTTP: whose verdict counts, by what each is known, and one-time codes.
+"""HTTP API for reviewers, their one-time codes, and verdicts that arrive as signed messages.
 
-An administrator says who decides; deciding itself is not the administrator's.
-
-Verdicts that come in as signed messages.
-
-The signature takes the place of a key: it proves that the message comes from whoever shares the secret, and the author
-that it names must be a reviewer. A message that is old, changed or signed by nobody is refused before it is read.
+An administrator says who decides, but does not decide. For a signed message the signature replaces the key:
+it proves that the message comes from someone who shares the secret, and the author that it names must be a
+reviewer. A message that is old, altered or unsigned is refused before it is read.
 """
 
 import orjson
@@ -28,7 +25,7 @@ class AddReviewerRequest(BaseModel):
 
     name: str
     identities: dict[str, list[str]] = Field(default_factory=dict)
-    """How channels know them: `login`, `key`, `uid`, `webhook`."""
+    """Identities by channel: `login`, `key`, `uid`, `webhook`."""
 
 
 async def list_reviewers(call: AdminCall) -> Response:

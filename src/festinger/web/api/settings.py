@@ -1,4 +1,4 @@
-"""Settings over HTTP: see, change and reset them."""
+"""HTTP API for settings: list, change and reset them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -43,7 +43,7 @@ async def delete_setting(call: AdminCall) -> Response:
 
 
 def _waiting(call: AdminCall) -> dict[str, str]:
-    """Keys whose new value waits for a restart, with that value."""
+    """Settings whose new value waits for a restart, with that value."""
     return {change.key: change.new for change in call.keeper.settings.needs_restart}
 
 
@@ -52,7 +52,7 @@ def _key(call: AdminCall) -> str:
 
 
 def _space(call: AdminCall) -> SpaceId:
-    """A value is for all spaces unless the caller names one."""
+    """The space that the caller names; without one, a value is for all spaces."""
     return call.space if "space" in call.request.query_params else EVERY_SPACE
 
 

@@ -1,8 +1,8 @@
-"""Verdicts over HTTP: approve, reject, deepen, defer, join, take back, release, and close tasks.
+"""HTTP API for verdicts: approve, reject, deepen, defer, merge, undo, release, and close tasks.
 
-Only a reviewer decides: a key of that role, or a session of the console. Whoever else shows a key and tries is refused
-with 403 and written down, whatever the body claims. A version in `If-Match` keeps a person from deciding on something
-else than what they saw; an `Idempotency-Key` lets the same message come twice and count once.
+Only a reviewer decides: a key of that role, or a console session. Any other key is refused with 403 and the
+attempt recorded, whatever the body claims. A version in `If-Match` keeps a person from deciding on something
+other than what they saw; with an `Idempotency-Key` the same message may arrive twice and count once.
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ class VerdictApiInput(BaseModel):
 
 
 class VerdictRequest(BaseModel):
-    """A verdict. Who gives it is not read from here: a `by` is passed over like anything else that has no meaning."""
+    """A verdict. The author is not read from the body: `by` is ignored like any other unknown field."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -36,7 +36,7 @@ class VerdictRequest(BaseModel):
     edits: dict[str, Any] = Field(default_factory=dict)
     word: str = ""
     seen: list[str] = Field(default_factory=list, max_length=MOST_SEEN)
-    """The proposals of the opposite that the caller has looked at."""
+    """The opposing proposals that the caller has looked at."""
 
     def words(self, *, version: int | None, ref: str) -> VerdictDetails:
         return VerdictDetails(
@@ -119,7 +119,7 @@ def _post_route(path: str, endpoint: Endpoint, summary: str, scope: AccessScope 
     return AdminRoute(method="POST", path=PROPOSALS + path, scope=scope, endpoint=endpoint, summary=summary)
 
 
-# What has a name of its own stands before what is named by an id.
+# Fixed paths come before those with an id.
 ROUTES = (
     _post_route("/verdicts", decide_many, "Say the same of many proposals.", AccessScope.KNOWN),
     _post_route("/lift", lift_mute, "Let a muted producer speak again."),

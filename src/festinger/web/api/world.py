@@ -1,10 +1,8 @@
-"""The world over HTTP: state facts, see and decide conflicts, resolve them now, reload.
+"""HTTP API for the world: state facts, decide conflicts, explain and look around, reload.
 
-The short paths at the root are those that people and agents already use; each has a twin under `/admin/api`.
-Stating a fact and looking need no key on this machine; deciding is for reviewers alone. Who states a fact
-without a reviewer's or an administrator's key is taken for the agent itself.
-
-Words of the world over HTTP: why something is believed, what stands around it, what nobody has explained.
+The short paths at the root are those that people and agents already use; each is repeated under `/admin/api`.
+Stating a fact and reading need no key on this machine; deciding is for reviewers alone. A fact stated without
+a reviewer's or an administrator's key counts as the agent's own.
 """
 
 from collections.abc import Sequence
@@ -166,7 +164,7 @@ async def _after(call: AdminCall) -> Conflict | None:
 def _both(
     method: str, path: str, scope: AccessScope, endpoint: Endpoint, *, summary: str, keyless: bool = False
 ) -> tuple[AdminRoute, AdminRoute]:
-    """A route at the root and its twin under the API; only the root one may need no key on this machine."""
+    """The route at the root and under the API; only at the root may a local caller skip the key."""
     twin = AdminRoute(method=method, path=f"/admin/api{path}", scope=scope, endpoint=endpoint, summary=summary)
     return replace(twin, path=path, keyless=keyless), twin
 
@@ -210,7 +208,7 @@ async def list_wanted_words(call: AdminCall) -> Response:
 
 
 async def find_neighbourhood(call: AdminCall, token: str) -> Neighborhood:
-    """What stands around a word, as deep and in the dimension that the caller asks for."""
+    """The neighborhood of a word, in the depth and dimension that the caller asks for."""
     return await load_neighborhood(
         call.app.world.deps,
         call.space,

@@ -1,8 +1,8 @@
-"""The page on which a person decides what cannot both stand.
+"""The page where a person decides conflicts between statements that cannot both hold.
 
-Both statements side by side, who said them and when, and a form for every decision that can be carried out on them.
-Beside the conflicts stand the questions: pairs of statements of which no judge was sure.
-A decision is made against what stood when the page was shown; if another edge stands by then, it is refused.
+Shows both statements side by side, who said them and when, with a form for every decision that applies. Next
+to the conflicts are the questions: pairs of statements that no judge was sure about. A decision applies to
+what held when the page was shown; if another edge holds by then, it is refused.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,15 +50,15 @@ MEANINGS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionOption:
-    """A decision that a person may take, in words, with the names that it asks for."""
+    """A decision that a person may make, in words, with the fields that it asks for."""
 
     decision: str
     label: str
     meaning: str
     names: tuple[tuple[str, str], ...] = ()
-    """Fields of one line: names of dimensions."""
+    """Single-line fields: names of dimensions."""
     texts: tuple[tuple[str, str], ...] = ()
-    """Fields of a sentence each."""
+    """Fields for a sentence each."""
 
 
 UPDATE = DecisionOption(
@@ -107,7 +107,7 @@ OF_MEMORIES = (
         texts=(("old_text", "In place of what stands"), ("new_text", "In place of what is new")),
     ),
 )
-"""What a person may decide of two memories."""
+"""Decisions about two memories."""
 
 TEXT_FIELDS = ("old_text", "new_text")
 
@@ -120,11 +120,11 @@ QUESTION = tuple(
         ("both", "Both hold", "Neither changes, and nobody asks again."),
     )
 )
-"""What a person may say of two statements of which no judge was sure."""
+"""Answers about two statements that no judge was sure about."""
 
 
 def decision_options(conflict: Conflict) -> tuple[DecisionOption, ...]:
-    """What a person may decide of a conflict, the likeliest first."""
+    """The decisions that apply to a conflict, likeliest first."""
     if conflict.about == "memory":
         return OF_MEMORIES
     match conflict.collision_type:
@@ -134,7 +134,7 @@ def decision_options(conflict: Conflict) -> tuple[DecisionOption, ...]:
             return KEEP, TURN, RECLASSIFY
         case Collision.MISCLASSIFICATION:
             return KEEP, RECLASSIFY, UPDATE, DECOMPOSE, SAME
-    # Without an edge that stands there is nothing to be the same as and nothing to move aside.
+    # Without an existing edge there is nothing to be the same as and nothing to move aside.
     return (KEEP, UPDATE, SAME, DECOMPOSE, RECLASSIFY) if conflict.existing_parent else (KEEP, UPDATE, RECLASSIFY)
 
 
@@ -174,7 +174,7 @@ async def run_form(call: AdminCall) -> Response:
 
 
 def parse_verdict(form: Mapping[str, str], *, by: str) -> ConflictVerdict:
-    """The verdict that a form gives."""
+    """Parse the verdict from a form."""
     decision = form.get("decision", "")
     if decision not in (*ConflictDecision, *DECISIONS):
         raise BadInput("No decision was chosen.")

@@ -1,9 +1,10 @@
-"""The page on which a person decides what should change.
+"""The page where a person decides proposals.
 
-Each proposal as a card: in plain words, with everything hidden made visible, how many causes stand behind it beside how
-often it was said, and exactly what a yes would do. Around the cards stands what else waits: pairs, tasks, what is held,
-what is still at the gate, and what other rooms cannot decide alone. A form carries the version that was shown, so that
-nobody decides on something else than what they saw, and a mark of its own, so that a form sent twice counts once.
+Each proposal is a card: in plain words, with hidden characters made visible, distinct causes next to the raw
+count, and exactly what a yes would do. Around the cards is everything else that waits: pairs, tasks, held
+proposals, those still at the gate, and what other packages cannot decide alone. A form carries the version
+that was shown, so that nobody decides on something else, and a reference, so that a form sent twice counts
+once.
 """
 
 from collections.abc import Mapping
@@ -32,12 +33,12 @@ from festinger.web.render import INBOX, redirect_to, render_page
 from festinger.web.route import AdminCall, AdminRoute, Endpoint, json_response
 
 CARDS = 10
-"""Cards in full on one page."""
+"""Full cards on one page."""
 LINES = 20
-"""Lines of each list beside them."""
+"""Lines of each list next to them."""
 
 PICKED = "pick-"
-"""How the boxes are called with which several proposals are chosen; the id follows."""
+"""The name prefix of the checkboxes that select several proposals; the id follows."""
 
 DECIDED = (ProposalState.APPLIED, ProposalState.UNDONE, ProposalState.REJECTED, ProposalState.DUPLICATE)
 
@@ -66,7 +67,7 @@ async def verdict_form(call: AdminCall) -> Response:
 
 
 def _changed(edits: Mapping[str, Any], shown: Mapping[str, Any]) -> dict[str, Any]:
-    """What a person wrote anew. What came back as it was shown stays as it is kept, hidden characters and all."""
+    """The edited fields. What came back as shown keeps its stored value, hidden characters included."""
     return {name: text for name, text in edits.items() if text != shown[name]}
 
 
@@ -128,7 +129,7 @@ async def propose_form(call: AdminCall) -> Response:
 
 
 def parse_verdict_details(call: AdminCall, form: Mapping[str, str]) -> VerdictDetails:
-    """What a form says beside the verdict."""
+    """Parse what a form says besides the verdict."""
     version = form.get("version", "")
     until = form.get("until", "").strip()
     edits = {name: form[f"edit-{name}"] for name in sorted(EDITED) if form.get(f"edit-{name}", "").strip()}
@@ -145,13 +146,13 @@ def parse_verdict_details(call: AdminCall, form: Mapping[str, str]) -> VerdictDe
 
 
 def _ref(call: AdminCall, form: Mapping[str, str]) -> str:
-    """By what a form is known again: sent twice it is one message, with other words in it another."""
+    """The idempotency key of a form: the same form twice is one message, with other content another."""
     said = repr((call.request.url.path, sorted(form.items())))
     return f"{form.get('ref', '')} {sha256(said.encode()).hexdigest()[:16]}"
 
 
 async def _everything(call: AdminCall) -> dict[str, Any]:
-    """All that the page shows."""
+    """All data of the page."""
     review = _review(call)
     around = await review.overview()
     cards, more = await _cards(call, review)
@@ -174,7 +175,7 @@ async def _everything(call: AdminCall) -> dict[str, Any]:
 
 
 async def _cards(call: AdminCall, review: ReviewService) -> tuple[list[dict[str, Any]], str | None]:
-    """What lies before a person, in full, and the cursor that leads on."""
+    """The open proposals as full cards, and the cursor of the next page."""
     after = parse_time_cursor(call.request.query_params.get("cursor"))
     listed = await review.listed(ProposalQuery(standing=InboxStatus.OPEN, after=after, limit=CARDS))
     cards = [await review.card(UUID(each["id"])) for each in listed]
@@ -182,7 +183,7 @@ async def _cards(call: AdminCall, review: ReviewService) -> tuple[list[dict[str,
 
 
 def _groups(cards: list[dict[str, Any]], *, is_apart: bool) -> list[dict[str, Any]]:
-    """The cards as they are shown. Where no meanings are compared, what is about the same stands together."""
+    """The cards as shown; when no meanings are compared, grouped by category and scope."""
     if not is_apart:
         return [{"title": "", "cards": cards}] if cards else []
     sorted_cards = sorted(cards, key=_about)
@@ -194,7 +195,7 @@ def _about(card: Mapping[str, Any]) -> str:
 
 
 async def _done(call: AdminCall, review: ReviewService) -> dict[str, Any] | None:
-    """What was decided just now, so that it can be taken back at once."""
+    """The proposal decided just now, so that it can be undone at once."""
     done = call.request.query_params.get("done")
     return await review.card(read_id(done)) if done else None
 
@@ -204,7 +205,7 @@ def _review(call: AdminCall) -> ReviewService:
 
 
 def _mark(call: AdminCall) -> str:
-    """By what the forms of one showing of a page are known again."""
+    """The reference shared by the forms of one rendering of the page."""
     return str(call.app.tools.new_id())
 
 
@@ -219,7 +220,7 @@ def _form(path: str, endpoint: Endpoint, summary: str, scope: AccessScope = Acce
     return AdminRoute(method="POST", path=INBOX + path, scope=scope, endpoint=endpoint, summary=said, page=True)
 
 
-# What has a name of its own stands before what is named by an id.
+# Fixed paths come before those with an id.
 ROUTES = (
     _page("", inbox_page, "What waits for a person, and deciding it."),
     AdminRoute(

@@ -1,7 +1,7 @@
-"""Coming in to the console and going again.
+"""Logging in to the console and out again.
 
-A one-time link is opened by a button, not by following it: whoever merely looks at a link, such as a program that
-previews it, does not use it up, and the cookie that comes of it is set by a page of ours.
+A one-time link is redeemed by a button, not by opening it: a program that previews links does not use it up,
+and the cookie is set by one of our pages.
 """
 
 from starlette.requests import Request
@@ -16,7 +16,7 @@ from festinger.web.route import AdminCall, AdminRoute
 MAX_SECRET = 200
 LONGEST_ADDRESS = 64
 PATH = "/admin"
-"""Where the cookie is sent to: our own pages and nothing that is forwarded."""
+"""The cookie path: our own pages and nothing that is forwarded."""
 
 
 async def login_page(call: AdminCall) -> Response:
@@ -42,10 +42,11 @@ async def log_in(call: AdminCall) -> Response:
 
 
 def client_address(request: Request) -> str:
-    """Whose wrong tries are counted together.
+    """The address whose failed attempts are counted together.
 
-    Behind a reverse proxy on this machine every request comes from the same address. The last one that such a proxy
-    added is who spoke to it; whoever reaches this machine directly could at most lock out names of their own.
+    Behind a reverse proxy on this machine every request comes from the same address. The last entry that such
+    a proxy added is its client; whoever reaches this machine directly could at most lock out names of their
+    own.
     """
     peer = request.client.host if request.client else "here"
     forwarded = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
@@ -61,7 +62,7 @@ async def log_out(call: AdminCall) -> Response:
 
 
 def safe_redirect_path(path: str) -> str:
-    """A place of ours to go on to; anything else becomes the start page."""
+    """A local path to continue to; anything else becomes the start page."""
     is_ours = path == PATH or path.startswith((f"{PATH}/", f"{PATH}?"))
     return path if is_ours and "\\" not in path and path.isprintable() else PATH
 

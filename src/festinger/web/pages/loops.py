@@ -1,8 +1,8 @@
-"""What repeated itself, and what was done about it?
+"""The page of loops: what repeated, and what the loop guard did about it.
 
-Reads the events of the loop guard: what it saw, stepped up to, cut and let go of. Which sessions are still in a loop
-is told by the last that was heard of each; what they repeat is known to the door of this process only. Closing a
-breaker is for people: an agent does not let itself go on.
+Reads the events of the loop guard: what it saw, escalated, cut and released. The last event of a session says
+whether it is still in a loop; what it repeats is known only to the proxy of this process. Closing a breaker
+is for people: an agent must not release itself.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ from festinger.web.route import AdminCall, AdminRoute, json_response
 NAMES = ("loop_detected", "loop_recovered", "loop_cut", "breaker_opened", "breaker_closed")
 
 STILL = frozenset({"loop_detected", "breaker_opened"})
-"""After these a session is in a loop, until something else is heard of it; of a mere notice it is not."""
+"""Events after which a session is in a loop until another one arrives; a mere notice is not among them."""
 
 WORDS = {
     "loop_detected": "loop detected",
@@ -36,7 +36,7 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopEventView:
-    """One step of the loop guard, in the words that people read."""
+    """One step of the loop guard, in words for people."""
 
     at: datetime
     what: str
@@ -61,7 +61,7 @@ def build_event_view(event: Event) -> LoopEventView:
 
 
 def looping_sessions(newest_first: Iterable[Event]) -> list[LoopEventView]:
-    """The sessions that are in a loop now, each by the last that was heard of it."""
+    """The sessions that are in a loop now, each with its last event."""
     last: dict[str, Event] = {}
     for event in newest_first:
         last.setdefault(str(event.payload["session"]), event)
@@ -83,7 +83,7 @@ async def reset_loop(call: AdminCall) -> Response:
 
 
 def _now(call: AdminCall) -> list[dict[str, Any]]:
-    """The loops that the door of this process sees, with what repeats."""
+    """The loops that the proxy of this process sees, with what repeats."""
     return [asdict(loop) for loop in call.keeper.loops.live(call.space)]
 
 

@@ -1,7 +1,7 @@
-"""What should a person do first?
+"""The start page at `/admin`: base URL, health of the parts, and the next setup step if one is missing.
 
-The page at `/admin`: which base URL to use, how the parts are, and, when something is missing, the next step.
-It shows how much waits but no memory, so it is open to callers on this machine. `/admin.json` has the same data.
+It shows how much waits but no memory, so it is open to callers on this machine. `/admin.json` has the same
+data.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ class SetupStep:
 
 
 def next_steps(checks: Sequence[Check], *, upstream: str) -> list[SetupStep]:
-    """What a person has to do, most needed first; empty when all is well."""
+    """The steps that a person has to take, most urgent first; empty when all is well."""
     missing = [check for check in checks if check.severity is CheckSeverity.FAIL or _is_upstream_away(check)]
     return [_step(check, upstream) for check in missing]
 
@@ -49,7 +49,7 @@ def _step(check: Check, upstream: str) -> SetupStep:
 
 
 def client_instructions(base: str) -> list[dict[str, str]]:
-    """How each kind of client is pointed at this server."""
+    """How to point each kind of client at this server."""
     return [
         {"name": "ollama (Python)", "setting": f'Client(host="{base}")'},
         {"name": "ollama (command)", "setting": f"OLLAMA_HOST={base}"},

@@ -1,7 +1,7 @@
-"""What came of what was brought to mind?
+"""The page at `/admin/outcomes`: what became of recalled memories.
 
-The page at `/admin/outcomes`: how much of it comes to an outcome, who tells of it and how, and which memories helped,
-misled or were shown for nothing. Memories are named by their ids. `/admin/outcomes.json` has the same data.
+Shows how many recalls get an outcome, who reports it and how, and which memories helped, misled or were shown
+in vain. Memories are named by their ids. `/admin/outcomes.json` has the same data.
 """
 
 from typing import Any

@@ -1,13 +1,11 @@
-"""The page on which a person looks around in the world.
+"""The page where a person explores the world.
 
-A search field, a picture of what stands around a word with the same edges in a table, what waits in quarantine, what
-nobody has explained, and a field to state a fact. Without a word it says how to begin.
+A search field, a drawing of the neighborhood of a word with the same edges in a table, the quarantine, what
+nobody has explained, and a field to state a fact.
 
-How is the neighbourhood of a word drawn?
-
-The word in the middle, its parents above and its children below, in rows of a few: the same words give the same
-picture. This decides where everything stands; the template draws it. A line is solid for a kind and broken for a
-part, has the number of its dimension, is thicker the surer it is, and pale when nothing has confirmed it for long.
+The drawing has the word in the middle, parents above and children below, in rows of a few: the same words
+give the same picture. This module computes positions; the template draws. A line is solid for a kind and
+dashed for a part, numbered by dimension, thicker with confidence, and pale when not confirmed recently.
 """
 
 from collections.abc import Sequence
@@ -36,10 +34,10 @@ WIDTH, HEIGHT = 150, 34
 GAP, DROP = 18, 76
 MARGIN = 12
 LONGEST = 18
-"""Letters of a word that fit into its box; the whole of it is the title."""
+"""Letters of a word that fit into its box; the title has the whole word."""
 
 HUES = 6
-"""Dimensions that have a colour of their own; others share them, and all have their name on the line."""
+"""Dimensions with a color of their own; others share them, and all have their name on the line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,11 +75,11 @@ class GraphDrawing:
     boxes: Sequence[GraphBox]
     lines: Sequence[GraphLine]
     dimensions: Sequence[tuple[str, int]]
-    """The legend: each dimension with the number of its colour."""
+    """The legend: each dimension with the number of its color."""
 
 
 def draw_graph(found: Neighborhood, *, now: datetime, recent: timedelta) -> GraphDrawing:
-    """Where everything stands; what was not confirmed within `recent` is pale."""
+    """Compute all positions; what was not confirmed within `recent` is pale."""
     rows = _rows(found.words)
     width = MARGIN * 2 + max(len(row) for row in rows) * (WIDTH + GAP) - GAP
     boxes = {box.token: box for box in _boxes(rows, found, width=width)}
@@ -124,7 +122,7 @@ def _boxes(rows: Sequence[Sequence[str]], found: Neighborhood, *, width: int) ->
 
 def _line(edge: NearbyEdge, boxes: dict[str, GraphBox], hue: int, *, now: datetime, recent: timedelta) -> GraphLine:
     below, above = boxes[edge.concept], boxes[edge.parent]
-    # From the child's nearer side to the parent's, wherever the two have come to stand.
+    # From the child's nearer side to the parent's, wherever the two were placed.
     is_upwards = above.y <= below.y
     return GraphLine(
         x1=below.x + WIDTH // 2,
@@ -185,7 +183,7 @@ async def _data(call: AdminCall) -> tuple[dict[str, Any], Neighborhood | None]:
 
 
 async def _looked_up(call: AdminCall, asked: str) -> tuple[Neighborhood | None, str, list[str]]:
-    """What stands around the word that was asked for; or why not, and the nearest spellings."""
+    """The neighborhood of the word that was asked for; or why there is none, and the nearest spellings."""
     if not asked:
         return None, "", []
     try:
@@ -195,7 +193,7 @@ async def _looked_up(call: AdminCall, asked: str) -> tuple[Neighborhood | None, 
 
 
 def _token(asked: str) -> str:
-    """A word as somebody typed it, as one token; several are taken for one name."""
+    """The typed words as one token; several count as one name."""
     return "_".join(token.text for token in tokenize(asked)) or asked
 
 
@@ -205,7 +203,7 @@ async def _quarantine(call: AdminCall) -> list[dict[str, Any]]:
 
 
 async def _decided(call: AdminCall) -> dict[str, Any] | None:
-    """What was just let in or kept out, from the page."""
+    """The quarantine entry that was just admitted or rejected on this page."""
     decided = call.request.query_params.get("decided")
     if not decided:
         return None
