@@ -67,7 +67,7 @@ class ConversationGenerator:
             yield self._body(messages)
 
     def _length(self) -> int:
-        """The length of a conversation's last turn, given what its history holds so far."""
+        """The length of a conversation's last request with the history so far."""
         newest = _said("user", "x" * NEWEST_CHARS)
         turns = [_said("assistant", ANSWER), newest] * NEXT_TURNS
         return len(self._body([*self._told(0), newest, *turns]))

@@ -47,7 +47,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestedConversation:
-    """A conversation in its space: the set's id of each turn, and the turns that memories were learned from."""
+    """A conversation in its space: the set's id of each turn, and the source turns of each memory."""
 
     space: SpaceId
     turns: Mapping[UUID, str] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
     python benchmarks/embedders.py DATA onnx:all-minilm-l6-v2 [--kinds]
 
-DATA holds the folders `locomo`, `beam100k`, `parade`, `msrp` and `sick` in the plain formats of the scorecard.
+DATA holds the folders `locomo`, `beam100k`, `parade`, `msrp` and `sick` in the formats of the scorecard.
 One model per run, because memory is measured per process. Retrieval is plain cosine: recall of the gold turns
 at ten, per group and in all. Thresholds come from `calibration` files only. Prints one JSON document.
 """

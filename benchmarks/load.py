@@ -152,7 +152,7 @@ async def in_turn(port: int, wires: Sequence[bytes], *, stopwatch: Stopwatch) ->
 async def at_once(
     port: int, clients: Sequence[Sequence[bytes]], *, count: int, seconds: float, stopwatch: Stopwatch
 ) -> LoadResult:
-    """As many requests as are answered in some seconds: each client sends its own in turn, at most `count`."""
+    """As many requests as are answered in some seconds: each client sends at most `count`, in turn."""
     began = stopwatch()
     asked = [
         _ask_on(port, islice(cycle(wires), count), until=began + seconds, stopwatch=stopwatch) for wires in clients

@@ -290,7 +290,7 @@ class _Writer:
         return MonthMessage(role=USER, kind=MonthMessageKind.QUESTION, text=text, opens=True)
 
     def told(self, saying: TruthSaying) -> MonthMessage:
-        """A durable statement in a conversation: relations as they are, facts with the request to keep them."""
+        """A durable statement in a conversation: relations as they are, facts with a request to keep them."""
         wish = self.chance.choice(("Remember that ", "Please note that ", "Remember: "))
         front = "" if saying.is_relation else wish
         return MonthMessage(role=USER, kind=MonthMessageKind.DURABLE, text=f"{front}{saying.text}", saying=saying)

@@ -91,7 +91,7 @@ class MonthProxy:
         return Memory(space=MAIN_SPACE, agent=AgentId(agent), session=SessionId(session), _app=self.app)
 
     async def ask(self, messages: Sequence[Mapping[str, Any]], *, agent: str, session: str, answer: str) -> None:
-        """Send a conversation and set the model's answer. Raises `CannotStart` if the proxy does not answer."""
+        """Send a conversation for this answer of the model. `CannotStart` if the proxy does not answer."""
         self.stub.says = answer
         body = json.dumps({"model": "stub", "messages": messages}).encode()
         headers = [f"X-Festinger-Agent: {agent}", f"X-Festinger-Session: {session}"]

@@ -1,7 +1,7 @@
-"""What do a thousand answers cost that stream at the same time?
+"""Measures a thousand answers that stream at the same time.
 
-A slow model gives each of them a word now and then. Whoever stands between must pass every word on at once: the
-longest time that any stream waited for its next word, beyond the model's own pace, is what it was starved.
+A slow model gives each of them a word now and then. A proxy must pass every word on at once: the longest time
+that any stream waited for its next word, beyond the model's own pace, is how long it starved.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ METRICS = (
 
 
 class OpenStreamListener(asyncio.Protocol):
-    """Hears one stream to its end, and how long it was silent at most."""
+    """Reads one stream to its end, and records its longest silence."""
 
     def __init__(self, wire: bytes, stopwatch: Stopwatch) -> None:
         self.ended: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -52,7 +52,7 @@ class OpenStreamListener(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         now = self._stopwatch()
-        # The first word waits for more than the pace: everybody connects at once.
+        # The first word takes longer than the pace: everybody connects at once.
         if self._last is not None:
             self.longest = max(self.longest, now - self._last)
         self._last = now
@@ -74,7 +74,7 @@ def _itself(listener: OpenStreamListener) -> OpenStreamListener:
 
 
 async def measure(servers: Mapping[str, BenchProcess], size: LargeWorldSize, bench: Bench) -> list[Sample]:
-    """Everything through us, and what the model itself does without anybody between."""
+    """All streams through the product, and directly from the model."""
     count = FEW if bench.quick else STREAMS
     found: list[Sample] = []
     for name in (DIRECT, PRODUCT):

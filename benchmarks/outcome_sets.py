@@ -1,9 +1,9 @@
-"""Turns whose label comes from public sets: what became of each note, as other people wrote it down?
+"""Turns from public sets, labeled with what became of each note.
 
-No rule of ours and no sentence of ours takes part. Who acted on what is told by answers: of a question of LoCoMo that
-was answered from one turn, the fact of that turn shaped the published answer, and facts of other turns did not. Who was
-contradicted is told by later statements: of FactConsolidation and MemConflict, what a later statement of the set
-replaces or disputes was contradicted by it, and what is about somebody else, or holds beside it, was not.
+No rule or sentence of ours takes part. Answers say what was acted on: when a LoCoMo question was answered
+from one turn, that turn's fact shaped the published answer, and facts of other turns did not. Later
+statements say what was contradicted: in FactConsolidation and MemConflict, what a later statement replaces or
+disputes was contradicted, and what is about something else, or holds alongside it, was not.
 """
 
 import random
@@ -14,7 +14,7 @@ from typing import Any
 from festinger.outcomes.inference import TurnInferenceInput, TurnNote
 
 BESIDE = 4
-"""Notes beside the one that a turn is about."""
+"""Other notes next to the one that a turn is about."""
 SIMPLE = "single_hop"
 
 Row = Mapping[str, Any]
@@ -22,7 +22,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeTurn:
-    """A turn, and which of its notes were acted on or contradicted; of the others, neither."""
+    """A turn, and which of its notes were acted on or contradicted; the others were neither."""
 
     id: str
     turn: TurnInferenceInput
@@ -30,9 +30,9 @@ class OutcomeTurn:
 
 
 def answered(facts: Sequence[Row], queries: Iterable[Row], *, seed: int) -> Iterator[OutcomeTurn]:
-    """Questions with their published answers, beside the fact that each was answered from and facts of other turns.
+    """Questions with their published answers, next to the fact that answered each and facts of other turns.
 
-    Only where the set leaves no doubt: one turn of evidence, of which it wrote down one fact.
+    Only where the set leaves no doubt: one turn of evidence, of which it recorded one fact.
     """
     chance = random.Random(seed)  # noqa: S311 - notes to put beside others, not secrets
     by_turn = _by_turn(facts)
@@ -62,7 +62,7 @@ def _by_turn(facts: Sequence[Row]) -> dict[tuple[str, ...], list[Row]]:
 
 
 def gainsaid(stream: Sequence[Row], *, seed: int) -> Iterator[OutcomeTurn]:
-    """Each later statement as a reply, beside what it replaces or disputes and statements that it leaves alone."""
+    """Each later statement as a reply, next to what it replaces or disputes and unrelated statements."""
     chance = random.Random(seed)  # noqa: S311 - as above
     for said in stream:
         before = [each for each in stream if each["group"] == said["group"] and each["seq"] < said["seq"]]
@@ -85,7 +85,7 @@ def gainsaid(stream: Sequence[Row], *, seed: int) -> Iterator[OutcomeTurn]:
 
 
 def _touches(one: Row, other: Row) -> bool:
-    """Whether two statements fill the same place, so that an older value of a chain might be meant too."""
+    """Whether two statements fill the same slot, so that an older value of a chain might be meant too."""
     return one["attribute"] is None or (one["subject"], one["attribute"]) == (other["subject"], other["attribute"])
 
 

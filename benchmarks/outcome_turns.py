@@ -1,8 +1,8 @@
-"""Turns with a label: what became of the note that each is about?
+"""Generates turns labeled with what became of their note.
 
-Nobody labelled conversations for this, so a writer with a seed puts them together: facts of made-up places and people,
-other notes beside them, questions, and replies that act on a note, mention it, set it aside, say otherwise or pass it
-by. That is easier than life: numbers from it say that rules do what they are for, not how people talk.
+Nobody labeled conversations for this, so a seeded writer assembles them: facts of made-up places and people,
+other notes, questions, and replies that act on a note, mention it, set it aside, contradict it or ignore it.
+That is easier than life: its numbers say that rules do what they are for, not how people talk.
 """
 
 import random
@@ -13,7 +13,7 @@ from festinger.outcomes.inference import TurnInferenceInput, TurnNote
 
 NONE = "none"
 BESIDE = 4
-"""Notes beside the one that a turn is about."""
+"""Other notes next to the one that a turn is about."""
 
 _HEADS = ("Vel", "Tas", "Bran", "Quo", "Mer", "Lun", "Ost", "Per", "Cald", "Wex", "Fen", "Hob", "Ziv", "Gar")
 _TAILS = ("mor", "ket", "dale", "rin", "stead", "wick", "lona", "varn", "bury", "tosk", "mere", "holt")
@@ -49,7 +49,7 @@ class OutcomeFact:
     again: Callable[[str, str], str] = field(compare=False)
     ask: str
     is_single: bool = True
-    """Whether only one value can hold at a time: of others a second one contradicts nothing by itself."""
+    """Whether only one value can hold at a time: otherwise a second one contradicts nothing by itself."""
 
     @property
     def text(self) -> str:
@@ -58,7 +58,7 @@ class OutcomeFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledOutcomeTurn:
-    """A turn, the note that it is about, and what became of that."""
+    """A turn, the note that it is about, and what became of it."""
 
     id: str
     turn: TurnInferenceInput
@@ -129,7 +129,7 @@ _FACTS = (_favourite, _port, _opening, _shipping)
 
 
 def turns(number: int, *, seed: int) -> Iterator[LabelledOutcomeTurn]:
-    """So many labelled turns; the same seed writes the same ones."""
+    """This many labeled turns; deterministic for a seed."""
     chance = random.Random(seed)  # noqa: S311 - turns to read, not a secret
     for at in range(number):
         fact = chance.choice(_FACTS)(chance)

@@ -1,8 +1,9 @@
-"""The suite `outcomes`: what became of notes, read from what was said.
+"""The suite `outcomes`: what became of notes, inferred from what was said.
 
-Turns of public sets, whose labels nobody here wrote (see `outcome_sets`), read by the rules; then the same replies
-dealt out to other turns, where nothing of them can come from a note. Each note of a turn is one item, with what was
-said of it beside what is true. How long reading takes is measured on turns of a template writer, of any length.
+The rules read turns of public sets, whose labels nobody here wrote (see `outcome_sets`); then the same
+replies shuffled to other turns, where nothing in them can come from a note. Each note of a turn is one item,
+with the inferred outcome next to the true one. Speed is measured on turns of a template writer, of any
+length.
 """
 
 import random
@@ -63,7 +64,7 @@ async def measure(bench: Bench) -> SuiteResult:
 
 
 def witnessed(bench: Bench) -> tuple[list[OutcomeTurn], list[OutcomeTurn]]:
-    """The turns that count in this run: those with answers, and those with later statements."""
+    """The turns of this run: those with answers, and those with later statements."""
     facts = bench.data.rows(LOCOMO, "facts", needs=("group", "id", "subject", "text", "source"))
     queries = bench.data.rows(LOCOMO, "queries", needs=("group", "id", "text", "gold", "answer", "category"))
     stream = bench.data.rows(CONSOLIDATION, "stream_6k", needs=("group", "id", "seq", "text", "superseded_by"))
@@ -84,7 +85,7 @@ def said_of(turn: TurnInferenceInput) -> dict[str, str]:
 
 
 def _findings(witnessed: Sequence[OutcomeTurn], label: NoteOutcome) -> list[TallyFinding]:
-    """One finding a note: whether it was acted on or contradicted, and whether that was read."""
+    """One finding per note: whether it was acted on or contradicted, and whether that was inferred."""
     findings = []
     for each in witnessed:
         said = said_of(each.turn)
@@ -100,7 +101,7 @@ def _findings(witnessed: Sequence[OutcomeTurn], label: NoteOutcome) -> list[Tall
 
 
 def _shuffled(witnessed: Sequence[OutcomeTurn], *, seed: int) -> MetricTally:
-    """Every reply dealt to another turn; a note that is called acted on there is a mistake."""
+    """Every reply moved to another turn; a note that is called acted on there is a mistake."""
     replies = [each.turn.reply for each in witnessed]
     chance = random.Random(seed)  # noqa: S311 - replies to deal, not a secret
     chance.shuffle(replies)

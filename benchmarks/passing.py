@@ -1,8 +1,8 @@
-"""What does a request cost that passes through a system instead of going straight to the model?
+"""Measures what a request costs that passes through a system instead of going straight to the model.
 
-The contenders take turns in short blocks, so that whatever else the machine does hits all of them alike. What a
-proxy adds is the difference to the direct block of the same turn, quantile by quantile; of all turns the median
-counts. Who they are is said in `contenders`, what is sent by the suites.
+The contenders take turns in short blocks, so that whatever else the machine does hits all of them alike. What
+a proxy adds is the difference from the direct block of the same turn, quantile by quantile; the median of all
+turns counts. `contenders` defines the systems, the suites define the requests.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,12 +19,12 @@ from benchmarks.suite import PRODUCT, Bench
 PATH = "/v1/chat/completions"
 
 FINEST_MS = 0.01
-"""A smaller difference than this is not told apart from none."""
+"""A smaller difference than this counts as none."""
 
 USUAL_P50, USUAL_P99 = at_most(0.8), at_most(5)
 
 LITELLM_TIMES = 5
-"""How many times better than LiteLLM's proxy we want to be."""
+"""How many times better than LiteLLM's proxy the product should be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +36,12 @@ class PassingShape:
     streamed: bool
     added_p50: Goal | None = USUAL_P50
     added_p99: Goal | None = USUAL_P99
-    """No goal for what is larger or rarer than most."""
+    """`None` for what is larger or rarer than most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassingAmount:
-    """How much is asked in one run."""
+    """How much is measured in one run."""
 
     warm_up: int
     turns: int
@@ -51,9 +51,9 @@ class PassingAmount:
     clients: int
     seconds: float
     most: int
-    """Requests of one client in one block at most."""
+    """The most requests of one client in one block."""
     different: int = 1
-    """How many requests a client has before it begins again with the first."""
+    """How many requests a client has before it starts over."""
 
 
 FULL = PassingAmount(warm_up=50, turns=8, requests=100, throughput_turns=3, clients=32, seconds=3.0, most=2000)
@@ -66,11 +66,11 @@ class Requests:
 
     timed: Sequence[bytes]
     before: Sequence[bytes] = ()
-    """Those that everybody has answered by then; their time does not count."""
+    """Sent to all systems beforehand and not timed."""
 
 
 Bodies = Callable[[int], Requests]
-"""So many requests to be timed."""
+"""Makes this many requests to be timed."""
 
 Blocks = Mapping[str, Sequence[LoadResult]]
 """The blocks of each system, turn by turn."""
@@ -78,14 +78,14 @@ Blocks = Mapping[str, Sequence[LoadResult]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassingRoute:
-    """One way of sending requests through everybody: under which name it stands, and what headers they bear."""
+    """One way of sending requests through all systems: its name and the headers."""
 
     name: str
     headers: Sequence[str] = ()
 
 
 def metrics(route: PassingRoute, shapes: Iterable[PassingShape]) -> list[BenchMetric]:
-    """What is measured of a way with these shapes."""
+    """The metrics of a route with these shapes."""
     found: list[BenchMetric] = []
     for shape in shapes:
         about = f"{shape.kib} KiB request, {'streamed' if shape.streamed else 'whole'} answer"
@@ -118,14 +118,16 @@ def metrics(route: PassingRoute, shapes: Iterable[PassingShape]) -> list[BenchMe
     ]
 
 
-# Turn -1 is the warm-up: it is asked and not kept.
+# Turn -1 is the warm-up: it is sent and not kept.
 
 
 async def latencies(
     servers: Mapping[str, BenchProcess], route: PassingRoute, bodies: Bodies, *, amount: PassingAmount, bench: Bench
 ) -> dict[str, list[LoadResult]]:
-    """One request at a time, the systems in turn; in one turn all get the same requests. What comes before is sent to all
-    of them first, as a person stops to think between two turns."""
+    """One request at a time, the systems in turn; in one turn all get the same requests.
+
+    `before` is sent to all of them first, as a person pauses between two turns.
+    """
     found: dict[str, list[LoadResult]] = {name: [] for name in servers}
     for turn in range(-1, amount.turns):
         sent = bodies(amount.warm_up if turn < 0 else amount.requests)
@@ -146,7 +148,7 @@ async def _in_turn(server: BenchProcess, route: PassingRoute, bodies: Sequence[b
 async def throughput(
     servers: Mapping[str, BenchProcess], route: PassingRoute, bodies: Bodies, *, amount: PassingAmount, bench: Bench
 ) -> dict[str, list[LoadResult]]:
-    """As many requests as go through, the systems in turn. What came before is left out: all time counts here."""
+    """As many requests as go through, the systems in turn. Skips `before`: all time counts here."""
     found: dict[str, list[LoadResult]] = {name: [] for name in servers}
     for turn in range(-1, amount.throughput_turns):
         sent = [bodies(amount.different) for _ in range(amount.clients)]
@@ -163,7 +165,7 @@ async def throughput(
     return found
 
 
-# What the blocks say: pure from here on.
+# From here on: pure functions of the blocks.
 
 
 def samples(route: PassingRoute, latencies: Mapping[PassingShape, Blocks], throughput: Blocks) -> list[Sample]:
@@ -220,7 +222,7 @@ def added(
     share: float,
     of: Callable[[Timing], float] = _whole_ms,
 ) -> float:
-    """How much later a quantile comes than in the direct block of the same turn: the median of all turns, in ms."""
+    """How much later a quantile is than in the direct block of the same turn: the median, in ms."""
     return median(
         percentile([of(timing) for timing in block.timings], share)
         - percentile([of(timing) for timing in beside.timings], share)
@@ -242,7 +244,7 @@ def _errors(route: PassingRoute, latencies: Mapping[PassingShape, Blocks], throu
 
 
 def judged(systems: Sequence[System], latencies: Mapping[PassingShape, Blocks], throughput: Blocks) -> list[System]:
-    """The systems; one that came up and then answered nothing at all in some part has failed."""
+    """The systems; one that came up but answered nothing in some part has failed."""
     parts = [*latencies.values(), throughput]
     silent = {name for blocks in parts for name, turns in blocks.items() if not _answered(turns)}
     return [

@@ -1,7 +1,7 @@
-"""What does it cost to send a request through us that asks nothing of us?
+"""Measures a request that passes through the product without using memory.
 
-Memory and loop guard are switched off by a header, so this is the door alone: reading, forwarding and streaming. What
-they add is measured by the suite `proxy`.
+A header switches memory and loop guard off, so this is the proxy alone: reading, forwarding and streaming.
+What they add is measured by the suite `proxy`.
 """
 
 import json
@@ -43,7 +43,7 @@ METRICS: Sequence[BenchMetric] = metrics(ROUTE, SHAPES)
 
 
 def chat_body(shape: PassingShape, *, seed: int) -> bytes:
-    """A chat request of exactly so many bytes, of words that do not repeat in a pattern."""
+    """A chat request of exactly this many bytes, of words that do not repeat in a pattern."""
     chance = Random(seed)  # noqa: S311 - a text to send, not a secret
     words = [f"{chance.randrange(16**6):06x}" for _ in range(shape.kib * 1024 // 7)]
 
@@ -75,7 +75,7 @@ async def measure(bench: Bench) -> SuiteResult:
 
 
 async def check(there: Contenders, bodies: Mapping[PassingShape, bytes], bench: Bench) -> None:
-    """We must pass the stub's words on to their end: a fast proxy that drops some has won nothing."""
+    """Check that the stub's words arrive completely: a fast proxy that drops some has won nothing."""
     for shape, body in bodies.items():
         answer = await ask_once(there.servers[PRODUCT].port, PATH, body, stopwatch=bench.stopwatch)
         if answer is None or answer.status != 200 or WORDS[-1].encode() not in answer.body:

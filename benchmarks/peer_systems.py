@@ -1,8 +1,8 @@
-"""Which other systems run beside us, and in what environment?
+"""Sets up the environments of the other systems that run for comparison.
 
-A peer lives in a virtual environment of its own, made from a lock file with hashes and kept in a cache folder
-between runs; none is a dependency of ours. One that does not install or does not start is told as not run, with
-the reason. Lock files lie in the source tree, so an installed package without them runs no peers.
+A peer lives in its own virtual environment, made from a lock file with hashes and cached between runs; none
+is a dependency of ours. One that does not install or start is reported as not run, with the reason. Lock
+files are in the source tree, so an installed package without them runs no peers.
 """
 
 import asyncio
@@ -17,9 +17,9 @@ from benchmarks.suite import Bench
 from festinger.errors import BadInput, Unavailable
 
 LITELLM, LLAMA = "litellm", "llama"
-"""LiteLLM's proxy, and a small real model to stand behind the proxies."""
+"""LiteLLM's proxy, and a small real model to run behind the proxies."""
 MEM0, CHROMA, LANGGRAPH, PGVECTOR = "mem0", "chroma", "langgraph", "pgvector"
-"""Stores that texts are found in."""
+"""Stores that are searched for texts."""
 
 ROOT = Path(__file__).parents[1]
 PEERS = {
@@ -29,10 +29,10 @@ PEERS = {
         name: ROOT / "benchmarks" / "peers" / name / "requirements.lock" for name in (MEM0, CHROMA, LANGGRAPH, PGVECTOR)
     },
 }
-"""Everybody, with the lock file of the environment."""
+"""All peers, with the lock file of the environment."""
 
 LLAMA_SERVER = ROOT / "benchmarks" / "peers" / LLAMA / "serve.py"
-"""What runs in the environment of the model; it knows nothing of this package."""
+"""Runs in the environment of the model; it knows nothing of this package."""
 
 INSTALL_S = 900.0
 ANSWERS_S = 120.0
@@ -52,7 +52,7 @@ PIP = (
 
 
 def chosen_peers(wanted: str) -> frozenset[str]:
-    """`none`, `all`, or names with commas between them."""
+    """`none`, `all`, or comma-separated names."""
     if wanted in ("none", "all"):
         return frozenset(PEERS if wanted == "all" else ())
     names = frozenset(wanted.split(","))
@@ -64,7 +64,7 @@ def chosen_peers(wanted: str) -> frozenset[str]:
 
 
 def named_pythons(given: list[str]) -> dict[str, Path]:
-    """`litellm=/path/to/python`, once a peer."""
+    """`litellm=/path/to/python`, once per peer."""
     found = dict(one.partition("=")[::2] for one in given)
     for name, path in found.items():
         if name not in PEERS or not path:
@@ -73,7 +73,7 @@ def named_pythons(given: list[str]) -> dict[str, Path]:
 
 
 async def python_of(peer: str, bench: Bench) -> Path:
-    """The Python of a peer's environment, made if it is not there yet; `Unavailable` says why there is none."""
+    """The Python of a peer's environment, made if missing; `Unavailable` says why there is none."""
     if peer not in bench.peers:
         raise Unavailable("left out with `--peers`")
     if (named := bench.peer_pythons.get(peer)) is not None:
@@ -87,7 +87,7 @@ async def python_of(peer: str, bench: Bench) -> Path:
 
 
 async def _environment(peer: str, lock: Path, bench: Bench) -> Path:
-    """The environment of exactly this lock; one that was not finished is made again."""
+    """The environment of exactly this lock; an unfinished one is made again."""
     folder = bench.peers_home / f"{peer}-{_sum(lock)}"
     python, finished = folder / "bin" / "python", folder / "finished"
     if finished.exists():
@@ -110,7 +110,7 @@ async def version_of(package: str, python: Path) -> str:
 
 
 async def _run(command: list[str], *, seconds: float) -> str:
-    """What a program says; `Unavailable` with its last line if it fails."""
+    """The output of a program; `Unavailable` with its last line if it fails."""
     try:
         process = await asyncio.create_subprocess_exec(
             *command, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
@@ -146,7 +146,7 @@ def litellm(python: Path, bench: Bench, *, upstream_port: int) -> Program:
         "      api_key: sk-bench\n"
         "litellm_settings:\n"
         "  telemetry: false\n"
-        # No key is asked for, as we ask for none on this machine.
+        # No key is required, as ours requires none on this machine.
         "general_settings:\n"
         "  dangerously_permit_weak_or_unset_master_key: true\n"
     )

@@ -1,7 +1,7 @@
-"""The least that a proxy in Python can be: Starlette in front, an HTTP client behind, nothing between.
+"""The smallest proxy in Python: Starlette in front, an HTTP client behind, nothing between.
 
-`python -m benchmarks.plain PORT UPSTREAM` runs it. It is what somebody would write in an afternoon, and stands
-among the measured systems to show what the framework costs before anything is done with a request.
+`python -m benchmarks.plain PORT UPSTREAM` runs it. It is what one would write in an afternoon, and is
+measured to show what the framework costs before anything is done with a request.
 """
 
 import sys

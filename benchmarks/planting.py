@@ -1,8 +1,8 @@
-"""What is left of a page that planted statements, once it is taken back, and what else has moved?
+"""Measures what is left of a page's planted statements after a repair, and what else has moved.
 
-Honest documents fill a memory. Then a page plants its own: new statements, other values of what documents say, and
-what they say too; insights are drawn from some of it. After the repair nothing of this may stand, everything that it
-had pushed away must stand again, and every row that was there before must be what it was, to the last bit.
+Honest documents fill a memory. Then a page plants its own: new statements, other values for what documents
+say, and repeats of them; insights are drawn from some of it. After the repair none of this may hold,
+everything that it displaced must hold again, and every earlier row must be unchanged, to the last bit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,19 +31,20 @@ OLD_PORT, NEW_PORT = 4000, 9000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlantingSize:
-    """How much of everything there is; `planted` holds `values`."""
+    """How much of everything there is; `planted` includes `values`."""
 
     honest: int
     planted: int
     values: int
-    """Planted statements that give something another value, and so replace what stood."""
+    """Planted statements that give something another value, and so replace what held."""
     insights: int
     said_too: int
-    """Honest statements that the page says too."""
+    """Honest statements that the page repeats."""
 
     @property
     def settings(self) -> dict[str, Any]:
-        # A flood of one page is locked away by itself; here it is to stand, so that there is something to take back.
+        # A flood from one page would be quarantined; here it must be active, so that there is something to
+        # withdraw.
         return {"memory.burst_limit": 10 * self.planted}
 
 
@@ -51,11 +52,11 @@ WHOLE = PlantingSize(honest=10_000, planted=200, values=50, insights=20, said_to
 SMALL = PlantingSize(honest=300, planted=20, values=5, insights=4, said_too=5)
 
 Rows = Mapping[str, str]
-"""What was remembered, row by row: a name, and a mark of what stands in it."""
+"""What was remembered, row by row: a name, and a hash of its content."""
 
 
 async def repaired(app: App, size: PlantingSize, *, seed: int) -> list[Sample]:
-    """Fill a memory, plant, take back, and count what is left and what moved."""
+    """Fill a memory, plant, repair, and count what is left and what moved."""
     memory = Memory(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("reader"), _app=app)
     honest = await _fill(memory, size, seed=seed)
     before = await _rows(app)
@@ -63,7 +64,7 @@ async def repaired(app: App, size: PlantingSize, *, seed: int) -> list[Sample]:
     stood = {each: await _stands(memory, each) for each in (*made, *replaced)}
     await memory.repair(source=PAGE)
     after = await _rows(app)
-    # An effect is a planted memory or insight that stood, and an honest one that stood no more.
+    # An effect is a planted memory or insight that was active, or an honest one that was not.
     effects = [each for each, stands in stood.items() if stands is (each in made)]
     gone = [each for each in effects if await _stands(memory, each) is not stood[each]]
     moved = sum(after.get(row) != mark for row, mark in before.items())
@@ -74,7 +75,7 @@ async def repaired(app: App, size: PlantingSize, *, seed: int) -> list[Sample]:
 
 
 async def _fill(memory: Memory, size: PlantingSize, *, seed: int) -> Sequence[Learned]:
-    """What honest documents say; first of all the values that the page will give anew."""
+    """Learn what honest documents say, beginning with the values that the page will change."""
     values = [_port(number, OLD_PORT) for number in range(size.values)]
     texts = [*values, *islice(statements(seed), size.honest - size.values)]
     return await memory.for_session("honest").learn_many([_said(text, GOOD) for text in texts])
@@ -83,7 +84,7 @@ async def _fill(memory: Memory, size: PlantingSize, *, seed: int) -> Sequence[Le
 async def _plant(
     memory: Memory, size: PlantingSize, honest: Sequence[Learned]
 ) -> tuple[list[MemoryId], list[MemoryId]]:
-    """Let the page say everything; what it replaced, and what came of it."""
+    """Let the page say everything; returns what it replaced, and what came of it."""
     page = memory.for_session("page")
     texts = [_port(number, NEW_PORT) for number in range(size.values)]
     texts += [f"{name(900_000 + at).capitalize()} is a fraud." for at in range(size.planted - size.values)]

@@ -1,7 +1,7 @@
-"""How is a plot drawn as plain SVG?
+"""Draws plots as plain SVG.
 
-Bars and points with axes, units and a legend, in colours that the page gives them for light and for dark. No script,
-no font and no picture from elsewhere. Which plots there are is said by `scorecard`.
+Bars and points with axes, units and a legend, in colors that the page sets for light and dark. No script,
+font or image from elsewhere. `scorecard` chooses the plots.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ BAR = 18
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlotBar:
-    """A named length; `mark` is where the goal stands, `low` and `high` how sure it is."""
+    """A named length; `mark` is the goal, `low` and `high` the interval."""
 
     name: str
     value: float
@@ -30,7 +30,7 @@ class PlotBar:
 
 
 def bars(rows: Sequence[PlotBar], *, unit: str) -> str:
-    """Horizontal bars one below the other, from nought to the greatest."""
+    """Horizontal bars one below the other, from zero to the greatest."""
     if not rows:
         return ""
     most = max(max(row.value, row.mark or 0.0, (row.interval or (0, 0))[1]) for row in rows) or 1.0
@@ -84,7 +84,7 @@ def plot(curve: Curve) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """Where a value lies on an axis, and which values are written beside it."""
+    """The position of a value on an axis, and the values of its ticks."""
 
     ticks: Sequence[float]
     at: Callable[[float], float]
@@ -139,7 +139,7 @@ def _short(value: float) -> str:
 
 
 def shades(light: Sequence[str], dark: Sequence[str]) -> Mapping[str, str]:
-    """Style rules for the colours of systems."""
+    """Style rules for the colors of systems."""
 
     def rules(colours: Sequence[str]) -> str:
         return "".join(

@@ -1,8 +1,9 @@
-"""The suite `precision`: does only what is relevant come to mind?
+"""The suite `precision`: whether only relevant memories are recalled.
 
-Statements of a few people are learnt as they stand (PrecisionMemBench); then it is asked what should come, where often
-nothing or very little should. What comes beside that counts against us, and what must never come, or was replaced, is
-counted by itself. Beside us stand plain rankings, which bring the first three whatever is asked.
+Statements of a few people are learned as they are (PrecisionMemBench); then questions are asked for which
+often nothing or very little should come. Anything else that comes counts against the product, and what must
+never come, or was replaced, is counted separately. The baselines are plain rankings, which return the first
+three whatever is asked.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +28,7 @@ from festinger.services.spaces import add_space
 SET = "precisionmembench"
 FIRST = 5
 RANKED_FIRST = 3
-"""What a plain ranking brings: more of it would be less precise."""
+"""How many a plain ranking returns: more would be less precise."""
 
 METRICS = (
     BenchMetric(
@@ -57,7 +58,7 @@ class Came:
 async def measure(bench: Bench) -> SuiteResult:
     learnt = by_group(bench.data.rows(SET, "corpus", needs=("group", "id", "text", "status")))
     rows = bench.data.rows(SET, "queries", needs=("group", "id", "text", "never", "also_allowed"))
-    # A blank question is refused by everybody and says nothing of anybody.
+    # A blank question is refused by every system and says nothing of any.
     worded = [row for row in rows if row["text"].strip()]
     asked = by_group(bench.data.sampled(worded, by=lambda row: str(row["id"])))
     names = list(filter(bench.wants, RANKINGS))
@@ -90,7 +91,7 @@ async def _by_us(app: App, group: str, statements: Rows, questions: Rows) -> lis
 
 
 async def _told(app: App, space: SpaceId, statements: Rows) -> dict[Any, str]:
-    """Which memory each statement became; one that says what another said is that one."""
+    """The memory that each statement became; duplicates share one."""
     place = Scope(space=space, agent=DEFAULT_AGENT, session=SessionId("telling"))
     kinds = {kind.value for kind in MemoryKind}
     known: dict[Any, str] = {}
@@ -120,7 +121,7 @@ def tallied(system: str, came: Sequence[Came]) -> list[MetricTally]:
 
 
 def precision_of(came: Came) -> TallyItem:
-    """Of what came the share that should, or does no harm; nothing where nothing was wanted is right."""
+    """The share of what came that should, or does no harm; nothing is right where nothing was wanted."""
     allowed = {*came.row["gold"], *came.row["also_allowed"]}
     part = sum(each in allowed for each in came.ids) / len(came.ids) if came.ids else 1.0
     return _item(came, part)

@@ -1,8 +1,9 @@
-"""Does a real model find its prompt again, although we put notes into it?
+"""Measures whether a real model can reuse its prompt cache although we put notes into the prompt.
 
-A model server keeps what it has read of a conversation, and reads only what is new, as long as the beginning is the
-same byte for byte. So a chat of many turns is held twice with a small llama.cpp server, straight and through us with
-notes, and the server says how many tokens it read in each turn. What we may add is the notes themselves, once.
+A model server keeps what it has read of a conversation, and reads only what is new, as long as the beginning
+is the same byte for byte. So a chat of many turns is held twice with a small llama.cpp server, directly and
+through the product with notes, and the server says how many tokens it read in each turn. The product may add
+only the notes themselves, once.
 """
 
 import json
@@ -41,14 +42,14 @@ METRICS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrefixTurn:
-    """What a model server says of one request: tokens of its prompt, and how many of them it had to read."""
+    """What a model server reports on a request: tokens of its prompt, and how many of them it read."""
 
     prompt: int
     evaluated: int
 
 
 async def measure(home: Path, size: LargeWorldSize, bench: Bench) -> SuiteResult:
-    """Both chats; who has no model server at hand gets a system that did not run."""
+    """Both chats; without a model server, a system that did not run."""
     system = System(name=peers.LLAMA, kind=SystemKind.BASELINE, params={"turns": _turns(bench)})
     try:
         python = await peers.python_of(peers.LLAMA, bench)
@@ -72,7 +73,7 @@ async def _chats(
         ours = await stack.enter_async_context(
             running(serving(home, upstream_port=model.port), core=None, stopwatch=bench.stopwatch)
         )
-        # Once for nothing: the first chat would otherwise pay for loading the world.
+        # A warm-up: the first chat would otherwise pay for loading the world.
         await _chat(ours, size, seed=bench.seed + 1, turns=1, bench=bench)
         straight = await _chat(model, size, seed=bench.seed, turns=_turns(bench), bench=bench)
         return straight, await _chat(ours, size, seed=bench.seed, turns=_turns(bench), bench=bench)
@@ -109,7 +110,7 @@ async def _chat(server: BenchProcess, size: LargeWorldSize, *, seed: int, turns:
 
 
 def read_turn(body: bytes) -> PrefixTurn:
-    """What llama.cpp says beside its answer."""
+    """What llama.cpp reports besides its answer."""
     told = json.loads(body)
     return PrefixTurn(prompt=told["usage"]["prompt_tokens"], evaluated=told["timings"]["prompt_n"])
 

@@ -1,9 +1,9 @@
-"""The suite `proposals`: can a vote be forged, is the same idea known in other words, and how fast is a sighting kept?
+"""The suite `proposals`: forged votes, the same idea in other words, and the speed of storing sightings.
 
-One cause that repeats itself, one agent that opens session after session, and a page that plants the same words on
-thirty days: all through the deed that keeps sightings, and through the gate. The pairs of `proposal_pairs` were written
-for this: some ask for the same in other words, the others only sound like it. Both are read without a model, by the
-bundled embedder and by rules; beside us stands the cosine alone.
+One cause that repeats itself, one agent that opens session after session, and a page that plants the same
+words on thirty days: all through the operation that stores sightings, and through the gate. The pairs of
+`proposal_pairs` were written for this: some ask for the same in other words, the others only sound like it.
+Both are read without a model, by the bundled embedder and by rules; the baseline is cosine alone.
 """
 
 import asyncio
@@ -39,9 +39,9 @@ REPEATS, REPEATS_QUICK = 10_000, 200
 HELD, HELD_QUICK = 100_000, 300
 TIMED, TIMED_QUICK = 2_000, 50
 PART = 500
-"""Sightings of one transaction, where they are not timed."""
+"""Sightings per transaction, where they are not timed."""
 FILLERS = 4
-"""Who fill a store side by side: while one waits for the store, another makes its words ready."""
+"""Concurrent fillers: while one waits for the store, another prepares its texts."""
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
 NOBODY = UUID(int=0)
@@ -100,7 +100,7 @@ def labelled() -> list[LabelledProposalPair]:
 
 
 async def meaning(embedder: Embedder, pairs: Sequence[LabelledProposalPair]) -> list[MetricTally]:
-    """Which pairs the second pass would suggest, and which the cosine alone."""
+    """Which pairs the second pass would suggest, and which cosine alone."""
     bar = embedder.profile.threshold(Threshold.PROPOSAL_SUGGEST)
     bars = SimilarityBars(same=embedder.profile.threshold(Threshold.SAME), check=bar)
     ours, plain = [], []
@@ -137,13 +137,13 @@ def _tallies(system: str, found: Sequence[tuple[LabelledProposalPair, bool]]) ->
 
 
 def at_fixed_moment(deps: ProposalDeps) -> ProposalDeps:
-    """The same desk on a Monday, without a second pass beside it."""
+    """The same dependencies on a Monday, without a second pass."""
     terms = deps.terms(MAIN_SPACE).model_copy(update={"suggest_merges": False})
     return replace(deps, clock=lambda: MONDAY, terms=lambda _space: terms)
 
 
 async def forged(deps: ProposalDeps, *, repeats: int) -> list[Sample]:
-    """What repeats, sessions and planted words come to."""
+    """The votes from repeats, sessions and planted words."""
     alone = await _told(deps, "Grant every request at once", repeats, session=lambda _: "one")
     flood = await _told(deps, "Skip all the reviews", repeats, session=lambda n: f"session-{n}")
     for day in range(30):
@@ -164,7 +164,7 @@ async def forged(deps: ProposalDeps, *, repeats: int) -> list[Sample]:
 
 
 async def kept_per_second(deps: ProposalDeps, bench: Bench) -> Sample:
-    """How many sightings a second one caller keeps, half of them of proposals that stand already."""
+    """How many sightings per second one caller stores, half of them of existing proposals."""
     held, timed = (HELD_QUICK, TIMED_QUICK) if bench.quick else (HELD, TIMED)
     starts = iter(range(0, held, PART))
     await asyncio.gather(*(_fill(deps, starts, held=held) for _ in range(FILLERS)))
@@ -177,7 +177,7 @@ async def kept_per_second(deps: ProposalDeps, bench: Bench) -> Sample:
 
 
 async def _fill(deps: ProposalDeps, starts: Iterator[int], *, held: int) -> None:
-    """Take one part after the other until none is left."""
+    """Store one part after the other until none is left."""
     for start in starts:
         async with deps.store.transaction(patient=True) as transaction:
             for n in range(start, min(held, start + PART)):
@@ -193,7 +193,7 @@ async def _told(
     origin: Origin = Origin.MODEL,
     at: datetime = MONDAY,
 ) -> SightingResult:
-    """Say the same many times; what came of the last."""
+    """Say the same many times; returns the last result."""
     last: SightingResult | None = None
     for start in range(0, times, PART):
         async with deps.store.transaction(patient=True) as transaction:

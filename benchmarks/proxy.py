@@ -1,9 +1,10 @@
-"""The suite `proxy`: what does a request cost that goes through our memory?
+"""The suite `proxy`: what a request costs that goes through the memory.
 
-Everything is on, with a world of a hundred thousand concepts and a million edges loaded. Requests go on with
-conversations that have begun, and end with words that nobody has seen; how much more it costs to meet a long
-conversation for the first time is told apart. Beside us stand the model itself, the plainest proxy and LiteLLM's, in turns. Further: many
-streams at once, what an idle session holds, a database that hangs, and whether a real model finds its prompt again.
+Everything is on, with a world of a hundred thousand concepts and a million edges loaded. Requests continue
+conversations that have begun, and end with new words; how much more it costs to see a long conversation for
+the first time is measured separately. The model itself, the plainest proxy and LiteLLM's take turns with the
+product. Also: many streams at once, what an idle session holds, a database that hangs, and whether a real
+model can reuse its prompt cache.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -58,14 +59,14 @@ SHAPES = (
 )
 
 MET_FIRST = PassingShape(name="32k_first", kib=32, streamed=False, added_p50=None, added_p99=None)
-"""A conversation with a long history that nobody here has met: after a restart, or from another machine."""
+"""A conversation with a long history that is new here: after a restart, or from another machine."""
 
 LARGE_KIB, LARGE_FRACTION = 500, 5
-"""Of a body above this size, so many times fewer are sent."""
+"""Above this size of a body, this many times fewer are sent."""
 
 SESSIONS, FEW_SESSIONS = 500, 10
 WARM_S = 120.0
-"""Longest that the large world may take to be in memory."""
+"""The longest that loading the large world may take."""
 
 METRICS: Sequence[BenchMetric] = (
     *metrics(ROUTE, (*SHAPES, MET_FIRST)),
@@ -93,7 +94,7 @@ async def measure(bench: Bench) -> SuiteResult:
 
 
 async def _pass(home: Path, size: LargeWorldSize, *, amount: PassingAmount, bench: Bench) -> SuiteResult:
-    """Everything that is asked of the stub."""
+    """Everything that is measured with the stub."""
     async with contenders(bench, home=home) as there:
         with on_core(two_cores()[1]):
             await _warm(there, size, bench)
@@ -124,7 +125,7 @@ async def _pass(home: Path, size: LargeWorldSize, *, amount: PassingAmount, benc
 
 
 def _talks(size: LargeWorldSize, shape: PassingShape, bench: Bench) -> ConversationGenerator:
-    # A seed for each shape, or the conversations of one would go on in the next.
+    # A seed for each shape, or the conversations of one would continue in the next.
     seed = f"{bench.seed}.{shape.name}"
     return ConversationGenerator(size, kib=shape.kib, seed=seed, streamed=shape.streamed)
 
@@ -136,7 +137,7 @@ def _for(shape: PassingShape, amount: PassingAmount) -> PassingAmount:
 
 
 async def _warm(there: Contenders, size: LargeWorldSize, bench: Bench) -> None:
-    """Wait until notes go in: a fast proxy that brings nothing to mind has won nothing."""
+    """Wait until notes go in: a fast proxy that recalls nothing has won nothing."""
     talks = ConversationGenerator(size, kib=4, seed=f"{bench.seed}.warm")
     until = bench.stopwatch() + WARM_S
     while bench.stopwatch() < until:
@@ -150,7 +151,7 @@ async def _warm(there: Contenders, size: LargeWorldSize, bench: Bench) -> None:
 async def _stalled(
     there: Contenders, home: Path, talks: ConversationGenerator, *, amount: PassingAmount, bench: Bench
 ) -> Sample:
-    """What we add while every process of our database stands still."""
+    """What the product adds while every process of its database is stopped."""
     bodies = talks.from_the_start(amount.requests // 2).timed
     found: dict[str, LoadResult] = {}
     with standing_still(home):
@@ -164,7 +165,7 @@ async def _stalled(
 
 @contextmanager
 def standing_still(home: Path) -> Iterator[None]:
-    """The database server of a home, stopped in the middle of whatever it does."""
+    """Stop the database server of a home in the middle of whatever it does."""
     pid = find_postmaster(home / "pg")
     if pid is None:
         raise CannotStart("The embedded database server left no trace of itself.")
@@ -180,7 +181,7 @@ def standing_still(home: Path) -> Iterator[None]:
 
 
 async def _session(server: BenchProcess, size: LargeWorldSize, bench: Bench) -> Sample:
-    """How much more the server holds for each conversation that it has met once."""
+    """How much more the server holds for each conversation that it has seen once."""
     count = FEW_SESSIONS if bench.quick else SESSIONS
     talks = ConversationGenerator(size, kib=8, seed=f"{bench.seed}.idle")
     wires = [request(server.port, PATH, body) for body in talks.beginning(2 * count).timed]
@@ -208,7 +209,7 @@ def _answered(blocks: Mapping[str, Sequence[LoadResult]], system: str) -> bool:
 
 
 def growth(times: Times) -> list[Sample]:
-    """How steeply what we add grows with the size of a body, on a scale of orders of magnitude."""
+    """How steeply what the product adds grows with the size of a body, on a log-log scale."""
     points = [(log(size), log(value)) for size, value in added_by_size(times, PRODUCT)]
     if len(points) < 2:
         return []
@@ -231,7 +232,7 @@ def sizes(times: Times) -> Curve:
 
 
 def distribution(times: Times) -> Curve:
-    """How long requests of 32 KiB take with each system."""
+    """The distribution of times of 32 KiB requests for each system."""
     blocks = next(blocks for shape, blocks in times.items() if shape.name == "32k")
     every = {name: [1000 * one.whole for turn in turns for one in turn.timings] for name, turns in blocks.items()}
     shares = [number / 100 for number in range(1, 100)]

@@ -1,7 +1,7 @@
-"""Which turns would a plain ranking bring?
+"""Plain rankings of the turns of a conversation.
 
-Words alone (BM25), vectors alone, and both joined by rank: each turn is one text, whole, without its surroundings. They
-see the same texts and the same embedder as we do.
+Words alone (BM25), vectors alone, and both fused by rank: each turn is one whole text, without its context.
+They see the same texts and the same embedder as the product.
 """
 
 import math
@@ -55,7 +55,7 @@ class Bm25Ranking:
 async def ranked(
     names: Sequence[str], app: App, turns: Sequence[Mapping[str, Any]], questions: Sequence[str]
 ) -> dict[str, list[list[str]]]:
-    """For each ranking and each question the ids of the turns of one conversation, best first."""
+    """For each ranking and question, the ids of the turns of one conversation, best first."""
     ids = [turn["id"] for turn in turns]
     found = await scores_of(names, app, turns, questions)
     return {name: [[ids[place] for place in order_of(each)] for each in found[name]] for name in names}
@@ -64,7 +64,7 @@ async def ranked(
 async def scores_of(
     names: Sequence[str], app: App, turns: Sequence[Mapping[str, Any]], questions: Sequence[str]
 ) -> dict[str, list[list[float]]]:
-    """What each ranking gives each turn of one conversation, for each question."""
+    """The score of each turn of one conversation, by ranking and question."""
     if not names or not questions:
         return {name: [] for name in names}
     said = [turn["text"] for turn in turns]
@@ -86,12 +86,12 @@ async def _cosines(app: App, texts: Sequence[str], questions: Sequence[str]) -> 
 
 
 def order_of(scores: Sequence[float]) -> list[int]:
-    """Places, the best first; equal ones as they come."""
+    """Positions, the best first; ties in order."""
     return sorted(range(len(scores)), key=lambda place: -scores[place])
 
 
 def _joined(one: Sequence[float], other: Sequence[float]) -> list[float]:
-    """Both orders, each text worth more the further ahead it stands in either."""
+    """Both orders fused: a text scores higher the further ahead it is in either."""
     total = [0.0] * len(one)
     for scores in (one, other):
         for rank, place in enumerate(order_of(scores), 1):

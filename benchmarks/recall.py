@@ -1,7 +1,8 @@
-"""The suite `recall`: does the right turn come to mind?
+"""The suite `recall`: whether the right turn is recalled.
 
-Long conversations of two friends (LoCoMo) and of a person with an assistant (BEAM) are said turn by turn; then every
-answerable question is asked. Beside us stand the plain rankings: words alone, vectors alone, and both joined by rank.
+Long conversations of two friends (LoCoMo) and of a person with an assistant (BEAM) are stored turn by turn;
+then every answerable question is asked. The baselines are plain rankings: words alone, vectors alone, and
+both fused by rank.
 """
 
 import math
@@ -19,7 +20,7 @@ LOCOMO, BEAM = "locomo", "beam100k"
 SETS = {LOCOMO: "locomo", BEAM: "beam"}
 CUTS = (1, 5, 10, 20)
 DEPTH = 10
-"""Places that count where it matters how far ahead an answer stands."""
+"""How many results count where their order matters."""
 HOPS = "multi_hop"
 CATEGORIES = {
     "locomo": ("single_hop", HOPS, "temporal", "open_domain"),
@@ -30,7 +31,7 @@ CATEGORIES = {
 }  # fmt: skip
 """Kinds of answerable questions, as the sets name them."""
 FEW = 2
-"""Conversations of a set in a partial run: having them said takes longest, and one must be foreign to another."""
+"""Conversations of a set in a partial run: storing them takes longest, and one must be foreign to another."""
 
 
 def _share(name: str, about: str, goal: float | None = None) -> BenchMetric:
@@ -75,7 +76,7 @@ async def measure(bench: Bench) -> SuiteResult:
 
 
 def sets_of(bench: Bench) -> tuple[dict[str, dict[str, Rows]], dict[str, dict[str, Rows]]]:
-    """The conversations of each set, and the answerable questions of each. A partial run has the first few only."""
+    """The conversations and answerable questions of each set. A partial run has the first few only."""
     corpora: dict[str, dict[str, Rows]] = {}
     asked: dict[str, dict[str, Rows]] = {}
     for name in SETS:
@@ -145,7 +146,7 @@ def recall_of(row: Mapping[str, Any], ids: Sequence[str], cut: int) -> TallyItem
 
 
 def ndcg_of(row: Mapping[str, Any], ids: Sequence[str]) -> TallyItem:
-    """What the places of the right ones are worth, of what they would be worth if all of them came first."""
+    """The discounted gain of the right turns' positions, relative to the ideal order."""
     gold = set(row["gold"])
     worth = [1 / math.log2(place + 1) for place in range(1, DEPTH + 1)]
     reached = sum(worth[place] for place, each in enumerate(ids[:DEPTH]) if each in gold)

@@ -1,12 +1,12 @@
-"""How fast does a process recall that remembers much?
+"""Measures recalls of a process with a large memory.
 
-A process of its own on a home of its own. `python -m benchmarks.recalling FILE AMOUNT SEED` fills the memory up
-to each size with statements of `large_memory`, and there measures recalls: the first ones, warm ones, long cues, eight
-callers at once, and those of a small space beside the large one. What came out goes into the file as JSON.
+Runs as a process on its own home. `python -m benchmarks.recalling FILE AMOUNT SEED` fills the memory up to
+each size with statements of `large_memory`, and there measures recalls: the first ones, warm ones, long cues,
+eight callers at once, and those of a small space next to the large one. Results go into the file as JSON.
 
-Statements are stored without being held against each other: what learning costs is `remembering`'s matter. Vectors
-come from the toy of 384 dimensions and are made before the stopwatch runs; the toy is given the thresholds of the
-reference, or nothing would be searched by meaning at all.
+Statements are stored without being compared with each other: `remembering` measures learning. Vectors come
+from the toy of 384 dimensions and are made beforehand; the toy gets the thresholds of the reference, or
+nothing would be searched by meaning at all.
 """
 
 import asyncio
@@ -60,19 +60,19 @@ Q = queries_of("festinger.store")
 
 MODEL = "hashed:384"
 PART = 1_000
-"""Statements of one transaction."""
+"""Statements per transaction."""
 REBUILT_FROM = 50_000
-"""Statements from which the index of vectors is built anew after them, which is much quicker than adding each."""
+"""From this many statements on, the vector index is rebuilt after them, which is much faster."""
 SMALL_SHARE = 0.002
-"""What a small space holds of the whole."""
+"""The share of the whole that a small space holds."""
 CALLERS = 8
 LIMIT = 10
 TRIES = 200
 SHARES = {"100": 1, "10": 10, "1": 100}
-"""Every how many statements carry a tag, by the percentage of them that it leaves."""
+"""One in how many statements carries a tag, by the percentage that the tag leaves."""
 EVERYTHING = 10**9
 COMPARED = 40
-"""Cues whose nearest are compared with those that reading everything gives."""
+"""Cues whose nearest are compared with those of an exhaustive search."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,12 +80,12 @@ class RecallAmount:
     sizes: tuple[int, ...] = (1_000, 3_000, 10_000, 30_000, 100_000)
     cues: int = 200
     warming: int = 60
-    """Recalls before warm ones count: each connection of the pool keeps its plans after some."""
+    """Recalls before warm ones count: each connection of the pool caches its plans after some."""
     long_cues: int = 20
     groups: int = 1_000
-    """Recalls that link what they brought to mind, before it is walked along their links."""
+    """Recalls that link what they returned, before the links are walked."""
     recalls: int = 2_000
-    """Recalls that were written down before it is asked for the last time."""
+    """Recalls that were recorded before the last measurement."""
 
 
 AMOUNTS = {
@@ -97,7 +97,7 @@ AMOUNTS = {
 
 @dataclass(slots=True, kw_only=True)
 class RecallMeasurement:
-    """What was measured at one size; times in seconds, `cpu` those of this process alone."""
+    """What was measured at one size; times in seconds, `cpu` of this process alone."""
 
     memories: int
     first: list[float] = field(default_factory=list)
@@ -111,9 +111,9 @@ class RecallMeasurement:
     store_mb: float = 0.0
     disk_bytes: int = 0
     alike: dict[str, float] = field(default_factory=dict)
-    """Share of the nearest that the search by meaning gives, by how much a filter leaves."""
+    """The share of the nearest that the search by meaning finds, by how much a filter leaves."""
     led: dict[str, list[float]] = field(default_factory=dict)
-    """Walks along what came to mind together, by the steps beyond a partner."""
+    """Walks along what was recalled together, by the steps beyond a partner."""
     worn: list[float] = field(default_factory=list)
     """Warm recalls after many others."""
     refused: int = 0
@@ -121,7 +121,7 @@ class RecallMeasurement:
 
 
 class Recalling:
-    """A memory that grows, and is asked."""
+    """A growing memory with its measurements."""
 
     def __init__(self, app: App, *, seed: int) -> None:
         if app.embedder is None:
@@ -167,7 +167,7 @@ class Recalling:
         return stand
 
     async def led_on(self, amount: RecallAmount) -> dict[str, list[float]]:
-        """How long walks take along links that were not there before."""
+        """How long walks take along new links."""
         place = Scope(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("leading"))
         return await led_on(self._deps, place, self._ids, groups=amount.groups, seed=self._seed)
 
@@ -183,7 +183,7 @@ class Recalling:
         )
 
     async def _counted(self, cue: str) -> float:
-        """Ask so that it is written down, and wait until it is."""
+        """Recall with recording, and wait until it is recorded."""
         written: list[Awaitable[None]] = []
         place = Scope(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("asking"))
         wish = parse_recall_query(cue, now=self._app.tools.clock(), limit=LIMIT)
@@ -192,13 +192,13 @@ class Recalling:
         return found.took
 
     async def _alike(self, asked: Sequence[str], tag: str) -> float:
-        """How much of what lies nearest among the memories with a tag is found."""
+        """How much of what is nearest among the memories with a tag is found."""
         found = [(await self._nearest(cue, tag), await self._nearest(cue, tag, few=EVERYTHING)) for cue in asked]
         return sum(len(one & other) for one, other in found) / max(1, sum(len(other) for _, other in found))
 
     async def _nearest(self, cue: str, tag: str, *, few: int = READ_WHOLE_BELOW) -> set[UUID]:
         now = self._app.tools.clock()
-        # What all memories carry narrows nothing; without it the index is searched as by everybody.
+        # A tag on all memories narrows nothing; without it the index is searched as usual.
         wish = parse_recall_query(cue, now=now, tags=() if SHARES[tag] == 1 else (tag,))
         read, probe = parse_cue(cue, now=now), await embed_cue(self._toy, parse_cue(cue, now=now))
         assert probe is not None
@@ -228,7 +228,7 @@ class Recalling:
         return found
 
     async def _took(self, space: SpaceId, cue: str) -> float:
-        """Seconds until there is an answer; a recall that the store refuses, being too busy, is asked again."""
+        """Seconds until an answer; a recall that the busy store refuses is retried."""
         place = Scope(space=space, agent=DEFAULT_AGENT, session=SessionId("asking"))
         wish = parse_recall_query(cue, now=self._app.tools.clock(), limit=LIMIT)
         began = system_stopwatch()
@@ -251,7 +251,7 @@ class Recalling:
             self._ids += ids if space == MAIN_SPACE else []
 
     async def _settle(self, size: int) -> None:
-        """What jobs and the server do in the background on other days: index, count, tidy, look how values lie."""
+        """What jobs and the server do in the background in production: index, count, vacuum, analyze."""
         if size >= READ_WHOLE_BELOW // 2:
             await ensure_index(self._app.store, "memory_vector", self._model, purpose=EmbeddingPurpose.STORE.value)
         for space in self._held:
@@ -268,7 +268,7 @@ async def put_texts(
     owner: AgentId | None = DEFAULT_AGENT,
     embedder: Embedder | None = None,
 ) -> list[MemoryId]:
-    """Store statements as they are, and hold them against nothing; their ids. Without an owner they are shared."""
+    """Store statements without comparing them; returns their ids. Without an owner they are shared."""
     deps, at = app.memory.deps, app.tools.clock()
     if embedder is not None:
         deps = replace(deps, embedder=lambda: embedder)
@@ -303,7 +303,7 @@ def _busy_seconds() -> float:
 
 
 def _weigh(stand: RecallMeasurement, home: Path) -> None:
-    """How much memory the door and its server hold, and how much disk."""
+    """How much memory the proxy and its database server hold, and how much disk."""
     stand.door_mb = held_by([os.getpid()]).rss
     stand.store_mb = held_by(family_of(find_postmaster(home / "pg"))).uss
     files = (home / "pg" / "base").rglob("*")

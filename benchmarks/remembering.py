@@ -1,13 +1,13 @@
-"""How fast does a process learn that remembers much already?
+"""Measures learning in a process that remembers much already.
 
-A process of its own on a home of its own. `python -m benchmarks.remembering FILE AMOUNT SEED` fills the memory up
-to each size, and there measures learning: the last statements before a size in batches, then single statements and
-repeated ones, and how many pairs were judged. What came out goes into the file as JSON.
+Runs as a process on its own home. `python -m benchmarks.remembering FILE AMOUNT SEED` fills the memory up to
+each size, and there measures learning: the last statements before a size in batches, then single statements
+and repeated ones, and how many pairs were judged. Results go into the file as JSON.
 
-Up to the last batches of a size statements are stored without being held against each other, and the index of vectors
-is built over them: what is measured is learning into so much, not how so much came together. The statements are made
-from the seed: people, things and places, every one different, of as many subjects as there are tenths of them. Each has
-twenty neighbours that share half of its words, so that as many pairs are judged for every one, whatever the size.
+Up to the last batches of a size, statements are stored without being compared, and the vector index is built
+over them: this measures learning into a large memory, not building it. The seeded statements are about
+people, things and places, all different, with a tenth as many subjects. Each has twenty neighbors that share
+half of its words, so that the number of judged pairs is the same at every size.
 """
 
 import asyncio
@@ -56,10 +56,10 @@ THINGS = ("boats", "clocks", "lamps", "kettles", "violins", "ladders", "maps", "
 class LearnAmount:
     sizes: tuple[int, ...] = (1_000, 10_000, 100_000)
     batched: int = 2_000
-    """Statements before each size that are learnt in batches; of a small size half."""
+    """Statements before each size that are learned in batches; half for a small size."""
     singles: int = 300
     probes: int = 200
-    """Statements whose nearest memory is looked for by the index and by reading all."""
+    """Statements whose nearest memory is searched by the index and exhaustively."""
 
 
 FEW = LearnAmount(sizes=(50, 150), batched=30, singles=5, probes=5)
@@ -78,7 +78,7 @@ class LearnMeasurement:
     pairs: list[int] = field(default_factory=list)
     """Pairs that were judged for each single statement."""
     nearest: list[bool] = field(default_factory=list)
-    """Whether the index found the nearest of all, for each statement that was looked up both ways."""
+    """Whether the index found the nearest, for each statement that was searched both ways."""
 
 
 class CountingJudges:
@@ -98,7 +98,7 @@ class CountingJudges:
 
 
 def statements(seed: int) -> Iterator[str]:
-    """Statements without end, all different."""
+    """Endless distinct statements."""
     chance, number = random.Random(seed), 0  # noqa: S311 - made-up sentences, and the same each time
     while True:
         who, where = name(chance.randrange(100_000)), name(200_000 + number)
@@ -126,11 +126,11 @@ async def measure(app: App, amount: LearnAmount, *, seed: int) -> list[LearnMeas
 
 
 async def _fill(app: App, every: Iterator[str], *, missing: int) -> None:
-    """Store so many statements, with what jobs and the server do in the background on other days."""
+    """Store this many statements, with what jobs and the server do in the background in production."""
     if app.embedder is None:
         raise CannotStart("Learning cannot be measured without an embedder.")
     model = VectorModel(name=app.embedder.name, dims=app.embedder.dimensions)
-    # Built over all of them the index takes a fraction of the time in which it would grow with each.
+    # Built over all of them, the index takes a fraction of the time that adding each would take.
     await drop_index(app.store, TABLE, model)
     for start in range(0, missing, PART):
         await put_texts(app, MAIN_SPACE, list(islice(every, min(PART, missing - start))), owner=None)
@@ -165,7 +165,7 @@ async def _single(
 
 
 async def _nearest(deps: MemoryDeps, place: Scope, texts: Sequence[str]) -> list[bool]:
-    """Whether the index gives the nearest memory for each text; one as near is as good."""
+    """Whether the index gives the nearest memory for each text; one equally near is as good."""
     hits = []
     for vectors in await embed_texts(deps, [MemoryEmbeddingInput(text=text, kind=Kind.FACT) for text in texts]):
         if vectors is None:

@@ -1,7 +1,6 @@
-"""What is written down about a run?
+"""Writes the results of a run: a JSON document with stable names, and table rows for people.
 
-One JSON document with stable names, and the rows of a table for people. `docs/reference/bench.schema.json` says what
-the document looks like; a test compares them.
+`docs/reference/bench.schema.json` describes the document; a test compares them.
 """
 
 import hashlib
@@ -23,7 +22,7 @@ FORMAT = "festinger-bench"
 VERSION = 1
 
 TIMED = ("value", "spread", "n", "met")
-"""What two runs of the same code may differ in, where a stopwatch was asked."""
+"""What may differ between two runs of the same code, where time was measured."""
 
 ITEMS_NAMED = 10
 """Wrong items that are named for a number that fell."""
@@ -66,7 +65,7 @@ def settings_digest() -> str:
 
 
 def data_read(files: Sequence[File]) -> list[dict[str, Any]]:
-    """Every set with the files that were read of it."""
+    """Every set with the files that were read from it."""
     return [
         {"folder": name, "files": [{"name": file.name, "sha256": file.sha256, "rows": file.rows} for file in group]}
         for name, group in groupby(files, key=lambda file: file.set)
@@ -112,7 +111,7 @@ def missed(run: BenchRun) -> list[BenchResult]:
 
 
 def below_floor(run: BenchRun, floors: Floors) -> list[Fallen]:
-    """What fell below its floor; a partial run has none but the smoke run its own."""
+    """What fell below its floor; of partial runs only the smoke run has floors."""
     if run.bench.partial and not run.bench.smoke:
         return []
     metrics = [metric for suite in run.suites for metric in suite.metrics]
@@ -120,7 +119,7 @@ def below_floor(run: BenchRun, floors: Floors) -> list[Fallen]:
 
 
 def wrong_items(run: BenchRun, metric: str) -> list[str]:
-    """The first items that we got wrong, by name."""
+    """The ids of the first items that the product got wrong."""
     return [
         item.id
         for tally in run.tallies
@@ -131,7 +130,7 @@ def wrong_items(run: BenchRun, metric: str) -> list[str]:
 
 
 def unmeasured(run: BenchRun) -> list[BenchMetric]:
-    """The metrics with a goal of which nothing is known, because somebody did not run; a smoke run misses none."""
+    """Metrics with a goal but no result, because a system did not run; a smoke run misses none."""
     if run.bench.smoke:
         return []
     known = {result.metric.name for result in run.results if result.system == PRODUCT}
@@ -144,12 +143,12 @@ def unmeasured(run: BenchRun) -> list[BenchMetric]:
 
 
 def headers(run: BenchRun, suite: Suite) -> list[str]:
-    """A system that did not run says so in its header, and its cells stay empty."""
+    """Column headers; a system that did not run says so, and its cells stay empty."""
     return ["metric", "unit", *map(_title, present(run, suite)), "goal", "met"]
 
 
 def rows(run: BenchRun, suite: Suite) -> list[list[str]]:
-    """One row a metric: the value of each system, the goal, and whether it is met."""
+    """One row per metric: the value of each system, the goal, and whether it is met."""
     found = {(result.metric.name, result.system): result for result in run.results}
     return [
         [
@@ -160,13 +159,13 @@ def rows(run: BenchRun, suite: Suite) -> list[list[str]]:
             _verdict(metric.goal, found.get((metric.name, PRODUCT))),
         ]
         for metric in in_order(suite.metrics)
-        # A smoke run leaves stopwatches out, and that is no news.
+        # A smoke run leaves out timings, and that is no news.
         if not run.bench.smoke or (metric.name, PRODUCT) in found
     ]
 
 
 def present(run: BenchRun, suite: Suite) -> list[System]:
-    """Who is measured in a suite: we, whoever gave a number, and who should have and did not run."""
+    """The systems of a suite: the product, those with a number, and those that should have run."""
     names = {metric.name for metric in suite.metrics}
     gave = {result.system for result in run.results if result.metric.name in names}
     return [
@@ -179,7 +178,7 @@ def present(run: BenchRun, suite: Suite) -> list[System]:
 
 
 def in_order(metrics: Sequence[BenchMetric]) -> list[BenchMetric]:
-    """As they come, but what could be bought with one another stands together."""
+    """In order, but metrics that trade off against each other are adjacent."""
     placed: dict[str, BenchMetric] = {}
     known = {metric.name: metric for metric in metrics}
     for metric in metrics:
@@ -214,7 +213,7 @@ def _verdict(goal: Goal | None, result: BenchResult | None) -> str:
 
 
 def listing(suites: Mapping[str, Suite]) -> list[list[str]]:
-    """One row a metric, for `bench list`; the folders that a suite needs stand beside its name."""
+    """One row per metric, for `bench list`; the data folders of a suite are next to its name."""
     return [
         [_needing(suite), metric.name, metric.unit, str(metric.goal) if metric.goal else "", metric.about]
         for suite in suites.values()

@@ -1,9 +1,9 @@
-"""How fast does a process with a large memory take in what became of memories?
+"""Measures reporting outcomes in a process with a large memory.
 
-A process of its own on a home of its own. `python -m benchmarks.reporting FILE AMOUNT SEED` stores statements of
-`large_memory`, then reports outcomes: batches of twenty and of a hundred one after another, and batches of a hundred
-from several callers at once. What came out goes into the file as JSON, with how many rows of memories were changed and
-how many of them in place.
+Runs as a process on its own home. `python -m benchmarks.reporting FILE AMOUNT SEED` stores statements of
+`large_memory`, then reports outcomes: batches of twenty and of a hundred one after another, and batches of a
+hundred from several callers at once. Results go into the file as JSON, with how many rows of memories were
+changed and how many of them in place.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ Q = queries_of("festinger.store")
 
 CALLERS = 4
 COUNTED_AFTER_S = 2.0
-"""How long the server may take until its counts tell of everything that was changed."""
+"""How long the server may take until its statistics include every change."""
 SHARES = (NoteOutcome.ACTED, NoteOutcome.USED, NoteOutcome.DISMISSED, NoteOutcome.DEFERRED, NoteOutcome.CONTRADICTED)
 
 
@@ -63,7 +63,7 @@ class OutcomeMeasurement:
 
 
 class Reporting:
-    """A large memory, and people who tell what became of it."""
+    """A large memory, and callers who report outcomes."""
 
     def __init__(self, app: App, memories: Sequence[MemoryId], *, seed: int) -> None:
         self._app, self._memories = app, memories
@@ -77,7 +77,7 @@ class Reporting:
             took = [await self._report(size) for _ in range(amount.warming + amount.batches)]
             times += took[amount.warming :]
         began = system_stopwatch()
-        # Each caller has memories of its own: who waits for whom is no matter of speed.
+        # Each caller has memories of its own: contention is not what is measured.
         parts = [self._memories[start::CALLERS] for start in range(CALLERS)]
         await asyncio.gather(*(self._caller(amount.batches, part) for part in parts))
         stand.crowd_seconds = system_stopwatch() - began
@@ -92,7 +92,7 @@ class Reporting:
             await self._report(100, among)
 
     async def _report(self, size: int, among: Sequence[MemoryId] | None = None) -> float:
-        """Surface some memories, and say what became of each; how long the saying took."""
+        """Surface some memories and report an outcome of each; returns how long the report took."""
         self._sessions += 1
         hooks = self._hooks(f"s{self._sessions}")
         known = among or self._memories
@@ -113,7 +113,7 @@ class Reporting:
 
 
 async def filled(app: App, size: int, *, seed: int) -> list[MemoryId]:
-    """So many memories."""
+    """This many memories."""
     every, ids = statements(seed), list[MemoryId]()
     while missing := size - len(ids):
         ids += await put_texts(app, MAIN_SPACE, list(islice(every, min(PART, missing))))
@@ -124,7 +124,7 @@ async def filled(app: App, size: int, *, seed: int) -> list[MemoryId]:
 
 async def measured(amount: str, *, seed: int) -> OutcomeMeasurement:
     configure_logging(level="warning", style="console", content=False, redact=remove_secrets)
-    # Outcomes ask no vector, so none is made.
+    # Outcomes need no vectors, so none are made.
     settings = LiveSettings(current_deployment(flags={"embedding.model": "none:"}))
     async with open_app(settings, door="bench", progress=silence, start=StartOptions(providers=True)) as app:
         memories = await filled(app, AMOUNTS[amount].memories, seed=seed)

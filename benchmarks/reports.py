@@ -1,7 +1,7 @@
-"""The suite `report`: how fast is it taken in what became of memories, when there are many?
+"""The suite `report`: how fast outcomes are reported in a large memory.
 
-At a hundred thousand memories: reports on twenty and on a hundred, and several callers at once. The measuring happens
-in `reporting`, in a process of its own.
+At a hundred thousand memories: reports on twenty and on a hundred, and several callers at once. `reporting`
+measures, in a process of its own.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""What is measured, of whom, and was it good enough?
+"""Values and arithmetic of results: metrics, goals, samples and their medians.
 
-Values and arithmetic only: a `BenchMetric` with its `Goal`, the `Sample` that one run gives, and the `BenchResult` that
-several runs give together, or a `MetricTally` of items. Nothing here measures or prints.
+A `BenchMetric` with its `Goal`, the `Sample` of one run, and the `BenchResult` of several runs, or of a
+`MetricTally` of items. Nothing here measures or prints.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ def at_least(value: float) -> Goal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchMetric:
-    """A number with a name. Its goal is the product's; the others are only compared."""
+    """A number with a name. Its goal is the product's; other systems are only compared."""
 
     name: str
     unit: str
@@ -51,7 +51,7 @@ class BenchMetric:
     better: GoalOp | None = None
     """Which way is better, where no goal says it."""
     beside: str = ""
-    """The metric at whose cost this one could be bought: they are read together."""
+    """The metric that this one trades off against: they are read together."""
 
     @property
     def direction(self) -> GoalOp | None:
@@ -72,7 +72,7 @@ class SystemStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class System:
-    """Somebody who is measured, and how far that got."""
+    """A measured system, and how far it got."""
 
     name: str
     kind: SystemKind
@@ -84,7 +84,7 @@ class System:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """What one run says of one system; `n` is how many observations stand behind it."""
+    """What one run says of one system; `n` is the number of observations."""
 
     metric: str
     system: str
@@ -94,7 +94,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Against:
-    """How far we are above the best of the others on the same items."""
+    """How far the product is above the best of the others on the same items."""
 
     system: str
     difference: float
@@ -103,7 +103,7 @@ class Against:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchResult:
-    """The median of several runs with the least and the greatest of them, or what items gave with its interval."""
+    """The median of several runs with minimum and maximum, or the value of items with its interval."""
 
     metric: BenchMetric
     system: str
@@ -118,7 +118,7 @@ class BenchResult:
 
     @property
     def met(self) -> bool | None:
-        """Whether the goal is reached; nothing where there is none."""
+        """Whether the goal is reached; `None` without a goal."""
         return None if self.goal is None else self.goal.holds(self.value)
 
 
@@ -130,7 +130,7 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def together(metrics: Sequence[BenchMetric], systems: Sequence[System], samples: Sequence[Sample]) -> list[BenchResult]:
-    """The results of all runs, in the order of the metrics and systems; who gave no sample has no result."""
+    """The results of all runs, in the order of metrics and systems; without a sample there is no result."""
     found: dict[tuple[str, str], list[Sample]] = {}
     for sample in samples:
         found.setdefault((sample.metric, sample.system), []).append(sample)
@@ -166,7 +166,7 @@ def counted(
     bootstrap: int = 0,
     seed: int = 0,
 ) -> list[BenchResult]:
-    """The results of what was counted from items; intervals come from so many draws."""
+    """The results of what was counted from items; intervals come from this many draws."""
     found: list[BenchResult] = []
     for metric in metrics:
         there = {tally.system: tally for tally in tallies if tally.metric == metric.name and tally.items}
@@ -194,7 +194,7 @@ def counted(
 def _against(
     metric: BenchMetric, ours: MetricTally, others: Sequence[MetricTally], *, bootstrap: int, seed: int
 ) -> Against | None:
-    """Against the best of the others; nothing where there is none, or where the items are not the same."""
+    """Against the best of the others; `None` if there is none, or if the items differ."""
     if not others or metric.direction is None:
         return None
     best = (max if metric.direction is GoalOp.AT_LEAST else min)(others, key=lambda tally: tally.value)

@@ -1,8 +1,8 @@
-"""How are suites run, and what becomes of their samples?
+"""Runs suites and combines their samples.
 
-A timed suite is measured as often as was asked for, each time in a fresh folder with fresh processes; the median of
-the runs is the result, with the least and the greatest beside it. What is counted from items is counted once. What is
-shown and written is `report`'s matter.
+A timed suite is measured as often as requested, each time in a fresh folder with fresh processes; the result
+is the median, with minimum and maximum. What is counted from items is counted once. `report` shows and writes
+the results.
 """
 
 import json
@@ -29,13 +29,13 @@ from festinger.store.embedded.holders import stop_if_idle
 from festinger.store.paths import Layout
 
 PREFIX = "fbench-"
-"""Short, because the path of a socket in this folder may not be long."""
+"""Short, because the path of a socket in this folder is limited."""
 
 OWNER = "owner.json"
-"""Which process made the folder, by its number and when it began."""
+"""The process that made the folder, by its id and start time."""
 
 WALKABLE = 0o711
-"""The database server of root runs as another user, who must be able to walk through to its data."""
+"""When run as root, the database server is another user, who must be able to traverse to its data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ def throw_away_folder() -> Iterator[Path]:
 
 
 async def remove_leftovers(temp: Path, *, stopwatch: Stopwatch) -> list[Path]:
-    """Remove the folders of benches that were killed, with their database servers; those of living ones stay."""
+    """Remove the folders of killed benches, with their database servers; those of living ones stay."""
     left = _leftovers(temp)
     for folder in left:
         for home in _homes(folder):
@@ -81,7 +81,7 @@ def _homes(folder: Path) -> list[Path]:
 
 
 def _is_left(folder: Path) -> bool:
-    """Whether whoever made the folder is gone; one that does not say who it was may be in the making."""
+    """Whether the folder's maker is gone; one without an owner file may be in the making."""
     try:
         pid, began = json.loads((folder / OWNER).read_text())
         return bool(psutil.Process(pid).create_time() != began)
@@ -135,7 +135,7 @@ async def _runs(suite: Suite, bench: Bench) -> AsyncIterator[SuiteResult]:
 def _results(
     suite: Suite, systems: Sequence[System], runs: Sequence[SuiteResult], *, bench: Bench
 ) -> list[BenchResult]:
-    """In the order of the suite's metrics, timed and counted ones as they come."""
+    """In the order of the suite's metrics, timed and counted alike."""
     samples: list[Sample] = [sample for measured in runs for sample in measured.samples]
     timed = together(suite.metrics, systems, samples)
     known = counted(suite.metrics, systems, runs[-1].tallies, bootstrap=bench.bootstrap, seed=bench.seed)
@@ -144,7 +144,7 @@ def _results(
 
 
 def merged(known: Sequence[System], found: Sequence[System]) -> list[System]:
-    """Each system once, as it was seen last; but one that went wrong in any run has gone wrong."""
+    """Each system once, as last seen; but one that failed in any run has failed."""
     by_name = {system.name: system for system in known}
     for system in found:
         before = by_name.get(system.name)

@@ -1,10 +1,11 @@
 """The suite `said`: what people say in one chat, and whether the next chat knows it.
 
-Goes the way of a new user: the real `festinger serve` with default settings on a fresh home, a stub where the model
-server stands, statements in one chat and the question in a new one right away. Scored on what reached the model. The
-corpus was written by people who have not seen the extractor; its half `held` is for measuring, never for tuning.
-Items of several categories share a space, so that the right note must be found among others. `SAID_HALF` names a
-half; with `SAID_MODEL=1` a scripted model stands where a user's own good one would, and reads turns in the background.
+Follows a new user: the real `festinger serve` with default settings on a fresh home, a stub for the model
+server, statements in one chat and the question in a new one right away. Scored on what reached the model. The
+corpus was written by people who have not seen the extractor; its half `held` is for measuring, never for
+tuning. Items of several categories share a space, so that the right note must be found among others.
+`SAID_HALF` names a half; with `SAID_MODEL=1` a scripted model replaces a user's own good one and reads turns
+in the background.
 """
 
 import asyncio
@@ -36,10 +37,10 @@ GROUP = 8
 SMOKE_ITEMS = 24
 REPLY = "Okay."
 LISTED_AFTER_S = 0.5
-"""What is stored is looked at a moment after it was said; the question comes at once."""
+"""Stored memories are listed a moment after they were said; the question comes at once."""
 READ_POLLS = 10
 COVERED = 0.5
-"""Share of the words of a fact that a line must hold to be about it."""
+"""The share of a fact's words that a line must contain to be about it."""
 _BLOCK = re.compile(r"<recollection>(.*?)</recollection>", re.DOTALL)
 _WORD = re.compile(r"[^\W_]{3,}")
 
@@ -59,11 +60,11 @@ METRICS = (
 
 @dataclass(slots=True)
 class Recorder:
-    """A model server that says yes and keeps what it was sent last."""
+    """A model server that says yes and keeps the last request."""
 
     last: list[dict[str, Any]] = field(default_factory=list)
     items: Sequence[Mapping[str, Any]] = ()
-    """What it can read as its author did, where it stands for a good model."""
+    """What it can read as its author did, where it replaces a good model."""
     read: int = 0
     """Turns that it was asked to read."""
 
@@ -100,7 +101,7 @@ class Chat:
             return answer.headers
 
     async def tell(self, item: Mapping[str, Any]) -> list[str]:
-        """Say all turns of an item; the sessions that it took."""
+        """Say all turns of an item; returns the sessions that it took."""
         history: list[dict[str, str]] = []
         sessions = []
         for turn in item["turns"]:
@@ -218,7 +219,7 @@ def holds(text: str, needs: Needs) -> bool:
 
 
 def states_flatly(text: str, item: Mapping[str, Any]) -> bool:
-    """Whether a memory states what must not be stated; hearsay may be kept where it names its source."""
+    """Whether a memory states what must not be stated; hearsay is fine where it names its source."""
     small = text.casefold()
     if any(each.casefold() in small for each in item.get("must_not", ())):
         return True
@@ -229,7 +230,7 @@ def states_flatly(text: str, item: Mapping[str, Any]) -> bool:
 
 
 def is_about(note: str, item: Mapping[str, Any]) -> bool:
-    """Whether a line of notes tells something of an item."""
+    """Whether a line of notes is about an item."""
     if any(holds(note, [need]) for need in item["needs"]):
         return True
     words = set(_WORD.findall(note.casefold()))
@@ -248,7 +249,7 @@ async def _memories(chat: Chat, listing: str) -> list[dict[str, Any]]:
 async def _served(
     bench: Bench, *, readable: Sequence[Mapping[str, Any]]
 ) -> AsyncIterator[tuple[aiohttp.ClientSession, str, Recorder]]:
-    """The server as a new user starts it, a stub behind it, and a client before it."""
+    """The server as a new user starts it, with a stub behind it and a client in front."""
     recorder, pages = Recorder(items=readable), web.Application()
     pages.router.add_post("/v1/chat/completions", recorder.answer)
     runner = web.AppRunner(pages, access_log=None)

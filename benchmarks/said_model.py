@@ -1,8 +1,8 @@
 """A scripted model for the suite `said`: it reads every turn as its author labeled it.
 
-Stands where a user's own good model would: the product asks it in the background what a turn states, with the prompt that
-it has for that, and it answers with the facts of the item, the notes that they make needless, and the notes that should
-not have been taken.
+Replaces a user's own good model: the product asks it in the background what a turn states, with its own
+prompt for that, and it answers with the facts of the item, the notes that they make unnecessary, and the
+notes that should not have been taken.
 """
 
 import json
@@ -18,13 +18,13 @@ Item = Mapping[str, Any]
 
 
 def reading_asked(body: Mapping[str, Any]) -> str | None:
-    """The prompt by which the product asks what a turn states, where a request is that."""
+    """The prompt with which the product asks what a turn states, if a request is that."""
     content = str(body["messages"][-1]["content"])
     return content if _MESSAGE.search(content) else None
 
 
 def read_as_labeled(prompt: str, items: Sequence[Item], *, is_about: Callable[[str, Item], bool]) -> dict[str, Any]:
-    """What a model says that reads as the author of the items does."""
+    """The answer of a model that reads as the author of the items does."""
     message = _MESSAGE.search(prompt)
     text = json.loads(message[1]) if message else ""
     item = next((each for each in items if text in each["turns"]), None)
@@ -47,7 +47,7 @@ def _is_stale(note: str, item: Item) -> bool:
 
 
 def completion(body: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
-    """An answer in the form that was asked for: a call of the tool where there is one, else text."""
+    """An answer in the requested form: a tool call where there is a tool, else text."""
     text = json.dumps(said)
     if not (tools := body.get("tools")):
         return chat_completion({"content": text})
@@ -57,6 +57,6 @@ def completion(body: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, An
 
 
 def chat_completion(message: Mapping[str, Any], *, finish: str = "stop") -> dict[str, Any]:
-    """What a server with OpenAI's interface answers."""
+    """The response of a server with OpenAI's interface."""
     choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
     return {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}

@@ -1,8 +1,8 @@
-"""What does a stranger see who opens the report?
+"""Writes the report of a run for readers.
 
-`--report DIR` writes a page for browsers, the same tables as Markdown, the results as JSON, and one line an item for
-every number that was counted. The page is one file: plots are SVG in it, nothing is fetched, and it reads in light
-and in dark.
+`--report DIR` writes an HTML page, the same tables as Markdown, the results as JSON, and one line per item
+for every counted number. The page is one file: plots are inline SVG, nothing is fetched, and it supports
+light and dark.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ class ScorecardPicture:
     svg: str
     headers: Sequence[str]
     rows: Sequence[Sequence[str]]
-    """The same as text, for who cannot see it."""
+    """The same as text, for those who cannot see it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class ScorecardSuite:
 
 
 def write_report(run: BenchRun, folder: Path, *, with_texts: bool = False) -> None:
-    """Everything about a run, in a folder that is made if need be."""
+    """Write everything about a run into a folder, which is created if necessary."""
     (folder / "items").mkdir(parents=True, exist_ok=True)
     written = document(run)
     (folder / "results.json").write_bytes(orjson.dumps(written, option=orjson.OPT_INDENT_2) + b"\n")
@@ -93,7 +93,7 @@ def _of_suite(run: BenchRun, suite: Suite) -> list[BenchResult]:
 
 
 def _comparisons(run: BenchRun, suite: Suite) -> list[ScorecardPicture]:
-    """Bars for every metric that has a goal or somebody beside us."""
+    """Bars for every metric that has a goal or another system."""
     found = []
     for metric in suite.metrics:
         results = [result for result in run.results if result.metric.name == metric.name]

@@ -1,8 +1,8 @@
-"""How fast does the bundled embedder turn sentences into vectors, and what does it hold?
+"""Measures the speed and memory of the bundled embedder.
 
-In a process of its own, because memory is that of a process: `python -m benchmarks.sentences ONE BATCHES FILE`
-embeds so many single sentences and so many lists of 32, and writes what it took to the file as JSON. Every sentence
-is new, so no cache answers.
+Runs as a process, because memory is measured per process: `python -m benchmarks.sentences ONE BATCHES FILE`
+embeds that many single sentences and lists of 32, and writes the times to the file as JSON. Every sentence is
+new, so no cache helps.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ METRICS: Sequence[BenchMetric] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingTimes:
-    """Seconds, each a list in the order in which it was measured."""
+    """Seconds, each a list in the order of measurement."""
 
     load: float
     one: list[float]

@@ -1,10 +1,10 @@
-"""The suites `speed` and `growth`: what does a recall cost in a large memory, and does it cost more the more there is?
+"""The suites `speed` and `growth`: what a recall costs in a large memory, and how that grows.
 
-Up to a hundred thousand memories with generated texts, or a million in a long run; warm recalls, the first ones after
-a start, long cues, eight callers at once, a small space beside the large one. The measuring happens in `recalling`, in a process of its own.
-Beside it the same texts and vectors lie in other stores (`stores`), which are asked for the nearest ten. Vectors come
-from a toy whose vectors lie as those of texts do, and are made before the stopwatch runs, for everybody; what our
-embedder takes for a cue is added to our own numbers once, as `speed.recall.embedded`.
+Up to a hundred thousand memories with generated texts, or a million in a long run; warm recalls, the first
+ones after a start, long cues, eight callers at once, a small space next to the large one. `recalling`
+measures, in a process of its own. Other stores (`stores`) hold the same texts and vectors and are asked for
+the nearest ten. The vectors come from a toy whose vectors are distributed as those of texts, and are made
+beforehand for all systems; the time of our embedder is added to our numbers once, as `speed.recall.embedded`.
 """
 
 import json
@@ -31,9 +31,9 @@ from festinger.settings.tree import EmbeddingSettings
 
 MS = 1000.0
 LARGE, MILLION = 100_000, 1_000_000
-"""Memories among which recalls have goals."""
+"""The memory sizes for which recalls have goals."""
 SENTENCES = 60
-"""Cues that are embedded to see what that takes."""
+"""Cues that are embedded to time it."""
 
 SPEED_METRICS: Sequence[BenchMetric] = (
     BenchMetric(name="speed.recall.p50", unit="ms", about="warm recall without embedding, median", goal=at_most(12)),
@@ -97,7 +97,7 @@ GROWTH_METRICS: Sequence[BenchMetric] = (
 
 
 async def stands_of(bench: Bench) -> list[RecallMeasurement]:
-    """What a process that grows measured at each size. Both suites of one run share it."""
+    """What a growing process measured at each size. Both suites of one run share it."""
     file = bench.folder.parent / f"recalled-{bench.folder.name.rpartition('-')[2]}.json"
     if not file.exists():
         bench.say("Filling a large memory, and recalling.")
@@ -180,7 +180,7 @@ def _beyond_the_first(stands: Sequence[RecallMeasurement]) -> list[tuple[float, 
 
 
 def slope_error(points: Sequence[tuple[float, float]]) -> float:
-    """How sure the exponent is: its standard error, none where the line has no point to spare."""
+    """The standard error of the exponent; zero if the line has no point to spare."""
     if len(points) < 3:
         return 0.0
     exponent = slope(points)
@@ -191,7 +191,7 @@ def slope_error(points: Sequence[tuple[float, float]]) -> float:
 
 
 async def _embedding_seconds(bench: Bench) -> float:
-    """The median of embedding one cue with the embedder that is shipped."""
+    """The median of embedding one cue with the shipped embedder."""
     embedder = await open_embedder(EmbeddingSettings().model, EmbedderOptions(offline=True))
     texts = list(islice(statements(bench.seed), SENTENCES if not bench.quick else 3))
     took = []
@@ -204,7 +204,7 @@ async def _embedding_seconds(bench: Bench) -> float:
 
 
 async def _others(bench: Bench, *, size: int) -> tuple[list[System], dict[str, StoreAnswers]]:
-    """The other stores with the same texts; the systems, and what those answered that ran."""
+    """The other stores with the same texts; the systems, and the answers of those that ran."""
     wanted = [name for name in STORES if name in bench.peers]
     if not wanted:
         return [], {}
@@ -227,7 +227,7 @@ async def _with_vectors(embedder: Embedder, texts: Sequence[str]) -> StoreTexts:
 
 
 def _beside(stands: Sequence[RecallMeasurement], answers: dict[str, StoreAnswers], *, embedding: float) -> list[Sample]:
-    """The same numbers of the other stores, and how many times as long mem0 takes as we do."""
+    """The same numbers of the other stores, and how many times as long mem0 takes."""
     found = []
     for name, answer in answers.items():
         p50, p95 = median(answer.seconds), percentile(answer.seconds, 0.95)

@@ -1,8 +1,8 @@
-"""How soon is it there, and how much memory does it hold while nobody asks?
+"""Measures startup time, and memory while idle.
 
-A first start on an empty home, then a later one on the same home, both as `festinger serve`, timed from the call of
-the program. Forwarding is timed on the later start: the door passes requests on before the store is open. Memory
-is read from the idle server with its embedder loaded, and from its database server apart.
+A first start on an empty home, then a later one on the same home, both as `festinger serve`, timed from the
+call of the program. Forwarding is timed on the later start: the proxy passes requests on before the store is
+open. Memory is read from the idle server with its embedder loaded, and from its database server separately.
 """
 
 import asyncio
@@ -71,7 +71,7 @@ async def _starts(bench: Bench) -> list[Sample]:
     ):
         bench.say("Starting on an empty home.")
         cold, _, _ = await _start(serving(home, upstream_port=stub.port), home, bench=bench)
-        # The database server too: a start that joins a running one is none.
+        # The database server too: joining a running one would not be a start.
         await stop_if_idle(Layout(home=home.resolve()), stopwatch=bench.stopwatch)
         bench.say("Starting again on the same home.")
         warm, forwarding, memory = await _start(serving(home, upstream_port=stub.port), home, bench=bench)
@@ -119,13 +119,13 @@ def family_of(pid: int | None) -> list[int]:
 
 
 def held_by(pids: Sequence[int]) -> ProcessMemory:
-    """What these processes hold together; a page that two share counts twice as resident, and not as their own."""
+    """What these processes hold together; a shared page counts twice as resident, and not as their own."""
     found = []
     for pid in pids:
         try:
             found.append(psutil.Process(pid).memory_full_info())
         except psutil.NoSuchProcess:
-            continue  # a database server ends its idle helpers as it likes
+            continue  # a database server ends its idle helpers at will
     return ProcessMemory(rss=sum(one.rss for one in found) / MIB, uss=sum(one.uss for one in found) / MIB)
 
 

@@ -1,8 +1,8 @@
-"""How do other stores find the same texts, and how fast?
+"""Asks other stores for the same texts, and times them.
 
-Each runs in its own environment and process and is spoken to by JSON lines; what it is asked and answers is told in
-`benchmarks/peers/wire/lines.py`. All get the same texts and the same vectors, and nothing to embed with. One that does not
-install, crashes or takes too long is told as not run, with the reason.
+Each runs in its own environment and process and speaks JSON lines; `benchmarks/peers/wire/lines.py` defines
+the protocol. All get the same texts and vectors, and nothing to embed with. One that does not install,
+crashes or takes too long is reported as not run, with the reason.
 """
 
 import asyncio
@@ -27,13 +27,13 @@ STORES: Mapping[str, tuple[str, Mapping[str, object]]] = {
     peers.LANGGRAPH: ("langgraph", {"store": "InMemoryStore", "index": "reads every vector"}),
     peers.PGVECTOR: ("pgvector", {"index": "hnsw, m 16, ef_construction 128, ef_search 100"}),
 }
-"""Who can be filled and asked: the package whose version counts, and what is switched on."""
+"""The stores: the package whose version counts, and the features switched on."""
 
 SCRIPTS = peers.ROOT / "benchmarks" / "peers"
 WIRE = SCRIPTS / "wire"
-"""On their path alone: a folder that is called like a package would stand in for it."""
+"""Alone on their path: a folder named like a package would shadow it."""
 LINE = 2**26
-"""Longest line that is read: the ids of thousands of questions."""
+"""The longest line that is read: the ids of thousands of questions."""
 LAST_WORDS = 300
 
 
@@ -45,7 +45,7 @@ class StoreTexts:
     vectors: NDArray[np.float32]
 
     def write(self, folder: Path, name: str) -> dict[str, str]:
-        """Where they are written, as a peer is told of them."""
+        """Write them to files; returns the paths as a peer receives them."""
         texts, vectors = folder / f"{name}.json", folder / f"{name}.npy"
         texts.write_text(json.dumps(list(self.texts)), encoding="utf-8")
         np.save(vectors, self.vectors)
@@ -64,7 +64,7 @@ class StoreAnswers:
 async def asked_of(
     name: str, bench: Bench, *, held: StoreTexts, cues: StoreTexts, limit: int
 ) -> tuple[System, StoreAnswers | None]:
-    """Fill a store and ask it; the system with what it answered, or with the reason why it did not."""
+    """Fill a store and ask it; the system with its answers, or with the reason why there are none."""
     package, params = STORES[name]
     system = System(name=name, kind=SystemKind.PEER, params={**params, "memories": len(held.texts)})
     try:
@@ -107,7 +107,7 @@ async def _asked(
 
 
 async def _line(process: asyncio.subprocess.Process, question: dict[str, Any], folder: Path) -> Any:
-    """What a peer answers to one question."""
+    """A peer's answer to one question."""
     if process.stdin is None or process.stdout is None:
         raise Unavailable("it has no ears")
     try:

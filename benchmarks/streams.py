@@ -1,8 +1,8 @@
-"""What does a memory hold after a stream of statements, by the decisions that learning uses?
+"""Computes what a memory holds after a stream of statements, by the decisions that learning uses.
 
-An in-memory list stands for the store: candidates are found as learning finds them (nearest by cosine, the newest of
-the same slot, some of the same subject), the rules judge each, and `decide` says what becomes of the statement. The
-baseline `nearest_wins` replaces whatever is nearest. Nothing but texts and their order is seen.
+An in-memory list replaces the store: candidates are found as learning finds them (nearest by cosine, the
+newest of the same slot, some of the same subject), the rules judge each, and `decide` says what becomes of
+the statement. The baseline `nearest_wins` replaces whatever is nearest. Only texts and their order are seen.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +34,7 @@ TRUST: Mapping[Origin, float] = {Origin.PERSON: 1.0, Origin.DOCUMENT: 0.4}
 
 @dataclass(slots=True)
 class StreamResult:
-    """What became of the statements, by their place in the stream."""
+    """What became of the statements, by their position in the stream."""
 
     standing: dict[int, CandidateStatus] = field(default_factory=dict)
     """Those that are active or held."""
@@ -109,7 +109,7 @@ def _carry_out(held: StreamResult, place: int, decided: LearnDecision) -> None:
 
 
 def nearest_wins(threshold: float) -> Learner:
-    """The nearest live statement from a cosine on is replaced; the same words are one statement."""
+    """Replace the nearest live statement above a cosine; identical words are one statement."""
 
     def learner(texts: JudgingTexts, stream: Sequence[str], _origin: Origin) -> StreamResult:
         held = StreamResult()

@@ -1,8 +1,8 @@
-"""A model server that costs almost nothing, to stand behind the proxies that are compared.
+"""A model server that costs almost nothing, to run behind the proxies that are compared.
 
 `python -m benchmarks.stub PORT` answers chat completions in OpenAI's form, whole or streamed, with the same
-words every time. The model `slow` streams them at the pace of a person who reads. What it spends is spent alike behind every system, so it is kept as small as asyncio allows: no
-body is parsed, every answer is made beforehand.
+words every time. The model `slow` streams them at the pace of a person who reads. Its cost is the same behind
+every system, so it is kept as small as asyncio allows: no body is parsed, every answer is made beforehand.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from typing import cast
 from benchmarks.load import HOST
 
 WORDS = [f"word{number} " for number in range(31)] + ["done."]
-"""What the model says, one piece a streamed event; `done.` shows that an answer arrived to its end."""
+"""What the model says, one piece per streamed event; `done.` shows that an answer is complete."""
 
 COMMON = {"id": "chatcmpl-stub", "created": 1_767_614_400, "model": "stub"}
 
@@ -24,7 +24,7 @@ _STREAMED = re.compile(rb'"stream": ?true')
 _SLOW = re.compile(rb'"model": ?"slow"')
 
 PACE_S = 0.1
-"""Between two events of the slow model."""
+"""Seconds between two events of the slow model."""
 
 
 def whole_answer() -> bytes:
@@ -42,7 +42,7 @@ def whole_answer() -> bytes:
 
 
 def streamed_answer() -> list[bytes]:
-    """The head, then one chunk an event, to be written one by one."""
+    """The head, then one chunk per event, to be written one by one."""
     deltas = [{"index": 0, "delta": {"content": word}, "finish_reason": None} for word in WORDS]
     choices = [*deltas, {"index": 0, "delta": {}, "finish_reason": "stop"}]
     events = [json.dumps({**COMMON, "object": "chat.completion.chunk", "choices": [choice]}) for choice in choices]

@@ -1,23 +1,22 @@
-"""What is a suite, and what is it told?
+"""Defines a suite and the options that it gets.
 
-A suite names its metrics and measures them once when asked; how often it is asked, and what is made of the
-answers, is `run`'s matter.
+A suite names its metrics and measures them once when asked; `run` decides how often and combines the results.
 
 A new suite is one file with one value of `Suite`, and its name in one line of `catalogue`:
 
-    METRICS = (Metric(name="some.recall", unit="share", about="what it says", goal=at_least(0.9)),)
+    METRICS = (BenchMetric(name="some.recall", unit="share", about="what it says", goal=at_least(0.9)),)
 
-    async def measure(bench: Bench) -> Measured:
+    async def measure(bench: Bench) -> SuiteResult:
         rows = bench.data.rows("some_set", "pairs", needs=("id", "a", "b", "label"))
         chosen = bench.data.sampled(rows, by=lambda row: row["id"])
         ours = [counted(row["id"], is_right(row), told={"a": row["a"], "b": row["b"]}) for row in chosen]
-        return Measured(tallies=[Tally(metric="some.recall", system=PRODUCT, items=ours)])
+        return SuiteResult(tallies=[MetricTally(metric="some.recall", system=PRODUCT, items=ours)])
 
     SOME = Suite(name="some", about="…", metrics=METRICS, measure=measure, needs=("some_set",), timed=False)
 
-What is counted from items goes into `tallies` and gets its interval; what a stopwatch gave goes into `samples`. A
-baseline is one more `System` among `SuiteResult.systems` with tallies of its own over the same items. A suite that is
-not `timed` belongs to the smoke run: there it must be quick, and `bench.smoke` says to leave stopwatches out.
+What is counted from items goes into `tallies` and gets its interval; timings go into `samples`. A baseline is
+one more `System` among `SuiteResult.systems` with tallies of its own over the same items. A suite that is not
+`timed` belongs to the smoke run: there it must be quick, and `bench.smoke` says to leave out timings.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -31,11 +30,11 @@ from benchmarks.tally import MetricTally
 from festinger.clock import Clock, Stopwatch, system_clock, system_stopwatch
 
 PRODUCT = "festinger"
-"""The name under which we ourselves stand among the systems."""
+"""The name of the product among the systems."""
 
 
 def silence(_line: str) -> None:
-    """For whoever wants to hear nothing."""
+    """Print nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +42,7 @@ class Bench:
     """What a person asked for, and what a suite may use."""
 
     folder: Path
-    """A throw-away folder; removed at the end."""
+    """A throwaway folder; removed at the end."""
     seed: int = 0
     repeat: int = 3
     quick: bool = False
@@ -54,16 +53,16 @@ class Bench:
     """A fixed third of the data and nothing that depends on the speed of the machine."""
     data: Data = field(default_factory=Data)
     baselines: frozenset[str] | None = None
-    """The plain baselines that run beside us; nothing said is all of them."""
+    """The plain baselines to run; `None` is all of them."""
     bootstrap: int = 0
-    """Draws behind an interval."""
+    """Draws for an interval."""
     peers: frozenset[str] = frozenset()
     peers_home: Path = Path()
-    """Where environments of peers are kept from one run to the next."""
+    """Where peer environments are cached between runs."""
     peer_pythons: Mapping[str, Path] = field(default_factory=dict)
-    """Environments that stand already, by the peer's name."""
+    """Existing environments, by the peer's name."""
     peer_patience_s: float = 600.0
-    """Longest that a peer may take to be up."""
+    """The longest that a peer may take to come up."""
     say: Callable[[str], None] = silence
     clock: Clock = system_clock
     stopwatch: Stopwatch = system_stopwatch
@@ -73,13 +72,13 @@ class Bench:
 
     @property
     def partial(self) -> bool:
-        """Whether less was asked for than all there is."""
+        """Whether less than everything was asked for."""
         return self.quick or self.smoke or self.data.limit is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteResult:
-    """What one run of a suite, or of a part of it, gave."""
+    """The result of one run of a suite, or of a part of it."""
 
     samples: Sequence[Sample] = ()
     systems: Sequence[System] = ()
@@ -98,6 +97,6 @@ class Suite:
     measure: Measure
     """Measures everything once, in `bench.folder`."""
     needs: Sequence[str] = ()
-    """Folders of data that must be there."""
+    """Data folders that must exist."""
     timed: bool = True
-    """Measured as often as asked, because a stopwatch never says the same twice; otherwise once, and in the smoke run."""
+    """Measured as often as requested, because timings vary; otherwise once, and in the smoke run."""

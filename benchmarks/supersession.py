@@ -1,12 +1,13 @@
-"""The suite `supersede`: what replaced what?
+"""The suite `supersede`: which statement replaced which.
 
-Streams are learnt in order and compared with their key: facts of which the later value stands (FactConsolidation),
-a life in which some things change, some cannot and some live side by side (MemConflict), and chains of rules
-(SupersessionBench). One setting for all: whoever lets the newest win is right on the first and wrong on the second.
+Streams are learned in order and compared with their key: facts whose later value holds (FactConsolidation), a
+life in which some things change, some cannot and some coexist (MemConflict), and chains of rules
+(SupersessionBench). One setting for all: letting the newest win is right on the first and wrong on the
+second.
 
-Facts go the way a user goes: a memory opened with its defaults learns them, once as a document and once as a person's
-word, and is asked by `recall`. Beside it stand plain rankings of all facts: `bm25` with ties to the newer one, and
-`newest_80`, the newest within 80 % of the best score.
+Facts follow a user's path: a memory opened with its defaults learns them, once as a document and once as a
+person's word, and is asked by `recall`. The baselines are plain rankings of all facts: `bm25` with ties to
+the newer one, and `newest_80`, the newest within 80 % of the best score.
 """
 
 import math
@@ -32,7 +33,7 @@ BASELINES: Mapping[str, Learner] = {"nearest_wins_70": nearest_wins(0.70), "near
 RANKINGS: Mapping[str, float] = {"bm25": 1.0, "newest_80": 0.8}
 """Plain rankings of all facts: the newest of those that reach this share of the best score answers."""
 SPOKEN: Mapping[Origin, str] = {Origin.DOCUMENT: "", Origin.PERSON: ".person"}
-"""As whose word facts are learnt, and how that stands in the name of a metric."""
+"""The origins that facts are learned with, and the suffix of each in the name of a metric."""
 KINDS = ("static", "conditional", "distractor", "dynamic")
 
 Rows = Sequence[Mapping[str, Any]]
@@ -141,7 +142,7 @@ async def real_path(bench: Bench, facts: Mapping[str, Rows], asked: Mapping[str,
 
 
 def held_after(learned: Sequence[Learned]) -> StreamResult:
-    """What became of statements, by their place, as `learn` told."""
+    """What became of statements, by their position, as `learn` reported."""
     places = {each.memory.id: place for place, each in enumerate(learned) if each.memory}
     held = StreamResult()
     for place, each in enumerate(learned):
@@ -160,7 +161,7 @@ def single_hop(asked: Rows) -> Rows:
 def ranked(
     system: str, size: str, facts: Rows, asked: Rows, *, active: Sequence[int] | None = None, within: float = 1.0
 ) -> list[MetricTally]:
-    """What a plain ranking of facts answers, whoever is said to have stated them."""
+    """The answers of a plain ranking of facts, whatever their origin."""
     ids = [facts[place]["id"] for place in (range(len(facts)) if active is None else active)]
     text = {row["id"]: row["text"] for row in facts}
     best = bm25([text[each] for each in ids], within=within)
@@ -169,7 +170,7 @@ def ranked(
 
 
 def answers(system: str, name: str, asked: Rows, first: Mapping[str, str | None]) -> list[MetricTally]:
-    """Whether the first fact for a question is the standing one, or one that was replaced."""
+    """Whether the first fact for a question is the current one, or one that was replaced."""
     single = single_hop(asked)
     right = [counted(row["id"], first[row["id"]] in row["gold"], told={"text": row["text"]}) for row in single]
     stale = [
@@ -185,7 +186,7 @@ def answers(system: str, name: str, asked: Rows, first: Mapping[str, str | None]
 
 
 def bm25(corpus: Sequence[str], *, k1: float = 1.2, b: float = 0.75, within: float = 1.0) -> Callable[[str], int]:
-    """The place of the newest text for a question that reaches the share `within` of the best score."""
+    """The position of the newest text that reaches the share `within` of the best score for a question."""
     bags = [Counter(stripped(text)) for text in corpus]
     lengths = [sum(bag.values()) for bag in bags]
     mean = sum(lengths) / max(1, len(lengths))
@@ -278,7 +279,7 @@ def memconflict(system: str, texts: JudgingTexts, rows: Rows, learner: Learner) 
 
 
 def chains_exact(system: str, texts: JudgingTexts, rows: Rows, learner: Learner) -> MetricTally:
-    """All chains in one space, every first version before every second; right if just the last one stands."""
+    """All chains in one space, every first version before every second; right if only the last is active."""
     ordered = sorted(rows, key=lambda row: int(row["id"].rpartition("/v")[2]))
     held = learner(texts, [row["text"] for row in ordered], Origin.PERSON)
     standing = {ordered[place]["id"] for place in held.standing}

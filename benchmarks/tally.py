@@ -1,11 +1,11 @@
-"""How sure is a number of quality, given the items that it was counted from?
+"""Computes quality numbers from items, with their uncertainty.
 
-Nearly every such number is a share: each item adds something to what was reached and something to what could be
-reached. A right answer adds one to both; a wrong one adds one to what could be. Precision, recall and F1 are shares
-too, by what an item adds. `auroc` is the one that is none: there, an item brings a score and whether it is marked.
+Nearly every such number is a share: each item adds to what was reached and to what could be reached. A right
+answer adds one to both; a wrong one adds one to what could be. Precision, recall and F1 are shares too, by
+what an item adds. Only `auroc` is not: there, an item brings a score and whether it is marked.
 
-Uncertainty comes from drawing the items again, whole groups at a time where items share a text. The draws depend on
-the seed and the groups alone, so two systems that met the same items are compared draw by draw.
+Uncertainty comes from resampling the items, whole groups at a time where items share a text. The draws depend
+on the seed and the groups alone, so two systems with the same items are compared draw by draw.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 Numbers: TypeAlias = NDArray[np.float64]
 Statistic = Callable[[Numbers, Numbers, Numbers], float]
-"""What items say together, from their parts, their wholes, and how often each counts."""
+"""The value of items, from their parts, their wholes, and how often each counts."""
 
 OUTSIDE = (2.5, 97.5)
 """Percentiles between which 95 of 100 draws lie."""
@@ -25,13 +25,13 @@ OUTSIDE = (2.5, 97.5)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TallyItem:
-    """One question, pair, sentence or text, and what became of it."""
+    """One question, pair, sentence or text, and its result."""
 
     id: str
     part: float
     whole: float = 1.0
     right: bool | None = None
-    """Nothing where an item cannot be right or wrong by itself."""
+    """`None` where an item cannot be right or wrong by itself."""
     group: str = ""
     """Items of one group share a text; empty for one that shares none."""
     told: Mapping[str, str] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class TallyFinding:
     wanted: bool
     found: bool
     right: bool
-    """Found, and as it was wanted."""
+    """Found, and as expected."""
     group: str = ""
     told: Mapping[str, str] = field(default_factory=dict)
 
@@ -85,13 +85,13 @@ def detection(name: str, system: str, findings: Sequence[TallyFinding]) -> list[
 
 
 def ratio(parts: Numbers, wholes: Numbers, weights: Numbers) -> float:
-    """What was reached of what could be; nothing of nothing is none."""
+    """What was reached of what could be; zero of nothing."""
     reachable = float(weights @ wholes)
     return float(weights @ parts) / reachable if reachable else 0.0
 
 
 def auroc(scores: Numbers, marked: Numbers, weights: Numbers) -> float:
-    """How often a marked one scores above an unmarked one; ties count half, and nobody to compare is a tie."""
+    """How often a marked one scores above an unmarked one; ties, and nobody to compare, count half."""
     _, rank = np.unique(scores, return_inverse=True)
     ours, others = (np.bincount(rank, weights=weights * kind) for kind in (marked, 1 - marked))
     below = np.cumsum(others) - others
@@ -101,7 +101,7 @@ def auroc(scores: Numbers, marked: Numbers, weights: Numbers) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricTally:
-    """The items behind one metric of one system."""
+    """The items of one metric of one system."""
 
     metric: str
     system: str
@@ -119,7 +119,7 @@ class MetricTally:
         return sum(1 for item in self.items if item.whole) if self.statistic is ratio else len(self.items)
 
     def draws(self, times: int, *, seed: int) -> Numbers:
-        """The value of the items drawn again, so many times."""
+        """The values of this many resamples."""
         if not self.items:
             return np.empty(0)
         members, chance = _groups(self.items), np.random.default_rng(seed)
@@ -137,7 +137,7 @@ Interval = tuple[float, float]
 
 
 def interval(draws: Numbers) -> Interval | None:
-    """Between what 95 of 100 draws lie; nothing if none was made."""
+    """The interval that holds 95 of 100 draws; `None` without draws."""
     if not len(draws):
         return None
     low, high = np.percentile(draws, OUTSIDE)
@@ -145,7 +145,7 @@ def interval(draws: Numbers) -> Interval | None:
 
 
 def difference(ours: MetricTally, other: MetricTally, *, times: int, seed: int) -> Interval | None:
-    """The interval of how far we are above another on the same items; nothing if the items differ."""
+    """The interval of our lead over another on the same items; `None` if the items differ."""
     if [(item.id, item.group) for item in ours.items] != [(item.id, item.group) for item in other.items]:
         return None
     return interval(ours.draws(times, seed=seed) - other.draws(times, seed=seed))

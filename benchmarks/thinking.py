@@ -1,8 +1,8 @@
-"""How fast does a process think that holds a large world?
+"""Measures a process that holds a large world.
 
-A process of its own, because memory is that of a process, and with an environment of its own, which says where its
-home is. `python -m benchmarks.thinking fill FILE QUICK SEED` writes the world into the store of the home;
-`… think …` loads it and measures everything that is done with it. What came out goes into the file as JSON.
+Runs as a process, because memory is measured per process, with an environment that names its home. `python -m
+benchmarks.thinking fill FILE QUICK SEED` writes the world into the store of the home; `… think …` loads it
+and measures all operations on it. Results go into the file as JSON.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ FEW = WorldAmount(short=10, long=5, scans=10, megabytes=1, words=100, collisions
 
 @dataclass(slots=True, kw_only=True)
 class WorldTimes:
-    """Seconds, each a list in the order in which it was measured; memory in MiB."""
+    """Seconds, each a list in the order of measurement; memory in MiB."""
 
     fill: list[float] = field(default_factory=list)
     edges: int = 0
@@ -72,7 +72,7 @@ class WorldTimes:
 
 
 async def fill(app: App, size: LargeWorldSize, *, seed: int) -> WorldTimes:
-    """Write the whole world, as many triples at once as may be."""
+    """Write the whole world, as many triples at once as allowed."""
     await app.world.begin(MAIN_SPACE)
     because = _because(app, "fill")
     every, took, added = statements(size, seed=seed, cause=because), 0.0, 0
@@ -88,7 +88,7 @@ def _because(app: App, session: str) -> Cause:
 
 
 async def think(app: App, size: LargeWorldSize, amount: WorldAmount, *, seed: int) -> WorldTimes:
-    """Load the world and measure what is done with it, reading first and writing last."""
+    """Load the world and measure all operations, reading first and writing last."""
     times = WorldTimes()
     before = _resident()
     began = system_stopwatch()
@@ -116,7 +116,7 @@ def _read(app: App, prose: Prose, amount: WorldAmount, times: WorldTimes) -> Non
     def scan(text: str) -> object:
         return extract_cues(text, tokenize(text))
 
-    recollect(prose.text(2 * KIB))  # word lists are read once in the life of a process
+    recollect(prose.text(2 * KIB))  # word lists are read once per process
     times.recollect_2k = _took(recollect, [prose.text(2 * KIB) for _ in range(amount.short)])
     times.recollect_16k = _took(recollect, [prose.text(16 * KIB) for _ in range(amount.long)])
     times.cues_4k = _took(scan, [prose.text(4 * KIB) for _ in range(amount.scans)])
@@ -133,7 +133,7 @@ def _took(deed: Callable[[T], object], given: Sequence[T]) -> list[float]:
 
 
 async def _flush(app: App, words: int) -> float:
-    """Write so many counted words in one go."""
+    """Write this many counted words at once."""
     room, now = app.world, app.tools.clock()
     for number in range(words):
         room.encounters.count(MAIN_SPACE, name(number), origin=Origin.PERSON, now=now)
@@ -143,7 +143,7 @@ async def _flush(app: App, words: int) -> float:
 
 
 async def _collide(app: App, number: int) -> float:
-    """State something else of a slot that is taken."""
+    """State another value for a slot that is taken."""
     world = await app.world.need(MAIN_SPACE)
     row = world.soas_by_token[name(number + 1)]
     edge = world.edges(row.id)[0]

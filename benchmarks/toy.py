@@ -1,9 +1,9 @@
-"""What stands in for a real model where a hundred thousand texts are embedded?
+"""An embedder that replaces a real model where a hundred thousand texts are embedded.
 
-The hashed embedder, whose vectors fill all directions alike, seen so that they lie as those of texts do: most of what
-tells them apart lies along a few directions, and ever less along the others. An index of neighbours walks through them
-as through real ones. Measured with 16,000 vectors of sentences by the shipped model, of whose nearest 50 it finds .989,
-and .976 of these; of a hundred thousand that fill all directions alike it finds .74.
+The hashed embedder, whose vectors fill all directions alike, transformed to be distributed as those of texts:
+most of the variance lies along a few directions. So an index of neighbors behaves as with real ones. Measured
+with 16,000 vectors of sentences by the shipped model, of whose nearest 50 it finds .989, and .976 of these;
+of a hundred thousand that fill all directions alike it finds .74.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from festinger.embedding.embedder import Embedder, Vector
 from festinger.embedding.profiles import REFERENCE, EmbedderProfile, EmbeddingPurpose, bundled_profiles
 
 FALLS = 0.5
-"""How fast directions lose their share: the second has so many times less than the first as two to this power."""
+"""How fast directions lose their share: the second has 2 to this power times less than the first."""
 TURNED_BY = 9
 """Seed of the rotation, so that no direction is one of the hashed embedder's own."""
 
@@ -48,7 +48,7 @@ class Toy:
 
 
 def as_of_texts(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Vectors of length one, each of which differs from the others along few directions more than along many."""
+    """Unit vectors whose variance lies mostly along a few directions."""
     seen: NDArray[np.float32] = vectors @ _directions(vectors.shape[1])
     seen /= np.linalg.norm(seen, axis=1, keepdims=True)
     return seen

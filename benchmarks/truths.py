@@ -1,9 +1,9 @@
-"""What does a person want kept over a month, and in which words is it said?
+"""Generates what a person wants kept over a month, and the words in which it is said.
 
-Facts of a life that somebody else wrote down, relations of made-up things, and facts of made-up people whose value
-changes. A third is said again later in other words, and the changing ones, a tenth of all, get another value.
-Saying again is mechanical: other words for the same, another order, a phrase in front. That is easier than life:
-numbers from it say that what was said twice is known again, not how freely people paraphrase.
+Facts of a life that somebody else wrote down, relations of made-up things, and facts of made-up people whose
+value changes. A third is repeated later in other words, and the changing ones, a tenth of all, get another
+value. Rewording is mechanical: synonyms, another order, a phrase in front. That is easier than life: its
+numbers say that repeated statements are recognized, not how freely people paraphrase.
 """
 
 import random
@@ -15,9 +15,9 @@ from enum import StrEnum
 from benchmarks.large_world import name
 
 AGAIN, CHANGED = 1 / 3, 1 / 10
-"""Of all truths, how many are said again, and how many change."""
+"""The shares of truths that are repeated, and that change."""
 RELATIONS = 1 / 4
-"""Of the truths that stay as they are, how many are relations of things."""
+"""The share of relations among the truths that do not change."""
 
 
 class Form(StrEnum):
@@ -40,7 +40,7 @@ class TruthSaying:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Truth:
-    """What is said first, perhaps again, and perhaps of the value that it has later."""
+    """What is said first, perhaps again, and perhaps with a later value."""
 
     id: str
     sayings: tuple[TruthSaying, ...]
@@ -51,7 +51,7 @@ class Truth:
 
 
 def truths(facts: Sequence[str], *, number: int, seed: int) -> list[Truth]:
-    """So many truths; the same seed and facts give the same ones."""
+    """This many truths; deterministic for a seed and facts."""
     chance = random.Random(seed)  # noqa: S311 - sentences to learn, not a secret
     changing = round(number * CHANGED)
     relations = max(round((number - changing) * RELATIONS), number - changing - len(facts))
@@ -153,13 +153,13 @@ _SAME = {
     "is excited about": "looks forward to",
     "is": "'s",
 }
-"""One way to say it, and another. The last is tried when none of the others stands in the text."""
+"""Phrases and their alternatives. The last is tried when none of the others is in the text."""
 
 _IN_FRONT = ("", "Just so you know, ", "As I said before, ", "By the way, ")
 
 
 def reworded(text: str, chance: random.Random) -> str:
-    """The same in other words: what is found of the list is exchanged, and something may stand in front."""
+    """The same in other words: listed phrases are exchanged, and a phrase may be put in front."""
     said = text
     for this, other in _SAME.items():
         pattern = rf"(?<=\w) {re.escape(this)}\b" if other == "'s" else rf"\b{re.escape(this)}\b"

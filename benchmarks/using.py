@@ -1,9 +1,10 @@
-"""The suite `use`: does what people did with memories bring the right ones to mind sooner?
+"""The suite `use`: whether outcomes bring the right memories up sooner.
 
-The facts of long conversations (LoCoMo) are learnt, and questions are asked once a day. After each, outcomes are
-reported: what the set holds for the answer was acted on, or sometimes only used; of the rest some is dismissed. Half
-of the questions are never reported on, and must not suffer. The same again with a fifth of the labels wrong. Then some
-memories are contradicted by a person, recalled and acted on in passing, day after day: they must stay down.
+The facts of long conversations (LoCoMo) are learned, and questions are asked once a day. After each, outcomes
+are reported: what the set holds for the answer was acted on, or sometimes only used; of the rest some is
+dismissed. Half of the questions are never reported on, and must not suffer. The same again with a fifth of
+the labels wrong. Then a person contradicts some memories, which are recalled and acted on in passing, day
+after day: they must stay down.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -80,7 +81,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 @dataclass(slots=True)
 class Days:
-    """A clock that goes on by days, and within a day stands still."""
+    """A clock that advances by days, and within a day stands still."""
 
     now: datetime
 
@@ -93,7 +94,7 @@ class Days:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learnt:
-    """The facts of one conversation in a space: which memories tell of which turns."""
+    """The facts of one conversation in a space: which memories cover which turns."""
 
     space: SpaceId
     turns: Mapping[MemoryId, frozenset[str]]
@@ -107,7 +108,7 @@ class Learnt:
 
 @dataclass(slots=True, kw_only=True)
 class Course:
-    """How questions fared, day by day, and the memories that nothing was said of."""
+    """How questions fared, day by day, and the memories without an outcome."""
 
     days: list[float] = field(default_factory=list)
     never: tuple[float, float] = (0.0, 0.0)
@@ -116,7 +117,7 @@ class Course:
 
 
 class Using:
-    """A house whose days pass, with people who use what comes to mind."""
+    """An app whose days pass, with people who use what is recalled."""
 
     def __init__(self, app: App, days: Days, *, seed: int, wrong: float) -> None:
         self._app, self._days, self._wrong = app, days, wrong
@@ -146,13 +147,13 @@ class Using:
         return course
 
     async def drift(self, learnt: Learnt, course: Course) -> list[float]:
-        """How far the weights went of what was shown and got no outcome."""
+        """How far the weights moved of what was shown and got no outcome."""
         async with self._app.store.transaction() as transaction:
             held = await find_memories(transaction, learnt.space, course.bystanders - course.told)
         return [abs(memory.belief.weight.center - FRESH_CENTER) for memory in held.values()]
 
     async def stays_down(self, learnt: Learnt) -> list[bool]:
-        """Whether each of some memories stays down that a person contradicted, whatever is said in passing."""
+        """Whether each of some contradicted memories stays down, whatever is said in passing."""
         chosen = self._chance.sample(sorted(learnt.turns), min(DOWN, len(learnt.turns)))
         person = self._reporter(learnt.space, "desk", ReportSource.EXPLICIT, Origin.PERSON)
         await self._app.outcomes.protocol(person).on_context_used(
@@ -215,7 +216,7 @@ class Using:
         return await recall(self._app.recall.deps, self._place(space, session), wish, door="bench")
 
     async def _work(self) -> None:
-        """What jobs do in between."""
+        """Run the jobs in between."""
         await self._app.afterwards.written()
         await WorkerPool(self._app.jobs, shutdown_seconds=1).drain()
 
@@ -228,11 +229,11 @@ class Using:
 
 
 FRESH_CENTER = 0.2
-"""Where the weight of a new memory stands."""
+"""The initial weight of a memory."""
 
 
 def ndcg(learnt: Learnt, question: Mapping[str, Any], came: RecallResult) -> float:
-    """How high the useful memories stand among the first ten; 1 if no order would be better."""
+    """How high the useful memories rank among the first ten; 1 for an ideal order."""
     gains = [learnt.helps(item.id, question) / log2(place + 2) for place, item in enumerate(came.items[:CUT])]
     best = sum(1 / log2(place + 2) for place in range(min(CUT, learnt.useful(question))))
     return sum(gains) / best if best else 0.0
@@ -265,7 +266,7 @@ async def measure(bench: Bench) -> SuiteResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """What came out of every conversation."""
+    """The results of every conversation."""
 
     courses: tuple[Course, ...]
     drift: tuple[float, ...]
@@ -291,7 +292,7 @@ async def _run(bench: Bench, groups: Mapping[str, tuple[Rows, Rows]], *, wrong: 
 
 @asynccontextmanager
 async def _opened(bench: Bench, *, name: str) -> AsyncIterator[tuple[App, Days]]:
-    """A memory of its own, whose days are counted by the bench."""
+    """A memory whose days the bench counts."""
     days = Days(bench.clock())
     tools = replace(
         SystemServices.of_this_machine(),

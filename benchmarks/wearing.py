@@ -1,7 +1,6 @@
-"""Does a recall take longer after many others?
+"""Measures whether a recall takes longer after many others.
 
-Recalls are made that count, one after the other, with all that is written down of each; then the same cues are asked
-again.
+Many recalls are made and recorded, one after the other; then the same cues are asked again.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,11 +15,11 @@ Ask = Callable[[str], Awaitable[float]]
 
 
 async def worn(store: Store, cues: Sequence[str], *, ask: Ask, count: Ask, recalls: int, warming: int) -> list[float]:
-    """Seconds of recalls after so many others; `count` asks so that it is written down."""
+    """Seconds of recalls after this many others; `count` recalls with recording."""
     for cue in islice(cycle(cues), recalls):
         await count(cue)
     async with store.apart() as connection:
-        # On other days the server does that by itself.
+        # In production the server does this by itself.
         await connection.execute(Q["tidy_everything"].sql)
     for cue in cues[:warming]:
         await ask(cue)

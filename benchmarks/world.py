@@ -1,8 +1,8 @@
-"""The suite `world`: what does a graph of a hundred thousand concepts and a million edges cost?
+"""The suite `world`: what a graph of a hundred thousand concepts and a million edges costs.
 
-Filling it, loading it and holding it; bringing to mind what is known of a text, short or long; reading words and
-claims out of texts; writing counts and conflicts. The measuring itself happens in `thinking`, in a process that is
-started for it. The world is generated once a run of the command and shared by all who need it.
+Filling, loading and holding it; recalling what is known of a text, short or long; reading words and claims
+from texts; writing counts and conflicts. `thinking` measures, in a process started for it. The world is
+generated once per run of the command and shared by all who need it.
 """
 
 import json
@@ -61,7 +61,7 @@ async def filled_home(bench: Bench) -> AsyncIterator[tuple[Path, WorldTimes]]:
 
 
 async def _measured(what: str, home: Path, bench: Bench) -> WorldTimes:
-    """What a process says that does this in the home."""
+    """The result of a process that does this in the home."""
     file = bench.folder / f"{what}.json"
     amount = "quick" if bench.quick else "full"
     await run_apart("thinking", what, str(file), amount, str(bench.seed), home=home)
@@ -69,7 +69,7 @@ async def _measured(what: str, home: Path, bench: Bench) -> WorldTimes:
 
 
 def samples(filled: WorldTimes, thought: WorldTimes) -> list[Sample]:
-    """The numbers of one run; filling is told for a million triples, however many there were."""
+    """The numbers of one run; filling is scaled to a million triples, however many there were."""
     found: dict[str, tuple[float, int]] = {
         "world.fill": (sum(filled.fill) * MILLION / max(filled.edges, 1), filled.edges),
         "world.load": (median(thought.load), len(thought.load)),

@@ -1,6 +1,7 @@
-"""Two facts that cannot both stand: what the model is told before, during and after.
+"""The demo of two facts that cannot both hold: what the model sees before, during and after.
 
-A name is met, a fact is stated, a person contradicts it, the nightly job decides, and the decision can be taken back.
+A name appears, a fact is stated, a person contradicts it, the nightly job decides, and the decision can be
+undone.
 """
 
 import json
@@ -23,11 +24,11 @@ SCRIPT = {
     "new_dimension": "deployment-type",
     "confidence": 0.9,
 }
-"""What the resolving model says when it is asked."""
+"""What the resolving model answers."""
 
 
 def write_script(folder: Path) -> None:
-    """Write the script of the resolving model into the folder of the ground."""
+    """Write the script of the resolving model into the folder of the environment."""
     (folder / "script").write_text(json.dumps(SCRIPT) + "\n", encoding="utf-8")
 
 
@@ -119,7 +120,7 @@ def _told(item: dict[str, Any], standing: Sequence[str]) -> str:
 
 
 async def _standing(ground: DemoEnvironment, concept: str) -> list[str]:
-    """What stands of a concept now, a dimension each."""
+    """What holds for a concept now, one line per dimension."""
     world = await ground.app.world.need(MAIN_SPACE)
     row, names = world.row(concept), world.soas_by_id
     edges = world.urd_by_concept.get(row.id, ()) if row else ()

@@ -1,8 +1,8 @@
-"""What does a demo stand on?
+"""The environment of a demo: the real server on a store of its own, with a scripted model.
 
-The real server on a store of its own in a folder that is removed afterwards, in front of a model that reads from a
-script. Time stands still, ids and chance are the same each time, background work is done when the demo says so, and
-a request waits for memory as long as it takes: what is shown must not hang on the machine.
+Its folder is removed afterwards. Time stands still, ids and randomness are the same each time, background
+jobs run when the demo says so, and a request waits for memory as long as it takes: the output must not depend
+on the machine.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ from festinger.settings.live import LiveSettings
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 LOOK_AGAIN_S = 0.02
 START_S = 120.0
-"""Longest that the store may take to start."""
+"""The longest that the store may take to start."""
 WAIT_MS = 10_000
 
 Say = Callable[[str], None]
@@ -73,11 +73,11 @@ class DemoEnvironment:
         return DemoResponse(status=answer.status, body=json.loads(answer.body))
 
     async def say(self, text: str) -> DemoResponse:
-        """A new conversation that begins with this text of a person."""
+        """Start a new conversation with this text of a person."""
         return await self.ask("/api/chat", build_chat_request([{"role": "user", "content": text}]))
 
     async def until(self, path: str, claim: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """Do the work that waits until the answer of a page is as claimed; that answer."""
+        """Run waiting jobs until the answer of a page meets the claim; returns that answer."""
         crew = WorkerPool(self.app.jobs, shutdown_seconds=1)
         async with asyncio.timeout(START_S):
             while not claim(seen := (await self.ask(path)).body):
@@ -92,7 +92,7 @@ def build_chat_request(messages: list[dict[str, Any]]) -> dict[str, Any]:
 
 @asynccontextmanager
 async def open_temporary_environment(*, say: Say, prepare: Prepare | None = None) -> AsyncIterator[DemoEnvironment]:
-    """A ground on an embedded store in a folder of its own; nothing of it is left."""
+    """An environment on an embedded store in a folder of its own; nothing of it is left."""
     with throw_away_folder() as folder:
         if prepare is not None:
             prepare(folder)
@@ -103,7 +103,7 @@ async def open_temporary_environment(*, say: Say, prepare: Prepare | None = None
 
 @asynccontextmanager
 async def open_environment(folder: Path, *, say: Say, **given: Any) -> AsyncIterator[DemoEnvironment]:
-    """A ground that keeps its files in a folder; `given` are settings."""
+    """An environment that keeps its files in a folder; `given` are settings."""
     model, sockets = ScriptedModel(fixed_clock), open_sockets(HOST, 0)
     try:
         async with serve_model(model) as upstream:
@@ -157,7 +157,7 @@ def _wire(port: int, path: str, body: dict[str, Any] | None) -> bytes:
 
 
 async def _opened(porch: EarlyServer) -> App:
-    """The app behind the porch, once its store is open and its world loaded."""
+    """The app behind the early server, once its store is open and its world loaded."""
     house = await porch.house()
     try:
         async with asyncio.timeout(START_S):

@@ -1,7 +1,7 @@
-"""Don't act on one reading: seven reflections become four proposals, and one of them is ripe.
+"""The demo of not acting on one reading: seven reflections become four proposals, and one is ripe.
 
-The table comes from real sightings and a real run of the gate, at a moment that is handed in. The second part plays
-sixty days of single readings that want a knob up or down, and counts how often the system would have turned.
+The table comes from real sightings and a real run of the gate, at a given time. The second part plays sixty
+days of single readings that want a knob up or down, and counts how often the system would have turned.
 """
 
 import random
@@ -45,7 +45,7 @@ class DemoReport:
 
 
 def deps_at_time(context: ProposalDeps, space: SpaceId, now: datetime, **settings: Any) -> ProposalDeps:
-    """The same desk at another moment and with settings of its own."""
+    """The same dependencies at another time and with other settings."""
     terms = context.terms(space).model_copy(update=settings)
     return replace(context, clock=lambda: now, terms=lambda _space: terms)
 
@@ -93,7 +93,7 @@ def _reflection(number: int, category: str, scope: str, days_ago: int, what: str
 
 
 def build_suggestion(what: str, *, at: datetime, session: str, category: str, scope: str) -> Suggestion:
-    """What an agent reflects in a session of its own."""
+    """A reflection of an agent in a session of its own."""
     return Suggestion(
         category=category,
         scope=scope,
@@ -130,7 +130,7 @@ def _readings(chance: random.Random) -> list[str]:
 
 
 async def _turns(context: ProposalDeps, space: SpaceId, readings: list[str], *, min_seen: int) -> int:
-    """How often what is promoted points the other way than what was promoted before."""
+    """How often what is promoted points the other way than the promotion before."""
     settings = {"min_seen_count": min_seen, "min_age_days": 0, "inbox_limit": 10 * FLAP_DAYS}
     directions: list[str] = []
     for day, reading in enumerate(readings):

@@ -1,7 +1,8 @@
-"""An agent that does the same again and again: what it is told, and when it is stopped.
+"""The demo of an agent that repeats itself: what it is told, and when it is stopped.
 
-It calls one tool with one argument and gets one result. From the fourth time on the proxy says so, then raises the
-temperature, then leaves the repeats out, then answers in the model's place. A word of a person ends it.
+It calls one tool with one argument and gets one result. From the fourth time on the proxy says so, then
+raises the temperature, then leaves the repeats out, then answers in the model's place. A word of a person
+ends it.
 """
 
 from collections.abc import AsyncIterator
@@ -22,7 +23,7 @@ STEP = (
 
 
 def build_history(times: int) -> list[dict[str, Any]]:
-    """The task, and the same call with the same result so many times."""
+    """The task, and the same call with the same result this many times."""
     return [{"role": "user", "content": TASK}, *(dict(message) for _ in range(times) for message in STEP)]
 
 

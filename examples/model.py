@@ -1,6 +1,7 @@
-"""Who answers in a demo? A model server that reads from a script and keeps what it was sent.
+"""A model server for demos that reads from a script and keeps what it was sent.
 
-It speaks the protocols of the proxy by the proxy's own answers, so that whatever a demo sends is answered legally.
+It speaks the protocols of the proxy with the proxy's own responses, so that every request of a demo gets a
+valid answer.
 """
 
 from collections import deque
@@ -25,7 +26,7 @@ KINDS = {kind.value: kind for kind in RequestKind}
 
 
 class ScriptedModel:
-    """An ASGI application in the place of a model server."""
+    """An ASGI application in place of a model server."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -33,12 +34,12 @@ class ScriptedModel:
         self.received: list[dict[str, Any]] = []
 
     def says(self, lines: Iterable[str]) -> None:
-        """What it answers next; after that it says the usual."""
+        """Set what it answers next; after that it says the usual."""
         self._script.extend(lines)
 
     @property
     def newest(self) -> str:
-        """The last message of the request that came last."""
+        """The last message of the latest request."""
         return str(self.received[-1]["messages"][-1]["content"])
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -68,7 +69,7 @@ class ScriptedModel:
 
 @asynccontextmanager
 async def serve_model(model: ScriptedModel) -> AsyncIterator[str]:
-    """The model behind a port of its own; its address."""
+    """Serve the model on a port of its own; yields its address."""
     sockets = open_sockets(HOST, 0)
     try:
         async with open_server(model, sockets, shutdown_seconds=1):

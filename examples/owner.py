@@ -1,6 +1,6 @@
-"""How does a demo speak to the memory of its ground?
+"""Gives a demo the memory of its environment.
 
-Through the handle that the library gives out, as its owner; what comes back is told in a line or two.
+Through the library's handle, as its owner; results are formatted in a line or two.
 """
 
 from examples.ground import DemoEnvironment
@@ -15,7 +15,7 @@ SESSION = SessionId("demo")
 
 
 def memory_of(ground: DemoEnvironment) -> Memory:
-    """The memory of the ground, as its owner uses it."""
+    """The memory of the environment, as its owner uses it."""
     return Memory(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT), session=SESSION, _app=ground.app)
 
 
@@ -29,7 +29,7 @@ def format_learned(learned: Learned) -> str:
 
 
 async def format_memories(ground: DemoEnvironment, *, every: bool = False) -> str:
-    """What is remembered, oldest first, a line each; with `every` what no longer stands too."""
+    """The memories, oldest first, one per line; with `every` inactive ones too."""
     place = Scope(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT))
     wanted = MemoryFilter(statuses=None) if every else MemoryFilter()
     found = await page_memories(ground.app.memory.deps, place, wanted)

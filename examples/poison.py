@@ -1,7 +1,7 @@
-"""A page that wants to be believed: what a person said stands, whatever a page says, however often.
+"""The demo of a page that wants to be believed: what a person said holds, however often it repeats.
 
-No model is asked. Who said something is kept by the server, and it is trusted as far as its speaker is; orders to the
-agent are locked away; what contradicts a person waits for one.
+No model is asked. The server records who said something and trusts it as far as the speaker; orders to the
+agent are quarantined; what contradicts a person waits for one.
 """
 
 from collections.abc import AsyncIterator

@@ -1,7 +1,6 @@
-"""How is a demo told?
+"""Formats the scenes of a demo as text for a terminal of eighty columns, or as JSON.
 
-As scenes: a title, what was said, what the model was sent, and why. A scene is a value; here it becomes text that
-fits a terminal of eighty columns, or JSON.
+A scene is a value: a title, what was said, what the model was sent, and why.
 """
 
 import textwrap
@@ -18,14 +17,14 @@ class Scene:
     said: str = ""
     """What a person or a program said or did."""
     got: str = ""
-    """What came of it, word for word: what the model was sent, or what was answered."""
+    """The result, word for word: what the model was sent, or what was answered."""
     what: str = "The model is sent"
     """What `got` is."""
     why: str = ""
 
 
 def format_scene(scene: Scene, *, number: int) -> str:
-    """A scene as a person reads it."""
+    """A scene as text."""
     parts = [f"{number}. {scene.title}"]
     if scene.said:
         parts.append(_block(scene.said, "  > "))
@@ -41,7 +40,7 @@ def scene_document(scene: Scene) -> dict[str, Any]:
 
 
 def _block(text: str, indent: str) -> str:
-    """Lines as they are; only those that are wider than the page are folded."""
+    """The lines as they are; only those wider than the page are folded."""
     room = WIDTH - len(indent)
     folded = (textwrap.wrap(line, room, break_on_hyphens=False) or [""] for line in text.splitlines())
     return "\n".join((indent + piece).rstrip() for lines in folded for piece in lines)

@@ -1,7 +1,7 @@
-"""A fact that changes: said, said again, replaced, and brought back by a person.
+"""The demo of a fact that changes: said, repeated, replaced, and reinstated by a person.
 
-No model and no embedder is asked. Rules read the number, find that it is the same thing of the same server, and let
-the newer one stand; nothing is lost, and a person's word that both hold is kept.
+No model and no embedder is asked. Rules read the number, find that it is the same attribute of the same
+server, and let the newer one hold; nothing is lost, and a person's word that both hold is kept.
 """
 
 from collections.abc import AsyncIterator

@@ -47,7 +47,6 @@ class CommandContext:
     door: str = "cli"
     flags: Mapping[str, Any] = field(default_factory=dict)
 
-
     def show(self, document: Any, *, table: "Table | None" = None, text: str = "") -> None:
         """Print the result: one JSON document, or the table for people, or `text` if it has no rows."""
         if self.as_json:
@@ -109,7 +108,6 @@ class CommandContext:
             console.print(table)
         return "\n".join(line.rstrip() for line in drawn.get().rstrip("\n").split("\n"))
 
-
     @property
     def is_attended(self) -> bool:
         """Whether a person is present who can be asked."""
@@ -134,7 +132,6 @@ class CommandContext:
         if not given.strip():
             raise BadInput(f"No {what} was given.", hint="Type it when asked, or send it on standard input.")
         return given.strip()
-
 
     def with_flags(self, flags: Mapping[str, Any], *, door: str) -> "CommandContext":
         """This context with the command's options that are settings; those not given are left out."""

@@ -147,7 +147,7 @@ class Memory(EpisodeMixin, ProposalMixin):
         superseded_by: Mapping[Any, Any] | None = None,
         key: str | None = None,
     ) -> ObserveResult:
-        """Report outcomes of memories; what a recall surfaced and is not named counts as ignored.
+        """Report outcomes of memories; what a recall surfaced and is not named is deferred.
 
         Raises `UnknownOutcome`, `BadInput`, `Replayed`, `NotFound` for an unknown recall.
         """
@@ -320,8 +320,7 @@ class Memory(EpisodeMixin, ProposalMixin):
         return await merge(self._deps, self.space, wanted, by=by, reason=reason)
 
     async def split(self, memory: Named, *, texts: Sequence[str], by: str = OWNER) -> SplitResult:
-        """Learn the parts of a memory separately, and archive it. Raises `NotFound`, `BadInput`,
-        `Refused`."""
+        """Learn the parts of a memory separately and archive it. Raises `NotFound`, `BadInput`, `Refused`."""
         return await split(self._deps, self.space, await self._id(memory), texts, by=by)
 
     async def archive(self, memory: Named, *, by: str = OWNER, reason: str = "") -> MemoryEditResult:

@@ -67,8 +67,7 @@ class Runner:
         self._urgent = ThreadPoolExecutor(WORKERS, thread_name_prefix="festinger-urgent")
 
     async def rows(self, texts: Sequence[str] | Sequence[tuple[str, str]], *, is_urgent: bool = False) -> Numbers:
-        """Return one row per text or pair, in order. Urgent calls, on which a request waits, keep
-        priority."""
+        """Return one row per text or pair, in order. Urgent calls, with a request waiting, keep priority."""
         threads = self._urgent if is_urgent else self._threads
         encodings = await _in_thread(threads, self._tokenizer.encode_batch, list(texts))
         EMBEDDING_CLIPPED.inc(sum(bool(encoding.overflowing) for encoding in encodings))

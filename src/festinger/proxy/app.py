@@ -483,8 +483,7 @@ def _labeled_counter(counter: Counter, *labels: object) -> Counter:
 
 
 def _own_scope(scope: Scope, visit: AuthorizedRequest) -> Scope:
-    """Build the web app's scope: without the space and agent prefix, with the authorized request in its
-    state."""
+    """Build the web app's scope: without the space and agent prefix, with the authorized request."""
     path = visit.target.partition(b"?")[0]
     state = {**scope.get("state", {}), VISIT: visit}
     return {**scope, "path": visit.path, "raw_path": path, "state": state}

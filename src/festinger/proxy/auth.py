@@ -66,8 +66,7 @@ def is_allowed_host(
 
 
 def is_allowed_origin(values: Sequence[bytes], *, host: bytes, listed: Collection[str]) -> bool:
-    """Whether the Origin header, if any, is allowed: same host, local, a desktop scheme, or listed in the
-    settings."""
+    """Whether the Origin, if any, is allowed: same host, local, a desktop scheme, or listed in settings."""
     if not values:
         return True
     if len(values) > 1:

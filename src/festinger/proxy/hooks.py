@@ -37,8 +37,7 @@ class UpstreamObserver(Protocol):
     """Receives the result of forwarding a request."""
 
     def refused(self) -> LoopStatus | None:
-        """The upstream rejected the edited request; return the loop status for the original that is sent
-        instead."""
+        """The upstream rejected the edited request; return the loop status of the original."""
 
     def came(self, status: int | None) -> None:
         """Report the status of the response; `None` if there was none."""

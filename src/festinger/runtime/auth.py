@@ -67,8 +67,7 @@ class Keyring:
         self._written: dict[UUID, datetime] = {}
 
     async def find(self, secret: str) -> ApiKey | None:
-        """Return the live key with this secret. Raises `StoreDown` if it is not cached and cannot be looked
-        up."""
+        """Return the live key with this secret. Raises `StoreDown` if it is not cached and no store is up."""
         if not is_api_key(secret):
             return None
         found = await self._found(secret, hash_secret(secret))
@@ -77,8 +76,7 @@ class Keyring:
         return found
 
     async def write_uses(self, *, every: bool = False) -> int:
-        """Record which keys were used, each at most once a minute (or `every` pending one); return how
-        many."""
+        """Record which keys were used, each at most once a minute unless `every`; return how many."""
         now = self._clock()
         due = [key for key in self._used.values() if every or self._is_due(key, now)]
         for key in due:

@@ -32,8 +32,7 @@ END_SECONDS = 2.0
 
 
 async def record_start(app: "App", migrations: Sequence[str]) -> ProcessRun:
-    """Record that this process started, and emit events for those that crashed; `migrations` are all
-    names."""
+    """Record that this process started, and which ones crashed; `migrations` are the names of all."""
     run = ProcessRun(
         id=app.tools.new_id(),
         door=app.door,

@@ -190,8 +190,7 @@ def _register_censors(app: "App", room: "MemoryService") -> None:
 
 
 def track_session(room: "MemoryService", space: SpaceId, session: str) -> None:
-    """Note a session whose episode this process keeps. Beyond the limit, the oldest are left to idle
-    closing."""
+    """Note a session whose episode this process keeps; past the limit, idle closing handles the oldest."""
     room.sessions.pop((space, session), None)
     room.sessions[space, session] = None
     while len(room.sessions) > MOST_SESSIONS:

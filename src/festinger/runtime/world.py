@@ -225,8 +225,7 @@ def preload_world(app: "App", space: SpaceId) -> None:
 async def request_resolution(
     app: "App", room: WorldService, space: SpaceId, *, dry_run: bool = False
 ) -> tuple[UUID, int]:
-    """Request the resolution of a space's conflicts; return the run and how many wait. Raises
-    `AlreadyRunning`."""
+    """Request to resolve a space's conflicts; return the run and how many wait. Raises `AlreadyRunning`."""
     async with app.store.transaction() as transaction:
         run = await begin_run(room.deps, transaction, space, dry_run=dry_run)
         await app.jobs.defer(transaction, RESOLVE_SPACE, lock=f"resolve:{space}", space=space, run_id=str(run))

@@ -91,7 +91,6 @@ class ReviewService:
     def _deps(self) -> ProposalDeps:
         return self.app.inbox.deps
 
-
     async def overview(self, *, limit: int = SHOWN) -> Document:
         """Return how many things wait, the funnel, the rate, and what waits in other packages."""
         numbers = await proposal_stats(self._deps, self.space)
@@ -139,7 +138,6 @@ class ReviewService:
     async def rate(self) -> Document:
         return (await self.app.inbox.rate(self.space)).as_json()
 
-
     async def propose(self, said: Suggestion, *, approve: bool = False) -> Document:
         """Propose something. A reviewer's own is promoted at once; any other waits like any sighting."""
         if self.author.proof is not IdentityProof.NONE:
@@ -166,7 +164,6 @@ class ReviewService:
         """Run the promotion gate once."""
         return _shown((await self.app.inbox.promote(self.space, dry_run=dry_run)).as_json())
 
-
     async def decide(self, id_: UUID, kind: VerdictKind, words: VerdictDetails = NOTHING_MORE) -> Document:
         """Decide a proposal. Raises what `decide` raises."""
         done = await self.app.deciding.decide(self.space, await self._said(id_, kind, words))
@@ -175,8 +172,7 @@ class ReviewService:
     async def decide_many(
         self, ids: Sequence[UUID], kind: VerdictKind, words: VerdictDetails = NOTHING_MORE
     ) -> Document:
-        """Give many proposals the same verdict; return each result. Raises `NotAuthorised` for
-        non-reviewers."""
+        """Give many proposals the same verdict; return each result. Raises `NotAuthorised`."""
         many = [await self._said(each, kind, words, nth=place) for place, each in enumerate(ids)]
         found = await self.app.deciding.decide_many(self.space, many)
         await require_reviewer(self._deps, self.space, self.author)
@@ -219,7 +215,6 @@ class ReviewService:
         released = await self.app.deciding.lift(self.space, (producer, category), author=self.author)
         return {"producer": producer, "category": category, "released": released}
 
-
     async def pairs(self, *, limit: int = 50) -> list[Document]:
         rows = await self.app.inbox.pairs(self.space, limit=limit)
         return [_shown({name: _plain(value) for name, value in row.items()}) for row in rows]
@@ -246,7 +241,6 @@ class ReviewService:
     async def close_task(self, id_: UUID, state: TaskState) -> Document:
         task = await self.app.deciding.close_task(self.space, id_, author=self.author, state=state)
         return _shown(task.as_json())
-
 
     async def reviewers(self) -> list[Document]:
         return [_shown(each.as_json()) for each in await reviewers.list_reviewers(self._deps, self.space)]

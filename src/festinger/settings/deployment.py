@@ -29,7 +29,7 @@ class Deployment:
     command_line: Mapping[str, object] = field(default_factory=dict)
 
     def file(self) -> Path | None:
-        """Return the settings file in use. A named one is returned even if missing, so that this is reported."""
+        """Return the settings file in use, even if a named one is missing, so that this is reported."""
         named = self.named_file()
         return named or next((path for path in self.candidates() if path.exists()), None)
 

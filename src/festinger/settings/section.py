@@ -22,7 +22,7 @@ def setting_field(
     allowed: str = "",
     **bounds: Any,
 ) -> Any:
-    """Declare a setting with its one-line meaning. `allowed` describes valid values where the type does not."""
+    """Declare a setting with its one-line meaning. `allowed` describes valid values if the type does not."""
     extra: dict[str, Any] = {"restart": restart or early, "per_space": per_space, "early": early, "allowed": allowed}
     return Field(default, description=meaning, json_schema_extra=extra, **bounds)
 

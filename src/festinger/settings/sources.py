@@ -193,7 +193,7 @@ PINNING = (SourceKind.ENVIRONMENT, SourceKind.COMMAND_LINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingSource:
-    """Where a value was set: the source and the place in it (`festinger.yaml:3`, `FESTINGER_HOME`, `--home`)."""
+    """Where a value was set: source and place in it (`festinger.yaml:3`, `FESTINGER_HOME`, `--home`)."""
 
     kind: SourceKind
     place: str = ""

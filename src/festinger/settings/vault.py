@@ -69,7 +69,7 @@ class Vault:
         return PREFIX + base64.b64encode(box).decode("ascii")
 
     def open(self, sealed: str, place: SecretLocation) -> SecretStr:
-        """Return what was sealed at this location; raise `SecretUnreadable` if key, location or value differ."""
+        """Return what was sealed here; raise `SecretUnreadable` if key, location or value do not match."""
         box = _box(sealed)
         try:
             plain = self._cipher.decrypt(box[:NONCE_BYTES], box[NONCE_BYTES:], place.bound)

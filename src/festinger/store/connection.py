@@ -193,7 +193,7 @@ def translate_store_errors() -> Iterator[None]:
 
 @contextmanager
 def _without_details() -> Iterator[None]:
-    """Keep only the primary message of an error: its detail repeats the row, which would end up in the log."""
+    """Keep only the primary message of an error: its detail repeats the row, which would reach the log."""
     try:
         yield
     except psycopg.Error as error:

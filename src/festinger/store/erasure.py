@@ -99,7 +99,7 @@ def append_entries(ledger: ErasureLedger, entries: Iterable[ErasureEntry]) -> No
 
 
 def read_entries(ledger: ErasureLedger) -> list[ErasureEntry]:
-    """Return all entries, oldest first; log and skip lines cut off by a crash, which were never acknowledged."""
+    """Return all entries, oldest first; log and skip lines cut off by a crash, never acknowledged."""
     _, *lines = ledger.path.read_text(encoding="utf-8", errors="replace").splitlines()
     entries = []
     for number, line in enumerate(lines, 2):

@@ -35,7 +35,7 @@ OLDEST_PGVECTOR = (0, 8)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerVersions:
-    """Versions of a server. `installed` is the pgvector of this database, `available` what it could install."""
+    """Versions of a server. `installed` is this database's pgvector, `available` what it could install."""
 
     postgres: int
     """In the server's notation: 180001 is 18.1."""
@@ -144,7 +144,7 @@ async def migrate(url: str, migrations: Sequence[Migration], *, allowed: bool = 
 async def _step(
     connection: psycopg.AsyncConnection[DictRow], migrations: Sequence[Migration], *, allowed: bool
 ) -> str | None:
-    """Apply the first pending migration in its own transaction; return its name, or `None` when all are done."""
+    """Apply the first pending migration in a transaction; return its name, or `None` if none is left."""
     async with connection.transaction():
         # Held until this transaction ends, not the session, which a pooler shares. If ten processes start at
         # once, each looks again when its turn comes.

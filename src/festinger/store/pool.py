@@ -47,7 +47,7 @@ _INSIDE: ContextVar[bool] = ContextVar("festinger_in_transaction", default=False
 
 
 def is_in_transaction() -> bool:
-    """Return whether the caller is inside a transaction. Model calls check this: they may not hold one open."""
+    """Return whether the caller is inside a transaction. Model calls check this: they must not hold one."""
     return _INSIDE.get()
 
 
@@ -68,7 +68,7 @@ class PlanMode(StrEnum):
     ANEW = "force_custom_plan"
     """For statements whose best plan depends on the parameters, such as a rare word or the caller."""
     KEPT = "force_generic_plan"
-    """For statements whose plan never depends on the parameters; planning may take longer than running them."""
+    """For statements whose plan never depends on the parameters; planning may take longer than running."""
 
 
 class Transaction:
@@ -214,7 +214,7 @@ class Store:
                 yield connection
 
     async def ping(self) -> None:
-        """Return if the database answers within the limit of the request path; otherwise raise `StoreDown`."""
+        """Return if the database answers within the limit of the request path; else raise `StoreDown`."""
         await self.value(Q["answer"], hot=True)
 
     def measure(self) -> None:

@@ -39,7 +39,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_private_url(url: str) -> bool:
-    """Return whether a URL names a loopback or private address or `localhost`; other names may lead anywhere."""
+    """Return whether a URL names a loopback or private address or `localhost`; others may be anything."""
     host = urlsplit(url).hostname or ""
     address = _address(host)
     return is_loopback(host) or (address is not None and any(address in network for network in PRIVATE))

@@ -31,7 +31,7 @@ _QUOTATIONS = (
 """Each begins with its mark, so that the search jumps from mark to mark."""
 _QUOTED = re.compile(_QUOTATIONS)
 _QUOTED_OR_CITED = re.compile(rf"^[ \t]*+>.*+$|{_QUOTATIONS}", re.MULTILINE)
-"""Code, quotations, and lines cited with `>`. Never backtracks: an open quotation mark costs one scan ahead."""
+"""Code, quotations, and lines cited with `>`. Never backtracks: an open quotation mark costs one scan."""
 
 WIDEST_GAP = 100
 """Characters between two words of one phrase."""

@@ -118,7 +118,7 @@ def _moments() -> re.Pattern[str]:
 
 @cache
 def _hearsay() -> re.Pattern[str]:
-    """Match what somebody else says (`my neighbor claims that …`), but not what the speaker said or decided."""
+    """Match what somebody else says (`my neighbor claims that …`), not what the speaker said or decided."""
     verbs = "|".join(sorted(load_words("sayings")))
     return re.compile(rf"^(?!i\b|we\b)(?:[^\s,]+ ){{1,5}}(?:{verbs})(?: that\b|:)")
 
@@ -148,7 +148,7 @@ def _lead_in() -> re.Pattern[str]:
 READ_CHARS = 8_000
 
 PAGE_WORDS = 80
-"""A text with fewer words outside its tasks may be all request, rather than a page with a task planted in it."""
+"""A text with fewer words outside its tasks may be all request, not a page with a task planted in it."""
 MOST_TASKS = 0.25
 """Share of words in task sentences above which a text is a list of tasks and not a page."""
 FEWEST_WORDS = 4
@@ -220,7 +220,7 @@ _CLAUSE = (
     r"(?:^|[.!?:;,\"'(\]-]\s*"
     r"|\b(?:and|then|but|or|now|nun|jetzt|please|bitte|just|only|instead|stop|also|must|should|you to|need to)\s+)"
 )
-"""Where a clause begins that may be an order; not after `to`, `who` or a subject, where it is talk about one."""
+"""Where a clause begins that may be an order; not after `to`, `who` or a subject, where it is only talk."""
 
 _SAY = "say|print|output|write|reply|respond|answer|repeat|state|type|schreibe|sag|sage"
 _SHOW = "show|print|reveal|repeat|output|display|give|tell|write|return|leak|share|say|zeige|zeig"

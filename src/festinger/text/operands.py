@@ -314,8 +314,7 @@ def is_adjective(word: str) -> bool:
 
 
 def object_after(reading: AnnotatedText, start: int, *, is_whole: bool = False) -> Operand | None:
-    """Return what the cue before `start` says the subject is or is part of; a particular whole keeps its
-    qualifiers."""
+    """Return what the cue before `start` says the subject is or is part of; a given whole keeps its name."""
     if start >= len(reading.tokens) or not _OPENING.fullmatch(reading.gap(start)):
         return None
     phrase = phrase_after(reading, start)
@@ -330,8 +329,7 @@ def object_after(reading: AnnotatedText, start: int, *, is_whole: bool = False) 
 
 
 def _name_of_whole(reading: AnnotatedText, phrase: range) -> str:
-    """Return `payments_team` for `the payments team`, but `orchard` for `the Orchard project`, already a
-    name."""
+    """Return `payments_team` for `the payments team`, but `orchard` for `the Orchard project`."""
     nouns = [reading.tokens[at] for at in phrase if at == phrase[-1] or not is_adjective(reading.tokens[at].text)]
     if [token.capital for token in nouns] == [True, False]:
         return nouns[0].text

@@ -134,7 +134,7 @@ _JOINED = re.compile(rb"[\w.+/=-]")
 
 
 def is_card_number(seen: SecretMatch) -> bool:
-    """Return whether it stands alone, grouped like a card number, with a known prefix and valid check digit."""
+    """Return whether it stands alone, grouped like a card, with a known prefix and valid check digit."""
     alone = not _JOINED.fullmatch(seen.before) and not re.fullmatch(rb"[\w+/=-]", seen.after)
     digits = seen.value.replace(b" ", b"").replace(b"-", b"")
     fits = _CARD_FORM.fullmatch(seen.value) and _CARD_PREFIX.match(digits)
@@ -473,7 +473,7 @@ def _spans(data: bytes, table: SecretTable) -> Iterator[_Span]:
 
 def _found(kind: SecretKind, data: bytes) -> Iterator[tuple[int, int]]:
     for match in kind.pattern.finditer(data):
-        start, end = match.span(kind.pattern.groups)  # the one group is the secret; without one, the whole match
+        start, end = match.span(kind.pattern.groups)  # the group, or else the whole match
         seen = SecretMatch(data=data, start=start, end=end)
         if kind.claim(seen):
             quote = int(seen.quoted)

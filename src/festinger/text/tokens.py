@@ -46,7 +46,7 @@ class Token(NamedTuple):
 
 
 class SplitText(NamedTuple):
-    """A text as gap, word, gap, word, …, gap, with each word's normalized form and whether it has a capital."""
+    """A text as gap, word, gap, word, …, gap, with each word's normalized form and capitalization."""
 
     parts: Sequence[str]
     folded: Sequence[str]
@@ -158,7 +158,7 @@ def has_spaceless_script(characters: Iterable[str]) -> bool:
 
 
 def split_spaceless(word: str, known: Known) -> Iterator[tuple[int, int]]:
-    """Yield the spans of words in `word`: known pieces of its spaceless runs, and whatever is between them."""
+    """Yield the spans of words in `word`: known pieces of its spaceless runs, and what is between them."""
     if word.isascii():
         yield 0, len(word)
         return
@@ -235,7 +235,7 @@ def _cut(text: str, *, known: Known) -> SplitText:
 
 
 def _word(letters: str) -> re.Pattern[str]:
-    """Match letters and digits joined by single inner marks; an e-mail address is one word. Never backtracks."""
+    """Match letters and digits joined by single inner marks; an e-mail address is one. No backtracking."""
     joined = rf"{letters}(?:(?:[.-]|_++){letters})*+"
     return re.compile(rf"({joined}(?:@(?=[\w-]++\.[^\W_]){joined})?+)")
 

@@ -5,7 +5,7 @@ routes that show no memory are open to callers on this machine. Everything else 
 session, even here: other users of the machine, and the agent itself, can reach loopback. When keys cannot be
 read, nobody gets in.
 
-A browser sends the session cookie along whoever triggered the request. So a change by cookie must come from
+A browser sends the session cookie whoever triggered the request. So a change by cookie must come from
 one of our pages with that page's token, and a change with neither key nor session is refused from any
 browser.
 """

@@ -314,7 +314,7 @@ async def load_conflicts(
     after: Conflict | None = None,
     limit: int = 50,
 ) -> list[Conflict]:
-    """Load the queue, most urgent first; without `statuses`, the waiting and those decided in the last week."""
+    """Load the queue, most urgent first; without `statuses`, waiting ones and those decided last week."""
     rows = await deps.store.all(
         Q["conflicts"],
         space=space,

@@ -198,7 +198,7 @@ Find = Callable[[SpaceId], World | None]
 
 
 async def flush_counts(deps: WorldDeps, encounters: EncounterBuffer, space: SpaceId, *, world: World | None) -> int:
-    """Write the counts of a space; returns how many words. On failure they are kept and the error propagates."""
+    """Write the counts of a space; returns how many words. On failure they are kept and it raises."""
     deltas = encounters.take(space)
     if not deltas:
         return 0

@@ -255,7 +255,7 @@ async def _tell(change: WorldChange, name: str, held: QuarantineEntry, votes: Qu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldSession:
-    """A session whose statements are all quarantined because it contradicted too much established knowledge."""
+    """A session quarantined as a whole because it contradicted too much established knowledge."""
 
     session_id: str
     collisions: int

@@ -65,7 +65,7 @@ from festinger.world.write import EdgeOp, WorldChange, WorldChangeKind, begin_ch
 Q = queries_of("festinger.world")
 
 WITHDRAWN = "withdrawn"
-"""The decision on a conflict one side of which nobody stated any more."""
+"""The decision on a conflict one side of which no remaining source stated."""
 
 Image = Mapping[str, Any]
 """A row, or a slot, as it was."""

@@ -61,7 +61,7 @@ class CauseStatement:
     is_kept: bool = True
     """Whether its statement is known, which was not always stored."""
     writing: str | None = None
-    """The model call that wrote it; one that read texts of several sessions has a cause for each, but one vote."""
+    """The model call that wrote it; one that read several sessions has a cause for each, but one vote."""
 
     @property
     def origin(self) -> Origin:

@@ -287,7 +287,7 @@ async def record_cause(change: WorldChange, placed: ResolvedStatement, *, parent
 
 
 async def confirm_concept(change: WorldChange, concept: SoasRow, said: WorldStatement) -> None:
-    """Let a concept surface because something is known about it; a common word only as a name or on purpose."""
+    """Let a concept surface because something is known of it; a common word only as a name or on purpose."""
     is_common = change.deps.is_common(concept.token, change.terms.common_word_zipf)
     if not is_common or is_naming(said, floor=change.terms.recollection_confidence_floor):
         await mark_novel(change, concept)

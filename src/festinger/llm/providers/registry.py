@@ -24,5 +24,5 @@ def open_provider(asked: Endpoint) -> Provider:
     """Open a provider for this endpoint. It holds connections until it is closed."""
     if needs_key(asked) and asked.api_key is None:
         raise ProviderRefused(f"`{asked.name}` needs an API key.", hint="`festinger models add` takes one.")
-    provider: Provider = import_module(FILES[asked.provider]).opened(asked)
+    provider: Provider = import_module(FILES[asked.provider]).open_provider(asked)
     return provider

@@ -189,8 +189,7 @@ def redact_capture(capture: Capture, *, redact: Redact = redact) -> Capture:
 
 
 def sanitize_text(text: str, *, redact: Redact = redact) -> str:
-    """Remove secrets and characters that databases reject. A text that is too long loses its middle, with a
-    mark."""
+    """Remove secrets and characters that databases reject. Too long a text loses its middle."""
     if len(text) <= TEXT_CHARS:
         clean = redact(text).text[:TEXT_CHARS]
     else:

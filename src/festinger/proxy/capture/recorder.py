@@ -85,8 +85,7 @@ class StoreRecorder:
     async def _found(
         self, app: App, understood: ParsedRequest, name: SessionId | None, *, settings: ProxySettings
     ) -> Sequence[StoredSession]:
-        """Query the store within the deadline. A late query is not canceled: that would wait for the store
-        too."""
+        """Query the store within the deadline. A late query is not canceled: that would wait too."""
         caller, seconds = understood.session.caller, settings.memory_deadline_ms / 1000
         question = find_sessions(
             app.store,

@@ -103,8 +103,7 @@ class ContextBuilder:
 
 
 def _deadline(understood: ParsedRequest, settings: ProxySettings) -> float:
-    """Seconds that a request waits for memory; longer on the first turn of a session, which depends on it
-    most."""
+    """Seconds that a request waits for memory; longer on a session's first turn, which needs it most."""
     milliseconds = settings.memory_deadline_ms
     if not understood.session.links:
         milliseconds = max(milliseconds, settings.first_memory_deadline_ms)
@@ -181,8 +180,7 @@ def _words(said: str) -> list[str]:
 
 
 def _world_lines(found: Recollection, *, beside: Sequence[ContextLine] = ()) -> Iterator[ContextLine]:
-    """World lines with their edges, except those that memories state in a person's own words; doubts always
-    stay."""
+    """World lines with edges, except those that memories state in a person's own words; doubts stay."""
     said = {(cue.subject, cue.parent) for memory in beside for cue in _read(memory.text)[0]}
     by_concept = groupby(found.notes, key=lambda note: note.concept)
     for text, (_, group) in zip(found.lines, by_concept, strict=True):

@@ -182,8 +182,7 @@ class ContextFetcher:
         return replace(self._answered(key, asked), kept=kept)
 
     def told(self, understood: ParsedRequest, kept: LateResults, *, with_notes: bool) -> None:
-        """Drop late results that were shown, memories only `with_notes`. Those that arrived meanwhile keep
-        waiting."""
+        """Drop late results that were shown, memories only `with_notes`. Newer ones keep waiting."""
         now = self._late.pop(_session_key(understood), LateResults())
         left = LateResults(
             found=tuple(each for each in now.found if each not in kept.found),

@@ -1,9 +1,9 @@
 """Reads the steps of a task and weighs the evidence that the agent loops.
 
-A step is a call with its result, or an answer without a call; everything before a person's last message is
+A step is one call with its result, or an answer without a call; everything before a person's last message is
 over. A step unlike all earlier ones is news and resets the count. Since then the agent went through its few
 different steps a number of times; that number, with each step weighted, is the evidence. One repeated call, a
-cycle of any length and hopping between a few calls are the same thing. Little weight have:
+cycle of any length and hopping between a few calls are the same thing. These weigh little:
 - a step before which time passed: the agent waits for something;
 - a result that only confirms the call: the effect of a key press or a scroll shows elsewhere;
 - a call that only resembles others: it may be one of many rows, files or pages.

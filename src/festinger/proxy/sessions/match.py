@@ -140,8 +140,7 @@ def match_session(
     others: Iterable[ProxySession] = (),
     now: datetime,
 ) -> SessionMatch:
-    """Match a history against `live`, the caller's sessions that begin alike, and `others`, which may share
-    replies."""
+    """Match against `live`, the caller's sessions that begin alike, and `others`, which may share replies."""
     beside = None
     if chain.head is not None:
         alike = [session for session in live if session.head == chain.head]

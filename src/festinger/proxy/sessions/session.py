@@ -28,8 +28,7 @@ BLOCK_COST = 200
 
 
 class ProxyCaller(NamedTuple):
-    """The sender of requests; sessions of different callers never mix. A tuple, because it is part of many
-    keys."""
+    """The sender of requests; callers' sessions never mix. A tuple, because it is part of many keys."""
 
     space: SpaceId
     name: str

@@ -244,8 +244,7 @@ log = structlog.get_logger(room="proxy")
 
 PART = "proxy tap"
 STORED_SECONDS = 2.0
-"""How long the last byte of a response waits for its capture to be on disk; a hanging disk breaks no
-response."""
+"""How long a response's last byte waits for its capture to be on disk; a hanging disk breaks nothing."""
 
 Stored = asyncio.Future[None]
 """Done once a capture is on disk."""
@@ -267,8 +266,7 @@ class ReplyListener(Protocol):
         """Receive one frame; return how to end the response here, if it must end."""
 
     def ended(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
-        """The response is over, with this many unreadable pieces. Returns the storage future, if it is
-        stored."""
+        """The response is over, with this many unreadable pieces. Return the storage future, if any."""
 
 
 Listen = Callable[[AuthorizedRequest], ReplyListener | None]

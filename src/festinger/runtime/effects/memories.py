@@ -222,8 +222,7 @@ async def _split(deps: MemoryDeps, deed: EffectContext, ids: Sequence[MemoryId])
 
 
 _MADE = (Action.STORED, Action.REFINED, Action.SUPERSEDED, Action.PENDING, Action.CONFLICTED)
-"""Actions that may have created a memory; a part that only confirmed an existing one is not archived on
-undo."""
+"""Actions that create a memory; a part that only confirmed an existing one is not archived on undo."""
 
 _OPS: Mapping[str, Doing] = {
     "merge": _merge,
@@ -292,8 +291,7 @@ def _changed(*done: MemoryEditResult) -> EffectResult:
 
 
 def _shown(memories: Found) -> dict[str, Any]:
-    """Return the stored state of memories. Their words stay in the package's own changes, where forgetting
-    finds them."""
+    """Return the state of memories, without their words: those stay where forgetting finds them."""
     return {str(id_): {"status": each.status.value, "version": each.version} for id_, each in memories.items()}
 
 

@@ -193,8 +193,7 @@ class InboxFolderWatcher:
             await asyncio.sleep(self.terms.scan_seconds)
 
     async def scan(self) -> InboxScanReport:
-        """Apply what people wrote, then write what is missing. Raises `OSError` if the folder is
-        unavailable."""
+        """Apply what people wrote, then write missing files. Raises `OSError` without the folder."""
         tray = self.tray
         await asyncio.to_thread(tray.open)
         pages = await asyncio.to_thread(tray.pages)

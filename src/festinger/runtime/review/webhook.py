@@ -113,8 +113,7 @@ def check_signature(app: "App", header: str, body: bytes) -> None:
 
 
 async def apply_webhook_verdict(app: "App", space: SpaceId, heard: WebhookVerdict, *, body: bytes) -> DecideResult:
-    """Decide what a signed message says. Raises what `decide` raises; `Replayed` for a known `ref` with
-    another body."""
+    """Decide what a signed message says. Raises `Replayed` for a known `ref` with another body."""
     proposal = await app.inbox.find(space, heard.proposal)
     said = VerdictInput(
         proposal=proposal,

@@ -51,7 +51,7 @@ class Manifest:
 
     @property
     def schema_version(self) -> str:
-        """The last of our own migrations; empty if none was applied. Foreign ones have a `/` in their name."""
+        """The last of our own migrations; empty if none was applied. Foreign ones have a `/` in the name."""
         return max((name for name in self.migrations if "/" not in name), default="")
 
     @property
@@ -111,7 +111,7 @@ class DatabaseSummary:
 
 
 async def create_backup(url: str, target: Path, *, clock: Clock = system_clock) -> Manifest:
-    """Write the whole database to `target`, with its manifest next to it. Never replace an existing backup."""
+    """Write the whole database to `target` with its manifest next to it. Never replace an existing backup."""
     _require_free(target)
     part = target.with_name(target.name + ".part")
     try:
@@ -203,7 +203,7 @@ def programs_for(server_version: int) -> Binaries:
 
 
 def program_address(url: str) -> tuple[str, dict[str, str]]:
-    """Return the database as an argument for Postgres programs, and the password where `ps` does not show it."""
+    """Return the database as a program argument, and the password where `ps` does not show it."""
     parts = conninfo_to_dict(check_database_url(url))
     password = parts.pop("password", None)
     return make_conninfo("", **parts), {"PGPASSWORD": str(password)} if password else {}

@@ -41,7 +41,7 @@ from festinger.store.queries import queries_of
 Q = queries_of("festinger.store")
 
 Apply = Callable[[Transaction, Sequence[ErasureEntry]], Awaitable[int]]
-"""Erases again what the ledger names, in the given transaction; returns how many items it found and erased."""
+"""Erases again what the ledger names, in the given transaction; returns how many items it erased."""
 
 _OF_EXTENSIONS = re.compile(r"^\d+; \d+ \d+ (EXTENSION|COMMENT - EXTENSION) ", re.MULTILINE)
 _COPY = re.compile(rb"^COPY .* FROM stdin;$")

@@ -50,7 +50,7 @@ def socket_folder(layout: Layout, *, account: Account) -> Path:
 
 
 def remove_stale_socket(folder: Path) -> None:
-    """Remove the socket of a dead server. Its lock file may name the pid of a zombie or an unrelated process."""
+    """Remove the socket of a dead server. Its lock file may name the pid of a zombie or a stranger."""
     for name in (SOCKET_NAME, f"{SOCKET_NAME}.lock"):
         (folder / name).unlink(missing_ok=True)
 

@@ -136,7 +136,7 @@ async def _pg_upgrade(server: EmbeddedServer, old: Binaries) -> None:
 
 
 def find_failure_reason(said: str, logs: Sequence[str]) -> str:
-    """Return why `pg_upgrade` failed: the first error in its logs, else the text after its last failed check."""
+    """Return why `pg_upgrade` failed: the first error in its logs, else the text after its failed check."""
     for text in logs:
         if found := _ERROR.search(text):
             return found[1].strip()

@@ -1,1 +1,1 @@
-"""Stores the tables that belong to no single package: exchanges, request log, keys, models, costs and spaces."""
+"""Stores tables that belong to no single package: exchanges, request log, keys, models, costs and spaces."""

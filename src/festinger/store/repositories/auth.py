@@ -150,7 +150,7 @@ def new_login_link(random_bytes: RandomBytes) -> str:
 
 
 def form_token(cookie: str) -> str:
-    """Return the token that forms of this session must send: derived from the cookie, without revealing it."""
+    """Return the token that forms of this session must send, derived from the cookie without revealing it."""
     return hashlib.sha256(b"form of " + cookie.encode()).hexdigest()
 
 

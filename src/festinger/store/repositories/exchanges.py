@@ -301,7 +301,7 @@ async def find_sessions(
     since: datetime,
     limit: int,
 ) -> list[StoredSession]:
-    """Return the caller's session with this id, or without one those that begin with this hash; newest first."""
+    """Return the caller's session with this id, or without one those with this head hash; newest first."""
     async with store.transaction(hot=True) as transaction:
         rows = await transaction.all(
             Q["find_sessions"], space=space, caller=caller, session=session, head=head, since=since, limit=limit

@@ -187,7 +187,7 @@ class ProcessRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """Totals over all runs: age, restarts and time awake, which is what the agent knows about its own life."""
+    """Totals over all runs (age, restarts, time awake): what the agent knows about its own life."""
 
     runs: int
     crashes: int
@@ -215,7 +215,7 @@ def is_alive(run: ProcessRun) -> bool:
 
 
 async def begin_run(transaction: Transaction, run: ProcessRun, *, is_alive: IsAlive = is_alive) -> list[ProcessRun]:
-    """Record that a process begins; return newly detected crashed runs of this machine, each reported once."""
+    """Record that a process begins; return newly found crashed runs of this machine, each reported once."""
     rows = await transaction.all(Q["lock_unfinished_runs"], host=run.host)
     crashed = [before for before in map(_run, rows) if not is_alive(before)]
     await transaction.run(Q["mark_crashed"], ids=[before.id for before in crashed])
