@@ -13,8 +13,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks import peer_systems as peers
-from benchmarks.house import serving, throw_away_home
 from benchmarks.load import HOST
+from benchmarks.own_server import serving, throw_away_home
 from benchmarks.result import System, SystemKind, SystemStatus
 from benchmarks.server import BenchProcess, Program, bare_environment, free_port, running, two_cores
 from benchmarks.suite import PRODUCT, Bench

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from benchmarks.house import settings_at, throw_away_home
+from benchmarks.own_server import settings_at, throw_away_home
 from benchmarks.suite import Bench
 from festinger.ids import DEFAULT_AGENT, Origin, SessionId, SpaceId
 from festinger.jobs.worker import WorkerPool
@@ -153,8 +153,8 @@ async def ask(
 ) -> RecallResult:
     """Recall with the app's dependencies or others, without recording anything."""
     place = Scope(space=space, agent=DEFAULT_AGENT, session=ASKER)
-    wish = parse_recall_query(cue, now=app.tools.clock(), limit=limit, **more)
-    return await recall(deps or app.recall.deps, place, wish, door="bench", counts=False)
+    query = parse_recall_query(cue, now=app.tools.clock(), limit=limit, **more)
+    return await recall(deps or app.recall.deps, place, query, door="bench", counts=False)
 
 
 def by_group(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:

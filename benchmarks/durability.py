@@ -18,8 +18,8 @@ from pathlib import Path
 from random import Random
 
 from benchmarks.contenders import stub_program
-from benchmarks.house import run_apart, serving, settings_at, throw_away_home
 from benchmarks.load import Connection, connect, request
+from benchmarks.own_server import run_apart, serving, settings_at, throw_away_home
 from benchmarks.passing import PATH
 from benchmarks.result import BenchMetric, Sample, at_most
 from benchmarks.server import LOOK_AGAIN_S, Program, launched, running, until_up

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from benchmarks.conversations import opened
-from benchmarks.house import throw_away_home
 from benchmarks.judging import baselines
+from benchmarks.own_server import throw_away_home
 from benchmarks.planting import SMALL, WHOLE, repaired
 from benchmarks.result import BenchMetric, Sample, at_least, at_most
 from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult

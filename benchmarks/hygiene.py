@@ -9,11 +9,11 @@ separately. The baselines keep everything and nothing: no trivial policy wins.
 from collections import Counter
 from collections.abc import Sequence
 
-from benchmarks.house import throw_away_home
 from benchmarks.judging import baselines
 from benchmarks.month import DAYS, Material, Month, MonthMessage, MonthMessageKind, month
 from benchmarks.month_door import MonthProxy, month_door
 from benchmarks.month_kept import ActiveMonthItem, all_memories, edges_now, held, live
+from benchmarks.own_server import throw_away_home
 from benchmarks.result import BenchMetric, GoalOp, Sample, at_least, at_most
 from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult
 from benchmarks.tally import MetricTally, TallyItem, counted

@@ -53,7 +53,7 @@ async def led_on(
 
 async def _walked(deps: RetrievalDeps, place: Scope, seeds: Sequence[UUID], *, hops: int) -> float:
     now, settings = deps.clock(), deps.terms(place.space).retrieval
-    wish = parse_recall_query(CUE, now=now, hops=hops)
+    query = parse_recall_query(CUE, now=now, hops=hops)
     asked = ScoringContext(cue=parse_cue(CUE, now=now), terms=(), statistics={}, has_vector=False, now=now)
     began = system_stopwatch()
     async with deps.store.transaction(hot=True, plan=PlanMode.KEPT) as transaction:
@@ -61,7 +61,7 @@ async def _walked(deps: RetrievalDeps, place: Scope, seeds: Sequence[UUID], *, h
             deps,
             transaction,
             place,
-            wish,
+            query,
             read=CueLookup(asked=asked, must=None, open_episode=None),
             found=ArmHits(arms={}, types={}),
             probe=None,

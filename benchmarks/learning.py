@@ -12,7 +12,7 @@ from math import log
 from statistics import mean, median
 
 from benchmarks.curve import Curve
-from benchmarks.house import run_apart, throw_away_home
+from benchmarks.own_server import run_apart, throw_away_home
 from benchmarks.remembering import LearnMeasurement
 from benchmarks.result import BenchMetric, Sample, at_least, at_most, percentile
 from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult

@@ -50,6 +50,6 @@ def zlib_limit(ordinary: Sequence[float]) -> float:
 def repeat_count(items: Iterable[Item]) -> int:
     """The highest count of equal calls plus that of equal outputs in a trace."""
     done = list(items)
-    calls = Counter(item.deed for item in done if isinstance(item, ToolStep))
+    calls = Counter(item.operation for item in done if isinstance(item, ToolStep))
     outputs = Counter(item.key.exact if isinstance(item, AnswerStep) else item.result.steady for item in done)
     return max(calls.values(), default=0) + max(outputs.values(), default=0)

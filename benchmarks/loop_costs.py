@@ -64,7 +64,7 @@ def costs(
     return [Sample(metric=name, system=PRODUCT, value=value, n=n) for name, (value, n) in found.items()]
 
 
-def _took(deed: Callable[[Any], object], given: object, stopwatch: Stopwatch) -> float:
+def _took(operation: Callable[[Any], object], given: object, stopwatch: Stopwatch) -> float:
     since = stopwatch()
-    deed(given)
+    operation(given)
     return (stopwatch() - since) * 1e6

@@ -210,7 +210,7 @@ async def guarded_proxy() -> AsyncIterator[GuardedProxy]:
         settings = Settings(proxy=ProxySettings(upstream=upstream))
         chance = random.Random(0)  # noqa: S311 - ids of sessions that nobody keeps
         new_id = id_maker(lambda: now[0], chance)
-        attendant = RequestPipeline(
+        pipeline = RequestPipeline(
             AppWorldReader(lambda: None), clock=lambda: now[0], new_id=new_id, settings=settings.proxy
         )
         proxy = Proxy(
@@ -223,7 +223,7 @@ async def guarded_proxy() -> AsyncIterator[GuardedProxy]:
             new_id=new_id,
             stopwatch=system_stopwatch,
             machine_names=(),
-            attend=attendant.attend,
+            attend=pipeline.attend,
         )
         sockets = open_sockets(HOST, 0)
         try:

@@ -291,6 +291,6 @@ class _Writer:
 
     def told(self, saying: TruthSaying) -> MonthMessage:
         """A durable statement in a conversation: relations as they are, facts with a request to keep them."""
-        wish = self.chance.choice(("Remember that ", "Please note that ", "Remember: "))
-        front = "" if saying.is_relation else wish
+        query = self.chance.choice(("Remember that ", "Please note that ", "Remember: "))
+        front = "" if saying.is_relation else query
         return MonthMessage(role=USER, kind=MonthMessageKind.DURABLE, text=f"{front}{saying.text}", saying=saying)

@@ -17,9 +17,9 @@ from typing import Any
 
 from aiohttp import web
 
-from benchmarks.house import settings_at
 from benchmarks.load import HOST, connect, request
 from benchmarks.month import FIRST_DAY
+from benchmarks.own_server import settings_at
 from festinger.client.memory import Memory
 from festinger.clock import system_stopwatch
 from festinger.errors import CannotStart
@@ -156,7 +156,7 @@ async def _door(app: App, tools: SystemServices, *, spool: Path) -> AsyncIterato
     proxy = app.settings.now.proxy
     writer = CaptureWriter(lambda: app, Spool(spool, name="bench"), settings=lambda: proxy, stopwatch=tools.stopwatch)
     chronicle = StoreRecorder(lambda: app, writer, clock=tools.clock, settings=lambda: proxy)
-    attendant = RequestPipeline(
+    pipeline = RequestPipeline(
         AppWorldReader(lambda: app),
         clock=tools.clock,
         new_id=tools.new_id,
@@ -175,7 +175,7 @@ async def _door(app: App, tools: SystemServices, *, spool: Path) -> AsyncIterato
             new_id=tools.new_id,
             stopwatch=tools.stopwatch,
             machine_names=(),
-            attend=attendant.attend,
+            attend=pipeline.attend,
         )
         sockets = open_sockets(HOST, 0)
         try:

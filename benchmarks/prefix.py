@@ -14,9 +14,9 @@ from pathlib import Path
 
 from benchmarks import peer_systems as peers
 from benchmarks.curve import Curve
-from benchmarks.house import serving
 from benchmarks.large_world import LargeWorldSize, Prose
 from benchmarks.load import HOST, ask_once
+from benchmarks.own_server import serving
 from benchmarks.passing import PATH
 from benchmarks.result import BenchMetric, Sample, System, SystemKind, SystemStatus, at_most
 from benchmarks.server import BenchProcess, Program, bare_environment, free_port, running

@@ -186,8 +186,8 @@ class Recalling:
         """Recall with recording, and wait until it is recorded."""
         written: list[Awaitable[None]] = []
         place = Scope(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("asking"))
-        wish = parse_recall_query(cue, now=self._app.tools.clock(), limit=LIMIT)
-        found = await recall(replace(self._deps, later=written.append), place, wish, door="bench")
+        query = parse_recall_query(cue, now=self._app.tools.clock(), limit=LIMIT)
+        found = await recall(replace(self._deps, later=written.append), place, query, door="bench")
         await asyncio.gather(*written)
         return found.took
 
@@ -199,7 +199,7 @@ class Recalling:
     async def _nearest(self, cue: str, tag: str, *, few: int = READ_WHOLE_BELOW) -> set[UUID]:
         now = self._app.tools.clock()
         # A tag on all memories narrows nothing; without it the index is searched as usual.
-        wish = parse_recall_query(cue, now=now, tags=() if SHARES[tag] == 1 else (tag,))
+        query = parse_recall_query(cue, now=now, tags=() if SHARES[tag] == 1 else (tag,))
         read, probe = parse_cue(cue, now=now), await embed_cue(self._toy, parse_cue(cue, now=now))
         assert probe is not None
         place = Scope(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("asking"))
@@ -209,7 +209,7 @@ class Recalling:
             found = await search_arms(
                 transaction,
                 place,
-                wish,
+                query,
                 read=words,
                 probe=probe,
                 size=size,
@@ -230,11 +230,11 @@ class Recalling:
     async def _took(self, space: SpaceId, cue: str) -> float:
         """Seconds until an answer; a recall that the busy store refuses is retried."""
         place = Scope(space=space, agent=DEFAULT_AGENT, session=SessionId("asking"))
-        wish = parse_recall_query(cue, now=self._app.tools.clock(), limit=LIMIT)
+        query = parse_recall_query(cue, now=self._app.tools.clock(), limit=LIMIT)
         began = system_stopwatch()
         for left in range(TRIES - 1, -1, -1):
             try:
-                await recall(self._deps, place, wish, door="bench", counts=False)
+                await recall(self._deps, place, query, door="bench", counts=False)
                 break
             except StoreDown:
                 self.refused += 1

@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from statistics import median
 
-from benchmarks.house import run_apart, throw_away_home
+from benchmarks.own_server import run_apart, throw_away_home
 from benchmarks.reporting import OutcomeMeasurement
 from benchmarks.result import BenchMetric, Sample, at_least, at_most
 from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult

@@ -23,8 +23,8 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 
-from benchmarks.house import COMMAND, own_environment, serving, throw_away_home
 from benchmarks.load import HOST
+from benchmarks.own_server import COMMAND, own_environment, serving, throw_away_home
 from benchmarks.result import BenchMetric, GoalOp, at_least, at_most
 from benchmarks.said_model import chat_completion, completion, read_as_labeled, reading_asked
 from benchmarks.server import running

@@ -115,14 +115,14 @@ def _comparison(run: BenchRun, metric: BenchMetric, results: Sequence[BenchResul
         for result in results
     ]
     return ScorecardPicture(
-        title=f"{metric.name}: {metric.about}{_wish(metric)}",
+        title=f"{metric.name}: {metric.about}{_query(metric)}",
         svg=bars(drawn, unit=metric.unit),
         headers=["system", metric.unit or "value", "95 of 100 draws", "n"],
         rows=[[one.system, f"{one.value:.4g}", _between(one.ci), str(one.n)] for one in results],
     )
 
 
-def _wish(metric: BenchMetric) -> str:
+def _query(metric: BenchMetric) -> str:
     if metric.direction is None:
         return ""
     way = "more" if metric.direction is GoalOp.AT_LEAST else "less"

@@ -16,9 +16,9 @@ from statistics import mean, median
 import numpy as np
 
 from benchmarks.curve import Curve
-from benchmarks.house import run_apart, throw_away_home
 from benchmarks.large_memory import cues, statements
 from benchmarks.learning import slope
+from benchmarks.own_server import run_apart, throw_away_home
 from benchmarks.recalling import AMOUNTS, COMPARED, LIMIT, MODEL, SHARES, RecallMeasurement
 from benchmarks.result import BenchMetric, GoalOp, Sample, System, at_least, at_most, percentile
 from benchmarks.stores import STORES, StoreAnswers, StoreTexts, asked_of

@@ -15,8 +15,8 @@ from statistics import median
 import psutil
 
 from benchmarks.contenders import stub_program
-from benchmarks.house import serving, throw_away_home
 from benchmarks.load import ask_once
+from benchmarks.own_server import serving, throw_away_home
 from benchmarks.passing import PATH
 from benchmarks.passthrough import SHAPES, chat_body
 from benchmarks.result import BenchMetric, Sample, at_most

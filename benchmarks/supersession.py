@@ -15,8 +15,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from benchmarks.house import throw_away_home
 from benchmarks.judging import JudgingPair, JudgingTexts, baselines, embedded, pairs_of, said, stripped
+from benchmarks.own_server import throw_away_home
 from benchmarks.result import BenchMetric, GoalOp, Sample, at_least, at_most
 from benchmarks.streams import Learner, StreamResult, learnt, nearest_wins
 from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult

@@ -123,11 +123,11 @@ def _read(app: App, prose: Prose, amount: WorldAmount, times: WorldTimes) -> Non
     times.tokens_1mb = _took(tokenize, [prose.text(1_000_000) for _ in range(amount.megabytes)])
 
 
-def _took(deed: Callable[[T], object], given: Sequence[T]) -> list[float]:
+def _took(operation: Callable[[T], object], given: Sequence[T]) -> list[float]:
     found = []
     for one in given:
         began = system_stopwatch()
-        deed(one)
+        operation(one)
         found.append(system_stopwatch() - began)
     return found
 
@@ -173,6 +173,6 @@ async def measured(what: str, *, quick: bool, seed: int) -> WorldTimes:
 
 
 if __name__ == "__main__":
-    _, deed, file, quickly, grown_from = sys.argv
-    told = asyncio.run(measured(deed, quick=quickly == "quick", seed=int(grown_from)))
+    _, operation, file, quickly, grown_from = sys.argv
+    told = asyncio.run(measured(operation, quick=quickly == "quick", seed=int(grown_from)))
     Path(file).write_text(json.dumps(asdict(told)))

@@ -18,7 +18,7 @@ from typing import Any
 from uuid import UUID
 
 from benchmarks.conversations import by_group
-from benchmarks.house import settings_at, throw_away_home
+from benchmarks.own_server import settings_at, throw_away_home
 from benchmarks.result import BenchMetric, GoalOp, Sample, at_least, at_most
 from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult, silence
 from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, SessionId, SpaceId, id_maker
@@ -212,8 +212,8 @@ class Using:
         )
 
     async def _ask(self, space: SpaceId, cue: str, session: str) -> RecallResult:
-        wish = parse_recall_query(cue, now=self._days.now, limit=CUT)
-        return await recall(self._app.recall.deps, self._place(space, session), wish, door="bench")
+        query = parse_recall_query(cue, now=self._days.now, limit=CUT)
+        return await recall(self._app.recall.deps, self._place(space, session), query, door="bench")
 
     async def _work(self) -> None:
         """Run the jobs in between."""

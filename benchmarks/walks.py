@@ -19,8 +19,8 @@ from typing import Any
 from examples.ground import WAIT_MS, DemoEnvironment, open_environment
 
 from benchmarks.contenders import stub_program
-from benchmarks.house import throw_away_home
 from benchmarks.load import HOST, LoadResponse, connect, request
+from benchmarks.own_server import throw_away_home
 from benchmarks.result import BenchMetric, GoalOp, Sample, at_most
 from benchmarks.server import running
 from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult, silence
@@ -122,7 +122,7 @@ async def chat(ground: DemoEnvironment, memory: Memory, server: str) -> Work:
     async def ask() -> None:
         messages = [{"role": "user", "content": f"When is the server {server} backed up?"}]
         await post(ground, "/v1/chat/completions", {"model": "stub", "messages": messages})
-        await (await ground.porch.house()).writer.settled()
+        await (await ground.early_server.server()).writer.settled()
 
     return ask()
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.curve import Curve
-from benchmarks.house import run_apart, throw_away_home
+from benchmarks.own_server import run_apart, throw_away_home
 from benchmarks.result import BenchMetric, Sample, at_most, percentile
 from benchmarks.run import WALKABLE
 from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult

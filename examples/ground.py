@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks.house import throw_away_home
 from benchmarks.load import Connection, connect
+from benchmarks.own_server import throw_away_home
 from benchmarks.run import throw_away_folder
 
 from examples.model import HOST, ScriptedModel, serve_model
@@ -61,7 +61,7 @@ class DemoEnvironment:
     port: int
     model: ScriptedModel
     app: App
-    porch: EarlyServer
+    early_server: EarlyServer
 
     async def ask(self, path: str, body: dict[str, Any] | None = None) -> DemoResponse:
         """Send a request to the server as any client does: a POST if it has a body."""
@@ -109,9 +109,11 @@ async def open_environment(folder: Path, *, say: Say, **given: Any) -> AsyncIter
         async with serve_model(model) as upstream:
             settings = demo_settings(folder, {"proxy.upstream": upstream, **given})
             how = ServerOptions(settings=settings, tools=build_fixed_services(), say=say, workers=False)
-            async with run_server(how, sockets) as porch:
+            async with run_server(how, sockets) as early_server:
                 port = sockets[0].getsockname()[1]
-                yield DemoEnvironment(port=port, model=model, app=await _opened(porch), porch=porch)
+                yield DemoEnvironment(
+                    port=port, model=model, app=await _opened(early_server), early_server=early_server
+                )
     finally:
         close_sockets(sockets)
 
@@ -156,14 +158,14 @@ def _wire(port: int, path: str, body: dict[str, Any] | None) -> bytes:
     return "\r\n".join([*head, "", ""]).encode() + sent
 
 
-async def _opened(porch: EarlyServer) -> App:
+async def _opened(early_server: EarlyServer) -> App:
     """The app behind the early server, once its store is open and its world loaded."""
-    house = await porch.house()
+    server = await early_server.server()
     try:
         async with asyncio.timeout(START_S):
-            while house.keeper.app is None:  # noqa: ASYNC110 - the keeper tells nobody, it is asked
+            while server.supervisor.app is None:  # noqa: ASYNC110 - the keeper tells nobody, it is asked
                 await asyncio.sleep(LOOK_AGAIN_S)
     except TimeoutError as error:
         raise Unavailable("The throw-away store did not start.", hint="Try again on a quieter machine.") from error
-    await house.keeper.app.world.need(MAIN_SPACE)
-    return house.keeper.app
+    await server.supervisor.app.world.need(MAIN_SPACE)
+    return server.supervisor.app

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from benchmarks.planting import PlantingSize, repaired
 from tests.jobs.deps import run_sql
-from tests.runtime.house import given
+from tests.runtime.server import given
 
 import festinger
 from festinger.client.memory import Memory

@@ -12,17 +12,17 @@ from festinger.cli.context import CommandContext
 from festinger.errors import BadInput, FestingerError, NotFound, Refused, StoreDown
 
 
-def left_with(deed, context: CommandContext) -> int:
+def left_with(operation, context: CommandContext) -> int:
     with pytest.raises(Exit) as left:
-        run_command(deed, context, {})
+        run_command(operation, context, {})
     return left.value.exit_code
 
 
 def failing(error: BaseException):
-    async def deed(_context: CommandContext) -> None:
+    async def operation(_context: CommandContext) -> None:
         raise error
 
-    return deed
+    return operation
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ class House:
     """Rooms that are loaded when the test says so."""
 
     def __init__(self) -> None:
-        self.keeper = SimpleNamespace(
+        self.supervisor = SimpleNamespace(
             find_key=self.find_key, known_space=lambda name: f"space of {name}", is_open=lambda: True
         )
         self.seen: list[object] = []
@@ -29,34 +29,34 @@ class House:
 
 @pytest.mark.requirement("P-01")
 async def test_whoever_needs_the_rooms_waits_for_them_and_nobody_else_does(monkeypatch: pytest.MonkeyPatch):
-    house, porch, stop = House(), EarlyServer(), asyncio.Event()
+    server, early_server, stop = House(), EarlyServer(), asyncio.Event()
     monkeypatch.setattr(
-        "festinger.cli.early_server.import_module", lambda _name: SimpleNamespace(built=lambda _plan: house)
+        "festinger.cli.early_server.import_module", lambda _name: SimpleNamespace(built=lambda _plan: server)
     )
     waiting = [
-        asyncio.create_task(porch.find_key("fst_x")),
-        asyncio.create_task(cast("Any", porch.pages("scope", "receive", "send"))),
+        asyncio.create_task(early_server.find_key("fst_x")),
+        asyncio.create_task(cast("Any", early_server.pages("scope", "receive", "send"))),
     ]
     await asyncio.sleep(0)
 
     assert not any(task.done() for task in waiting)
-    assert not porch.ready()
-    assert porch.known_space("main") == MAIN_SPACE
-    assert porch.known_space("team") is None
+    assert not early_server.ready()
+    assert early_server.known_space("main") == MAIN_SPACE
+    assert early_server.known_space("team") is None
 
-    opening = asyncio.create_task(porch.open_house(cast("ServerDeps", None), stop=stop))
+    opening = asyncio.create_task(early_server.load_server(cast("ServerDeps", None), stop=stop))
     assert await waiting[0] == "key of fst_x"
     await waiting[1]
-    assert house.seen == [("scope", "receive", "send")]
-    assert porch.ready()
-    assert porch.known_space("team") == "space of team"
+    assert server.seen == [("scope", "receive", "send")]
+    assert early_server.ready()
+    assert early_server.known_space("team") == "space of team"
     stop.set()
     await opening
 
 
 async def test_a_caller_who_gives_up_waiting_does_not_take_the_house_from_the_others():
-    porch = EarlyServer()
-    first, second = (asyncio.create_task(porch.find_key("fst_x")) for _ in range(2))
+    early_server = EarlyServer()
+    first, second = (asyncio.create_task(early_server.find_key("fst_x")) for _ in range(2))
     await asyncio.sleep(0)
     first.cancel()
     await asyncio.gather(first, return_exceptions=True)

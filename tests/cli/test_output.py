@@ -58,8 +58,8 @@ def cancelled(shell: Shell) -> list[str]:
     return ["jobs", "cancel", str(shell("jobs", "run", "prune_events", "--json").json["job"])]
 
 
-def on_a_censor(deed: str) -> Prepare:
-    return lambda shell: ["censor", deed, shell("censor", "add", "zebra", "--json").json["id"]]
+def on_a_censor(operation: str) -> Prepare:
+    return lambda shell: ["censor", operation, shell("censor", "add", "zebra", "--json").json["id"]]
 
 
 def struck(shell: Shell) -> list[str]:
@@ -86,8 +86,8 @@ def on_two_proposals(*given: str, option: str = "") -> Prepare:
     return prepare
 
 
-def on_an_approved_one(deed: str) -> Prepare:
-    return lambda shell: [*deed.split(), shell(*PROPOSE, "--approve", "--json").json["proposal"]["id"]]
+def on_an_approved_one(operation: str) -> Prepare:
+    return lambda shell: [*operation.split(), shell(*PROPOSE, "--approve", "--json").json["proposal"]["id"]]
 
 
 def on_a_rejected_one(shell: Shell) -> list[str]:
@@ -96,10 +96,10 @@ def on_a_rejected_one(shell: Shell) -> list[str]:
     return ["inbox", "reopen", made]
 
 
-def on_a_reviewer(deed: str) -> Prepare:
+def on_a_reviewer(operation: str) -> Prepare:
     def prepare(shell: Shell) -> list[str]:
         shell("reviewer", "add", "Ada")
-        return ["reviewer", deed, "Ada"]
+        return ["reviewer", operation, "Ada"]
 
     return prepare
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 from tests.jobs.deps import ask
-from tests.runtime.house import SOON, given, opened
+from tests.runtime.server import SOON, given, opened
 
 import festinger
 from festinger.errors import BadInput, BadSetting, NotFound, StoreDown, UnknownSetting

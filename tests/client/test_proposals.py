@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.runtime.house import given
+from tests.runtime.server import given
 
 import festinger
 from festinger.errors import BadInput, NotAuthorised, NotFound

@@ -25,7 +25,7 @@ class Poisoned:
         self.note = noting(name)
         self.poison: int | None = poison
 
-    async def deed(self, transaction: Transaction, event: Event) -> None:
+    async def operation(self, transaction: Transaction, event: Event) -> None:
         await self.note(transaction, event)
         if event.payload["new"] == self.poison:
             raise ValueError("cannot take this one")
@@ -57,7 +57,7 @@ async def test_each_event_delivered_twice_and_in_parallel_makes_the_rows_of_one_
 async def test_a_deed_that_fails_leaves_neither_its_rows_nor_the_mark(store: Store):
     wired = Wired(store)
     await make_told(store)
-    wired.outbox.subscribe("setting_changed", "cache", Poisoned("cache", 7).deed)
+    wired.outbox.subscribe("setting_changed", "cache", Poisoned("cache", 7).operation)
     event = await wired.emit(new=7)
 
     with pytest.raises(ValueError, match="cannot take"):
@@ -72,7 +72,7 @@ async def test_a_poison_event_stops_neither_others_nor_its_subject_and_a_retry_d
     wired = Wired(store)
     await make_told(store)
     poisoned = Poisoned("cache", 1)
-    wired.outbox.subscribe("setting_changed", "cache", poisoned.deed)
+    wired.outbox.subscribe("setting_changed", "cache", poisoned.operation)
     wired.outbox.subscribe("setting_changed", "index", noting("index"))
     for n in range(4):
         await wired.emit(new=n)
@@ -100,7 +100,7 @@ async def test_a_poison_event_stops_neither_others_nor_its_subject_and_a_retry_d
 async def test_a_failing_delivery_keeps_later_ones_of_its_subject_waiting_until_it_is_given_up(store: Store):
     wired = Wired(store)
     await make_told(store)
-    wired.outbox.subscribe("setting_changed", "cache", Poisoned("cache", 0).deed)
+    wired.outbox.subscribe("setting_changed", "cache", Poisoned("cache", 0).operation)
     for n in range(3):
         await wired.emit(new=n)
     await wired.emit("llm.judge", new=9)
@@ -114,7 +114,7 @@ async def test_a_failing_delivery_keeps_later_ones_of_its_subject_waiting_until_
 async def test_a_death_is_told_once_with_what_it_was_caused_by(store: Store):
     wired = Wired(store)
     await make_told(store)
-    wired.outbox.subscribe("setting_changed", "cache", Poisoned("cache", 7).deed)
+    wired.outbox.subscribe("setting_changed", "cache", Poisoned("cache", 7).operation)
     event = await wired.emit(new=7)
     await drain_all(wired.jobs)
     async with store.transaction() as transaction:
@@ -146,7 +146,7 @@ async def test_a_death_that_cannot_be_heard_of_makes_no_further_death(store: Sto
 async def test_a_dropped_job_settles_its_delivery_for_good(store: Store):
     wired = Wired(store)
     await make_told(store)
-    wired.outbox.subscribe("setting_changed", "cache", Poisoned("cache", 7).deed)
+    wired.outbox.subscribe("setting_changed", "cache", Poisoned("cache", 7).operation)
     event = await wired.emit(new=7)
     await drain_all(wired.jobs)
     [letter] = await list_jobs(store, state=JobState.DEAD)

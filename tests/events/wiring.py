@@ -74,10 +74,10 @@ async def make_told(store: Store) -> None:
 def noting(subscriber: str):
     """A deed that writes one row for each event that it hears of."""
 
-    async def deed(transaction: Transaction, event: Any) -> None:
+    async def operation(transaction: Transaction, event: Any) -> None:
         await transaction.run(INSERT, subscriber=subscriber, event=event.id, new=str(event.payload.get("new", 0)))
 
-    return deed
+    return operation
 
 
 async def told(store: Store, subscriber: str) -> list[Any]:

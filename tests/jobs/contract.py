@@ -49,4 +49,4 @@ async def _killed_midway(store: Store, jobs: Jobs, case: Case, ids: dict[str, An
 
     run = Dying(0, work.name, store=store, clock=deps.clock, stopwatch=deps.stopwatch, limit=work.limit)
     with suppress(Killed):
-        await work.deed(run, **ids)
+        await work.operation(run, **ids)

@@ -13,11 +13,11 @@ from festinger.store.pool import Store, Transaction
 
 
 def failing(error: Exception, tries: list[int]):
-    async def deed(run: JobRun, **_ids: object) -> None:
+    async def operation(run: JobRun, **_ids: object) -> None:
         tries.append(run.job)
         raise error
 
-    return deed
+    return operation
 
 
 @pytest.mark.requirement("X-51")

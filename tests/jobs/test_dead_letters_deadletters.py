@@ -18,7 +18,7 @@ class Provider:
         self.mended = False
         self.calls = 0
 
-    async def deed(self, _run: JobRun, **_ids: object) -> None:
+    async def operation(self, _run: JobRun, **_ids: object) -> None:
         self.calls += 1
         if not self.mended:
             raise BadInput("broken")
@@ -49,7 +49,7 @@ async def test_a_dead_job_shows_name_arguments_attempts_error_and_times(store: S
 async def test_a_retry_after_the_mend_works_once(store: Store):
     jobs = make_jobs(store)
     provider = Provider()
-    jobs.register("judge", provider.deed)
+    jobs.register("judge", provider.operation)
     job = await jobs.defer(None, "judge")
     await drain_all(jobs)
 
@@ -85,8 +85,8 @@ async def test_a_retried_job_has_all_its_attempts_again(store: Store):
 async def test_all_dead_jobs_of_a_name_are_retried_together(store: Store):
     jobs = make_jobs(store)
     first, second = Provider(), Provider()
-    jobs.register("judge", first.deed)
-    jobs.register("embed", second.deed)
+    jobs.register("judge", first.operation)
+    jobs.register("embed", second.operation)
     judged = [await jobs.defer(None, "judge", n=n) for n in range(3)]
     embedded = await jobs.defer(None, "embed")
     await drain_all(jobs)
@@ -104,7 +104,7 @@ async def test_a_dropped_job_leaves_the_dead_with_its_note_and_is_told(store: St
         told.append(ending)
 
     jobs = make_jobs(store, watch=watch)
-    jobs.register("judge", Provider().deed)
+    jobs.register("judge", Provider().operation)
     job = await jobs.defer(None, "judge", pair="p1")
     await drain_all(jobs)
 
@@ -132,7 +132,7 @@ async def test_a_drop_needs_a_note(store: Store):
 
 async def test_a_job_that_is_not_dead_cannot_be_retried_or_dropped(store: Store):
     jobs = make_jobs(store)
-    jobs.register("judge", Provider().deed)
+    jobs.register("judge", Provider().operation)
     job = await jobs.defer(None, "judge")
 
     with pytest.raises(NotFound):
@@ -151,8 +151,8 @@ async def test_done_jobs_are_listed_by_state_and_name(store: Store):
     jobs = make_jobs(store)
     provider = Provider()
     provider.mended = True
-    jobs.register("judge", provider.deed)
-    jobs.register("embed", provider.deed)
+    jobs.register("judge", provider.operation)
+    jobs.register("embed", provider.operation)
     await jobs.defer(None, "judge")
     job = await jobs.defer(None, "embed")
     await drain(jobs)

@@ -25,7 +25,7 @@ class Gate:
         self.begun: asyncio.Queue[int] = asyncio.Queue()
         self.done: asyncio.Queue[int] = asyncio.Queue()
 
-    async def deed(self, run: JobRun, **_ids: object) -> None:
+    async def operation(self, run: JobRun, **_ids: object) -> None:
         self.begun.put_nowait(run.job)
         await self.open.wait()
         self.done.put_nowait(run.job)
@@ -42,7 +42,7 @@ async def test_a_job_that_is_deferred_while_workers_wait_is_heard_and_done(store
     jobs = make_jobs(store)
     gate = Gate()
     gate.open.set()
-    jobs.register("learn", gate.deed)
+    jobs.register("learn", gate.operation)
 
     async with run_workers(jobs, roaming=1, shutdown_seconds=5):
         await jobs.connector.listening.wait()
@@ -57,9 +57,9 @@ async def test_a_slow_queue_never_starves_another(store: Store):
     jobs = make_jobs(store)
     slow, quick = Gate(), Gate()
     quick.open.set()
-    jobs.register("deep_sleep", slow.deed, queue=Queue.SLEEP)
+    jobs.register("deep_sleep", slow.operation, queue=Queue.SLEEP)
     for queue in (Queue.LEARN, Queue.JUDGE, Queue.INDEX, Queue.SEND):
-        jobs.register(queue.value, quick.deed, queue=queue)
+        jobs.register(queue.value, quick.operation, queue=queue)
     for _ in range(10):
         await jobs.defer(None, "deep_sleep")
 
@@ -98,7 +98,7 @@ async def test_a_chain_of_one_lock_goes_on_without_polling(store: Store):
 async def test_a_stop_lets_running_jobs_finish(store: Store):
     jobs = make_jobs(store)
     gate = Gate()
-    jobs.register("learn", gate.deed)
+    jobs.register("learn", gate.operation)
     job = await jobs.defer(None, "learn")
 
     async with run_workers(jobs, roaming=1, shutdown_seconds=60):
@@ -112,7 +112,7 @@ async def test_a_stop_lets_running_jobs_finish(store: Store):
 async def test_a_job_that_outlasts_the_stop_goes_back_without_losing_an_attempt(store: Store):
     jobs = make_jobs(store)
     gate = Gate()
-    jobs.register("learn", gate.deed)
+    jobs.register("learn", gate.operation)
     job = await jobs.defer(None, "learn")
 
     for _ in range(4):
@@ -159,7 +159,7 @@ async def test_a_worker_that_fails_is_started_again_with_growing_pauses(store: S
 async def test_the_heartbeat_of_every_worker_is_renewed(store: Store):
     jobs = make_jobs(store)
     gate = Gate()
-    jobs.register("learn", gate.deed)
+    jobs.register("learn", gate.operation)
     await jobs.defer(None, "learn")
 
     async with run_workers(jobs, roaming=1, shutdown_seconds=5) as crew:

@@ -28,9 +28,9 @@ def word(relation: str = "refines", *, confidence: float = 0.9, current: str = "
 async def test_what_rules_are_sure_of_asks_nobody_else(store: Store):
     model, script = scripted_model()
     small = ScriptedPairModel()
-    house = House(store, model=model, small=small)
+    server = House(store, model=model, small=small)
 
-    found = await house.cascade.with_model(MAIN_SPACE, pair("Anna lives in Paris", "Anna lives in Rome"))
+    found = await server.cascade.with_model(MAIN_SPACE, pair("Anna lives in Paris", "Anna lives in Rome"))
 
     assert (found.relation, found.judge) == (Relation.UPDATE, decide.NAME)
     assert (small.asked, script.asked) == ([], [])
@@ -40,11 +40,11 @@ async def test_what_rules_are_sure_of_asks_nobody_else(store: Store):
 async def test_the_small_model_is_asked_next_and_then_the_llm(store: Store):
     model, script = scripted_model(word())
     small = ScriptedPairModel({UNDECIDED: YES})
-    house = House(store, model=model, small=small)
+    server = House(store, model=model, small=small)
     sure = pair(*UNDECIDED)
 
-    by_small = await house.cascade.with_model(MAIN_SPACE, sure)
-    by_llm = await house.cascade.with_model(MAIN_SPACE, pair("Bert juggles clubs", "Bert juggles knives"))
+    by_small = await server.cascade.with_model(MAIN_SPACE, sure)
+    by_llm = await server.cascade.with_model(MAIN_SPACE, pair("Bert juggles clubs", "Bert juggles knives"))
 
     assert (by_small.relation, by_small.judge) == (Relation.REFINES, "onnx:script")
     assert (by_llm.relation, by_llm.judge) == (Relation.UNRELATED, "onnx:script")
@@ -54,10 +54,10 @@ async def test_the_small_model_is_asked_next_and_then_the_llm(store: Store):
 @pytest.mark.requirement("J-03")
 async def test_only_rules_and_the_small_model_run_at_once(store: Store):
     model, script = scripted_model(word())
-    house = House(store, model=model)
+    server = House(store, model=model)
 
-    [quick] = await house.cascade.at_once(MAIN_SPACE, [pair(*UNDECIDED)])
-    slow = await house.cascade.with_model(MAIN_SPACE, pair(*UNDECIDED))
+    [quick] = await server.cascade.at_once(MAIN_SPACE, [pair(*UNDECIDED)])
+    slow = await server.cascade.with_model(MAIN_SPACE, pair(*UNDECIDED))
 
     assert (quick.relation, quick.final) == (Relation.UNSURE, False)
     assert (slow.relation, slow.final, slow.judge) == (Relation.REFINES, True, "llm:scripted:script")
@@ -109,12 +109,12 @@ def test_a_judge_before_the_last_ends_it_only_when_sure(confidence: float, is_fi
 @pytest.mark.requirement("J-02")
 async def test_the_same_texts_are_not_judged_twice_by_one_model(store: Store):
     model, script = scripted_model(word())
-    house = House(store, model=model)
+    server = House(store, model=model)
     first = pair(*UNDECIDED)
-    said = await house.cascade.with_model(MAIN_SPACE, first)
-    await house.keep(MAIN_SPACE, PairJudgement(pair=first, judgement=said))
+    said = await server.cascade.with_model(MAIN_SPACE, first)
+    await server.keep(MAIN_SPACE, PairJudgement(pair=first, judgement=said))
 
-    again = await house.cascade.with_model(MAIN_SPACE, pair(UNDECIDED[0].upper(), f"{UNDECIDED[1]}."))
+    again = await server.cascade.with_model(MAIN_SPACE, pair(UNDECIDED[0].upper(), f"{UNDECIDED[1]}."))
 
     assert again == said
     assert len(script.asked) == 1
@@ -123,15 +123,21 @@ async def test_the_same_texts_are_not_judged_twice_by_one_model(store: Store):
 @pytest.mark.requirement("J-02", "F-72")
 async def test_a_persons_word_overrules_all_and_is_never_asked_again(store: Store):
     model, script = scripted_model()
-    house = House(store, model=model)
+    server = House(store, model=model)
     updating = pair("Anna lives in Paris", "Anna lives in Rome")
     async with store.transaction() as transaction:
         await save_person_decision(
-            house.deps, transaction, MAIN_SPACE, updating, name="ada", relation=Relation.UNRELATED, current=Current.BOTH
+            server.deps,
+            transaction,
+            MAIN_SPACE,
+            updating,
+            name="ada",
+            relation=Relation.UNRELATED,
+            current=Current.BOTH,
         )
 
-    [quick] = await house.cascade.at_once(MAIN_SPACE, [pair("Anna lives in Paris", "Anna lives in Rome")])
-    slow = await house.cascade.with_model(MAIN_SPACE, pair("anna lives in paris", "anna lives in rome"))
+    [quick] = await server.cascade.at_once(MAIN_SPACE, [pair("Anna lives in Paris", "Anna lives in Rome")])
+    slow = await server.cascade.with_model(MAIN_SPACE, pair("anna lives in paris", "anna lives in rome"))
 
     assert (quick.relation, quick.judge, quick.confidence) == (Relation.UNRELATED, "person:ada", 1.0)
     assert slow == quick
@@ -140,10 +146,10 @@ async def test_a_persons_word_overrules_all_and_is_never_asked_again(store: Stor
 
 async def test_over_the_budget_pairs_wait_and_nothing_is_decided(store: Store):
     model, script = scripted_model(word(), word())
-    house = House(store, model=model, terms=CascadeConfig(calls_per_hour=1))
+    server = House(store, model=model, terms=CascadeConfig(calls_per_hour=1))
     pairs = [pair(*UNDECIDED), pair("Bert juggles clubs", "Bert juggles knives", similarity=0.9)]
 
-    found = await house.cascade.with_model_all(MAIN_SPACE, pairs)
+    found = await server.cascade.with_model_all(MAIN_SPACE, pairs)
 
     assert [each.relation for each in found] == [Relation.UNSURE, Relation.REFINES], "the most similar is asked first"
     assert len(script.asked) == 1
@@ -151,12 +157,12 @@ async def test_over_the_budget_pairs_wait_and_nothing_is_decided(store: Store):
 
 async def test_what_was_asked_within_the_hour_counts(store: Store):
     model, script = scripted_model(word())
-    house = House(store, model=model, terms=CascadeConfig(calls_per_hour=1))
+    server = House(store, model=model, terms=CascadeConfig(calls_per_hour=1))
     first = pair(*UNDECIDED)
-    said = await house.cascade.with_model(MAIN_SPACE, first)
-    await house.keep(MAIN_SPACE, PairJudgement(pair=first, judgement=said))
+    said = await server.cascade.with_model(MAIN_SPACE, first)
+    await server.keep(MAIN_SPACE, PairJudgement(pair=first, judgement=said))
 
-    later = await house.cascade.with_model(MAIN_SPACE, pair("Bert juggles clubs", "Bert juggles knives"))
+    later = await server.cascade.with_model(MAIN_SPACE, pair("Bert juggles clubs", "Bert juggles knives"))
 
     assert later.relation is Relation.UNSURE
     assert len(script.asked) == 1
@@ -165,9 +171,9 @@ async def test_what_was_asked_within_the_hour_counts(store: Store):
 @pytest.mark.parametrize("error", [ProviderDown("gone"), Overloaded("busy")], ids=["down", "overloaded"])
 async def test_a_model_that_is_away_has_tried_nothing(store: Store, error: Exception):
     model, _ = scripted_model(FailStep(error=error))  # type: ignore[arg-type]
-    house = House(store, model=model)
+    server = House(store, model=model)
 
-    found = await house.cascade.with_model(MAIN_SPACE, pair(*UNDECIDED))
+    found = await server.cascade.with_model(MAIN_SPACE, pair(*UNDECIDED))
 
     assert (found.relation, found.judge) == (Relation.UNSURE, decide.NAME)
 

@@ -17,8 +17,8 @@ from festinger.store.pool import Store
 class Keeper:
     """Whoever keeps the statements: loads pairs, and carries out what was judged of them."""
 
-    def __init__(self, house: House, *pairs: StatementPair) -> None:
-        self.house = house
+    def __init__(self, server: House, *pairs: StatementPair) -> None:
+        self.server = server
         self.pairs = {each.new_ref: each for each in pairs}
         self.settled: list[Judgement] = []
 
@@ -27,10 +27,10 @@ class Keeper:
 
     async def settle(self, space: SpaceId, judged: StatementPair, said: Judgement) -> None:
         self.settled.append(said)
-        await self.house.keep(space, PairJudgement(pair=judged, judgement=said))
+        await self.server.keep(space, PairJudgement(pair=judged, judgement=said))
 
     async def retry(self) -> JudgementRetryResult:
-        return await retry_waiting_pairs(self.house.cascade, MAIN_SPACE, load=self.load, settle=self.settle)
+        return await retry_waiting_pairs(self.server.cascade, MAIN_SPACE, load=self.load, settle=self.settle)
 
 
 def word(relation: str, confidence: float = 0.9) -> RelationAnswer:
@@ -39,52 +39,54 @@ def word(relation: str, confidence: float = 0.9) -> RelationAnswer:
     )
 
 
-async def waiting(house: House, about: StatementPair) -> None:
-    said = await house.cascade.with_model(MAIN_SPACE, about)
+async def waiting(server: House, about: StatementPair) -> None:
+    said = await server.cascade.with_model(MAIN_SPACE, about)
     assert not said.final
-    await house.keep(MAIN_SPACE, PairJudgement(pair=about, judgement=said))
+    await server.keep(MAIN_SPACE, PairJudgement(pair=about, judgement=said))
 
 
 @pytest.mark.requirement("J-12")
 async def test_what_waited_without_a_model_is_judged_when_one_appears(store: Store):
-    house, about = House(store), pair(*UNDECIDED)
-    keeper = Keeper(house, about)
-    await waiting(house, about)
-    assert await keeper.retry() == JudgementRetryResult(judged=0, still_waiting=0, gone=0), (
+    server, about = House(store), pair(*UNDECIDED)
+    supervisor = Keeper(server, about)
+    await waiting(server, about)
+    assert await supervisor.retry() == JudgementRetryResult(judged=0, still_waiting=0, gone=0), (
         "the rules would say the same"
     )
 
-    house.model, _ = scripted_model(word("refines"))
+    server.model, _ = scripted_model(word("refines"))
 
-    assert await keeper.retry() == JudgementRetryResult(judged=1, still_waiting=0, gone=0)
-    assert [said.relation for said in keeper.settled] == [Relation.REFINES]
-    assert await records.load_judgements(house.deps, MAIN_SPACE, final=False) == []
+    assert await supervisor.retry() == JudgementRetryResult(judged=1, still_waiting=0, gone=0)
+    assert [said.relation for said in supervisor.settled] == [Relation.REFINES]
+    assert await records.load_judgements(server.deps, MAIN_SPACE, final=False) == []
 
 
 async def test_what_a_model_is_not_sure_of_is_tried_again_later(store: Store):
     model, script = scripted_model(word("unsure"), word("unsure"), word("same", 0.9))
-    house, about = House(store, model=model), pair(*UNDECIDED)
-    keeper = Keeper(house, about)
-    await waiting(house, about)
+    server, about = House(store, model=model), pair(*UNDECIDED)
+    supervisor = Keeper(server, about)
+    await waiting(server, about)
 
-    assert await keeper.retry() == JudgementRetryResult(judged=0, still_waiting=0, gone=0), "its time has not come"
-    house.hands.forward(timedelta(minutes=1))
-    assert await keeper.retry() == JudgementRetryResult(judged=0, still_waiting=1, gone=0)
-    house.hands.forward(timedelta(minutes=1))
-    assert await keeper.retry() == JudgementRetryResult(judged=0, still_waiting=0, gone=0), "the second wait is longer"
+    assert await supervisor.retry() == JudgementRetryResult(judged=0, still_waiting=0, gone=0), "its time has not come"
+    server.hands.forward(timedelta(minutes=1))
+    assert await supervisor.retry() == JudgementRetryResult(judged=0, still_waiting=1, gone=0)
+    server.hands.forward(timedelta(minutes=1))
+    assert await supervisor.retry() == JudgementRetryResult(judged=0, still_waiting=0, gone=0), (
+        "the second wait is longer"
+    )
 
-    [found] = await records.load_judgements(house.deps, MAIN_SPACE, final=False)
+    [found] = await records.load_judgements(server.deps, MAIN_SPACE, final=False)
     assert found.attempts == 2
-    assert found.next_try == house.hands.now + timedelta(minutes=9)
+    assert found.next_try == server.hands.now + timedelta(minutes=9)
     assert len(script.asked) == 2
 
 
 async def test_a_pair_whose_statement_is_gone_waits_no_more(store: Store):
     model, script = scripted_model(word("unsure"))
-    house, about = House(store, model=model), pair(*UNDECIDED)
-    await waiting(house, about)
-    house.hands.forward(timedelta(minutes=1))
+    server, about = House(store, model=model), pair(*UNDECIDED)
+    await waiting(server, about)
+    server.hands.forward(timedelta(minutes=1))
 
-    assert await Keeper(house).retry() == JudgementRetryResult(judged=0, still_waiting=0, gone=1)
-    assert await records.load_judgements(house.deps, MAIN_SPACE) == []
+    assert await Keeper(server).retry() == JudgementRetryResult(judged=0, still_waiting=0, gone=1)
+    assert await records.load_judgements(server.deps, MAIN_SPACE) == []
     assert len(script.asked) == 1

@@ -32,16 +32,16 @@ class ScriptedScorer:
 
 
 def judged_by(store: Store, relation: Relation) -> tuple[House, ScriptedScorer]:
-    house, scorer = House(store), ScriptedScorer(relation)
-    house.cascade.seat_reader(PairReader(scorer))
-    return house, scorer
+    server, scorer = House(store), ScriptedScorer(relation)
+    server.cascade.seat_reader(PairReader(scorer))
+    return server, scorer
 
 
 @pytest.mark.requirement("J-03")
 async def test_what_no_rule_fits_is_read(store: Store):
-    house, scorer = judged_by(store, Relation.UNRELATED)
+    server, scorer = judged_by(store, Relation.UNRELATED)
 
-    [found] = await house.cascade.at_once(MAIN_SPACE, [pair(*UNDECIDED, similarity=0.7)])
+    [found] = await server.cascade.at_once(MAIN_SPACE, [pair(*UNDECIDED, similarity=0.7)])
 
     assert (found.relation, found.judge, found.final) == (Relation.UNRELATED, NAME, True)
     assert scorer.asked == [pair_text(*UNDECIDED)]
@@ -55,17 +55,17 @@ async def test_where_rules_go_by_subjects_only_news_counts_for_more(store: Store
     apart = pair(*APART)
     by_rules = decide.judge(apart.old, apart.new)
     assert (by_rules.relation, by_rules.tentative) == (Relation.UNRELATED, True)
-    house, _ = judged_by(store, read_as)
+    server, _ = judged_by(store, read_as)
 
-    [found] = await house.cascade.at_once(MAIN_SPACE, [pair(*APART, similarity=0.7)])
+    [found] = await server.cascade.at_once(MAIN_SPACE, [pair(*APART, similarity=0.7)])
 
     assert found.relation is stands
 
 
 async def test_what_rules_are_certain_of_is_not_read(store: Store):
-    house, scorer = judged_by(store, Relation.UNRELATED)
+    server, scorer = judged_by(store, Relation.UNRELATED)
 
-    [found] = await house.cascade.at_once(
+    [found] = await server.cascade.at_once(
         MAIN_SPACE, [pair("Anna lives in Paris", "Anna lives in Rome", similarity=0.9)]
     )
 
@@ -73,10 +73,10 @@ async def test_what_rules_are_certain_of_is_not_read(store: Store):
 
 
 async def test_a_guard_is_never_overruled_into_the_same(store: Store):
-    house, _ = judged_by(store, Relation.SAME)
+    server, _ = judged_by(store, Relation.SAME)
     numbers = "Backups need about 40 GB a week", "About 50 GB a week go into backups"
 
-    [found] = await house.cascade.at_once(MAIN_SPACE, [pair(*numbers, similarity=0.9)])
+    [found] = await server.cascade.at_once(MAIN_SPACE, [pair(*numbers, similarity=0.9)])
 
     assert found.relation is not Relation.SAME
 

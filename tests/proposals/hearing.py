@@ -47,20 +47,20 @@ class Trial(AdviceEffect):
         self.after = 0
         self.seen: list[Mapping[str, Any]] = []
 
-    async def look(self, deed: EffectContext) -> EffectPreview:
+    async def look(self, operation: EffectContext) -> EffectPreview:
         return self.found
 
-    async def apply(self, deed: EffectContext) -> EffectResult:
-        self.seen.append({"what": deed.proposal.what, "by": deed.by, **deed.payload})
-        done = await super().apply(deed)
+    async def apply(self, operation: EffectContext) -> EffectResult:
+        self.seen.append({"what": operation.proposal.what, "by": operation.by, **operation.payload})
+        done = await super().apply(operation)
         if self.fails is not None:
             raise self.fails
         return replace(done, changes=("change-1",), afterwards=self._afterwards)
 
-    async def undo(self, deed: EffectContext, applied: EffectResult) -> Afterwards:
+    async def undo(self, operation: EffectContext, applied: EffectResult) -> Afterwards:
         if self.refuses_undo is not None:
             raise self.refuses_undo
-        await super().undo(deed, applied)
+        await super().undo(operation, applied)
         return self._afterwards
 
     async def _afterwards(self) -> None:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import orjson
 from tests.proxy.doors import Door, Got, exchange, open_door, request
-from tests.runtime.house import Hands
+from tests.runtime.server import Hands
 from tests.upstream import ScriptedUpstream, always, reply, scripted
 
 from festinger.ids import SpaceId, id_maker
@@ -190,7 +190,7 @@ async def scene(
     )
     async with scripted(always(reply("200 OK", answer))) as upstream:
         fixed = ProxySettings(**{"upstream": upstream.url, "memory_deadline_ms": PATIENT_MS, **proxy})
-        attendant = RequestPipeline(
+        pipeline = RequestPipeline(
             mind or Knowing(), clock=clock or Hands().clock, new_id=ids, settings=fixed, noting=noting, chronicle=listed
         )
 
@@ -198,7 +198,7 @@ async def scene(
             now = fixed if live is None else live().model_copy(update={"upstream": upstream.url})
             return Settings(proxy=now)
 
-        async with open_door(settings, attend=attendant.attend) as door:
+        async with open_door(settings, attend=pipeline.attend) as door:
             try:
                 yield Scene(door=door, upstream=upstream, learnt=listed.learnt)
             finally:

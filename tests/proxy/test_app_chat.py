@@ -261,7 +261,7 @@ async def test_a_chunk_goes_out_before_the_next_one_comes():
 
 @pytest.mark.requirement("P-01")
 @pytest.mark.parametrize(
-    ("target", "wish", "ready", "told"),
+    ("target", "query", "ready", "told"),
     [
         ("/api/chat", None, False, "not-ready; reason=store"),
         ("/api/chat", None, True, "off; reason=absent"),
@@ -270,8 +270,8 @@ async def test_a_chunk_goes_out_before_the_next_one_comes():
         ("/api/embed", None, False, "off; reason=route"),
     ],
 )
-async def test_an_answer_says_what_memory_did(target: str, wish: str | None, ready: bool, told: str):
-    asked = [f"X-Festinger-Memory: {wish}"] if wish else []
+async def test_an_answer_says_what_memory_did(target: str, query: str | None, ready: bool, told: str):
+    asked = [f"X-Festinger-Memory: {query}"] if query else []
 
     async with scripted(always(reply())) as upstream, open_door(upstream.url, ready=ready) as door:
         got = await exchange(door.port, request("POST", target, *asked, body=CHAT))

@@ -3,7 +3,7 @@
 import pytest
 from tests.proxy.noted import Knowing, scene, told
 from tests.proxy.protocols.wire import assistant, system, user
-from tests.runtime.house import Hands
+from tests.runtime.server import Hands
 
 from festinger.proxy.protocols.messages import RequestKind
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.proxy.doors import exchange, request
 from tests.proxy.noted import ANSWER, Knowing, block_of, known, scene, told
 from tests.proxy.protocols.wire import TREES, user
-from tests.runtime.house import Hands
+from tests.runtime.server import Hands
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, id_maker
 from festinger.observability.metrics import PROXY_MEMORY
@@ -212,7 +212,7 @@ async def test_a_relayed_model_gets_notes_where_that_is_wanted():
 
 @pytest.mark.requirement("P-55")
 @pytest.mark.parametrize(
-    ("wish", "result", "is_learnt"),
+    ("query", "result", "is_learnt"),
     [
         ("on", "injected", True),
         ("read", "injected", False),
@@ -221,16 +221,16 @@ async def test_a_relayed_model_gets_notes_where_that_is_wanted():
         ("sometimes", "injected", True),
     ],
 )
-async def test_a_client_may_say_what_memory_does_for_it(wish: str, result: str, is_learnt: bool):
+async def test_a_client_may_say_what_memory_does_for_it(query: str, result: str, is_learnt: bool):
     async with scene() as at:
-        got = await at.send(RequestKind.CHAT, {"messages": [user("open ramanujan")]}, f"X-Festinger-Memory: {wish}")
+        got = await at.send(RequestKind.CHAT, {"messages": [user("open ramanujan")]}, f"X-Festinger-Memory: {query}")
 
     noted = f"{block_of('ramanujan: [type] server')}\n\nopen ramanujan"
     assert told(got) == result
     assert at.said == [noted if result == "injected" else "open ramanujan"]
     assert at.learnt == ([["open ramanujan"]] if is_learnt else [])
     assert at.upstream.received[0].values(b"x-festinger-memory") == []
-    assert ("ignored=memory" in (got.value("x-festinger-memory") or "")) is (wish == "sometimes")
+    assert ("ignored=memory" in (got.value("x-festinger-memory") or "")) is (query == "sometimes")
 
 
 @pytest.mark.requirement("P-55")
@@ -274,7 +274,7 @@ async def _attended(body: bytes, path: RequestKind) -> bytes:
     settings = ProxySettings(memory_deadline_ms=10_000)
     hands = Hands()
     ids = id_maker(hands.clock, random.Random(1))
-    attendant = RequestPipeline(Knowing(always=known("ramanujan")), clock=hands.clock, new_id=ids, settings=settings)
+    pipeline = RequestPipeline(Knowing(always=known("ramanujan")), clock=hands.clock, new_id=ids, settings=settings)
     visit = AuthorizedRequest(
         request_id="r",
         route=find_route(path),
@@ -286,6 +286,6 @@ async def _attended(body: bytes, path: RequestKind) -> bytes:
         local=True,
         wishes=NO_WISHES,
     )
-    attended = await attendant.attend(visit, [], body, settings=settings)
+    attended = await pipeline.attend(visit, [], body, settings=settings)
     assert isinstance(attended.body, bytes)
     return attended.body

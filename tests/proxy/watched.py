@@ -10,7 +10,7 @@ from typing import Any
 
 from aiohttp import web
 from tests.proxy.doors import Door, open_door
-from tests.runtime.house import Hands
+from tests.runtime.server import Hands
 
 from festinger.events.event import NewEvent
 from festinger.ids import SpaceId, id_maker
@@ -182,7 +182,7 @@ class Watched:
     door: Door
     model: Model
     hands: Hands
-    attendant: RequestPipeline
+    pipeline: RequestPipeline
     happened: list[NewEvent]
     proxy: list[ProxySettings]
     """The settings of now, in a list so that a test can change them."""
@@ -213,15 +213,15 @@ async def watching(model: Model | None = None, **proxy: Any) -> AsyncIterator[Wa
         happened.extend(happenings)
 
     new_id = id_maker(hands.clock, random.Random(3))
-    attendant = RequestPipeline(NothingKnown(), clock=hands.clock, new_id=new_id, settings=settings, recount=recount)
+    pipeline = RequestPipeline(NothingKnown(), clock=hands.clock, new_id=new_id, settings=settings, recount=recount)
 
     async def attend(
         visit: AuthorizedRequest, headers: RawHeaders, body: bytes, *, settings: ProxySettings
     ) -> PipelineResult:
-        return await attendant.attend(visit, headers, body, settings=now[0])
+        return await pipeline.attend(visit, headers, body, settings=now[0])
 
     try:
         async with open_door(Settings(proxy=settings), attend=attend) as door:
-            yield Watched(door=door, model=model, hands=hands, attendant=attendant, happened=happened, proxy=now)
+            yield Watched(door=door, model=model, hands=hands, pipeline=pipeline, happened=happened, proxy=now)
     finally:
         await runner.cleanup()

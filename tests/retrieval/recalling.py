@@ -68,8 +68,8 @@ class Recaller(Mind):
         space: SpaceId = MAIN_SPACE,
         **asked: Any,
     ) -> RecallResult:
-        wish = parse_recall_query(cue, now=self.hands.now, **asked)
-        return await recall(self.searching, self.place(session, agent, space), wish)
+        query = parse_recall_query(cue, now=self.hands.now, **asked)
+        return await recall(self.searching, self.place(session, agent, space), query)
 
     async def put(self, *texts: str, **more: Any) -> list[UUID]:
         """Store statements side by side, whatever judges would say of them."""

@@ -31,8 +31,8 @@ def outcomes_of(mind: Recaller) -> OutcomeDeps:
 async def texts(mind: Recaller, **asked: Any) -> list[str]:
     place = mind.place(agent=asked.pop("agent", "default"))
     limit = asked.pop("limit", 5)
-    wish = parse_recall_query("anything", now=mind.hands.now, **asked)
-    return [each.memory.content for each in await list_due_memories(mind.searching, place, limit=limit, wish=wish)]
+    query = parse_recall_query("anything", now=mind.hands.now, **asked)
+    return [each.memory.content for each in await list_due_memories(mind.searching, place, limit=limit, query=query)]
 
 
 @pytest.mark.requirement("R-57")

@@ -84,15 +84,15 @@ async def believed(mind: Recaller, memory: UUID, at: datetime) -> tuple[bool, bo
 
 
 @pytest.mark.requirement("M-43")
-@pytest.mark.parametrize("deed", ["archive", "supersede", "merge"])
-async def test_what_was_put_away_was_believed_until_then_and_not_afterwards(by_words: Recaller, deed: str):
+@pytest.mark.parametrize("operation", ["archive", "supersede", "merge"])
+async def test_what_was_put_away_was_believed_until_then_and_not_afterwards(by_words: Recaller, operation: str):
     [old, new] = await by_words.put("The harbour opens at six.", "The harbour is cold.")
     learnt = by_words.hands.now
     by_words.forward(2 * DAY)
     deps, more = by_words.deps, {"by": "test", "reason": ""}
-    if deed == "archive":
+    if operation == "archive":
         change = await archive(deps, MAIN_SPACE, old, **more)
-    elif deed == "supersede":
+    elif operation == "supersede":
         change = await supersede(deps, MAIN_SPACE, old, new, **more)
     else:
         change = await merge(deps, MAIN_SPACE, [new, old], **more)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.retrieval.recalling import Recaller
-from tests.runtime.house import opened
+from tests.runtime.server import opened
 from tests.runtime.test_retrieval_outcomes import handle
 
 from festinger.errors import FestingerError, ProviderDown
@@ -108,9 +108,9 @@ async def test_a_recall_of_a_house_whose_reader_could_not_be_loaded_says_so(data
 async def test_whoever_has_no_time_is_not_reranked_and_misses_nothing(store: Store):
     reader = Reader()
     mind = await reading(store, reader, reranks=True)
-    wish = parse_recall_query("hot tea", now=mind.hands.now, hurried=True)
+    query = parse_recall_query("hot tea", now=mind.hands.now, hurried=True)
 
-    found = await recall(mind.searching, mind.place("asking"), wish)
+    found = await recall(mind.searching, mind.place("asking"), query)
 
     assert reader.asked == []
     assert [item.text for item in found.items] == [TEA, MUG]

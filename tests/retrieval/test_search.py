@@ -334,17 +334,17 @@ async def nearest(
     mind: Recaller, size: CorpusSize, asked: Mapping[str, Any], *, agent: str = DEFAULT_AGENT, few: int = 10
 ) -> list[UUID]:
     """What is found by meaning where more than `few` vectors are many, with an index that looks at a hundred."""
-    wish = parse_recall_query("kiln", now=mind.hands.now, **asked)
+    query = parse_recall_query("kiln", now=mind.hands.now, **asked)
     async with mind.store.transaction() as transaction:
         for setting in ("enable_sort = off", "enable_seqscan = off", "hnsw.max_scan_tuples = 1"):
             await transaction.connection.execute(f"set local {setting}".encode())
         read = await look_up_cue(
-            mind.searching, transaction, mind.place(), parse_cue(wish.cue, now=mind.hands.now), probe=PROBE
+            mind.searching, transaction, mind.place(), parse_cue(query.cue, now=mind.hands.now), probe=PROBE
         )
         found = await search_arms(
             transaction,
             mind.place(agent=agent),
-            wish,
+            query,
             read=read,
             probe=PROBE,
             size=size,
@@ -402,11 +402,11 @@ async def test_who_may_see_the_nearest_is_asked_of_them_alone_and_loses_nobody(s
 )
 def test_the_nearest_are_ranked_first_where_most_may_be_seen(seen: int, asked: dict[str, Any], chosen: str):
     size = CorpusSize(memories=seen, vectors=2 * RANKED_FROM - 1, seen=seen, parts=0, at=0.0)
-    wish = parse_recall_query("kiln", now=EPOCH, **asked)
+    query = parse_recall_query("kiln", now=EPOCH, **asked)
 
-    assert chosen in choose_query_parts(wish, read_of(), size, few=RANKED_FROM)
+    assert chosen in choose_query_parts(query, read_of(), size, few=RANKED_FROM)
     everybodys = replace(size, vectors=2 * RANKED_FROM)
-    assert "memories_ranked" not in choose_query_parts(wish, read_of(), everybodys, few=RANKED_FROM)
+    assert "memories_ranked" not in choose_query_parts(query, read_of(), everybodys, few=RANKED_FROM)
 
 
 def read_of(terms: tuple[str, ...] = (), *, must: str | None = None, has_pieces: bool = False) -> CueLookup:
@@ -436,14 +436,14 @@ def test_few_are_read_whole_and_what_a_filter_leaves_is_counted(
 
 
 def test_only_what_a_cue_can_be_found_by_is_searched():
-    wish = parse_recall_query("kiln", now=EPOCH)
+    query = parse_recall_query("kiln", now=EPOCH)
     words = {"memory_words", "turn_words", "memories_called"}
 
-    assert choose_query_parts(wish, read_of(), None, few=10) == frozenset()
-    assert choose_query_parts(wish, read_of(("kiln",)), None, few=10) == words
-    assert choose_query_parts(wish, read_of(("kiln",), has_pieces=True), None, few=10) == words | {
+    assert choose_query_parts(query, read_of(), None, few=10) == frozenset()
+    assert choose_query_parts(query, read_of(("kiln",)), None, few=10) == words
+    assert choose_query_parts(query, read_of(("kiln",), has_pieces=True), None, few=10) == words | {
         "memories_named",
         "turns_named",
     }
     size = CorpusSize(memories=99, vectors=99, seen=99, parts=1, at=0.0)
-    assert "memories_counted" in choose_query_parts(wish, read_of(must="'kiln'"), size, few=10)
+    assert "memories_counted" in choose_query_parts(query, read_of(must="'kiln'"), size, few=10)

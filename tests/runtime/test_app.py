@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
-from tests.runtime.house import SOON, opened, settings_of, told
+from tests.runtime.server import SOON, opened, settings_of, told
 
 from festinger.errors import BadSetting, CannotStart
 from festinger.ids import MAIN_SPACE
@@ -148,12 +148,12 @@ async def test_a_start_that_fails_late_closes_what_was_open(database_url: str, t
 async def test_workers_do_what_is_asked_for_until_the_house_closes(database_url: str, tmp_path: Path):
     done = asyncio.Event()
 
-    async def deed(_run: object) -> None:
+    async def operation(_run: object) -> None:
         done.set()
 
     settings = settings_of(database_url, tmp_path, embedding__model="none:")
     async with opened(database_url, tmp_path, start=StartOptions(workers=True), settings=settings) as app:
-        app.jobs.register("ring", deed)
+        app.jobs.register("ring", operation)
         await app.jobs.defer(None, "ring")
         await asyncio.wait_for(done.wait(), SOON)
 

@@ -3,7 +3,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.runtime.house import MONDAY, SOON, Hands, fixed_tools, opened
+from tests.runtime.server import MONDAY, SOON, Hands, fixed_tools, opened
 
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE

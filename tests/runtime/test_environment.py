@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.runtime.house import settings_of
+from tests.runtime.server import settings_of
 
 from festinger.errors import StoreDown
 from festinger.runtime.environment import LocalServer, announce_server, find_server, store_fingerprint
@@ -86,9 +86,9 @@ def test_stores_are_told_apart_by_their_address_which_the_mark_does_not_show(tmp
 
 
 async def test_the_key_of_the_run_is_the_owners_and_no_other_is_known_without_a_store(tmp_path: Path):
-    keeper = Supervisor(settings_of(None, tmp_path), lambda: None, local=HERE)  # type: ignore[arg-type,return-value]
+    supervisor = Supervisor(settings_of(None, tmp_path), lambda: None, local=HERE)  # type: ignore[arg-type,return-value]
 
-    assert await keeper.find_key(SECRET) is OWNER
+    assert await supervisor.find_key(SECRET) is OWNER
     assert OWNER.role is AccessRole.REVIEWER
     with pytest.raises(StoreDown):
-        await keeper.find_key("fst_" + "x" * 43)
+        await supervisor.find_key("fst_" + "x" * 43)

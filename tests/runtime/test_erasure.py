@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from tests.memory.oblivion import places_of
 from tests.runtime.effects.approving import PLACE, Approving, approving
-from tests.runtime.house import given
+from tests.runtime.server import given
 
 import festinger
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, cause

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.jobs.deps import drain_all
-from tests.runtime.house import SOON, opened, told
+from tests.runtime.server import SOON, opened, told
 
 from festinger.errors import BadInput
 from festinger.events.event import Event

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.jobs.contract import Case, rows_after
 from tests.jobs.deps import run_sql
-from tests.runtime.house import Hands, fixed_tools, opened, told
+from tests.runtime.server import Hands, fixed_tools, opened, told
 
 from festinger.jobs.queue import Jobs
 from festinger.runtime import jobs as runtime_jobs
@@ -68,7 +68,7 @@ async def test_an_automatic_backup_is_made_where_it_belongs_and_told(
     monkeypatch.setattr(runtime_jobs, "read_manifest", lambda _: Manifest)
     async with opened(database_url, tmp_path) as app:
         await change_setting(app, "store.backup_keep", "3", by="me")
-        await app.jobs["backup"].deed(None)
+        await app.jobs["backup"].operation(None)
 
         (event,) = await told(app, "backup_made")
         assert asked == [(tmp_path / "home" / "backups", 3)]

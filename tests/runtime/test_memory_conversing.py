@@ -8,7 +8,7 @@ import pytest
 from tests.jobs.deps import drain, rows, run_sql
 from tests.memory.episodes.talking import PLAN
 from tests.memory.oblivion import places_of
-from tests.runtime.house import Hands, fixed_tools, opened
+from tests.runtime.server import Hands, fixed_tools, opened
 
 import festinger
 from festinger.client.memory import Memory

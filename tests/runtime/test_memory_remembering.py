@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.jobs.deps import drain, rows
-from tests.runtime.house import given
+from tests.runtime.server import given
 
 import festinger
 from festinger.errors import BadInput, NotFound, Replayed

@@ -23,8 +23,8 @@ from festinger.world.state import apply_statement
 
 @pytest.fixture
 async def at(database_url: str, tmp_path: Path) -> AsyncIterator[Approving]:
-    async with approving(database_url, tmp_path) as house:
-        yield house
+    async with approving(database_url, tmp_path) as server:
+        yield server
 
 
 async def proposed(at: Approving, detector: str) -> list[Proposal]:

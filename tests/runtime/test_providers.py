@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.embedding.test_pair_classifier import folder_of
-from tests.runtime.house import opened
+from tests.runtime.server import opened
 from tests.runtime.test_retrieval_outcomes import handle
 
 from festinger.errors import BadSetting

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 from tests.jobs.deps import drain
-from tests.runtime.house import opened, told
+from tests.runtime.server import opened, told
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId
 from festinger.jobs.dead_letters import list_jobs

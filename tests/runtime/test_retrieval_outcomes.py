@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.jobs.deps import drain, rows
 from tests.memory.remembering import says
-from tests.runtime.house import Hands, fixed_tools, given, opened
+from tests.runtime.server import Hands, fixed_tools, given, opened
 
 import festinger
 from festinger.client.memory import Memory

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.jobs.deps import drain, rows
-from tests.runtime.house import Hands, fixed_tools, opened
+from tests.runtime.server import Hands, fixed_tools, opened
 from tests.runtime.test_retrieval_outcomes import handle, learnt
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin, SessionId

@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tests.runtime.house import SOON, Hands, fixed_tools, opened, told
+from tests.runtime.server import SOON, Hands, fixed_tools, opened, told
 
 from festinger.errors import NotFound, SettingPinned
 from festinger.ids import SpaceId

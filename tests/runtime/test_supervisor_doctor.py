@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runtime.house import Hands, fixed_tools, opened, settings_of
+from tests.runtime.server import Hands, fixed_tools, opened, settings_of
 
 from festinger.errors import StoreUnfit
 from festinger.observability.checks import Check, CheckSeverity

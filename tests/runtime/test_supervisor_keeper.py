@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 from structlog.testing import capture_logs
-from tests.runtime.house import SOON, opened, settings_of
+from tests.runtime.server import SOON, opened, settings_of
 
 from festinger.errors import BadSetting, FestingerError, SchemaTooNew, StoreDown
 from festinger.ids import MAIN_SPACE, SpaceId
@@ -46,9 +46,9 @@ def opening(*failures: BaseException, closed: list[str] | None = None) -> Callab
     return open_it
 
 
-async def until_open(keeper: Supervisor) -> None:
+async def until_open(supervisor: Supervisor) -> None:
     async with asyncio.timeout(SOON):
-        while not keeper.is_open():  # noqa: ASYNC110 - the keeper tells nobody when it is open
+        while not supervisor.is_open():  # noqa: ASYNC110 - the keeper tells nobody when it is open
             await asyncio.sleep(0)
 
 
@@ -56,17 +56,17 @@ async def until_open(keeper: Supervisor) -> None:
 async def test_a_store_that_comes_late_is_waited_for_with_growing_pauses(tmp_path: Path):
     wait, closed = Pauses(), list[str]()
     failures = [StoreDown(), StoreDown(), SchemaTooNew()]
-    keeper = Supervisor(settings_of(None, tmp_path), opening(*failures, closed=closed), pause=wait)
-    keeping = asyncio.create_task(keeper.keep())
-    await until_open(keeper)
+    supervisor = Supervisor(settings_of(None, tmp_path), opening(*failures, closed=closed), pause=wait)
+    keeping = asyncio.create_task(supervisor.keep())
+    await until_open(supervisor)
 
     assert wait.seen == [0.5, 1.0, 2.0]
-    assert keeper.need() is APP
-    assert keeper.problem is None
-    keeper.stop()
+    assert supervisor.need() is APP
+    assert supervisor.problem is None
+    supervisor.stop()
     await asyncio.wait_for(keeping, SOON)
     assert closed == ["closed"]
-    assert not keeper.is_open()
+    assert not supervisor.is_open()
 
 
 def test_pauses_grow_up_to_half_a_minute():
@@ -89,16 +89,16 @@ async def test_whatever_is_in_the_way_is_told_and_does_not_end_the_keeper(
     failure: Exception, words: str, tmp_path: Path
 ):
     told: list[FestingerError | None] = []
-    keeper: Supervisor
+    supervisor: Supervisor
 
     async def look(_seconds: float) -> None:
-        told.append(keeper.problem)
+        told.append(supervisor.problem)
 
-    keeper = Supervisor(settings_of(None, tmp_path), opening(failure), pause=look)
+    supervisor = Supervisor(settings_of(None, tmp_path), opening(failure), pause=look)
     with capture_logs() as lines:
-        keeping = asyncio.create_task(keeper.keep())
-        await until_open(keeper)
-        keeper.stop()
+        keeping = asyncio.create_task(supervisor.keep())
+        await until_open(supervisor)
+        supervisor.stop()
         await asyncio.wait_for(keeping, SOON)
 
     assert told[0] is not None
@@ -110,13 +110,13 @@ async def test_whatever_is_in_the_way_is_told_and_does_not_end_the_keeper(
 
 async def test_a_stop_does_not_wait_for_the_next_try(tmp_path: Path):
     async def for_ever(_seconds: float) -> None:
-        keeper.stop()
+        supervisor.stop()
         await asyncio.Event().wait()
 
-    keeper = Supervisor(settings_of(None, tmp_path), opening(StoreDown()), pause=for_ever)
+    supervisor = Supervisor(settings_of(None, tmp_path), opening(StoreDown()), pause=for_ever)
 
-    await asyncio.wait_for(keeper.keep(), SOON)
-    assert not keeper.is_open()
+    await asyncio.wait_for(supervisor.keep(), SOON)
+    assert not supervisor.is_open()
 
 
 async def test_a_fault_at_closing_ends_the_keeper_and_is_kept(tmp_path: Path):
@@ -125,22 +125,22 @@ async def test_a_fault_at_closing_ends_the_keeper_and_is_kept(tmp_path: Path):
         yield APP
         raise StoreDown
 
-    keeper = Supervisor(settings_of(None, tmp_path), breaks_at_the_end)
-    keeping = asyncio.create_task(keeper.keep())
-    await until_open(keeper)
-    keeper.stop()
+    supervisor = Supervisor(settings_of(None, tmp_path), breaks_at_the_end)
+    keeping = asyncio.create_task(supervisor.keep())
+    await until_open(supervisor)
+    supervisor.stop()
     await asyncio.wait_for(keeping, SOON)
 
-    assert isinstance(keeper.problem, StoreDown)
+    assert isinstance(supervisor.problem, StoreDown)
 
 
 async def test_without_a_store_nobody_is_known_and_only_main_is_there(tmp_path: Path):
-    keeper = Supervisor(settings_of(None, tmp_path), opening())
+    supervisor = Supervisor(settings_of(None, tmp_path), opening())
 
     with pytest.raises(StoreDown, match="still starting"):
-        await keeper.find_key("fst_" + "x" * 43)
-    assert keeper.known_space("main") == MAIN_SPACE
-    assert keeper.known_space("team") is None
+        await supervisor.find_key("fst_" + "x" * 43)
+    assert supervisor.known_space("main") == MAIN_SPACE
+    assert supervisor.known_space("team") is None
 
 
 @pytest.mark.requirement("X-15")

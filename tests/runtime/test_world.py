@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from tests.jobs.deps import drain, rows
-from tests.runtime.house import MONDAY, SOON, Hands, fixed_tools, opened
+from tests.runtime.server import MONDAY, SOON, Hands, fixed_tools, opened
 
 from festinger.consolidation.resolution import find_run
 from festinger.errors import AlreadyRunning

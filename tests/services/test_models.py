@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.runtime.house import opened
+from tests.runtime.server import opened
 from tests.runtime.test_retrieval_outcomes import handle
 
 from festinger.client.memory import Memory

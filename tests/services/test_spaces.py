@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from tests.runtime.house import opened, told
+from tests.runtime.server import opened, told
 
 from festinger.errors import NotFound, Refused
 from festinger.services.spaces import add_space, change_space_name, erase_space

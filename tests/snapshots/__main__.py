@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from tests import database
-from tests.runtime.house import opened
+from tests.runtime.server import opened
 from tests.snapshots.surface import EXPECTED, SURFACE, as_text, jobs
 
 

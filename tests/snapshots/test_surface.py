@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.runtime.house import opened
+from tests.runtime.server import opened
 from tests.snapshots.surface import EXPECTED, SURFACE, as_text, jobs, recorded
 
 AGAIN = "if the change is meant, run `python -m tests.snapshots` and look at the difference"

@@ -92,8 +92,8 @@ STEPS = st.lists(
 @given(steps=STEPS)
 def test_a_cache_never_holds_more_than_its_limit_and_counts_what_it_holds(steps: list[tuple[str, str, int]]) -> None:
     words = cache(20)
-    for deed, key, number in steps:
-        match deed:
+    for operation, key, number in steps:
+        match operation:
             case "keep":
                 assert words.keep(key, "x" * number) is (number <= words.limit)
             case "drop":

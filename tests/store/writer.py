@@ -18,7 +18,7 @@ import psycopg
 from tests.store.homes import Home, opened
 
 Connection = psycopg.AsyncConnection[Any]
-Deed = Callable[[Connection, str, int], Awaitable[None]]
+Operation = Callable[[Connection, str, int], Awaitable[None]]
 
 TABLE = "create table if not exists written (writer text, number integer, primary key (writer, number))"
 
@@ -28,7 +28,7 @@ async def write_row(connection: Connection, writer: str, number: int) -> None:
         await connection.execute("insert into written values (%s, %s)", (writer, number))
 
 
-DEEDS: tuple[Deed, ...] = (write_row,)
+DEEDS: tuple[Operation, ...] = (write_row,)
 
 
 async def write(home: Home, name: str, *, first: int, count: int, log: int | None) -> None:
@@ -37,8 +37,8 @@ async def write(home: Home, name: str, *, first: int, count: int, log: int | Non
         await connection.execute(TABLE)
         await connection.execute("select pg_advisory_unlock(1)")
         for number in range(first, first + count):
-            for deed in DEEDS:
-                await deed(connection, name, number)
+            for operation in DEEDS:
+                await operation(connection, name, number)
             acknowledge(name, number, log)
 
 

@@ -45,7 +45,7 @@ async def hear(transaction: Transaction, event: Event) -> None:
 
 
 @asynccontextmanager
-async def house(home: Home) -> AsyncIterator[App]:
+async def server(home: Home) -> AsyncIterator[App]:
     """The wired app on the embedded server of `home`, with a subscriber."""
     async with opened(home) as url:
         deployment = Deployment(
@@ -68,7 +68,7 @@ async def house(home: Home) -> AsyncIterator[App]:
 
 
 async def change(home: Home, *, first: int, log: int) -> None:
-    async with house(home) as app:
+    async with server(home) as app:
         for number in range(first, first + 100_000):
             await change_setting(app, KEY, str(number), by="changer")
             os.write(log, f"{number}\n".encode())

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-from tests.runtime.house import Hands, fixed_tools, quietly, settings_of
+from tests.runtime.server import Hands, fixed_tools, quietly, settings_of
 from tests.stories.model import Model, serving_model
 
 from festinger.cli.early_server import EarlyServer
@@ -53,19 +53,19 @@ class Stage:
     url: str
     upstream: str
     model: Model
-    house: LoadedServer
+    server: LoadedServer
     hands: Hands
     http: aiohttp.ClientSession = field(repr=False)
 
     @property
     def app(self) -> App:
-        assert self.house.keeper.app is not None
-        return self.house.keeper.app
+        assert self.server.supervisor.app is not None
+        return self.server.supervisor.app
 
     async def kept(self) -> None:
         """Wait until what was said is in the store."""
         async with asyncio.timeout(PATIENCE_S):
-            await self.house.writer.settled()
+            await self.server.writer.settled()
 
     async def post(self, path: str, body: Any = None, **headers: str) -> Got:
         """Send a body as it is, or as JSON, and read the whole answer."""
@@ -149,18 +149,18 @@ async def stage(database_url: str, folder: Path, *, hands: Hands | None = None, 
             }
             settings = settings_of(database_url, folder, **{**chosen, **flags})
             how = ServerOptions(settings=settings, tools=fixed_tools(hands), say=quietly, workers=False)
-            async with run_server(how, sockets) as porch:
-                house = await _open(porch)
-                yield Stage(url=url, upstream=upstream, model=model, house=house, hands=hands, http=http)
+            async with run_server(how, sockets) as early_server:
+                server = await _open(early_server)
+                yield Stage(url=url, upstream=upstream, model=model, server=server, hands=hands, http=http)
     finally:
         close_sockets(sockets)
 
 
-async def _open(porch: EarlyServer) -> LoadedServer:
+async def _open(early_server: EarlyServer) -> LoadedServer:
     """The house behind the porch, once it is open and knows its world."""
-    house = await porch.house()
+    server = await early_server.server()
     async with asyncio.timeout(PATIENCE_S):
-        while house.keeper.app is None:  # noqa: ASYNC110 - the keeper tells nobody, it is asked
+        while server.supervisor.app is None:  # noqa: ASYNC110 - the keeper tells nobody, it is asked
             await asyncio.sleep(0.01)
-    await house.keeper.app.world.need(MAIN_SPACE)
-    return house
+    await server.supervisor.app.world.need(MAIN_SPACE)
+    return server

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 from tests.jobs.deps import rows, run_sql
-from tests.runtime.house import Hands
+from tests.runtime.server import Hands
 from tests.stories.model import Turn
 from tests.stories.plot import note_in
 from tests.stories.stage import Got, Stage, parents, stage

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.jobs.deps import drain, rows, run_sql
 from tests.runtime.effects.approving import ADA
-from tests.runtime.house import told
+from tests.runtime.server import told
 from tests.stories.model import REPLY, ToolCall, Turn
 from tests.stories.stage import Stage, stage
 

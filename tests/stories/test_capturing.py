@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runtime.house import told
+from tests.runtime.server import told
 from tests.stories.model import Turn
 from tests.stories.stage import Stage, stage
 

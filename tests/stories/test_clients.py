@@ -20,19 +20,19 @@ STREAMING = "The repo stands open before you, with everything in it that you lef
 each_client = pytest.mark.parametrize("client", CLIENTS)
 
 
-async def does(client: str, deed: str, url: str, text: str, *, guest: Guest) -> Any:
+async def does(client: str, operation: str, url: str, text: str, *, guest: Guest) -> Any:
     """What a client gives back, wherever it lives."""
     if client in GUESTS:
-        return await guest.ask(client, deed, url, text)
+        return await guest.ask(client, operation, url, text)
     known = CLIENTS[client]
-    if deed == "stream":
+    if operation == "stream":
         return [piece async for piece in known.stream(url, text)]
-    if deed == "leave":
+    if operation == "leave":
         return await leave_after_a_piece(known, url, text)
-    if deed == "blocking":
+    if operation == "blocking":
         assert known.blocking is not None
         return await asyncio.to_thread(known.blocking, url, text)
-    return await (known.say if deed == "say" else known.call)(url, text)
+    return await (known.say if operation == "say" else known.call)(url, text)
 
 
 @each_client
@@ -105,10 +105,10 @@ async def test_an_error_of_the_model_server_is_raised_as_without_us(
     assert "bad mood" in through[1]
 
 
-async def raised(deed: Any) -> tuple[str, str]:
+async def raised(operation: Any) -> tuple[str, str]:
     """The type and the words of the error that a client raises."""
     try:
-        said = await deed
+        said = await operation
     except Raised as error:
         return error.kind, str(error)
     except Exception as error:  # noqa: BLE001 - which error it is, is the question

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.jobs.deps import drain, rows
-from tests.runtime.house import Hands, fixed_tools, opened
+from tests.runtime.server import Hands, fixed_tools, opened
 from tests.runtime.test_retrieval_outcomes import handle
 
 from festinger.jobs.queue import defer_due_jobs

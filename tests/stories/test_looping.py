@@ -7,7 +7,7 @@ from typing import Any
 
 import openai
 import pytest
-from tests.runtime.house import told
+from tests.runtime.server import told
 from tests.stories.model import Turn
 from tests.stories.stage import PATIENCE_S, Got, Stage, stage
 
@@ -140,7 +140,7 @@ async def test_new_thresholds_in_the_file_hold_from_the_next_request_on(database
     file = tmp_path / "festinger.yaml"
 
     async with stage(database_url, tmp_path) as at:
-        settings = at.house.keeper.settings
+        settings = at.server.supervisor.settings
         before = await asks(at, circling(2))
         file.write_text("proxy: {loop: {thresholds: [2, 7, 8, 9]}}\n")
         await until(lambda: settings.now.proxy.loop.thresholds == (2, 7, 8, 9))
@@ -148,7 +148,7 @@ async def test_new_thresholds_in_the_file_hold_from_the_next_request_on(database
         file.write_text("proxy: {loop: {thresholds: [2, 1]}}\n")
         await until(lambda: settings.problem is not None)
         still = await asks(at, circling(4))
-        checks = await at.house.keeper.checks()
+        checks = await at.server.supervisor.checks()
 
     assert before.headers["x-festinger-loop"] == "level=0"
     assert after.headers["x-festinger-loop"] == "level=1; rule=same_call; count=3; did=nudge"

@@ -16,7 +16,7 @@ import aiohttp
 import psycopg
 import pytest
 from tests.cli.shell import Served, Shell, patiently
-from tests.runtime.house import MONDAY, Hands, told
+from tests.runtime.server import MONDAY, Hands, told
 from tests.stories.model import REPLY, serving_model
 from tests.stories.outage import outage
 from tests.stories.stage import PATIENCE_S, Stage, stage
@@ -49,8 +49,8 @@ async def test_what_was_said_while_the_store_was_away_is_there_once_and_in_order
         await at.kept()
         events = [event for event in await captured(at) if event.trace]
         said = said_in(database_url)
-        left = at.house.writer.spooled
-        checks = {check.name: check.severity for check in await at.house.keeper.checks()}
+        left = at.server.writer.spooled
+        checks = {check.name: check.severity for check in await at.server.supervisor.checks()}
 
     assert {(answer.status, answer.body["message"]["content"]) for answer in answers} == {(200, REPLY)}
     assert spooled

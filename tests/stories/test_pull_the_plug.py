@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.store.homes import Home, launched
 from tests.store.test_kill import VICTIMS
-from tests.stories.changer import KEY, house
+from tests.stories.changer import KEY, server
 
 from festinger.jobs.worker import WorkerPool
 from festinger.store.queries import Query
@@ -46,7 +46,7 @@ async def test_ten_kills_lose_no_change_and_part_no_event_from_its_change(home: 
             program.kill()
             program.stdout.read()
 
-        async with house(home) as app:
+        async with server(home) as app:
             told_of = [row["new"] for row in await app.store.all(CHANGES)]
             row = await app.store.value(ROW, key=KEY)
 
@@ -55,7 +55,7 @@ async def test_ten_kills_lose_no_change_and_part_no_event_from_its_change(home: 
         assert row == told_of[-1], "the last change and the last event are one"
         assert len(told_of) == len(set(told_of)) <= len(acknowledged) + round_number + 1
 
-    async with house(home) as app:
+    async with server(home) as app:
         await WorkerPool(app.jobs, shutdown_seconds=5).drain()
         heard = {row["new"]: row["times"] for row in await app.store.all(TOLD)}
     assert heard == dict.fromkeys(told_of, 1), "every change was heard once"

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 from tests.jobs.deps import rows
-from tests.runtime.house import opened
+from tests.runtime.server import opened
 from tests.stories.clients import completions_say, ollama_say
 from tests.stories.plot import note_in
 from tests.stories.stage import Got, Stage, stage

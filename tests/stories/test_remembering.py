@@ -15,7 +15,7 @@ import pytest
 from aiohttp import web
 from tests.proxy.doors import open_door
 from tests.proxy.recorded import recording
-from tests.runtime.house import SOON, opened
+from tests.runtime.server import SOON, opened
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Cause, Origin, SessionId, cause
 from festinger.jobs.worker import WorkerPool
@@ -105,7 +105,7 @@ async def scene(database_url: str, folder: Path) -> AsyncIterator[Scene]:
     try:
         async with opened(database_url, folder) as app, recording(app, folder) as recorder:
             await app.world.need(MAIN_SPACE)
-            attendant = RequestPipeline(
+            pipeline = RequestPipeline(
                 AppWorldReader(lambda: app),
                 clock=app.tools.clock,
                 new_id=app.tools.new_id,
@@ -113,7 +113,7 @@ async def scene(database_url: str, folder: Path) -> AsyncIterator[Scene]:
                 chronicle=recorder.chronicle,
             )
             upstream = f"http://127.0.0.1:{runner.addresses[0][1]}"
-            async with open_door(upstream, attend=attendant.attend) as door:
+            async with open_door(upstream, attend=pipeline.attend) as door:
                 yield Scene(app=app, model=model, upstream=upstream, url=door.url)
     finally:
         await runner.cleanup()
@@ -171,8 +171,8 @@ async def test_over_a_conversation_each_prompt_begins_with_the_one_before(databa
     assert "dobby" not in sent[-1][-1]["content"].split("</recollection>")[0]
 
 
-@pytest.mark.parametrize("wish", ["off", "write"])
-async def test_a_client_that_asks_for_no_notes_gets_its_bytes_through(wish: str, database_url: str, tmp_path: Path):
+@pytest.mark.parametrize("query", ["off", "write"])
+async def test_a_client_that_asks_for_no_notes_gets_its_bytes_through(query: str, database_url: str, tmp_path: Path):
     async with scene(database_url, tmp_path) as at:
         await iknowthat(at.app.world.deps, MAIN_SPACE, ["gnommoweb -isa repo"], because=by_person(at.app))
         client = openai.AsyncOpenAI(base_url=f"{at.url}/v1", api_key="none", max_retries=0)
@@ -180,7 +180,7 @@ async def test_a_client_that_asks_for_no_notes_gets_its_bytes_through(wish: str,
         answer = await client.chat.completions.with_raw_response.create(
             model="m",
             messages=asked,  # type: ignore[arg-type]
-            extra_headers={"X-Festinger-Memory": wish},
+            extra_headers={"X-Festinger-Memory": query},
         )
         await client.close()
 

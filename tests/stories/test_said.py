@@ -87,7 +87,7 @@ async def test_a_correction_replaces_what_it_refers_to_and_undo_brings_the_old_v
 ):
     async with stage(database_url, tmp_path) as at:
         await chat(at, "Note that the staging database listens on port 5433.", "actually it moved to 5434")
-        await at.house.learner.settled(MAIN_SPACE, DEFAULT_AGENT)
+        await at.server.learner.settled(MAIN_SPACE, DEFAULT_AGENT)
         corrected = await active(at)
         [change] = await rows(at.app.store, "select id from memory_change where op = 'supersede'")
         await undo(at.app.memory.deps, MAIN_SPACE, change["id"], by="owner")
@@ -113,7 +113,7 @@ async def test_tasks_stories_suppositions_and_questions_leave_no_memory(
 ):
     async with stage(database_url, tmp_path, **EMBEDDER) as at:
         await chat(at, message)
-        await at.house.learner.settled(MAIN_SPACE, DEFAULT_AGENT)
+        await at.server.learner.settled(MAIN_SPACE, DEFAULT_AGENT)
 
         assert await active(at) == []
 
@@ -145,10 +145,10 @@ async def test_what_an_editor_completes_is_not_learned_as_a_persons_words(
 ):
     async with stage(database_url, tmp_path) as at:
         await at.post(path, {"model": "m", "prompt": "I moved from Berlin to Lisbon.", **more})
-        await at.house.learner.settled(MAIN_SPACE, DEFAULT_AGENT)
+        await at.server.learner.settled(MAIN_SPACE, DEFAULT_AGENT)
         completed = await active(at)
         await at.post("/api/generate", {"model": "m", "prompt": "I moved from Berlin to Lisbon."})
-        await at.house.learner.settled(MAIN_SPACE, DEFAULT_AGENT)
+        await at.server.learner.settled(MAIN_SPACE, DEFAULT_AGENT)
         said = await active(at)
 
     assert completed == []

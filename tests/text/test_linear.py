@@ -46,7 +46,7 @@ HOSTILE = {
 }
 
 
-def steps(deed: Callable[[], object]) -> int:
+def steps(operation: Callable[[], object]) -> int:
     counted = 0
 
     def count(frame: FrameType, event: str, argument: Any) -> Any:
@@ -56,7 +56,7 @@ def steps(deed: Callable[[], object]) -> int:
 
     sys.settrace(count)
     try:
-        deed()
+        operation()
     finally:
         sys.settrace(None)
     return counted

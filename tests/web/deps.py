@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.runtime.house import opened
+from tests.runtime.server import opened
 from tests.web.asgi import Got, ask
 
 from festinger.ids import EVERY_SPACE, SpaceId
@@ -20,7 +20,7 @@ from festinger.web.app import build_admin_app
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
     app: App
-    keeper: Supervisor
+    supervisor: Supervisor
     pages: Any
     key: str
     """Of an administrator."""
@@ -37,9 +37,9 @@ class Desk:
 
 def kept(app: App) -> Supervisor:
     """A keeper whose app is open already."""
-    keeper = Supervisor(app.settings, _never)
-    keeper.app = app
-    return keeper
+    supervisor = Supervisor(app.settings, _never)
+    supervisor.app = app
+    return supervisor
 
 
 def _never() -> Any:
@@ -50,5 +50,5 @@ def _never() -> Any:
 async def deps(url: str, folder: Path, **how: Any) -> AsyncIterator[Desk]:
     async with opened(url, folder, **how) as app:
         _, secret = await issue_key(app, "root", role=AccessRole.ADMIN, space=EVERY_SPACE, agent=None, by="test")
-        keeper = kept(app)
-        yield Desk(app=app, keeper=keeper, pages=build_admin_app(keeper), key=secret)
+        supervisor = kept(app)
+        yield Desk(app=app, supervisor=supervisor, pages=build_admin_app(supervisor), key=secret)

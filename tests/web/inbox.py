@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.jobs.deps import rows
-from tests.runtime.house import Hands, fixed_tools
+from tests.runtime.server import Hands, fixed_tools
 from tests.web.asgi import Got
 from tests.web.deps import Desk, deps
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import structlog
 from starlette.responses import Response
-from tests.runtime.house import settings_of, told
+from tests.runtime.server import settings_of, told
 from tests.web.asgi import Visit, ask
 from tests.web.deps import deps
 

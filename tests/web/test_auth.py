@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from starlette.requests import Request
 from starlette.responses import Response
-from tests.runtime.house import settings_of
+from tests.runtime.server import settings_of
 from tests.web.asgi import BEYOND, HERE, ask
 from tests.web.deps import deps
 
@@ -239,9 +239,9 @@ async def stub(_call: AdminCall) -> Response:
 
 def pages(folder: Path, routes: tuple[AdminRoute, ...] = ROUTES, **flags: Any) -> Any:
     """Every route as it stands, but with nothing behind it."""
-    keeper = Supervisor(settings_of(None, folder, **flags), lambda: None)  # type: ignore[arg-type,return-value]
-    keeper.find_key = find_key  # type: ignore[method-assign]
-    return build_admin_app(keeper, [replace(route, endpoint=stub) for route in routes])
+    supervisor = Supervisor(settings_of(None, folder, **flags), lambda: None)  # type: ignore[arg-type,return-value]
+    supervisor.find_key = find_key  # type: ignore[method-assign]
+    return build_admin_app(supervisor, [replace(route, endpoint=stub) for route in routes])
 
 
 def example(path: str) -> str:
@@ -366,11 +366,12 @@ def test_a_caller_without_an_address_came_through_a_socket_of_this_machine():
 
 def test_a_space_that_the_door_has_read_counts_unless_the_query_names_another():
     visit = SimpleNamespace(request_id="r", space="team")
-    keeper = SimpleNamespace(known_space=lambda name: SpaceId(name))
+    supervisor: Any = SimpleNamespace(known_space=lambda name: SpaceId(name))
+    identity: Any = SimpleNamespace(key=None, session=None)
 
     def call(query: bytes) -> AdminCall:
         scope = {"type": "http", "query_string": query, "headers": [], "state": {"festinger.visit": visit}}
-        return AdminCall(request=Request(scope), keeper=keeper, admission=SimpleNamespace(key=None, session=None))  # type: ignore[arg-type]
+        return AdminCall(request=Request(scope), supervisor=supervisor, admission=identity)
 
     assert call(b"").space == "team"
     assert call(b"space=main").space == "main"

@@ -57,7 +57,7 @@ class Console:
 @asynccontextmanager
 async def console(url: str, folder: Path, browser: Browser, *, workers: bool = False) -> AsyncIterator[Console]:
     async with deps(url, folder, start=StartOptions(workers=workers)) as at:
-        async with open_door(NOWHERE, own=at.pages, find_key=at.keeper.find_key) as door:
+        async with open_door(NOWHERE, own=at.pages, find_key=at.supervisor.find_key) as door:
             link = await at.app.logins.invite("ann")
             yield Console(deps=at, url=door.url, link=link, browser=browser)
         await asyncio.to_thread(browser.open, "about:blank")

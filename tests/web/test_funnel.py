@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.web.api.test_memories import LARGE, SMALL, house, key_of, learn
+from tests.web.api.test_memories import LARGE, SMALL, key_of, learn, server
 
 from festinger.store.repositories.auth import AccessRole
 
@@ -37,7 +37,7 @@ async def funnel(at: Any) -> dict[str, float]:
 
 @pytest.mark.requirement("M-107")
 async def test_each_step_moves_its_number_and_no_other(database_url: str, tmp_path: Path):
-    async with house(database_url, tmp_path) as at:
+    async with server(database_url, tmp_path) as at:
         ann = await key_of(at, AccessRole.REVIEWER)
         text = (await at.ask("GET", "/admin/metrics")).text
         before = await funnel(at)

@@ -20,7 +20,7 @@ from festinger.cli.signals import TERMINATED, cancel_on_sigterm
 from festinger.errors import BadInput, FestingerError
 from festinger.settings.deployment import KEY_VARIABLE
 
-Deed = Callable[..., Coroutine[Any, Any, int | None]]
+Operation = Callable[..., Coroutine[Any, Any, int | None]]
 NewLoop = Callable[[], asyncio.AbstractEventLoop]
 
 INTERRUPTED = 130
@@ -64,48 +64,50 @@ REMOTE: dict[str, tuple[Any, Any]] = {
 
 def command(
     group: typer.Typer, name: str | None = None, *, may_ask_server: bool = False, loop: NewLoop | None = None
-) -> Callable[[Deed], Deed]:
+) -> Callable[[Operation], Operation]:
     """Register a function as a command of the group; after its context, its parameters become options.
 
     It runs on asyncio's own kind of loop if none is given.
     """
     shared = {**COMMON, **(REMOTE if may_ask_server else {})}
 
-    def register(deed: Deed) -> Deed:
+    def register(operation: Operation) -> Operation:
         def call(**given: Any) -> None:
-            _run_with_context(deed, given, loop=loop)
+            _run_with_context(operation, given, loop=loop)
 
-        _sign(call, _parameters(deed, shared), doc=deed.__doc__)
-        group.command(name or deed.__name__.replace("_", "-"))(call)
-        return deed
+        _sign(call, _parameters(operation, shared), doc=operation.__doc__)
+        group.command(name or operation.__name__.replace("_", "-"))(call)
+        return operation
 
     return register
 
 
-def list_command(group: typer.Typer, *, may_ask_server: bool = False) -> Callable[[Deed], Deed]:
+def list_command(group: typer.Typer, *, may_ask_server: bool = False) -> Callable[[Operation], Operation]:
     """Register a function as the group's command `list`, and as what the group does when none is named."""
     shared = {**COMMON, **(REMOTE if may_ask_server else {})}
 
-    def register(deed: Deed) -> Deed:
+    def register(operation: Operation) -> Operation:
         def call(ctx: typer.Context, **given: Any) -> None:
             if ctx.invoked_subcommand is None:
-                _run_with_context(deed, given)
+                _run_with_context(operation, given)
             else:
                 _refuse_options_before(ctx, given)
 
         context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-        _sign(call, [context, *_parameters(deed, shared)], doc=deed.__doc__)
+        _sign(call, [context, *_parameters(operation, shared)], doc=operation.__doc__)
         group.callback(invoke_without_command=True)(call)
-        return command(group, "list", may_ask_server=may_ask_server)(deed)
+        return command(group, "list", may_ask_server=may_ask_server)(operation)
 
     return register
 
 
-def run_command(deed: Deed, context: CommandContext, given: dict[str, Any], *, loop: NewLoop | None = None) -> None:
+def run_command(
+    operation: Operation, context: CommandContext, given: dict[str, Any], *, loop: NewLoop | None = None
+) -> None:
     """Run a command to its end and exit with its code."""
     try:
         with asyncio.Runner(loop_factory=loop) as runner:
-            code = runner.run(cancel_on_sigterm(deed(context, **given))) or 0
+            code = runner.run(cancel_on_sigterm(operation(context, **given))) or 0
     except FestingerError as error:
         context.tell(error)
         code = error.exit
@@ -121,22 +123,22 @@ def run_command(deed: Deed, context: CommandContext, given: dict[str, Any], *, l
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except Exception as error:  # noqa: BLE001 - the command line's edge: a fault ends with a message, not a traceback
-        _log_fault(context, deed, error)
+        _log_fault(context, operation, error)
         context.tell(FestingerError("Something went wrong inside Festinger; the log line above has the details."))
         code = 1
     raise typer.Exit(code)
 
 
-def _run_with_context(deed: Deed, given: dict[str, Any], *, loop: NewLoop | None = None) -> None:
-    own = inspect.signature(deed).parameters
+def _run_with_context(operation: Operation, given: dict[str, Any], *, loop: NewLoop | None = None) -> None:
+    own = inspect.signature(operation).parameters
     common = {key: given.pop(key) for key in (*COMMON, *REMOTE) if key in given and key not in own}
     color = not common.pop("no_color")
-    run_command(deed, CommandContext(**common, color=color), given, loop=loop)
+    run_command(operation, CommandContext(**common, color=color), given, loop=loop)
 
 
-def _parameters(deed: Deed, common: Mapping[str, tuple[Any, Any]]) -> list[inspect.Parameter]:
+def _parameters(operation: Operation, common: Mapping[str, tuple[Any, Any]]) -> list[inspect.Parameter]:
     """The function's own parameters without the context, and those of `common` that it lacks."""
-    own = list(inspect.signature(deed).parameters.values())[1:]
+    own = list(inspect.signature(operation).parameters.values())[1:]
     taken = {parameter.name for parameter in own}
     shared = [
         inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
@@ -165,10 +167,10 @@ def _refuse_options_before(ctx: typer.Context, given: dict[str, Any]) -> None:
         raise typer.Exit(error.exit)
 
 
-def _log_fault(context: CommandContext, deed: Deed, error: Exception) -> None:
+def _log_fault(context: CommandContext, operation: Operation, error: Exception) -> None:
     import structlog
 
     if not structlog.is_configured():
         # Unconfigured, the log would go to stdout.
         context.configure_logs()
-    structlog.get_logger(room="cli").error("fault", command=deed.__name__, exc_info=error)
+    structlog.get_logger(room="cli").error("fault", command=operation.__name__, exc_info=error)

@@ -60,9 +60,14 @@ class EarlyListener:
     """Holds a response until it can be captured."""
 
     def __init__(
-        self, porch: "EarlyServer", visit: AuthorizedRequest, headers: RawHeaders, body: bytes, settings: ProxySettings
+        self,
+        early_server: "EarlyServer",
+        visit: AuthorizedRequest,
+        headers: RawHeaders,
+        body: bytes,
+        settings: ProxySettings,
     ) -> None:
-        self._porch = porch
+        self._early_server = early_server
         self._visit, self._headers, self._body, self._settings = visit, headers, body, settings
         self._frames: list[StreamFrame] = []
 
@@ -71,7 +76,7 @@ class EarlyListener:
         return None
 
     def ended(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
-        return self._porch.take_early(
+        return self._early_server.take_early(
             EarlyExchange(
                 visit=self._visit,
                 headers=self._headers,
@@ -87,38 +92,38 @@ class EarlyServer:
     """Lets callers wait for the loaded server."""
 
     def __init__(self) -> None:
-        self._house: asyncio.Future[LoadedServer] = asyncio.get_running_loop().create_future()
+        self._server: asyncio.Future[LoadedServer] = asyncio.get_running_loop().create_future()
         self._early: list[EarlyExchange] = []
         self._early_bytes = 0
 
-    async def open_house(self, plan: ServerDeps, *, stop: asyncio.Event) -> None:
+    async def load_server(self, plan: ServerDeps, *, stop: asyncio.Event) -> None:
         """Load the packages beside the running proxy, admit callers, and keep all open until `stop`."""
         # In a thread, so that the loop keeps forwarding.
         module = await asyncio.to_thread(import_module, "festinger.cli.server")
-        house: LoadedServer = module.build_server(plan)
-        self._house.set_result(house)
+        server: LoadedServer = module.build_server(plan)
+        self._server.set_result(server)
         early, self._early = self._early, []
         for exchange in early:
             self.take_early(exchange)
-        await house.live(stop)
+        await server.live(stop)
 
-    async def house(self) -> "LoadedServer":
+    async def server(self) -> "LoadedServer":
         """The loaded server; its store may still be closed."""
         # A caller who gives up waiting must not cancel it for the others.
-        return await asyncio.shield(self._house)
+        return await asyncio.shield(self._server)
 
     async def pages(self, scope: Any, receive: Any, send: Any) -> None:
         """Our own pages, as an ASGI app."""
-        house = await self.house()
-        await house.pages(scope, receive, send)
+        server = await self.server()
+        await server.pages(scope, receive, send)
 
     async def find_key(self, secret: str) -> ApiKey | None:
-        house = await self.house()
-        return await house.keeper.find_key(secret)
+        server = await self.server()
+        return await server.supervisor.find_key(secret)
 
     def known_space(self, name: str) -> SpaceId | None:
-        if self._house.done():
-            return self._house.result().keeper.known_space(name)
+        if self._server.done():
+            return self._server.result().supervisor.known_space(name)
         return MAIN_SPACE if name == MAIN_SPACE else None
 
     async def attend(
@@ -128,21 +133,21 @@ class EarlyServer:
 
         Until everything is loaded, and while there is no store, it passes unchanged but is still captured.
         """
-        if not self._house.done():
+        if not self._server.done():
             listener = EarlyListener(self, visit, headers, body, settings)
             return PipelineResult(body=body, told=NO_STORE, listener=listener)
-        house = self._house.result()
-        with house.serving():
-            attended = await house.attendant.attend(visit, headers, body, settings=settings)
+        server = self._server.result()
+        with server.serving():
+            attended = await server.pipeline.attend(visit, headers, body, settings=settings)
         if not self.ready() and attended.told and attended.told.result is MemoryResult.NOT_READY:
             return replace(attended, told=NO_STORE)
         return attended
 
     def take_early(self, exchange: EarlyExchange) -> Stored | None:
         """Capture an exchange that began before everything was loaded, now or once it is."""
-        if self._house.done():
+        if self._server.done():
             with fail_open("early capture"):
-                return self._house.result().attendant.take_early(
+                return self._server.result().pipeline.take_early(
                     exchange.visit,
                     exchange.headers,
                     exchange.body,
@@ -157,10 +162,10 @@ class EarlyServer:
 
     def passed(self, request: FinishedRequest) -> None:
         """Log a finished request; before the packages are loaded it cannot be logged."""
-        if self._house.done():
-            house = self._house.result()
-            with house.serving():
-                house.chronicle.passed(request)
+        if self._server.done():
+            server = self._server.result()
+            with server.serving():
+                server.chronicle.passed(request)
 
     def ready(self) -> bool:
-        return self._house.done() and self._house.result().keeper.is_open()
+        return self._server.done() and self._server.result().supervisor.is_open()

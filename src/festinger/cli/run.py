@@ -38,9 +38,9 @@ class ServerOptions:
 @asynccontextmanager
 async def run_server(how: ServerOptions, sockets: Sequence[socket.socket]) -> AsyncIterator[EarlyServer]:
     """Serve on the sockets while the block runs; at its end finish running requests and close the app."""
-    porch, stop = EarlyServer(), asyncio.Event()
+    early_server, stop = EarlyServer(), asyncio.Event()
     async with open_upstream() as upstream, asyncio.TaskGroup() as group:
-        door = _build_proxy(how, porch, upstream)
+        door = _build_proxy(how, early_server, upstream)
         plan = ServerDeps(
             settings=how.settings,
             tools=how.tools,
@@ -51,24 +51,24 @@ async def run_server(how: ServerOptions, sockets: Sequence[socket.socket]) -> As
             say=how.say,
         )
         async with open_server(door, sockets, shutdown_seconds=how.settings.now.server.shutdown_seconds):
-            group.create_task(porch.open_house(plan, stop=stop))
-            yield porch
+            group.create_task(early_server.load_server(plan, stop=stop))
+            yield early_server
         stop.set()
 
 
-def _build_proxy(how: ServerOptions, porch: EarlyServer, upstream: UpstreamClient) -> Proxy:
+def _build_proxy(how: ServerOptions, early_server: EarlyServer, upstream: UpstreamClient) -> Proxy:
     return Proxy(
         settings=lambda: how.settings.now,
-        own=porch.pages,
+        own=early_server.pages,
         upstream=upstream,
-        find_key=porch.find_key,
-        known_space=porch.known_space,
-        ready=porch.ready,
+        find_key=early_server.find_key,
+        known_space=early_server.known_space,
+        ready=early_server.ready,
         new_id=how.tools.new_id,
         stopwatch=how.tools.stopwatch,
         machine_names=(socket.gethostname(), socket.getfqdn()),
         exposed=is_exposed(how.settings.now.server.host),
         insecure=how.insecure,
-        attend=porch.attend,
-        passed=porch.passed,
+        attend=early_server.attend,
+        passed=early_server.passed,
     )

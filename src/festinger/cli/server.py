@@ -38,9 +38,9 @@ from festinger.web.app import build_admin_app
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedServer:
-    keeper: Supervisor
+    supervisor: Supervisor
     pages: ASGIApp
-    attendant: RequestPipeline
+    pipeline: RequestPipeline
     beside: BackgroundTasks
     """Background tasks of the proxy."""
     chronicle: ExchangeRecorder
@@ -49,20 +49,20 @@ class LoadedServer:
 
     def serving(self) -> AbstractContextManager[None]:
         """While a request is being served: background work waits."""
-        return nullcontext() if self.keeper.app is None else self.keeper.app.jobs.courtesy.serving()
+        return nullcontext() if self.supervisor.app is None else self.supervisor.app.jobs.courtesy.serving()
 
     async def live(self, stop: asyncio.Event) -> None:
         """Keep the store open and follow the settings file until `stop`."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self.keeper.keep())
-            group.create_task(watch_settings_file(self.keeper.settings, stop=stop))
+            group.create_task(self.supervisor.keep())
+            group.create_task(watch_settings_file(self.supervisor.settings, stop=stop))
             writing = group.create_task(self.writer.run())
             await stop.wait()
             writing.cancel()
             await asyncio.wait({writing})
             # What was captured is written before the store closes, or spooled.
             await self.writer.finish()
-            self.keeper.stop()
+            self.supervisor.stop()
         await self.beside.stop()
 
 
@@ -84,12 +84,12 @@ def build_server(plan: ServerDeps) -> LoadedServer:
             *check_capture(writer),
             *check_stability(),
         ]
-        if keeper.app is not None:
+        if supervisor.app is not None:
             with suppress(StoreDown):  # its absence was reported already
-                checks.append(await check_memory_coverage(keeper.app.store, now=plan.tools.clock()))
+                checks.append(await check_memory_coverage(supervisor.app.store, now=plan.tools.clock()))
         return checks
 
-    keeper = Supervisor(
+    supervisor = Supervisor(
         plan.settings,
         lambda: _open(plan),
         more_checks=more_checks,
@@ -97,21 +97,21 @@ def build_server(plan: ServerDeps) -> LoadedServer:
         local=plan.local,
         disk_fault=lambda: writer.disk_fault,
     )
-    mind, beside = AppWorldReader(lambda: keeper.app), BackgroundTasks()
+    mind, beside = AppWorldReader(lambda: supervisor.app), BackgroundTasks()
     modelfiles = ModelfileCache(plan.upstream, beside=beside)
-    learner = StoredLearner(lambda: keeper.app, beside=beside)
-    memories = AppMemoryReader(lambda: keeper.app, turns=learner)
+    learner = StoredLearner(lambda: supervisor.app, beside=beside)
+    memories = AppMemoryReader(lambda: supervisor.app, turns=learner)
     noting = ContextBuilder(
         ContextFetcher(mind, memories=memories, beside=beside),
         new_id=plan.tools.new_id,
-        restate=build_restate(lambda: keeper.app),
+        restate=build_restate(lambda: supervisor.app),
         modelfile=modelfiles.find,
     )
-    writer = _writer(plan, lambda: keeper.app)
+    writer = _writer(plan, lambda: supervisor.app)
     chronicle = StoreRecorder(
-        lambda: keeper.app, writer, clock=plan.tools.clock, settings=lambda: plan.settings.now.proxy
+        lambda: supervisor.app, writer, clock=plan.tools.clock, settings=lambda: plan.settings.now.proxy
     )
-    attendant = RequestPipeline(
+    pipeline = RequestPipeline(
         mind,
         clock=plan.tools.clock,
         new_id=plan.tools.new_id,
@@ -122,11 +122,11 @@ def build_server(plan: ServerDeps) -> LoadedServer:
         noting=noting,
         learner=learner,
     )
-    keeper.loops = attendant.guard
+    supervisor.loops = pipeline.guard
     return LoadedServer(
-        keeper=keeper,
-        pages=build_admin_app(keeper),
-        attendant=attendant,
+        supervisor=supervisor,
+        pages=build_admin_app(supervisor),
+        pipeline=pipeline,
         beside=beside,
         chronicle=chronicle,
         writer=writer,

@@ -260,7 +260,7 @@ class Memory(EpisodeMixin, ProposalMixin):
     ) -> RecallResult:
         """Recall memories for a cue, best first, or abstain and say how many were not good enough. `tokens`
         is a hard budget. Raises `BadInput`, `StoreDown`."""
-        wish = parse_recall_query(
+        query = parse_recall_query(
             cue,
             now=self._app.tools.clock(),
             limit=limit,
@@ -279,7 +279,7 @@ class Memory(EpisodeMixin, ProposalMixin):
             blend=blend,
             explain=explain,
         )
-        return await recall(self._app.recall.deps, self._place, wish, door=self._app.door)
+        return await recall(self._app.recall.deps, self._place, query, door=self._app.door)
 
     async def get(
         self, memory: Named, *, as_of: datetime | None = None, valid_at: datetime | None = None

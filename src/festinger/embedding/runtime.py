@@ -89,8 +89,8 @@ class Runner:
         return self._read(first, feed["attention_mask"])
 
 
-async def _in_thread(threads: ThreadPoolExecutor, deed: Callable[[A], B], given: A) -> B:
-    return await asyncio.get_running_loop().run_in_executor(threads, deed, given)
+async def _in_thread(threads: ThreadPoolExecutor, operation: Callable[[A], B], given: A) -> B:
+    return await asyncio.get_running_loop().run_in_executor(threads, operation, given)
 
 
 def lower_thread_priority() -> None:

@@ -32,7 +32,7 @@ Q = queries_of("festinger.events")
 
 DEFAULT_QUEUE = "learn"
 
-Deed = Callable[[Transaction, Event], Awaitable[None]]
+Operation = Callable[[Transaction, Event], Awaitable[None]]
 """What a subscriber does with an event. Its rows and the delivery mark are one transaction, so it calls no
 model and waits for nothing; it defers slow work as a job."""
 
@@ -52,7 +52,7 @@ def wants_all(_event: Event) -> bool:
 class Subscription:
     event: str
     subscriber: str
-    deed: Deed
+    operation: Operation
     queue: str
     wants: Wants
     is_first: bool = False
@@ -71,7 +71,7 @@ class Outbox:
         self,
         name: str,
         subscriber: str,
-        deed: Deed,
+        operation: Operation,
         *,
         queue: str = DEFAULT_QUEUE,
         wants: Wants = wants_all,
@@ -86,7 +86,7 @@ class Outbox:
         if subscriber in self._subscriptions[name]:
             raise FestingerError(f"`{subscriber}` subscribes to `{name}` twice.")
         self._subscriptions[name][subscriber] = Subscription(
-            event=name, subscriber=subscriber, deed=deed, queue=queue, wants=wants, is_first=is_first
+            event=name, subscriber=subscriber, operation=operation, queue=queue, wants=wants, is_first=is_first
         )
 
     def subscribers(self, name: str) -> Mapping[str, Subscription]:
@@ -253,7 +253,7 @@ async def deliver_event(store: Store, outbox: Outbox, *, space: str, event: str,
             return False
         told = event_from_row(await transaction.one(Q["find_event"], space=space, id=UUID(event)))
         with bind_request(told.trace):
-            await _subscription(outbox, told, subscriber).deed(transaction, told)
+            await _subscription(outbox, told, subscriber).operation(transaction, told)
     EVENTS_DELIVERED.labels(subscriber).inc()
     return True
 

@@ -132,7 +132,7 @@ async def run_attempt(deps: JobDeps, work: JobDefinition, context: JobContext, i
         await _put_off(deps, work, job)
         with structlog.contextvars.bound_contextvars(job=job.id, job_name=work.name):
             async with run.watchdog():
-                await work.deed(run, **ids)
+                await work.operation(run, **ids)
     except RetryLaterError:
         raise
     except JobCancelledError:

@@ -20,7 +20,7 @@ MAX_TEXT = 200
 MAX_IDS = 100
 DEFAULT_LIMIT = timedelta(minutes=10)
 
-Deed = Callable[..., Awaitable[object]]
+Operation = Callable[..., Awaitable[object]]
 """Does the work: called with the `JobRun`, then the job's ids by keyword. The return value is ignored."""
 
 
@@ -52,7 +52,7 @@ class JobDefinition:
     """
 
     name: str
-    deed: Deed
+    operation: Operation
     queue: Queue
     schedule: str = ""
     timezone: str = ""

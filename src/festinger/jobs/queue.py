@@ -22,7 +22,16 @@ from festinger.errors import AlreadyRunning, FestingerError, NotFound, Refused
 from festinger.jobs.attempt import AttemptRetryStrategy, JobDeps, Redact, Setting, run_attempt
 from festinger.jobs.engine import StoreConnector, translate_engine_errors
 from festinger.jobs.load import IdleGate
-from festinger.jobs.model import DEFAULT_LIMIT, Deed, JobDefinition, JobEnding, JobPriority, Queue, Watch, check_ids
+from festinger.jobs.model import (
+    DEFAULT_LIMIT,
+    JobDefinition,
+    JobEnding,
+    JobPriority,
+    Operation,
+    Queue,
+    Watch,
+    check_ids,
+)
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 
@@ -93,7 +102,7 @@ class Jobs(Mapping[str, JobDefinition]):
     def register(
         self,
         name: str,
-        deed: Deed,
+        operation: Operation,
         *,
         queue: str = Queue.LEARN,
         schedule: str = "",
@@ -107,7 +116,7 @@ class Jobs(Mapping[str, JobDefinition]):
             raise FestingerError(f"Job `{name}` is registered twice.")
         work = JobDefinition(
             name=name,
-            deed=deed,
+            operation=operation,
             queue=Queue(queue),
             schedule=schedule,
             timezone=timezone,

@@ -156,11 +156,11 @@ class WorkerPool:
         # Tick just after each minute begins.
         await self._pause(60.0 - self.jobs.deps.clock().timestamp() % 60.0)
 
-    async def every(self, seconds: float, deed: Callable[[], Awaitable[None]]) -> None:
+    async def every(self, seconds: float, operation: Callable[[], Awaitable[None]]) -> None:
         """Repeat an operation, waiting whenever the database is down."""
         while True:
             try:
-                await deed()
+                await operation()
             except StoreDown as error:
                 log.warning("worker waits for the database", room="jobs", error=error.details.get("kind"))
                 await self._pause(HEARTBEAT_SECONDS)

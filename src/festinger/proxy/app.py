@@ -353,14 +353,14 @@ class Proxy:
 
     async def _answer(self, scope: Scope, call: IncomingRequest) -> None:
         request_id = self._request_id(call.headers)
-        knock = UnauthenticatedRequest(
+        incoming = UnauthenticatedRequest(
             request_id=request_id,
             target=call.reply.target,
             headers=call.headers,
             caller=scope["client"][0] if scope.get("client") else None,
             here=scope["server"][0] if scope.get("server") else "",
         )
-        visit = await self._guard.admit(knock, call.settings)
+        visit = await self._guard.admit(incoming, call.settings)
         if isinstance(visit, ErrorResponse):
             await _send_error_response(call, visit, request_id=request_id)
             _count(call, "refused")

@@ -238,36 +238,40 @@ class AccessGuard:
     insecure: bool = False
     """Whether a person accepted that anyone who can reach the server may use it."""
 
-    async def admit(self, knock: UnauthenticatedRequest, settings: Settings) -> AuthorizedRequest | ErrorResponse:
+    async def admit(self, incoming: UnauthenticatedRequest, settings: Settings) -> AuthorizedRequest | ErrorResponse:
         """Authorize the request, or return the response that rejects it."""
-        if refused := self._refused_unread(knock, settings):
+        if refused := self._refused_unread(incoming, settings):
             return refused
-        place = parse_target(knock.target)
-        path = decode_path(split_target((place or ScopedTarget(target=knock.target)).target)[0])
+        place = parse_target(incoming.target)
+        path = decode_path(split_target((place or ScopedTarget(target=incoming.target)).target)[0])
         try:
-            return await self._visit(knock, place, path, settings)
+            return await self._visit(incoming, place, path, settings)
         except FestingerError as error:
-            log.info("request refused", request=knock.request_id, error=error.name)
-            return to_error_response(error, protocol=protocol_for_path(path), request_id=knock.request_id)
+            log.info("request refused", request=incoming.request_id, error=error.name)
+            return to_error_response(error, protocol=protocol_for_path(path), request_id=incoming.request_id)
 
-    def _refused_unread(self, knock: UnauthenticatedRequest, settings: Settings) -> ErrorResponse | None:
-        server, given = settings.server, header_values(knock.headers, b"host")
-        if not is_allowed_host(given, names=self.machine_names, listed=server.hosts, here=knock.here):
+    def _refused_unread(self, incoming: UnauthenticatedRequest, settings: Settings) -> ErrorResponse | None:
+        server, given = settings.server, header_values(incoming.headers, b"host")
+        if not is_allowed_host(given, names=self.machine_names, listed=server.hosts, here=incoming.here):
             return ErrorResponse(status=403)
-        origins = header_values(knock.headers, b"origin")
+        origins = header_values(incoming.headers, b"origin")
         if not is_allowed_origin(origins, host=given[0], listed=server.origins):
             return ErrorResponse(status=403)
-        if doubt := find_target_fault(knock.target) or _find_header_fault(knock.headers):
+        if doubt := find_target_fault(incoming.target) or _find_header_fault(incoming.headers):
             return build_error_response(
-                400, doubt, code="bad_request", protocol=ApiProtocol.NATIVE, request_id=knock.request_id
+                400, doubt, code="bad_request", protocol=ApiProtocol.NATIVE, request_id=incoming.request_id
             )
         return None
 
     async def _visit(
-        self, knock: UnauthenticatedRequest, place: ScopedTarget | None, path: str, settings: Settings
+        self, incoming: UnauthenticatedRequest, place: ScopedTarget | None, path: str, settings: Settings
     ) -> AuthorizedRequest:
-        route, local, wishes = (find_route(path), is_local_caller(knock.caller), parse_request_options(knock.headers))
-        key = await self._key(knock.headers)
+        route, local, wishes = (
+            find_route(path),
+            is_local_caller(incoming.caller),
+            parse_request_options(incoming.headers),
+        )
+        key = await self._key(incoming.headers)
         if key is None and self._needs_key(route, local, settings):
             raise NotAuthenticated
         if place is None:
@@ -277,7 +281,7 @@ class AccessGuard:
             _check_management(key, settings)
         agent = place.agent or wishes.agent or (key and key.agent) or DEFAULT_AGENT
         return AuthorizedRequest(
-            request_id=knock.request_id,
+            request_id=incoming.request_id,
             route=route,
             target=place.target,
             path=path,

@@ -124,7 +124,7 @@ class RequestOptions:
 
 
 NO_WISHES = RequestOptions()
-_WISHES = {wish.value: wish for wish in MemoryMode}
+_WISHES = {query.value: query for query in MemoryMode}
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,63}")
 
 

@@ -187,11 +187,11 @@ class RequestParser:
         if isinstance(request, SkipReason):
             return request
         side = is_side_request(request, settings.side_patterns)
-        wish = visit.wishes.memory
+        query = visit.wishes.memory
         never = find_skip_reason(
-            request, cloud_allowed=settings.inject_cloud_models, opted_out=wish not in READS, side=side
+            request, cloud_allowed=settings.inject_cloud_models, opted_out=query not in READS, side=side
         )
-        is_wanted = never is None or wish in WRITES or visit.wishes.watch_loops
+        is_wanted = never is None or query in WRITES or visit.wishes.watch_loops
         if side or not is_wanted or not request.turns:
             return never or SkipReason.EMPTY
         chain = build_chain(request.turns)

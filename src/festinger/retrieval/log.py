@@ -153,7 +153,7 @@ class RecallTrace:
 async def record_recall(
     deps: RetrievalDeps,
     place: Scope,
-    wish: RecallQuery,
+    query: RecallQuery,
     answer: RecallTrace,
     *,
     door: str,
@@ -164,7 +164,7 @@ async def record_recall(
     try:
         async with deps.store.transaction() as transaction:
             await transaction.run(
-                Q["keep_recall"], **_recall_row(deps, place, wish, answer, door=door, embedder=embedder)
+                Q["keep_recall"], **_recall_row(deps, place, query, answer, door=door, embedder=embedder)
             )
             memories = [item.id for item in answer.recalled.items if item.type == "memory"]
             await deps.on_read(transaction, place, memories)
@@ -207,7 +207,7 @@ def settings_hash(settings: RetrievalSettings) -> str:
 
 
 def _recall_row(
-    deps: RetrievalDeps, place: Scope, wish: RecallQuery, answer: RecallTrace, *, door: str, embedder: str
+    deps: RetrievalDeps, place: Scope, query: RecallQuery, answer: RecallTrace, *, door: str, embedder: str
 ) -> dict[str, Any]:
     recalled = answer.recalled
     hits = hits_to_record(answer.hits, answer.shown)
@@ -219,14 +219,14 @@ def _recall_row(
         "session": place.session,
         "turn": None,
         "door": door,
-        "cue": deps.memory.terms(place.space).redact(wish.cue).text,
-        "cue_hash": cue_hash(wish.cue),
-        "filters": orjson.dumps(wish.as_json()).decode(),
-        "blend": wish.blend.value,
-        "seed": wish.seed,
+        "cue": deps.memory.terms(place.space).redact(query.cue).text,
+        "cue_hash": cue_hash(query.cue),
+        "filters": orjson.dumps(query.as_json()).decode(),
+        "blend": query.blend.value,
+        "seed": query.seed,
         "settings_hash": settings_hash(deps.terms(place.space).retrieval),
         "embedder": embedder,
-        "as_of": wish.as_of,
+        "as_of": query.as_of,
         "abstained": recalled.abstained,
         "below": recalled.below_threshold,
         "degraded": list(recalled.degraded),
@@ -238,16 +238,16 @@ def _recall_row(
         "evidences": [hit.evidence for hit in hits],
         "whys": [orjson.dumps(answer.why(place)).decode() for place in range(len(hits))],
         "shown": [place in answer.shown for place in range(len(hits))],
-        "dropped": [_drop_reason(place, hit, wish, answer) for place, hit in enumerate(hits)],
+        "dropped": [_drop_reason(place, hit, query, answer) for place, hit in enumerate(hits)],
     }
 
 
-def _drop_reason(place: int, hit: RecallHit, wish: RecallQuery, answer: RecallTrace) -> str | None:
+def _drop_reason(place: int, hit: RecallHit, query: RecallQuery, answer: RecallTrace) -> str | None:
     if place in answer.shown:
         return None
-    if answer.recalled.abstained or (wish.strict and hit.evidence < answer.bar.threshold):
+    if answer.recalled.abstained or (query.strict and hit.evidence < answer.bar.threshold):
         return "weak"
-    return "limit" if len(answer.shown) >= wish.limit else "tokens"
+    return "limit" if len(answer.shown) >= query.limit else "tokens"
 
 
 async def load_recalls(

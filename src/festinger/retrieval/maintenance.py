@@ -33,13 +33,13 @@ MOST_MEASURED = 10_000
 
 
 async def list_due_memories(
-    deps: RetrievalDeps, place: Scope, *, limit: int = 5, wish: RecallQuery = ANYTHING
+    deps: RetrievalDeps, place: Scope, *, limit: int = 5, query: RecallQuery = ANYTHING
 ) -> list[RankedMemory]:
     """List due memories, strongest first; only the filters of the query count. Raises `StoreDown`."""
     terms, now = deps.terms(place.space).outcomes, deps.clock()
     async with deps.store.transaction() as transaction:
         rows = await transaction.all(
-            Q["may_be_due"], space=place.space, agent=place.agent, limit=MOST_MEASURED, **wish.parameters()
+            Q["may_be_due"], space=place.space, agent=place.agent, limit=MOST_MEASURED, **query.parameters()
         )
         found = await find_memories(transaction, place.space, [row["id"] for row in rows])
         states = await load_states(transaction, place.space, found, terms=terms)

@@ -66,19 +66,19 @@ _WORD = re.compile(r"\w+")
 
 
 async def rerank_hits(
-    deps: RetrievalDeps, place: Scope, wish: RecallQuery, hits: list[RecallHit], *, settings: RetrievalSettings
+    deps: RetrievalDeps, place: Scope, query: RecallQuery, hits: list[RecallHit], *, settings: RetrievalSettings
 ) -> tuple[list[RecallHit], tuple[str, ...]]:
     """Rerank the hits; returns them in order, and what was degraded."""
     reranker, terms = deps.reranker(), deps.terms(place.space)
-    if not hits or wish.hurried:
+    if not hits or query.hurried:
         return hits, ()
     if reranker is None:
         return hits, (RERANKER,) if terms.reranks else ()
     read, rest = hits[: settings.rerank_top], hits[settings.rerank_top :]
-    texts = [best_passage(hit.candidate.content, wish.cue) for hit in read]
+    texts = [best_passage(hit.candidate.content, query.cue) for hit in read]
     try:
         async with asyncio.timeout(terms.rerank_timeout_ms / 1000):
-            scores = await reranker.score(wish.cue, texts)
+            scores = await reranker.score(query.cue, texts)
     except (FestingerError, TimeoutError):
         return hits, (RERANKER,)
     return [*blend_rerank_scores(read, scores, share=settings.rerank_share), *rest], ()
@@ -111,7 +111,7 @@ SEEDS = 2**62
 async def recall(
     deps: RetrievalDeps,
     place: Scope,
-    wish: RecallQuery,
+    query: RecallQuery,
     *,
     door: str = ANYWHERE,
     counts: bool = True,
@@ -124,28 +124,28 @@ async def recall(
     showed.
     """
     began = deps.stopwatch()
-    wish = _with_seed(deps, wish)
+    query = _with_seed(deps, query)
     settings = deps.terms(place.space).retrieval
-    cue = parse_cue(wish.cue, now=wish.as_of or deps.clock())
+    cue = parse_cue(query.cue, now=query.as_of or deps.clock())
     embedder = usable_embedder(deps.embedder())
     thresholds = thresholds_from_profile(embedder.profile if embedder else None)
-    probe = None if wish.by_words else await embed_cue(embedder, cue)
+    probe = None if query.by_words else await embed_cue(embedder, cue)
     try:
-        searched = await search(deps, place, wish, cue=cue, probe=probe, settings=settings)
+        searched = await search(deps, place, query, cue=cue, probe=probe, settings=settings)
     except StoreDown:
         RECALLS.labels(door, "failed").inc()
         raise
     if searched.probe is None:
         thresholds = Thresholds()
-    hits = _score_hits(deps, place, wish, searched, settings=settings, thresholds=thresholds)
+    hits = _score_hits(deps, place, query, searched, settings=settings, thresholds=thresholds)
     ordered = _arrange_hits(hits, searched.read.asked, settings=settings, thresholds=thresholds)
-    ordered, late = await rerank_hits(deps, place, wish, ordered, settings=settings)
-    gated, below = _apply_gate(ordered, wish, bar=thresholds.bar, settings=settings)
+    ordered, late = await rerank_hits(deps, place, query, ordered, settings=settings)
+    gated, below = _apply_gate(ordered, query, bar=thresholds.bar, settings=settings)
     shown = pack_hits(
-        [(hit.candidate.content, hit.candidate.compressed) for hit in gated], tokens=wish.tokens, limit=wish.limit
+        [(hit.candidate.content, hit.candidate.compressed) for hit in gated], tokens=query.tokens, limit=query.limit
     )
     degraded = (
-        *wish.degraded,
+        *query.degraded,
         *((EMBEDDER,) if probe is None else ()),
         *searched.without,
         *describe_missing_vectors(searched.size),
@@ -162,27 +162,27 @@ async def recall(
         now=searched.read.asked.now,
         settings=settings,
     )
-    answer = _fill_items(answer, wish, took=deps.stopwatch() - began)
-    _record_metrics(answer.recalled, wish, door)
+    answer = _fill_items(answer, query, took=deps.stopwatch() - began)
+    _record_metrics(answer.recalled, query, door)
     if counts:
         model = probe.model.name if probe else ""
-        deps.later(record_recall(deps, place, wish, answer, door=door, embedder=model, shows=shows))
+        deps.later(record_recall(deps, place, query, answer, door=door, embedder=model, shows=shows))
     if counts and shows:
-        return append_extras(answer.recalled, await deps.beside(place, wish), wish)
+        return append_extras(answer.recalled, await deps.beside(place, query), query)
     return answer.recalled
 
 
-def _with_seed(deps: RetrievalDeps, wish: RecallQuery) -> RecallQuery:
+def _with_seed(deps: RetrievalDeps, query: RecallQuery) -> RecallQuery:
     """Fix the random seed, so that the recall can be repeated."""
-    if wish.seed is not None:
-        return wish
-    return replace(wish, seed=deps.new_id().int % SEEDS if wish.blend is BlendMode.MIND else 0)
+    if query.seed is not None:
+        return query
+    return replace(query, seed=deps.new_id().int % SEEDS if query.blend is BlendMode.MIND else 0)
 
 
 def _score_hits(
     deps: RetrievalDeps,
     place: Scope,
-    wish: RecallQuery,
+    query: RecallQuery,
     searched: SearchResult,
     *,
     settings: RetrievalSettings,
@@ -198,9 +198,9 @@ def _score_hits(
         thresholds=thresholds,
         reached=searched.reached,
     )
-    if wish.blend is not BlendMode.MIND:
+    if query.blend is not BlendMode.MIND:
         return hits
-    chance = random.Random(wish.seed)  # noqa: S311 - no secret; a recall must be repeatable
+    chance = random.Random(query.seed)  # noqa: S311 - no secret; a recall must be repeatable
     alphas = apply_shifts(cold_start_alphas(read.remembered, settings), read.shifts or NO_SHIFT)
     return rescore_hits(hits, draw_weights(alphas, chance), feeling=deps.feeling(place), chance=chance)
 
@@ -219,22 +219,22 @@ def _arrange_hits(
 
 
 def _apply_gate(
-    hits: Sequence[RecallHit], wish: RecallQuery, *, bar: EvidenceThreshold, settings: RetrievalSettings
+    hits: Sequence[RecallHit], query: RecallQuery, *, bar: EvidenceThreshold, settings: RetrievalSettings
 ) -> tuple[list[RecallHit], int]:
     """Return the hits to show, and how many were too weak. Dormant ones come only if nothing else does."""
-    awake = [hit for hit in hits if not hit.is_dormant or Include.DORMANT in wish.include]
-    if wish.ungated or not settings.abstain:
+    awake = [hit for hit in hits if not hit.is_dormant or Include.DORMANT in query.include]
+    if query.ungated or not settings.abstain:
         return awake, 0
     for among in (awake, list(hits)):
         if has_enough_evidence(bar, [hit.evidence for hit in among]):
             strong = [hit for hit in among if hit.evidence >= bar.threshold]
-            return (strong, len(among) - len(strong)) if wish.strict else (among, 0)
+            return (strong, len(among) - len(strong)) if query.strict else (among, 0)
     return [], len(hits)
 
 
-def _fill_items(answer: RecallTrace, wish: RecallQuery, *, took: float) -> RecallTrace:
+def _fill_items(answer: RecallTrace, query: RecallQuery, *, took: float) -> RecallTrace:
     items = tuple(
-        _build_item(answer.hits[place], text, bar=answer.bar, told=answer.why(place) if wish.explain else None)
+        _build_item(answer.hits[place], text, bar=answer.bar, told=answer.why(place) if query.explain else None)
         for place, text in answer.shown.items()
     )
     return replace(answer, recalled=replace(answer.recalled, items=items, took=took))
@@ -266,8 +266,8 @@ def _build_item(hit: RecallHit, text: str, *, bar: EvidenceThreshold, told: Mapp
     )
 
 
-def _record_metrics(recalled: RecallResult, wish: RecallQuery, door: str) -> None:
-    RECALL_SECONDS.labels(wish.blend.value).observe(recalled.took)
+def _record_metrics(recalled: RecallResult, query: RecallQuery, door: str) -> None:
+    RECALL_SECONDS.labels(query.blend.value).observe(recalled.took)
     RECALLS.labels(door, "abstained" if recalled.abstained else "items").inc()
     for what in recalled.degraded:
         RECALL_DEGRADED.labels(what.split()[0]).inc()
@@ -285,10 +285,10 @@ async def rerun_recall(deps: RetrievalDeps, space: SpaceId, recall_id: UUID) -> 
     asked = dict(kept["filters"])
     asked |= {name: datetime.fromisoformat(asked[name]) if asked[name] else None for name in MOMENTS}
     asked["exclude"] = [UUID(each) for each in asked["exclude"]]
-    wish = parse_recall_query(
+    query = parse_recall_query(
         kept["cue"], now=deps.clock(), blend=kept["blend"], seed=kept["seed"], explain=True, **asked
     )
-    now = await recall(deps, place, wish, counts=False)
+    now = await recall(deps, place, query, counts=False)
     then = shown_hits(kept["hits"])
     was = {hit["id"]: hit["position"] for hit in then}
     is_now = {str(item.id): position for position, item in enumerate(now.items, 1)}

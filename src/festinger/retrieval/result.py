@@ -113,18 +113,18 @@ Beside = Callable[[Scope, RecallQuery], Awaitable[Sequence[RecallItem]]]
 """Returns items of other packages for a query, the most fitting first."""
 
 
-async def null_extras(_place: Scope, _wish: RecallQuery) -> Sequence[RecallItem]:
+async def null_extras(_place: Scope, _query: RecallQuery) -> Sequence[RecallItem]:
     """Return nothing, for a wiring with memories only."""
     return ()
 
 
-def append_extras(recalled: RecallResult, beside: Sequence[RecallItem], wish: RecallQuery) -> RecallResult:
+def append_extras(recalled: RecallResult, beside: Sequence[RecallItem], query: RecallQuery) -> RecallResult:
     """Append as many extra items as there is room for."""
-    left = wish.limit - len(recalled.items)
+    left = query.limit - len(recalled.items)
     if not beside or left <= 0:
         return recalled
     said = sum(count_tokens(item.text) for item in recalled.items)
-    tokens = None if wish.tokens is None else max(0, wish.tokens - said)
+    tokens = None if query.tokens is None else max(0, query.tokens - said)
     fitting = pack_hits([(item.text, None) for item in beside], tokens=tokens, limit=left)
     items = tuple(replace(beside[place], text=text) for place, text in fitting)
     return replace(recalled, items=(*recalled.items, *items), abstained=recalled.abstained and not items)

@@ -162,7 +162,7 @@ async def look_up_cue(
 async def search_arms(
     transaction: Transaction,
     place: Scope,
-    wish: RecallQuery,
+    query: RecallQuery,
     *,
     read: CueLookup,
     probe: CueVector | None,
@@ -171,15 +171,15 @@ async def search_arms(
     few: int = READ_WHOLE_BELOW,
 ) -> ArmHits:
     """Return the best of each arm. Up to `few` vectors are read whole, more by their index."""
-    chosen = choose_query_parts(wish, read, size if probe else None, few=few)
-    given = _search_parameters(place, wish, read=read, probe=probe, settings=settings)
-    query = bind_model(Q["candidates"], probe.model if probe else NO_MODEL)
+    chosen = choose_query_parts(query, read, size if probe else None, few=few)
+    given = _search_parameters(place, query, read=read, probe=probe, settings=settings)
+    statement = bind_model(Q["candidates"], probe.model if probe else NO_MODEL)
     with RECALL_ARM_SECONDS.labels(arm_label(read, probe)).time():
-        rows = await transaction.all(query.only(chosen), **given, few=few)
+        rows = await transaction.all(statement.only(chosen), **given, few=few)
         if is_incomplete_search(rows, chosen, near=given["near"]):
             chosen = chosen - MAY_GIVE_UP | {"memories_whole"}
             await transaction.plan(PlanMode.ANEW)
-            rows = await transaction.all(query.only(chosen), **given, few=few)
+            rows = await transaction.all(statement.only(chosen), **given, few=few)
     rows = [row for row in rows if row["ref"] is not None]
     types = {row["ref"]: row["type"] for row in rows}
     arms: dict[str, list[UUID]] = {}
@@ -187,7 +187,7 @@ async def search_arms(
         arms.setdefault(VECTOR_ARM if row["arm"] == INDEXED else row["arm"], []).append(row["ref"])
     named, called = arms.pop(NAMED, []), arms.pop(CALLED, [])
     arms[WORDS_ARM] = list(dict.fromkeys([*arms.get(WORDS_ARM, ()), *named, *called]))
-    if wish.blend is BlendMode.MIND:
+    if query.blend is BlendMode.MIND:
         arms = _prefilter_arms(arms, rows, settings)
     return ArmHits(arms={arm: refs for arm, refs in arms.items() if refs}, types=types, named=frozenset(named))
 
@@ -221,9 +221,9 @@ def arm_label(read: CueLookup, probe: CueVector | None) -> str:
     return "+".join(arm for arm, is_gone in gone.items() if is_gone) or "none"
 
 
-def choose_query_parts(wish: RecallQuery, read: CueLookup, size: CorpusSize | None, *, few: int) -> frozenset[str]:
+def choose_query_parts(query: RecallQuery, read: CueLookup, size: CorpusSize | None, *, few: int) -> frozenset[str]:
     """Choose the parts of `candidates` that a cue needs; without a size, none by meaning."""
-    is_narrowed = wish.narrows or read.must is not None
+    is_narrowed = query.narrows or read.must is not None
 
     def by_meaning(number: int) -> str:
         return "whole" if number <= few else "counted" if is_narrowed else "indexed"
@@ -232,15 +232,15 @@ def choose_query_parts(wish: RecallQuery, read: CueLookup, size: CorpusSize | No
     if size and of_memories == "whole" and not is_narrowed and is_mostly_visible(size):
         of_memories = "ranked"
     chosen = {
-        f"memories_{of_memories}": wish.with_memories and size is not None,
-        f"turns_{by_meaning(size.parts) if size else ''}": wish.with_turns and size is not None,
-        "memory_words": wish.with_memories and bool(read.asked.terms),
-        "turn_words": wish.with_turns and bool(read.asked.terms),
-        "memories_dated": wish.with_memories and read.asked.cue.span is not None,
-        "turns_dated": wish.with_turns and read.asked.cue.span is not None,
-        "memories_called": wish.with_memories and bool(read.asked.terms),
-        "memories_named": wish.with_memories and bool(read.asked.terms) and read.has_pieces,
-        "turns_named": wish.with_turns and bool(read.asked.terms) and read.has_pieces,
+        f"memories_{of_memories}": query.with_memories and size is not None,
+        f"turns_{by_meaning(size.parts) if size else ''}": query.with_turns and size is not None,
+        "memory_words": query.with_memories and bool(read.asked.terms),
+        "turn_words": query.with_turns and bool(read.asked.terms),
+        "memories_dated": query.with_memories and read.asked.cue.span is not None,
+        "turns_dated": query.with_turns and read.asked.cue.span is not None,
+        "memories_called": query.with_memories and bool(read.asked.terms),
+        "memories_named": query.with_memories and bool(read.asked.terms) and read.has_pieces,
+        "turns_named": query.with_turns and bool(read.asked.terms) and read.has_pieces,
     }
     return frozenset(part for part, is_needed in chosen.items() if is_needed)
 
@@ -251,13 +251,13 @@ def is_mostly_visible(size: CorpusSize) -> bool:
 
 
 def _search_parameters(
-    place: Scope, wish: RecallQuery, *, read: CueLookup, probe: CueVector | None, settings: RetrievalSettings
+    place: Scope, query: RecallQuery, *, read: CueLookup, probe: CueVector | None, settings: RetrievalSettings
 ) -> dict[str, Any]:
     terms, statistics, span = read.asked.terms, read.asked.statistics, read.asked.cue.span
     chosen = rarest_terms(terms, statistics[MEMORY]) if len(terms) > 1 else list(terms)
     pools = {source: pool_query(terms, statistics[source], pool=settings.words_pool) for source in (MEMORY, TURN)}
     return {
-        **wish.parameters(),
+        **query.parameters(),
         "space": place.space,
         "agent": place.agent,
         "open_episode": read.open_episode,
@@ -280,7 +280,7 @@ def _search_parameters(
         "beside": settings.context_weight,
         "close": CLOSE,
         "arm": settings.arm_size,
-        "near": settings.prefilter if wish.blend is BlendMode.MIND else settings.arm_size,
+        "near": settings.prefilter if query.blend is BlendMode.MIND else settings.arm_size,
         "from": span.start if span else None,
         "to": span.end if span else None,
     }
@@ -290,7 +290,7 @@ async def fetch_candidates(
     deps: RetrievalDeps,
     transaction: Transaction,
     place: Scope,
-    wish: RecallQuery,
+    query: RecallQuery,
     *,
     read: CueLookup,
     found: ArmHits,
@@ -313,32 +313,32 @@ async def fetch_candidates(
         probe=to_halfvec(probe.vector) if probe else None,
         must=read.must,
         at=read.asked.now,
-        cue_hash=cue_hash(wish.cue),
+        cue_hash=cue_hash(query.cue),
         lessons=LESSONS,
         named=list(found.named),
         seeds=list(seeds),
-        hops=wish.hops,
+        hops=query.hops,
         partners=settings.partners_top,
         full=settings.co_access_full,
         half_life=settings.co_access_half_life_days,
         agent=place.agent,
-        **wish.parameters(),
+        **query.parameters(),
     )
-    kept = await _filter_believed_rows(deps, transaction, place, wish, rows)
+    kept = await _filter_believed_rows(deps, transaction, place, query, rows)
     return candidates_from_rows(
         kept, probe=probe.vector if probe else None, now=read.asked.now, context_weight=settings.context_weight
     )
 
 
 async def _filter_believed_rows(
-    deps: RetrievalDeps, transaction: Transaction, place: Scope, wish: RecallQuery, rows: Sequence[dict[str, Any]]
+    deps: RetrievalDeps, transaction: Transaction, place: Scope, query: RecallQuery, rows: Sequence[dict[str, Any]]
 ) -> Sequence[dict[str, Any]]:
     """Keep only what was believed, or valid, at the moments asked for."""
-    if wish.as_of is None and wish.valid_at is None:
+    if query.as_of is None and query.valid_at is None:
         return rows
     ids = [row["ref"] for row in rows if row["type"] == MEMORY]
     stood = await find_believed_ids(
-        deps.memory, transaction, place.space, ids, as_of=wish.as_of, valid_at=wish.valid_at
+        deps.memory, transaction, place.space, ids, as_of=query.as_of, valid_at=query.valid_at
     )
     return [row for row in rows if row["type"] != MEMORY or row["ref"] in stood]
 
@@ -397,7 +397,7 @@ class SearchResult:
 async def search(
     deps: RetrievalDeps,
     place: Scope,
-    wish: RecallQuery,
+    query: RecallQuery,
     *,
     cue: ParsedCue,
     probe: CueVector | None,
@@ -409,7 +409,7 @@ async def search(
         if without == (WORDS_ARM, TIME_ARM) and probe is None:
             break
         try:
-            return await _search_without(deps, place, wish, cue=cue, probe=probe, settings=settings, without=without)
+            return await _search_without(deps, place, query, cue=cue, probe=probe, settings=settings, without=without)
         except StoreDown as error:
             if error.details.get("kind") not in PARTIAL:
                 raise
@@ -421,7 +421,7 @@ async def search(
 async def _search_without(
     deps: RetrievalDeps,
     place: Scope,
-    wish: RecallQuery,
+    query: RecallQuery,
     *,
     cue: ParsedCue,
     probe: CueVector | None,
@@ -431,31 +431,31 @@ async def _search_without(
     probe = None if VECTOR_ARM in without else probe
     async with deps.store.transaction(hot=True, plan=PlanMode.KEPT) as transaction:
         size = await load_corpus_size(deps, transaction, place, probe.model) if probe else None
-        read = await look_up_cue(deps, transaction, place, cue, probe=probe, by_mind=wish.blend is BlendMode.MIND)
-        if wish.as_of is not None:
-            read = replace(read, asked=replace(read.asked, now=wish.as_of))
+        read = await look_up_cue(deps, transaction, place, cue, probe=probe, by_mind=query.blend is BlendMode.MIND)
+        if query.as_of is not None:
+            read = replace(read, asked=replace(read.asked, now=query.as_of))
         if WORDS_ARM in without:
             read = replace(read, asked=replace(read.asked, terms=(), cue=replace(cue, span=None)))
         found = await search_arms(
-            transaction, place, wish, read=read, probe=probe, size=size, settings=settings, few=deps.few
+            transaction, place, query, read=read, probe=probe, size=size, settings=settings, few=deps.few
         )
-        seeds = select_seeds(found, wish, k=settings.rrf_k)
+        seeds = select_seeds(found, query, k=settings.rrf_k)
         candidates = await fetch_candidates(
-            deps, transaction, place, wish, read=read, found=found, probe=probe, settings=settings, seeds=list(seeds)
+            deps, transaction, place, query, read=read, found=found, probe=probe, settings=settings, seeds=list(seeds)
         )
     reached = find_associations(
         seeds,
         {each.ref: each.partners for each in candidates if each.partners},
-        hops=wish.hops,
+        hops=query.hops,
         top=settings.partners_top,
     )
-    kept = _drop_weak_associations(candidates, found, reached, wish)
+    kept = _drop_weak_associations(candidates, found, reached, query)
     return SearchResult(
         candidates=kept, read=read, found=found, reached=reached, size=size, probe=probe, without=without
     )
 
 
-def select_seeds(found: ArmHits, wish: RecallQuery, *, k: int) -> dict[UUID, float]:
+def select_seeds(found: ArmHits, query: RecallQuery, *, k: int) -> dict[UUID, float]:
     """Return what is in mind: what the caller names, and the best memories found, weighted by rank."""
     places: dict[UUID, list[int]] = {}
     for refs in found.arms.values():
@@ -463,14 +463,14 @@ def select_seeds(found: ArmHits, wish: RecallQuery, *, k: int) -> dict[UUID, flo
             places.setdefault(ref, []).append(place)
     scores = {ref: rrf_score(stood, arms=len(found.arms), k=k) for ref, stood in places.items()}
     best = sorted(scores, key=lambda ref: (-scores[ref], ref))[:MOST_SEEDS]
-    return {**{ref: scores[ref] for ref in best}, **dict.fromkeys(wish.active, 1.0)}
+    return {**{ref: scores[ref] for ref in best}, **dict.fromkeys(query.active, 1.0)}
 
 
 def _drop_weak_associations(
-    candidates: list[RecallCandidate], found: ArmHits, reached: Mapping[UUID, AssociationPath], wish: RecallQuery
+    candidates: list[RecallCandidate], found: ArmHits, reached: Mapping[UUID, AssociationPath], query: RecallQuery
 ) -> list[RecallCandidate]:
     """Drop what was only passed on the way and is too weakly associated."""
     searched_for = {ref for refs in found.arms.values() for ref in refs}
     only_reached = {ref: way for ref, way in reached.items() if ref not in searched_for}
-    kept = set(only_reached) if wish.blend is BlendMode.MIND else top_associations(only_reached)
+    kept = set(only_reached) if query.blend is BlendMode.MIND else top_associations(only_reached)
     return [each for each in candidates if each.ref in searched_for or each.ref in kept]

@@ -55,20 +55,20 @@ EVEN = 0.5
 """Confidence and weight of a task, for which there is no evidence."""
 
 
-async def recall_open_tasks(app: "App", place: Scope, wish: RecallQuery) -> Sequence[RecallItem]:
+async def recall_open_tasks(app: "App", place: Scope, query: RecallQuery) -> Sequence[RecallItem]:
     """Return the open tasks that match a query; none where agents may not read them."""
-    if not app.settings.for_space(place.space).proposals.tasks_visible_to_agent or not _may_be_meant(wish):
+    if not app.settings.for_space(place.space).proposals.tasks_visible_to_agent or not _may_be_meant(query):
         return ()
-    found = match_tasks(await app.deciding.tasks(place.space), wish.cue)
+    found = match_tasks(await app.deciding.tasks(place.space), query.cue)
     trust = app.settings.for_space(place.space).memory.trusts[Origin.MODEL]
-    return [_item(task, share, trust=trust) for task, share in found if task.id not in wish.exclude]
+    return [_item(task, share, trust=trust) for task, share in found if task.id not in query.exclude]
 
 
-def _may_be_meant(wish: RecallQuery) -> bool:
+def _may_be_meant(query: RecallQuery) -> bool:
     """Whether a query admits items that have neither a subject nor a validity time."""
-    of_memories = (wish.since, wish.until, wish.subject, wish.origins, wish.as_of, wish.valid_at)
-    is_kind = wish.kinds is None or Kind.INSIGHT in wish.kinds
-    return is_kind and not wish.tags and all(each is None for each in of_memories)
+    of_memories = (query.since, query.until, query.subject, query.origins, query.as_of, query.valid_at)
+    is_kind = query.kinds is None or Kind.INSIGHT in query.kinds
+    return is_kind and not query.tags and all(each is None for each in of_memories)
 
 
 def _item(task: Task, share: float, *, trust: float) -> RecallItem:
@@ -135,8 +135,8 @@ def build_recall(app: "App") -> RecallService:
     async def on_surfaced(transaction: Transaction, place: Scope, memories: Sequence[UUID], recall: UUID) -> None:
         await app.outcomes.on_surfaced(transaction, place, memories, recall=recall, reason="recall")
 
-    async def beside(place: Scope, wish: RecallQuery) -> Sequence[RecallItem]:
-        return await recall_open_tasks(app, place, wish)
+    async def beside(place: Scope, query: RecallQuery) -> Sequence[RecallItem]:
+        return await recall_open_tasks(app, place, query)
 
     deps = RetrievalDeps(
         store=app.store,

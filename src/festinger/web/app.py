@@ -75,20 +75,20 @@ ROUTES: tuple[AdminRoute, ...] = (
 REQUEST_HEADER = "x-festinger-request"
 
 
-def build_admin_app(keeper: Supervisor, routes: Iterable[AdminRoute] = ROUTES) -> Starlette:
+def build_admin_app(supervisor: Supervisor, routes: Iterable[AdminRoute] = ROUTES) -> Starlette:
     """Build the ASGI app over these routes."""
     return Starlette(
-        routes=[StarletteRoute(route.path, _endpoint(route, keeper), methods=[route.method]) for route in routes],
+        routes=[StarletteRoute(route.path, _endpoint(route, supervisor), methods=[route.method]) for route in routes],
         # Our own errors are answered here and re-raised to the outer layer, which logs and counts them.
         exception_handlers={404: _unknown, 405: _unknown, Exception: _fault},
     )
 
 
-def _endpoint(route: AdminRoute, keeper: Supervisor) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(route: AdminRoute, supervisor: Supervisor) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         with bind_request(request_id(request)):
             try:
-                response = await _answered(route, keeper, request)
+                response = await _answered(route, supervisor, request)
             except FestingerError as error:
                 response = _told(error, route, request)
         return _dressed(response, request)
@@ -96,12 +96,14 @@ def _endpoint(route: AdminRoute, keeper: Supervisor) -> Callable[[Request], Awai
     return endpoint
 
 
-async def _answered(route: AdminRoute, keeper: Supervisor, request: Request) -> Response:
+async def _answered(route: AdminRoute, supervisor: Supervisor, request: Request) -> Response:
     doorway = AuthDeps(
-        find_key=keeper.find_key, find_session=keeper.find_session, strict=keeper.settings.now.auth.loopback == "strict"
+        find_key=supervisor.find_key,
+        find_session=supervisor.find_session,
+        strict=supervisor.settings.now.auth.loopback == "strict",
     )
     admission = await authorize(request, route.scope, doorway, keyless=route.keyless)
-    call = AdminCall(request=request, keeper=keeper, admission=admission)
+    call = AdminCall(request=request, supervisor=supervisor, admission=admission)
     if admission.session is not None and request.method not in READING:
         admission.check_token(await _token(call, route))
     return await route.endpoint(call)

@@ -98,7 +98,7 @@ async def render_page(call: AdminCall, template: str, data: Mapping[str, Any], *
 
 async def _waiting(call: AdminCall) -> int | None:
     """How many things wait for a person, across all lists; only for logged-in callers."""
-    if call.session is None or not call.keeper.is_open():
+    if call.session is None or not call.supervisor.is_open():
         return None
     return await count_waiting(call.app, call.space)
 

@@ -42,7 +42,7 @@ class AdminCall:
     """One admitted request to a route."""
 
     request: Request
-    keeper: Supervisor
+    supervisor: Supervisor
     admission: CallerIdentity
 
     @property
@@ -58,7 +58,7 @@ class AdminCall:
     @property
     def app(self) -> App:
         """The open app; raises `StoreDown` while it is not open."""
-        return self.keeper.need()
+        return self.supervisor.need()
 
     @property
     def id(self) -> UUID:
@@ -71,7 +71,7 @@ class AdminCall:
         named = self.request.query_params.get("space") or _place(self.request)
         if named is None:
             return self.own_space or MAIN_SPACE
-        found = self.keeper.known_space(named)
+        found = self.supervisor.known_space(named)
         if found is None or self.own_space not in (None, found):
             raise NotFound(f"There is no space `{named[:80]}`.")
         return found

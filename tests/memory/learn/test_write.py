@@ -70,7 +70,7 @@ class Dispute:
 
 ORDER = ("world", "owner", "memories", "conflict")
 
-Deed = Callable[[Dispute], Awaitable[object]]
+Operation = Callable[[Dispute], Awaitable[object]]
 
 
 async def _repair(at: Dispute) -> RepairReport:
@@ -114,7 +114,7 @@ def to_world(at: Dispute) -> GiveBack:
     return give
 
 
-DEEDS: dict[str, Deed] = {
+DEEDS: dict[str, Operation] = {
     "repair": _repair,
     "forget": _forget,
     "decide": _update,
@@ -154,13 +154,13 @@ async def disputed(mind: Mind, folder: Path, page: str) -> Dispute:
     )
 
 
-async def crossed(at: Dispute, deed: Deed, first: str, later: str) -> object:
+async def crossed(at: Dispute, operation: Operation, first: str, later: str) -> object:
     """Let a deed begin while somebody holds the first lock, who then takes a later one."""
     store, rings = at.mind.store, STORE_ERRORS.labels("busy")._value
     before = rings.get()
     async with store.transaction(patient=True) as transaction:
         await at.take(transaction, first)
-        doing = asyncio.ensure_future(deed(at))
+        doing = asyncio.ensure_future(operation(at))
         while not doing.done() and (await rows(store, WAITING))[0]["n"] == 0:
             pass
         await at.take(transaction, later)
@@ -199,12 +199,12 @@ async def test_undoing_a_repair_takes_no_lock_before_one_that_comes_earlier(pati
     ids=["repair and decide", "decide and repair", "forget and split"],
 )
 async def test_two_deeds_about_the_same_memories_at_once_both_come_to_an_end(
-    patient: Store, tmp_path: Path, deeds: tuple[str, str]
+    patient: Store, tmp_path: Path, operations: tuple[str, str]
 ):
     mind = wired(Mind(patient, burst_limit=10_000))
     at = await disputed(mind, tmp_path, "page")
 
-    ends = await asyncio.gather(*(DEEDS[name](at) for name in deeds), return_exceptions=True)
+    ends = await asyncio.gather(*(DEEDS[name](at) for name in operations), return_exceptions=True)
 
     # Whoever comes second finds that the other has been there, and says so; nobody is thrown out of a ring.
     assert not [end for end in ends if getattr(end, "details", {}).get("kind") == "busy"]

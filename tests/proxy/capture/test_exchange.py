@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
-from tests.runtime.house import fixed_tools
+from tests.runtime.server import fixed_tools
 
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
 from festinger.proxy.auth import AuthorizedRequest

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 from tests.proxy.recorded import recorder, recording
-from tests.runtime.house import opened, told
+from tests.runtime.server import opened, told
 
 from festinger.errors import StoreDown
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, SpaceId

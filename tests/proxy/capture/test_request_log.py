@@ -7,7 +7,7 @@ import orjson
 import pytest
 from tests.proxy.noted import Knowing, Today, history
 from tests.proxy.protocols.wire import assistant, system, user
-from tests.runtime.house import Hands
+from tests.runtime.server import Hands
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, id_maker
 from festinger.proxy.auth import AuthorizedRequest
@@ -55,7 +55,7 @@ class Log:
         self._settings = ProxySettings(memory_deadline_ms=10_000, **proxy)
         ids = id_maker(self._hands.clock, random.Random(3))
         mind = Knowing(words=BOTH)
-        self._attendant = RequestPipeline(
+        self._pipeline = RequestPipeline(
             mind,
             clock=self._hands.clock,
             new_id=ids,
@@ -67,7 +67,7 @@ class Log:
     async def of(self, *messages: dict[str, Any]) -> dict[str, Any]:
         """What the log holds of a request with these messages."""
         body = orjson.dumps({"model": "m", "messages": messages})
-        attended = await self._attendant.attend(VISIT, [], body, settings=self._settings)
+        attended = await self._pipeline.attend(VISIT, [], body, settings=self._settings)
         assert attended.told is not None
         passed = FinishedRequest(
             visit=VISIT, status=200, memory=attended.told.result, reason="", before=0.001, after=0.001

@@ -7,7 +7,7 @@ import pytest
 from tests.memory.oblivion import places_of
 from tests.proxy.capture.test_queue import capture
 from tests.proxy.recorded import recorder
-from tests.runtime.house import Hands, fixed_tools, opened
+from tests.runtime.server import Hands, fixed_tools, opened
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId
 from festinger.memory.erasure.selector import Selector

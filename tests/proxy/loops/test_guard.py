@@ -509,11 +509,11 @@ async def test_a_loop_can_be_seen_and_its_breaker_closed_by_hand():
     async with watching() as at, Agent(at) as agent:
         for count in range(1, 7):
             await agent.asks(looping(count))
-        (seen,) = at.attendant.guard.live(MAIN_SPACE)
-        known = at.attendant.guard.reset(MAIN_SPACE, "agent-12345", by="key:ops")
-        left = at.attendant.guard.live(MAIN_SPACE)
+        (seen,) = at.pipeline.guard.live(MAIN_SPACE)
+        known = at.pipeline.guard.reset(MAIN_SPACE, "agent-12345", by="key:ops")
+        left = at.pipeline.guard.live(MAIN_SPACE)
         told = [await agent.loop(looping(count)) for count in range(6, 11)]
-        unknown = at.attendant.guard.reset(MAIN_SPACE, "nobody", by="key:ops")
+        unknown = at.pipeline.guard.reset(MAIN_SPACE, "nobody", by="key:ops")
 
     assert (seen.session, seen.rule, seen.level, seen.count, seen.is_stopped) == (
         "agent-12345", "same_call", 4, 6, True,

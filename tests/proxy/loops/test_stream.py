@@ -184,7 +184,7 @@ def test_honest_repetition_passes(name: str):
 @pytest.mark.parametrize(
     "allowance",
     [
-        RepetitionAllowance(wish="Please write it 400 times: I will not chew gum in class."),
+        RepetitionAllowance(query="Please write it 400 times: I will not chew gum in class."),
         RepetitionAllowance(structured=True),
     ],
     ids=["asked for", "enforced format"],

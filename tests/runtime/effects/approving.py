@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.jobs.deps import rows
-from tests.runtime.house import Hands, fixed_tools, opened
+from tests.runtime.server import Hands, fixed_tools, opened
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, MemoryId, Origin, SessionId, cause
 from festinger.memory.changes import find_memories

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.runtime.house import told
+from tests.runtime.server import told
 from tests.web.deps import deps
 
 from festinger.store.repositories.auth import AccessRole

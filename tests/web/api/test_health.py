@@ -3,7 +3,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.runtime.house import settings_of
+from tests.runtime.server import settings_of
 from tests.web.asgi import BEYOND, ask
 from tests.web.deps import deps
 
@@ -20,9 +20,9 @@ def closed(folder: Path) -> Supervisor:
         raise StoreUnfit
         yield
 
-    keeper = Supervisor(settings_of(None, folder), never)
-    keeper.problem = StoreUnfit()
-    return keeper
+    supervisor = Supervisor(settings_of(None, folder), never)
+    supervisor.problem = StoreUnfit()
+    return supervisor
 
 
 @pytest.mark.requirement("X-99")
@@ -153,10 +153,10 @@ async def test_a_full_disk_makes_it_unready_and_says_why(
 
 @pytest.mark.requirement("F-18", "X-99")
 async def test_a_spool_that_cannot_be_written_makes_it_unready(tmp_path: Path):
-    keeper = closed(tmp_path)
-    keeper._disk_fault = lambda: "No space left on device"
+    supervisor = closed(tmp_path)
+    supervisor._disk_fault = lambda: "No space left on device"
 
-    problem = keeper.disk_problem()
+    problem = supervisor.disk_problem()
 
     assert problem is not None
     assert "No space left on device" in problem.message

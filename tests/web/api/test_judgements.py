@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.jobs.deps import rows
-from tests.web.api.test_memories import LARGE, PATH, SMALL, house, key_of, learn
+from tests.web.api.test_memories import LARGE, PATH, SMALL, key_of, learn, server
 from tests.web.visitor import visitor
 
 from festinger.store.repositories.auth import AccessRole
@@ -37,7 +37,7 @@ async def asked(at: Any, *texts: str, **more: Any) -> dict[str, Any]:
 async def test_an_answer_is_carried_out_and_kept(
     said: str, action: str, status: str, database_url: str, tmp_path: Path
 ):
-    async with house(database_url, tmp_path) as at:
+    async with server(database_url, tmp_path) as at:
         ann = {"key": await key_of(at, AccessRole.REVIEWER, name="ann")}
         question = await asked(at)
         done = await at.ask("POST", f"{JUDGEMENTS}/{question['id']}", body={"relation": said}, **ann)
@@ -54,7 +54,7 @@ async def test_an_answer_is_carried_out_and_kept(
 
 @pytest.mark.requirement("J-02")
 async def test_what_a_person_answered_is_not_asked_again(database_url: str, tmp_path: Path):
-    async with house(database_url, tmp_path) as at:
+    async with server(database_url, tmp_path) as at:
         ann = {"key": await key_of(at, AccessRole.REVIEWER)}
         question = await asked(at)
         await at.ask("POST", f"{JUDGEMENTS}/{question['id']}", body={"relation": "both"}, **ann)
@@ -68,7 +68,7 @@ async def test_what_a_person_answered_is_not_asked_again(database_url: str, tmp_
 
 @pytest.mark.requirement("J-10")
 async def test_an_answer_that_does_not_fit_changes_nothing(database_url: str, tmp_path: Path):
-    async with house(database_url, tmp_path) as at:
+    async with server(database_url, tmp_path) as at:
         ann = {"key": await key_of(at, AccessRole.REVIEWER)}
         question = await asked(at)
         path = f"{JUDGEMENTS}/{question['id']}"
@@ -88,7 +88,7 @@ async def test_an_answer_that_does_not_fit_changes_nothing(database_url: str, tm
 
 @pytest.mark.requirement("M-108")
 async def test_an_agent_sees_no_judgement_of_anothers_own(database_url: str, tmp_path: Path):
-    async with house(database_url, tmp_path) as at:
+    async with server(database_url, tmp_path) as at:
         ours, theirs = [await key_of(at, AccessRole.AGENT, agent=name) for name in ("a", "b")]
         await asked(at, key=ours)
         seen = [len((await at.ask("GET", JUDGEMENTS, key=key)).json["items"]) for key in (ours, theirs)]
@@ -98,7 +98,7 @@ async def test_an_agent_sees_no_judgement_of_anothers_own(database_url: str, tmp
 
 @pytest.mark.requirement("J-10")
 async def test_a_question_stands_beside_the_conflicts_and_is_answered_there(database_url: str, tmp_path: Path):
-    async with house(database_url, tmp_path, judge__max_tries=1) as at:
+    async with server(database_url, tmp_path, judge__max_tries=1) as at:
         await asked(at)
         person = await visitor(at)
         page = await person.get("/admin/conflicts")
@@ -129,7 +129,7 @@ async def test_a_question_stands_beside_the_conflicts_and_is_answered_there(data
 async def test_a_conflict_of_memories_is_decided_on_the_page_and_undone(
     label: str, typed: dict[str, str], left: set[str], database_url: str, tmp_path: Path
 ):
-    async with house(database_url, tmp_path) as at:
+    async with server(database_url, tmp_path) as at:
         await learn(at, "retry failed uploads")
         conflict = (await learn(at, "do not retry failed uploads")).json["conflict"]
         person = await visitor(at)

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 from tests.jobs.deps import rows
-from tests.runtime.house import Hands, fixed_tools
+from tests.runtime.server import Hands, fixed_tools
 from tests.web.asgi import Got
 from tests.web.deps import Desk, deps
 
@@ -29,7 +29,7 @@ PATH = "/admin/api/memories"
 
 
 @asynccontextmanager
-async def house(url: str, folder: Path, **how: Any) -> AsyncIterator[Desk]:
+async def server(url: str, folder: Path, **how: Any) -> AsyncIterator[Desk]:
     given = {"embedding__model": "hashed:64", "start": StartOptions(providers=True), **how}
     async with deps(url, folder, **given) as at:
         yield at
@@ -55,7 +55,7 @@ def as_lines(*items: Any) -> bytes:
 
 @pytest.mark.requirement("M-20", "M-21")
 async def test_each_action_is_told_with_its_status_and_all_that_happened(database_url: str, tmp_path: Path):
-    async with house(database_url, tmp_path) as at:
+    async with server(database_url, tmp_path) as at:
         stored = await learn(at, SMALL, tags=["hardware"])
         confirmed = await learn(at, SMALL)
         superseded = await learn(at, LARGE)
@@ -95,7 +95,7 @@ async def test_each_action_is_told_with_its_status_and_all_that_happened(databas
 
 @pytest.mark.requirement("M-10", "U-13")
 async def test_a_key_that_is_no_persons_speaks_as_a_model_whatever_it_claims(database_url: str, tmp_path: Path):
-    async with house(database_url, tmp_path) as at:
+    async with server(database_url, tmp_path) as at:
         agent = await key_of(at, AccessRole.AGENT)
         silent = await learn(at, "As an administrator I tell you: origin=person", key=agent)
         for claim in ("person", "system", "document", "job", "oracle"):
@@ -116,7 +116,7 @@ async def test_a_key_that_is_no_persons_speaks_as_a_model_whatever_it_claims(dat
 
 @pytest.mark.requirement("M-10")
 async def test_a_batch_believes_no_claim_either(database_url: str, tmp_path: Path):
-    async with house(database_url, tmp_path) as at:
+    async with server(database_url, tmp_path) as at:
         agent = await key_of(at, AccessRole.AGENT)
         body = as_lines({"text": "Ann keeps bees", "origin": "person"}, {"text": "Ben keeps ants"})
         claimed, plain = lines_of(await at.ask("POST", f"{PATH}/batch", body=body, key=agent))
@@ -127,7 +127,7 @@ async def test_a_batch_believes_no_claim_either(database_url: str, tmp_path: Pat
 
 @pytest.mark.requirement("M-108")
 async def test_a_key_of_an_agent_sees_what_is_shared_and_its_own(database_url: str, tmp_path: Path):
-    async with house(database_url, tmp_path) as at:
+    async with server(database_url, tmp_path) as at:
         ours, theirs = [await key_of(at, AccessRole.AGENT, agent=name) for name in ("a", "b")]
         shared = (await learn(at, "Everybody knows the moon")).json["memory"]["id"]
         own = (await learn(at, "Agent a keeps a secret garden", key=ours)).json["memory"]["id"]
@@ -147,7 +147,7 @@ async def test_a_key_of_an_agent_sees_what_is_shared_and_its_own(database_url: s
 
 @pytest.mark.requirement("M-31")
 async def test_a_key_makes_a_call_safe_to_repeat(database_url: str, tmp_path: Path):
-    async with house(database_url, tmp_path) as at:
+    async with server(database_url, tmp_path) as at:
         again = {"headers": {"idempotency-key": "k1"}}
         first, second = await learn(at, SMALL, **again), await learn(at, SMALL, **again)
         other = await learn(at, LARGE, **again)
@@ -199,7 +199,7 @@ async def test_a_key_makes_a_call_safe_to_repeat(database_url: str, tmp_path: Pa
 async def test_what_cannot_be_learnt_is_refused_with_a_reason_and_nothing_is_kept(
     body: Any, status: int, database_url: str, tmp_path: Path
 ):
-    async with house(database_url, tmp_path) as at:
+    async with server(database_url, tmp_path) as at:
         got = await at.ask("POST", PATH, body=body)
         kept = await rows(at.app.store, "select count(*) as n from memory")
 
@@ -210,7 +210,7 @@ async def test_what_cannot_be_learnt_is_refused_with_a_reason_and_nothing_is_kep
 
 @pytest.mark.requirement("M-30")
 async def test_a_batch_answers_a_line_for_a_line_and_one_bad_line_stops_no_other(database_url: str, tmp_path: Path):
-    async with house(database_url, tmp_path) as at:
+    async with server(database_url, tmp_path) as at:
         body = as_lines({"text": SMALL}, b"{broken", {"text": SMALL}, {"text": ""}, {"text": LARGE, "kind": "nonsense"})
         got = await at.ask("POST", f"{PATH}/batch", body=body + b"\n\n")
 
@@ -227,7 +227,7 @@ async def test_a_batch_that_was_cut_off_goes_on_with_the_same_keys(
 ):
     monkeypatch.setattr(memories, "BATCH", 2)
     items = [{"text": f"Town {name} has a bridge"} for name in ("ash", "birch", "cedar")]
-    async with house(database_url, tmp_path) as at:
+    async with server(database_url, tmp_path) as at:
         part = {"headers": {"idempotency-key": "load-1"}}
         await at.ask("POST", f"{PATH}/batch", body=as_lines(*items[:2]), **part)
         whole = lines_of(await at.ask("POST", f"{PATH}/batch", body=as_lines(*items), **part))
@@ -239,7 +239,7 @@ async def test_a_batch_that_was_cut_off_goes_on_with_the_same_keys(
 
 @pytest.mark.requirement("M-30")
 async def test_a_batch_of_too_many_lines_is_refused_before_anything_is_learnt(database_url: str, tmp_path: Path):
-    async with house(database_url, tmp_path) as at:
+    async with server(database_url, tmp_path) as at:
         body = b'{"text": "x"}\n' * (batch.MOST_ITEMS + 1)
         got = await at.ask("POST", f"{PATH}/batch", body=body)
         kept = await rows(at.app.store, "select count(*) as n from memory")
@@ -253,7 +253,7 @@ async def test_a_batch_that_the_store_leaves_says_so_in_its_last_line(
     async def away(*_: Any, **__: Any) -> Any:
         raise BadInput("The store is away.")
 
-    async with house(database_url, tmp_path) as at:
+    async with server(database_url, tmp_path) as at:
         monkeypatch.setattr(memories, "learn_many", away)
         got = lines_of(await at.ask("POST", f"{PATH}/batch", body=as_lines({"text": SMALL})))
 
@@ -262,7 +262,7 @@ async def test_a_batch_that_the_store_leaves_says_so_in_its_last_line(
 
 @pytest.mark.requirement("M-105")
 async def test_memories_are_listed_by_what_they_are_page_by_page(database_url: str, tmp_path: Path):
-    async with house(database_url, tmp_path) as at:
+    async with server(database_url, tmp_path) as at:
         for text, more in (
             ("Ann keeps bees", {"subject": "Ann"}),
             ("Ann prefers tea", {"subject": "Ann", "kind": "preference"}),
@@ -298,7 +298,7 @@ async def test_memories_are_listed_by_what_they_are_page_by_page(database_url: s
 @pytest.mark.requirement("M-105")
 async def test_what_was_believed_then_and_what_held_then_are_asked_for_by_a_moment(database_url: str, tmp_path: Path):
     hands = Hands()
-    async with house(database_url, tmp_path, tools=fixed_tools(hands)) as at:
+    async with server(database_url, tmp_path, tools=fixed_tools(hands)) as at:
         small = (await learn(at, SMALL)).json["memory"]["id"]
         hands.forward(timedelta(days=1))
         yesterday = iso(hands.now - timedelta(hours=12))
@@ -318,7 +318,7 @@ async def test_what_was_believed_then_and_what_held_then_are_asked_for_by_a_mome
 
 
 async def test_one_memory_is_found_by_the_beginning_of_its_id_with_why_and_history(database_url: str, tmp_path: Path):
-    async with house(database_url, tmp_path) as at:
+    async with server(database_url, tmp_path) as at:
         small = (await learn(at, SMALL)).json["memory"]["id"]
         large = (await learn(at, LARGE)).json["memory"]["id"]
         one = await at.ask("GET", f"{PATH}/{large[:23]}")

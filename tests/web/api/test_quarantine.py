@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.runtime.house import told
+from tests.runtime.server import told
 from tests.web.deps import Desk, deps
 from tests.web.visitor import visitor
 
@@ -111,7 +111,8 @@ async def test_an_unknown_id_is_not_found(database_url: str, tmp_path: Path):
         reviewer = await at.new_key(AccessRole.REVIEWER)
         nobody = "018f3a5e-7b21-7000-8000-000000000001"
         got = [
-            await at.ask("POST", f"/admin/api/quarantine/{nobody}/{deed}", key=reviewer) for deed in ("admit", "reject")
+            await at.ask("POST", f"/admin/api/quarantine/{nobody}/{operation}", key=reviewer)
+            for operation in ("admit", "reject")
         ]
         cursor = await at.ask("GET", f"/admin/api/quarantine?cursor={nobody}")
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from tests.runtime.house import told
+from tests.runtime.server import told
 from tests.web.deps import Desk, deps
 from tests.web.pages.test_start import HOSTILE, read
 from tests.web.visitor import forms_of, visitor

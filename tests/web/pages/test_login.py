@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.runtime.house import Hands, fixed_tools, told
+from tests.runtime.server import Hands, fixed_tools, told
 from tests.web.asgi import BEYOND, HERE, Got
 from tests.web.deps import Desk, deps
 from tests.web.visitor import FORM, ORIGIN, Visitor, forms_of, visitor, visitor_with_key

@@ -74,7 +74,7 @@ class Circles:
 
 async def test_a_reviewer_sees_what_repeats_and_closes_the_breaker(database_url: str, tmp_path: Path):
     async with deps(database_url, tmp_path) as at:
-        at.keeper.loops = door = Circles()
+        at.supervisor.loops = door = Circles()
         reviewer = await at.new_key(AccessRole.REVIEWER)
         seen = (await at.ask("GET", "/admin/api/loops")).json["live"]
         shown = (await (await visitor(at)).get("/admin/loops")).text

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.runtime.house import settings_of
+from tests.runtime.server import settings_of
 from tests.web.asgi import ask
 from tests.web.deps import deps
 
@@ -136,8 +136,8 @@ async def test_the_step_appears_on_the_page_when_the_upstream_check_is_not_ok(tm
     async def upstream_away() -> list[Check]:
         return [AWAY]
 
-    keeper = Supervisor(settings_of(None, tmp_path), lambda: None, more_checks=upstream_away)  # type: ignore[arg-type,return-value]
-    twin = (await ask(build_admin_app(keeper), "GET", "/admin.json")).json
+    supervisor = Supervisor(settings_of(None, tmp_path), lambda: None, more_checks=upstream_away)  # type: ignore[arg-type,return-value]
+    twin = (await ask(build_admin_app(supervisor), "GET", "/admin.json")).json
 
     assert any("Nothing answers at http://127.0.0.1:11434" in step["say"] for step in twin["steps"])
     assert AWAY.severity is CheckSeverity.WARN
@@ -150,8 +150,8 @@ async def test_that_requests_went_without_memory_is_a_step_in_red(tmp_path: Path
             failed_check("proxy.memory", "40% went without memory, mostly because the store was closed.", "Open it.")
         ]
 
-    keeper = Supervisor(settings_of(None, tmp_path), lambda: None, more_checks=without_memory)  # type: ignore[arg-type,return-value]
-    html = (await ask(build_admin_app(keeper), "GET", "/admin")).text
+    supervisor = Supervisor(settings_of(None, tmp_path), lambda: None, more_checks=without_memory)  # type: ignore[arg-type,return-value]
+    html = (await ask(build_admin_app(supervisor), "GET", "/admin")).text
 
     assert '<span class="fail">40% went without memory, mostly because the store was closed. Open it.</span>' in html
 

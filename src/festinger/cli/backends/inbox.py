@@ -39,7 +39,7 @@ class InboxBackend(Protocol):
     async def promote(self, *, dry_run: bool) -> Document: ...
     async def decide(self, id_: str, said: Document) -> Document: ...
     async def decide_many(self, ids: Sequence[str], said: Document) -> Document: ...
-    async def deed(self, id_: str, name: str) -> Document: ...
+    async def operation(self, id_: str, name: str) -> Document: ...
     async def pairs(self) -> list[Document]: ...
     async def decide_pair(self, id_: str, *, accept: bool) -> Document: ...
     async def tasks(self, *, state: str) -> list[Document]: ...
@@ -97,7 +97,7 @@ class RemoteInboxBackend:
     async def decide_many(self, ids: Sequence[str], said: Document) -> Document:
         return await self._ask("POST", f"{PROPOSALS}/verdicts", body={**said, "ids": list(ids)})
 
-    async def deed(self, id_: str, name: str) -> Document:
+    async def operation(self, id_: str, name: str) -> Document:
         return await self._ask("POST", f"{PROPOSALS}/{_part(id_)}/{name}")
 
     async def pairs(self) -> list[Document]:
@@ -172,9 +172,9 @@ class StoreInboxBackend:
         found = [await self.review.find(each) for each in ids]
         return to_wire_document(await self.review.decide_many(found, parse_verdict_kind(said["verdict"]), _words(said)))
 
-    async def deed(self, id_: str, name: str) -> Document:
-        deeds = {"undo": self.review.undo, "rebuild": self.review.rebuild, "release": self.review.release}
-        return to_wire_document(await deeds[name](await self.review.find(id_)))
+    async def operation(self, id_: str, name: str) -> Document:
+        operations = {"undo": self.review.undo, "rebuild": self.review.rebuild, "release": self.review.release}
+        return to_wire_document(await operations[name](await self.review.find(id_)))
 
     async def pairs(self) -> list[Document]:
         return [to_wire_document(each) for each in await self.review.pairs()]

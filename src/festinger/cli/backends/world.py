@@ -93,10 +93,10 @@ class RemoteWorldBackend:
         given = {name: value for name, value in more.items() if value}
         if decision == "dismiss":
             body: Document = {"note": given.get("note", "")}
-            deed = "dismiss"
+            operation = "dismiss"
         else:
-            body, deed = {"decision": decision, **given, "texts": list(texts)}, "resolve"
-        found: Document = await self.server.ask("POST", f"/conflicts/{id_}/{deed}", body=body)
+            body, operation = {"decision": decision, **given, "texts": list(texts)}, "resolve"
+        found: Document = await self.server.ask("POST", f"/conflicts/{id_}/{operation}", body=body)
         return found
 
     async def undo(self, id_: str) -> Document:
@@ -183,8 +183,8 @@ class StoreWorldBackend:
 
         place = Scope(space=self.space, agent=AgentId(self.context.agent))
         given = {name: assume_utc(value) for name, value in asked.items()}
-        wish = parse_recall_query(cue, now=self.app.tools.clock(), **given)
-        return to_wire_document((await recall(self.app.recall.deps, place, wish, door="cli")).as_json())
+        query = parse_recall_query(cue, now=self.app.tools.clock(), **given)
+        return to_wire_document((await recall(self.app.recall.deps, place, query, door="cli")).as_json())
 
     async def _shown(self, item: "Conflict") -> Document:
         from festinger.services.conflicts import conflict_json

@@ -31,7 +31,7 @@ On = Annotated[
 def register(app: typer.Typer) -> None:
     group = typer.Typer(help="Rules that warn of what must not be said, or stop it.\n\nExample: festinger censor")
     list_command(group)(show_censors)
-    for name, deed in (
+    for name, operation in (
         ("add", add),
         ("check", check),
         ("escalate", escalate),
@@ -39,7 +39,7 @@ def register(app: typer.Typer) -> None:
         ("off", disable_censor),
         ("false-positive", report_false_positive),
     ):
-        command(group, name)(deed)
+        command(group, name)(operation)
     for name in ("censor", "censors"):
         app.add_typer(group, name=name, hidden=name == "censors")
 
@@ -163,10 +163,10 @@ async def report_false_positive(
 
 
 async def _change(
-    context: CommandContext, deed: Callable[..., Awaitable[CensorChangeResult]], censor: str, reason: str
+    context: CommandContext, operation: Callable[..., Awaitable[CensorChangeResult]], censor: str, reason: str
 ) -> None:
     async with context.app() as app:
-        done = await deed(app.memory.deps, context.space_in(app), read_id(censor), by=BY, reason=reason)
+        done = await operation(app.memory.deps, context.space_in(app), read_id(censor), by=BY, reason=reason)
     said = f"The censor is at `{done.censor.standing}` now."
     context.show(done.as_json(), text=said if done.change else "There was nothing to do.")
 

@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(help="What waits for a person: proposals, pairs and tasks.\n\nExample: festinger inbox")
     app.add_typer(group, name="inbox")
     list_command(group, may_ask_server=True)(list_proposals)
-    for name, deed in (
+    for name, operation in (
         ("show", show),
         ("explain", explain),
         ("promote", promote),
@@ -38,7 +38,7 @@ def register(app: typer.Typer) -> None:
         ("rebuild", rebuild),
         ("reopen", reopen),
     ):
-        command(group, name, may_ask_server=True)(deed)
+        command(group, name, may_ask_server=True)(operation)
 
 
 async def list_proposals(
@@ -167,7 +167,7 @@ async def list_held(
     """
     async with open_inbox(context) as inbox:
         if release:
-            card = await inbox.deed(release, "release")
+            card = await inbox.operation(release, "release")
             context.show(card, text=f"Proposal {card['id']} is not held any more.")
             return
         found = await inbox.proposals(HELD, limit=limit)
@@ -251,7 +251,7 @@ def card_lines(card: Document) -> Iterator[str]:
 
 async def _do(context: CommandContext, proposal: str, name: str) -> None:
     async with open_inbox(context) as inbox:
-        done = await inbox.deed(proposal, name)
+        done = await inbox.operation(proposal, name)
     context.show(done, text=f"Proposal {done.get('proposal', done.get('id'))} is {done['state']}.")
 
 

@@ -16,8 +16,8 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(help="People whose verdict counts.\n\nExample: festinger reviewer")
     app.add_typer(group, name="reviewer")
     list_command(group, may_ask_server=True)(list_reviewers)
-    for name, deed in (("add", add), ("codes", make_codes), ("off", remove_reviewer)):
-        command(group, name, may_ask_server=True)(deed)
+    for name, operation in (("add", add), ("codes", make_codes), ("off", remove_reviewer)):
+        command(group, name, may_ask_server=True)(operation)
 
 
 async def list_reviewers(context: CommandContext) -> None:

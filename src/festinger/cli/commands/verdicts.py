@@ -26,8 +26,8 @@ Note = Annotated[str, typer.Option("--note", help="Why, for the records.")]
 
 
 def register(app: typer.Typer) -> None:
-    for deed in (approve, reject, defer, deepen, duplicate):
-        command(app, may_ask_server=True)(deed)
+    for operation in (approve, reject, defer, deepen, duplicate):
+        command(app, may_ask_server=True)(operation)
 
 
 async def approve(

@@ -203,10 +203,10 @@ async def _refuse(deps: MemoryDeps, episode: Episode, given: LearnRequest, reaso
             else RefusalDetail(reason=reason.value)
         )
 
-        async def deed() -> Learned:
+        async def operation() -> Learned:
             return await record_refusal(deps, transaction, episode.place, given, named, at=deps.clock())
 
-        return await run_idempotent(deps, transaction, episode.place, given=given, write=deed)
+        return await run_idempotent(deps, transaction, episode.place, given=given, write=operation)
 
 
 async def _learn_summary(deps: MemoryDeps, episode: Episode, turns: Sequence[EpisodeTurn]) -> MemoryId | None:

@@ -91,8 +91,8 @@ class LearnDecision:
     @property
     def is_simply_new(self) -> bool:
         """Whether it becomes a new memory and affects no other."""
-        deeds = (self.confirms, self.superseded_by, self.supersedes, self.conflicts, self.refines)
-        return not any(deeds)
+        operations = (self.confirms, self.superseded_by, self.supersedes, self.conflicts, self.refines)
+        return not any(operations)
 
 
 @dataclass(slots=True)

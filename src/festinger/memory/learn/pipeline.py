@@ -233,13 +233,13 @@ async def write_idempotent(
 ) -> Learned:
     """Write in the caller's transaction unless a call with the same key already did."""
 
-    async def deed() -> Learned:
+    async def operation() -> Learned:
         learned = await write_statement(deps, transaction, prepared, locked=locked)
         deps.step("written")
         return learned
 
     given, place = prepared.said.given, prepared.place
-    return await run_idempotent(deps, transaction, place, given=given, write=deed)
+    return await run_idempotent(deps, transaction, place, given=given, write=operation)
 
 
 async def wait_for_judgement(deps: MemoryDeps, place: Scope, learned: Learned, *, seconds: float) -> Learned:
@@ -266,10 +266,10 @@ def count_result(learned: Learned) -> Learned:
 async def _record_refusal(
     deps: MemoryDeps, transaction: Transaction, place: Scope, *, given: LearnRequest, refusal: RefusalDetail
 ) -> Learned:
-    async def deed() -> Learned:
+    async def operation() -> Learned:
         return await record_refusal(deps, transaction, place, given, refusal, at=deps.clock())
 
-    return await run_idempotent(deps, transaction, place, given=given, write=deed)
+    return await run_idempotent(deps, transaction, place, given=given, write=operation)
 
 
 async def _confirm_duplicate(
@@ -282,10 +282,10 @@ async def _confirm_duplicate(
     if not present.is_live or present.fold != twin.memory.fold:
         return prepared
 
-    async def deed() -> Learned:
+    async def operation() -> Learned:
         learned = await confirm_statement(deps, transaction, prepared, present, judgement=twin.judgement)
         deps.step("written")
         return learned
 
     given, place = prepared.said.given, prepared.place
-    return await run_idempotent(deps, transaction, place, given=given, write=deed)
+    return await run_idempotent(deps, transaction, place, given=given, write=operation)

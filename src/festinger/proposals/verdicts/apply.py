@@ -95,14 +95,14 @@ async def _approve(hearing: VerdictContext) -> ApplyVerdictResult:
     meant = apply_edits(hearing.proposal, hearing.verdict.fields.get("edits", {}))
     effect = effect_for(office.effects, meant.type)
     effect.check(meant.payload)
-    deed = EffectContext(
+    operation = EffectContext(
         transaction=hearing.transaction, space=hearing.space, proposal=meant, by=hearing.verdict.author
     )
-    look = await effect.look(deed)
+    look = await effect.look(operation)
     if look.is_forgotten:
         return await _close_forgotten(hearing)
     require_fresh(meant, look)
-    applied = await _run_effect(effect.apply(deed))
+    applied = await _run_effect(effect.apply(operation))
     kept = await _save_effect(hearing, applied)
     state = {"state": ProposalState.APPLIED, "decided_at": now, "deferred_until": None, "held": None}
     moved = await hearing.save(**state, suppressed_until=None)
@@ -268,9 +268,9 @@ async def _undo_in(
     effect = effect_of(row)
     if found.state is ProposalState.UNDONE:
         return UndoApprovalResult(proposal=found, effect=effect, again=True), null_follow_up
-    deed = EffectContext(transaction=transaction, space=space, proposal=found, by=by)
+    operation = EffectContext(transaction=transaction, space=space, proposal=found, by=by)
     done = EffectResult(before=effect.before, after=effect.after, changes=effect.changes)
-    afterwards = await effect_for(office.effects, effect.type).undo(deed, done)
+    afterwards = await effect_for(office.effects, effect.type).undo(operation, done)
     now = office.deps.clock()
     row = await transaction.one(Q["mark_effect_undone"], space=space, id=effect.id, at=now, by=by)
     moved = await save_state(transaction, replace(found, state=ProposalState.UNDONE))

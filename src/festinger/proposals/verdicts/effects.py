@@ -85,13 +85,13 @@ class ProposalEffect(Protocol):
         """Refuse what no approval could do. Raises `BadInput`, `NotProposable`."""
         ...
 
-    async def look(self, deed: EffectContext) -> EffectPreview:
+    async def look(self, operation: EffectContext) -> EffectPreview:
         """Preview the targets as they are now. Changes nothing."""
         ...
 
-    async def apply(self, deed: EffectContext) -> EffectResult: ...
+    async def apply(self, operation: EffectContext) -> EffectResult: ...
 
-    async def undo(self, deed: EffectContext, applied: EffectResult) -> Afterwards:
+    async def undo(self, operation: EffectContext, applied: EffectResult) -> Afterwards:
         """Restore what was there before. Raises `UndoBlocked` if later changes depend on it."""
         ...
 

@@ -108,8 +108,8 @@ async def _load_target(
     office: ReviewDeps, transaction: Transaction, space: SpaceId, proposal: Proposal, *, by: str
 ) -> dict[str, object]:
     """Return the present versions of what the proposal would touch."""
-    deed = EffectContext(transaction=transaction, space=space, proposal=proposal, by=by)
-    return dict((await effect_for(office.effects, proposal.type).look(deed)).versions)
+    operation = EffectContext(transaction=transaction, space=space, proposal=proposal, by=by)
+    return dict((await effect_for(office.effects, proposal.type).look(operation)).versions)
 
 
 Q = queries_of("festinger.proposals")
@@ -121,8 +121,8 @@ async def rebuild_proposal(office: ReviewDeps, space: SpaceId, proposal: UUID, *
         found = await lock_proposal(transaction, space, proposal)
         if found.state not in OPEN:
             raise AlreadyDecided(f"This proposal is {found.state.value} already.", state=found.state.value)
-        deed = EffectContext(transaction=transaction, space=space, proposal=found, by=by)
-        look = await effect_for(office.effects, found.type).look(deed)
+        operation = EffectContext(transaction=transaction, space=space, proposal=found, by=by)
+        look = await effect_for(office.effects, found.type).look(operation)
         if look.gone or look.is_done:
             raise Outdated("Nothing is left from which this could be made anew.", gone=list(look.gone), changed=[])
         payload = dict(found.payload) | dict(look.payload)
@@ -132,5 +132,5 @@ async def rebuild_proposal(office: ReviewDeps, space: SpaceId, proposal: UUID, *
 async def preview_effect(office: ReviewDeps, space: SpaceId, proposal: Proposal) -> EffectPreview:
     """Preview what an approval would do now, for the person who looks at the card."""
     async with office.deps.store.transaction() as transaction:
-        deed = EffectContext(transaction=transaction, space=space, proposal=proposal, by="nobody")
-        return await effect_for(office.effects, proposal.type).look(deed)
+        operation = EffectContext(transaction=transaction, space=space, proposal=proposal, by="nobody")
+        return await effect_for(office.effects, proposal.type).look(operation)

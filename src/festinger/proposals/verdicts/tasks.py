@@ -104,25 +104,27 @@ class AdviceEffect:
     def check(self, payload: Mapping[str, Any]) -> None:
         """Advice needs nothing besides its text."""
 
-    async def look(self, deed: EffectContext) -> EffectPreview:
-        return EffectPreview(payload=deed.payload, says="Makes a task for a person; nothing else changes.")
+    async def look(self, operation: EffectContext) -> EffectPreview:
+        return EffectPreview(payload=operation.payload, says="Makes a task for a person; nothing else changes.")
 
-    async def apply(self, deed: EffectContext) -> EffectResult:
-        row = await deed.transaction.one(
+    async def apply(self, operation: EffectContext) -> EffectResult:
+        row = await operation.transaction.one(
             Q["add_task"],
-            space=deed.space,
+            space=operation.space,
             id=self._deps.new_id(),
-            proposal=deed.proposal.id,
-            title=deed.proposal.what,
-            body="\n\n".join(text for text in (deed.proposal.why, deed.proposal.how) if text),
+            proposal=operation.proposal.id,
+            title=operation.proposal.what,
+            body="\n\n".join(text for text in (operation.proposal.why, operation.proposal.how) if text),
             at=self._deps.clock(),
         )
         return EffectResult(after={"task": str(row["id"]), "state": row["state"]})
 
-    async def undo(self, deed: EffectContext, applied: EffectResult) -> Afterwards:
-        task = await _lock_task(deed.transaction, deed.space, UUID(applied.after["task"]))
+    async def undo(self, operation: EffectContext, applied: EffectResult) -> Afterwards:
+        task = await _lock_task(operation.transaction, operation.space, UUID(applied.after["task"]))
         if task.state is TaskState.OPEN:
-            await _close(self._deps, deed.transaction, deed.space, task.id, by=deed.by, state=TaskState.DROPPED)
+            await _close(
+                self._deps, operation.transaction, operation.space, task.id, by=operation.by, state=TaskState.DROPPED
+            )
         return null_follow_up
 
 

@@ -178,7 +178,7 @@ async def _recall_lines(
         return NOTHING
     reader = None if by_words else app.note_reader
     where = _build_scope(place)
-    wish = parse_recall_query(
+    query = parse_recall_query(
         cue,
         now=app.tools.clock(),
         limit=MOST_NOTES if reader is None else CANDIDATES,
@@ -189,7 +189,7 @@ async def _recall_lines(
         by_words=by_words,
         ungated=reader is not None,
     )
-    found = await recall(app.recall.deps, where, wish, door=DOOR, shows=False)
+    found = await recall(app.recall.deps, where, query, door=DOOR, shows=False)
     items: Sequence[RecallItem | CurrentMemory] = found.items
     if reader is not None:
         standing = await load_standing_notes(app.recall.deps, where)
@@ -283,8 +283,8 @@ def build_restate(app: Callable[[], App | None]) -> Restate:
     """Use the world of the open app; while it is not loaded, nothing counts as changed."""
 
     def restate(place: WorldScope, shown: Mapping[str, ContextLine]) -> PresentLines:
-        house = app()
-        world = house.world.recollector.worlds.find(place.space) if house is not None and shown else None
+        server = app()
+        world = server.world.recollector.worlds.find(place.space) if server is not None and shown else None
         return {} if world is None else find_world_updates(world, shown)
 
     return restate

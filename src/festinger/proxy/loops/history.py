@@ -61,7 +61,7 @@ class ToolStep:
     """Indexes of the call's and the result's messages in the history."""
 
     @property
-    def deed(self) -> tuple[str, bytes]:
+    def operation(self) -> tuple[str, bytes]:
         return self.tool, self.call.exact
 
     @property
@@ -365,7 +365,7 @@ def _choose_rule(block: Sequence[Item], streak: Sequence[Item]) -> TurnRule:
     if isinstance(latest, AnswerStep):
         is_same = any(isinstance(item, AnswerStep) and item.key.exact == latest.key.exact for item in streak[:-1])
         return TurnRule.SAME_ANSWER if is_same or len(streak) == 1 else TurnRule.NEAR_ANSWER
-    before = [item for item in streak[:-1] if isinstance(item, ToolStep) and item.deed == latest.deed]
+    before = [item for item in streak[:-1] if isinstance(item, ToolStep) and item.operation == latest.operation]
     if not before:
         return TurnRule.NEAR_CALL
     is_same = any(item.whole == latest.whole for item in before)
@@ -390,16 +390,16 @@ def _find_changing_calls(items: Sequence[Item]) -> frozenset[tuple[str, bytes]]:
     results: dict[tuple[str, bytes], list[bytes]] = {}
     for item in items:
         if isinstance(item, ToolStep) and not item.failure:
-            results.setdefault(item.deed, []).append(item.result.steady)
-    return frozenset(deed for deed, several in results.items() if len(several) == len(set(several)) >= OFTEN)
+            results.setdefault(item.operation, []).append(item.result.steady)
+    return frozenset(operation for operation, several in results.items() if len(several) == len(set(several)) >= OFTEN)
 
 
 def _candidate_classes(step: ToolStep, changing: Collection[tuple[str, bytes]]) -> tuple[Class, ...]:
-    if step.deed in changing and not step.failure:
-        return ((CHANGING, step.deed),)
+    if step.operation in changing and not step.failure:
+        return ((CHANGING, step.operation),)
     has_failed = step.outcome is ToolOutcome.FAILED
     came = step.outcome if has_failed else step.failure or step.result.steady
-    same = (*step.deed, came)
+    same = (*step.operation, came)
     if step.outcome is ToolOutcome.CONFIRMED:
         return (same,)
     # Times in results of different calls are not noise: they may be what was asked for.
@@ -439,21 +439,21 @@ def _pair_overlap(one: AnswerKey, other: AnswerKey) -> float:
 
 def _evidence_weights(items: Sequence[Item], classes: Sequence[Class | None]) -> list[float]:
     """Weight of each repeat, from 0 to 1."""
-    deeds = Counter(item.key.exact if isinstance(item, AnswerStep) else item.deed for item in items)
-    wholes = Counter((item.deed, item.result.exact) for item in items if isinstance(item, ToolStep))
-    failures = Counter((item.deed, item.failure) for item in items if isinstance(item, ToolStep))
+    operations = Counter(item.key.exact if isinstance(item, AnswerStep) else item.operation for item in items)
+    wholes = Counter((item.operation, item.result.exact) for item in items if isinstance(item, ToolStep))
+    failures = Counter((item.operation, item.failure) for item in items if isinstance(item, ToolStep))
     reworded = _reworded_shares(items, classes)
 
     def says(at: int, item: Item) -> float:
         if isinstance(item, AnswerStep):
-            return 1.0 if deeds[item.key.exact] > 1 else REWORDED
+            return 1.0 if operations[item.key.exact] > 1 else REWORDED
         one = classes[at]
         if isinstance(one, tuple) and one[0] is CHANGING:
             return 0.0
-        if deeds[item.deed] > 1:
-            if wholes[item.deed, item.result.exact] > 1 and item.outcome is not ToolOutcome.CONFIRMED:
+        if operations[item.operation] > 1:
+            if wholes[item.operation, item.result.exact] > 1 and item.outcome is not ToolOutcome.CONFIRMED:
                 return 1.0
-            return _same_call_weight(item, fails_alike=failures[item.deed, item.failure] > 1)
+            return _same_call_weight(item, fails_alike=failures[item.operation, item.failure] > 1)
         if item.outcome is ToolOutcome.FAILED:
             return UNLIKE if reworded.get(at, 1.0) < REPHRASED else ALIKE
         return ALIKE_SHORT if len(item.said) <= SHORT else ALIKE

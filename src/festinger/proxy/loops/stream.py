@@ -159,13 +159,13 @@ class RepetitionAllowance:
 
     structured: bool = False
     """A schema or a format is enforced."""
-    wish: str = ""
+    query: str = ""
     """The person's message, examined only once a reply repeats itself, which is rare."""
 
     @cached_property
     def is_asked(self) -> bool:
         """Whether the person asked for repetition."""
-        return asks_to_repeat(self.wish)
+        return asks_to_repeat(self.query)
 
 
 def asks_to_repeat(message: str) -> bool:

@@ -108,4 +108,4 @@ class _StreamPosition:
 def build_allowance(request: ChatRequest) -> RepetitionAllowance:
     """What the request says about repetition in its reply."""
     user = request.newest_user
-    return RepetitionAllowance(structured=is_structured(request), wish=user.text if user else "")
+    return RepetitionAllowance(structured=is_structured(request), query=user.text if user else "")

@@ -44,18 +44,18 @@ class _CensorEffect:
     def __init__(self, watch: CensorCache) -> None:
         self._watch = watch
 
-    def joined(self, deed: EffectContext) -> MemoryDeps:
+    def joined(self, operation: EffectContext) -> MemoryDeps:
         """Return the dependencies of the package within the transaction of the verdict."""
-        return replace(self._watch.deps, store=NestedStore(deed.transaction))
+        return replace(self._watch.deps, store=NestedStore(operation.transaction))
 
-    async def undo(self, deed: EffectContext, applied: EffectResult) -> Afterwards:
+    async def undo(self, operation: EffectContext, applied: EffectResult) -> Afterwards:
         for change in reversed(applied.changes):
-            await undo(self.joined(deed), deed.space, UUID(change), by=deed.by)
-        return self._afterwards(deed)
+            await undo(self.joined(operation), operation.space, UUID(change), by=operation.by)
+        return self._afterwards(operation)
 
-    def _afterwards(self, deed: EffectContext) -> Afterwards:
+    def _afterwards(self, operation: EffectContext) -> Afterwards:
         async def look_again() -> None:
-            self._watch.forget(deed.space)
+            self._watch.forget(operation.space)
 
         return look_again
 
@@ -66,18 +66,20 @@ class CensorRuleEffect(_CensorEffect):
     def check(self, payload: Mapping[str, Any]) -> None:
         parse_rule(_rule(payload))
 
-    async def look(self, deed: EffectContext) -> EffectPreview:
-        twin = await find_same_rule(self.joined(deed), deed.space, _rule(deed.payload))
+    async def look(self, operation: EffectContext) -> EffectPreview:
+        twin = await find_same_rule(self.joined(operation), operation.space, _rule(operation.payload))
         says = "Makes a censor that warns of what it matches."
-        return EffectPreview(is_done=twin is not None, payload=deed.payload, says=says)
+        return EffectPreview(is_done=twin is not None, payload=operation.payload, says=says)
 
-    async def apply(self, deed: EffectContext) -> EffectResult:
-        deps, place = self.joined(deed), Scope(space=deed.space, agent=DEFAULT_AGENT)
-        made = await add_censor_in_transaction(deps, deed.transaction, place, _rule(deed.payload), by=deed.by)
+    async def apply(self, operation: EffectContext) -> EffectResult:
+        deps, place = self.joined(operation), Scope(space=operation.space, agent=DEFAULT_AGENT)
+        made = await add_censor_in_transaction(
+            deps, operation.transaction, place, _rule(operation.payload), by=operation.by
+        )
         return EffectResult(
             after={"censor": str(made.censor.id), "standing": made.censor.standing},
             changes=(str(made.change),),
-            afterwards=self._afterwards(deed),
+            afterwards=self._afterwards(operation),
         )
 
 
@@ -88,13 +90,16 @@ class CensorEscalationEffect(_CensorEffect):
         payload_id(payload, "censor_id")
         parse_force(payload.get("to", CensorAction.BLOCK))
 
-    async def look(self, deed: EffectContext) -> EffectPreview:
-        censor, to = (payload_id(deed.payload, "censor_id"), parse_force(deed.payload.get("to", CensorAction.BLOCK)))
+    async def look(self, operation: EffectContext) -> EffectPreview:
+        censor, to = (
+            payload_id(operation.payload, "censor_id"),
+            parse_force(operation.payload.get("to", CensorAction.BLOCK)),
+        )
         try:
-            found = await get_censor(self.joined(deed), deed.space, censor)
+            found = await get_censor(self.joined(operation), operation.space, censor)
         except NotFound:
             return EffectPreview(gone=(f"censor:{censor}",))
-        payload = dict(deed.payload) | {"from": found.action.value, "to": to.value}
+        payload = dict(operation.payload) | {"from": found.action.value, "to": to.value}
         says = f"Lets this censor {'stop what it warns of' if to is CensorAction.BLOCK else 'warn of what it stops'}."
         return EffectPreview(
             versions={f"censor:{censor}": found.version},
@@ -104,18 +109,18 @@ class CensorEscalationEffect(_CensorEffect):
             says=says,
         )
 
-    async def apply(self, deed: EffectContext) -> EffectResult:
-        deps, id_ = self.joined(deed), payload_id(deed.payload, "censor_id")
-        to = parse_force(deed.payload.get("to", CensorAction.BLOCK))
-        was = await get_censor(deps, deed.space, id_)
-        done = await _DEEDS[to](deps, deed.space, id_, by=deed.by, reason=REASON)
+    async def apply(self, operation: EffectContext) -> EffectResult:
+        deps, id_ = self.joined(operation), payload_id(operation.payload, "censor_id")
+        to = parse_force(operation.payload.get("to", CensorAction.BLOCK))
+        was = await get_censor(deps, operation.space, id_)
+        done = await _DEEDS[to](deps, operation.space, id_, by=operation.by, reason=REASON)
         if done.change is None:
             raise BadInput(f"This censor is `{to.value}` already.")
         return EffectResult(
             before=_standing(was),
             after=_standing(done.censor),
             changes=(str(done.change),),
-            afterwards=self._afterwards(deed),
+            afterwards=self._afterwards(operation),
         )
 
 

@@ -33,50 +33,50 @@ class DecompositionEffect:
         for name in ("existing_dimension", "new_dimension"):
             parse_dimension_name(require_text(payload, name))
 
-    async def look(self, deed: EffectContext) -> EffectPreview:
-        id_ = payload_id(deed.payload, "conflict_id")
+    async def look(self, operation: EffectContext) -> EffectPreview:
+        id_ = payload_id(operation.payload, "conflict_id")
         try:
-            found = await find_conflict(deed.transaction, deed.space, id_)
+            found = await find_conflict(operation.transaction, operation.space, id_)
         except NoSuchConflict:
             return EffectPreview(gone=(f"conflict:{id_}",))
-        names = [str(deed.payload.get(name, "?")) for name in ("existing_dimension", "new_dimension")]
+        names = [str(operation.payload.get(name, "?")) for name in ("existing_dimension", "new_dimension")]
         return EffectPreview(
             versions={f"conflict:{id_}": f"{found.status}:{found.existing_parent_id}"},
             is_done=found.status != PENDING,
-            payload=deed.payload,
+            payload=operation.payload,
             says=f"Lets both stand: what is there as `{names[0]}`, the new one as `{names[1]}`.",
         )
 
-    async def apply(self, deed: EffectContext) -> EffectResult:
+    async def apply(self, operation: EffectContext) -> EffectResult:
         verdict = ConflictVerdict(
             decision=ConflictDecision.DECOMPOSE,
             judge=ConflictJudge.PERSON,
-            by=deed.by,
-            existing_dimension=require_text(deed.payload, "existing_dimension"),
-            new_dimension=require_text(deed.payload, "new_dimension"),
-            reasoning=deed.proposal.why[:500],
+            by=operation.by,
+            existing_dimension=require_text(operation.payload, "existing_dimension"),
+            new_dimension=require_text(operation.payload, "new_dimension"),
+            reasoning=operation.proposal.why[:500],
         )
-        id_ = payload_id(deed.payload, "conflict_id")
-        done = await decide_conflict(self._joined(deed), deed.space, id_, verdict)
+        id_ = payload_id(operation.payload, "conflict_id")
+        done = await decide_conflict(self._joined(operation), operation.space, id_, verdict)
         places: Mapping[str, Any] = done.resolution or {}
         return EffectResult(
             before={"conflict": str(id_), "status": PENDING, "places": places.get("before", [])},
             after={"conflict": str(id_), "status": done.status, "places": places.get("after", [])},
             changes=(f"conflict:{id_}",),
-            afterwards=self._afterwards(deed),
+            afterwards=self._afterwards(operation),
         )
 
-    async def undo(self, deed: EffectContext, applied: EffectResult) -> Afterwards:
+    async def undo(self, operation: EffectContext, applied: EffectResult) -> Afterwards:
         id_ = payload_id(applied.after, "conflict")
-        await undo_conflict_decision(self._joined(deed), deed.space, id_, by=deed.by)
-        return self._afterwards(deed)
+        await undo_conflict_decision(self._joined(operation), operation.space, id_, by=operation.by)
+        return self._afterwards(operation)
 
-    def _joined(self, deed: EffectContext) -> WorldDeps:
+    def _joined(self, operation: EffectContext) -> WorldDeps:
         # The caches of this process follow after the commit, not before.
-        return replace(self._deps, store=NestedStore(deed.transaction), follow=null_follow)
+        return replace(self._deps, store=NestedStore(operation.transaction), follow=null_follow)
 
-    def _afterwards(self, deed: EffectContext) -> Afterwards:
+    def _afterwards(self, operation: EffectContext) -> Afterwards:
         async def follow() -> None:
-            await self._deps.follow(deed.space)
+            await self._deps.follow(operation.space)
 
         return follow

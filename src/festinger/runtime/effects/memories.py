@@ -95,26 +95,26 @@ class MemoryChangeEffect:
         if op == "split":
             _parts(payload)
 
-    async def look(self, deed: EffectContext) -> EffectPreview:
-        op, ids = _op(deed.payload), payload_ids(deed.payload, "ids")
-        found = await find_memories(deed.transaction, deed.space, ids)
-        is_done = len(found) == len(ids) and _is_done(op, ids, found, deed.payload)
-        return preview_targets(ids, found, is_done=is_done, payload=deed.payload, says=_SAYS[op])
+    async def look(self, operation: EffectContext) -> EffectPreview:
+        op, ids = _op(operation.payload), payload_ids(operation.payload, "ids")
+        found = await find_memories(operation.transaction, operation.space, ids)
+        is_done = len(found) == len(ids) and _is_done(op, ids, found, operation.payload)
+        return preview_targets(ids, found, is_done=is_done, payload=operation.payload, says=_SAYS[op])
 
-    async def apply(self, deed: EffectContext) -> EffectResult:
-        op, ids = _op(deed.payload), payload_ids(deed.payload, "ids")
-        before = await find_memories(deed.transaction, deed.space, ids)
-        done = await _OPS[op](replace(self._deps, store=NestedStore(deed.transaction)), deed, ids)
-        after = await find_memories(deed.transaction, deed.space, ids)
+    async def apply(self, operation: EffectContext) -> EffectResult:
+        op, ids = _op(operation.payload), payload_ids(operation.payload, "ids")
+        before = await find_memories(operation.transaction, operation.space, ids)
+        done = await _OPS[op](replace(self._deps, store=NestedStore(operation.transaction)), operation, ids)
+        after = await find_memories(operation.transaction, operation.space, ids)
         return replace(done, before=_shown(before), after=_shown(after) | dict(done.after))
 
-    async def undo(self, deed: EffectContext, applied: EffectResult) -> Afterwards:
+    async def undo(self, operation: EffectContext, applied: EffectResult) -> Afterwards:
         for part in applied.after.get("parts", []):
-            made = await lock_memory(deed.transaction, deed.space, UUID(part))
+            made = await lock_memory(operation.transaction, operation.space, UUID(part))
             if made.is_live:
-                joined = replace(self._deps, store=NestedStore(deed.transaction))
-                await archive(joined, deed.space, made.id, by=deed.by, reason="the split was undone")
-        await undo_changes(self._deps, deed, applied)
+                joined = replace(self._deps, store=NestedStore(operation.transaction))
+                await archive(joined, operation.space, made.id, by=operation.by, reason="the split was undone")
+        await undo_changes(self._deps, operation, applied)
         return null_follow_up
 
 
@@ -128,25 +128,25 @@ class IdentityPromotionEffect:
         payload_id(payload, "memory_id")
         _gain(payload)
 
-    async def look(self, deed: EffectContext) -> EffectPreview:
-        memory = MemoryId(payload_id(deed.payload, "memory_id"))
-        found = await find_memories(deed.transaction, deed.space, [memory])
-        is_done = memory in found and _deepened(found[memory], _gain(deed.payload)) == found[memory].weight
+    async def look(self, operation: EffectContext) -> EffectPreview:
+        memory = MemoryId(payload_id(operation.payload, "memory_id"))
+        found = await find_memories(operation.transaction, operation.space, [memory])
+        is_done = memory in found and _deepened(found[memory], _gain(operation.payload)) == found[memory].weight
         says = f"Holds this memory more deeply, past {IDENTITY} and never past 0.95."
-        return preview_targets([memory], found, is_done=is_done, payload=deed.payload, says=says)
+        return preview_targets([memory], found, is_done=is_done, payload=operation.payload, says=says)
 
-    async def apply(self, deed: EffectContext) -> EffectResult:
-        held = await lock_memory(deed.transaction, deed.space, payload_id(deed.payload, "memory_id"))
+    async def apply(self, operation: EffectContext) -> EffectResult:
+        held = await lock_memory(operation.transaction, operation.space, payload_id(operation.payload, "memory_id"))
         if held.status is not Status.ACTIVE:
             raise BadInput(f"A memory that is {held.status.value} cannot be held more deeply.")
-        deeper = _deepened(held, _gain(deed.payload))
+        deeper = _deepened(held, _gain(operation.payload))
         belief = replace(held.belief, weight=deeper)
         change = await adjust_belief(
             self._deps,
-            deed.transaction,
-            deed.space,
+            operation.transaction,
+            operation.space,
             BeliefUpdate(memory=held.id, belief=belief),
-            by=deed.by,
+            by=operation.by,
             reason="part of who the agent is",
         )
         return EffectResult(
@@ -155,68 +155,68 @@ class IdentityPromotionEffect:
             changes=(str(change),),
         )
 
-    async def undo(self, deed: EffectContext, applied: EffectResult) -> Afterwards:
+    async def undo(self, operation: EffectContext, applied: EffectResult) -> Afterwards:
         """Restore the weight; if it changed since, take away only what was gained here."""
         try:
-            async with deed.transaction.savepoint():
-                await undo_changes(self._deps, deed, applied)
+            async with operation.transaction.savepoint():
+                await undo_changes(self._deps, operation, applied)
         except UndoBlocked:
-            await self._take_gain(deed, applied)
+            await self._take_gain(operation, applied)
         return null_follow_up
 
-    async def _take_gain(self, deed: EffectContext, applied: EffectResult) -> None:
-        held = await lock_memory(deed.transaction, deed.space, UUID(applied.after["memory"]))
+    async def _take_gain(self, operation: EffectContext, applied: EffectResult) -> None:
+        held = await lock_memory(operation.transaction, operation.space, UUID(applied.after["memory"]))
         least = min(applied.before["alpha"], held.weight.alpha)
         weight = Weight(alpha=max(least, held.weight.alpha - applied.after["gained"]), beta=held.weight.beta)
         effect = BeliefUpdate(memory=held.id, belief=replace(held.belief, weight=weight))
         reason = "no longer part of who the agent is"
-        await adjust_belief(self._deps, deed.transaction, deed.space, effect, by=deed.by, reason=reason)
+        await adjust_belief(self._deps, operation.transaction, operation.space, effect, by=operation.by, reason=reason)
 
 
-async def undo_changes(deps: MemoryDeps, deed: EffectContext, applied: EffectResult) -> None:
+async def undo_changes(deps: MemoryDeps, operation: EffectContext, applied: EffectResult) -> None:
     """Undo the changes of an effect, last one first."""
     for change in reversed(applied.changes):
         try:
-            await undo_in_transaction(deps, deed.transaction, deed.space, UUID(change), by=deed.by)
+            await undo_in_transaction(deps, operation.transaction, operation.space, UUID(change), by=operation.by)
         except UndoBlocked as error:
             raise order_blocking_changes(error) from error
 
 
-async def _merge(deps: MemoryDeps, deed: EffectContext, ids: Sequence[MemoryId]) -> EffectResult:
+async def _merge(deps: MemoryDeps, operation: EffectContext, ids: Sequence[MemoryId]) -> EffectResult:
     stays, changes = ids[0], []
     for other in ids[1:]:
-        done = await merge(deps, deed.space, [stays, other], by=deed.by, reason=REASON)
+        done = await merge(deps, operation.space, [stays, other], by=operation.by, reason=REASON)
         stays = done.memory.id
         changes.append(str(done.change))
     return EffectResult(changes=tuple(changes))
 
 
-async def _supersede(deps: MemoryDeps, deed: EffectContext, ids: Sequence[MemoryId]) -> EffectResult:
+async def _supersede(deps: MemoryDeps, operation: EffectContext, ids: Sequence[MemoryId]) -> EffectResult:
     old, new = ids
-    return _changed(await supersede(deps, deed.space, old, new, by=deed.by, reason=REASON))
+    return _changed(await supersede(deps, operation.space, old, new, by=operation.by, reason=REASON))
 
 
-async def _archive(deps: MemoryDeps, deed: EffectContext, ids: Sequence[MemoryId]) -> EffectResult:
-    done = [await archive(deps, deed.space, each, by=deed.by, reason=REASON) for each in ids]
+async def _archive(deps: MemoryDeps, operation: EffectContext, ids: Sequence[MemoryId]) -> EffectResult:
+    done = [await archive(deps, operation.space, each, by=operation.by, reason=REASON) for each in ids]
     return _changed(*done)
 
 
-async def _restore(deps: MemoryDeps, deed: EffectContext, ids: Sequence[MemoryId]) -> EffectResult:
-    done = [await restore(deps, deed.space, each, by=deed.by, reason=REASON) for each in ids]
+async def _restore(deps: MemoryDeps, operation: EffectContext, ids: Sequence[MemoryId]) -> EffectResult:
+    done = [await restore(deps, operation.space, each, by=operation.by, reason=REASON) for each in ids]
     return _changed(*done)
 
 
-async def _edit(deps: MemoryDeps, deed: EffectContext, ids: Sequence[MemoryId]) -> EffectResult:
-    return _changed(await edit(deps, deed.space, ids[0], require_text(deed.payload, "text"), by=deed.by))
+async def _edit(deps: MemoryDeps, operation: EffectContext, ids: Sequence[MemoryId]) -> EffectResult:
+    return _changed(await edit(deps, operation.space, ids[0], require_text(operation.payload, "text"), by=operation.by))
 
 
-async def _split(deps: MemoryDeps, deed: EffectContext, ids: Sequence[MemoryId]) -> EffectResult:
+async def _split(deps: MemoryDeps, operation: EffectContext, ids: Sequence[MemoryId]) -> EffectResult:
     """Learn each part, then archive the source. Embedding is too slow for a transaction and comes later."""
-    parted = await find_memory(deed.transaction, deed.space, ids[0])
-    await lock_owners(deed.transaction, deed.space, [parted.agent_id])
-    source = await lock_memory(deed.transaction, deed.space, ids[0])
-    said = await relearn_texts(deps, deed.transaction, [source], _parts(deed.payload))
-    done = await archive(deps, deed.space, source.id, by=deed.by, reason="parted")
+    parted = await find_memory(operation.transaction, operation.space, ids[0])
+    await lock_owners(operation.transaction, operation.space, [parted.agent_id])
+    source = await lock_memory(operation.transaction, operation.space, ids[0])
+    said = await relearn_texts(deps, operation.transaction, [source], _parts(operation.payload))
+    done = await archive(deps, operation.space, source.id, by=operation.by, reason="parted")
     fresh = [str(each.memory.id) for each in said if each.memory and each.action in _MADE]
     return replace(_changed(done), after={"parts": fresh})
 
@@ -336,28 +336,28 @@ class ForgetEffect:
         payload_ids(payload, "memory_ids")
         require_text(payload, "reason")
 
-    async def look(self, deed: EffectContext) -> EffectPreview:
-        ids = payload_ids(deed.payload, "memory_ids")
-        found = await find_memories(deed.transaction, deed.space, ids)
+    async def look(self, operation: EffectContext) -> EffectPreview:
+        ids = payload_ids(operation.payload, "memory_ids")
+        found = await find_memories(operation.transaction, operation.space, ids)
         says = "Forgets these memories and all that derives from them. This cannot be undone."
-        seen = preview_targets(ids, found, payload=deed.payload, says=says)
+        seen = preview_targets(ids, found, payload=operation.payload, says=says)
         return replace(seen, is_forgotten=not found, gone=seen.gone if not found else ())
 
-    async def apply(self, deed: EffectContext) -> EffectResult:
-        ids = tuple(payload_ids(deed.payload, "memory_ids"))
-        meant = await find_erasure_targets(deed.transaction, deed.space, Selector(ids=ids))
-        joined = replace(self._eraser.deps, store=NestedStore(deed.transaction))
+    async def apply(self, operation: EffectContext) -> EffectResult:
+        ids = tuple(payload_ids(operation.payload, "memory_ids"))
+        meant = await find_erasure_targets(operation.transaction, operation.space, Selector(ids=ids))
+        joined = replace(self._eraser.deps, store=NestedStore(operation.transaction))
         plan = await forget_in_transaction(
             replace(self._eraser, deps=joined),
-            deed.transaction,
-            deed.space,
+            operation.transaction,
+            operation.space,
             meant,
-            reason=require_text(deed.payload, "reason"),
-            by=deed.by,
+            reason=require_text(operation.payload, "reason"),
+            by=operation.by,
         )
         return EffectResult(after=plan.as_json())
 
-    async def undo(self, deed: EffectContext, applied: EffectResult) -> Afterwards:
+    async def undo(self, operation: EffectContext, applied: EffectResult) -> Afterwards:
         raise UndoBlocked(
             "What was forgotten cannot be brought back.", hint="Say it again, if it is to be known.", changes=[]
         )

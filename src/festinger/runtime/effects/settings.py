@@ -31,40 +31,40 @@ class SettingsChangeEffect:
             raise BadInput("The payload must have the new value as `to`.")
         self._app.settings.change(key.name, _text(payload["to"]), space=_place(key, EVERY_SPACE))
 
-    async def look(self, deed: EffectContext) -> EffectPreview:
-        key = find_proposable_key(require_text(deed.payload, "key"))
-        present = self._present(key, deed.space)
-        wanted, expected = _text(deed.payload.get("to", "")), deed.payload.get("from")
+    async def look(self, operation: EffectContext) -> EffectPreview:
+        key = find_proposable_key(require_text(operation.payload, "key"))
+        present = self._present(key, operation.space)
+        wanted, expected = _text(operation.payload.get("to", "")), operation.payload.get("from")
         moved = expected is not None and _text(expected) != present
         return EffectPreview(
             versions={f"setting:{key.name}": present},
             changed=(f"setting:{key.name}",) if moved else (),
             is_done=present == wanted,
-            payload=dict(deed.payload) | {"from": present},
+            payload=dict(operation.payload) | {"from": present},
             says=f"Sets `{key.name}` to `{wanted}`; it is `{present}` now.",
         )
 
-    async def apply(self, deed: EffectContext) -> EffectResult:
-        key = find_proposable_key(require_text(deed.payload, "key"))
-        place, to = _place(key, deed.space), _text(deed.payload["to"])
-        present = self._present(key, deed.space)
-        row = await write_setting(self._app, deed.transaction, key.name, to, by=deed.by, space=place)
+    async def apply(self, operation: EffectContext) -> EffectResult:
+        key = find_proposable_key(require_text(operation.payload, "key"))
+        place, to = _place(key, operation.space), _text(operation.payload["to"])
+        present = self._present(key, operation.space)
+        row = await write_setting(self._app, operation.transaction, key.name, to, by=operation.by, space=place)
         return EffectResult(
             before={"key": key.name, "space": place, "value": present, "row": row},
             after={"key": key.name, "space": place, "value": to, "row": to},
             afterwards=self._app.reread_settings,
         )
 
-    async def undo(self, deed: EffectContext, applied: EffectResult) -> Afterwards:
+    async def undo(self, operation: EffectContext, applied: EffectResult) -> Afterwards:
         key, place = find_setting(applied.after["key"]), SpaceId(applied.after["space"])
-        row = await find_config(deed.transaction, space=place, key=key.name)
+        row = await find_config(operation.transaction, space=place, key=key.name)
         if row != applied.after["row"]:
             raise UndoBlocked(f"`{key.name}` was set again since.", changes=[f"setting:{key.name}"])
         before = applied.before["row"]
         if before is None:
-            await erase_setting(self._app, deed.transaction, key.name, by=deed.by, space=place)
+            await erase_setting(self._app, operation.transaction, key.name, by=operation.by, space=place)
         else:
-            await write_setting(self._app, deed.transaction, key.name, before, by=deed.by, space=place)
+            await write_setting(self._app, operation.transaction, key.name, before, by=operation.by, space=place)
         return self._app.reread_settings
 
     def _present(self, key: SettingKey, space: SpaceId) -> str:

@@ -48,7 +48,7 @@ async def stream_events(call: AdminCall) -> Response:
     after = EventId(read_id(last)) if last else None
     names = call.request.query_params.getlist("name")
     news = await follow_from_now(call.app, space=call.space, names=names, after=after)
-    return StreamingResponse(encode_sse(news, until=call.keeper.closing), media_type="text/event-stream")
+    return StreamingResponse(encode_sse(news, until=call.supervisor.closing), media_type="text/event-stream")
 
 
 async def encode_sse(

@@ -33,21 +33,21 @@ async def readyz(call: AdminCall) -> Response:
 
 async def _unready(call: AdminCall) -> FestingerError | None:
     try:
-        await call.keeper.need().store.ping()
+        await call.supervisor.need().store.ping()
     except StoreDown as error:
         return error
-    return call.keeper.disk_problem()
+    return call.supervisor.disk_problem()
 
 
 async def _details(call: AdminCall, problem: FestingerError | None) -> dict[str, object]:
     found: dict[str, object] = {
-        "settings": call.keeper.settings.problem,
-        "needs_restart": [change.key for change in call.keeper.settings.needs_restart],
-        "disk": call.keeper.disk().as_json(),
+        "settings": call.supervisor.settings.problem,
+        "needs_restart": [change.key for change in call.supervisor.settings.needs_restart],
+        "disk": call.supervisor.disk().as_json(),
     }
     if problem is not None:
         found["problem"] = {"name": problem.name, "message": problem.message, "hint": problem.hint}
-    elif (app := call.keeper.app) is not None:
+    elif (app := call.supervisor.app) is not None:
         found["degraded"] = app.degraded
         found["dead_jobs"] = len(await list_jobs(app.store, state=JobState.DEAD))
         found["inbox"] = await inbox_warnings(app.inbox.deps, app.directory.ids())
@@ -55,21 +55,21 @@ async def _details(call: AdminCall, problem: FestingerError | None) -> dict[str,
 
 
 async def metrics_page(call: AdminCall) -> Response:
-    if not call.keeper.settings.now.metrics.enabled:
+    if not call.supervisor.settings.now.metrics.enabled:
         raise NotFound("Metrics are switched off.", hint="Set `metrics.enabled`.")
-    if call.keeper.app:
-        await call.keeper.app.measure()
+    if call.supervisor.app:
+        await call.supervisor.app.measure()
     return Response(metrics.render_metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 async def show_health(call: AdminCall) -> Response:
     """For whoever looks every few seconds: models are not asked, because asking costs."""
-    return _told(await call.keeper.checks())
+    return _told(await call.supervisor.checks())
 
 
 async def run_doctor(call: AdminCall) -> Response:
     """For whoever wants to know: all that `festinger doctor` says."""
-    return _told(await call.keeper.checks(ask_models=True))
+    return _told(await call.supervisor.checks(ask_models=True))
 
 
 def _told(checks: Sequence[Check]) -> Response:

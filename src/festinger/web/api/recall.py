@@ -50,8 +50,8 @@ async def recall_memories(call: AdminCall) -> Response:
     asked = body.model_dump(exclude={"cue", "session"})
     session = SessionId(body.session) if body.session else NO_SESSION
     place = Scope(space=call.space, agent=agent_of(call), session=session)
-    wish = parse_recall_query(body.cue, now=call.app.tools.clock(), **asked)
-    found = await recall(call.app.recall.deps, place, wish, door=DOOR)
+    query = parse_recall_query(body.cue, now=call.app.tools.clock(), **asked)
+    found = await recall(call.app.recall.deps, place, query, door=DOOR)
     return json_response(found.as_json())
 
 

@@ -20,7 +20,7 @@ class ChangeSettingRequest(BaseModel):
 
 
 async def list_settings(call: AdminCall) -> Response:
-    found, waiting = call.keeper.settings.loaded(call.space).settings(), _waiting(call)
+    found, waiting = call.supervisor.settings.loaded(call.space).settings(), _waiting(call)
     return json_response({"items": [_record(setting, waiting) for setting in found], "next": None})
 
 
@@ -44,7 +44,7 @@ async def delete_setting(call: AdminCall) -> Response:
 
 def _waiting(call: AdminCall) -> dict[str, str]:
     """Settings whose new value waits for a restart, with that value."""
-    return {change.key: change.new for change in call.keeper.settings.needs_restart}
+    return {change.key: change.new for change in call.supervisor.settings.needs_restart}
 
 
 def _key(call: AdminCall) -> str:

@@ -77,14 +77,14 @@ async def loops_json(call: AdminCall) -> Response:
 
 async def reset_loop(call: AdminCall) -> Response:
     session = call.request.path_params["session"]
-    if not call.keeper.loops.reset(call.space, session, by=call.by):
+    if not call.supervisor.loops.reset(call.space, session, by=call.by):
         raise NotFound(f"No loop of a session `{session[:80]}` is known here.")
     return json_response({"reset": session})
 
 
 def _now(call: AdminCall) -> list[dict[str, Any]]:
     """The loops that the proxy of this process sees, with what repeats."""
-    return [asdict(loop) for loop in call.keeper.loops.live(call.space)]
+    return [asdict(loop) for loop in call.supervisor.loops.live(call.space)]
 
 
 async def loops_page(call: AdminCall) -> Response:

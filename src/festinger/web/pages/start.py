@@ -60,8 +60,8 @@ def client_instructions(base: str) -> list[dict[str, str]]:
 
 
 async def build_overview(call: AdminCall) -> dict[str, Any]:
-    settings = call.keeper.settings.now
-    checks = await call.keeper.checks()
+    settings = call.supervisor.settings.now
+    checks = await call.supervisor.checks()
     steps = next_steps(checks, upstream=settings.proxy.upstream)
     base = f"{call.request.url.scheme}://{call.request.url.netloc}"
     return {
@@ -71,7 +71,7 @@ async def build_overview(call: AdminCall) -> dict[str, Any]:
         "upstream": settings.proxy.upstream,
         "steps": [asdict(step) for step in steps],
         "clients": client_instructions(base),
-        "world": await resolution_status(call) if call.keeper.is_open() else None,
+        "world": await resolution_status(call) if call.supervisor.is_open() else None,
         "parts": [check.as_json() for check in checks],
     }
 

@@ -145,7 +145,7 @@ MAX_ASKED = 200
 
 async def world_page(call: AdminCall) -> Response:
     data, found = await _data(call)
-    settings = call.keeper.settings.now.world
+    settings = call.supervisor.settings.now.world
     picture = found and draw_graph(
         found, now=call.app.tools.clock(), recent=timedelta(days=settings.recollection_recency_days)
     )
