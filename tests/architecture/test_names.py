@@ -12,17 +12,61 @@ from tests.architecture.source import Module, package_modules
 
 SHARED_CLASSES = {"Memory"}
 """The library's handle and the stored row are both what users call a memory."""
-PARTICIPLE_CLASSES = set(
-    "AlreadyDecided EffectFailed KeyFileExposed MigrationChanged NotAuthenticated NotAuthorised NotFound Outdated "
-    "Overloaded PartlyEmbedded PortTaken ProposalRefused ProviderRefused Refused Replayed SettingPinned UndoBlocked "
-    "Unwired Learned".split()
+PARTICIPLE_CLASSES = frozenset(
+    [
+        "AlreadyDecided",
+        "EffectFailed",
+        "KeyFileExposed",
+        "MigrationChanged",
+        "NotAuthenticated",
+        "NotAuthorised",
+        "NotFound",
+        "Outdated",
+        "Overloaded",
+        "PartlyEmbedded",
+        "PortTaken",
+        "ProposalRefused",
+        "ProviderRefused",
+        "Refused",
+        "Replayed",
+        "SettingPinned",
+        "UndoBlocked",
+        "Unwired",
+        "Learned",
+    ]
 )
 """Errors, which say what happened, and the library's `Learned`."""
 
 METAPHORS = frozenset({"desk", "door", "house", "porch", "keeper", "attendant", "deed", "knock", "wish"})
 PARTICIPLES = frozenset(
-    "said told given kept made held heard brought taken shown known seen found gone done meant spoken written sent "
-    "thought understood chosen forgotten hidden lost sought".split()
+    [
+        "said",
+        "told",
+        "given",
+        "kept",
+        "made",
+        "held",
+        "heard",
+        "brought",
+        "taken",
+        "shown",
+        "known",
+        "seen",
+        "found",
+        "gone",
+        "done",
+        "meant",
+        "spoken",
+        "written",
+        "sent",
+        "thought",
+        "understood",
+        "chosen",
+        "forgotten",
+        "hidden",
+        "lost",
+        "sought",
+    ]
 )
 NOUNS = frozenset({"seed", "feed", "need", "speed", "embed"})
 """Words on `ed` that are no participles."""

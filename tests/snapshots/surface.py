@@ -25,6 +25,7 @@ from festinger.observability.pages import every_error
 from festinger.proxy import routes
 from festinger.runtime.app import App
 from festinger.settings.keys import ALIASES, KEYS
+from festinger.store.migration import own_migrations
 from festinger.web.app import ROUTES
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
@@ -179,6 +180,11 @@ def _plain(text: str) -> str:
     return re.sub(r"(: |-> )'([A-Z][^']*)'", r"\1\2", text)
 
 
+def migrations() -> Iterator[str]:
+    """The hash of each migration: a database that has applied one refuses to open when it differs."""
+    yield from (f"{each.name}  {each.sha256}" for each in own_migrations())
+
+
 SURFACE: Mapping[str, Callable[[], Iterable[str]]] = {
     "admin_routes": admin_routes,
     "cli_help": cli_help,
@@ -187,6 +193,7 @@ SURFACE: Mapping[str, Callable[[], Iterable[str]]] = {
     "events": events,
     "library": library,
     "metrics": metrics,
+    "migrations": migrations,
     "proxy_routes": proxy_routes,
     "settings": settings,
 }

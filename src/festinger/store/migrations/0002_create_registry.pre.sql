@@ -1,6 +1,6 @@
 -- What belongs to no single room: settings rows, API keys, the ledger of runs, the versions of caches.
 -- A `space_id` of '*' means all spaces, which is no row of `space`; therefore three of these tables have
--- no foreign key to it, and `store/repositories/spaces.py` erases a space from them by name. Every other tenant table
+-- no foreign key to it, and `store/spaces.py` erases a space from them by name. Every other tenant table
 -- says `space_id text not null references space (id) on delete cascade`.
 
 create table config (
