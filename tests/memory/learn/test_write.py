@@ -194,7 +194,7 @@ async def test_undoing_a_repair_takes_no_lock_before_one_that_comes_earlier(pati
 
 
 @pytest.mark.parametrize(
-    "deeds",
+    "operations",
     [("repair", "decide"), ("decide", "repair"), ("forget", "split")],
     ids=["repair and decide", "decide and repair", "forget and split"],
 )

@@ -9,7 +9,6 @@ from festinger.cli.client import find_local_server
 from festinger.cli.command import command
 from festinger.cli.context import CommandContext
 from festinger.errors import BadInput
-from festinger.runtime.environment import local_base_url
 
 
 def register(app: typer.Typer) -> None:
@@ -28,6 +27,7 @@ async def login(
     Example: festinger login --name ann
     """
     from festinger.proxy.remote_client import normalize_address
+    from festinger.runtime.environment import local_base_url
 
     async with context.app() as app:
         link = await app.logins.invite(name or _user())

@@ -210,6 +210,8 @@ def _may_replace(new: Newcomer, candidate: JudgedCandidate, limits: LearnLimits)
 
 def _is_decided_for_new(new: Newcomer, candidate: JudgedCandidate, limits: LearnLimits) -> bool:
     """Whether a plain contradiction is decided for the new statement without asking."""
+    if candidate.immutable:
+        return False
     if limits.on_contradiction is OnContradiction.NEWEST_WINS:
         return True
     is_sure = candidate.judgement.confidence >= limits.accept
