@@ -57,7 +57,8 @@ def free_port() -> int:
 def bare_environment(home: Path, **more: str) -> dict[str, str]:
     """An environment with an empty home, in which the modules of this folder can be run."""
     kept = {name: value for name, value in os.environ.items() if KEPT_BACK.search(name) is None}
-    return {**kept, "HOME": str(home), "PYTHONPATH": str(Path(__file__).parents[1]), **more}
+    paths = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**kept, "HOME": str(home), "PYTHONPATH": os.pathsep.join(paths), **more}
 
 
 def two_cores() -> tuple[int, int] | tuple[None, None]:

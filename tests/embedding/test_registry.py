@@ -54,9 +54,9 @@ def test_another_package_cannot_take_the_name_of_a_built_in_provider(monkeypatch
 def test_choosing_one_provider_imports_none_of_the_others():
     program = """
 import asyncio, sys
-from festinger.embedding.embedder import Supplies
+from festinger.embedding.embedder import EmbedderOptions
 from festinger.embedding.registry import open_embedder
-asyncio.run(open_embedder("hashed:", Supplies()))
+asyncio.run(open_embedder("hashed:", EmbedderOptions()))
 heavy = {"onnx", "onnxruntime", "tokenizers", "aiohttp", "huggingface_hub"} & set(sys.modules)
 print(sorted(heavy), sorted(name for name in sys.modules if name.startswith("festinger.embedding.o")))
 """

@@ -30,7 +30,10 @@ async def test_the_model_is_told_the_fact_then_the_doubt_then_what_was_decided(d
     assert noted(during) == ["gnommoweb: [type?] repo — conflict pending"]
     assert decided.got.startswith("resolved: decompose, by a model\nwhy: A repo is what it is made of;")
     assert decided.got.endswith("now: gnommoweb [artifact-type] repo\nnow: gnommoweb [deployment-type] container")
-    assert noted(after) == ["gnommoweb: [artifact-type] repo [deployment-type] container"]
+    assert noted(after) == [
+        "gnommoweb: [artifact-type] repo [deployment-type] container",
+        "- Gnommoweb is a container deployed on Docker",
+    ]
 
 
 async def test_it_says_the_same_each_time(

@@ -20,7 +20,7 @@ import asyncio, os, sys
 from datetime import timedelta
 from uuid import UUID
 
-from tests.jobs.desk import Hands
+from tests.jobs.deps import Hands
 from tests.proposals.hearing import Court
 from festinger.ids import MAIN_SPACE
 from festinger.proposals.verdicts.decide import decide

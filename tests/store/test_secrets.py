@@ -138,7 +138,7 @@ import asyncio, os, signal, sys
 from pathlib import Path
 from festinger.settings.master_key import read_key, system_entropy
 from festinger.settings.tree import StoreSettings
-from festinger.store import rotation
+from festinger.store import secrets as rotation
 from festinger.store.pool import open_store
 
 def die(*_):
@@ -147,7 +147,7 @@ def die(*_):
 async def main():
     async with open_store(sys.argv[1], StoreSettings(), door="test") as store:
         setattr(rotation, sys.argv[3], die)
-        await rotation.rotate(store, read_key(Path(sys.argv[2])), entropy=system_entropy)
+        await rotation.rotate_master_key(store, read_key(Path(sys.argv[2])), entropy=system_entropy)
 
 asyncio.run(main())
 """

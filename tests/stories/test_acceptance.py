@@ -126,7 +126,11 @@ async def test_a_contradiction_is_marked_at_once_decided_over_night_and_can_be_u
     assert (item["collision_type"], item["status"], item["incoming"]["parent"]) == ("isa_isa", "pending", "container")
     assert stands == {"type": "repo"}
     assert (ran["seen"], ran["resolved"]) == (1, 1)
-    assert decided == "gnommoweb: [artifact-type] repo [deployment-type] container"
+    # The memory agrees with what was decided, and says more.
+    assert decided.splitlines() == [
+        "gnommoweb: [artifact-type] repo [deployment-type] container",
+        "- Gnommoweb is a container deployed on Docker",
+    ]
     assert waiting == set()
     assert undone == same
 
