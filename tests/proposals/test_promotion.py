@@ -234,7 +234,8 @@ def test_effects_are_carried_out_by_a_decision_alone():
         module.path.stem
         for module in package_modules()
         for node in ast.walk(module.tree)
-        if isinstance(node, ast.ImportFrom) and any(name.name == "apply_verdict" for name in node.names)
+        if isinstance(node, ast.ImportFrom) and node.module == "festinger.proposals.verdicts.apply"
+        if "apply_verdict" in {name.name for name in node.names}
     }
 
     assert appliers == {"apply"}
