@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.judging import JudgingTexts
 from festinger.ids import Origin
-from festinger.judge.cascade import settle_judgement
+from festinger.judge.cascade import accept_if_sure
 from festinger.judge.model import ACCEPT, JudgeStatement
 from festinger.judge.rules.decide import judge
 from festinger.judge.rules.parse import parse_statement
@@ -87,7 +87,7 @@ def _judged(
         texts.features(stream[old], stream[new]),
     )
     return JudgedCandidate(
-        id=UUID(int=old), judgement=settle_judgement(verdict, accept=ACCEPT), trust=TRUST[origin], status=standing
+        id=UUID(int=old), judgement=accept_if_sure(verdict, accept=ACCEPT), trust=TRUST[origin], status=standing
     )
 
 

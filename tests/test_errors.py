@@ -7,10 +7,10 @@ import pytest
 
 from festinger import errors
 from festinger.errors import BadFact, FestingerError, SettingPinned, Stale
-from festinger.observability.pages import errors_page, every_error
+from festinger.observability.pages import errors_page, walk_errors
 
 ROOT = Path(__file__).parents[1]
-TREE = list(every_error())
+TREE = list(walk_errors())
 
 STATUS = {
     "BadInput": (422, 2),

@@ -12,7 +12,7 @@ import pytest
 from tests import reference
 from tests.architecture.source import ROOT, tracked_files
 
-from festinger.observability.pages import every_error
+from festinger.observability.pages import walk_errors
 
 DOCS = ROOT / "docs"
 FENCE = re.compile(r"^( *)```(?P<info>[^\n]*)\n(?P<code>.*?)^\1```$", re.MULTILINE | re.DOTALL)
@@ -99,7 +99,7 @@ def whole_reference() -> str:
 
 def names_of_errors() -> list[str]:
     """Every error's name as doors show it."""
-    return [error.class_name() for error in every_error()]
+    return [error.class_name() for error in walk_errors()]
 
 
 def names_of_metrics() -> list[str]:

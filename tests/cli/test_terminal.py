@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import MONDAY
 
-from festinger.cli.terminal import escape_line, escape_text, format_time, to_json
+from festinger.cli.terminal import escape_line, escape_text, format_time, to_terminal_safe_json
 
 ANYTHING = st.text(st.characters())
 
@@ -30,7 +30,7 @@ def test_a_harmless_text_stays_as_it_is(text: str):
 
 @given(ANYTHING.filter(lambda text: text.isprintable() or text.encode("utf-8", "ignore").decode() == text))
 def test_json_says_the_same_and_does_not_speak_either(text: str):
-    said = to_json({"text": text})
+    said = to_terminal_safe_json({"text": text})
 
     assert json.loads(said) == {"text": text}
     assert speaks(said) == set()

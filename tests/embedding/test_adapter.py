@@ -2,7 +2,7 @@
 
 import pytest
 
-from festinger.embedding.adapter import open_classifier
+from festinger.embedding.adapter import open_adapted_classifier
 from festinger.memory.extract.classifier import adapter_path as statement_adapter
 from festinger.retrieval.notes import adapter_path as note_adapter
 from festinger.retrieval.notes import pair_text
@@ -12,8 +12,8 @@ RECIPE = "suggest a satay recipe"
 
 
 async def test_two_adapters_in_one_process_do_not_share_what_they_learned():
-    statements = await open_classifier(statement_adapter())
-    notes = await open_classifier(note_adapter())
+    statements = await open_adapted_classifier(statement_adapter())
+    notes = await open_adapted_classifier(note_adapter())
     try:
         allergy, port = await notes.logits([pair_text(ALLERGY, RECIPE), pair_text(PORT, RECIPE)])
         fact, question = await statements.logits([f"{PORT} [SEP]  [SEP] ", "how do I dump a table [SEP]  [SEP] "])
@@ -26,7 +26,7 @@ async def test_two_adapters_in_one_process_do_not_share_what_they_learned():
 
 
 async def test_a_text_gets_the_same_answer_alone_and_in_company():
-    notes = await open_classifier(note_adapter())
+    notes = await open_adapted_classifier(note_adapter())
     try:
         together = await notes.logits([pair_text(ALLERGY, RECIPE), pair_text(PORT, RECIPE)])
         alone = [(await notes.logits([pair_text(each, RECIPE)]))[0] for each in (ALLERGY, PORT)]

@@ -7,7 +7,7 @@ from tests.judge.judging import UNDECIDED, House, pair
 
 from festinger.errors import Overloaded, ProviderDown
 from festinger.ids import MAIN_SPACE
-from festinger.judge.cascade import CascadeConfig, settle_judgement, settle_last_judgement
+from festinger.judge.cascade import CascadeConfig, accept_if_sure, settle_last_judgement
 from festinger.judge.llm import RelationAnswer
 from festinger.judge.model import Current, Judgement, PairJudgement, Relation
 from festinger.judge.pair_model import EntailmentScores, ScriptedPairModel
@@ -99,7 +99,7 @@ def test_the_last_judge_needs_less_where_nothing_is_merged(relation: Relation, c
 def test_a_judge_before_the_last_ends_it_only_when_sure(confidence: float, is_final: bool):
     said = Judgement(relation=Relation.CONTRADICTS, confidence=confidence, judge="rules@1", reasoning="r")
 
-    found = settle_judgement(said, accept=0.8)
+    found = accept_if_sure(said, accept=0.8)
 
     assert found.final is is_final
     assert found.relation is (Relation.CONTRADICTS if is_final else Relation.UNSURE)

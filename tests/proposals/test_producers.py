@@ -12,7 +12,7 @@ from festinger.ids import MAIN_SPACE
 from festinger.proposals.gate import compute_rank
 from festinger.proposals.model import HoldReason, ProposalState, ProposalType, VerdictKind
 from festinger.proposals.pairs import list_muted_producers, release_by_reviewer, unmute_producer
-from festinger.proposals.producers import ProducerDecision, ProducerValue, compute_producer_value, load_producer_values
+from festinger.proposals.producers import ProducerValue, ProposalOutcome, compute_producer_value, load_producer_values
 from festinger.proposals.verdicts.effects import EffectPreview
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Store
@@ -31,11 +31,11 @@ IDEAS = (
 )
 
 
-def decided(state: ProposalState = ProposalState.REJECTED, *, days_ago: float = 0, **more: object) -> ProducerDecision:
-    return ProducerDecision(key=KEY, state=state, decided_at=NOW - days_ago * DAY, **more)  # type: ignore[arg-type]
+def decided(state: ProposalState = ProposalState.REJECTED, *, days_ago: float = 0, **more: object) -> ProposalOutcome:
+    return ProposalOutcome(key=KEY, state=state, decided_at=NOW - days_ago * DAY, **more)  # type: ignore[arg-type]
 
 
-def of(*decisions: ProducerDecision, now: datetime = NOW, lifted_at: datetime | None = None) -> ProducerValue:
+def of(*decisions: ProposalOutcome, now: datetime = NOW, lifted_at: datetime | None = None) -> ProducerValue:
     return compute_producer_value(KEY, decisions, TERMS, now=now, lifted_at=lifted_at)
 
 
@@ -66,7 +66,7 @@ def test_whoever_was_mostly_wrong_is_muted(rejected: int, applied: int, value: f
     ],
     ids=["applied", "no", "forgotten", "undone", "joined", "still seen", "too early", "seen once"],
 )
-def test_each_decision_has_its_weight(decision: ProducerDecision, weight: float):
+def test_each_decision_has_its_weight(decision: ProposalOutcome, weight: float):
     found = of(decision)
 
     assert found.value == pytest.approx(weight / 3)
@@ -84,7 +84,7 @@ def test_each_decision_has_its_weight(decision: ProducerDecision, weight: float)
     ],
     ids=["deferred", "open", "joined to a good one", "long ago"],
 )
-def test_what_says_nothing_is_not_counted(decision: ProducerDecision):
+def test_what_says_nothing_is_not_counted(decision: ProposalOutcome):
     assert of(decision, decided(ProposalState.APPLIED)) == of(decided(ProposalState.APPLIED))
 
 

@@ -25,7 +25,7 @@ from festinger.proxy.protocols.messages import RequestKind
 from festinger.runtime.lifecycle import BackgroundTasks
 from festinger.settings.tree import ProxySettings, Settings
 from festinger.world.recall import SourceText, WorldScope
-from festinger.world.recollection import Recollection, RecollectionNote
+from festinger.world.recollection import Recollection, ShownEdge
 
 ANSWER = b'{"model":"m","message":{"role":"assistant","content":"Certainly."},"done":true}'
 PATIENT_MS = 10_000
@@ -33,7 +33,7 @@ PATIENT_MS = 10_000
 
 
 def known(concept: str, parent: str = "server") -> Recollection:
-    note = RecollectionNote(concept=concept, dimension="type", parent=parent, version=1)
+    note = ShownEdge(concept=concept, dimension="type", parent=parent, version=1)
     return Recollection(lines=(f"{concept}: [type] {parent}",), notes=(note,))
 
 

@@ -8,7 +8,7 @@ from tests.retrieval.test_agent_blend_helping import Taught
 
 from festinger.errors import NotFound, Refused
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE
-from festinger.retrieval.agent_blend import apply_outcomes, learn_blends, list_blend_updates, undo_blend
+from festinger.retrieval.agent_blend import apply_outcomes, learn_blends, list_blend_updates, revert_blend_update
 from festinger.retrieval.agent_weights import COMPONENTS, NO_SHIFT, apply_shifts
 from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.pool import Store
@@ -51,7 +51,7 @@ async def test_a_night_teaches_once_is_told_and_can_be_taken_back(store: Store):
         apply_shifts(BASE, night.after), abs=1e-5
     )
 
-    await undo_blend(mind.searching, MAIN_SPACE, night.id)
+    await revert_blend_update(mind.searching, MAIN_SPACE, night.id)
     [kept] = await rows(store, "select shifts from blend")
     assert tuple(kept["shifts"]) == NO_SHIFT
     assert await learn_blends(mind.searching, MAIN_SPACE) == []
@@ -59,7 +59,7 @@ async def test_a_night_teaches_once_is_told_and_can_be_taken_back(store: Store):
         mind.hands.now
     ]
     with pytest.raises(Refused):
-        await undo_blend(mind.searching, MAIN_SPACE, night.id)
+        await revert_blend_update(mind.searching, MAIN_SPACE, night.id)
     with pytest.raises(NotFound):
-        await undo_blend(mind.searching, MAIN_SPACE, note)
+        await revert_blend_update(mind.searching, MAIN_SPACE, note)
     mind.forget_unwritten()

@@ -8,7 +8,7 @@ from tests.retrieval.test_rank_hit import candidate, hit, near, numbers
 from festinger.retrieval.bm25 import TermMatches
 from festinger.retrieval.candidate import RecallCandidate
 from festinger.retrieval.rank import prefer_trusted
-from festinger.retrieval.score import discount_echoes
+from festinger.retrieval.score import discount_question_repeats
 
 CUE = "When does the harbour open?"
 
@@ -22,7 +22,7 @@ def test_words_and_nearness_that_come_from_the_question_alone_are_taken_off():
     answer = found(1, "The harbour opens at six.", cosine=0.6, harbour=1, open=1)
     page = found(2, "when does the HARBOUR open? It will open at noon.", cosine=0.9, harbour=1, open=2)
 
-    plain, echo = discount_echoes([answer, page], CUE)
+    plain, echo = discount_question_repeats([answer, page], CUE)
 
     assert plain is answer
     assert echo.held.counts == {"harbour": 0, "open": 1}
@@ -30,14 +30,14 @@ def test_words_and_nearness_that_come_from_the_question_alone_are_taken_off():
 
 
 def test_what_says_nothing_but_the_question_is_no_answer():
-    assert discount_echoes([found(1, CUE, cosine=1.0, harbour=1)], CUE) == []
+    assert discount_question_repeats([found(1, CUE, cosine=1.0, harbour=1)], CUE) == []
 
 
 @pytest.mark.parametrize("cue", ["the harbour opens at six", "harbour?"], ids=["a statement", "a word"])
 def test_only_a_whole_question_is_repeated(cue: str):
     text = found(1, "The harbour opens at six.", cosine=0.9, harbour=1)
 
-    assert discount_echoes([text], cue) == [text]
+    assert discount_question_repeats([text], cue) == [text]
 
 
 PAGE = {"origin": "document", "trust": 0.4}

@@ -21,7 +21,7 @@ from festinger.cli import gutask, main
 from festinger.embedding import registry, reranker
 from festinger.events.catalogue import CATALOGUE
 from festinger.observability.metrics import LISTED
-from festinger.observability.pages import every_error
+from festinger.observability.pages import walk_errors
 from festinger.proxy import routes
 from festinger.runtime.app import App
 from festinger.settings.keys import ALIASES, KEYS
@@ -103,7 +103,7 @@ def settings() -> Iterator[str]:
 
 def errors() -> list[str]:
     """Name over HTTP, status and exit code."""
-    return sorted(f"{each.class_name()} http {each.http} exit {each.exit}" for each in every_error())
+    return sorted(f"{each.class_name()} http {each.http} exit {each.exit}" for each in walk_errors())
 
 
 def entry_points() -> list[str]:

@@ -9,10 +9,10 @@ from festinger.ids import MAIN_SPACE, Origin
 from festinger.store.pool import Store
 from festinger.world.learn import apply_outcome
 from festinger.world.model import NoteOutcome, confidence_after_corroboration, confidence_after_outcome, confidence_cap
-from festinger.world.recollection import RecollectionNote
+from festinger.world.recollection import ShownEdge
 from festinger.world.state import apply_statement
 
-NOTE = RecollectionNote(concept="gnommoweb", dimension="type", parent="repo", version=1)
+NOTE = ShownEdge(concept="gnommoweb", dimension="type", parent="repo", version=1)
 
 
 @pytest.mark.requirement("W-95")

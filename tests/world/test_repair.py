@@ -16,7 +16,7 @@ from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_con
 from festinger.world.learn import apply_outcome
 from festinger.world.model import EdgeSource, NoteOutcome
 from festinger.world.query import load_edges_as_of
-from festinger.world.recollection import RecollectionNote
+from festinger.world.recollection import ShownEdge
 from festinger.world.repair import SourceFilter, WorldWithdrawal, reinstate_source, withdraw_source
 from festinger.world.state import apply_statement
 
@@ -58,7 +58,7 @@ class Both:
         self.bench.hands.now += timedelta(hours=1)
         concept, parent, dimension = note.split()
         for bench, space in self._spaces(session):
-            shown = RecollectionNote(concept=concept, parent=parent, dimension=dimension, version=1)
+            shown = ShownEdge(concept=concept, parent=parent, dimension=dimension, version=1)
             await apply_outcome(bench.deps, space, shown, outcome, cause=bench.because(session=session), **more)
 
     def _spaces(self, session: str) -> list[tuple[Bench, SpaceId]]:

@@ -16,7 +16,7 @@ from getpass import getpass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from festinger.cli.terminal import escape_line, escape_text, to_json
+from festinger.cli.terminal import escape_line, escape_text, to_terminal_safe_json
 from festinger.errors import BadInput, FestingerError, NotFound
 from festinger.ids import SpaceId
 
@@ -50,7 +50,7 @@ class CommandContext:
     def show(self, document: Any, *, table: "Table | None" = None, text: str = "") -> None:
         """Print the result: one JSON document, or the table for people, or `text` if it has no rows."""
         if self.as_json:
-            _write(sys.stdout, to_json(document, indent=True))
+            _write(sys.stdout, to_terminal_safe_json(document, indent=True))
         elif table is not None and table.row_count:
             _write(sys.stdout, self._drawn(table))
         else:
@@ -58,7 +58,7 @@ class CommandContext:
 
     def line(self, record: Any, text: str) -> None:
         """Print one record of a stream: NDJSON, or a line."""
-        _write(sys.stdout, to_json(record) if self.as_json else escape_line(text))
+        _write(sys.stdout, to_terminal_safe_json(record) if self.as_json else escape_line(text))
 
     def say(self, message: str) -> None:
         """Print a message next to the result; omitted with `--quiet`."""
@@ -67,7 +67,11 @@ class CommandContext:
 
     def tell(self, error: FestingerError) -> None:
         """Print an error and what to do, in two lines or as JSON, with `--quiet` too."""
-        said = to_json(error.as_json()) if self.as_json else f"{_in_one(error.message)}\n{_in_one(error.hint)}"
+        said = (
+            to_terminal_safe_json(error.as_json())
+            if self.as_json
+            else f"{_in_one(error.message)}\n{_in_one(error.hint)}"
+        )
         _write(sys.stderr, said)
 
     def table(

@@ -12,7 +12,7 @@ import typer
 
 from festinger.cli.backends.world import open_world
 from festinger.cli.command import command
-from festinger.cli.commands.world import UNREACHABLE_EXIT, Fact, read_facts, report_facts
+from festinger.cli.commands.world import UNREACHABLE_EXIT, Fact, facts_from_argument_or_stdin, report_facts
 from festinger.cli.context import CommandContext
 from festinger.errors import ServerAway
 
@@ -24,7 +24,7 @@ async def iknowthat(context: CommandContext, fact: Fact) -> int:
 
     Example: gutask iknowthat 'gnommoweb -isa repo in context of tech'
     """
-    facts = read_facts(fact)
+    facts = facts_from_argument_or_stdin(fact)
     try:
         async with open_world(replace(context, server=context.server or HERE)) as world:
             said = await world.state(facts)

@@ -21,7 +21,7 @@ from festinger.proxy.capture.spool import Spool
 from festinger.proxy.context.build import ContextBuilder
 from festinger.proxy.context.edit import ModelfileCache
 from festinger.proxy.context.fetch import AppWorldReader, ContextFetcher
-from festinger.proxy.context.memories import AppMemoryReader, build_restate
+from festinger.proxy.context.memories import AppMemoryReader, bind_restater
 from festinger.proxy.health import check_capture, check_memory_coverage, check_stability, check_upstreams
 from festinger.proxy.pipeline import ExchangeRecorder, RequestPipeline
 from festinger.proxy.statements import StoredLearner
@@ -104,7 +104,7 @@ def build_server(plan: ServerDeps) -> LoadedServer:
     noting = ContextBuilder(
         ContextFetcher(mind, memories=memories, beside=beside),
         new_id=plan.tools.new_id,
-        restate=build_restate(lambda: supervisor.app),
+        restate=bind_restater(lambda: supervisor.app),
         modelfile=modelfiles.find,
     )
     writer = _writer(plan, lambda: supervisor.app)

@@ -32,7 +32,7 @@ def escape_line(text: object) -> str:
     return _BREAKS_LINE.sub(_shown, str(text))
 
 
-def to_json(document: Any, *, indent: bool = False) -> str:
+def to_terminal_safe_json(document: Any, *, indent: bool = False) -> str:
     """One JSON document, with everything escaped that a terminal would obey."""
     options = orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS | (orjson.OPT_INDENT_2 if indent else 0)
     raw = orjson.dumps(document, default=escape_text, option=options)

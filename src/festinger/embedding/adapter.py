@@ -49,7 +49,7 @@ class AdaptedClassifier:
         self._runner.close()
 
 
-async def open_classifier(adapter: Path) -> AdaptedClassifier:
+async def open_adapted_classifier(adapter: Path) -> AdaptedClassifier:
     """Open the bundled encoder with an adapter. Raises `WeightsUnfit`."""
     classifier = await asyncio.to_thread(_open, adapter)
     release_memory()

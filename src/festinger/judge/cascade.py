@@ -172,13 +172,13 @@ class Cascade:
     async def _without_reader(self, pair: StatementPair, *, accept: float) -> Judgement:
         said = decide.judge(pair.old, pair.new, pair.features)
         if is_conclusive(said, accept=accept) or self._small is None:
-            return settle_judgement(said, accept=accept)
+            return accept_if_sure(said, accept=accept)
         try:
             by_model = await judge_by_model(self._small, pair.old, pair.new, compared=_compare_pair(pair))
         except Unavailable:
             DEGRADED.labels(what="judge").inc()
-            return settle_judgement(said, accept=accept)
-        return settle_judgement(by_model, accept=accept)
+            return accept_if_sure(said, accept=accept)
+        return accept_if_sure(by_model, accept=accept)
 
     async def _slow(
         self, space: SpaceId, pair: StatementPair, *, model: Model | None, allowance: "_CallBudget"
@@ -212,7 +212,7 @@ class _CallBudget:
 
 def judge_by_rules(pair: StatementPair, *, accept: float = ACCEPT) -> Judgement:
     """Judge by rules and settle, with no other judge to follow."""
-    return settle_judgement(decide.judge(pair.old, pair.new, pair.features), accept=accept)
+    return accept_if_sure(decide.judge(pair.old, pair.new, pair.features), accept=accept)
 
 
 def is_conclusive(said: Judgement, *, accept: float) -> bool:
@@ -220,7 +220,7 @@ def is_conclusive(said: Judgement, *, accept: float) -> bool:
     return said.relation is not Relation.UNSURE and said.confidence >= accept
 
 
-def settle_judgement(said: Judgement, *, accept: float) -> Judgement:
+def accept_if_sure(said: Judgement, *, accept: float) -> Judgement:
     """Settle after a judge that is not the last: its answer if it is sure, else `unsure_judgement`."""
     if is_conclusive(said, accept=accept):
         return replace(said, final=True)
@@ -232,7 +232,7 @@ def settle_judgement(said: Judgement, *, accept: float) -> Judgement:
 
 def _merge_reader_judgement(said: Judgement, read_too: Judgement, *, accept: float) -> Judgement:
     """Settle after the reader: where rules had a final answer, only an update overrides it."""
-    by_reader = settle_judgement(read_too, accept=accept)
+    by_reader = accept_if_sure(read_too, accept=accept)
     if not said.final:
         return by_reader if by_reader.final else said
     return by_reader if by_reader.relation is Relation.UPDATE else said
@@ -243,7 +243,7 @@ def settle_last_judgement(said: Judgement, *, accept: float) -> Judgement:
     replaces_nothing = said.relation in (Relation.CONTRADICTS, Relation.UPDATE, Relation.REFINES, Relation.UNRELATED)
     if replaces_nothing and said.confidence >= ENOUGH_OF_THE_LAST:
         return replace(said, final=True)
-    return replace(settle_judgement(said, accept=accept), prompt_hash=said.prompt_hash)
+    return replace(accept_if_sure(said, accept=accept), prompt_hash=said.prompt_hash)
 
 
 def _compare_pair(pair: StatementPair) -> ReadingComparison:

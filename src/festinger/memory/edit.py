@@ -34,7 +34,7 @@ from festinger.memory.learn.statement import (
     LearnRequest,
     ParsedStatement,
     build_statement,
-    clean_input,
+    redact_input,
     validate_request,
 )
 from festinger.memory.learn.supersede import check_no_cycle, choose_survivor, merge_into, supersede_all
@@ -75,7 +75,7 @@ async def edit(
         given = validate_request(
             LearnRequest(text=content, subject=old.subject, kind=old.kind, origin=old.origin), redact=redact
         )
-        clean = clean_input(given.text, deps.without_blocks, redact=redact)
+        clean = redact_input(given.text, deps.without_blocks, redact=redact)
         if not clean.text:
             raise BadInput("There is nothing left of these words to keep.")
         said = build_statement(given, clean, owner=old.agent_id, trust=old.trust, at=deps.clock())

@@ -26,7 +26,7 @@ def _metric_row(metric: MetricInfo) -> str:
 
 def errors_page() -> str:
     """Render every error as a caller sees it."""
-    rows = [_error_row(error) for error in every_error()]
+    rows = [_error_row(error) for error in walk_errors()]
     return (
         '# Errors\n\nOver HTTP an error is `{"error": {"name", "message", "hint", "request_id"}}` with the status below; '
         "a command ends with the exit code.\n\n| name | status | exit | message | hint |\n|---|---|---|---|---|\n"
@@ -34,12 +34,12 @@ def errors_page() -> str:
     )
 
 
-def every_error(root: type[FestingerError] = FestingerError) -> Iterator[type[FestingerError]]:
+def walk_errors(root: type[FestingerError] = FestingerError) -> Iterator[type[FestingerError]]:
     """Walk the error tree, parents first."""
     yield root
     for below in sorted(root.__subclasses__(), key=lambda error: error.__name__):
         if below.__module__ == FestingerError.__module__:
-            yield from every_error(below)
+            yield from walk_errors(below)
 
 
 def _error_row(error: type[FestingerError]) -> str:

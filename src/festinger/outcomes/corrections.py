@@ -161,14 +161,14 @@ async def supersede_contradicted(
         newer = found.get(new)
         if newer is None or newer.agent_id not in (None, reporter.place.agent) or old not in found:
             continue
-        said = build_judgement(reporter)
+        said = judgement_from_successor(reporter)
         opinion = PairJudgement(pair=build_memory_pair(found[old], newer), judgement=said)
         await apply_judgements_in_transaction(
             deps.memory, transaction, newer, [build_comparison(found[old], opinion)], by=reporter.name
         )
 
 
-def build_judgement(reporter: Reporter) -> Judgement:
+def judgement_from_successor(reporter: Reporter) -> Judgement:
     """Build the judgment that naming a successor amounts to."""
     is_person = reporter.origin is Origin.PERSON
     return Judgement(

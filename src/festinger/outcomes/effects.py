@@ -26,7 +26,7 @@ from festinger.text.vocabulary import is_common
 from festinger.world.graph import World
 from festinger.world.learn import MOVING, apply_outcome_in
 from festinger.world.model import NoteOutcome, is_same_name
-from festinger.world.recollection import Claim, RecollectionNote, find_claims, tokenize_text
+from festinger.world.recollection import Claim, ShownEdge, find_claims, tokenize_text
 from festinger.world.write import begin_change
 
 DAY = 86_400.0
@@ -281,8 +281,8 @@ class EdgeNote:
     parent: str
 
     @property
-    def note(self) -> RecollectionNote:
-        return RecollectionNote(concept=self.concept, dimension=self.dimension, parent=self.parent, version=0)
+    def note(self) -> ShownEdge:
+        return ShownEdge(concept=self.concept, dimension=self.dimension, parent=self.parent, version=0)
 
     @property
     def sentence(self) -> str:
@@ -348,7 +348,7 @@ async def observe_edges(
     return moved
 
 
-class ResolutionMode(StrEnum):
+class PredictionResolution(StrEnum):
     """How a prediction was resolved."""
 
     EXPLICIT = "explicit"
@@ -363,7 +363,7 @@ class Prediction:
     recorded_at: datetime
     actual: Mapping[str, Any] | None = None
     resolved: bool = False
-    resolution_mode: ResolutionMode | None = None
+    resolution_mode: PredictionResolution | None = None
     prediction_error: float | None = None
     resolved_at: datetime | None = None
 

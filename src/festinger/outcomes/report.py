@@ -22,7 +22,7 @@ from festinger.outcomes.corrections import lock_successors, supersede_contradict
 from festinger.outcomes.decide import OutcomeDecision, decide_outcomes, effects_by_id, load_outcome_contexts
 from festinger.outcomes.effects import (
     EdgeNote,
-    ResolutionMode,
+    PredictionResolution,
     affected_edges,
     is_discharged,
     observe_edges,
@@ -179,7 +179,7 @@ async def _resolve_predictions(
         {
             "space": reporter.place.space,
             "memory": each.id,
-            "mode": ResolutionMode.OBSERVED.value,
+            "mode": PredictionResolution.OBSERVED.value,
             "error": each.move.prediction_error,
             "actual": None,
             "at": at,
@@ -216,7 +216,9 @@ def report_events(deps: OutcomeDeps, reporter: Reporter, each: OutcomeDecision, 
     for row in each.known.replaces:
         yield happening("outcome_replaced", **{"from": row["outcome"], "to": each.outcome.value})
     if each.move.prediction_error is not None:
-        yield happening("prediction_resolved", error=each.move.prediction_error, mode=ResolutionMode.OBSERVED.value)
+        yield happening(
+            "prediction_resolved", error=each.move.prediction_error, mode=PredictionResolution.OBSERVED.value
+        )
     if _is_discharged(deps, reporter, each):
         yield happening("pressure_discharged", by=reporter.name[:120])
     if after.confidence_ceiling is not None and after.confidence_ceiling != before.confidence_ceiling:

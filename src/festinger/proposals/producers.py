@@ -36,7 +36,7 @@ SETTLED_AFTER = timedelta(days=14)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProducerDecision:
+class ProposalOutcome:
     """What became of one proposal, as far as its value is concerned."""
 
     key: Key
@@ -77,7 +77,7 @@ def is_still_recurring(*, seen_after: int, decided_at: datetime | None, bar: int
     return decided_at is not None and now - decided_at >= SETTLED_AFTER and seen_after >= bar
 
 
-def decision_weight(decision: ProducerDecision, now: datetime) -> float | None:
+def decision_weight(decision: ProposalOutcome, now: datetime) -> float | None:
     """Return the weight of a decision; None if it says nothing."""
     match decision.state:
         case ProposalState.APPLIED:
@@ -96,7 +96,7 @@ def decision_weight(decision: ProducerDecision, now: datetime) -> float | None:
 
 def compute_producer_value(
     key: Key,
-    decisions: Iterable[ProducerDecision],
+    decisions: Iterable[ProposalOutcome],
     terms: ProposalsSettings,
     *,
     now: datetime,
@@ -117,7 +117,7 @@ def compute_producer_value(
 
 
 def _compute_muted_until(
-    key: Key, counted: Sequence[tuple[ProducerDecision, float]], terms: ProposalsSettings, *, now: datetime
+    key: Key, counted: Sequence[tuple[ProposalOutcome, float]], terms: ProposalsSettings, *, now: datetime
 ) -> datetime | None:
     """Return the end of a mute, counted from the last negative decision. A person is never muted."""
     if key[0] == PERSON or len(counted) < terms.value_min_decided:
@@ -144,7 +144,7 @@ async def load_producer_values(
         (row["producer"], row["category"]): row["at"]
         for row in await transaction.all(Q["lifted_producers"], space=space)
     }
-    grouped: defaultdict[Key, list[ProducerDecision]] = defaultdict(list)
+    grouped: defaultdict[Key, list[ProposalOutcome]] = defaultdict(list)
     for row in rows:
         decision = _decision(row, terms)
         grouped[decision.key].append(decision)
@@ -194,8 +194,8 @@ def _is_new_mute(deps: ProposalDeps, found: ProducerValue, space: SpaceId) -> bo
     return found.muted_until == deps.clock() + timedelta(days=deps.terms(space).value_mute_days)
 
 
-def _decision(row: Mapping[str, Any], terms: ProposalsSettings) -> ProducerDecision:
-    return ProducerDecision(
+def _decision(row: Mapping[str, Any], terms: ProposalsSettings) -> ProposalOutcome:
+    return ProposalOutcome(
         key=(row["producer"], row["category"]),
         state=ProposalState(row["state"]),
         decided_at=row["decided_at"],

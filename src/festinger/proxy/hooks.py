@@ -33,7 +33,7 @@ class LocalResponse:
     """Sent one after the other."""
 
 
-class UpstreamObserver(Protocol):
+class ForwardResultObserver(Protocol):
     """Receives the result of forwarding a request."""
 
     def refused(self) -> LoopStatus | None:
@@ -56,7 +56,7 @@ class PipelineResult:
     """If set, nothing is forwarded."""
     instead: bytes | None = None
     """Sent instead if the upstream rejects `body`."""
-    regard: UpstreamObserver | None = None
+    regard: ForwardResultObserver | None = None
     learning: "LearnTask | None" = None
     """What is being learned from the request."""
 

@@ -173,7 +173,7 @@ async def list_blend_updates(deps: RetrievalDeps, space: SpaceId, agent: AgentId
     return [_update_from_row(row) for row in rows]
 
 
-async def undo_blend(deps: RetrievalDeps, space: SpaceId, history: UUID) -> BlendUpdate:
+async def revert_blend_update(deps: RetrievalDeps, space: SpaceId, history: UUID) -> BlendUpdate:
     """Undo one night's update, if no later one exists. Raises `NotFound`, `Refused`."""
     async with deps.store.transaction() as transaction:
         row = await transaction.maybe(Q["lock_lesson"], space=space, id=history)

@@ -41,7 +41,7 @@ from festinger.retrieval.score import (
     EvidenceThreshold,
     ScoringContext,
     Thresholds,
-    discount_echoes,
+    discount_question_repeats,
     has_enough_evidence,
     score_candidates,
     thresholds_from_profile,
@@ -191,7 +191,7 @@ def _score_hits(
     """Score every candidate; in mind mode, blend for the agent."""
     read = searched.read
     hits = score_candidates(
-        discount_echoes(searched.candidates, read.asked.cue.text),
+        discount_question_repeats(searched.candidates, read.asked.cue.text),
         read.asked,
         found=searched.found.arms,
         settings=settings,

@@ -358,7 +358,7 @@ LEAST_WORDS = 4
 _ECHO_WORD = re.compile(r"\w+")
 
 
-def discount_echoes(candidates: Sequence[RecallCandidate], cue: str) -> list[RecallCandidate]:
+def discount_question_repeats(candidates: Sequence[RecallCandidate], cue: str) -> list[RecallCandidate]:
     """Return the candidates with those that repeat the question discounted.
 
     A page that contains the question matches it better than any answer does. The question's words are

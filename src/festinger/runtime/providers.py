@@ -67,10 +67,10 @@ async def open_providers(stack: AsyncExitStack, app: "App") -> None:
 async def _open_reader(stack: AsyncExitStack, app: "App", adapter: Path) -> "AdaptedClassifier | None":
     """Open the bundled encoder with an adapter; none if it is unavailable."""
     # The runtime behind it is large, and loaded only where an embedder is.
-    from festinger.embedding.adapter import open_classifier
+    from festinger.embedding.adapter import open_adapted_classifier
 
     try:
-        reader = await open_classifier(adapter)
+        reader = await open_adapted_classifier(adapter)
     except (CannotStart, Unavailable) as error:
         DEGRADED.labels("reader").inc()
         log.warning("goes on without reader", reader=adapter.stem, why=error.message, hint=error.hint)

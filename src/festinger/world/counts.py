@@ -96,7 +96,7 @@ def text_hash(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
-def source_hash(text: str) -> str:
+def hash_ignoring_numbers(text: str) -> str:
     """Identify a text ignoring its numbers, which change in tool output."""
     return text_hash(_NUMBERS.sub("0", text))
 

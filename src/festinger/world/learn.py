@@ -34,7 +34,7 @@ from festinger.world.model import (
     confidence_cap,
 )
 from festinger.world.quarantine import ClaimSighting, admit_confirmed_claim, quarantine_claim
-from festinger.world.recollection import VOUCHED, Claim, RecollectionNote, initial_confidence
+from festinger.world.recollection import VOUCHED, Claim, ShownEdge, initial_confidence
 from festinger.world.state import StatementEffect, StatementResult, apply_statement_in, check_statement
 from festinger.world.write import WorldChange, load_concept_rows, open_change
 
@@ -309,7 +309,7 @@ PASSIVE_SPAN = 0.10
 async def apply_outcome(
     deps: WorldDeps,
     space: SpaceId,
-    note: RecollectionNote,
+    note: ShownEdge,
     outcome: NoteOutcome,
     *,
     cause: Cause,
@@ -324,7 +324,7 @@ async def apply_outcome(
 
 
 async def apply_outcome_in(
-    change: WorldChange, note: RecollectionNote, outcome: NoteOutcome, *, cause: Cause, weight: float, is_explicit: bool
+    change: WorldChange, note: ShownEdge, outcome: NoteOutcome, *, cause: Cause, weight: float, is_explicit: bool
 ) -> UrdEdge | None:
     """Apply an outcome within the caller's change."""
     if outcome not in MOVING:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from festinger.ids import AgentId, Origin, SessionId, SpaceId
 from festinger.observability.metrics import WORLD_ZERO_HITS
 from festinger.store.pool import Transaction
-from festinger.world.counts import SENTENCES_FROM, EncounterBuffer, SampleSentence, source_hash
+from festinger.world.counts import SENTENCES_FROM, EncounterBuffer, SampleSentence, hash_ignoring_numbers
 from festinger.world.erase import WorldForgetResult, forget_session
 from festinger.world.graph import World, WorldCache, load_partial_world
 from festinger.world.learn import MessageClaims, save_claims
@@ -140,7 +140,7 @@ class Recollector:
             agent=place.agent,
             session=place.session,
             origin=said.origin,
-            text_hash=source_hash(said.text),
+            text_hash=hash_ignoring_numbers(said.text),
             claims=[replace(claim, origin=claim_origin(said.origin, claim, unvouched=unvouched)) for claim in found],
         )
 

@@ -128,7 +128,7 @@ class ParsedText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecollectionNote:
+class ShownEdge:
     """One edge that a line shows, in the state that it showed."""
 
     concept: str
@@ -142,7 +142,7 @@ class Recollection:
     """Lines about what is known, and the edges they show. No line means that nothing is relevant."""
 
     lines: tuple[str, ...] = ()
-    notes: tuple[RecollectionNote, ...] = ()
+    notes: tuple[ShownEdge, ...] = ()
     zero_hits: tuple[str, ...] = ()
     """Salient names that nothing is known about."""
     zero_hit_lines: tuple[str, ...] = ()
@@ -252,8 +252,8 @@ def _flat(groups: Iterable[Iterable[str]]) -> Iterator[str]:
         yield from group
 
 
-def _note(world: World, row: SoasRow, edge: UrdEdge) -> RecollectionNote:
-    return RecollectionNote(
+def _note(world: World, row: SoasRow, edge: UrdEdge) -> ShownEdge:
+    return ShownEdge(
         concept=row.token,
         dimension=world.soas_by_id[edge.dim_id],
         parent=world.soas_by_id[edge.parent_id],

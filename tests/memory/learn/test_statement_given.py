@@ -8,7 +8,7 @@ from tests.conftest import MONDAY
 
 from festinger.errors import BadInput, TooLarge
 from festinger.ids import Origin
-from festinger.memory.learn.statement import LONGEST, LearnRequest, clean_input, subject_key, validate_request
+from festinger.memory.learn.statement import LONGEST, LearnRequest, redact_input, subject_key, validate_request
 from festinger.memory.model import CLAIMS, Kind, comparable_kinds, parse_kind
 from festinger.text.blocks import BlockMarker, strip_blocks
 
@@ -64,7 +64,7 @@ def test_our_own_blocks_hidden_characters_and_secrets_are_taken_out():
     label = "Notes"
     text = "<recollection>\nNotes\n- Ann keeps bees\n</recollection>\n\nBen\u200b logs in with password=tr0ub4dor-and-3"
 
-    clean = clean_input(text, lambda given: strip_blocks(given, BlockMarker(label=label)))
+    clean = redact_input(text, lambda given: strip_blocks(given, BlockMarker(label=label)))
 
     assert "bees" not in clean.text
     assert clean.text.startswith("Ben logs in with password=[redacted:")

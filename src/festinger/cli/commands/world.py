@@ -44,7 +44,7 @@ async def state_facts(context: CommandContext, fact: Fact) -> int:
 
     Example: festinger iknowthat 'gnommoweb -isa repo in context of tech'
     """
-    facts = read_facts(fact)
+    facts = facts_from_argument_or_stdin(fact)
     try:
         async with open_world(context) as world:
             said = await world.state(facts)
@@ -54,7 +54,7 @@ async def state_facts(context: CommandContext, fact: Fact) -> int:
     return report_facts(context, said, many=fact == "-")
 
 
-def read_facts(given: str) -> list[str]:
+def facts_from_argument_or_stdin(given: str) -> list[str]:
     """The given fact, or those on standard input, one per line."""
     return [line.strip() for line in sys.stdin if line.strip()] if given == "-" else [given]
 

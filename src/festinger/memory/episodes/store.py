@@ -30,7 +30,7 @@ from festinger.memory.episodes.episode import (
     episode_from_row,
     turn_from_row,
 )
-from festinger.memory.learn.statement import clean_input
+from festinger.memory.learn.statement import redact_input
 from festinger.memory.model import Scope
 from festinger.settings.beliefs import EpisodesSettings
 from festinger.store.pool import Transaction
@@ -293,7 +293,7 @@ async def _set_title(transaction: Transaction, episode: Episode, *, title: str |
 async def _clean_turn(deps: MemoryDeps, transaction: Transaction, episode: Episode, said: TurnInput) -> str:
     """Clean a turn. A client may have stripped our tags: user turns are also searched for injected text."""
     redact = deps.terms(episode.space_id).redact
-    text = clean_input(said.content, deps.without_blocks, redact=redact).text
+    text = redact_input(said.content, deps.without_blocks, redact=redact).text
     if said.role is not TurnRole.USER or not text:
         return text
     rows = await transaction.all(
@@ -336,7 +336,7 @@ def _role(name: str) -> TurnRole:
 
 
 def _clean_title(text: str | None, longest: int = LONGEST_TITLE) -> str | None:
-    plain = clean_input(text or "", str).text
+    plain = redact_input(text or "", str).text
     if len(plain) > longest:
         raise BadInput(f"A title has at most {LONGEST_TITLE} characters, a summary {LONGEST_SUMMARY:,}.")
     return plain or None

@@ -47,7 +47,7 @@ from festinger.memory.learn.pipeline import (
     classify_requests,
     count_result,
     learn,
-    load_surfaced_context,
+    load_possible_echoes,
     to_embedding_input,
     write_idempotent,
     write_with_retries,
@@ -95,7 +95,7 @@ class NewStatement:
 
 
 @dataclass(slots=True)
-class BatchMemories:
+class BatchStoredMemories:
     """What a batch has stored so far, or is about to."""
 
     memories: list[Memory] = field(default_factory=list)
@@ -136,7 +136,7 @@ class BatchWriter:
     ) -> None:
         self._deps, self._space = deps, space
         self._judged, self._present = judged, present
-        self._company = BatchMemories()
+        self._company = BatchStoredMemories()
         self._changed: set[MemoryId] = set()
         self.arrivals: list[NewStatement] = []
 
@@ -196,7 +196,7 @@ class BatchWriter:
         return {memory.id: each.become(memory) for each, memory in zip(arrivals, memories, strict=True)}
 
 
-async def build_batch_writer(
+async def build_recheck(
     deps: MemoryDeps, transaction: Transaction, space: SpaceId, prepared: Sequence[PendingMemory]
 ) -> BatchWriter:
     """Compare with what came since these were judged, and lock what they affect. Owners are locked."""
@@ -266,7 +266,7 @@ class _Reporter:
 
 
 async def _learn_batch(deps: MemoryDeps, place: Scope, items: Sequence[LearnRequest]) -> list[Learned]:
-    surfaced = await load_surfaced_context(deps, place, items)
+    surfaced = await load_possible_echoes(deps, place, items)
     async with deps.store.transaction() as transaction:
         known = await classify_requests(deps, transaction, place, items, surfaced=surfaced)
     ready = await _prepare_batch(deps, place, known)
@@ -320,7 +320,7 @@ async def _write_all(
 ) -> list[Learned | None]:
     """Write in order: simply new statements together, the others separately."""
     new = [each for each in ready if isinstance(each, PendingMemory)]
-    gathering = await build_batch_writer(deps, transaction, place.space, new)
+    gathering = await build_recheck(deps, transaction, place.space, new)
     alone: dict[int, Learned | None] = {}
     together: dict[MemoryId, Learned] = {}
     for number, each in enumerate(ready):

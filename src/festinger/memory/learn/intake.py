@@ -26,8 +26,8 @@ from festinger.memory.learn.statement import (
     LearnRequest,
     ParsedStatement,
     build_statement,
-    clean_input,
     find_refusal_reason,
+    redact_input,
     validate_request,
 )
 from festinger.memory.model import Memory, Scope
@@ -69,7 +69,7 @@ async def parse_learn_request(
     terms = deps.terms(place.space)
     given = validate_request(given, redact=terms.redact)
     deps.step("checked")
-    clean = strip_surfaced_sentences(clean_input(given.text, deps.without_blocks, redact=terms.redact), shown)
+    clean = strip_surfaced_sentences(redact_input(given.text, deps.without_blocks, redact=terms.redact), shown)
     deps.step("cleaned")
     if (reason := find_refusal(given, clean)) is not None:
         return reason

@@ -65,7 +65,7 @@ class SurfacedContext:
     shingles: frozenset[tuple[str, ...]] = frozenset()
 
 
-async def load_surfaced_context(deps: MemoryDeps, place: Scope, items: Sequence[LearnRequest]) -> SurfacedContext:
+async def load_possible_echoes(deps: MemoryDeps, place: Scope, items: Sequence[LearnRequest]) -> SurfacedContext:
     """Load what the speakers may be repeating from us. Call outside transactions."""
     composed = any(isinstance(each.text, str) and has_several_sentences(each.text) for each in items)
     if not place.session or not (composed or any(each.origin in REPEATERS for each in items)):
@@ -185,7 +185,7 @@ async def learn(deps: MemoryDeps, place: Scope, given: LearnRequest) -> Learned:
 
 async def run_early_steps(deps: MemoryDeps, place: Scope, given: LearnRequest) -> PendingMemory | Learned:
     """Run the steps without vectors and judges; return what is left to learn, or the result."""
-    surfaced = await load_surfaced_context(deps, place, [given])
+    surfaced = await load_possible_echoes(deps, place, [given])
     async with deps.store.transaction() as transaction:
         [known] = await classify_requests(deps, transaction, place, [given], surfaced=surfaced)
         if isinstance(known, FestingerError):

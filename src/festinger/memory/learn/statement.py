@@ -240,7 +240,7 @@ class CleanedInput:
     hid: bool
 
 
-def clean_input(text: str, without_blocks: Callable[[str], str], *, redact: Redact = redact) -> CleanedInput:
+def redact_input(text: str, without_blocks: Callable[[str], str], *, redact: Redact = redact) -> CleanedInput:
     """Remove injected blocks, hidden characters, secrets and whatever else `redact` removes."""
     own = without_blocks(text)
     hid = not HIDDEN.isdisjoint(own)

@@ -26,7 +26,7 @@ from festinger.proxy.context.memories import (
     memory_note_ids,
     no_line_updates,
 )
-from festinger.proxy.context.place import ContextInput, InjectionResult, can_add_notes, inject_context
+from festinger.proxy.context.place import ContextInput, InjectionResult, inject_context, may_add_notes_this_turn
 from festinger.proxy.headers import MemoryResult, MemoryStatus
 from festinger.proxy.parsed_request import NewId, ParsedRequest
 from festinger.proxy.sessions.session import ProxySession
@@ -35,7 +35,7 @@ from festinger.text.cues import RelationCue, extract_cues
 from festinger.text.normalize import normalize_text
 from festinger.text.tokens import Token, tokenize
 from festinger.text.words import FUNCTION_WORDS
-from festinger.world.recollection import PENDING, UNCONFIRMED, Recollection, RecollectionNote
+from festinger.world.recollection import PENDING, UNCONFIRMED, Recollection, ShownEdge
 
 
 class ContextBuilder:
@@ -62,7 +62,7 @@ class ContextBuilder:
         remembered = await self._in_time.remembered(
             understood,
             seconds=_deadline(understood, settings),
-            asks=can_add_notes(understood, settings),
+            asks=may_add_notes_this_turn(understood, settings),
             shown=_find_shown_memories(understood),
         )
         brought = self._brought(understood, remembered, settings=settings)
@@ -152,7 +152,7 @@ def _drop_covered_notes(notes: tuple[ContextLine, ...], found: Recollection) -> 
     return tuple(line for line in notes if not (found.notes and _is_covered_by_world(line.text, found.notes)))
 
 
-def _is_covered_by_world(text: str, notes: Sequence[RecollectionNote]) -> bool:
+def _is_covered_by_world(text: str, notes: Sequence[ShownEdge]) -> bool:
     """Whether world notes contradict a memory or say everything that it says."""
     said, read = _read(text)
     claimed = [

@@ -279,7 +279,7 @@ def no_line_updates(_place: WorldScope, _shown: Mapping[str, ContextLine]) -> Pr
     return {}
 
 
-def build_restate(app: Callable[[], App | None]) -> Restate:
+def bind_restater(app: Callable[[], App | None]) -> Restate:
     """Use the world of the open app; while it is not loaded, nothing counts as changed."""
 
     def restate(place: WorldScope, shown: Mapping[str, ContextLine]) -> PresentLines:

@@ -131,7 +131,7 @@ class InjectionResult:
     recall: str = ""
 
 
-def can_add_notes(understood: ParsedRequest, settings: ProxySettings) -> bool:
+def may_add_notes_this_turn(understood: ParsedRequest, settings: ProxySettings) -> bool:
     """After a tool result, new notes wait for the user's next turn, unless a setting allows them."""
     return settings.inject_into_tool_messages or not ends_with_tool_results(understood.request)
 
@@ -139,7 +139,7 @@ def can_add_notes(understood: ParsedRequest, settings: ProxySettings) -> bool:
 def inject_context(understood: ParsedRequest, brought: ContextInput, *, settings: ProxySettings) -> InjectionResult:
     """Reinsert the notes of the history and add at most one new block."""
     request, session, links = understood.request, understood.session, understood.chain.links
-    if can_add_notes(understood, settings) and brought.is_ready:
+    if may_add_notes_this_turn(understood, settings) and brought.is_ready:
         session = replace(session, asked=links[-1])
     kept = _remove_forgotten(session, brought.present)
     standing = find_placed_blocks(request, links, kept.blocks)
