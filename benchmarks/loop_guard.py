@@ -223,7 +223,7 @@ async def guarded_proxy() -> AsyncIterator[GuardedProxy]:
             new_id=new_id,
             stopwatch=system_stopwatch,
             machine_names=(),
-            attend=pipeline.attend,
+            process=pipeline.process,
         )
         sockets = open_sockets(HOST, 0)
         try:

@@ -155,14 +155,14 @@ async def _door(app: App, tools: SystemServices, *, spool: Path) -> AsyncIterato
     """The proxy of an open app, with its writer running."""
     proxy = app.settings.now.proxy
     writer = CaptureWriter(lambda: app, Spool(spool, name="bench"), settings=lambda: proxy, stopwatch=tools.stopwatch)
-    chronicle = StoreRecorder(lambda: app, writer, clock=tools.clock, settings=lambda: proxy)
+    recorder = StoreRecorder(lambda: app, writer, clock=tools.clock, settings=lambda: proxy)
     pipeline = RequestPipeline(
         AppWorldReader(lambda: app),
         clock=tools.clock,
         new_id=tools.new_id,
         settings=proxy,
-        recount=chronicle.happened,
-        chronicle=chronicle,
+        emit=recorder.happened,
+        recorder=recorder,
     )
     async with open_upstream() as upstream, _writing(writer):
         door = Proxy(
@@ -175,7 +175,7 @@ async def _door(app: App, tools: SystemServices, *, spool: Path) -> AsyncIterato
             new_id=tools.new_id,
             stopwatch=tools.stopwatch,
             machine_names=(),
-            attend=pipeline.attend,
+            process=pipeline.process,
         )
         sockets = open_sockets(HOST, 0)
         try:

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from tests.events.wiring import Wired, make_told, noting
+from tests.events.wiring import Wired, context_builder, make_told
 from tests.jobs.deps import drain, rows, run_sql
 
 from festinger.errors import BadInput
@@ -40,7 +40,7 @@ async def prune(wired: Wired, reports: Reports | None = None) -> int:
 async def test_a_delivered_event_is_removed_after_its_days_and_not_before(store: Store):
     wired = Wired(store)
     await make_told(store)
-    wired.outbox.subscribe("provider_up", "cache", noting("cache"))
+    wired.outbox.subscribe("provider_up", "cache", context_builder("cache"))
     await emit_up(wired)
     await drain(wired.jobs)
 

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from tests.events.wiring import Wired, make_told, noting
+from tests.events.wiring import Wired, context_builder, make_told
 from tests.jobs.deps import drain
 
 from festinger.events.health import check_events
@@ -19,7 +19,7 @@ async def checks(wired: Wired) -> dict[str, Check]:
 async def test_a_subscriber_over_a_minute_behind_warns_with_a_remedy(store: Store):
     wired = Wired(store)
     await make_told(store)
-    wired.outbox.subscribe("setting_changed", "cache", noting("cache"))
+    wired.outbox.subscribe("setting_changed", "cache", context_builder("cache"))
     await wired.emit()
 
     wired.hands.forward(timedelta(seconds=60))

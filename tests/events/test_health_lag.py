@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from tests.events.wiring import Wired, make_told, noting
+from tests.events.wiring import Wired, context_builder, make_told
 from tests.jobs.deps import drain
 
 from festinger.events.health import SubscriberLag, subscriber_lags, update_lag_gauges
@@ -19,7 +19,7 @@ def gauge(subscriber: str) -> float | None:
 async def test_lag_is_the_age_of_the_oldest_event_that_a_subscriber_was_not_told_of(store: Store):
     wired = Wired(store)
     await make_told(store)
-    wired.outbox.subscribe("setting_changed", "lag_test", noting("lag_test"))
+    wired.outbox.subscribe("setting_changed", "lag_test", context_builder("lag_test"))
     await wired.emit()
     wired.hands.forward(timedelta(seconds=40))
     await wired.emit()
@@ -39,7 +39,7 @@ async def test_lag_is_the_age_of_the_oldest_event_that_a_subscriber_was_not_told
 
 async def test_nobody_is_ahead_of_what_happened(store: Store):
     wired = Wired(store)
-    wired.outbox.subscribe("setting_changed", "cache", noting("cache"))
+    wired.outbox.subscribe("setting_changed", "cache", context_builder("cache"))
     await wired.emit()
 
     [lag] = await subscriber_lags(store, now=wired.hands.now - timedelta(minutes=5))

@@ -4,7 +4,7 @@ import asyncio
 from datetime import timedelta
 
 import pytest
-from tests.events.wiring import Wired, make_told, noting, told
+from tests.events.wiring import Wired, context_builder, make_told, told
 from tests.jobs.deps import MONDAY, ask, rows
 
 from festinger.errors import FestingerError
@@ -52,7 +52,7 @@ async def test_an_event_is_kept_with_its_whole_envelope(store: Store):
 @pytest.mark.requirement("X-40", "X-42")
 async def test_a_rollback_leaves_no_event_no_delivery_and_no_job(store: Store):
     wired = Wired(store)
-    wired.outbox.subscribe("setting_changed", "cache", noting("cache"))
+    wired.outbox.subscribe("setting_changed", "cache", context_builder("cache"))
 
     async def change_that_fails() -> None:
         async with store.transaction() as transaction:
@@ -68,9 +68,9 @@ async def test_a_rollback_leaves_no_event_no_delivery_and_no_job(store: Store):
 @pytest.mark.requirement("X-42")
 async def test_each_subscriber_gets_a_delivery_in_the_same_transaction(store: Store):
     wired = Wired(store)
-    wired.outbox.subscribe("setting_changed", "cache", noting("cache"))
-    wired.outbox.subscribe("setting_changed", "index", noting("index"), queue="index")
-    wired.outbox.subscribe("provider_up", "other", noting("other"))
+    wired.outbox.subscribe("setting_changed", "cache", context_builder("cache"))
+    wired.outbox.subscribe("setting_changed", "index", context_builder("index"), queue="index")
+    wired.outbox.subscribe("provider_up", "other", context_builder("other"))
 
     await wired.emit()
 
@@ -106,12 +106,12 @@ async def test_a_wrong_shape_is_a_fault_and_writes_nothing(store: Store):
 
 def test_nobody_subscribes_to_an_event_that_is_not_listed_or_twice():
     wired = Wired(store=None)  # type: ignore[arg-type]
-    wired.outbox.subscribe("provider_up", "cache", noting("cache"))
+    wired.outbox.subscribe("provider_up", "cache", context_builder("cache"))
 
     with pytest.raises(FestingerError, match="not in the catalogue"):
-        wired.outbox.subscribe("unheard", "cache", noting("cache"))
+        wired.outbox.subscribe("unheard", "cache", context_builder("cache"))
     with pytest.raises(FestingerError, match="twice"):
-        wired.outbox.subscribe("provider_up", "cache", noting("cache"))
+        wired.outbox.subscribe("provider_up", "cache", context_builder("cache"))
 
 
 @pytest.mark.requirement("X-43")
@@ -119,7 +119,7 @@ async def test_a_thousand_updates_by_eight_writers_are_heard_in_the_order_of_com
     wired = Wired(store)
     await make_told(store)
     heard = asyncio.Event()
-    note = noting("cache")
+    note = context_builder("cache")
 
     async def hear(transaction: Transaction, event: Event) -> None:
         await note(transaction, event)
@@ -190,7 +190,7 @@ def changed(subject: str, new: int) -> NewEvent:
 async def test_much_that_is_told_at_once_is_told_in_its_order_to_each_subscriber(store: Store):
     wired = Wired(store)
     await make_told(store)
-    wired.outbox.subscribe("setting_changed", "cache", noting("cache"))
+    wired.outbox.subscribe("setting_changed", "cache", context_builder("cache"))
     async with store.transaction() as transaction:
         many = [changed(subject, new) for new in range(5) for subject in ("b", "a")]
         await wired.outbox.emit_all(transaction, many, space=MAIN_SPACE)
@@ -206,7 +206,9 @@ async def test_much_that_is_told_at_once_is_told_in_its_order_to_each_subscriber
 async def test_of_much_that_is_told_at_once_a_subscriber_hears_only_what_it_wants(store: Store):
     wired = Wired(store)
     await make_told(store)
-    wired.outbox.subscribe("setting_changed", "cache", noting("cache"), wants=lambda event: event.subject == "a")
+    wired.outbox.subscribe(
+        "setting_changed", "cache", context_builder("cache"), wants=lambda event: event.subject == "a"
+    )
     async with store.transaction() as transaction:
         await wired.outbox.emit_all(transaction, [changed("a", 1), changed("b", 1)], space=MAIN_SPACE)
 

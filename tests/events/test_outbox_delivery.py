@@ -4,7 +4,7 @@ import asyncio
 from itertools import pairwise
 
 import pytest
-from tests.events.wiring import Wired, make_told, noting, told
+from tests.events.wiring import Wired, context_builder, make_told, told
 from tests.jobs.deps import drain, drain_all, rows, run_sql
 
 from festinger.errors import BadInput
@@ -22,7 +22,7 @@ class Poisoned:
     """A subscriber that cannot take one event until it is mended."""
 
     def __init__(self, name: str, poison: int) -> None:
-        self.note = noting(name)
+        self.note = context_builder(name)
         self.poison: int | None = poison
 
     async def operation(self, transaction: Transaction, event: Event) -> None:
@@ -35,8 +35,8 @@ class Poisoned:
 async def test_each_event_delivered_twice_and_in_parallel_makes_the_rows_of_one_delivery(store: Store):
     wired = Wired(store)
     await make_told(store)
-    wired.outbox.subscribe("setting_changed", "cache", noting("cache"))
-    wired.outbox.subscribe("setting_changed", "index", noting("index"))
+    wired.outbox.subscribe("setting_changed", "cache", context_builder("cache"))
+    wired.outbox.subscribe("setting_changed", "index", context_builder("index"))
     events = [await wired.emit(f"key{n}", new=n) for n in range(20)]
 
     made = await asyncio.gather(
@@ -73,7 +73,7 @@ async def test_a_poison_event_stops_neither_others_nor_its_subject_and_a_retry_d
     await make_told(store)
     poisoned = Poisoned("cache", 1)
     wired.outbox.subscribe("setting_changed", "cache", poisoned.operation)
-    wired.outbox.subscribe("setting_changed", "index", noting("index"))
+    wired.outbox.subscribe("setting_changed", "index", context_builder("index"))
     for n in range(4):
         await wired.emit(new=n)
 
@@ -163,7 +163,7 @@ async def test_a_dropped_job_settles_its_delivery_for_good(store: Store):
 async def test_an_event_of_an_unknown_version_is_given_up_without_a_second_try(store: Store):
     wired = Wired(store)
     await make_told(store)
-    wired.outbox.subscribe("setting_changed", "cache", noting("cache"))
+    wired.outbox.subscribe("setting_changed", "cache", context_builder("cache"))
     await wired.emit()
     await run_sql(store, "update event set version = 99")
     await drain(wired.jobs)
@@ -176,7 +176,7 @@ async def test_an_event_of_an_unknown_version_is_given_up_without_a_second_try(s
 
 async def test_a_delivery_for_a_subscriber_that_is_gone_is_given_up_and_says_so(store: Store):
     before, after = Wired(store), Wired(store)
-    before.outbox.subscribe("setting_changed", "retired", noting("retired"))
+    before.outbox.subscribe("setting_changed", "retired", context_builder("retired"))
     await before.emit()
     await drain(after.jobs)
 
@@ -191,7 +191,7 @@ async def test_poison_among_good_events_leaves_every_good_one_delivered_once(sto
     async def picky(transaction: Transaction, event: Event) -> None:
         if event.payload["new"] % 10 == 0:
             raise BadInput("poison")
-        await noting("cache")(transaction, event)
+        await context_builder("cache")(transaction, event)
 
     wired.outbox.subscribe("setting_changed", "cache", picky)
     for n in range(200):

@@ -71,7 +71,7 @@ async def make_told(store: Store) -> None:
     await run_sql(store, "create table told (n bigserial, subscriber text, event uuid, new jsonb)")
 
 
-def noting(subscriber: str):
+def context_builder(subscriber: str):
     """A deed that writes one row for each event that it hears of."""
 
     async def operation(transaction: Transaction, event: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests import database
-from tests.events.wiring import DELIVER, Wired, make_told, noting
+from tests.events.wiring import DELIVER, Wired, context_builder, make_told
 from tests.jobs.contract import Case, rows_after
 from tests.jobs.deps import rows, run_sql
 
@@ -61,7 +61,7 @@ async def wire(store: Store) -> Jobs:
     """All jobs that these two rooms bring along."""
     wired = Wired(store)
     await make_told(store)
-    wired.outbox.subscribe("setting_changed", "cache", noting("cache"))
+    wired.outbox.subscribe("setting_changed", "cache", context_builder("cache"))
     await wired.emit(new=1)
     jobs = wired.jobs
 

@@ -152,17 +152,17 @@ async def test_a_late_vector_is_made_and_its_twin_found(store: Store):
 @pytest.mark.requirement("M-33", "M-34")
 async def test_an_edit_is_looked_at_again(store: Store):
     mind = Mind(store)
-    twin = await mind.learn("The printer is on floor 2")
+    duplicate = await mind.learn("The printer is on floor 2")
     wrong = await mind.learn("The kettle is on floor 9")
     wrong_now = await mind.memory(wrong)
 
-    edited = await edit(mind.deps, MAIN_SPACE, known(twin), "The scanner is near the door", by="ada", version=1)
-    await recheck_memory(mind.deps, MAIN_SPACE, known(twin))
+    edited = await edit(mind.deps, MAIN_SPACE, known(duplicate), "The scanner is near the door", by="ada", version=1)
+    await recheck_memory(mind.deps, MAIN_SPACE, known(duplicate))
 
     assert edited.memory.content == "The scanner is near the door"
     assert edited.memory.version == 2
     assert wrong_now.content == "The kettle is on floor 9"
-    [vector] = await rows(store, "select text_hash from memory_vector where memory_id = %(id)s", id=known(twin))
+    [vector] = await rows(store, "select text_hash from memory_vector where memory_id = %(id)s", id=known(duplicate))
     assert bytes(vector["text_hash"]) == text_hash(edited.memory.content)
 
 

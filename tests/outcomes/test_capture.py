@@ -125,7 +125,7 @@ async def test_what_a_reply_takes_from_a_note_is_inferred_and_weighs_little(stor
 @pytest.mark.requirement("O-49")
 async def test_a_person_who_corrects_replaces_the_first_look(store: Store) -> None:
     watched = Watched(store)
-    stale, twin = await watched.memory("Rana's favourite colour is teal."), await watched.memory()
+    stale, duplicate = await watched.memory("Rana's favourite colour is teal."), await watched.memory()
     chat = Chat(watched)
     await chat.exchange("Rana's favourite colour is teal.", person="Which paint?", notes=[stale])
 
@@ -135,7 +135,7 @@ async def test_a_person_who_corrects_replaces_the_first_look(store: Store) -> No
     held = await watched.held(stale)
     assert 0.4 <= held["confidence"] < 0.5
     assert held["confidence_ceiling"] is None
-    assert (await watched.held(twin))["confidence"] == 0.5
+    assert (await watched.held(duplicate))["confidence"] == 0.5
     assert (await watched.mind.memory(stale)).status.value == "active"
 
 

@@ -362,15 +362,15 @@ def conflict_of(learned: Learned) -> UUID:
 @pytest.mark.requirement("O-39")
 async def test_an_explicit_report_replaces_what_was_inferred_of_the_same_turn(store: Store) -> None:
     watched, turn = Watched(store), uuid4()
-    one, twin = await watched.memories(2)
+    one, duplicate = await watched.memories(2)
     model = watched.hooks(how=ReportSource.INFERRED, origin=Origin.MODEL)
     await model.on_surfaced([one], turn=turn)
     await model.on_context_used([one], {str(one): "acted"}, turn=turn)
 
     await watched.hooks().on_context_used([one], {str(one): "contradicted"}, turn=turn)
-    await watched.hooks().on_context_used([twin], {str(twin): "contradicted"})
+    await watched.hooks().on_context_used([duplicate], {str(duplicate): "contradicted"})
 
-    held, plain = await watched.held(one), await watched.held(twin)
+    held, plain = await watched.held(one), await watched.held(duplicate)
     assert held == plain
     first, second = await watched.log(one)
     assert first["replaced_by"] == second["id"]
@@ -491,14 +491,14 @@ async def test_verifying_names_what_the_logs_do_not_say(store: Store) -> None:
 @pytest.mark.requirement("O-41")
 async def test_taking_a_hostile_session_back_leaves_every_float_as_if_it_had_never_been(store: Store) -> None:
     watched = Watched(store, max_per_cause=1000)
-    [one, twin] = await watched.memories(2)
-    for memory in (one, twin):
+    [one, duplicate] = await watched.memories(2)
+    for memory in (one, duplicate):
         await watched.hooks().set_rhythm(memory, cycles=[("week", 5.0, 0.0)], pressure_rate=0.2)
     for number in range(12):
         watched.mind.forward()
         outcome = "acted" if number % 3 else "contradicted"
-        both = {str(one): outcome, str(twin): outcome}
-        await watched.hooks(f"honest {number}").on_context_used([one, twin], both)
+        both = {str(one): outcome, str(duplicate): outcome}
+        await watched.hooks(f"honest {number}").on_context_used([one, duplicate], both)
         for _ in range(25):
             await watched.hooks("hostile").on_context_used([one], {str(one): "contradicted"})
 
@@ -508,8 +508,8 @@ async def test_taking_a_hostile_session_back_leaves_every_float_as_if_it_had_nev
         moved = (await withdraw_outcomes(watched.deps, transaction, place.space, selector)).memories
 
     assert moved == (one,)
-    assert await watched.held(one) == await watched.held(twin)
-    assert await watched.amplitudes(one) == await watched.amplitudes(twin)
+    assert await watched.held(one) == await watched.held(duplicate)
+    assert await watched.amplitudes(one) == await watched.amplitudes(duplicate)
 
 
 @pytest.mark.requirement("O-21")

@@ -42,14 +42,14 @@ async def test_without_a_bad_session_the_votes_are_as_if_it_had_never_spoken(sto
     seen = await room.sight(session="bad", days_ago=12)
     await room.sight(session="bad", days_ago=12)
     await room.sight(session="good", days_ago=9)
-    twin = await room.sight("Cache the answers", session="good", days_ago=9)
+    duplicate = await room.sight("Cache the answers", session="good", days_ago=9)
     before = await room.proposal(seen)
 
     withdrawn = await taken(room)
     without = await room.proposal(seen)
     await given_back(room, withdrawn)
 
-    assert counts(without) == counts(await room.proposal(twin))
+    assert counts(without) == counts(await room.proposal(duplicate))
     assert counts(await room.proposal(seen)) == counts(before)
     assert [each.counted for each in await room.sightings()] == [True] * 3
 

@@ -55,7 +55,7 @@ async def open_door(
     exposed: bool = False,
     insecure: bool = False,
     listen: Listen = no_listener,
-    attend: PipelineHandler | None = None,
+    process: PipelineHandler | None = None,
     shutdown_seconds: int = 1,
     connect_seconds: float = CONNECT_SECONDS,
     stopwatch: Stopwatch = system_stopwatch,
@@ -75,7 +75,7 @@ async def open_door(
             exposed=exposed,
             insecure=insecure,
             listen=listen,
-            attend=attend,
+            process=process,
         )
         sockets = open_sockets("127.0.0.1", 0)
         async with open_server(proxy, sockets, shutdown_seconds=shutdown_seconds, stopwatch=stopwatch) as server:

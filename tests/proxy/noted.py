@@ -111,8 +111,8 @@ class Listed(NullRecorder):
         self.learnt: list[list[str]] = []
 
     def take(self, exchange: ProxyExchange) -> None:
-        if exchange.understood.is_learnt:
-            self.learnt.append([said.text for said in exchange.understood.new])
+        if exchange.parsed.is_learnt:
+            self.learnt.append([said.text for said in exchange.parsed.new])
 
 
 @dataclass
@@ -182,7 +182,7 @@ async def scene(
 ) -> AsyncIterator[Scene]:
     beside, listed = BackgroundTasks(), Listed()
     ids = new_id or id_maker(Hands().clock, random.Random(3))
-    noting = ContextBuilder(
+    context_builder = ContextBuilder(
         ContextFetcher(mind or Knowing(), memories=memories, beside=beside),
         new_id=ids,
         restate=restate or Today(),
@@ -191,14 +191,19 @@ async def scene(
     async with scripted(always(reply("200 OK", answer))) as upstream:
         fixed = ProxySettings(**{"upstream": upstream.url, "memory_deadline_ms": PATIENT_MS, **proxy})
         pipeline = RequestPipeline(
-            mind or Knowing(), clock=clock or Hands().clock, new_id=ids, settings=fixed, noting=noting, chronicle=listed
+            mind or Knowing(),
+            clock=clock or Hands().clock,
+            new_id=ids,
+            settings=fixed,
+            context_builder=context_builder,
+            recorder=listed,
         )
 
         def settings() -> Settings:
             now = fixed if live is None else live().model_copy(update={"upstream": upstream.url})
             return Settings(proxy=now)
 
-        async with open_door(settings, attend=pipeline.attend) as door:
+        async with open_door(settings, process=pipeline.process) as door:
             try:
                 yield Scene(door=door, upstream=upstream, learnt=listed.learnt)
             finally:

@@ -20,7 +20,7 @@ PATIENCE_S = 120
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorder:
     writer: CaptureWriter
-    chronicle: StoreRecorder
+    recorder: StoreRecorder
 
     async def kept(self) -> None:
         """Wait until everything is in the store."""
@@ -33,8 +33,8 @@ def recorder(
 ) -> Recorder:
     chosen = settings or ProxySettings()
     writer = CaptureWriter(app, Spool(folder, name=name), settings=lambda: chosen, stopwatch=system_stopwatch)
-    chronicle = StoreRecorder(app, writer, clock=clock, settings=lambda: chosen)
-    return Recorder(writer=writer, chronicle=chronicle)
+    recorder = StoreRecorder(app, writer, clock=clock, settings=lambda: chosen)
+    return Recorder(writer=writer, recorder=recorder)
 
 
 @asynccontextmanager

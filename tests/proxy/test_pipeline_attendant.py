@@ -275,7 +275,7 @@ async def _attended(body: bytes, path: RequestKind) -> bytes:
     hands = Hands()
     ids = id_maker(hands.clock, random.Random(1))
     pipeline = RequestPipeline(Knowing(always=known("ramanujan")), clock=hands.clock, new_id=ids, settings=settings)
-    visit = AuthorizedRequest(
+    authorized = AuthorizedRequest(
         request_id="r",
         route=find_route(path),
         target=path.encode(),
@@ -286,6 +286,6 @@ async def _attended(body: bytes, path: RequestKind) -> bytes:
         local=True,
         wishes=NO_WISHES,
     )
-    attended = await pipeline.attend(visit, [], body, settings=settings)
-    assert isinstance(attended.body, bytes)
-    return attended.body
+    processed = await pipeline.process(authorized, [], body, settings=settings)
+    assert isinstance(processed.body, bytes)
+    return processed.body

@@ -209,19 +209,19 @@ async def watching(model: Model | None = None, **proxy: Any) -> AsyncIterator[Wa
     settings = ProxySettings(**{"upstream": f"http://127.0.0.1:{runner.addresses[0][1]}", **proxy})
     now = [settings]
 
-    def recount(_space: SpaceId, happenings: Sequence[NewEvent]) -> None:
+    def emit(_space: SpaceId, happenings: Sequence[NewEvent]) -> None:
         happened.extend(happenings)
 
     new_id = id_maker(hands.clock, random.Random(3))
-    pipeline = RequestPipeline(NothingKnown(), clock=hands.clock, new_id=new_id, settings=settings, recount=recount)
+    pipeline = RequestPipeline(NothingKnown(), clock=hands.clock, new_id=new_id, settings=settings, emit=emit)
 
-    async def attend(
-        visit: AuthorizedRequest, headers: RawHeaders, body: bytes, *, settings: ProxySettings
+    async def process(
+        authorized: AuthorizedRequest, headers: RawHeaders, body: bytes, *, settings: ProxySettings
     ) -> PipelineResult:
-        return await pipeline.attend(visit, headers, body, settings=now[0])
+        return await pipeline.process(authorized, headers, body, settings=now[0])
 
     try:
-        async with open_door(Settings(proxy=settings), attend=attend) as door:
+        async with open_door(Settings(proxy=settings), process=process) as door:
             yield Watched(door=door, model=model, hands=hands, pipeline=pipeline, happened=happened, proxy=now)
     finally:
         await runner.cleanup()

@@ -110,10 +110,10 @@ async def scene(database_url: str, folder: Path) -> AsyncIterator[Scene]:
                 clock=app.tools.clock,
                 new_id=app.tools.new_id,
                 settings=app.settings.now.proxy,
-                chronicle=recorder.chronicle,
+                recorder=recorder.recorder,
             )
             upstream = f"http://127.0.0.1:{runner.addresses[0][1]}"
-            async with open_door(upstream, attend=pipeline.attend) as door:
+            async with open_door(upstream, process=pipeline.process) as door:
                 yield Scene(app=app, model=model, upstream=upstream, url=door.url)
     finally:
         await runner.cleanup()
@@ -196,7 +196,7 @@ async def test_a_mind_that_breaks_leaves_the_request_as_it_came(database_url: st
     async with scene(database_url, tmp_path) as at:
         settings = at.app.settings.now.proxy
         broken = RequestPipeline(Broken(), clock=at.app.tools.clock, new_id=at.app.tools.new_id, settings=settings)
-        async with open_door(at.upstream, attend=broken.attend) as door:
+        async with open_door(at.upstream, process=broken.process) as door:
             async with ollama.AsyncClient(host=door.url) as client:
                 answer = await client.chat(model="m", messages=[{"role": "user", "content": "open gnommoweb"}])
 

@@ -46,7 +46,7 @@ async def ask(
     key: str | None = None,
     body: Any = None,
     caller: str | None = HERE,
-    visit: Visit | None = None,
+    authorized: Visit | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Got:
     sent = b"" if body is None else body if isinstance(body, bytes) else orjson.dumps(body)
@@ -62,7 +62,7 @@ async def ask(
     async def send(message: Any) -> None:
         messages.append(message)
 
-    await app(_scope(method, target, key=key, caller=caller, visit=visit, headers=headers), receive, send)
+    await app(_scope(method, target, key=key, caller=caller, authorized=authorized, headers=headers), receive, send)
     return _got(messages)
 
 
@@ -81,7 +81,7 @@ def _scope(
     *,
     key: str | None,
     caller: str | None,
-    visit: Visit | None,
+    authorized: Visit | None,
     headers: Mapping[str, str] | None,
 ) -> dict[str, Any]:
     path, _, query = target.partition("?")
@@ -97,7 +97,7 @@ def _scope(
         "headers": [(name.encode(), value.encode()) for name, value in given.items()],
         "client": (caller, 50_000) if caller else None,
         "server": ("127.0.0.1", 11435),
-        "state": {"festinger.visit": visit} if visit else {},
+        "state": {"festinger.visit": authorized} if authorized else {},
     }
 
 
@@ -133,7 +133,7 @@ async def streamed(
         if message["type"] == "http.response.body" and not message.get("more_body"):
             await stream.parts.put(None)
 
-    scope = _scope("GET", target, key=key, caller=HERE, visit=None, headers=headers)
+    scope = _scope("GET", target, key=key, caller=HERE, authorized=None, headers=headers)
     task = asyncio.create_task(app(scope, receive, send))
     try:
         await asyncio.wait_for(begun.wait(), SOON)

@@ -106,9 +106,9 @@ async def test_an_unknown_address_says_where_to_begin(tmp_path: Path):
 @pytest.mark.requirement("X-96")
 async def test_the_id_of_a_request_stands_in_its_answer_its_events_and_its_log_lines(database_url: str, tmp_path: Path):
     async with deps(database_url, tmp_path) as at:
-        visit = Visit(request_id="req-7")
+        authorized = Visit(request_id="req-7")
         with structlog.testing.capture_logs(processors=[structlog.contextvars.merge_contextvars]) as lines:
-            got = await at.ask("PUT", "/admin/api/config/llm.max_parallel", body={"value": 9}, visit=visit)
+            got = await at.ask("PUT", "/admin/api/config/llm.max_parallel", body={"value": 9}, authorized=authorized)
 
         (event,) = await told(at.app, "setting_changed")
         written = [line for line in lines if line["event"] == "setting written"]
@@ -120,6 +120,6 @@ async def test_the_id_of_a_request_stands_in_its_answer_its_events_and_its_log_l
 
 @pytest.mark.requirement("X-96")
 async def test_an_error_names_the_request(tmp_path: Path):
-    got = await ask(build_admin_app(closed(tmp_path)), "GET", "/admin/api/config", visit=Visit(request_id="req-8"))
+    got = await ask(build_admin_app(closed(tmp_path)), "GET", "/admin/api/config", authorized=Visit(request_id="req-8"))
 
     assert got.json["error"]["request_id"] == "req-8"

@@ -365,12 +365,12 @@ def test_a_caller_without_an_address_came_through_a_socket_of_this_machine():
 
 
 def test_a_space_that_the_door_has_read_counts_unless_the_query_names_another():
-    visit = SimpleNamespace(request_id="r", space="team")
+    authorized = SimpleNamespace(request_id="r", space="team")
     supervisor: Any = SimpleNamespace(known_space=lambda name: SpaceId(name))
     identity: Any = SimpleNamespace(key=None, session=None)
 
     def call(query: bytes) -> AdminCall:
-        scope = {"type": "http", "query_string": query, "headers": [], "state": {"festinger.visit": visit}}
+        scope = {"type": "http", "query_string": query, "headers": [], "state": {"festinger.visit": authorized}}
         return AdminCall(request=Request(scope), supervisor=supervisor, admission=identity)
 
     assert call(b"").space == "team"

@@ -48,7 +48,7 @@ class ServerDeps:
 class EarlyExchange:
     """A request that passed before memory was loaded, with its response."""
 
-    visit: AuthorizedRequest
+    authorized: AuthorizedRequest
     headers: RawHeaders
     body: bytes
     settings: ProxySettings
@@ -62,13 +62,13 @@ class EarlyListener:
     def __init__(
         self,
         early_server: "EarlyServer",
-        visit: AuthorizedRequest,
+        authorized: AuthorizedRequest,
         headers: RawHeaders,
         body: bytes,
         settings: ProxySettings,
     ) -> None:
         self._early_server = early_server
-        self._visit, self._headers, self._body, self._settings = visit, headers, body, settings
+        self._visit, self._headers, self._body, self._settings = authorized, headers, body, settings
         self._frames: list[StreamFrame] = []
 
     def hear(self, frame: StreamFrame) -> Ending | None:
@@ -78,7 +78,7 @@ class EarlyListener:
     def ended(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
         return self._early_server.take_early(
             EarlyExchange(
-                visit=self._visit,
+                authorized=self._visit,
                 headers=self._headers,
                 body=self._body,
                 settings=self._settings,
@@ -126,29 +126,29 @@ class EarlyServer:
             return self._server.result().supervisor.known_space(name)
         return MAIN_SPACE if name == MAIN_SPACE else None
 
-    async def attend(
-        self, visit: AuthorizedRequest, headers: RawHeaders, body: bytes, *, settings: ProxySettings
+    async def process(
+        self, authorized: AuthorizedRequest, headers: RawHeaders, body: bytes, *, settings: ProxySettings
     ) -> PipelineResult:
         """Recall for a request.
 
         Until everything is loaded, and while there is no store, it passes unchanged but is still captured.
         """
         if not self._server.done():
-            listener = EarlyListener(self, visit, headers, body, settings)
+            listener = EarlyListener(self, authorized, headers, body, settings)
             return PipelineResult(body=body, told=NO_STORE, listener=listener)
         server = self._server.result()
         with server.serving():
-            attended = await server.pipeline.attend(visit, headers, body, settings=settings)
-        if not self.ready() and attended.told and attended.told.result is MemoryResult.NOT_READY:
-            return replace(attended, told=NO_STORE)
-        return attended
+            processed = await server.pipeline.process(authorized, headers, body, settings=settings)
+        if not self.ready() and processed.told and processed.told.result is MemoryResult.NOT_READY:
+            return replace(processed, told=NO_STORE)
+        return processed
 
     def take_early(self, exchange: EarlyExchange) -> Stored | None:
         """Capture an exchange that began before everything was loaded, now or once it is."""
         if self._server.done():
             with fail_open("early capture"):
                 return self._server.result().pipeline.take_early(
-                    exchange.visit,
+                    exchange.authorized,
                     exchange.headers,
                     exchange.body,
                     frames=exchange.frames,
@@ -165,7 +165,7 @@ class EarlyServer:
         if self._server.done():
             server = self._server.result()
             with server.serving():
-                server.chronicle.passed(request)
+                server.recorder.passed(request)
 
     def ready(self) -> bool:
         return self._server.done() and self._server.result().supervisor.is_open()

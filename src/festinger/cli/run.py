@@ -69,6 +69,6 @@ def _build_proxy(how: ServerOptions, early_server: EarlyServer, upstream: Upstre
         machine_names=(socket.gethostname(), socket.getfqdn()),
         exposed=is_exposed(how.settings.now.server.host),
         insecure=how.insecure,
-        attend=early_server.attend,
+        process=early_server.process,
         passed=early_server.passed,
     )

@@ -43,7 +43,7 @@ class LoadedServer:
     pipeline: RequestPipeline
     beside: BackgroundTasks
     """Background tasks of the proxy."""
-    chronicle: ExchangeRecorder
+    recorder: ExchangeRecorder
     writer: CaptureWriter
     learner: StoredLearner
 
@@ -101,14 +101,14 @@ def build_server(plan: ServerDeps) -> LoadedServer:
     modelfiles = ModelfileCache(plan.upstream, beside=beside)
     learner = StoredLearner(lambda: supervisor.app, beside=beside)
     memories = AppMemoryReader(lambda: supervisor.app, turns=learner)
-    noting = ContextBuilder(
+    context_builder = ContextBuilder(
         ContextFetcher(mind, memories=memories, beside=beside),
         new_id=plan.tools.new_id,
         restate=bind_restater(lambda: supervisor.app),
         modelfile=modelfiles.find,
     )
     writer = _writer(plan, lambda: supervisor.app)
-    chronicle = StoreRecorder(
+    recorder = StoreRecorder(
         lambda: supervisor.app, writer, clock=plan.tools.clock, settings=lambda: plan.settings.now.proxy
     )
     pipeline = RequestPipeline(
@@ -116,10 +116,10 @@ def build_server(plan: ServerDeps) -> LoadedServer:
         clock=plan.tools.clock,
         new_id=plan.tools.new_id,
         settings=plan.settings.now.proxy,
-        recount=chronicle.happened,
+        emit=recorder.happened,
         modelfile=modelfiles.find,
-        chronicle=chronicle,
-        noting=noting,
+        recorder=recorder,
+        context_builder=context_builder,
         learner=learner,
     )
     supervisor.loops = pipeline.guard
@@ -128,7 +128,7 @@ def build_server(plan: ServerDeps) -> LoadedServer:
         pages=build_admin_app(supervisor),
         pipeline=pipeline,
         beside=beside,
-        chronicle=chronicle,
+        recorder=recorder,
         writer=writer,
         learner=learner,
     )

@@ -114,12 +114,12 @@ def weaken_weight(weight: Weight, amount: float, *, immutable: bool = False) -> 
     return weight if immutable else weight.contradict(amount)
 
 
-def merge_weights(weight: Weight, twin: Weight, *, immutable: bool = False) -> Weight:
+def merge_weights(weight: Weight, duplicate: Weight, *, immutable: bool = False) -> Weight:
     """Add what two duplicates gathered beyond the prior."""
     if immutable:
         return weight
-    alpha = weight.alpha + max(0.0, twin.alpha - PRIOR_ALPHA)
-    beta = weight.beta + max(0.0, twin.beta - PRIOR_BETA)
+    alpha = weight.alpha + max(0.0, duplicate.alpha - PRIOR_ALPHA)
+    beta = weight.beta + max(0.0, duplicate.beta - PRIOR_BETA)
     highest = HIGHEST_CENTER * beta / (1.0 - HIGHEST_CENTER)
     return Weight(alpha=max(weight.alpha, min(alpha, highest)), beta=beta)
 

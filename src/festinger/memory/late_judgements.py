@@ -170,22 +170,22 @@ async def _merge(
     deps: MemoryDeps,
     transaction: Transaction,
     memory: Memory,
-    twin: CandidateComparison,
+    duplicate: CandidateComparison,
     kept: Mapping[MemoryId, UUID],
     *,
     by: str,
 ) -> LateJudgementResult:
     """Handle a late `same`. Held or quarantined memories are not merged: that is up to a person."""
-    if twin.memory.status is not Status.ACTIVE:
+    if duplicate.memory.status is not Status.ACTIVE:
         await _clear_pending(deps, transaction, memory)
         return LateJudgementResult(action=Action.STORED, memory=memory)
-    stays, goes = choose_survivor(twin.memory, memory)
+    stays, goes = choose_survivor(duplicate.memory, memory)
     if stays.agent_id is not None and goes.agent_id is None:
         # A shared memory cannot be merged into one agent's private one.
         stays, goes = goes, stays
-    judgement = twin.opinion.judgement
+    judgement = duplicate.opinion.judgement
     merged, change = await merge_into(
-        deps, transaction, stays, goes, by=by, reason=judgement.reasoning, judgement=kept.get(twin.memory.id)
+        deps, transaction, stays, goes, by=by, reason=judgement.reasoning, judgement=kept.get(duplicate.memory.id)
     )
     return LateJudgementResult(action=Action.CONFIRMED, memory=merged, change=change, judgement=judgement)
 
@@ -331,20 +331,20 @@ async def recheck_memory(
         if vectors is not None:
             await store_vectors(deps, transaction, found, vectors)
         said = statement_from_memory(found)
-        twin = await find_duplicate(deps, transaction, space, said, other_than=found.id)
+        duplicate = await find_duplicate(deps, transaction, space, said, other_than=found.id)
         looked = await find_candidates(deps, transaction, space, said, vectors)
-    if twin is not None:
+    if duplicate is not None:
         return await apply_judgements(
-            deps, found, [_build_duplicate_comparison(twin.memory, found, twin.judgement)], by=by
+            deps, found, [_build_duplicate_comparison(duplicate.memory, found, duplicate.judgement)], by=by
         )
     others = [each for each in looked.candidates if each.memory.id != found.id]
     return await apply_judgements(deps, found, await _compare_older(deps, found, others, vectors), by=by)
 
 
-def _build_duplicate_comparison(twin: Memory, memory: Memory, judgement: Judgement) -> CandidateComparison:
-    older, newer = sorted((twin, memory), key=lambda each: each.seq)
+def _build_duplicate_comparison(duplicate: Memory, memory: Memory, judgement: Judgement) -> CandidateComparison:
+    older, newer = sorted((duplicate, memory), key=lambda each: each.seq)
     opinion = PairJudgement(pair=build_memory_pair(older, newer), judgement=judgement)
-    return build_comparison(twin, opinion, similarity=1.0)
+    return build_comparison(duplicate, opinion, similarity=1.0)
 
 
 async def _compare_older(

@@ -400,11 +400,11 @@ where space_id = %(space)s and id = %(id)s and not counted;
 -- name: move_sightings
 -- Gives the sightings of a twin to the memory that stays; a cause that has counted there does not count twice.
 update memory_sighting s set memory_id = %(into)s, moved_by = %(change)s
-where s.space_id = %(space)s and s.memory_id = %(twin)s;
+where s.space_id = %(space)s and s.memory_id = %(duplicate)s;
 
 -- name: move_sightings_back
 -- Takes a merge back.
-update memory_sighting s set memory_id = %(twin)s, moved_by = null
+update memory_sighting s set memory_id = %(duplicate)s, moved_by = null
 where s.space_id = %(space)s and s.memory_id = %(into)s and s.moved_by = %(change)s;
 
 -- name: put_links

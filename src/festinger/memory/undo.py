@@ -156,10 +156,12 @@ async def _undo_supersede(
 async def _undo_merge(
     deps: MemoryDeps, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
 ) -> None:
-    into, twin = _ids(change, "into")[0], _ids(change, "from")[0]
+    into, duplicate = _ids(change, "into")[0], _ids(change, "from")[0]
     stays, now, gained = present[into], deps.clock(), change.after["gained"]
     await _undo_state(deps, transaction, change, present, by)
-    await transaction.run(Q["move_sightings_back"], space=stays.space_id, into=into, twin=twin, change=change.id)
+    await transaction.run(
+        Q["move_sightings_back"], space=stays.space_id, into=into, duplicate=duplicate, change=change.id
+    )
     columns = belief_columns(stays.belief)
     columns |= {name: columns[name] - gained[name] for name in ("weight_alpha", "weight_beta")}
     causes, confirmations = -gained["cause_count"], -gained["confirmation_count"]
@@ -167,8 +169,8 @@ async def _undo_merge(
     await transaction.one(
         Q["add_confirmations"], space=stays.space_id, id=into, confirmations=confirmations, causes=0, at=now
     )
-    await remove_links(transaction, stays.space_id, twin, Link.SAME_AS, to=[into], at=now)
-    pair = build_memory_pair(stays, present[twin])
+    await remove_links(transaction, stays.space_id, duplicate, Link.SAME_AS, to=[into], at=now)
+    pair = build_memory_pair(stays, present[duplicate])
     said = person_judgement(by, Relation.UNRELATED, reasoning="They are two: the merge was undone.")
     await deps.panel.overrule(transaction, stays.space_id, pair, said)
 

@@ -123,32 +123,32 @@ class ProxyDeps:
     stopwatch: Stopwatch
     ready: Callable[[], bool]
     listen: Listen
-    attend: PipelineHandler | None = None
+    process: PipelineHandler | None = None
     """Runs memory and the loop guard; without it, every request passes unchanged."""
 
 
-async def forward(call: IncomingRequest, visit: AuthorizedRequest, means: ProxyDeps) -> None:
+async def forward(call: IncomingRequest, authorized: AuthorizedRequest, means: ProxyDeps) -> None:
     """Read, forward, stream. Raises `UpstreamUnreachableError` and, for the request body, `TooLarge`."""
     proxy = call.settings.proxy
-    limit = proxy.body_max_bytes if visit.route.limited else None
-    is_read = means.attend is not None and visit.route.treatment in READ
+    limit = proxy.body_max_bytes if authorized.route.limited else None
+    is_read = means.process is not None and authorized.route.treatment in READ
     whole = proxy.edit_max_bytes if is_read else WHOLE_BYTES
     body = await read_body(call.receive, call.headers, limit=limit, complete=call.reply.listen, whole=whole)
-    attended = await _run_pipeline(call, visit, means, body)
+    processed = await _run_pipeline(call, authorized, means, body)
     call.window, call.before = "waiting", means.stopwatch() - call.began
-    if attended.own is not None:
-        await _send_local_response(call, visit, attended.own)
+    if processed.own is not None:
+        await _send_local_response(call, authorized, processed.own)
         return
-    answer = await _send_upstream(call, visit, means, attended)
+    answer = await _send_upstream(call, authorized, means, processed)
     heard = means.stopwatch()
-    heard_by = (attended.listener if answer.status == OK else None) or means.listen(visit)
+    heard_by = (processed.listener if answer.status == OK else None) or means.listen(authorized)
     with closing(answer), open_tap(heard_by, answer.raw_headers) as tap:
         headers = filter_response_headers(answer.raw_headers)
         call.window, call.after = "answer", means.stopwatch() - heard
         framed = not _ends_with_connection(call, headers)
-        if attended.learning is not None and attended.learning.is_asked:
-            call.learned = await attended.learning.status()
-        await _start_response(call, visit, answer, headers, framed=framed)
+        if processed.learning is not None and processed.learning.is_asked:
+            call.learned = await processed.learning.status()
+        await _start_response(call, authorized, answer, headers, framed=framed)
         more = True
         async for chunk in iter_chunks(answer):
             if tap is not None and (cut := tap.feed(chunk)) is not None:
@@ -168,61 +168,63 @@ async def forward(call: IncomingRequest, visit: AuthorizedRequest, means: ProxyD
 
 
 async def _run_pipeline(
-    call: IncomingRequest, visit: AuthorizedRequest, means: ProxyDeps, body: Body
+    call: IncomingRequest, authorized: AuthorizedRequest, means: ProxyDeps, body: Body
 ) -> PipelineResult:
     """Run the pipeline on a request; return the request unchanged if memory fails."""
-    call.memory = status_without_memory(visit.route.treatment, visit.wishes, ready=means.ready())
-    wishes = visit.wishes
+    call.memory = status_without_memory(authorized.route.treatment, authorized.wishes, ready=means.ready())
+    wishes = authorized.wishes
     is_wanted = wishes.memory is not MemoryMode.OFF or wishes.watch_loops
     untouched = PipelineResult(body=body, told=call.memory)
-    if means.attend is None or visit.route.treatment not in READ or not is_wanted:
+    if means.process is None or authorized.route.treatment not in READ or not is_wanted:
         return untouched
     if not isinstance(body, bytes):
         return untouched
     with fail_open("memory") as attempt:
-        attended = await means.attend(visit, call.headers, body, settings=call.settings.proxy)
-        call.memory, call.session, call.loop = attended.told, attended.session, attended.loop
-        call.is_plain = attended.body is not body
-        return attended
+        processed = await means.process(authorized, call.headers, body, settings=call.settings.proxy)
+        call.memory, call.session, call.loop = processed.told, processed.session, processed.loop
+        call.is_plain = processed.body is not body
+        return processed
     call.memory = MemoryStatus(result=MemoryResult.FAILED, reason=attempt.failed)
-    log.warning("memory failed for a request", request=visit.request_id, error=attempt.failed)
+    log.warning("memory failed for a request", request=authorized.request_id, error=attempt.failed)
     return untouched
 
 
 async def _send_upstream(
-    call: IncomingRequest, visit: AuthorizedRequest, means: ProxyDeps, attended: PipelineResult
+    call: IncomingRequest, authorized: AuthorizedRequest, means: ProxyDeps, processed: PipelineResult
 ) -> aiohttp.ClientResponse:
     """Send the edited request; if the upstream rejects it, send the original."""
     status = None
     try:
-        answer = await means.upstream.ask(_build_upstream_request(call, visit, attended.body))
-        if attended.instead is not None and answer.status in REFUSED:
+        answer = await means.upstream.ask(_build_upstream_request(call, authorized, processed.body))
+        if processed.instead is not None and answer.status in REFUSED:
             answer.close()
-            call.loop = attended.regard.refused() if attended.regard else None
-            answer = await means.upstream.ask(_build_upstream_request(call, visit, attended.instead))
+            call.loop = processed.regard.refused() if processed.regard else None
+            answer = await means.upstream.ask(_build_upstream_request(call, authorized, processed.instead))
         status = answer.status
     finally:
-        if attended.regard is not None:
-            attended.regard.came(status)
+        if processed.regard is not None:
+            processed.regard.came(status)
     return answer
 
 
-def _build_upstream_request(call: IncomingRequest, visit: AuthorizedRequest, body: Body) -> UpstreamRequest:
+def _build_upstream_request(call: IncomingRequest, authorized: AuthorizedRequest, body: Body) -> UpstreamRequest:
     proxy = call.settings.proxy
-    base = find_upstream_base(visit.route.protocol, proxy)
+    base = find_upstream_base(authorized.route.protocol, proxy)
     headers = filter_request_headers(call.headers)
-    if visit.route.treatment in READ:
+    if authorized.route.treatment in READ:
         headers = disable_compression(headers, is_plain=call.is_plain)
     if isinstance(body, bytes):
         headers = set_content_length(headers, len(body))
-    if visit.key is not None:
-        headers = replace_api_key(headers, protocol=visit.route.protocol, upstream_key=find_upstream_key(base, proxy))
-    return UpstreamRequest(method=call.method, base=base, target=visit.target, headers=headers, body=body)
+    if authorized.key is not None:
+        headers = replace_api_key(
+            headers, protocol=authorized.route.protocol, upstream_key=find_upstream_key(base, proxy)
+        )
+    return UpstreamRequest(method=call.method, base=base, target=authorized.target, headers=headers, body=body)
 
 
 async def _start_response(
     call: IncomingRequest,
-    visit: AuthorizedRequest,
+    authorized: AuthorizedRequest,
     answer: aiohttp.ClientResponse,
     headers: list[tuple[bytes, bytes]],
     *,
@@ -231,20 +233,20 @@ async def _start_response(
     status = call.reply.speak(answer.status, (answer.reason or "").encode("utf-8", "surrogateescape"))
     if not framed:
         call.reply.without_length()
-    headers = headers + _build_status_headers(call, visit)
+    headers = headers + _build_status_headers(call, authorized)
     call.status = answer.status
     await call.send({"type": "http.response.start", "status": status, "headers": headers})
     if answer.status in BODILESS:
         call.reply.without_body()
 
 
-def _build_status_headers(call: IncomingRequest, visit: AuthorizedRequest) -> list[tuple[bytes, bytes]]:
+def _build_status_headers(call: IncomingRequest, authorized: AuthorizedRequest) -> list[tuple[bytes, bytes]]:
     if not call.settings.proxy.headers:
         return []
     return status_headers(
-        request_id=visit.request_id,
+        request_id=authorized.request_id,
         memory=call.memory,
-        wishes=visit.wishes,
+        wishes=authorized.wishes,
         overhead=call.before + call.after,
         session=call.session,
         loop=call.loop,
@@ -252,10 +254,10 @@ def _build_status_headers(call: IncomingRequest, visit: AuthorizedRequest) -> li
     )
 
 
-async def _send_local_response(call: IncomingRequest, visit: AuthorizedRequest, own: LocalResponse) -> None:
+async def _send_local_response(call: IncomingRequest, authorized: AuthorizedRequest, own: LocalResponse) -> None:
     """Answer without contacting the upstream."""
     call.window, call.status = "answer", own.status
-    headers = [*own.headers, *_build_status_headers(call, visit)]
+    headers = [*own.headers, *_build_status_headers(call, authorized)]
     framed = not _ends_with_connection(call, headers)
     if not framed:
         call.reply.without_length()
@@ -310,13 +312,13 @@ class Proxy:
         exposed: bool = False,
         insecure: bool = False,
         listen: Listen = no_listener,
-        attend: PipelineHandler | None = None,
+        process: PipelineHandler | None = None,
         passed: Pass = ignore_finished_request,
     ) -> None:
         self._settings = settings
         self._own = own
         self._new_id = new_id
-        self._means = ProxyDeps(upstream=upstream, stopwatch=stopwatch, ready=ready, listen=listen, attend=attend)
+        self._means = ProxyDeps(upstream=upstream, stopwatch=stopwatch, ready=ready, listen=listen, process=process)
         self._in_flight = InFlightLimiter()
         self._passed = passed
         self._guard = AccessGuard(
@@ -360,33 +362,35 @@ class Proxy:
             caller=scope["client"][0] if scope.get("client") else None,
             here=scope["server"][0] if scope.get("server") else "",
         )
-        visit = await self._guard.admit(incoming, call.settings)
-        if isinstance(visit, ErrorResponse):
-            await _send_error_response(call, visit, request_id=request_id)
+        authorized = await self._guard.admit(incoming, call.settings)
+        if isinstance(authorized, ErrorResponse):
+            await _send_error_response(call, authorized, request_id=request_id)
             _count(call, "refused")
-        elif visit.route.treatment is RouteTreatment.OWN:
+        elif authorized.route.treatment is RouteTreatment.OWN:
             # A client that disconnects from our own pages does not cancel the operation it asked for.
             call.reply.when_gone(None)
-            await self._own(_own_scope(scope, visit), call.receive, _track_status(call))
+            await self._own(_own_scope(scope, authorized), call.receive, _track_status(call))
         else:
             try:
-                await self._forward(call, visit)
+                await self._forward(call, authorized)
             finally:
-                self._tell_of(call, visit)
-            _count(call, visit.route.label)
+                self._tell_of(call, authorized)
+            _count(call, authorized.route.label)
 
-    async def _forward(self, call: IncomingRequest, visit: AuthorizedRequest) -> None:
-        protocol, request_id = visit.route.protocol, visit.request_id
+    async def _forward(self, call: IncomingRequest, authorized: AuthorizedRequest) -> None:
+        protocol, request_id = authorized.route.protocol, authorized.request_id
         try:
-            with self._in_flight.one_more(visit.key):
-                await forward(call, visit, self._means)
+            with self._in_flight.one_more(authorized.key):
+                await forward(call, authorized, self._means)
         except UpstreamUnreachableError as error:
             metrics.PROXY_UPSTREAM_ERRORS.labels(error.kind).inc()
             log.warning("upstream failed", request=request_id, upstream=error.base, kind=error.kind)
             if call.status is not None:
                 call.reply.cut()  # the client got the same bytes as we did and sees the same end
             else:
-                await _send_error_response(call, _build_unreachable_response(call, visit, error), request_id=request_id)
+                await _send_error_response(
+                    call, _build_unreachable_response(call, authorized, error), request_id=request_id
+                )
         except ClientDisconnectedError:
             call.reply.cut()
         except FestingerError as error:
@@ -394,14 +398,14 @@ class Proxy:
                 call, to_error_response(error, protocol=protocol, request_id=request_id), request_id=request_id
             )
 
-    def _tell_of(self, call: IncomingRequest, visit: AuthorizedRequest) -> None:
+    def _tell_of(self, call: IncomingRequest, authorized: AuthorizedRequest) -> None:
         """Report the request to the request log, however it ended."""
-        if visit.route.treatment not in (RouteTreatment.EDITED, RouteTreatment.WATCHED):
+        if authorized.route.treatment not in (RouteTreatment.EDITED, RouteTreatment.WATCHED):
             return
         with fail_open("request log"):
             self._passed(
                 FinishedRequest(
-                    visit=visit,
+                    authorized=authorized,
                     status=call.status,
                     memory=call.memory.result if call.memory else "",
                     reason=call.memory.reason if call.memory else "",
@@ -419,17 +423,17 @@ class Proxy:
 
 
 def _build_unreachable_response(
-    call: IncomingRequest, visit: AuthorizedRequest, error: UpstreamUnreachableError
+    call: IncomingRequest, authorized: AuthorizedRequest, error: UpstreamUnreachableError
 ) -> ErrorResponse:
     accepts = first_header(call.headers, b"accept") or b""
-    if call.method == "GET" and visit.path == "/" and b"text/html" in accepts:
+    if call.method == "GET" and authorized.path == "/" and b"text/html" in accepts:
         return unreachable_page(error.status, upstream=error.base, message=error.message)
     return build_error_response(
         error.status,
         error.message,
         code="upstream_unreachable",
-        protocol=visit.route.protocol,
-        request_id=visit.request_id,
+        protocol=authorized.route.protocol,
+        request_id=authorized.request_id,
     )
 
 
@@ -482,8 +486,8 @@ def _labeled_counter(counter: Counter, *labels: object) -> Counter:
     return counter.labels(*labels)
 
 
-def _own_scope(scope: Scope, visit: AuthorizedRequest) -> Scope:
+def _own_scope(scope: Scope, authorized: AuthorizedRequest) -> Scope:
     """Build the web app's scope: without the space and agent prefix, with the authorized request."""
-    path = visit.target.partition(b"?")[0]
-    state = {**scope.get("state", {}), VISIT: visit}
-    return {**scope, "path": visit.path, "raw_path": path, "state": state}
+    path = authorized.target.partition(b"?")[0]
+    state = {**scope.get("state", {}), VISIT: authorized}
+    return {**scope, "path": authorized.path, "raw_path": path, "state": state}

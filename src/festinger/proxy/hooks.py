@@ -63,13 +63,13 @@ class PipelineResult:
 
 class PipelineHandler(Protocol):
     async def __call__(
-        self, visit: AuthorizedRequest, headers: RawHeaders, body: bytes, *, settings: ProxySettings
+        self, authorized: AuthorizedRequest, headers: RawHeaders, body: bytes, *, settings: ProxySettings
     ) -> PipelineResult: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedRequest:
-    visit: AuthorizedRequest
+    authorized: AuthorizedRequest
     status: int | None
     """Status sent to the client; `None` if it left before."""
     memory: str

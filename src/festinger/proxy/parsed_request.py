@@ -96,7 +96,7 @@ QUOTABLE = 8
 class ParsedRequest:
     """A request that was parsed and matched to a session."""
 
-    visit: AuthorizedRequest
+    authorized: AuthorizedRequest
     kind: RequestKind
     request: ChatRequest
     chain: HashChain
@@ -113,7 +113,7 @@ class ParsedRequest:
 
     @property
     def is_learnt(self) -> bool:
-        return self.visit.wishes.memory in WRITES
+        return self.authorized.wishes.memory in WRITES
 
     @property
     def new(self) -> tuple[SourceText, ...]:
@@ -173,9 +173,9 @@ class RequestParser:
         self._memo = TurnCache()
 
     def understand(
-        self, visit: AuthorizedRequest, headers: RawHeaders, body: bytes, *, settings: ProxySettings
+        self, authorized: AuthorizedRequest, headers: RawHeaders, body: bytes, *, settings: ProxySettings
     ) -> ParsedRequest | SkipReason:
-        began, kind, caller = self._stopwatch(), request_kind(visit.route), _build_caller(visit)
+        began, kind, caller = self._stopwatch(), request_kind(authorized.route), _build_caller(authorized)
         if kind is None:
             return SkipReason.ROUTE
         plain = decode_body(body, first_header(headers, b"content-encoding") or b"")
@@ -187,11 +187,11 @@ class RequestParser:
         if isinstance(request, SkipReason):
             return request
         side = is_side_request(request, settings.side_patterns)
-        query = visit.wishes.memory
+        query = authorized.wishes.memory
         never = find_skip_reason(
             request, cloud_allowed=settings.inject_cloud_models, opted_out=query not in READS, side=side
         )
-        is_wanted = never is None or query in WRITES or visit.wishes.watch_loops
+        is_wanted = never is None or query in WRITES or authorized.wishes.watch_loops
         if side or not is_wanted or not request.turns:
             return never or SkipReason.EMPTY
         chain = build_chain(request.turns)
@@ -199,14 +199,14 @@ class RequestParser:
         if how is SessionMatchKind.NEW and self._quotes(request, caller):
             return SkipReason.SIDE
         return ParsedRequest(
-            visit=visit,
+            authorized=authorized,
             kind=kind,
             request=request,
             chain=chain,
             session=session,
             how=how,
             mark=mark,
-            place=WorldScope(space=visit.space, agent=visit.agent, session=session.id),
+            place=WorldScope(space=authorized.space, agent=authorized.agent, session=session.id),
             began=began,
             came=body,
             never=never,
@@ -245,6 +245,6 @@ class RequestParser:
         return quotes_a_reply(request, self._sessions.newest(caller, now=now, limit=QUOTABLE), now=now)
 
 
-def _build_caller(visit: AuthorizedRequest) -> ProxyCaller:
-    who = str(visit.key.id) if visit.key else "local"
-    return ProxyCaller(space=visit.space, name=f"{who}/{visit.agent}")
+def _build_caller(authorized: AuthorizedRequest) -> ProxyCaller:
+    who = str(authorized.key.id) if authorized.key else "local"
+    return ProxyCaller(space=authorized.space, name=f"{who}/{authorized.agent}")

@@ -46,10 +46,10 @@ from festinger.text.blocks import strip_blocks
 
 
 class ExchangeRecorder(Protocol):
-    async def recall(self, understood: ParsedRequest, *, settings: ProxySettings) -> Sequence[ProxySession]:
+    async def recall(self, parsed: ParsedRequest, *, settings: ProxySettings) -> Sequence[ProxySession]:
         """Sessions that the store knows better than this process; empty if it does not."""
 
-    def keep(self, understood: ParsedRequest, note: InjectionResult, session: ProxySession) -> None:
+    def keep(self, parsed: ParsedRequest, note: InjectionResult, session: ProxySession) -> None:
         """Record a forwarded request with its notes and the state of its session."""
 
     def take(self, exchange: ProxyExchange) -> Stored | None:
@@ -65,10 +65,10 @@ class ExchangeRecorder(Protocol):
 class NullRecorder:
     """Records nothing."""
 
-    async def recall(self, understood: ParsedRequest, *, settings: ProxySettings) -> Sequence[ProxySession]:
+    async def recall(self, parsed: ParsedRequest, *, settings: ProxySettings) -> Sequence[ProxySession]:
         return ()
 
-    def keep(self, understood: ParsedRequest, note: InjectionResult, session: ProxySession) -> None:
+    def keep(self, parsed: ParsedRequest, note: InjectionResult, session: ProxySession) -> None:
         pass
 
     def take(self, exchange: ProxyExchange) -> Stored | None:
@@ -117,48 +117,48 @@ class RequestPipeline:
         clock: Clock,
         new_id: NewId,
         settings: ProxySettings,
-        noting: ContextBuilder | None = None,
-        recount: Recount = discard_events,
+        context_builder: ContextBuilder | None = None,
+        emit: Recount = discard_events,
         modelfile: FindModelfile = find_no_modelfile,
-        chronicle: ExchangeRecorder | None = None,
+        recorder: ExchangeRecorder | None = None,
         learner: TurnLearner | None = None,
     ) -> None:
         self._clock = clock
-        self._recount = recount
-        self._chronicle = chronicle or NullRecorder()
+        self._emit = emit
+        self._recorder = recorder or NullRecorder()
         self._learner = learner or NullLearner()
-        self.guard = LoopGuard(clock=clock, new_id=new_id, settings=settings, recount=recount, modelfile=modelfile)
-        self._noting = noting or ContextBuilder(ContextFetcher(mind), new_id=new_id)
+        self.guard = LoopGuard(clock=clock, new_id=new_id, settings=settings, emit=emit, modelfile=modelfile)
+        self._context_builder = context_builder or ContextBuilder(ContextFetcher(mind), new_id=new_id)
         self._sessions = SessionRegistry(most=settings.sessions_max, idle=timedelta(seconds=settings.session_idle))
-        self._understanding = RequestParser(self._sessions, clock=clock, new_id=new_id)
-        self._turnstile = AdmissionQueue()
+        self._parser = RequestParser(self._sessions, clock=clock, new_id=new_id)
+        self._admission = AdmissionQueue()
 
-    async def attend(
-        self, visit: AuthorizedRequest, headers: RawHeaders, body: bytes, *, settings: ProxySettings
+    async def process(
+        self, authorized: AuthorizedRequest, headers: RawHeaders, body: bytes, *, settings: ProxySettings
     ) -> PipelineResult:
         """Add context to the request; keep the original bytes where nothing is added."""
-        await self._turnstile.passed()
-        understood = await self._understood(visit, headers, body, settings=settings)
-        if isinstance(understood, SkipReason):
-            return PipelineResult(body=body, told=MemoryStatus(result=MemoryResult.OFF, reason=understood))
-        sighting = self.guard.look(understood, headers, settings=settings)
+        await self._admission.passed()
+        parsed = await self._understood(authorized, headers, body, settings=settings)
+        if isinstance(parsed, SkipReason):
+            return PipelineResult(body=body, told=MemoryStatus(result=MemoryResult.OFF, reason=parsed))
+        sighting = self.guard.look(parsed, headers, settings=settings)
         if sighting is not None and sighting.is_stopped:
-            return self._stopped(understood, sighting)
-        note = await self._noting.note(understood, settings=settings)
-        learning = self._learner.start(understood, settings=settings)
-        self._keep(understood, note)
+            return self._stopped(parsed, sighting)
+        note = await self._context_builder.note(parsed, settings=settings)
+        learning = self._learner.start(parsed, settings=settings)
+        self._keep(parsed, note)
         # A request that was only read goes on as it came, compressed if it was.
-        plain = body if note.body is understood.request.body else note.body
+        plain = body if note.body is parsed.request.body else note.body
         goes_on = sighting.mitigate(note.body) if sighting else note.body
         is_changed = goes_on is not note.body
         return PipelineResult(
             body=goes_on if is_changed else plain,
             told=note.told,
             listener=ExchangeListener(
-                understood, self._take, told=note.told, fresh=note.fresh, watcher=sighting, anchor=note.anchor
+                parsed, self._take, told=note.told, fresh=note.fresh, watcher=sighting, anchor=note.anchor
             ),
-            session=_build_session_status(understood),
-            loop=sighting.told if sighting else _unwatched_status(understood),
+            session=_build_session_status(parsed),
+            loop=sighting.told if sighting else _unwatched_status(parsed),
             instead=plain if is_changed else None,
             regard=sighting,
             learning=learning,
@@ -166,7 +166,7 @@ class RequestPipeline:
 
     def take_early(
         self,
-        visit: AuthorizedRequest,
+        authorized: AuthorizedRequest,
         headers: RawHeaders,
         body: bytes,
         *,
@@ -175,79 +175,79 @@ class RequestPipeline:
         settings: ProxySettings,
     ) -> Stored | None:
         """Capture a request that passed untouched before memory was loaded, with its response frames."""
-        understood = self._understanding.understand(visit, headers, body, settings=settings)
-        if isinstance(understood, SkipReason):
+        parsed = self._parser.understand(authorized, headers, body, settings=settings)
+        if isinstance(parsed, SkipReason):
             return None
         told = MemoryStatus(result=MemoryResult.NOT_READY, reason=MemoryReason.STORE)
-        self._keep(understood, InjectionResult(body=body, told=told, session=understood.session))
-        listening = ExchangeListener(understood, self._take, told=told)
+        self._keep(parsed, InjectionResult(body=body, told=told, session=parsed.session))
+        listening = ExchangeListener(parsed, self._take, told=told)
         for frame in frames:
             listening.hear(frame)
         return listening.ended(ended, unreadable=0)
 
     async def _understood(
-        self, visit: AuthorizedRequest, headers: RawHeaders, body: bytes, *, settings: ProxySettings
+        self, authorized: AuthorizedRequest, headers: RawHeaders, body: bytes, *, settings: ProxySettings
     ) -> ParsedRequest | SkipReason:
         """Parse the request; if another process served its session too, merge the stored session first."""
-        understood = self._understanding.understand(visit, headers, body, settings=settings)
-        if isinstance(understood, SkipReason):
-            return understood
-        recalled = await self._chronicle.recall(understood, settings=settings)
+        parsed = self._parser.understand(authorized, headers, body, settings=settings)
+        if isinstance(parsed, SkipReason):
+            return parsed
+        recalled = await self._recorder.recall(parsed, settings=settings)
         if not recalled:
-            return understood
+            return parsed
         for session in recalled:
             known = self._sessions.find(session.caller, session.id, now=self._clock())
             self._sessions.keep(merge_sessions(known, session))
-        again = self._understanding.understand(visit, headers, body, settings=settings)
-        return again if isinstance(again, SkipReason) else replace(again, began=understood.began)
+        again = self._parser.understand(authorized, headers, body, settings=settings)
+        return again if isinstance(again, SkipReason) else replace(again, began=parsed.began)
 
-    def _stopped(self, understood: ParsedRequest, sighting: GuardedRequest) -> PipelineResult:
+    def _stopped(self, parsed: ParsedRequest, sighting: GuardedRequest) -> PipelineResult:
         """The breaker is open: forward nothing, and remember the reply given in the model's place."""
         own, said = sighting.stop()
         if said:
-            self._keep_reply(understood, said)
+            self._keep_reply(parsed, said)
         return PipelineResult(
             body=None,
             told=MemoryStatus(result=MemoryResult.OFF, reason=SkipReason.BREAKER),
-            session=_build_session_status(understood),
+            session=_build_session_status(parsed),
             loop=sighting.told,
             own=own,
         )
 
-    def _keep(self, understood: ParsedRequest, note: InjectionResult) -> None:
-        now, turns = self._clock(), understood.request.turns
+    def _keep(self, parsed: ParsedRequest, note: InjectionResult) -> None:
+        now, turns = self._clock(), parsed.request.turns
         beside = self._sessions.find(note.session.caller, note.session.id, now=now)
-        kept = self._sessions.keep(advance_session(note.session, beside, turns=turns, chain=understood.chain, at=now))
+        kept = self._sessions.keep(advance_session(note.session, beside, turns=turns, chain=parsed.chain, at=now))
         PROXY_SESSIONS.set(len(self._sessions))
-        self._chronicle.keep(understood, note, kept)
+        self._recorder.keep(parsed, note, kept)
 
     def _take(self, exchange: ProxyExchange) -> Stored | None:
         """Handle a finished response: record the exchange and keep the reply for the session."""
-        understood = exchange.understood
-        if (stored := self._chronicle.take(exchange)) is None:
-            self._recount(understood.visit.space, exchange.happenings)
+        parsed = exchange.parsed
+        if (stored := self._recorder.take(exchange)) is None:
+            self._emit(parsed.authorized.space, exchange.happenings)
         if exchange.ended is StreamEndReason.ERROR:
             return stored
-        self._keep_reply(understood, strip_blocks(exchange.heard.text, understood.mark))
+        self._keep_reply(parsed, strip_blocks(exchange.heard.text, parsed.mark))
         if exchange.heard.id:
-            self._sessions.remember_response(understood.session.caller, exchange.heard.id, understood.session.id)
+            self._sessions.remember_response(parsed.session.caller, exchange.heard.id, parsed.session.id)
         return stored
 
-    def _keep_reply(self, understood: ParsedRequest, text: str) -> SessionReply:
+    def _keep_reply(self, parsed: ParsedRequest, text: str) -> SessionReply:
         """Keep the reply, so that the session recognizes it when it comes back in a history."""
         now = self._clock()
         reply = SessionReply(
             text=text, content=reply_content_hash(ChatMessage(role=ChatRole.ASSISTANT, text=text)), at=now
         )
-        session = understood.session
+        session = parsed.session
         kept = self._sessions.find(session.caller, session.id, now=now) or session
         self._sessions.keep(replace(kept, at=now, replies=trim_replies((*kept.replies, reply))))
         return reply
 
 
-def _build_session_status(understood: ParsedRequest) -> SessionStatus:
-    return SessionStatus(id=understood.session.id, how=understood.how)
+def _build_session_status(parsed: ParsedRequest) -> SessionStatus:
+    return SessionStatus(id=parsed.session.id, how=parsed.how)
 
 
-def _unwatched_status(understood: ParsedRequest) -> LoopStatus | None:
-    return None if understood.visit.wishes.watch_loops else LoopStatus(off=True)
+def _unwatched_status(parsed: ParsedRequest) -> LoopStatus | None:
+    return None if parsed.authorized.wishes.watch_loops else LoopStatus(off=True)

@@ -67,12 +67,12 @@ class LearnTask:
 
 
 class TurnLearner(Protocol):
-    def start(self, understood: ParsedRequest, *, settings: ProxySettings) -> LearnTask | None:
+    def start(self, parsed: ParsedRequest, *, settings: ProxySettings) -> LearnTask | None:
         """Start learning from the new turns of a request; `None` if there is nothing to learn from."""
 
 
 class NullLearner:
-    def start(self, understood: ParsedRequest, *, settings: ProxySettings) -> LearnTask | None:
+    def start(self, parsed: ParsedRequest, *, settings: ProxySettings) -> LearnTask | None:
         return None
 
 
@@ -92,15 +92,15 @@ class StoredLearner:
         self._beside = beside
         self._open: dict[tuple[SpaceId, AgentId], set[asyncio.Task[LearnStatus]]] = {}
 
-    def start(self, understood: ParsedRequest, *, settings: ProxySettings) -> LearnTask | None:
+    def start(self, parsed: ParsedRequest, *, settings: ProxySettings) -> LearnTask | None:
         app = self._app()
-        if app is None or not understood.is_learnt or settings.capture != "on":
+        if app is None or not parsed.is_learnt or settings.capture != "on":
             return None
-        self._note_model(app, understood, settings)
-        said = [each for each in understood.new if each.origin is Origin.PERSON][-MOST_TURNS:]
+        self._note_model(app, parsed, settings)
+        said = [each for each in parsed.new if each.origin is Origin.PERSON][-MOST_TURNS:]
         if not said:
             return None
-        place = _build_scope(understood)
+        place = _build_scope(parsed)
         turns = [PersonTurn(id=message_id(each), text=each.text) for each in said]
         is_asked = any(asks_to_remember(each.text) for each in said)
         task = self._beside.start(_learn(app, place, turns))
@@ -109,13 +109,13 @@ class StoredLearner:
         task.add_done_callback(partial(self._done, key))
         return LearnTask(task, is_asked=is_asked)
 
-    def _note_model(self, app: App, understood: ParsedRequest, settings: ProxySettings) -> None:
+    def _note_model(self, app: App, parsed: ParsedRequest, settings: ProxySettings) -> None:
         """Note which model this client uses: where settings say `auto`, it also reads and judges for us."""
-        protocol = understood.kind.protocol
+        protocol = parsed.kind.protocol
         if protocol in PROVIDERS:
             base = find_upstream_base(protocol, settings)
             address = base if protocol is ApiProtocol.NATIVE else f"{base}/v1"
-            app.own_model.note(provider=PROVIDERS[protocol], model=understood.request.model, address=address)
+            app.own_model.note(provider=PROVIDERS[protocol], model=parsed.request.model, address=address)
 
     def is_learning(self, space: SpaceId) -> bool:
         return any(key[0] == space for key in self._open)
@@ -151,6 +151,6 @@ def message_id(said: SourceText) -> UUID:
     return derive_part_id(session_name(SessionId(session)), link, number)
 
 
-def _build_scope(understood: ParsedRequest) -> Scope:
-    where = understood.place
+def _build_scope(parsed: ParsedRequest) -> Scope:
+    where = parsed.place
     return Scope(space=where.space, agent=where.agent, session=session_name(where.session))

@@ -178,11 +178,11 @@ def fold_duplicates(hits: Sequence[RecallHit], *, bar: float | None) -> list[Rec
     alike = _find_duplicates([hit.candidate for hit in near], bar=bar)
     also: dict[int, list[UUID]] = {}
     for place, hit in enumerate(near):
-        twin = next((at for at in alike[place] if at in also), None) if alike[place] else None
-        if twin is None:
+        duplicate = next((at for at in alike[place] if at in also), None) if alike[place] else None
+        if duplicate is None:
             also[place] = []
         else:
-            also[twin].append(hit.candidate.ref)
+            also[duplicate].append(hit.candidate.ref)
     return [
         replace(near[place], also=tuple(folded)) if folded else near[place] for place, folded in also.items()
     ] + rest

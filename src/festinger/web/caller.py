@@ -70,6 +70,6 @@ def origin_of(call: AdminCall, claimed: str | None) -> Origin:
 
 def _visiting(call: AdminCall) -> str | None:
     """The agent from the path prefix or a header, as the proxy parsed it."""
-    visit = call.request.scope.get("state", {}).get(VISIT)
-    named = getattr(visit, "agent", None)
+    authorized = call.request.scope.get("state", {}).get(VISIT)
+    named = getattr(authorized, "agent", None)
     return str(named) if named and named != DEFAULT_AGENT else None

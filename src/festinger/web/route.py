@@ -158,14 +158,14 @@ def json_response(document: Any, status: int = 200) -> Response:
 
 def request_id(request: Request) -> str | None:
     """The id that identifies this request in logs and events."""
-    visit = request.scope.get("state", {}).get(VISIT)
-    return str(visit.request_id) if visit else None
+    authorized = request.scope.get("state", {}).get(VISIT)
+    return str(authorized.request_id) if authorized else None
 
 
 def _place(request: Request) -> str | None:
     """The space from the path prefix or a header, as the proxy parsed it."""
-    visit = request.scope.get("state", {}).get(VISIT)
-    return str(visit.space) if visit else None
+    authorized = request.scope.get("state", {}).get(VISIT)
+    return str(authorized.space) if authorized else None
 
 
 def first_validation_error(error: ValidationError) -> str:

@@ -68,13 +68,13 @@ def test_the_same_makes_no_row(status: CandidateStatus, action: Action):
 
 
 def test_of_several_twins_the_surest_and_nearest_that_stands_is_confirmed():
-    twins = [
+    duplicates = [
         judged(1, Relation.SAME, 1.0, status=CandidateStatus.HELD),
         judged(2, Relation.SAME, 0.9, similarity=0.96),
         judged(3, Relation.SAME, 0.9, similarity=0.99),
     ]
 
-    assert decide(PERSON, twins, LIMITS).confirms == UUID(int=3)
+    assert decide(PERSON, duplicates, LIMITS).confirms == UUID(int=3)
 
 
 def test_a_merge_that_is_not_sure_waits():

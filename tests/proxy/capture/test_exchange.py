@@ -34,15 +34,15 @@ MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 SETTINGS = ProxySettings()
 
 
-def understood(*messages: dict[str, Any]) -> ParsedRequest:
+def parsed(*messages: dict[str, Any]) -> ParsedRequest:
     tools = fixed_tools()
     reading = RequestParser(SessionRegistry(most=10, idle=timedelta(hours=1)), clock=tools.clock, new_id=tools.new_id)
-    visit = AuthorizedRequest(
+    authorized = AuthorizedRequest(
         request_id="r", route=find_route("/api/chat"), target=b"/api/chat", path="/api/chat", space=MAIN_SPACE,
         agent=AgentId("default"), key=None, local=True, wishes=NO_WISHES,
     )  # fmt: skip
     body = orjson.dumps({"model": "m", "messages": messages})
-    found = reading.understand(visit, [(b"x-session-id", b"s-1")], body, settings=SETTINGS)
+    found = reading.understand(authorized, [(b"x-session-id", b"s-1")], body, settings=SETTINGS)
     assert isinstance(found, ParsedRequest)
     return found
 
@@ -51,7 +51,7 @@ def exchange(
     asked: ParsedRequest, heard: ReplyContent, ended: StreamEndReason = StreamEndReason.WHOLE
 ) -> ProxyExchange:
     told = MemoryStatus(result=MemoryResult.EMPTY)
-    return ProxyExchange(understood=asked, told=told, fresh=None, heard=heard, ended=ended)
+    return ProxyExchange(parsed=asked, told=told, fresh=None, heard=heard, ended=ended)
 
 
 def user(text: str) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def assistant(text: str) -> dict[str, Any]:
 
 @pytest.mark.requirement("P-43")
 def test_what_a_model_thought_is_kept_only_where_that_is_set():
-    thought = exchange(understood(user("Hi.")), ReplyContent(text="Hello.", thinking="They greet me."))
+    thought = exchange(parsed(user("Hi.")), ReplyContent(text="Hello.", thinking="They greet me."))
 
     plain = build_capture(thought, seen=0, at=MONDAY, settings=SETTINGS)
     set_so = build_capture(thought, seen=0, at=MONDAY, settings=ProxySettings(capture_thinking=True))
@@ -78,9 +78,7 @@ def test_what_a_model_thought_is_kept_only_where_that_is_set():
 def test_our_own_notes_are_not_kept_where_a_model_repeats_them():
     label = SETTINGS.label
     echo = f"<recollection>\n{label}\ngnommoweb: [type] repo\n</recollection>\n\nSure."
-    found = build_capture(
-        exchange(understood(user("Hi.")), ReplyContent(text=echo)), seen=0, at=MONDAY, settings=SETTINGS
-    )
+    found = build_capture(exchange(parsed(user("Hi.")), ReplyContent(text=echo)), seen=0, at=MONDAY, settings=SETTINGS)
 
     assert found.exchange.reply is not None
     assert found.exchange.reply.text == "Sure."
@@ -89,10 +87,10 @@ def test_our_own_notes_are_not_kept_where_a_model_repeats_them():
 @pytest.mark.requirement("P-44")
 def test_a_reply_has_the_id_that_it_will_have_where_it_comes_back():
     first = build_capture(
-        exchange(understood(user("Hi.")), ReplyContent(text="Hello.")), seen=0, at=MONDAY, settings=SETTINGS
+        exchange(parsed(user("Hi.")), ReplyContent(text="Hello.")), seen=0, at=MONDAY, settings=SETTINGS
     )
     again = build_capture(
-        exchange(understood(user("Hi."), assistant("Hello."), user("Bye.")), ReplyContent(text="Bye.")),
+        exchange(parsed(user("Hi."), assistant("Hello."), user("Bye.")), ReplyContent(text="Bye.")),
         seen=0,
         at=MONDAY,
         settings=SETTINGS,
@@ -104,7 +102,7 @@ def test_a_reply_has_the_id_that_it_will_have_where_it_comes_back():
 
 
 def test_only_what_was_not_seen_before_is_kept():
-    asked = understood(user("Hi."), assistant("Hello."), user("Bye."))
+    asked = parsed(user("Hi."), assistant("Hello."), user("Bye."))
     found = build_capture(exchange(asked, ReplyContent(text="Bye.")), seen=2, at=MONDAY, settings=SETTINGS)
 
     assert [words.text for words in found.exchange.said] == ["Bye."]
@@ -112,7 +110,7 @@ def test_only_what_was_not_seen_before_is_kept():
 
 @pytest.mark.requirement("M-91")
 def test_what_tools_say_of_themselves_is_kept_as_a_system_text_that_has_one_id_in_its_session():
-    asked = understood(user("Hi."))
+    asked = parsed(user("Hi."))
     first, again, other = (
         build_capture(exchange(asked, ReplyContent(text="Hello.")), seen=0, at=MONDAY, settings=SETTINGS, tools=tools)
         for tools in ("Tells the weather.", "Tells the weather.", "Tells the time.")
@@ -130,7 +128,7 @@ def test_calls_are_kept_without_secrets_and_not_longer_than_outputs():
     secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH"
     calls = (ToolCall(name="run", arguments=f'{{"key":"{secret}"}}'), ToolCall(name="long", arguments="x" * 9000))
     found = build_capture(
-        exchange(understood(user("Hi.")), ReplyContent(calls=calls)), seen=0, at=MONDAY, settings=SETTINGS
+        exchange(parsed(user("Hi.")), ReplyContent(calls=calls)), seen=0, at=MONDAY, settings=SETTINGS
     )
 
     clean = redact_capture(found)
@@ -142,7 +140,7 @@ def test_calls_are_kept_without_secrets_and_not_longer_than_outputs():
 
 @pytest.mark.requirement("M-93")
 def test_a_space_that_keeps_no_details_of_people_captures_none():
-    asked = understood(user("Reach me at ann.b@mail.example.org, please."))
+    asked = parsed(user("Reach me at ann.b@mail.example.org, please."))
     found = build_capture(exchange(asked, ReplyContent(text="Noted.")), seen=0, at=MONDAY, settings=SETTINGS)
 
     clean = redact_capture(found, redact=lambda text: redact(text, personal=True))
@@ -166,7 +164,7 @@ def test_a_long_name_of_a_session_is_shortened_and_told_from_others():
 
 @pytest.mark.requirement("P-44")
 def test_a_retold_history_brings_only_what_comes_after_the_last_known_word():
-    asked = understood(user("Summary of before."), assistant("Hello."), user("Bye."))
+    asked = parsed(user("Summary of before."), assistant("Hello."), user("Bye."))
     known = replace(asked.session, recent=frozenset({asked.chain.contents[1]}))
     retold = replace(asked, session=known, how=SessionMatchKind.REPLY)
 

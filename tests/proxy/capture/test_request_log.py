@@ -43,8 +43,8 @@ class Logging(NullRecorder):
     def __init__(self) -> None:
         self.afterwards = RequestTracker()
 
-    def keep(self, understood: ParsedRequest, note: InjectionResult, session: ProxySession) -> None:
-        self.afterwards.begin(understood, note)
+    def keep(self, parsed: ParsedRequest, note: InjectionResult, session: ProxySession) -> None:
+        self.afterwards.begin(parsed, note)
 
 
 class Log:
@@ -60,17 +60,17 @@ class Log:
             clock=self._hands.clock,
             new_id=ids,
             settings=self._settings,
-            noting=ContextBuilder(ContextFetcher(mind), new_id=ids, restate=today or Today()),
-            chronicle=self._logging,
+            context_builder=ContextBuilder(ContextFetcher(mind), new_id=ids, restate=today or Today()),
+            recorder=self._logging,
         )
 
     async def of(self, *messages: dict[str, Any]) -> dict[str, Any]:
         """What the log holds of a request with these messages."""
         body = orjson.dumps({"model": "m", "messages": messages})
-        attended = await self._pipeline.attend(VISIT, [], body, settings=self._settings)
-        assert attended.told is not None
+        processed = await self._pipeline.process(VISIT, [], body, settings=self._settings)
+        assert processed.told is not None
         passed = FinishedRequest(
-            visit=VISIT, status=200, memory=attended.told.result, reason="", before=0.001, after=0.001
+            authorized=VISIT, status=200, memory=processed.told.result, reason="", before=0.001, after=0.001
         )
         return dict(self._logging.afterwards.line(passed, at=self._hands.clock()).details)
 

@@ -60,7 +60,7 @@ ENDINGS = [
 async def test_a_listener_hears_the_answer_and_how_it_ended(how: str, answer: bytes, heard: list[Any]):
     ear = Ear()
 
-    async with scripted(once(answer)) as upstream, open_door(upstream.url, listen=lambda visit: ear) as door:
+    async with scripted(once(answer)) as upstream, open_door(upstream.url, listen=lambda authorized: ear) as door:
         await exchange(door.port, request("POST", "/api/chat", body=CHAT))
 
     assert (ear.heard, ear.how) == (heard, how)
@@ -75,7 +75,7 @@ async def test_what_a_leaving_client_got_is_heard_and_named():
         await peer.left()
         return False
 
-    async with scripted(script) as upstream, open_door(upstream.url, listen=lambda visit: ear) as door:
+    async with scripted(script) as upstream, open_door(upstream.url, listen=lambda authorized: ear) as door:
         reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
         writer.write(request("POST", "/api/chat", body=CHAT))
         await reader.readuntil(b"\n\r\n")
@@ -90,7 +90,7 @@ async def test_what_a_leaving_client_got_is_heard_and_named():
 async def test_a_listener_that_fails_is_left_behind():
     answer = chunked(b'{"a":1}\n', b'{"done":true}\n')
 
-    async with scripted(once(answer)) as upstream, open_door(upstream.url, listen=lambda visit: Deaf()) as door:
+    async with scripted(once(answer)) as upstream, open_door(upstream.url, listen=lambda authorized: Deaf()) as door:
         got = await exchange(door.port, request("POST", "/api/chat", body=CHAT))
 
     assert (got.body, got.whole) == (b'{"a":1}\n{"done":true}\n', True)
@@ -101,7 +101,7 @@ async def test_unreadable_lines_are_passed_on_and_counted():
     ear = Ear()
     answer = chunked(b'{"a":1}\n{half\n\x00\n{"done":true}\n')
 
-    async with scripted(once(answer)) as upstream, open_door(upstream.url, listen=lambda visit: ear) as door:
+    async with scripted(once(answer)) as upstream, open_door(upstream.url, listen=lambda authorized: ear) as door:
         got = await exchange(door.port, request("POST", "/api/chat", body=CHAT))
 
     assert got.body == b'{"a":1}\n{half\n\x00\n{"done":true}\n'
@@ -122,13 +122,15 @@ def test_a_compressed_answer_is_not_read():
 async def test_the_listener_is_told_whose_answer_it_is():
     visits: list[AuthorizedRequest] = []
 
-    def listen(visit: AuthorizedRequest) -> None:
-        visits.append(visit)
+    def listen(authorized: AuthorizedRequest) -> None:
+        visits.append(authorized)
 
     async with scripted(once(reply())) as upstream, open_door(upstream.url, listen=listen) as door:
         await exchange(door.port, request("POST", "/@team/dobby/api/chat", body=CHAT))
 
-    assert [(visit.space, visit.agent, visit.route.label) for visit in visits] == [("team", "dobby", "/api/chat")]
+    assert [(authorized.space, authorized.agent, authorized.route.label) for authorized in visits] == [
+        ("team", "dobby", "/api/chat")
+    ]
 
 
 class Keeper(Ear):
@@ -155,8 +157,8 @@ class Keeper(Ear):
 async def test_the_end_of_an_answer_goes_out_once_it_is_stored(answer: bytes, last: bytes):
     ear = Keeper()
 
-    def listen(visit: AuthorizedRequest) -> Ear | None:
-        return ear if visit.path == "/api/chat" else None
+    def listen(authorized: AuthorizedRequest) -> Ear | None:
+        return ear if authorized.path == "/api/chat" else None
 
     async with scripted(once(answer)) as upstream, open_door(upstream.url, listen=listen) as door:
         reader, writer = await asyncio.open_connection("127.0.0.1", door.port)

@@ -127,14 +127,14 @@ async def test_keys_are_listed_by_space_oldest_first(store: Store) -> None:
 
 async def test_two_live_keys_of_a_space_cannot_share_a_name_but_a_revoked_one_gives_it_free(store: Store) -> None:
     await make(store, KEY, SECRET)
-    twin = replace(KEY, id=UUID(int=3))
+    duplicate = replace(KEY, id=UUID(int=3))
 
     with pytest.raises(Refused):
-        await make(store, twin, OTHER_SECRET)
+        await make(store, duplicate, OTHER_SECRET)
 
     await revoke(store, KEY, MONDAY)
-    await make(store, twin, OTHER_SECRET)
-    assert await find_key(store, OTHER_SECRET) == twin
+    await make(store, duplicate, OTHER_SECRET)
+    assert await find_key(store, OTHER_SECRET) == duplicate
 
 
 async def test_making_and_revoking_are_counted_so_that_doors_let_go_of_a_revoked_key(store: Store) -> None:

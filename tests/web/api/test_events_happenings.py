@@ -182,7 +182,9 @@ async def test_a_page_that_cannot_be_is_refused(wrong: str, database_url: str, t
 async def test_what_a_request_caused_can_be_asked_for(database_url: str, tmp_path: Path):
     async with deps(database_url, tmp_path) as at:
         await change(at, 5)
-        await at.ask("PUT", "/admin/api/config/llm.max_parallel", body={"value": 6}, visit=Visit(request_id="req-1"))
+        await at.ask(
+            "PUT", "/admin/api/config/llm.max_parallel", body={"value": 6}, authorized=Visit(request_id="req-1")
+        )
 
         found = (await at.ask("GET", "/admin/api/events?trace=req-1")).json["items"]
         assert [event["payload"]["new"] for event in found] == ["6"]

@@ -98,13 +98,13 @@ async def test_the_page_of_outcomes_shows_the_rate_how_it_became_known_and_who_h
         await post(at, "outcomes", {"outcomes": {helped: "acted", misled: "contradicted"}})
         person = await visitor(at)
         words = read((await person.get("/admin/outcomes")).text).words
-        twin = (await person.get("/admin/outcomes.json")).json
+        duplicate = (await person.get("/admin/outcomes.json")).json
 
     assert [each["rate"] for each in empty["spans"]] == [None, None, None]
-    assert [each["span"] for each in twin["spans"]] == ["24 hours", "7 days", "all time"]
-    assert {(each["rate"], each["resolved"]) for each in twin["spans"]} == {(1.0, 2)}
-    assert twin["spans"][0]["shares"] == {"explicit": 1.0, "self": 0.0, "inferred": 0.0}
-    assert [each["memories"] for each in twin["lists"]] == [
+    assert [each["span"] for each in duplicate["spans"]] == ["24 hours", "7 days", "all time"]
+    assert {(each["rate"], each["resolved"]) for each in duplicate["spans"]} == {(1.0, 2)}
+    assert duplicate["spans"][0]["shares"] == {"explicit": 1.0, "self": 0.0, "inferred": 0.0}
+    assert [each["memories"] for each in duplicate["lists"]] == [
         [{"memory": helped, "times": 1}],
         [{"memory": misled, "times": 1}],
         [],

@@ -129,10 +129,10 @@ async def test_the_page_of_conflicts_and_its_twin_say_the_same(database_url: str
         await disputed(at)
         person = await visitor(at)
         words = "".join(read((await person.get("/admin/conflicts")).text).words)
-        twin = (await person.get("/admin/conflicts.json")).json
+        duplicate = (await person.get("/admin/conflicts.json")).json
 
-    (item,) = twin["waiting"]
-    assert twin["pending"] == 1
+    (item,) = duplicate["waiting"]
+    assert duplicate["pending"] == 1
     for said in (item["concept"], item["existing"]["parent"], item["incoming"]["parent"], item["meaning"]):
         assert said in words
     assert all(choice["label"] in words for choice in item["choices"])

@@ -42,12 +42,12 @@ async def test_the_page_lists_what_repeats_now_and_what_was_done(database_url: s
         await happened(at, "loop_cut", CUT)
         person = await visitor(at)
         words = read((await person.get("/admin/loops")).text).words
-        twin = (await person.get("/admin/loops.json")).json
+        duplicate = (await person.get("/admin/loops.json")).json
         await happened(at, "loop_recovered", DETECTED | {"level": 0})
         after = (await person.get("/admin/loops.json")).json
 
-    assert [each["session"] for each in twin["live"]] == ["s1"]
-    assert [each["what"] for each in twin["events"]] == ["stream cut", "loop detected"]
+    assert [each["session"] for each in duplicate["live"]] == ["s1"]
+    assert [each["what"] for each in duplicate["events"]] == ["stream cut", "loop detected"]
     assert {"same_call", "read_file nudge", "period", "text"} <= set(words)
     assert after["live"] == []
 

@@ -97,12 +97,12 @@ async def test_a_hostile_upstream_and_host_are_shown_as_text(tmp_path: Path):
 async def test_the_page_and_its_twin_say_the_same(database_url: str, tmp_path: Path):
     async with deps(database_url, tmp_path) as at:
         html = (await at.ask("GET", "/admin", key=None)).text
-        twin = (await at.ask("GET", "/admin.json", key=None)).json
+        duplicate = (await at.ask("GET", "/admin.json", key=None)).json
         words = "".join(read(html).words)
 
-        assert twin["headline"] in words
-        assert {part["name"] for part in twin["parts"]} <= set(read(html).words)
-        assert all(client["setting"] in words for client in twin["clients"])
+        assert duplicate["headline"] in words
+        assert {part["name"] for part in duplicate["parts"]} <= set(read(html).words)
+        assert all(client["setting"] in words for client in duplicate["clients"])
 
 
 UPSTREAM = "http://127.0.0.1:11434"
@@ -137,9 +137,9 @@ async def test_the_step_appears_on_the_page_when_the_upstream_check_is_not_ok(tm
         return [AWAY]
 
     supervisor = Supervisor(settings_of(None, tmp_path), lambda: None, more_checks=upstream_away)  # type: ignore[arg-type,return-value]
-    twin = (await ask(build_admin_app(supervisor), "GET", "/admin.json")).json
+    duplicate = (await ask(build_admin_app(supervisor), "GET", "/admin.json")).json
 
-    assert any("Nothing answers at http://127.0.0.1:11434" in step["say"] for step in twin["steps"])
+    assert any("Nothing answers at http://127.0.0.1:11434" in step["say"] for step in duplicate["steps"])
     assert AWAY.severity is CheckSeverity.WARN
 
 

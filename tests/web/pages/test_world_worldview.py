@@ -59,10 +59,10 @@ async def test_the_page_of_the_world_and_its_twin_say_the_same(database_url: str
         await at.ask("POST", "/iknowthat", body={"facts": ["gnommoweb -isa repo", "repo -isa artifact"]})
         person = await visitor(at)
         words = set(read((await person.get("/admin/world?concept=gnommoweb&depth=2")).text).words)
-        twin = (await person.get("/admin/world.json?concept=gnommoweb&depth=2")).json
+        duplicate = (await person.get("/admin/world.json?concept=gnommoweb&depth=2")).json
 
-    assert {word["token"] for word in twin["found"]["words"]} == {"gnommoweb", "repo", "artifact"}
-    assert {word["token"] for word in twin["found"]["words"]} <= words
+    assert {word["token"] for word in duplicate["found"]["words"]} == {"gnommoweb", "repo", "artifact"}
+    assert {word["token"] for word in duplicate["found"]["words"]} <= words
 
 
 @given(text=st.sampled_from(HOSTILE) | st.text(alphabet="<>&\"'/=x {}%", min_size=1, max_size=30))

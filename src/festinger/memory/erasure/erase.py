@@ -290,8 +290,8 @@ async def _cascade(
         rows = await transaction.all(Q["standing_on"], space=space, memories=sorted(gone))
         with_it = {row["id"] for row in rows if row["others"] == 0}
         if meant.with_twins:
-            twins = await transaction.all(Q["twins_of"], space=space, memories=sorted(gone))
-            with_it |= {row["id"] for row in twins}
+            duplicates = await transaction.all(Q["twins_of"], space=space, memories=sorted(gone))
+            with_it |= {row["id"] for row in duplicates}
         if with_it <= gone:
             return gone, frozenset(row["id"] for row in rows) - gone
         gone |= with_it

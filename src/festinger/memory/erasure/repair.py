@@ -284,12 +284,12 @@ async def _find_restatement(work: _MemoryRepair, old: MemoryId) -> MemoryId | No
 
 async def _undo_merge(work: _MemoryRepair, change: Change) -> None:
     """Take a merge apart; each side keeps its own sightings."""
-    into, twin = MemoryId(UUID(change.after["into"])), MemoryId(UUID(change.after["from"]))
-    await work.run("move_sightings_back", into=into, twin=twin, change=change.id)
-    await work.run("erase_link", **{"from": twin}, to=into, relation=Link.SAME_AS.value)
-    await _rewind_state(work, change, twin)
-    work.retold |= {into, twin}
-    work.restored.add(twin)
+    into, duplicate = MemoryId(UUID(change.after["into"])), MemoryId(UUID(change.after["from"]))
+    await work.run("move_sightings_back", into=into, duplicate=duplicate, change=change.id)
+    await work.run("erase_link", **{"from": duplicate}, to=into, relation=Link.SAME_AS.value)
+    await _rewind_state(work, change, duplicate)
+    work.retold |= {into, duplicate}
+    work.restored.add(duplicate)
 
 
 async def _rewind_state(work: _MemoryRepair, change: Change, memory: MemoryId) -> None:

@@ -77,7 +77,7 @@ class ReplayMerge:
 
     id: UUID
     at: datetime
-    twin: "MemoryReplayResult"
+    duplicate: "MemoryReplayResult"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,13 +148,13 @@ def _find_uncounted_reason(voice: ReplaySighting, heard: Sequence[ReplaySighting
 
 
 def _add_merge(told: MemoryReplayResult, merged: ReplayMerge, *, immutable: bool) -> MemoryReplayResult:
-    twin = merged.twin
-    weight = merge_weights(told.belief.weight, twin.belief.weight, immutable=immutable)
+    duplicate = merged.duplicate
+    weight = merge_weights(told.belief.weight, duplicate.belief.weight, immutable=immutable)
     return replace(
         told,
         belief=replace(told.belief, weight=weight),
-        causes=told.causes + twin.causes,
-        confirmations=told.confirmations + twin.confirmations + 1,
+        causes=told.causes + duplicate.causes,
+        confirmations=told.confirmations + duplicate.confirmations + 1,
     )
 
 
@@ -279,15 +279,17 @@ async def _build_merge(
     deps: MemoryDeps, transaction: Transaction, space: SpaceId, change: Change, voices: Sequence[ReplaySighting]
 ) -> ReplayMerge:
     """Replay what a duplicate had gathered, from the sightings it brought along."""
-    twin = MemoryId(UUID(change.after["from"]))
-    earlier = [each for each in await changes_of(transaction, space, [twin]) if each.undone_at is None]
+    duplicate = MemoryId(UUID(change.after["from"]))
+    earlier = [each for each in await changes_of(transaction, space, [duplicate]) if each.undone_at is None]
     mine = [
         replace(voice, moved_by=None) for voice in voices if voice.moved_by == change.id and voice.because != REPAIRED
     ]
     cap = deps.terms(space).memory.untrusted_confidence_cap
-    moves = [_build_shift(each, twin) for each in earlier if each.op is MemoryChangeOp.WEIGHT and each.at <= change.at]
+    moves = [
+        _build_shift(each, duplicate) for each in earlier if each.op is MemoryChangeOp.WEIGHT and each.at <= change.at
+    ]
     told = replay_belief(mine, status=Status.ACTIVE, immutable=False, cap=cap, moves=moves)
-    return ReplayMerge(id=change.id, at=change.at, twin=told)
+    return ReplayMerge(id=change.id, at=change.at, duplicate=told)
 
 
 def _build_shift(change: Change, memory: MemoryId) -> BeliefShift:

@@ -144,14 +144,14 @@ def _decide_addition(found: _CandidateGroups, waits_for: tuple[UUID, ...]) -> Le
     return LearnDecision(action=Action.STORED, why="nothing like it is known")
 
 
-def _decide_same(twin: JudgedCandidate) -> LearnDecision:
+def _decide_same(duplicate: JudgedCandidate) -> LearnDecision:
     action = {
         CandidateStatus.ACTIVE: Action.CONFIRMED,
         # Repeating a held memory adds to its conflict; repeating a quarantined one releases nothing.
         CandidateStatus.HELD: Action.CONFLICTED,
         CandidateStatus.QUARANTINED: Action.QUARANTINED,
-    }[twin.status]
-    return LearnDecision(action=action, confirms=twin.id, why=twin.judgement.reasoning)
+    }[duplicate.status]
+    return LearnDecision(action=action, confirms=duplicate.id, why=duplicate.judgement.reasoning)
 
 
 def _sort_key(candidate: JudgedCandidate) -> tuple[int, float, float, UUID]:

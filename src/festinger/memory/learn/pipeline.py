@@ -42,7 +42,7 @@ class DuplicateStatement:
     """A statement that duplicates a memory."""
 
     prepared: PendingMemory
-    twin: DuplicateMatch
+    duplicate: DuplicateMatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,11 +97,11 @@ async def classify_requests(
         transaction, place, [each for each in known if isinstance(each, ParsedStatement)]
     )
     deps.step("taken in")
-    twins = await find_duplicates(deps, transaction, place.space, said)
+    duplicates = await find_duplicates(deps, transaction, place.space, said)
     deps.step("twins")
     found = [
-        _build_pending(deps, place, each, twin=twin, surfaced=surfaced.memories)
-        for each, twin in zip(said, twins, strict=True)
+        _build_pending(deps, place, each, duplicate=duplicate, surfaced=surfaced.memories)
+        for each, duplicate in zip(said, duplicates, strict=True)
     ]
     for at, each in zip(places, await _refuse_forgotten(deps, transaction, place, found), strict=True):
         known[at] = each
@@ -137,15 +137,15 @@ def _build_pending(
     place: Scope,
     said: ParsedStatement,
     *,
-    twin: DuplicateMatch | None,
+    duplicate: DuplicateMatch | None,
     surfaced: Collection[MemoryId],
 ) -> PendingMemory | DuplicateStatement:
     """Steps 4 and 5: same words, same gist. A suspicious statement never counts as a duplicate."""
     heard = surfaced if said.origin in REPEATERS else ()
     prepared = PendingMemory(place=place, said=said, ref=deps.new_memory_id(), surfaced=heard)
-    if twin is None or said.suspicions:
+    if duplicate is None or said.suspicions:
         return prepared
-    return DuplicateStatement(prepared=prepared, twin=twin)
+    return DuplicateStatement(prepared=prepared, duplicate=duplicate)
 
 
 async def _refuse_forgotten(
@@ -203,7 +203,7 @@ async def apply_early_result(
     if isinstance(known, RefusedRequest):
         return await _record_refusal(deps, transaction, place, given=known.given, refusal=known.refusal)
     if isinstance(known, DuplicateStatement):
-        return await _confirm_duplicate(deps, transaction, known.prepared, known.twin)
+        return await _confirm_duplicate(deps, transaction, known.prepared, known.duplicate)
     return known
 
 
@@ -273,17 +273,17 @@ async def _record_refusal(
 
 
 async def _confirm_duplicate(
-    deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, twin: DuplicateMatch
+    deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, duplicate: DuplicateMatch
 ) -> Learned | PendingMemory:
     """Confirm the duplicate. If it has changed since, the statement takes the remaining steps."""
-    if twin.memory.id in prepared.surfaced:
-        return build_result(Action.ECHOED, prepared, twin.memory, judgement=twin.judgement)
-    present = (await lock_memories(transaction, prepared.place.space, [twin.memory.id]))[twin.memory.id]
-    if not present.is_live or present.fold != twin.memory.fold:
+    if duplicate.memory.id in prepared.surfaced:
+        return build_result(Action.ECHOED, prepared, duplicate.memory, judgement=duplicate.judgement)
+    present = (await lock_memories(transaction, prepared.place.space, [duplicate.memory.id]))[duplicate.memory.id]
+    if not present.is_live or present.fold != duplicate.memory.fold:
         return prepared
 
     async def operation() -> Learned:
-        learned = await confirm_statement(deps, transaction, prepared, present, judgement=twin.judgement)
+        learned = await confirm_statement(deps, transaction, prepared, present, judgement=duplicate.judgement)
         deps.step("written")
         return learned
 

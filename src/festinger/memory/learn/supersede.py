@@ -195,7 +195,7 @@ async def merge_into(
         more={"into": str(stays.id), "from": str(goes.id), **_gains(stays, merged)},
     )
     change = await write_change(deps, transaction, space, note)
-    await transaction.run(Q["move_sightings"], space=space, twin=goes.id, into=stays.id, change=change)
+    await transaction.run(Q["move_sightings"], space=space, duplicate=goes.id, into=stays.id, change=change)
     # The first sighting of a memory, recognizable by sharing its id, moves like the others.
     await add_links(
         transaction,

@@ -315,10 +315,12 @@ async def _quarantine(
 ) -> Learned:
     """Store a statement in quarantine; a repeat in the same words is a sighting of the first."""
     suspect = replace(prepared, said=replace(prepared.said, suspicions=reasons))
-    twin = await find_duplicate(deps, transaction, prepared.place.space, prepared.said)
-    if twin is not None and twin.memory.fold == prepared.said.fold:
-        present = await lock_memories(transaction, prepared.place.space, [twin.memory.id])
-        return await confirm_statement(deps, transaction, suspect, present[twin.memory.id], judgement=twin.judgement)
+    duplicate = await find_duplicate(deps, transaction, prepared.place.space, prepared.said)
+    if duplicate is not None and duplicate.memory.fold == prepared.said.fold:
+        present = await lock_memories(transaction, prepared.place.space, [duplicate.memory.id])
+        return await confirm_statement(
+            deps, transaction, suspect, present[duplicate.memory.id], judgement=duplicate.judgement
+        )
     memory = await store_memory(deps, transaction, prepared, status=Status.QUARANTINED, counted=False)
     if memory is None:
         return await _confirm_exact_duplicate(deps, transaction, suspect)
@@ -370,11 +372,13 @@ async def _store_new(
 
 async def _confirm_exact_duplicate(deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory) -> Learned:
     """Last guard: the index holds an exact duplicate that was not seen before."""
-    twin = await find_duplicate(deps, transaction, prepared.place.space, prepared.said)
-    if twin is None:
+    duplicate = await find_duplicate(deps, transaction, prepared.place.space, prepared.said)
+    if duplicate is None:
         raise StoreDown("The same statement is being learnt by another.", hint="Try again.", kind="busy")
-    present = await lock_memories(transaction, prepared.place.space, [twin.memory.id])
-    return await confirm_statement(deps, transaction, prepared, present[twin.memory.id], judgement=twin.judgement)
+    present = await lock_memories(transaction, prepared.place.space, [duplicate.memory.id])
+    return await confirm_statement(
+        deps, transaction, prepared, present[duplicate.memory.id], judgement=duplicate.judgement
+    )
 
 
 async def record_judgements(

@@ -378,9 +378,9 @@ async def _refingerprint_one(
     space = proposal.space_id
     await transaction.run(Q["lock_fingerprint"], space=space, fingerprint=key)
     rows = await transaction.all(Q["find_by_fingerprint"], space=space, profile=profile, fingerprint=key)
-    twin = next((row["id"] for row in rows if row["normalised"] == words and not row["duplicate_of"]), None)
-    if twin is not None:
-        await _suggest_duplicate(deps, transaction, proposal, twin)
+    duplicate = next((row["id"] for row in rows if row["normalised"] == words and not row["duplicate_of"]), None)
+    if duplicate is not None:
+        await _suggest_duplicate(deps, transaction, proposal, duplicate)
         return False
     payload = {**proposal.payload, "previous_fingerprint": proposal.fingerprint}
     await transaction.run(
@@ -395,8 +395,8 @@ async def _refingerprint_one(
     return True
 
 
-async def _suggest_duplicate(deps: ProposalDeps, transaction: Transaction, proposal: Proposal, twin: UUID) -> None:
-    low, high = sorted((proposal.id, twin))
+async def _suggest_duplicate(deps: ProposalDeps, transaction: Transaction, proposal: Proposal, duplicate: UUID) -> None:
+    low, high = sorted((proposal.id, duplicate))
     await transaction.run(
         Q["put_pair"],
         space=proposal.space_id,

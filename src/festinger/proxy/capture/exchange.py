@@ -35,7 +35,7 @@ from festinger.text.secrets import Redact, redact
 class ProxyExchange:
     """A request and its response, as far as it came."""
 
-    understood: ParsedRequest
+    parsed: ParsedRequest
     told: MemoryStatus
     fresh: ContextBlock | None
     """The block that was new in the request."""
@@ -56,7 +56,7 @@ class ExchangeListener:
 
     def __init__(
         self,
-        understood: ParsedRequest,
+        parsed: ParsedRequest,
         take: Take,
         *,
         told: MemoryStatus,
@@ -64,12 +64,12 @@ class ExchangeListener:
         anchor: bytes | None = None,
         watcher: ReplyWatcher | None = None,
     ) -> None:
-        self._understood = understood
+        self._understood = parsed
         self._take = take
         self._told = told
         self._fresh = fresh
         self._anchor = anchor
-        self._ear = build_reply_parser(understood.kind)
+        self._ear = build_reply_parser(parsed.kind)
         self._watcher = watcher
         self._overheard = watcher.overhear(self._ear) if watcher else None
 
@@ -81,7 +81,7 @@ class ExchangeListener:
         heard = self._ear.heard()
         return self._take(
             ProxyExchange(
-                understood=self._understood,
+                parsed=self._understood,
                 told=self._told,
                 fresh=self._fresh,
                 anchor=self._anchor,
@@ -139,31 +139,31 @@ def build_capture(
 ) -> Capture:
     """Build the capture, with secrets still in it. Skip the first `seen` turns, which were captured before;
     `tools` are its tool descriptions, unless captured before."""
-    understood, heard = exchange.understood, exchange.heard
-    session = session_name(understood.session.id)
-    own = strip_blocks(heard.text, understood.mark)
-    link = reply_link(understood, own, heard.calls)
+    parsed, heard = exchange.parsed, exchange.heard
+    session = session_name(parsed.session.id)
+    own = strip_blocks(heard.text, parsed.mark)
+    link = reply_link(parsed, own, heard.calls)
     reply = ExchangeMessage(id=_part_id(session, link, 0), role=ChatRole.ASSISTANT.value, origin=Origin.MODEL, text=own)
     return Capture(
-        space=understood.visit.space,
+        space=parsed.authorized.space,
         exchange=StoredExchange(
             id=_part_id(session, link, "exchange"),
             session=session,
-            agent=understood.visit.agent,
-            request=understood.visit.request_id,
+            agent=parsed.authorized.agent,
+            request=parsed.authorized.request_id,
             at=at,
-            said=(*_tool_words(session, tools), *_new_words(understood, session, seen=seen)),
+            said=(*_tool_words(session, tools), *_new_words(parsed, session, seen=seen)),
             reply=reply if own.strip() else None,
             tool_calls=[_call_payload(call) for call in heard.calls[:MOST_CALLS]],
             thinking=heard.thinking or None if settings.capture_thinking else None,
             ended=exchange.ended.value,
-            model=heard.model or understood.request.model,
+            model=heard.model or parsed.request.model,
             tokens_read=heard.tokens_read,
             tokens_written=heard.tokens_written,
             recollection=UUID(exchange.told.recollection) if exchange.told.recollection else None,
         ),
-        how=understood.how.value,
-        parent=understood.session.parent,
+        how=parsed.how.value,
+        parent=parsed.session.parent,
         injected=_build_injected_block(exchange, settings),
         happenings=exchange.happenings,
     )
@@ -209,10 +209,10 @@ def session_name(session: SessionId) -> SessionId:
     return SessionId(f"{session[: NAME_CHARS - 20]}…{blake2b(session.encode(), digest_size=8).hexdigest()}")
 
 
-def reply_link(understood: ParsedRequest, text: str, calls: tuple[ToolCall, ...]) -> bytes:
+def reply_link(parsed: ParsedRequest, text: str, calls: tuple[ToolCall, ...]) -> bytes:
     """The hash that the reply will have when it comes back in a history."""
     content = reply_content_hash(ChatMessage(role=ChatRole.ASSISTANT, text=text, calls=calls))
-    links = understood.chain.links
+    links = parsed.chain.links
     return short_sha256((links[-1] if links else START) + content)
 
 
@@ -300,10 +300,10 @@ def _tool_words(session: SessionId, tools: str) -> Iterator[ExchangeMessage]:
         yield ExchangeMessage(id=made_of, role=ChatRole.SYSTEM.value, origin=Origin.SYSTEM, text=tools)
 
 
-def _new_words(understood: ParsedRequest, session: SessionId, *, seen: int) -> Iterator[ExchangeMessage]:
+def _new_words(parsed: ParsedRequest, session: SessionId, *, seen: int) -> Iterator[ExchangeMessage]:
     """Messages of this session that were not captured before, oldest first."""
-    for at in _new_turns(understood, seen):
-        turn, link = understood.request.turns[at], understood.chain.links[at]
+    for at in _new_turns(parsed, seen):
+        turn, link = parsed.request.turns[at], parsed.chain.links[at]
         for number, saying in enumerate(() if turn.transient else turn.sayings):
             if saying.text.strip():
                 yield ExchangeMessage(
@@ -314,10 +314,10 @@ def _new_words(understood: ParsedRequest, session: SessionId, *, seen: int) -> I
                 )
 
 
-def _new_turns(understood: ParsedRequest, seen: int) -> Iterator[int]:
-    contents, session = understood.chain.contents, understood.session
+def _new_turns(parsed: ParsedRequest, seen: int) -> Iterator[int]:
+    contents, session = parsed.chain.contents, parsed.session
     replies = {reply.content for reply in session.replies}
-    if understood.how is SessionMatchKind.REPLY:
+    if parsed.how is SessionMatchKind.REPLY:
         # The history was rewritten: nothing before the last known message is new.
         known = replies | session.recent
         seen = max(seen, 1 + max((at for at, content in enumerate(contents) if content in known), default=-1))

@@ -65,14 +65,14 @@ class StoreRecorder:
         self._afterwards = RequestTracker()
         self._questions = QueryLimiter()
 
-    async def recall(self, understood: ParsedRequest, *, settings: ProxySettings) -> Sequence[ProxySession]:
-        app, session = self._app(), understood.session
+    async def recall(self, parsed: ParsedRequest, *, settings: ProxySettings) -> Sequence[ProxySession]:
+        app, session = self._app(), parsed.session
         key = (session.caller, session.id)
-        if app is None or self._writer.is_away or not (key in self._shared or may_be_stale(understood)):
+        if app is None or self._writer.is_away or not (key in self._shared or may_be_stale(parsed)):
             return ()
-        name = None if understood.how is SessionMatchKind.NEW else session.id
+        name = None if parsed.how is SessionMatchKind.NEW else session.id
         try:
-            found = await self._found(app, understood, name, settings=settings)
+            found = await self._found(app, parsed, name, settings=settings)
         except (Unavailable, TimeoutError) as error:
             DEGRADED.labels("session recall").inc()
             log.warning("sessions not recalled", error=type(error).__name__)
@@ -83,16 +83,16 @@ class StoreRecorder:
         return [from_stored_session(each, session.caller, name=name) for each in found]
 
     async def _found(
-        self, app: App, understood: ParsedRequest, name: SessionId | None, *, settings: ProxySettings
+        self, app: App, parsed: ParsedRequest, name: SessionId | None, *, settings: ProxySettings
     ) -> Sequence[StoredSession]:
         """Query the store within the deadline. A late query is not canceled: that would wait too."""
-        caller, seconds = understood.session.caller, settings.memory_deadline_ms / 1000
+        caller, seconds = parsed.session.caller, settings.memory_deadline_ms / 1000
         question = find_sessions(
             app.store,
             caller.space,
             caller=caller.name,
             session=session_name(name) if name else None,
-            head=understood.chain.head,
+            head=parsed.chain.head,
             since=self._clock() - timedelta(seconds=settings.session_idle),
             limit=ALIKE,
         )
@@ -104,9 +104,9 @@ class StoreRecorder:
             raise TimeoutError
         return asked.result()
 
-    def keep(self, understood: ParsedRequest, note: InjectionResult, session: ProxySession) -> None:
-        if not self._is_captured(understood):
-            self._note_seen(understood)
+    def keep(self, parsed: ParsedRequest, note: InjectionResult, session: ProxySession) -> None:
+        if not self._is_captured(parsed):
+            self._note_seen(parsed)
         if note.fresh is not None:
             PROXY_NOTES.inc(note.told.notes)
             PROXY_BLOCK_TOKENS.observe(note.told.tokens)
@@ -118,15 +118,15 @@ class StoreRecorder:
             rewritten=note.moved is PrefixChange.FORGOTTEN,
         )
         self._writer.put(SessionEntry(space=session.caller.space, session=state))
-        self._afterwards.begin(understood, note)
+        self._afterwards.begin(parsed, note)
 
     def take(self, exchange: ProxyExchange) -> Stored | None:
-        understood, settings = exchange.understood, self._settings()
-        if not self._is_captured(understood):
+        parsed, settings = exchange.parsed, self._settings()
+        if not self._is_captured(parsed):
             self._afterwards.end(exchange)
             return None
-        seen = self._how_much_seen(understood)
-        tools = self._new_tools(understood)
+        seen = self._how_much_seen(parsed)
+        tools = self._new_tools(parsed)
         capture = build_capture(exchange, seen=seen, at=self._clock(), settings=settings, tools=tools)
         said = capture.exchange.words if settings.log_text else ()
         redact = self._writer.redact(capture.space)
@@ -135,9 +135,9 @@ class StoreRecorder:
             return None
         if (stored := self._writer.put(capture)) is None:
             return None
-        self._note_seen(understood)
+        self._note_seen(parsed)
         if tools:
-            key = (understood.session.caller, understood.session.id)
+            key = (parsed.session.caller, parsed.session.id)
             put_bounded(self._tools, key, descriptions_hash(tools), most=SEEN)
         put_bounded(self._done, capture.exchange.id, None, most=SEEN)
         return stored
@@ -147,42 +147,42 @@ class StoreRecorder:
             self._writer.put(EventsEntry(space=space, happenings=tuple(happenings)))
 
     def passed(self, request: FinishedRequest) -> None:
-        now, space = self._clock(), request.visit.space
+        now, space = self._clock(), request.authorized.space
         if (left := self._afterwards.unanswered(request)) is not None:
             self.take(left)
         self._writer.put(RequestLogEntry(space=space, request=self._afterwards.line(request, at=now)))
         if (degraded := self._afterwards.degraded(request, at=now)) is not None:
             self.happened(space, [degraded])
 
-    def _is_captured(self, understood: ParsedRequest) -> bool:
-        return understood.is_learnt and self._settings().capture == "on"
+    def _is_captured(self, parsed: ParsedRequest) -> bool:
+        return parsed.is_learnt and self._settings().capture == "on"
 
-    def _how_much_seen(self, understood: ParsedRequest) -> int:
+    def _how_much_seen(self, parsed: ParsedRequest) -> int:
         """How many turns of this history were captured before; 0 if the history differs."""
-        count, link = self._seen.get((understood.session.caller, understood.session.id), (0, b""))
-        links = understood.chain.links
+        count, link = self._seen.get((parsed.session.caller, parsed.session.id), (0, b""))
+        links = parsed.chain.links
         return count if 0 < count <= len(links) and links[count - 1] == link else 0
 
-    def _new_tools(self, understood: ParsedRequest) -> str:
+    def _new_tools(self, parsed: ParsedRequest) -> str:
         """The request's tool descriptions, unless the previous request of the session had the same."""
-        told = tool_descriptions(understood.request.tree)
-        known = self._tools.get((understood.session.caller, understood.session.id))
+        told = tool_descriptions(parsed.request.tree)
+        known = self._tools.get((parsed.session.caller, parsed.session.id))
         return "" if told and known == descriptions_hash(told) else told
 
-    def _note_seen(self, understood: ParsedRequest) -> None:
-        links = understood.chain.links
+    def _note_seen(self, parsed: ParsedRequest) -> None:
+        links = parsed.chain.links
         if links:
-            key = (understood.session.caller, understood.session.id)
+            key = (parsed.session.caller, parsed.session.id)
             put_bounded(self._seen, key, (len(links), links[-1]), most=SEEN)
 
 
-def may_be_stale(understood: ParsedRequest) -> bool:
+def may_be_stale(parsed: ParsedRequest) -> bool:
     """Whether another process may have served this session: its name is unknown here, or it has replies that
     are not ours. A conversation without replies is new to everybody."""
-    known = understood.session.links
-    links, turns = understood.chain.links, understood.request.turns
+    known = parsed.session.links
+    links, turns = parsed.chain.links, parsed.request.turns
     if not known:
-        return understood.how is SessionMatchKind.HEADER or any(turn.role is ChatRole.ASSISTANT for turn in turns)
+        return parsed.how is SessionMatchKind.HEADER or any(turn.role is ChatRole.ASSISTANT for turn in turns)
     from_here = len(known) if known[-1] in links[len(known) - 1 : len(known)] else len(links)
     answers = sum(turn.role is ChatRole.ASSISTANT for turn in turns[from_here:])
     return answers > 1

@@ -34,7 +34,7 @@ MOST_REASONS = 100
 class TrackedRequest:
     """What is known of a request so far."""
 
-    understood: ParsedRequest | None = None
+    parsed: ParsedRequest | None = None
     note: InjectionResult | None = None
     session: SessionId | None = None
     model: str = ""
@@ -49,13 +49,13 @@ class RequestTracker:
         self._underway: OrderedDict[str, TrackedRequest] = OrderedDict()
         self._told_at: OrderedDict[tuple[str, str], datetime] = OrderedDict()
 
-    def begin(self, understood: ParsedRequest, note: InjectionResult) -> None:
+    def begin(self, parsed: ParsedRequest, note: InjectionResult) -> None:
         """Start tracking a request that is forwarded with these notes."""
-        put_bounded(self._underway, understood.visit.request_id, _build_tracked_request(understood, note), most=OPEN)
+        put_bounded(self._underway, parsed.authorized.request_id, _build_tracked_request(parsed, note), most=OPEN)
 
     def end(self, exchange: ProxyExchange, words: Sequence[str] = ()) -> None:
         """Record the end of its response."""
-        found = self._underway.get(exchange.understood.visit.request_id)
+        found = self._underway.get(exchange.parsed.authorized.request_id)
         if found is not None:
             found.ended = exchange.ended.value
             found.details |= _reply_details(exchange)
@@ -64,13 +64,13 @@ class RequestTracker:
 
     def unanswered(self, request: FinishedRequest) -> ProxyExchange | None:
         """The exchange to capture if the client left before a response."""
-        found = self._underway.get(request.visit.request_id)
+        found = self._underway.get(request.authorized.request_id)
         if request.status is not None or found is None or found.ended is not None:
             return None
-        if found.understood is None or found.note is None:
+        if found.parsed is None or found.note is None:
             return None
         return ProxyExchange(
-            understood=found.understood,
+            parsed=found.parsed,
             told=found.note.told,
             fresh=found.note.fresh,
             anchor=found.note.anchor,
@@ -80,14 +80,14 @@ class RequestTracker:
 
     def line(self, request: FinishedRequest, *, at: datetime) -> LoggedRequest:
         """Build the log line and stop tracking the request."""
-        visit = request.visit
-        found = self._underway.pop(visit.request_id, None) or TrackedRequest()
+        authorized = request.authorized
+        found = self._underway.pop(authorized.request_id, None) or TrackedRequest()
         return LoggedRequest(
-            id=visit.request_id,
+            id=authorized.request_id,
             at=at,
-            agent=visit.agent,
+            agent=authorized.agent,
             session=found.session,
-            route=visit.route.label,
+            route=authorized.route.label,
             model=found.model,
             status=request.status,
             memory=request.memory,
@@ -108,16 +108,16 @@ class RequestTracker:
             name="memory_degraded",
             subject="memory",
             payload={"result": request.memory, "reason": request.reason, "ms": round(1000 * request.before, 3)},
-            agent=request.visit.agent,
-            trace=TraceId(request.visit.request_id),
+            agent=request.authorized.agent,
+            trace=TraceId(request.authorized.request_id),
         )
 
 
-def _build_tracked_request(understood: ParsedRequest, note: InjectionResult) -> TrackedRequest:
-    session = understood.session
+def _build_tracked_request(parsed: ParsedRequest, note: InjectionResult) -> TrackedRequest:
+    session = parsed.session
     lines = note.fresh.lines if note.fresh is not None else ()
     details: dict[str, Any] = {
-        "how": understood.how.value,
+        "how": parsed.how.value,
         "parent_session": session_name(session.parent) if session.parent else None,
         "recollection": note.told.recollection or None,
         "notes": [told | {"why": line.why.value} for line in lines for told in _note_payloads(line)],
@@ -130,10 +130,10 @@ def _build_tracked_request(understood: ParsedRequest, note: InjectionResult) -> 
     if note.moved is not None:
         details["moved"] = note.moved.value
     return TrackedRequest(
-        understood=understood,
+        parsed=parsed,
         note=note,
         session=session_name(session.id),
-        model=_truncate(understood.request.model),
+        model=_truncate(parsed.request.model),
         details=details,
     )
 

@@ -54,34 +54,34 @@ class ContextBuilder:
         self._restate = restate
         self._modelfile = modelfile
 
-    async def note(self, understood: ParsedRequest, *, settings: ProxySettings) -> InjectionResult:
+    async def note(self, parsed: ParsedRequest, *, settings: ProxySettings) -> InjectionResult:
         """Inject notes into the request; leave it unchanged where none may be added."""
-        if understood.never is not None:
-            told = MemoryStatus(result=MemoryResult.OFF, reason=understood.never)
-            return InjectionResult(body=understood.request.body, told=told, session=understood.session)
+        if parsed.never is not None:
+            told = MemoryStatus(result=MemoryResult.OFF, reason=parsed.never)
+            return InjectionResult(body=parsed.request.body, told=told, session=parsed.session)
         remembered = await self._in_time.remembered(
-            understood,
-            seconds=_deadline(understood, settings),
-            asks=may_add_notes_this_turn(understood, settings),
-            shown=_find_shown_memories(understood),
+            parsed,
+            seconds=_deadline(parsed, settings),
+            asks=may_add_notes_this_turn(parsed, settings),
+            shown=_find_shown_memories(parsed),
         )
-        brought = self._brought(understood, remembered, settings=settings)
-        found = inject_context(understood, brought, settings=settings)
+        brought = self._brought(parsed, remembered, settings=settings)
+        found = inject_context(parsed, brought, settings=settings)
         if found.moved is not None:
             PROXY_PREFIX_CHANGED.labels(found.moved).inc()
         if found.fresh is None:
             return found
-        self._in_time.told(understood, remembered.kept, with_notes=remembered.standing is not None)
+        self._in_time.told(parsed, remembered.kept, with_notes=remembered.standing is not None)
         return replace(found, told=replace(found.told, recollection=str(self._new_id())))
 
     def _brought(
-        self, understood: ParsedRequest, remembered: ContextFetchResult, *, settings: ProxySettings
+        self, parsed: ParsedRequest, remembered: ContextFetchResult, *, settings: ProxySettings
     ) -> ContextInput:
-        request, place = understood.request, understood.place
+        request, place = parsed.request, parsed.place
         modelfile = None
         if Position(settings.injection_position) is not Position.TURN:
             modelfile = self._modelfile(request.model, request.kind.protocol, settings)
-        shown = shown_lines(_all_blocks(understood.session))
+        shown = shown_lines(_all_blocks(parsed.session))
         late = {line.about: line for each in remembered.kept.found for line in _world_lines(each)}
         found, standing = remembered.found or Recollection(), remembered.standing
         changed = find_memory_updates(shown, standing) if standing is not None else {}
@@ -102,17 +102,17 @@ class ContextBuilder:
         )
 
 
-def _deadline(understood: ParsedRequest, settings: ProxySettings) -> float:
+def _deadline(parsed: ParsedRequest, settings: ProxySettings) -> float:
     """Seconds that a request waits for memory; longer on a session's first turn, which needs it most."""
     milliseconds = settings.memory_deadline_ms
-    if not understood.session.links:
+    if not parsed.session.links:
         milliseconds = max(milliseconds, settings.first_memory_deadline_ms)
     return milliseconds / 1000
 
 
-def _find_shown_memories(understood: ParsedRequest) -> ShownMemories:
+def _find_shown_memories(parsed: ParsedRequest) -> ShownMemories:
     """Memories shown in any block of the session, and those visible in this history."""
-    session, request, links = understood.session, understood.request, understood.chain.links
+    session, request, links = parsed.session, parsed.request, parsed.chain.links
     anywhere = memory_note_ids(line for block in _all_blocks(session) for line in block.lines)
     if not anywhere:
         return ShownMemories()

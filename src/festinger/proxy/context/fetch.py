@@ -168,68 +168,64 @@ class ContextFetcher:
         self._late: OrderedDict[Key, LateResults] = OrderedDict()
 
     async def remembered(
-        self, understood: ParsedRequest, *, seconds: float, asks: bool = True, shown: ShownMemories | None = None
+        self, parsed: ParsedRequest, *, seconds: float, asks: bool = True, shown: ShownMemories | None = None
     ) -> ContextFetchResult:
         """Fetch within `seconds` of the request's start; include earlier late results.
 
         With `asks`, query what the request says; without, only the present state of what was shown.
         """
-        key = _session_key(understood)
+        key = _session_key(parsed)
         kept = self._late.get(key, LateResults())
-        left = seconds - (self._stopwatch() - understood.began)
-        asked = self._asked(understood, asks=asks, shown=shown or ShownMemories(), kept=kept)
-        await self._wait(asked, understood, left=left, shown=shown or ShownMemories())
+        left = seconds - (self._stopwatch() - parsed.began)
+        asked = self._asked(parsed, asks=asks, shown=shown or ShownMemories(), kept=kept)
+        await self._wait(asked, parsed, left=left, shown=shown or ShownMemories())
         return replace(self._answered(key, asked), kept=kept)
 
-    def told(self, understood: ParsedRequest, kept: LateResults, *, with_notes: bool) -> None:
+    def told(self, parsed: ParsedRequest, kept: LateResults, *, with_notes: bool) -> None:
         """Drop late results that were shown, memories only `with_notes`. Newer ones keep waiting."""
-        now = self._late.pop(_session_key(understood), LateResults())
+        now = self._late.pop(_session_key(parsed), LateResults())
         left = LateResults(
             found=tuple(each for each in now.found if each not in kept.found),
             notes=tuple(each for each in now.notes if not (with_notes and each in kept.notes)),
         )
         if left != LateResults():
-            self._keep(_session_key(understood), left)
+            self._keep(_session_key(parsed), left)
 
-    def _asked(
-        self, understood: ParsedRequest, *, asks: bool, shown: ShownMemories, kept: LateResults
-    ) -> _PendingQueries:
-        asked, place = _PendingQueries(), understood.place
+    def _asked(self, parsed: ParsedRequest, *, asks: bool, shown: ShownMemories, kept: LateResults) -> _PendingQueries:
+        asked, place = _PendingQueries(), parsed.place
         if asks:
-            texts = understood.unasked
+            texts = parsed.unasked
             asked.world = asyncio.create_task(self._mind.recollect(place, texts))
             if self._memories.may_know(place.space) and (cue := build_cue(texts)):
-                question = self._remind(understood, cue, exclude=shown.visible)
+                question = self._remind(parsed, cue, exclude=shown.visible)
                 asked.memory = self._recalls.ask(question, beside=self._beside)
                 asked.busy = asked.memory is None
         if shown_ids := {*shown.anywhere, *memory_note_ids(kept.notes)}:
-            lookup = self._standing(understood, shown_ids)
+            lookup = self._standing(parsed, shown_ids)
             asked.standing = self._lookups.ask(lookup, beside=self._beside)
         return asked
 
     async def _remind(
-        self, understood: ParsedRequest, cue: str, *, exclude: Collection[UUID], by_words: bool = False
+        self, parsed: ParsedRequest, cue: str, *, exclude: Collection[UUID], by_words: bool = False
     ) -> MemoryFetchResult:
         with fail_open(PART) as attempt:
-            return await self._memories.remind(understood.place, cue, exclude=exclude, by_words=by_words)
+            return await self._memories.remind(parsed.place, cue, exclude=exclude, by_words=by_words)
         return MemoryFetchResult(failed=attempt.failed)
 
-    async def _standing(self, understood: ParsedRequest, memories: Collection[UUID]) -> Lines | None:
+    async def _standing(self, parsed: ParsedRequest, memories: Collection[UUID]) -> Lines | None:
         with fail_open(PART):
-            return await self._memories.standing(understood.place, memories)
+            return await self._memories.standing(parsed.place, memories)
         return None
 
-    async def _wait(
-        self, asked: _PendingQueries, understood: ParsedRequest, *, left: float, shown: ShownMemories
-    ) -> None:
+    async def _wait(self, asked: _PendingQueries, parsed: ParsedRequest, *, left: float, shown: ShownMemories) -> None:
         if not asked.tasks:
             return
         left = max(0.0, left)
         try:
             await asyncio.wait(asked.tasks, timeout=left * WORDS_AFTER)
             if left and asked.memory is not None and not asked.memory.done():
-                cue = build_cue(understood.unasked)
-                question = self._remind(understood, cue, exclude=shown.visible, by_words=True)
+                cue = build_cue(parsed.unasked)
+                question = self._remind(parsed, cue, exclude=shown.visible, by_words=True)
                 asked.by_words = self._lookups.ask(question, beside=self._beside)
             ends = self._stopwatch() + left * (1 - WORDS_AFTER)
             while not asked.is_answered and (rest := ends - self._stopwatch()) > 0:
@@ -284,8 +280,8 @@ class ContextFetcher:
             self._late.popitem(last=False)
 
 
-def _session_key(understood: ParsedRequest) -> Key:
-    return understood.session.caller, understood.session.id
+def _session_key(parsed: ParsedRequest) -> Key:
+    return parsed.session.caller, parsed.session.id
 
 
 def _missing_reason(asked: _PendingQueries, reminded: MemoryFetchResult) -> str:

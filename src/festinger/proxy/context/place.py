@@ -131,24 +131,24 @@ class InjectionResult:
     recall: str = ""
 
 
-def may_add_notes_this_turn(understood: ParsedRequest, settings: ProxySettings) -> bool:
+def may_add_notes_this_turn(parsed: ParsedRequest, settings: ProxySettings) -> bool:
     """After a tool result, new notes wait for the user's next turn, unless a setting allows them."""
-    return settings.inject_into_tool_messages or not ends_with_tool_results(understood.request)
+    return settings.inject_into_tool_messages or not ends_with_tool_results(parsed.request)
 
 
-def inject_context(understood: ParsedRequest, brought: ContextInput, *, settings: ProxySettings) -> InjectionResult:
+def inject_context(parsed: ParsedRequest, brought: ContextInput, *, settings: ProxySettings) -> InjectionResult:
     """Reinsert the notes of the history and add at most one new block."""
-    request, session, links = understood.request, understood.session, understood.chain.links
-    if may_add_notes_this_turn(understood, settings) and brought.is_ready:
+    request, session, links = parsed.request, parsed.session, parsed.chain.links
+    if may_add_notes_this_turn(parsed, settings) and brought.is_ready:
         session = replace(session, asked=links[-1])
     kept = _remove_forgotten(session, brought.present)
     standing = find_placed_blocks(request, links, kept.blocks)
-    case = _BlockPlacer(understood=understood, session=kept, standing=standing, brought=brought, settings=settings)
+    case = _BlockPlacer(parsed=parsed, session=kept, standing=standing, brought=brought, settings=settings)
     chosen = case.in_system() or case.in_turn()
     result = insert_blocks(
         request,
         standing if chosen.joining is None else (*standing, chosen.joining),
-        mark=understood.mark,
+        mark=parsed.mark,
         system=chosen.system,
         position=case.position,
         modelfile=brought.modelfile,
@@ -201,7 +201,7 @@ class _Placement:
 class _BlockPlacer:
     """A request with the blocks of its history, and what to put in."""
 
-    understood: ParsedRequest
+    parsed: ParsedRequest
     session: ProxySession
     standing: Sequence[PlacedBlock]
     brought: ContextInput
@@ -230,7 +230,7 @@ class _BlockPlacer:
 
     def in_turn(self) -> _Placement:
         """Place the new notes in the newest user turn."""
-        request, links = self.understood.request, self.understood.chain.links
+        request, links = self.parsed.request, self.parsed.chain.links
         spot = find_carrier_turn(
             request,
             links,
@@ -252,30 +252,30 @@ class _BlockPlacer:
 
     def _has_system(self) -> bool:
         """Whether the system text can carry a block."""
-        request, modelfile = self.understood.request, self.brought.modelfile
+        request, modelfile = self.parsed.request, self.brought.modelfile
         return build_system_edit(request, "", position=self.position, modelfile=modelfile) is not None
 
     def _carries(self) -> bool:
         """Whether a proxy before this one has added its block."""
-        request = self.understood.request
+        request = self.parsed.request
         system = next((turn for turn in request.turns if turn.role is ChatRole.SYSTEM), None)
         return any(turn is not None and turn.carries for turn in (system, request.newest_user))
 
     def _person_spoke(self) -> bool:
-        user = self.understood.request.newest_user
-        return user is not None and user.by_person and self.understood.chain.end not in self.session.links
+        user = self.parsed.request.newest_user
+        return user is not None and user.by_person and self.parsed.chain.end not in self.session.links
 
     def _made(self, *, instead: ContextBlock | None = None) -> _BlockDraft:
         """Build a block of what no visible block says yet, if there is space.
 
         If it replaces another block, it also repeats that block's unchanged lines.
         """
-        brought, request = self.brought, self.understood.request
+        brought, request = self.brought, self.parsed.request
         if not (brought.lines or brought.notes or brought.unknown or brought.present):
             return _BlockDraft()
         blocks = [each.block for each in self.standing]
         shown = shown_lines(blocks if instead is None else (*blocks, instead))
-        along = find_incoming_lines(request, self.understood.mark)
+        along = find_incoming_lines(request, self.parsed.mark)
         changed = _with_reason(
             LineReason.CHANGED,
             correction_lines({about: now for about, now in brought.present.items() if about in shown}),

@@ -87,7 +87,7 @@ class LoopGuardDeps:
     loops: LoopRegistry
     clock: Clock
     new_id: NewId
-    recount: Recount
+    emit: Recount
     modelfile: FindModelfile
     stubborn: FixedSamplingModels
 
@@ -97,7 +97,7 @@ class GuardedRequest:
 
     def __init__(
         self,
-        understood: ParsedRequest,
+        parsed: ParsedRequest,
         key: LoopKey,
         *,
         before: LoopState,
@@ -105,7 +105,7 @@ class GuardedRequest:
         post: LoopGuardDeps,
         settings: ProxySettings,
     ) -> None:
-        self._understood = understood
+        self._understood = parsed
         self._key = key
         self._before = before
         self._judged = judged
@@ -133,7 +133,7 @@ class GuardedRequest:
         """The response in the model's place, and its text."""
         assert self._cause is not None
         self._did = ("breaker",)
-        self._recount(self._of_request())
+        self._emit(self._of_request())
         if self._settings.loop.breaker == "error":
             return self._refusal(self._cause), ""
         request = self._understood.request
@@ -152,13 +152,13 @@ class GuardedRequest:
         left = retry_after_seconds(
             self._judged.loop.breaker, now=self._post.clock().timestamp(), settings=self._settings.loop
         )
-        visit = self._understood.visit
+        authorized = self._understood.authorized
         said = build_error_response(
             TOO_MANY,
             format_stop_message(cause, self._settings.loop),
             code="loop_stopped",
-            protocol=visit.route.protocol,
-            request_id=visit.request_id,
+            protocol=authorized.route.protocol,
+            request_id=authorized.request_id,
             more=((b"x-should-retry", b"false"), (b"retry-after", b"%d" % max(1, ceil(left)))),
         )
         length = (b"content-length", b"%d" % len(said.body))
@@ -175,7 +175,7 @@ class GuardedRequest:
     def _mitigated(self, body: bytes) -> MitigationResult:
         loop, settings = self._judged.loop, self._settings.loop
         is_quiet = self._judged.repeat is None and not loop.cuts and not loop.limited
-        may_write = self._understood.visit.route.treatment is RouteTreatment.EDITED
+        may_write = self._understood.authorized.route.treatment is RouteTreatment.EDITED
         if is_quiet or not may_write or not settings.enabled:
             return MitigationResult(body=body)
         request = self._as_it_goes(body)
@@ -234,7 +234,7 @@ class GuardedRequest:
             self._post.loops.keep(self._key, replace(kept, failed=(hash(self._understood.request.body), now)))
         if status != OK:
             # This response will not be read to its end.
-            self._recount(self._of_request())
+            self._emit(self._of_request())
 
     def _change(self, change: Callable[[LoopState], LoopState]) -> None:
         now: datetime = self._post.clock()
@@ -253,14 +253,19 @@ class GuardedRequest:
         return self._traced(told)
 
     def _traced(self, happenings: Sequence[NewEvent]) -> tuple[NewEvent, ...]:
-        visit = self._understood.visit
+        authorized = self._understood.authorized
         return tuple(
-            replace(each, agent=visit.agent, session=session_name(self._key.session), trace=TraceId(visit.request_id))
+            replace(
+                each,
+                agent=authorized.agent,
+                session=session_name(self._key.session),
+                trace=TraceId(authorized.request_id),
+            )
             for each in happenings
         )
 
-    def _recount(self, happenings: Sequence[NewEvent]) -> None:
-        self._post.recount(self._understood.visit.space, happenings)
+    def _emit(self, happenings: Sequence[NewEvent]) -> None:
+        self._post.emit(self._understood.authorized.space, happenings)
 
 
 def _writes_json_calls(request: ChatRequest) -> bool:
@@ -282,47 +287,47 @@ class LoopGuard:
         clock: Clock,
         new_id: NewId,
         settings: ProxySettings,
-        recount: Recount = discard_events,
+        emit: Recount = discard_events,
         modelfile: FindModelfile = find_no_modelfile,
     ) -> None:
         idle = timedelta(seconds=settings.session_idle)
         self._loops = LoopRegistry(most=settings.sessions_max, idle=idle)
         self._clock = clock
-        self._recount = recount
+        self._emit = emit
         self._post = LoopGuardDeps(
             loops=self._loops,
             clock=clock,
             new_id=new_id,
-            recount=recount,
+            emit=emit,
             modelfile=modelfile,
             stubborn=FixedSamplingModels(),
         )
 
-    def look(self, understood: ParsedRequest, headers: RawHeaders, *, settings: ProxySettings) -> GuardedRequest | None:
+    def look(self, parsed: ParsedRequest, headers: RawHeaders, *, settings: ProxySettings) -> GuardedRequest | None:
         """Examine a request; `None` if loop detection is off or fails."""
-        if not understood.visit.wishes.watch_loops:
+        if not parsed.authorized.wishes.watch_loops:
             return None
         with fail_open(PART):
-            return self._look(understood, headers, settings)
+            return self._look(parsed, headers, settings)
         return None
 
-    def _look(self, understood: ParsedRequest, headers: RawHeaders, settings: ProxySettings) -> GuardedRequest:
-        session = understood.session
-        key = LoopKey(caller=session.caller, agent=understood.visit.agent, session=session.id)
+    def _look(self, parsed: ParsedRequest, headers: RawHeaders, settings: ProxySettings) -> GuardedRequest:
+        session = parsed.session
+        key = LoopKey(caller=session.caller, agent=parsed.authorized.agent, session=session.id)
         now = self._clock()
         kept = self._loops.find(key, now=now)
-        history = understood.request.messages
+        history = parsed.request.messages
         found = judge_request(
             kept.loop,
             history,
-            _build_arrival(understood, headers, kept, length=len(history), at=now.timestamp()),
+            _build_arrival(parsed, headers, kept, length=len(history), at=now.timestamp()),
             keys=self._loops.keys(key),
             now=now.timestamp(),
             settings=settings.loop,
         )
         self._loops.keep(key, replace(kept, at=now, loop=found.loop))
         self._count(kept.loop, found)
-        return GuardedRequest(understood, key, before=kept.loop, judged=found, post=self._post, settings=settings)
+        return GuardedRequest(parsed, key, before=kept.loop, judged=found, post=self._post, settings=settings)
 
     def _count(self, before: LoopState, after: LoopJudgment) -> None:
         standing = after.loop.standing
@@ -350,17 +355,17 @@ class LoopGuard:
         for key, kept in found:
             self._loops.keep(key, replace(kept, loop=reset_loop(kept.loop)))
             told = build_reset_events(session_name(key.session), kept.loop, by=by)
-            self._recount(space, [replace(each, agent=key.agent, session=session_name(key.session)) for each in told])
+            self._emit(space, [replace(each, agent=key.agent, session=session_name(key.session)) for each in told])
         self._count_breakers()
         return bool(found)
 
 
 def _build_arrival(
-    understood: ParsedRequest, headers: RawHeaders, kept: LoopRecord, *, length: int, at: float
+    parsed: ParsedRequest, headers: RawHeaders, kept: LoopRecord, *, length: int, at: float
 ) -> RequestArrival:
     retry = first_header(headers, RETRIES) or b"0"
     failed = None
-    if kept.failed is not None and kept.failed[0] == hash(understood.request.body):
+    if kept.failed is not None and kept.failed[0] == hash(parsed.request.body):
         failed = at - kept.failed[1].timestamp()
     return RequestArrival(
         length=length, retry=int(retry) if retry.isdigit() else 0, failed_before=failed, waited=at - kept.at.timestamp()

@@ -257,7 +257,7 @@ class _EditLocator:
 
         If messages are identical, there must be as many members as messages, in the same order.
         """
-        value, twins = self._at(path), self._twins(path)
+        value, duplicates = self._at(path), self._twins(path)
         member = _member_pattern(str(path[-1]))
         found: list[tuple[int, Encode, int]] = []
         for style in json_encoders(value):
@@ -266,9 +266,9 @@ class _EditLocator:
             if starts is None:
                 return None
             found += ((start, style, len(token)) for start in starts)
-        if len(found) != len(twins):
+        if len(found) != len(duplicates):
             return None
-        start, encode, length = sorted(found, key=lambda each: each[0])[twins.index(path)]
+        start, encode, length = sorted(found, key=lambda each: each[0])[duplicates.index(path)]
         return _Token(start=start, end=start + length, width=lambda count: len(encode(value[:count])) - 2)
 
     def _twins(self, path: Path) -> list[Path]:

@@ -120,7 +120,7 @@ class SessionRegistry:
             _remove_from_index(words, word, name)
         for word in new - old:
             words.setdefault(word, {})[name] = None
-        self._recount(caller, _block_counts(before), _block_counts(after))
+        self._emit(caller, _block_counts(before), _block_counts(after))
         mine = self._by_caller.setdefault(caller, {})
         mine.pop(name, None)
         if after is not None:
@@ -128,7 +128,7 @@ class SessionRegistry:
         elif not mine:
             del self._by_caller[caller], self._by_word[caller]
 
-    def _recount(self, caller: ProxyCaller, old: Counter[str], new: Counter[str]) -> None:
+    def _emit(self, caller: ProxyCaller, old: Counter[str], new: Counter[str]) -> None:
         if old == new:
             return
         for block, times in (old - new).items():

@@ -273,7 +273,7 @@ Listen = Callable[[AuthorizedRequest], ReplyListener | None]
 """Returns the listener for the response to this request, if any."""
 
 
-def no_listener(visit: AuthorizedRequest) -> None:
+def no_listener(authorized: AuthorizedRequest) -> None:
     return None
 
 

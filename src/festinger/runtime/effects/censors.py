@@ -67,9 +67,9 @@ class CensorRuleEffect(_CensorEffect):
         parse_rule(_rule(payload))
 
     async def look(self, operation: EffectContext) -> EffectPreview:
-        twin = await find_same_rule(self.joined(operation), operation.space, _rule(operation.payload))
+        duplicate = await find_same_rule(self.joined(operation), operation.space, _rule(operation.payload))
         says = "Makes a censor that warns of what it matches."
-        return EffectPreview(is_done=twin is not None, payload=operation.payload, says=says)
+        return EffectPreview(is_done=duplicate is not None, payload=operation.payload, says=says)
 
     async def apply(self, operation: EffectContext) -> EffectResult:
         deps, place = self.joined(operation), Scope(space=operation.space, agent=DEFAULT_AGENT)

@@ -165,8 +165,8 @@ def _both(
     method: str, path: str, scope: AccessScope, endpoint: Endpoint, *, summary: str, keyless: bool = False
 ) -> tuple[AdminRoute, AdminRoute]:
     """The route at the root and under the API; only at the root may a local caller skip the key."""
-    twin = AdminRoute(method=method, path=f"/admin/api{path}", scope=scope, endpoint=endpoint, summary=summary)
-    return replace(twin, path=path, keyless=keyless), twin
+    duplicate = AdminRoute(method=method, path=f"/admin/api{path}", scope=scope, endpoint=endpoint, summary=summary)
+    return replace(duplicate, path=path, keyless=keyless), duplicate
 
 
 ROUTES = (
