@@ -111,6 +111,8 @@ class WorkerPool:
         try:
             await asyncio.wait({life})
         except asyncio.CancelledError:
+            # A query of its start may swallow the cancellation; the request to stop stays.
+            worker.stop()
             life.cancel()
             await asyncio.wait({life})
             raise
