@@ -112,7 +112,7 @@ class WorkerPool:
             await asyncio.wait({life})
         except asyncio.CancelledError:
             # A query of its start may swallow the cancellation; the request to stop stays.
-            worker.stop()
+            worker.stop()  # type: ignore[no-untyped-call]
             life.cancel()
             await asyncio.wait({life})
             raise
