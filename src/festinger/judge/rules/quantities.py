@@ -10,35 +10,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
+from festinger.text.words import SMALL_NUMBERS, TENS
+
 PLAIN = ""
 """The dimension of a number without a unit."""
 
 SIGNIFICANT = 9
 """Digits compared: differences beyond them come from conversion, not from the writer."""
 
-_SMALL = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-]
-_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _ORDINALS = [
     "zeroth",
     "first",
@@ -63,8 +42,8 @@ _ORDINALS = [
     "twentieth",
 ]
 _WORDS: Mapping[str, float] = {
-    **{word: value for value, word in enumerate(_SMALL) if word != "one"},
-    **{word: 20 + 10 * place for place, word in enumerate(_TENS)},
+    **{word: value for value, word in enumerate(SMALL_NUMBERS) if word != "one"},
+    **{word: 20 + 10 * place for place, word in enumerate(TENS)},
     "dozen": 12,
 }
 _SCALES: Mapping[str, float] = {"hundred": 100, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}

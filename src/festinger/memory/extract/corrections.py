@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from festinger.memory.extract.clauses import split_clauses, split_words
-from festinger.text.words import FUNCTION_WORDS
+from festinger.text.words import FUNCTION_WORDS, SMALL_NUMBERS, TENS
 
 LONGEST = 16
 """Maximum words of a correction; longer clauses stand for themselves."""
@@ -33,38 +33,7 @@ _NOT = re.compile(
     r"(?<![\w.:/@-])(?P<new>[\w.:/@-]{1,60}+)\W{1,3}not\s{1,3}(?:the\s|an?\s)?(?P<old>[\w.:/@-]+)", re.IGNORECASE
 )
 _NOT_BUT = re.compile(r"\bnot\s+(?P<old>[\w.:/@-]+)\W+(?:but\s+)?(?P<new>[\w.:/@-]+)", re.IGNORECASE)
-_NUMBERS = frozenset(
-    [
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-        "thirteen",
-        "fourteen",
-        "fifteen",
-        "sixteen",
-        "seventeen",
-        "eighteen",
-        "nineteen",
-        "twenty",
-        "thirty",
-        "forty",
-        "fifty",
-        "sixty",
-        "seventy",
-        "eighty",
-        "ninety",
-        "hundred",
-    ]
-)
+_NUMBERS = frozenset([*SMALL_NUMBERS[1:], *TENS, "hundred"])
 _DAYS = frozenset(["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"])
 _MONTHS = frozenset(
     [
