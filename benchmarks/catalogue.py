@@ -22,6 +22,7 @@ from benchmarks.reports import REPORT
 from benchmarks.result import BenchMetric
 from benchmarks.said import SAID
 from benchmarks.speed import GROWTH, SPEED
+from benchmarks.statement_pairs import STATEMENT_PAIRS
 from benchmarks.suite import Suite
 from benchmarks.supersession import SUPERSEDE
 from benchmarks.using import USE
@@ -40,6 +41,7 @@ SUITES = {
         DEDUP,
         SUPERSEDE,
         CONTRADICT,
+        STATEMENT_PAIRS,
         EXTRACT,
         HOSTILE,
         HYGIENE,

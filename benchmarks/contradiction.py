@@ -15,6 +15,7 @@ from benchmarks.judging import (
     JudgingTexts,
     baselines,
     embedded,
+    judge_pairs,
     pairs_of,
     said,
     we_object,
@@ -56,6 +57,8 @@ async def measure(bench: Bench) -> SuiteResult:
     negated = bench.data.sampled(negated, by=lambda pair: pair.id)
     bench.say("Embedding the pairs.")
     texts = await embedded(text for pair in (*sick, *breaking, *negated) for text in (pair.a, pair.b))
+    pairs = [(pair.a, pair.b) for pair in (*sick, *breaking, *negated)]
+    await judge_pairs(texts, [*pairs, *((b, a) for a, b in pairs)])
     systems = {PRODUCT: we_object, **{name: rule for name, rule in OBJECTORS.items() if bench.wants(name)}}
     tallies: list[MetricTally] = []
     samples: list[Sample] = []

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from benchmarks.judging import JudgingPair, JudgingTexts, baselines, embedded, pairs_of, said, scored
+from benchmarks.judging import JudgingPair, JudgingTexts, baselines, embedded, judge_pairs, pairs_of, said, scored
 from benchmarks.result import BenchMetric, Sample, at_least, at_most
 from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult
 from benchmarks.tally import MetricTally, Numbers, TallyItem, auroc, counted
-from festinger.judge.model import ACCEPT, Relation
+from festinger.judge.model import Relation
 from festinger.text.normalize import fold
 
 PARADE, MSRP, BREAKING, SSB = "parade", "msrp", "breaking_nli", "supersessionbench"
@@ -58,6 +58,7 @@ async def measure(bench: Bench) -> SuiteResult:
     parade, msrp, breaking, rules = (_pairs(bench, name) for name in (PARADE, MSRP, BREAKING, SSB))
     bench.say("Embedding the pairs.")
     texts = await embedded(text for pair in (*parade, *msrp, *breaking, *rules) for text in (pair.a, pair.b))
+    await judge_pairs(texts, [(pair.a, pair.b) for pair in (*parade, *msrp, *breaking, *rules)])
     systems: dict[str, Merges] = {PRODUCT: we_merge}
     systems |= {name: merge for name, merge in cosine_dedup().items() if bench.wants(name)}
     tallies = [
@@ -79,8 +80,7 @@ def _pairs(bench: Bench, name: str) -> list[JudgingPair]:
 
 
 def we_merge(texts: JudgingTexts, one: str, other: str) -> bool:
-    verdict = said(texts, one, other)
-    return verdict.relation is Relation.SAME and verdict.confidence >= ACCEPT
+    return said(texts, one, other).relation is Relation.SAME
 
 
 def cosine_dedup() -> dict[str, Merges]:

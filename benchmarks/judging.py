@@ -1,22 +1,33 @@
 """Runs the judges and plain baselines on pairs of public data.
 
-The product runs as shipped: rules, the bundled embedder's cosines and its profile, no model. The baselines
-see the same texts and cosines. A judge sees only the texts of an item and their order. Each suite computes
-its own numbers from the answers.
+The product runs as shipped and without an LLM: rules, the bundled reader, the bundled embedder's cosines and its
+profile; what counts is what it would act on. The baselines see the same texts and cosines. A judge sees only the
+texts of an item and their order. Each suite computes its own numbers from the answers.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from uuid import uuid4
 
 import numpy as np
 
 from benchmarks.result import System, SystemKind
+from festinger.embedding.adapter import open_adapted_classifier
 from festinger.embedding.embedder import Embedder, EmbedderOptions, Vector
 from festinger.embedding.profiles import EmbeddingPurpose, Threshold
 from festinger.embedding.registry import open_embedder
 from festinger.ids import Origin
-from festinger.judge.model import Judgement, JudgeStatement, PairFeatures, Relation, SimilarityBars
-from festinger.judge.rules.decide import judge
+from festinger.judge.cascade import judge_quickly
+from festinger.judge.model import (
+    ACCEPT,
+    Judgement,
+    JudgeStatement,
+    PairFeatures,
+    Relation,
+    SimilarityBars,
+    StatementPair,
+)
+from festinger.judge.pair_reader import PairReader, adapter_path
 from festinger.judge.rules.guards import same_score
 from festinger.judge.rules.parse import parse_statement
 
@@ -28,10 +39,11 @@ AGAINST = frozenset({Relation.CONTRADICTS, Relation.UPDATE})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgingTexts:
-    """Vectors of texts, and the thresholds of the model that made them."""
+    """Vectors of texts, the thresholds of the model that made them, and what the judges said of pairs."""
 
     vectors: Mapping[str, Vector]
     bars: SimilarityBars
+    verdicts: dict[tuple[str, str], Judgement] = field(default_factory=dict)
 
     def cosine(self, one: str, other: str) -> float:
         return float(np.dot(self.vectors[one], self.vectors[other]))
@@ -94,13 +106,30 @@ def pairs_of(rows: Iterable[Mapping[str, str]]) -> list[JudgingPair]:
     ]
 
 
-def said(texts: JudgingTexts, one: str, other: str, *, origin: Origin = Origin.PERSON) -> Judgement:
-    """What the rules say of two texts, the first said before the second."""
-    return judge(
-        JudgeStatement(text=one, order=1, origin=origin),
-        JudgeStatement(text=other, order=2, origin=origin),
-        texts.features(one, other),
-    )
+async def judge_pairs(texts: JudgingTexts, pairs: Iterable[tuple[str, str]]) -> None:
+    """Judge pairs, the first text said before the second, as learning does at once."""
+    distinct = [pair for pair in dict.fromkeys(pairs) if pair not in texts.verdicts]
+    asked = [
+        StatementPair(
+            old_ref=uuid4(),
+            new_ref=uuid4(),
+            old=JudgeStatement(text=one, order=1, origin=Origin.PERSON),
+            new=JudgeStatement(text=other, order=2, origin=Origin.PERSON),
+            features=texts.features(one, other),
+        )
+        for one, other in distinct
+    ]
+    classifier = await open_adapted_classifier(adapter_path())
+    try:
+        judged = await judge_quickly(asked, small=None, reader=PairReader(classifier), accept=ACCEPT)
+    finally:
+        await classifier.close()
+    texts.verdicts.update(zip(distinct, judged, strict=True))
+
+
+def said(texts: JudgingTexts, one: str, other: str) -> Judgement:
+    """What the judges said of two texts, the first said before the second."""
+    return texts.verdicts[one, other]
 
 
 def scored(texts: JudgingTexts, one: str, other: str) -> float:
@@ -116,7 +145,7 @@ Contradicts = Callable[[JudgingTexts, str, str], bool]
 
 
 def we_object(texts: JudgingTexts, one: str, other: str) -> bool:
-    """Whether the rules find a contradiction in either order."""
+    """Whether the judges find a contradiction in either order."""
     return said(texts, one, other).relation in AGAINST or said(texts, other, one).relation in AGAINST
 
 

@@ -1,120 +1,81 @@
-"""Computes what a memory holds after a stream of statements, by the decisions that learning uses.
+"""What a memory holds after a stream of statements.
 
-An in-memory list replaces the store: candidates are found as learning finds them (nearest by cosine, the
-newest of the same slot, some of the same subject), the rules judge each, and `decide` says what becomes of
-the statement. The baseline `nearest_wins` replaces whatever is nearest. Only texts and their order are seen.
+The product learns the stream as a user's does, in a space of its own. The baseline `nearest_wins` replaces whatever is
+nearest. Only texts and their order are seen.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from uuid import UUID
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from uuid import uuid4
 
 import numpy as np
 
 from benchmarks.judging import JudgingTexts
-from festinger.ids import Origin
-from festinger.judge.cascade import accept_if_sure
-from festinger.judge.model import ACCEPT, JudgeStatement
-from festinger.judge.rules.decide import judge
-from festinger.judge.rules.parse import parse_statement
-from festinger.memory.learn.decision import (
-    Action,
-    CandidateStatus,
-    JudgedCandidate,
-    LearnDecision,
-    LearnLimits,
-    Newcomer,
-    decide,
-)
-
-CANDIDATES = 20
-OF_SUBJECT = 10
-TRUST: Mapping[Origin, float] = {Origin.PERSON: 1.0, Origin.DOCUMENT: 0.4}
+from festinger.client.memory import Memory
+from festinger.ids import MemoryId, Origin
+from festinger.judge.model import Relation
+from festinger.memory.learn.result import Learned
+from festinger.memory.learn.statement import LearnRequest
+from festinger.services.spaces import add_space
 
 
 @dataclass(slots=True)
 class StreamResult:
     """What became of the statements, by their position in the stream."""
 
-    standing: dict[int, CandidateStatus] = field(default_factory=dict)
-    """Those that are active or held."""
+    active: set[int] = field(default_factory=set)
     superseded_by: dict[int, int] = field(default_factory=dict)
     merged_into: dict[int, int] = field(default_factory=dict)
     conflicts: dict[int, set[int]] = field(default_factory=dict)
     pending: set[int] = field(default_factory=set)
-    why: dict[int, str] = field(default_factory=dict)
-
-    def active(self) -> list[int]:
-        return [place for place, standing in self.standing.items() if standing is CandidateStatus.ACTIVE]
 
 
-Learner = Callable[[JudgingTexts, Sequence[str], Origin], StreamResult]
+Learner = Callable[[Sequence[str]], Awaitable[StreamResult]]
 
 
-def learnt(texts: JudgingTexts, stream: Sequence[str], origin: Origin) -> StreamResult:
-    """What the product holds after the stream."""
+def through(memory: Memory) -> Learner:
+    """The product: each stream in a space of its own, as the word of a person."""
+
+    async def learner(stream: Sequence[str]) -> StreamResult:
+        space = await add_space(memory._app, f"stream-{uuid4()}")  # noqa: SLF001 - the library makes no spaces
+        own = replace(memory, space=space.id)
+        requests = [LearnRequest(text=text, origin=Origin.PERSON) for text in stream]
+        return held_after(await own.learn_many(requests))
+
+    return learner
+
+
+def held_after(learned: Sequence[Learned]) -> StreamResult:
+    """What became of statements, by their position, as `learn` reported."""
     held = StreamResult()
-    newcomer = Newcomer(trust=TRUST[origin], origin=origin)
-    for place in range(len(stream)):
-        judged = [
-            _judged(texts, stream, old=old, new=place, origin=origin, standing=held.standing[old])
-            for old in _candidates(texts, stream, held, place)
-        ]
-        _carry_out(held, place, decide(newcomer, judged, LearnLimits()))
+    places: dict[MemoryId, int] = {}
+    for place, each in enumerate(learned):
+        if each.memory is None:
+            continue
+        if each.memory.id in places:
+            held.merged_into[place] = places[each.memory.id]
+            continue
+        places[each.memory.id] = place
+        gone = {places[old] for old in each.superseded if old in places}
+        held.superseded_by |= dict.fromkeys(gone, place)
+        held.active -= gone
+        if each.pending:
+            held.pending.add(place)
+        if each.conflict:
+            against = [match.id for match in each.matched if match.relation is Relation.CONTRADICTS]
+            held.conflicts[place] = {places[old] for old in against if old in places}
+        else:
+            held.active.add(place)
     return held
 
 
-def _candidates(texts: JudgingTexts, stream: Sequence[str], held: StreamResult, new: int) -> list[int]:
-    known = list(held.standing)
-    if not known:
-        return []
-    cosines = np.stack([texts.vectors[stream[old]] for old in known]) @ texts.vectors[stream[new]]
-    nearest = [known[place] for place in np.argsort(-cosines, kind="stable")[:CANDIDATES]]
-    mine = parse_statement(stream[new]).slots
-    places, subjects = {slot.place for slot in mine}, {slot.subject for slot in mine}
-    slots = {old: parse_statement(stream[old]).slots for old in known} if mine else {}
-    of_slot = [old for old in known if any(slot.place in places for slot in slots.get(old, ()))]
-    of_subject = [old for old in known if any(slot.subject in subjects for slot in slots.get(old, ()))]
-    return list(dict.fromkeys([*nearest, *of_slot[-CANDIDATES:], *of_subject[-OF_SUBJECT:]]))
-
-
-def _judged(
-    texts: JudgingTexts, stream: Sequence[str], *, old: int, new: int, origin: Origin, standing: CandidateStatus
-) -> JudgedCandidate:
-    verdict = judge(
-        JudgeStatement(text=stream[old], order=old, origin=origin),
-        JudgeStatement(text=stream[new], order=new, origin=origin),
-        texts.features(stream[old], stream[new]),
-    )
-    return JudgedCandidate(
-        id=UUID(int=old), judgement=accept_if_sure(verdict, accept=ACCEPT), trust=TRUST[origin], status=standing
-    )
-
-
-def _carry_out(held: StreamResult, place: int, decided: LearnDecision) -> None:
-    held.why[place] = decided.why
-    if decided.confirms is not None:
-        held.merged_into[place] = decided.confirms.int
-        return
-    for old in decided.supersedes:
-        held.superseded_by[old.int] = place
-        del held.standing[old.int]
-    if decided.superseded_by is not None:
-        held.superseded_by[place] = decided.superseded_by.int
-        return
-    held.standing[place] = CandidateStatus.HELD if decided.action is Action.CONFLICTED else CandidateStatus.ACTIVE
-    held.conflicts[place] = {old.int for old in decided.conflicts}
-    if decided.waits_for:
-        held.pending.add(place)
-
-
-def nearest_wins(threshold: float) -> Learner:
+def nearest_wins(texts: JudgingTexts, threshold: float) -> Learner:
     """Replace the nearest live statement above a cosine; identical words are one statement."""
 
-    def learner(texts: JudgingTexts, stream: Sequence[str], _origin: Origin) -> StreamResult:
+    async def learner(stream: Sequence[str]) -> StreamResult:
         held = StreamResult()
         for place, text in enumerate(stream):
-            known = list(held.standing)
+            known = sorted(held.active)
             if known:
                 cosines = np.stack([texts.vectors[stream[old]] for old in known]) @ texts.vectors[text]
                 best = int(np.argmax(cosines))
@@ -123,8 +84,8 @@ def nearest_wins(threshold: float) -> Learner:
                     continue
                 if cosines[best] >= threshold:
                     held.superseded_by[known[best]] = place
-                    del held.standing[known[best]]
-            held.standing[place] = CandidateStatus.ACTIVE
+                    held.active.remove(known[best])
+            held.active.add(place)
         return held
 
     return learner

@@ -5,31 +5,32 @@ life in which some things change, some cannot and some coexist (MemConflict), an
 (SupersessionBench). One setting for all: letting the newest win is right on the first and wrong on the
 second.
 
-Facts follow a user's path: a memory opened with its defaults learns them, once as a document and once as a
-person's word, and is asked by `recall`. The baselines are plain rankings of all facts: `bm25` with ties to
+All follow a user's path: a memory opened with its defaults learns them; facts once as a document and once as a
+person's word, and it is asked by `recall`. The baselines are plain rankings of all facts: `bm25` with ties to
 the newer one, and `newest_80`, the newest within 80 % of the best score.
 """
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
-from benchmarks.judging import JudgingPair, JudgingTexts, baselines, embedded, pairs_of, said, stripped
+from benchmarks.judging import JudgingPair, JudgingTexts, baselines, embedded, judge_pairs, pairs_of, said, stripped
 from benchmarks.own_server import throw_away_home
 from benchmarks.result import BenchMetric, GoalOp, Sample, at_least, at_most
-from benchmarks.streams import Learner, StreamResult, learnt, nearest_wins
+from benchmarks.streams import Learner, StreamResult, held_after, nearest_wins, through
 from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult
 from benchmarks.tally import MetricTally, TallyItem, counted
+from festinger.client.memory import Memory
 from festinger.client.memory import open as open_memory
 from festinger.ids import MemoryId, Origin
 from festinger.judge.model import Relation
-from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest
 
 FC, MC, SSB = "factconsolidation", "memconflict", "supersessionbench"
 SIZES = ("6k", "32k")
-BASELINES: Mapping[str, Learner] = {"nearest_wins_70": nearest_wins(0.70), "nearest_wins_80": nearest_wins(0.80)}
+BASELINES: Mapping[str, float] = {"nearest_wins_70": 0.70, "nearest_wins_80": 0.80}
 RANKINGS: Mapping[str, float] = {"bm25": 1.0, "newest_80": 0.8}
 """Plain rankings of all facts: the newest of those that reach this share of the best score answers."""
 SPOKEN: Mapping[Origin, str] = {Origin.DOCUMENT: "", Origin.PERSON: ".person"}
@@ -81,24 +82,37 @@ async def measure(bench: Bench) -> SuiteResult:
         [row["text"] for rows in (*facts.values(), lives, chains) for row in rows]
         + [text for pair in pairs for text in (pair.a, pair.b)]
     )
-    systems = {PRODUCT: learnt, **{name: each for name, each in BASELINES.items() if bench.wants(name)}}
+    await judge_pairs(texts, [(pair.a, pair.b) for pair in pairs])
     rankings = [name for name in RANKINGS if bench.wants(name)]
     tallies = await real_path(bench, facts, asked)
-    for system, learner in systems.items():
-        bench.say(f"Learning the streams: {system}.")
-        if system != PRODUCT:
-            for size in SIZES:
-                held = learner(texts, [row["text"] for row in facts[size]], Origin.DOCUMENT)
-                tallies += ranked(system, size, facts[size], asked[size], active=held.active())
-                tallies += retirements(system, facts[size], held) if size == "32k" else []
-        tallies += memconflict(system, texts, lives, learner)
-        tallies.append(chains_exact(system, texts, chains, learner))
+    bench.say("Learning the streams.")
+    async with open_home(bench, "streams") as memory:
+        tallies += await memconflict(PRODUCT, lives, through(memory))
+        tallies.append(await chains_exact(PRODUCT, chains, through(memory)))
+    learners = {name: nearest_wins(texts, bar) for name, bar in BASELINES.items() if bench.wants(name)}
+    for system, learner in learners.items():
+        for size in SIZES:
+            held = await learner([row["text"] for row in facts[size]])
+            tallies += ranked(system, size, facts[size], asked[size], active=sorted(held.active))
+            tallies += retirements(system, facts[size], held) if size == "32k" else []
+        tallies += await memconflict(system, lives, learner)
+        tallies.append(await chains_exact(system, chains, learner))
     for name in rankings:
         for size in SIZES:
             tallies += ranked(name, size, facts[size], asked[size], within=RANKINGS[name])
     macro = Sample(metric="ssb.pairs.macro_f1", system=PRODUCT, value=macro_f1(texts, pairs), n=len(pairs))
-    others = [name for name in (*systems, *rankings) if name != PRODUCT]
-    return SuiteResult(tallies=tallies, samples=[macro], systems=baselines(others))
+    return SuiteResult(tallies=tallies, samples=[macro], systems=baselines([*learners, *rankings]))
+
+
+@asynccontextmanager
+async def open_home(bench: Bench, name: str) -> AsyncIterator[Memory]:
+    """A memory with default settings on a home that is thrown away."""
+    folder = bench.folder / name
+    folder.mkdir(mode=0o711, exist_ok=True)
+    async with throw_away_home(folder, stopwatch=bench.stopwatch) as home:
+        settings = {"home": str(home), "offline": True, "store.stop_when_idle": False}
+        async with open_memory(settings) as memory:
+            yield memory
 
 
 def _facts(bench: Bench, size: str) -> Rows:
@@ -120,38 +134,19 @@ async def real_path(bench: Bench, facts: Mapping[str, Rows], asked: Mapping[str,
         for size in SIZES:
             name = f"fc{size}{spoken}"
             bench.say(f"Learning the facts of {size} as the word of a {origin.value}.")
-            folder = bench.folder / name
-            folder.mkdir(mode=0o711, exist_ok=True)
-            async with throw_away_home(folder, stopwatch=bench.stopwatch) as home:
-                settings = {"home": str(home), "offline": True, "store.stop_when_idle": False}
-                async with open_memory(settings) as memory:
-                    learned = await memory.learn_many(
-                        [LearnRequest(text=row["text"], origin=origin) for row in facts[size]]
-                    )
-                    ids = {
-                        each.memory.id: row["id"] for each, row in zip(learned, facts[size], strict=True) if each.memory
-                    }
-                    first: dict[str, str | None] = {}
-                    for row in single_hop(asked[size]):
-                        found = (await memory.recall(row["text"])).items
-                        first[row["id"]] = ids.get(MemoryId(found[0].id)) if found else None
+            async with open_home(bench, name) as memory:
+                learned = await memory.learn_many(
+                    [LearnRequest(text=row["text"], origin=origin) for row in facts[size]]
+                )
+                ids = {each.memory.id: row["id"] for each, row in zip(learned, facts[size], strict=True) if each.memory}
+                first: dict[str, str | None] = {}
+                for row in single_hop(asked[size]):
+                    found = (await memory.recall(row["text"])).items
+                    first[row["id"]] = ids.get(MemoryId(found[0].id)) if found else None
             tallies += answers(PRODUCT, name, asked[size], first)
             if (origin, size) == (Origin.DOCUMENT, "32k"):
                 tallies += retirements(PRODUCT, facts[size], held_after(learned))
     return tallies
-
-
-def held_after(learned: Sequence[Learned]) -> StreamResult:
-    """What became of statements, by their position, as `learn` reported."""
-    places = {each.memory.id: place for place, each in enumerate(learned) if each.memory}
-    held = StreamResult()
-    for place, each in enumerate(learned):
-        if each.memory and places[each.memory.id] != place:
-            held.merged_into[place] = places[each.memory.id]
-        held.superseded_by |= {places[old]: place for old in each.superseded}
-        if each.pending:
-            held.pending.add(place)
-    return held
 
 
 def single_hop(asked: Rows) -> Rows:
@@ -230,7 +225,7 @@ def retirements(system: str, facts: Rows, held: StreamResult) -> list[MetricTall
     ]
 
 
-def memconflict(system: str, texts: JudgingTexts, rows: Rows, learner: Learner) -> list[MetricTally]:
+async def memconflict(system: str, rows: Rows, learner: Learner) -> list[MetricTally]:
     """A life: what changed was replaced, what holds was not, and what cannot be was put to a person."""
     by_user: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
@@ -238,7 +233,7 @@ def memconflict(system: str, texts: JudgingTexts, rows: Rows, learner: Learner) 
     made: dict[str, str] = {}
     against: dict[str, set[str]] = {}
     for life in by_user.values():
-        held = learner(texts, [row["text"] for row in life], Origin.PERSON)
+        held = await learner([row["text"] for row in life])
         made |= {life[old]["id"]: life[new]["id"] for old, new in held.superseded_by.items()}
         against |= {life[new]["id"]: {life[old]["id"] for old in olds} for new, olds in held.conflicts.items()}
     text = {row["id"]: row["text"] for row in rows}
@@ -278,11 +273,11 @@ def memconflict(system: str, texts: JudgingTexts, rows: Rows, learner: Learner) 
     ]
 
 
-def chains_exact(system: str, texts: JudgingTexts, rows: Rows, learner: Learner) -> MetricTally:
+async def chains_exact(system: str, rows: Rows, learner: Learner) -> MetricTally:
     """All chains in one space, every first version before every second; right if only the last is active."""
     ordered = sorted(rows, key=lambda row: int(row["id"].rpartition("/v")[2]))
-    held = learner(texts, [row["text"] for row in ordered], Origin.PERSON)
-    standing = {ordered[place]["id"] for place in held.standing}
+    held = await learner([row["text"] for row in ordered])
+    standing = {row["id"] for place, row in enumerate(ordered) if place in held.active or place in held.conflicts}
     chains: dict[str, list[str]] = defaultdict(list)
     for row in ordered:
         chains[row["group"]].append(row["id"])

@@ -10,14 +10,13 @@ from benchmarks.catalogue import SUITES
 from benchmarks.contradiction import balanced, findings
 from benchmarks.data import Data
 from benchmarks.dedup import FACTS, cosine_dedup, precision_at_half, recall_where_precise, rows_for_facts, we_merge
-from benchmarks.judging import JudgingPair, JudgingTexts, negation_objects, one_word_objects, we_object
+from benchmarks.judging import JudgingPair, JudgingTexts, judge_pairs, negation_objects, one_word_objects, we_object
 from benchmarks.run import throw_away_folder
-from benchmarks.streams import learnt, nearest_wins
+from benchmarks.streams import nearest_wins, through
 from benchmarks.suite import PRODUCT, Bench
-from benchmarks.supersession import bm25, macro_f1
+from benchmarks.supersession import bm25, macro_f1, open_home
 
 from benchmarks import contradiction, dedup, judging, supersession
-from festinger.ids import Origin
 from festinger.judge.model import SimilarityBars
 
 BARS = SimilarityBars(same=0.95, check=0.4)
@@ -37,10 +36,21 @@ def pair(a: str, b: str, label: str, *, category: str = "") -> JudgingPair:
     return JudgingPair(id=f"{a}|{b}", a=a, b=b, label=label, category=category)
 
 
+async def judged(*pairs: JudgingPair) -> JudgingTexts:
+    """The texts with what the judges as shipped say of them, in both orders."""
+    texts = JudgingTexts(vectors=Alike(), bars=BARS)
+    await judge_pairs(texts, [order for each in pairs for order in ((each.a, each.b), (each.b, each.a))])
+    return texts
+
+
 @pytest.mark.requirement("S-26")
-def test_a_contradiction_counts_in_either_order():
-    assert we_object(NEAR, "the door is open", "the door is not open")
-    assert not we_object(NEAR, "the door is open", "the door is open")
+async def test_a_contradiction_counts_in_either_order():
+    shut, open_ = pair("the door is open", "the door is not open", ""), pair("the door is open", "the door is open", "")
+    texts = await judged(shut, open_)
+
+    assert we_object(texts, shut.a, shut.b)
+    assert we_object(texts, shut.b, shut.a)
+    assert not we_object(texts, open_.a, open_.b)
 
 
 def test_the_baselines_are_what_they_say():
@@ -54,36 +64,37 @@ def test_the_baselines_are_what_they_say():
 
 
 @pytest.mark.requirement("S-26")
-def test_balanced_accuracy_counts_every_category_alike():
+async def test_balanced_accuracy_counts_every_category_alike():
     pairs = [
         *(pair(f"a red door {n}", f"a blue door {n}", "contradicts", category="colour") for n in range(3)),
         pair("a door shuts", "a door drifts", "contradicts", category="other"),
         pair("it is near", "it is near", "entails"),
     ]
 
-    found = balanced(PRODUCT, NEAR, pairs, lambda _texts, one, _other: one.startswith("a red"))
+    found = balanced(PRODUCT, await judged(*pairs), pairs, lambda _texts, one, _other: one.startswith("a red"))
 
     assert found.value == pytest.approx((0.5 + 1.0) / 2)
     assert [item.right for item in found.items] == [True, True, True, False, True]
 
 
 @pytest.mark.requirement("S-26")
-def test_a_finding_says_who_judged_and_why():
-    [found] = findings(NEAR, [pair("it is up", "it is down", "contradicts")], we_object)
+async def test_a_finding_says_who_judged_and_why():
+    up = pair("it is up", "it is down", "contradicts")
+    [found] = findings(await judged(up), [up], we_object)
 
     assert (found.wanted, found.found, found.right) == (True, True, True)
-    assert "rules@1" in found.told["said"]
+    assert " by reader@2: " in found.told["said"]
 
 
 def test_a_thousand_facts_typed_in_eight_ways_are_a_thousand():
     assert rows_for_facts() == FACTS
 
 
-def test_merging_recalls_nothing_where_it_is_not_precise():
+async def test_merging_recalls_nothing_where_it_is_not_precise():
     pairs = [pair("a b c", "a b c", "same"), pair("x y", "x z", "different")]
     merge_all = cosine_dedup()["cosine_dedup_85"]
 
-    assert recall_where_precise("ours", NEAR, pairs, we_merge).value == 1.0
+    assert recall_where_precise("ours", await judged(*pairs), pairs, we_merge).value == 1.0
     assert recall_where_precise("theirs", JudgingTexts(vectors={}, bars=BARS), [], merge_all).value == 0.0
 
 
@@ -107,17 +118,19 @@ STREAM = [
 ]
 
 
-def test_a_stream_is_learnt_by_the_decisions_of_memory():
-    held = learnt(NEAR, STREAM, Origin.PERSON)
+async def test_a_stream_is_learned_as_a_user_does():
+    with throw_away_folder() as folder:
+        async with open_home(Bench(folder=folder), "stream") as memory:
+            held = await through(memory)(STREAM)
 
     assert held.superseded_by == {0: 2}
     assert held.merged_into == {5: 2}
     assert held.conflicts[7] == {6}
-    assert held.active() == [1, 2, 3, 4, 6]
+    assert held.active == {1, 2, 3, 4, 6}
 
 
-def test_newest_wins_replaces_what_still_holds():
-    held = nearest_wins(0.7)(NEAR, STREAM[:5], Origin.PERSON)
+async def test_newest_wins_replaces_what_still_holds():
+    held = await nearest_wins(NEAR, 0.7)(STREAM[:5])
 
     assert len(held.superseded_by) == 4
 
@@ -130,21 +143,25 @@ def test_of_texts_that_match_about_as_well_the_newer_answers():
     assert bm25(texts, within=0.8)("where does the cat sleep?") == 3
 
 
-def test_macro_f1_counts_each_label_alike():
+async def test_macro_f1_counts_each_label_alike():
     pairs = [
         pair("My pen preference: a blue pen", "For pen I want this: a blue pen", "same"),
         pair("My pen preference: a blue pen", "My pen preference: a red pen", "update"),
         pair("My pen preference: a blue pen", "My car rule: never on Sundays", "unrelated"),
     ]
 
-    assert macro_f1(NEAR, pairs) == 1.0
-    assert macro_f1(NEAR, [*pairs, pair("x", "y", "same")]) < 1.0
+    other = pair("x", "y", "same")
+    texts = await judged(*pairs, other)
+
+    assert macro_f1(texts, pairs) == 1.0
+    assert macro_f1(texts, [*pairs, other]) < 1.0
 
 
-def test_labels_reach_no_judge():
+async def test_labels_reach_no_judge():
     turned = [pair("it is up", "it is down", label) for label in ("contradicts", "entails")]
+    texts = await judged(*turned)
 
-    first, second = (findings(NEAR, [each], we_object)[0] for each in turned)
+    first, second = (findings(texts, [each], we_object)[0] for each in turned)
 
     assert first.found == second.found
     assert first.told["said"] == second.told["said"]

@@ -1,7 +1,8 @@
-"""A bundled encoder with a trained low-rank adapter, as a classifier of texts.
+"""A bundled encoder with a trained adapter, as a classifier of texts.
 
-The encoder's own matrices are shared with the embedder of the same process, so a classifier costs a few
-megabytes. Adapters are trained by `benchmarks/training/encoder.py`.
+An adapter adds low-rank changes to the encoder's matrices (`benchmarks/training/encoder.py`) or replaces its
+layers by others of 8 bits (`benchmarks/training/pair_encoder.py`). What it leaves is shared with the embedder of
+the same process, so a classifier costs a few megabytes.
 """
 
 import asyncio
@@ -59,11 +60,14 @@ async def open_adapted_classifier(adapter: Path) -> AdaptedClassifier:
 def _open(adapter: Path) -> AdaptedClassifier:
     folder = verify_bundle_folder(ALL_MINILM)
     shape = read_shape(folder)
-    own = {name: values.astype(np.float32) for name, values in read_tensors(adapter).items()}
+    own = {
+        name: values if values.dtype == np.int8 else values.astype(np.float32)
+        for name, values in read_tensors(adapter).items()
+    }
     head, bias = (own.pop(name) for name in HEAD)
     model = folder / "model.safetensors"
     graph = build_graph({**read_tensors(model), **own}, shape, Pooling.MEAN)
-    weights = large_arrays(graph, model)
+    weights = large_arrays(graph, model, own=own)
     session = open_session(to_onnx(graph, shape.hidden), weights)
     tokenizer = open_tokenizer(folder, max_tokens=MAX_TOKENS)
     runner = Runner(session, tokenizer, read=keep_output, alone=False)

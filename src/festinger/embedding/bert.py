@@ -6,7 +6,7 @@ Standard operators only; batch and length are dynamic. Pooling and normalization
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -50,6 +50,8 @@ class Graph:
 
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     arrays: dict[str, Array] = field(default_factory=dict)
+    quantized: set[str] = field(default_factory=set)
+    """Values that a node has already turned into integers."""
 
     def node(self, operator: str, inputs: Sequence[str], **attributes: Any) -> str:
         output = f"{operator}_{len(self.nodes)}"
@@ -95,7 +97,8 @@ def read_tensors(path: Path) -> dict[str, Array]:
 def build_graph(tensors: Mapping[str, Array], shape: EncoderShape, pooling: Pooling) -> Graph:
     """Build the graph from token ids to unit vectors.
 
-    Where `tensors` hold `<layer>.down` and `<layer>.up`, their product (a low-rank adapter) is added.
+    Where `tensors` hold `<layer>.down` and `<layer>.up`, their product (a low-rank adapter) is added. Weights
+    of 8 bits come with a `<layer>.scale` for each output and are multiplied as integers.
     """
     graph = Graph()
     mask = graph.node("Cast", ["attention_mask"], to=TensorProto.FLOAT)
@@ -126,15 +129,14 @@ def to_onnx(graph: Graph, dimensions: int) -> bytes:
     return bytes(model.SerializeToString())
 
 
-ADAPTED = (".down", ".up")
 _LOADED: WeakValueDictionary[tuple[str, str], Array] = WeakValueDictionary()
 
 
-def large_arrays(graph: Graph, source: Path) -> dict[str, Array]:
-    """Return the weights for the runtime, sharing those that another session of this process holds. Adapter
-    weights are not shared: other adapters use the same names."""
+def large_arrays(graph: Graph, source: Path, *, own: Container[str] = ()) -> dict[str, Array]:
+    """Return the weights for the runtime, sharing those that another session of this process holds. An
+    adapter's `own` are not shared: other adapters use the same names."""
     return {
-        name: array if name.endswith(ADAPTED) else _LOADED.setdefault((str(source), name), array)
+        name: array if name in own else _LOADED.setdefault((str(source), name), array)
         for name, array in graph.arrays.items()
         if is_large(array)
     }
@@ -200,12 +202,25 @@ def _attention(graph: Graph, tensors: Mapping[str, Array], *, hidden: str, bias:
 
 def _linear(graph: Graph, tensors: Mapping[str, Array], *, hidden: str, name: str) -> str:
     weight = graph.array(name + ".weight", tensors[name + ".weight"].T)
-    product = graph.node("MatMul", [hidden, weight])
+    if name + ".scale" in tensors:
+        scale = graph.array(name + ".scale", tensors[name + ".scale"])
+        product = _integer_product(graph, hidden=hidden, weight=weight, scale=scale)
+    else:
+        product = graph.node("MatMul", [hidden, weight])
     if name + ".down" in tensors:
         down = graph.array(name + ".down", tensors[name + ".down"].T)
         up = graph.array(name + ".up", tensors[name + ".up"].T)
         product = graph.node("Add", [product, graph.node("MatMul", [graph.node("MatMul", [hidden, down]), up])])
     return graph.node("Add", [product, graph.array(name + ".bias", tensors[name + ".bias"])])
+
+
+def _integer_product(graph: Graph, *, hidden: str, weight: str, scale: str) -> str:
+    numbers, size, zero = (f"{hidden}_{part}" for part in ("numbers", "size", "zero"))
+    if numbers not in graph.quantized:
+        graph.quantized.add(numbers)
+        graph.nodes.append(helper.make_node("DynamicQuantizeLinear", [hidden], [numbers, size, zero]))
+    product = graph.node("Cast", [graph.node("MatMulInteger", [numbers, weight, zero])], to=TensorProto.FLOAT)
+    return graph.node("Mul", [product, graph.node("Mul", [size, scale])])
 
 
 def _normalised(graph: Graph, tensors: Mapping[str, Array], shape: EncoderShape, *, hidden: str, name: str) -> str:

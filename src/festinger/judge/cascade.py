@@ -1,8 +1,8 @@
 """Runs the judges over pairs of statements, and retries the pairs that wait.
 
 Rules come first, then a small local model (the configured one, else the bundled reader), then an LLM. The
-first sure judge ends the cascade; a person's decision overrides all. Where rules go by the apparent subject
-of a statement, the reader may still find an update. Without an LLM, what rules and the small model cannot
+first sure judge ends the cascade; a person's decision overrides all. Where rules go by the form of the words,
+the reader is asked all the same. Without an LLM, what rules and the small model cannot
 tell is `unsure_judgement` and waits. A retry takes the pairs that are due or that the current last judge has
 not seen; callers load the statements and act on the answers, and pairs whose statements are gone are dropped.
 """
@@ -19,6 +19,7 @@ from festinger.judge import records
 from festinger.judge.llm import judge_by_llm
 from festinger.judge.model import (
     ACCEPT,
+    Guard,
     Judgement,
     PairJudgement,
     Relation,
@@ -30,6 +31,7 @@ from festinger.judge.pair_model import PairModel, judge_by_model
 from festinger.judge.pair_reader import PairReader, select_readable_pairs
 from festinger.judge.records import LLM, JudgeDeps
 from festinger.judge.rules import decide
+from festinger.judge.rules.decide import names_nobody
 from festinger.judge.rules.guards import ReadingComparison, compare_readings
 from festinger.judge.rules.parse import parse_statement
 from festinger.llm.model import Model
@@ -148,37 +150,7 @@ class Cascade:
         return next((each.name for each in (self._small, self._reader) if each), decide.NAME)
 
     async def _quick_all(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
-        """Judge by rules, the small model and the reader."""
-        accept = self._terms(space).accept
-        judged = []
-        for number, pair in enumerate(pairs, 1):
-            judged.append(await self._without_reader(pair, accept=accept))
-            if number % WITHOUT_A_PAUSE == 0:
-                # Rules never await, and a batch can keep the loop busy for half a second.
-                await asyncio.sleep(0)
-        if self._reader is None:
-            return judged
-        places = [at for at in select_readable_pairs(pairs) if judged[at].tentative or not judged[at].final]
-        asked = [pairs[at] for at in places]
-        try:
-            read_too = await self._reader.judge_all(asked, [_compare_pair(pair) for pair in asked])
-        except Unavailable:
-            DEGRADED.labels(what="judge").inc()
-            return judged
-        for at, said in zip(places, read_too, strict=True):
-            judged[at] = _merge_reader_judgement(judged[at], said, accept=accept)
-        return judged
-
-    async def _without_reader(self, pair: StatementPair, *, accept: float) -> Judgement:
-        said = decide.judge(pair.old, pair.new, pair.features)
-        if is_conclusive(said, accept=accept) or self._small is None:
-            return accept_if_sure(said, accept=accept)
-        try:
-            by_model = await judge_by_model(self._small, pair.old, pair.new, compared=_compare_pair(pair))
-        except Unavailable:
-            DEGRADED.labels(what="judge").inc()
-            return accept_if_sure(said, accept=accept)
-        return accept_if_sure(by_model, accept=accept)
+        return await judge_quickly(pairs, small=self._small, reader=self._reader, accept=self._terms(space).accept)
 
     async def _slow(
         self, space: SpaceId, pair: StatementPair, *, model: Model | None, allowance: "_CallBudget"
@@ -210,6 +182,47 @@ class _CallBudget:
         return self.left >= 0
 
 
+async def judge_quickly(
+    pairs: Sequence[StatementPair], *, small: PairModel | None, reader: PairReader | None, accept: float
+) -> list[Judgement]:
+    """Judge by rules, the small model and the reader."""
+    judged = []
+    for number, pair in enumerate(pairs, 1):
+        judged.append(await _judge_without_reader(pair, small, accept=accept))
+        if number % WITHOUT_A_PAUSE == 0:
+            # Rules never await, and a batch can keep the loop busy for half a second.
+            await asyncio.sleep(0)
+    if reader is None:
+        return judged
+    places = [
+        at
+        for at in select_readable_pairs(pairs)
+        if judged[at].relation is not Relation.SAME and not decide.have_other_labels(pairs[at].old, pairs[at].new)
+    ]
+    asked = [pairs[at] for at in places]
+    compared = [_compare_pair(pair) for pair in asked]
+    try:
+        read = await reader.judge_all(asked, compared)
+    except Unavailable:
+        DEGRADED.labels(what="judge").inc()
+        return judged
+    for at, by_reader, seen in zip(places, read, compared, strict=True):
+        judged[at] = _weigh_reader(judged[at], accept_if_sure(by_reader, accept=accept), seen)
+    return judged
+
+
+async def _judge_without_reader(pair: StatementPair, small: PairModel | None, *, accept: float) -> Judgement:
+    said = decide.judge(pair.old, pair.new, pair.features)
+    if is_conclusive(said, accept=accept) or small is None:
+        return accept_if_sure(said, accept=accept)
+    try:
+        by_model = await judge_by_model(small, pair.old, pair.new, compared=_compare_pair(pair))
+    except Unavailable:
+        DEGRADED.labels(what="judge").inc()
+        return accept_if_sure(said, accept=accept)
+    return accept_if_sure(by_model, accept=accept)
+
+
 def judge_by_rules(pair: StatementPair, *, accept: float = ACCEPT) -> Judgement:
     """Judge by rules and settle, with no other judge to follow."""
     return accept_if_sure(decide.judge(pair.old, pair.new, pair.features), accept=accept)
@@ -230,12 +243,25 @@ def accept_if_sure(said: Judgement, *, accept: float) -> Judgement:
     return unsure_judgement(said.judge, why, guards=said.guards)
 
 
-def _merge_reader_judgement(said: Judgement, read_too: Judgement, *, accept: float) -> Judgement:
-    """Settle after the reader: where rules had a final answer, only an update overrides it."""
-    by_reader = accept_if_sure(read_too, accept=accept)
-    if not said.final:
-        return by_reader if by_reader.final else said
-    return by_reader if by_reader.relation is Relation.UPDATE else said
+def _weigh_reader(said: Judgement, by_reader: Judgement, compared: ReadingComparison) -> Judgement:
+    """Settle between rules and the reader, who is right more often where both are sure.
+
+    It cannot tell a synonym from an opposite where a single phrase differs, nor whether two statements about any
+    of a kind are about the same one, nor what can never change; there it needs the support of rules.
+    """
+    if not by_reader.final:
+        return said if said.final and not said.tentative else by_reader
+    is_any = names_nobody(compared.old) and names_nobody(compared.new)
+    is_opposed = said.final and said.relation is Relation.CONTRADICTS
+    if by_reader.relation is Relation.UNRELATED:
+        return said if is_opposed and compared.difference.swapped else by_reader
+    if by_reader.relation is Relation.CONTRADICTS and (is_any or compared.difference.swapped) and not is_opposed:
+        return unsure_judgement(by_reader.judge, f"Perhaps they contradict: {by_reader.reasoning}")
+    if by_reader.relation is Relation.UPDATE and is_opposed and Guard.SLOT in said.guards:
+        return said
+    if by_reader.relation is Relation.UPDATE and is_any:
+        return said if is_opposed else unsure_judgement(by_reader.judge, "Perhaps news, but of whom is not said.")
+    return by_reader
 
 
 def settle_last_judgement(said: Judgement, *, accept: float) -> Judgement:

@@ -64,7 +64,7 @@ class Judgement:
     final: bool = True
     """Whether the cascade has ended; if not, the pair waits and is retried."""
     tentative: bool = False
-    """Whether it goes by the apparent subjects, so that the reader may still find an update."""
+    """Whether it goes by the form of the words, so that the reader is asked as well."""
 
     @property
     def by_person(self) -> bool:

@@ -1,9 +1,9 @@
 """Judges an older and a newer statement read together by the bundled encoder with an adapter.
 
 Rules see words; whether `I take the bus` updates `I go to work by train` needs a reader. It is trained on
-notes and statements of made-up people (`benchmarks/training/relations.jsonl`) and asked where rules are not
-certain, about the few notes nearest to a statement. It never calls two statements the same where a guard sees
-a difference.
+statements about made-up people and things (`benchmarks/training`) and asked where rules are not certain, about
+the few notes nearest to a statement. It never calls two statements the same where a guard sees another number,
+day, name or negation.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ from festinger.judge.model import (
 from festinger.judge.rules.guards import ReadingComparison
 from festinger.text.words import split_into_sentences
 
-NAME = "reader@1"
+NAME = "reader@2"
 ADAPTER = "relations.safetensors"
 CLASSES = (Relation.UNRELATED, Relation.SAME, Relation.UPDATE, Relation.CONTRADICTS)
 """In the order of the model's outputs."""
@@ -36,12 +36,12 @@ TEXT_CHARS = 300
 MOST = 4
 """Nearest notes read with a statement: on held-out people, 98 of 100 replaced notes were the nearest."""
 SHARPNESS = 1.2
-"""Corrects for label smoothing, which makes the model underconfident. With it, on held-out people, 75 of 100
-updates called with .7 to .9 are right; at .8 and above 88 of 100 are, and 60 of 100 updates are found."""
+"""Corrects for label smoothing: with it, on held-out people, what is said with .8 to .9 is right in 8 of 10 cases, and
+what is said with more in 98 of 100."""
 SAME_FROM = 0.9
 """Confidence at which two statements are the same; high because a false merge hides what was said."""
-NEAR_ENOUGH = 0.3
-"""Cosine at which a pair is read."""
+NEAR_ENOUGH = 0.2
+"""Cosine at which a pair is read: one in fourteen updates lies below .3."""
 
 
 class PairScorer(Protocol):
@@ -96,8 +96,8 @@ def judgement_from_scores(row: NDArray[np.float32], pair: StatementPair, compare
     best = int(shares.argmax())
     relation, confidence = CLASSES[best], float(shares[best])
     guards = compared.guards
-    if relation is Relation.SAME and compared.fired:
-        return unsure_judgement(NAME, f"It reads as the same, but: {compared.fired[0].why}", guards=guards)
+    if relation is Relation.SAME and (parted := compared.parted):
+        return unsure_judgement(NAME, f"It reads as the same, but: {parted.why}", guards=guards)
     if relation is Relation.SAME and confidence < SAME_FROM:
         return unsure_judgement(NAME, "It may be the same in other words.", guards=guards)
     current = Current.BOTH

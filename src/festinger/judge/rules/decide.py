@@ -34,7 +34,7 @@ from festinger.judge.rules.opposites import exclusive_kind, is_being, is_opposit
 from festinger.judge.rules.parse import StatementReading, is_negation, is_verb, parse_statement
 from festinger.judge.rules.words import load_members, stem
 from festinger.text.normalize import fold
-from festinger.text.words import FUNCTION_WORDS
+from festinger.text.words import FUNCTION_WORDS, SMALL_NUMBERS
 
 NAME = "rules@1"
 """Bumped whenever a rule changes its answers, so that waiting pairs are retried."""
@@ -409,5 +409,22 @@ RULES: tuple[Rule, ...] = (
     _judge_by_similarity,
 )
 
-TENTATIVE: frozenset[Rule] = frozenset({judge_other_subject, judge_other_slot})
-"""Rules that take the subject from the first words: `Mara took search over` is about search, too."""
+TENTATIVE: frozenset[Rule] = frozenset({judge_other_subject, judge_other_slot, _judge_dates, _judge_by_similarity})
+"""Rules that go by the first words, by days or by distance: `Mara took search over` is about search, too."""
+
+
+def have_other_labels(old: JudgeStatement, new: JudgeStatement) -> bool:
+    """Whether both are written as `label: value`, and the labels differ: no reader need guess what they are about."""
+    one, other = (_LABEL.match(fold(each.text)) for each in (old, new))
+    return one is not None and other is not None and one[1] != other[1]
+
+
+_LABEL = re.compile(r"([^:.!?]{1,100}):\s")
+
+
+def names_nobody(reading: StatementReading) -> bool:
+    """Whether its subject is any of a kind (`A man …`, `Two dogs …`, `There is …`): nothing said of it later is news."""
+    return bool(reading.words) and (reading.words[0] in _ANY or reading.words[0] in SMALL_NUMBERS)
+
+
+_ANY = frozenset({"a", "an", "some", "there", "nobody", "somebody", "people"})

@@ -96,6 +96,8 @@ def _swaps(found: Difference) -> Iterator[tuple[str, str]]:
 class GuardHit:
     guard: Guard
     why: str
+    soft: bool = False
+    """Whether it goes by the form of the words, so that a reader that understands both may overrule it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +120,11 @@ class ReadingComparison:
     def swap(self) -> str | None:
         """Why the one phrase in which they differ cannot hold beside the other."""
         return find_opposition(self.difference) or find_exclusion(self.difference)
+
+    @property
+    def parted(self) -> GuardHit | None:
+        """The first guard that no reader may overrule."""
+        return next((each for each in self.fired if not each.soft), None)
 
     def only(self, *allowed: Guard) -> bool:
         """Whether one of these guards fired, and no other."""
@@ -182,7 +189,7 @@ def _date(
         if days[0] != days[1]:
             return GuardHit(guard=Guard.DATE, why=f"They happened on {days[0]} and {days[1]}.")
     if old.tense != new.tense or old.past != new.past:
-        return GuardHit(guard=Guard.DATE, why="They speak of different times.")
+        return GuardHit(guard=Guard.DATE, why="They speak of different times.", soft=old.past == new.past)
     return None
 
 
@@ -212,20 +219,50 @@ def _name(old: StatementReading, new: StatementReading) -> GuardHit | None:
     only_old, only_new = old.names - set(new.words) - new.names, new.names - set(old.words) - old.names
     if only_old or only_new:
         named = ", ".join(sorted([*only_old, *only_new])[:4])
-        return GuardHit(guard=Guard.NAME, why=f"Only one of them names {named}.")
+        firsts = old.capitalized - set(new.words), new.capitalized - set(old.words)
+        is_guess = only_old | only_new <= old.capitalized | new.capitalized and not all(firsts)
+        return GuardHit(guard=Guard.NAME, why=f"Only one of them names {named}.", soft=is_guess)
     if old.persons != new.persons:
-        return GuardHit(guard=Guard.NAME, why="Their pronouns point at different persons.")
+        return GuardHit(guard=Guard.NAME, why="Their pronouns point at different persons.", soft=True)
     return None
 
 
 def _order(old: StatementReading, new: StatementReading, found: Difference) -> GuardHit | None:
+    if _has_swapped_names(old, new):
+        return GuardHit(guard=Guard.ORDER, why="The same names stand in another order.")
     if found.only_old or found.only_new:
         return None
     if old.content != new.content:
-        return GuardHit(guard=Guard.ORDER, why="The same words stand in another order.")
+        return GuardHit(guard=Guard.ORDER, why="The same words stand in another order.", soft=True)
     if old.relations != new.relations:
-        return GuardHit(guard=Guard.ORDER, why="The same words stand to each other in another way.")
+        return GuardHit(guard=Guard.ORDER, why="The same words stand to each other in another way.", soft=True)
     return None
+
+
+def _has_swapped_names(old: StatementReading, new: StatementReading) -> bool:
+    """Whether two names change places, and nothing says that the verb is turned around too: `by`, `from` or a
+    possessive on one side."""
+    one, other = (_participants(each, old.names | new.names) for each in (old, new))
+    return one != other and sorted(one) == sorted(other) and _turns(old) == _turns(new)
+
+
+def _participants(reading: StatementReading, names: frozenset[str]) -> list[str]:
+    """Return the names in order, without those of places and times (`in Lyon`)."""
+    words = [_bare(word) for word in reading.words]
+    named = [word for before, word in zip(["", *words], words, strict=False) if before not in _WHERE]
+    return list(dict.fromkeys(word for word in named if word in names))
+
+
+def _turns(reading: StatementReading) -> int:
+    return sum(word in _TURNING or word.endswith("'s") for word in reading.words)
+
+
+def _bare(word: str) -> str:
+    return word.removesuffix("'s")
+
+
+_WHERE = frozenset({"in", "on", "at", "for", "since", "until", "near"})
+_TURNING = frozenset({"by", "from", "of"})
 
 
 def _slot(old: StatementReading, new: StatementReading) -> GuardHit | None:

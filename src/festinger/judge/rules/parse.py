@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cache, lru_cache
 
 from festinger.judge.model import Slot
-from festinger.judge.rules.quantities import MONTHS, UNITS, Quantities, parse_quantities
+from festinger.judge.rules.quantities import MONTH_NAME, UNITS, Quantities, parse_quantities
 from festinger.judge.rules.slots import SlotSentence, parse_slots
 from festinger.judge.rules.words import load_kinds, load_members, load_phrases, load_words, stem
 from festinger.text.hygiene import strip_lead_in
@@ -63,6 +63,8 @@ class StatementReading:
     negations: int
     quantifiers: frozenset[str]
     names: frozenset[str]
+    capitalized: frozenset[str]
+    """Names that may be ordinary words: they have their capital from the start of a sentence."""
     persons: frozenset[str]
     """Grammatical persons of its pronouns."""
     relations: tuple[str, ...]
@@ -108,6 +110,9 @@ def _read(text: str, said_at: datetime | None) -> StatementReading:
         negations=_negations(small),
         quantifiers=_quantifiers(written),
         names=_names(written, starts),
+        capitalized=frozenset(
+            _bare(word) for word, first in zip(small, starts, strict=True) if first and word not in FUNCTION_WORDS
+        ),
         persons=frozenset(_PRONOUNS[word] for word in small if word in _PRONOUNS),
         relations=tuple(sorted(word for word in small if word in _RELATIONAL)),
         tense=_tense(small),
@@ -206,7 +211,7 @@ def _names(written: tuple[str, ...], starts: tuple[bool, ...]) -> frozenset[str]
             or (word[0].isupper() and _is_name(written, at, starts=starts[at]))
             or (at and _is_version(small, before=written[at - 1]))
         )
-        if names and not (small in UNITS or small[:3] in MONTHS or _DAY.fullmatch(small)):
+        if names and not (small in UNITS or MONTH_NAME.fullmatch(small) or _DAY.fullmatch(small)):
             found.add(small)
     return frozenset(found)
 
@@ -218,7 +223,7 @@ def _is_version(small: str, *, before: str) -> bool:
 
 def _is_name(written: tuple[str, ...], at: int, *, starts: bool) -> bool:
     small = _bare(written[at].casefold())
-    if small in FUNCTION_WORDS:
+    if small in FUNCTION_WORDS or small.partition("'")[0] in _PRONOUNS:
         return False
     if not starts:
         return True

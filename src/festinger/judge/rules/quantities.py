@@ -46,6 +46,31 @@ _WORDS: Mapping[str, float] = {
     **{word: 20 + 10 * place for place, word in enumerate(TENS)},
     "dozen": 12,
 }
+_TIMES = {"twice": 2.0, "thrice": 3.0}
+_SINGLE = frozenset({"a", "an", "one"})
+_BEFORE_SPAN = frozenset(
+    [
+        "is",
+        "are",
+        "was",
+        "lasts",
+        "takes",
+        "in",
+        "within",
+        "after",
+        "for",
+        "about",
+        "than",
+        "most",
+        "least",
+        "of",
+        "every",
+        "only",
+        "another",
+        "almost",
+        "nearly",
+    ]
+)
 _SCALES: Mapping[str, float] = {"hundred": 100, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _SUFFIXES: Mapping[str, float] = {"k": 1e3, "m": 1e6, "bn": 1e9, "mn": 1e6}
 _CURRENCIES = {"$": "usd", "€": "eur", "£": "gbp", "¥": "jpy"}
@@ -123,8 +148,15 @@ _DATE = re.compile(
     r"|\b(?P<day>today|yesterday|tomorrow|tonight)\b"
     r"|\b(?P<ago>\d{1,3})\sdays?\sago\b"
 )
+MONTH_NAME = re.compile(_MONTH)
 MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-_CLOCK = re.compile(r"\b(\d{1,2}):(\d{2})(?:\s?([ap])\.?m\b\.?)?|\b(\d{1,2})\s?([ap])\.?m\b\.?")
+_CLOCK = re.compile(
+    r"\b(?P<h>\d{1,2}):(?P<min>\d{2})(?:\s?(?P<half>[ap])\.?m\b\.?)?"
+    r"|\b(?P<h2>\d{1,2})(?=\s?(?:-|to|till|until)\s?\d{1,2}\s?(?P<half2>[ap])\.?m\b)"
+    r"|\b(?P<h3>\d{1,2})\s?(?:(?P<half3>[ap])\.?m\b\.?|(?:o'clock\s)?in the (?P<part>morning|afternoon|evening)\b)"
+    r"|\b(?P<fraction>half|quarter) (?P<side>past|to) (?P<h4>[a-z]+|\d{1,2})\b"
+    r"|\b(?P<name>midnight|noon|midday)\b"
+)
 _RELATIVE = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1}
 
 
@@ -189,12 +221,25 @@ def _is_day(year: int, month: int, day: int) -> bool:
 
 
 def _clock(found: re.Match[str], days: set[str]) -> str:
-    hour, minute, half = int(found[1] or found[4]), int(found[2] or 0), found[3] or found[5]
+    part = found.groupdict()
+    if part["name"]:
+        hour, minute = (0, 0) if part["name"] == "midnight" else (12, 0)
+    elif part["fraction"]:
+        minute = 30 if part["fraction"] == "half" else 15
+        hour = (
+            int(part["h4"]) if part["h4"].isdigit() else int(_WORDS.get(part["h4"], 1 if part["h4"] == "one" else 25))
+        )
+        hour, minute = (hour, minute) if part["side"] == "past" else (hour - 1, 60 - minute)
+    else:
+        hour, minute = int(part["h"] or part["h2"] or part["h3"]), int(part["min"] or 0)
     if hour > 24 or minute > 59:
         return found.group()
+    half = part["half"] or part["half2"] or part["half3"]
+    if part["part"]:
+        half = "a" if part["part"] == "morning" else "p"
     if half:
         hour = hour % 12 + (12 if half == "p" else 0)
-    days.add(f"T{hour:02d}:{minute:02d}")
+    days.add(f"T{hour % 24:02d}:{minute:02d}")
     return " "
 
 
@@ -244,7 +289,32 @@ def _in_words(text: str) -> Iterator[tuple[str, float, bool]]:
             size, at = _spelled(words, at)
             unit = words[at + 1] if at + 1 < len(words) else ""
             yield _sized(size, unit, counted=bool(unit))
+        elif words[at] in _TIMES:
+            yield PLAIN, _TIMES[words[at]], True
+        elif words[at] == "half":
+            yield _half(words, at)
+        elif words[at] in _SINGLE and _is_span(words, at):
+            at += 1
+            is_longer = words[at + 1 : at + 4] == ["and", "a", "half"]
+            yield _sized(1.5 if is_longer else 1.0, words[at], counted=False)
+            at += 3 * is_longer
         at += 1
+
+
+def _half(words: list[str], at: int) -> tuple[str, float, bool]:
+    """Read `half a gigabyte`, `half a million`, or `half of the team`."""
+    following = words[at + 1 : at + 3]
+    if following[:1] in (["a"], ["an"]) and len(following) > 1:
+        if following[1] in _SCALES:
+            return PLAIN, 0.5 * _SCALES[following[1]], True
+        if following[1] in UNITS:
+            return _sized(0.5, following[1], counted=False)
+    return "percent", 50.0, False
+
+
+def _is_span(words: list[str], at: int) -> bool:
+    """Whether `an hour` is a length of time or size: `in an hour` is, `60 an hour` is a rate."""
+    return at > 0 and words[at - 1] in _BEFORE_SPAN and at + 1 < len(words) and words[at + 1] in UNITS
 
 
 def _spelled(words: list[str], at: int) -> tuple[float, int]:
