@@ -14,14 +14,16 @@ from tests.runtime.server import Hands
 from tests.upstream import ScriptedUpstream, always, reply, scripted
 
 from festinger.ids import SpaceId, id_maker
-from festinger.proxy.capture.exchange import ProxyExchange
+from festinger.proxy.capture.recorder import ExchangeRecorder
 from festinger.proxy.context.block import ContextBlock, ContextLine, LineReason, LineUpdate, NoteRef, note_line
 from festinger.proxy.context.build import ContextBuilder
 from festinger.proxy.context.edit import FindModelfile, find_no_modelfile
 from festinger.proxy.context.fetch import ContextFetcher
 from festinger.proxy.context.memories import MEMORY, MemoryFetchResult, MemoryReader, memory_note_ids
-from festinger.proxy.pipeline import NullRecorder, RequestPipeline
+from festinger.proxy.parser import new_texts
+from festinger.proxy.pipeline import RequestPipeline
 from festinger.proxy.protocols.messages import RequestKind
+from festinger.proxy.request import RequestContext
 from festinger.runtime.lifecycle import BackgroundTasks
 from festinger.settings.tree import ProxySettings, Settings
 from festinger.world.recall import SourceText, WorldScope
@@ -104,15 +106,15 @@ class Remembering:
         return {str(memory): now[str(memory)] for memory in memories if str(memory) in now}
 
 
-class Listed(NullRecorder):
+class Listed(ExchangeRecorder):
     """Keeps the exchanges that were to be learnt, by what was new in them."""
 
     def __init__(self) -> None:
         self.learnt: list[list[str]] = []
 
-    def take(self, exchange: ProxyExchange) -> None:
-        if exchange.parsed.is_learnt:
-            self.learnt.append([said.text for said in exchange.parsed.new])
+    def capture(self, ctx: RequestContext) -> None:
+        if ctx.is_learned:
+            self.learnt.append([said.text for said in new_texts(ctx)])
 
 
 @dataclass
@@ -191,12 +193,7 @@ async def scene(
     async with scripted(always(reply("200 OK", answer))) as upstream:
         fixed = ProxySettings(**{"upstream": upstream.url, "memory_deadline_ms": PATIENT_MS, **proxy})
         pipeline = RequestPipeline(
-            mind or Knowing(),
-            clock=clock or Hands().clock,
-            new_id=ids,
-            settings=fixed,
-            context_builder=context_builder,
-            recorder=listed,
+            clock=clock or Hands().clock, new_id=ids, settings=fixed, context_builder=context_builder, recorder=listed
         )
 
         def settings() -> Settings:

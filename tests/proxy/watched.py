@@ -14,10 +14,11 @@ from tests.runtime.server import Hands
 
 from festinger.events.event import NewEvent
 from festinger.ids import SpaceId, id_maker
-from festinger.proxy.auth import AuthorizedRequest
-from festinger.proxy.headers import RawHeaders
-from festinger.proxy.hooks import PipelineResult
+from festinger.proxy.capture.recorder import ExchangeRecorder
+from festinger.proxy.context.build import ContextBuilder
+from festinger.proxy.context.fetch import ContextFetcher
 from festinger.proxy.pipeline import RequestPipeline
+from festinger.proxy.request import RequestContext
 from festinger.settings.tree import LoopSettings, ProxySettings, Settings
 from festinger.world.recall import SourceText, WorldScope
 from festinger.world.recollection import Recollection
@@ -209,16 +210,22 @@ async def watching(model: Model | None = None, **proxy: Any) -> AsyncIterator[Wa
     settings = ProxySettings(**{"upstream": f"http://127.0.0.1:{runner.addresses[0][1]}", **proxy})
     now = [settings]
 
-    def emit(_space: SpaceId, happenings: Sequence[NewEvent]) -> None:
-        happened.extend(happenings)
+    class Emitted(ExchangeRecorder):
+        def emit(self, space: SpaceId, events: Sequence[NewEvent]) -> None:
+            happened.extend(events)
 
     new_id = id_maker(hands.clock, random.Random(3))
-    pipeline = RequestPipeline(NothingKnown(), clock=hands.clock, new_id=new_id, settings=settings, emit=emit)
+    pipeline = RequestPipeline(
+        clock=hands.clock,
+        new_id=new_id,
+        settings=settings,
+        context_builder=ContextBuilder(ContextFetcher(NothingKnown()), new_id=new_id),
+        recorder=Emitted(),
+    )
 
-    async def process(
-        authorized: AuthorizedRequest, headers: RawHeaders, body: bytes, *, settings: ProxySettings
-    ) -> PipelineResult:
-        return await pipeline.process(authorized, headers, body, settings=now[0])
+    async def process(ctx: RequestContext) -> None:
+        ctx.settings = ctx.settings.model_copy(update={"proxy": now[0]})
+        await pipeline.process(ctx)
 
     try:
         async with open_door(Settings(proxy=settings), process=process) as door:

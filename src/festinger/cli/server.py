@@ -23,7 +23,7 @@ from festinger.proxy.context.edit import ModelfileCache
 from festinger.proxy.context.fetch import AppWorldReader, ContextFetcher
 from festinger.proxy.context.memories import AppMemoryReader, bind_restater
 from festinger.proxy.health import check_capture, check_memory_coverage, check_stability, check_upstreams
-from festinger.proxy.pipeline import ExchangeRecorder, RequestPipeline
+from festinger.proxy.pipeline import RequestPipeline
 from festinger.proxy.statements import StoredLearner
 from festinger.runtime.app import App, StartOptions, open_app
 from festinger.runtime.environment import announce_server, home_of
@@ -43,7 +43,7 @@ class LoadedServer:
     pipeline: RequestPipeline
     beside: BackgroundTasks
     """Background tasks of the proxy."""
-    recorder: ExchangeRecorder
+    recorder: StoreRecorder
     writer: CaptureWriter
     learner: StoredLearner
 
@@ -97,12 +97,12 @@ def build_server(plan: ServerDeps) -> LoadedServer:
         local=plan.local,
         disk_fault=lambda: writer.disk_fault,
     )
-    mind, beside = AppWorldReader(lambda: supervisor.app), BackgroundTasks()
+    beside = BackgroundTasks()
     modelfiles = ModelfileCache(plan.upstream, beside=beside)
     learner = StoredLearner(lambda: supervisor.app, beside=beside)
     memories = AppMemoryReader(lambda: supervisor.app, turns=learner)
     context_builder = ContextBuilder(
-        ContextFetcher(mind, memories=memories, beside=beside),
+        ContextFetcher(AppWorldReader(lambda: supervisor.app), memories=memories, beside=beside),
         new_id=plan.tools.new_id,
         restate=bind_restater(lambda: supervisor.app),
         modelfile=modelfiles.find,
@@ -112,11 +112,9 @@ def build_server(plan: ServerDeps) -> LoadedServer:
         lambda: supervisor.app, writer, clock=plan.tools.clock, settings=lambda: plan.settings.now.proxy
     )
     pipeline = RequestPipeline(
-        mind,
         clock=plan.tools.clock,
         new_id=plan.tools.new_id,
         settings=plan.settings.now.proxy,
-        emit=recorder.happened,
         modelfile=modelfiles.find,
         recorder=recorder,
         context_builder=context_builder,

@@ -123,18 +123,18 @@ class RequestOptions:
     ignored: tuple[str, ...] = ()
 
 
-NO_WISHES = RequestOptions()
-_WISHES = {query.value: query for query in MemoryMode}
+NO_OPTIONS = RequestOptions()
+_MODES = {mode.value: mode for mode in MemoryMode}
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,63}")
 
 
 def parse_request_options(headers: RawHeaders) -> RequestOptions:
     ours = [(name, value) for name, value in headers if name.startswith(OUR_PREFIX)]
     if not ours:
-        return NO_WISHES
+        return NO_OPTIONS
     given = {name[len(OUR_PREFIX) :].decode("latin-1"): value.decode("latin-1").strip() for name, value in ours}
     ignored = []
-    memory = _WISHES.get(given.get("memory", "on").lower())
+    memory = _MODES.get(given.get("memory", "on").lower())
     if memory is None:
         ignored.append("memory")
     loop = given.get("loop", "on").lower()
@@ -234,11 +234,11 @@ class LoopStatus:
         return f"level={self.level}{what}{did}"
 
 
-def status_without_memory(treatment: RouteTreatment, wishes: RequestOptions, *, ready: bool) -> MemoryStatus:
+def status_without_memory(treatment: RouteTreatment, options: RequestOptions, *, ready: bool) -> MemoryStatus:
     """Why memory added nothing to a request that passes through."""
     if treatment is not RouteTreatment.EDITED:
         return MemoryStatus(result=MemoryResult.OFF, reason=MemoryReason.ROUTE)
-    if wishes.memory is MemoryMode.OFF:
+    if options.memory is MemoryMode.OFF:
         return MemoryStatus(result=MemoryResult.OFF, reason=MemoryReason.ASKED)
     if not ready:
         return MemoryStatus(result=MemoryResult.NOT_READY, reason=MemoryReason.STORE)
@@ -249,7 +249,7 @@ def status_headers(
     *,
     request_id: str,
     memory: MemoryStatus | None,
-    wishes: RequestOptions,
+    options: RequestOptions,
     overhead: float | None,
     session: SessionStatus | None = None,
     loop: LoopStatus | None = None,
@@ -262,7 +262,7 @@ def status_headers(
     if loop is not None:
         headers.append((b"x-festinger-loop", str(loop).encode()))
     if memory is not None:
-        ignored = f"; ignored={','.join(wishes.ignored)}" if wishes.ignored else ""
+        ignored = f"; ignored={','.join(options.ignored)}" if options.ignored else ""
         headers.append((b"x-festinger-memory", f"{memory}{ignored}".encode()))
     if learned is not None:
         headers.append((b"x-festinger-learned", str(learned).encode()))

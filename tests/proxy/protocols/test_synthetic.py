@@ -32,7 +32,7 @@ async def speaking(finish: SyntheticFinish) -> AsyncIterator[str]:
         asked = parse_request(await request.read(), RequestKind(request.path), rules=RULES, limit=LIMIT)
         assert isinstance(asked, ChatRequest)
         own = build_synthetic_response(asked, TEXT, finish=finish, answer_id="own-1", at=AT)
-        response = web.StreamResponse(headers={"content-type": own.content_type.decode()})
+        response = web.StreamResponse(headers={"content-type": dict(own.headers)[b"content-type"].decode()})
         await response.prepare(request)
         for chunk in own.chunks:
             await response.write(chunk)

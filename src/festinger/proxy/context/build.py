@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
+from festinger.ids import NewId
 from festinger.observability.metrics import PROXY_PREFIX_CHANGED
 from festinger.proxy.context.block import (
     ContextBlock,
@@ -26,11 +27,11 @@ from festinger.proxy.context.memories import (
     memory_note_ids,
     no_line_updates,
 )
-from festinger.proxy.context.place import ContextInput, InjectionResult, inject_context, may_add_notes_this_turn
+from festinger.proxy.context.place import ContextInput, inject_context, may_add_notes_this_turn
 from festinger.proxy.headers import MemoryResult, MemoryStatus
-from festinger.proxy.parsed_request import NewId, ParsedRequest
+from festinger.proxy.parser import world_scope
+from festinger.proxy.request import RequestContext
 from festinger.proxy.sessions.session import ProxySession
-from festinger.settings.tree import ProxySettings
 from festinger.text.cues import RelationCue, extract_cues
 from festinger.text.normalize import normalize_text
 from festinger.text.tokens import Token, tokenize
@@ -43,80 +44,74 @@ class ContextBuilder:
 
     def __init__(
         self,
-        in_time: ContextFetcher,
+        fetcher: ContextFetcher,
         *,
         new_id: NewId,
         restate: Restate = no_line_updates,
         modelfile: FindModelfile = find_no_modelfile,
     ) -> None:
-        self._in_time = in_time
+        self._fetcher = fetcher
         self._new_id = new_id
         self._restate = restate
         self._modelfile = modelfile
 
-    async def note(self, parsed: ParsedRequest, *, settings: ProxySettings) -> InjectionResult:
+    async def inject(self, ctx: RequestContext) -> None:
         """Inject notes into the request; leave it unchanged where none may be added."""
-        if parsed.never is not None:
-            told = MemoryStatus(result=MemoryResult.OFF, reason=parsed.never)
-            return InjectionResult(body=parsed.request.body, told=told, session=parsed.session)
-        remembered = await self._in_time.remembered(
-            parsed,
-            seconds=_deadline(parsed, settings),
-            asks=may_add_notes_this_turn(parsed, settings),
-            shown=_find_shown_memories(parsed),
+        if ctx.skip is not None:
+            ctx.memory_status = MemoryStatus(result=MemoryResult.OFF, reason=ctx.skip)
+            return
+        fetched = await self._fetcher.fetch(
+            ctx, seconds=_deadline(ctx), asks=may_add_notes_this_turn(ctx), shown=_find_shown_memories(ctx)
         )
-        brought = self._brought(parsed, remembered, settings=settings)
-        found = inject_context(parsed, brought, settings=settings)
-        if found.moved is not None:
-            PROXY_PREFIX_CHANGED.labels(found.moved).inc()
-        if found.fresh is None:
-            return found
-        self._in_time.told(parsed, remembered.kept, with_notes=remembered.standing is not None)
-        return replace(found, told=replace(found.told, recollection=str(self._new_id())))
+        inject_context(ctx, self._build_input(ctx, fetched))
+        if ctx.prefix_change is not None:
+            PROXY_PREFIX_CHANGED.labels(ctx.prefix_change).inc()
+        if ctx.block is not None and ctx.memory_status is not None:
+            self._fetcher.drop_shown(ctx, fetched.kept, with_notes=fetched.standing is not None)
+            ctx.memory_status = replace(ctx.memory_status, recollection=str(self._new_id()))
 
-    def _brought(
-        self, parsed: ParsedRequest, remembered: ContextFetchResult, *, settings: ProxySettings
-    ) -> ContextInput:
-        request, place = parsed.request, parsed.place
+    def _build_input(self, ctx: RequestContext, fetched: ContextFetchResult) -> ContextInput:
+        settings, scope = ctx.settings.proxy, world_scope(ctx)
         modelfile = None
         if Position(settings.injection_position) is not Position.TURN:
-            modelfile = self._modelfile(request.model, request.kind.protocol, settings)
-        shown = shown_lines(_all_blocks(parsed.session))
-        late = {line.about: line for each in remembered.kept.found for line in _world_lines(each)}
-        found, standing = remembered.found or Recollection(), remembered.standing
+            modelfile = self._modelfile(ctx.chat.model, ctx.chat.kind.protocol, settings)
+        shown = shown_lines(_all_blocks(ctx.session))
+        late = {line.about: line for each in fetched.kept.found for line in _world_lines(each)}
+        found, standing = fetched.found or Recollection(), fetched.standing
         changed = find_memory_updates(shown, standing) if standing is not None else {}
-        notes = _drop_covered_notes((*remembered.reminded.lines, *_refresh_memory_lines(remembered)), found)
+        notes = _drop_covered_notes((*fetched.memories.lines, *_refresh_memory_lines(fetched)), found)
         return ContextInput(
             lines=(
                 *_world_lines(found, beside=notes),
-                *_refresh_world_lines(late, self._restate(place, late) if late else {}),
+                *_refresh_world_lines(late, self._restate(scope, late) if late else {}),
             ),
             notes=notes,
             unknown=tuple(graph_line(text) for text in found.zero_hit_lines),
-            present={**self._restate(place, shown), **changed} if shown else {},
+            present={**self._restate(scope, shown), **changed} if shown else {},
             modelfile=modelfile,
-            is_late=remembered.is_late,
-            is_ready=remembered.is_ready,
-            without=remembered.without,
-            recall=remembered.reminded.recall,
+            is_late=fetched.is_late,
+            is_ready=fetched.is_ready,
+            without=fetched.without,
+            recall=fetched.memories.recall,
         )
 
 
-def _deadline(parsed: ParsedRequest, settings: ProxySettings) -> float:
+def _deadline(ctx: RequestContext) -> float:
     """Seconds that a request waits for memory; longer on a session's first turn, which needs it most."""
+    settings = ctx.settings.proxy
     milliseconds = settings.memory_deadline_ms
-    if not parsed.session.links:
+    if not ctx.session.links:
         milliseconds = max(milliseconds, settings.first_memory_deadline_ms)
     return milliseconds / 1000
 
 
-def _find_shown_memories(parsed: ParsedRequest) -> ShownMemories:
+def _find_shown_memories(ctx: RequestContext) -> ShownMemories:
     """Memories shown in any block of the session, and those visible in this history."""
-    session, request, links = parsed.session, parsed.request, parsed.chain.links
+    session = ctx.session
     anywhere = memory_note_ids(line for block in _all_blocks(session) for line in block.lines)
     if not anywhere:
         return ShownMemories()
-    visible = [each.block for each in find_placed_blocks(request, links, session.blocks)]
+    visible = [each.block for each in find_placed_blocks(ctx.chat, ctx.chain.links, session.blocks)]
     if session.system_block is not None:
         visible.append(session.system_block)
     return ShownMemories(visible=memory_note_ids(line for block in visible for line in block.lines), anywhere=anywhere)
@@ -138,10 +133,10 @@ def _refresh_world_lines(lines: Mapping[str, ContextLine], present: PresentLines
             yield now.line
 
 
-def _refresh_memory_lines(remembered: ContextFetchResult) -> Iterator[ContextLine]:
+def _refresh_memory_lines(fetched: ContextFetchResult) -> Iterator[ContextLine]:
     """Late memories in their present state; they keep waiting while that is unknown."""
-    standing = remembered.standing or {}
-    for memory in memory_note_ids(remembered.kept.notes):
+    standing = fetched.standing or {}
+    for memory in memory_note_ids(fetched.kept.notes):
         if (now := standing.get(str(memory))) is not None:
             yield now
 

@@ -8,11 +8,12 @@ never waits.
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 from uuid import UUID
+
+from cachetools import LRUCache
 
 from festinger.clock import Stopwatch, system_stopwatch
 from festinger.ids import SessionId
@@ -28,7 +29,8 @@ from festinger.proxy.context.memories import (
 )
 from festinger.proxy.errors import fail_open
 from festinger.proxy.headers import MemoryReason
-from festinger.proxy.parsed_request import ParsedRequest
+from festinger.proxy.parser import unasked_texts, world_scope
+from festinger.proxy.request import RequestContext
 from festinger.proxy.sessions.session import ProxyCaller
 from festinger.runtime.app import App
 from festinger.runtime.lifecycle import BackgroundTasks
@@ -103,7 +105,7 @@ class ContextFetchResult:
 
     found: Recollection | None = None
     """World result, if it came in time."""
-    reminded: MemoryFetchResult = NOTHING
+    memories: MemoryFetchResult = NOTHING
     """Memory result, if it came in time."""
     standing: Lines | None = None
     """Present state of the memories shown before; `None` if it did not come in time."""
@@ -123,6 +125,7 @@ class _PendingQueries:
     by_words: asyncio.Task[MemoryFetchResult] | None = None
     """The same query by words alone, sent when the first answer is slow."""
     standing: asyncio.Task[Lines | None] | None = None
+    cue: str = ""
     busy: bool = False
     """Whether memory had too many open queries."""
 
@@ -150,7 +153,7 @@ class ContextFetcher:
 
     def __init__(
         self,
-        mind: WorldReader,
+        world: WorldReader,
         *,
         memories: MemoryReader | None = None,
         recalls: QueryLimiter | None = None,
@@ -158,88 +161,88 @@ class ContextFetcher:
         stopwatch: Stopwatch = system_stopwatch,
         most: int = KEPT,
     ) -> None:
-        self._mind = mind
+        self._world = world
         self._memories = memories or NullMemoryReader()
         self._beside = beside or BackgroundTasks()
         self._stopwatch = stopwatch
-        self._most = most
         self._recalls = recalls or QueryLimiter()
         self._lookups = QueryLimiter()
-        self._late: OrderedDict[Key, LateResults] = OrderedDict()
+        self._late: LRUCache[Key, LateResults] = LRUCache(most)
 
-    async def remembered(
-        self, parsed: ParsedRequest, *, seconds: float, asks: bool = True, shown: ShownMemories | None = None
+    async def fetch(
+        self, ctx: RequestContext, *, seconds: float, asks: bool = True, shown: ShownMemories | None = None
     ) -> ContextFetchResult:
         """Fetch within `seconds` of the request's start; include earlier late results.
 
         With `asks`, query what the request says; without, only the present state of what was shown.
         """
-        key = _session_key(parsed)
+        key, shown = _session_key(ctx), shown or ShownMemories()
         kept = self._late.get(key, LateResults())
-        left = seconds - (self._stopwatch() - parsed.began)
-        asked = self._asked(parsed, asks=asks, shown=shown or ShownMemories(), kept=kept)
-        await self._wait(asked, parsed, left=left, shown=shown or ShownMemories())
-        return replace(self._answered(key, asked), kept=kept)
+        left = seconds - (self._stopwatch() - ctx.parse_began)
+        queries = self._start_queries(ctx, asks=asks, shown=shown, kept=kept)
+        await self._wait(ctx, queries, left=left, shown=shown)
+        return replace(self._collect(key, queries), kept=kept)
 
-    def told(self, parsed: ParsedRequest, kept: LateResults, *, with_notes: bool) -> None:
+    def drop_shown(self, ctx: RequestContext, kept: LateResults, *, with_notes: bool) -> None:
         """Drop late results that were shown, memories only `with_notes`. Newer ones keep waiting."""
-        now = self._late.pop(_session_key(parsed), LateResults())
+        now = self._late.pop(_session_key(ctx), LateResults())
         left = LateResults(
             found=tuple(each for each in now.found if each not in kept.found),
             notes=tuple(each for each in now.notes if not (with_notes and each in kept.notes)),
         )
         if left != LateResults():
-            self._keep(_session_key(parsed), left)
+            self._late[_session_key(ctx)] = left
 
-    def _asked(self, parsed: ParsedRequest, *, asks: bool, shown: ShownMemories, kept: LateResults) -> _PendingQueries:
-        asked, place = _PendingQueries(), parsed.place
+    def _start_queries(
+        self, ctx: RequestContext, *, asks: bool, shown: ShownMemories, kept: LateResults
+    ) -> _PendingQueries:
+        queries, scope = _PendingQueries(), world_scope(ctx)
         if asks:
-            texts = parsed.unasked
-            asked.world = asyncio.create_task(self._mind.recollect(place, texts))
-            if self._memories.may_know(place.space) and (cue := build_cue(texts)):
-                question = self._remind(parsed, cue, exclude=shown.visible)
-                asked.memory = self._recalls.ask(question, beside=self._beside)
-                asked.busy = asked.memory is None
+            texts = unasked_texts(ctx)
+            queries.world = asyncio.create_task(self._world.recollect(scope, texts))
+            if self._memories.may_know(scope.space) and (cue := build_cue(texts)):
+                queries.cue = cue
+                question = self._recall(ctx, cue, exclude=shown.visible)
+                queries.memory = self._recalls.ask(question, beside=self._beside)
+                queries.busy = queries.memory is None
         if shown_ids := {*shown.anywhere, *memory_note_ids(kept.notes)}:
-            lookup = self._standing(parsed, shown_ids)
-            asked.standing = self._lookups.ask(lookup, beside=self._beside)
-        return asked
+            queries.standing = self._lookups.ask(self._find_standing(ctx, shown_ids), beside=self._beside)
+        return queries
 
-    async def _remind(
-        self, parsed: ParsedRequest, cue: str, *, exclude: Collection[UUID], by_words: bool = False
+    async def _recall(
+        self, ctx: RequestContext, cue: str, *, exclude: Collection[UUID], by_words: bool = False
     ) -> MemoryFetchResult:
         with fail_open(PART) as attempt:
-            return await self._memories.remind(parsed.place, cue, exclude=exclude, by_words=by_words)
+            return await self._memories.remind(world_scope(ctx), cue, exclude=exclude, by_words=by_words)
         return MemoryFetchResult(failed=attempt.failed)
 
-    async def _standing(self, parsed: ParsedRequest, memories: Collection[UUID]) -> Lines | None:
+    async def _find_standing(self, ctx: RequestContext, memories: Collection[UUID]) -> Lines | None:
         with fail_open(PART):
-            return await self._memories.standing(parsed.place, memories)
+            return await self._memories.standing(world_scope(ctx), memories)
         return None
 
-    async def _wait(self, asked: _PendingQueries, parsed: ParsedRequest, *, left: float, shown: ShownMemories) -> None:
-        if not asked.tasks:
+    async def _wait(self, ctx: RequestContext, queries: _PendingQueries, *, left: float, shown: ShownMemories) -> None:
+        if not queries.tasks:
             return
         left = max(0.0, left)
         try:
-            await asyncio.wait(asked.tasks, timeout=left * WORDS_AFTER)
-            if left and asked.memory is not None and not asked.memory.done():
-                cue = build_cue(parsed.unasked)
-                question = self._remind(parsed, cue, exclude=shown.visible, by_words=True)
-                asked.by_words = self._lookups.ask(question, beside=self._beside)
+            await asyncio.wait(queries.tasks, timeout=left * WORDS_AFTER)
+            if left and queries.memory is not None and not queries.memory.done():
+                question = self._recall(ctx, queries.cue, exclude=shown.visible, by_words=True)
+                queries.by_words = self._lookups.ask(question, beside=self._beside)
             ends = self._stopwatch() + left * (1 - WORDS_AFTER)
-            while not asked.is_answered and (rest := ends - self._stopwatch()) > 0:
-                waiting = {task for task in asked.tasks if not task.done()}
+            while not queries.is_answered and (rest := ends - self._stopwatch()) > 0:
+                waiting = {task for task in queries.tasks if not task.done()}
                 done, _ = await asyncio.wait(waiting, timeout=rest, return_when=asyncio.FIRST_COMPLETED)
                 if not done:
                     break
         except asyncio.CancelledError:
-            for task in asked.tasks:
+            for task in queries.tasks:
                 task.cancel()
             raise
 
-    def _answered(self, key: Key, asked: _PendingQueries) -> ContextFetchResult:
-        world, memory, standing = asked.world, asked.memory, asked.standing
+    def _collect(self, key: Key, queries: _PendingQueries) -> ContextFetchResult:
+        world, memory, standing = queries.world, queries.memory, queries.standing
         found, is_late, is_ready = None, False, True
         if world is not None and world.done():
             found = world.result()
@@ -247,48 +250,42 @@ class ContextFetcher:
         elif world is not None:
             is_late = True
             self._beside.start(self._keep_found(key, world))
-        reminded = NOTHING
+        recalled = NOTHING
         if memory is not None and memory.done():
-            reminded = memory.result()
+            recalled = memory.result()
         elif memory is not None:
-            if asked.by_words is not None and asked.by_words.done():
-                reminded = asked.by_words.result()
+            if queries.by_words is not None and queries.by_words.done():
+                recalled = queries.by_words.result()
             self._beside.start(self._keep_notes(key, memory))
         return ContextFetchResult(
             found=found,
-            reminded=reminded,
+            memories=recalled,
             standing=standing.result() if standing is not None and standing.done() else None,
             is_late=is_late,
             is_ready=is_ready,
-            without=_missing_reason(asked, reminded),
+            without=_missing_reason(queries, recalled),
         )
 
-    async def _keep_found(self, key: Key, asked: asyncio.Task[Recollection | None]) -> None:
-        if found := await asked:
+    async def _keep_found(self, key: Key, task: asyncio.Task[Recollection | None]) -> None:
+        if found := await task:
             kept = self._late.get(key, LateResults())
-            self._keep(key, replace(kept, found=(found, *kept.found)))
+            self._late[key] = replace(kept, found=(found, *kept.found))
 
-    async def _keep_notes(self, key: Key, asked: asyncio.Task[MemoryFetchResult]) -> None:
-        if lines := (await asked).lines:
+    async def _keep_notes(self, key: Key, task: asyncio.Task[MemoryFetchResult]) -> None:
+        if lines := (await task).lines:
             kept = self._late.get(key, LateResults())
-            self._keep(key, replace(kept, notes=(*lines, *kept.notes)))
-
-    def _keep(self, key: Key, late: LateResults) -> None:
-        self._late[key] = late
-        self._late.move_to_end(key)
-        while len(self._late) > self._most:
-            self._late.popitem(last=False)
+            self._late[key] = replace(kept, notes=(*lines, *kept.notes))
 
 
-def _session_key(parsed: ParsedRequest) -> Key:
-    return parsed.session.caller, parsed.session.id
+def _session_key(ctx: RequestContext) -> Key:
+    return ctx.session.caller, ctx.session.id
 
 
-def _missing_reason(asked: _PendingQueries, reminded: MemoryFetchResult) -> str:
+def _missing_reason(queries: _PendingQueries, recalled: MemoryFetchResult) -> str:
     """Why memory has not answered a query that was, or should have been, sent."""
-    if asked.busy:
+    if queries.busy:
         return MemoryReason.BUSY
-    if asked.memory is not None and not asked.memory.done():
-        in_words = asked.by_words is not None and asked.by_words.done() and not reminded.failed
+    if queries.memory is not None and not queries.memory.done():
+        in_words = queries.by_words is not None and queries.by_words.done() and not recalled.failed
         return MemoryReason.WORDS if in_words else MemoryReason.RECALL
-    return reminded.failed
+    return recalled.failed

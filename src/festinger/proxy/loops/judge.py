@@ -317,7 +317,7 @@ class LoopRegistry:
             self._keys.popitem(last=False)
         return found
 
-    def keep(self, key: LoopKey, kept: LoopRecord) -> None:
+    def put(self, key: LoopKey, kept: LoopRecord) -> None:
         self._kept[key] = kept
         self._kept.move_to_end(key)
         while len(self._kept) > self._most:

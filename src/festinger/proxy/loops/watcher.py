@@ -3,10 +3,7 @@
 If the detector fails, the response goes on unwatched.
 """
 
-from typing import Protocol
-
 from festinger.clock import Clock
-from festinger.events.event import NewEvent
 from festinger.proxy.errors import fail_open
 from festinger.proxy.loops.mitigation import is_structured
 from festinger.proxy.loops.stream import ChannelDetectors, ChannelFinding, RepetitionAllowance, ReplyChannel
@@ -73,16 +70,6 @@ class ReplyMonitor:
             )
 
         return ending
-
-
-class ReplyWatcher(Protocol):
-    """Creates monitors for responses."""
-
-    def overhear(self, ear: ReplyParser) -> ReplyMonitor:
-        """Create a monitor for the response that this parser reads."""
-
-    def over(self, overheard: ReplyMonitor, text: str) -> tuple[NewEvent, ...]:
-        """Handle a finished response with this text; return its events."""
 
 
 class _StreamPosition:

@@ -5,13 +5,15 @@ was cut while streaming gets the same kind of end.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 import orjson
 
+from festinger.proxy.errors import JSON, LocalResponse
+from festinger.proxy.headers import NOT_BUFFERED
 from festinger.proxy.protocols.messages import ChatRequest, RequestKind
 from festinger.proxy.protocols.replies import ReplyContent
 from festinger.text.budget import count_tokens
@@ -248,28 +250,22 @@ def messages_end(saying: SyntheticReply, *, index: int | None) -> Iterator[bytes
 
 NDJSON = b"application/x-ndjson"
 SSE = b"text/event-stream"
-JSON = b"application/json"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyntheticResponse:
-    content_type: bytes
-    chunks: tuple[bytes, ...]
-    """Sent one after the other."""
+OK = 200
 
 
 def build_synthetic_response(
     request: ChatRequest, text: str, *, finish: SyntheticFinish, answer_id: str, at: datetime
-) -> SyntheticResponse:
+) -> LocalResponse:
     """Build a complete response of our own to this request."""
     saying = SyntheticReply(
         text=text, finish=finish, model=request.model, id=answer_id, at=at, with_usage=request.wants_usage
     )
     streamed, whole = _WRITERS[request.kind]
     if not request.streams:
-        return SyntheticResponse(content_type=JSON, chunks=(orjson.dumps(whole(saying)),))
+        body = LocalResponse(status=OK, headers=(JSON,), chunks=(orjson.dumps(whole(saying)),))
+        return replace(body, headers=(JSON, body.content_length))
     kind = NDJSON if request.kind.is_native else SSE
-    return SyntheticResponse(content_type=kind, chunks=tuple(streamed(saying)))
+    return LocalResponse(status=OK, headers=((b"content-type", kind), NOT_BUFFERED), chunks=tuple(streamed(saying)))
 
 
 def build_cut_ending(

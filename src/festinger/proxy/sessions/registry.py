@@ -71,7 +71,7 @@ class SessionRegistry:
         while len(self._by_response) > self._most:
             del self._by_response[next(iter(self._by_response))]
 
-    def keep(self, session: ProxySession) -> ProxySession:
+    def put(self, session: ProxySession) -> ProxySession:
         """Store a session, replacing its previous state and trimming it to the size limit."""
         key = (session.caller, session.id)
         kept = _trim_session(session, self._session_bytes)

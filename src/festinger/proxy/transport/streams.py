@@ -19,7 +19,6 @@ import orjson
 import structlog
 
 from festinger.observability.metrics import DEGRADED
-from festinger.proxy.auth import AuthorizedRequest
 from festinger.proxy.errors import fail_open
 from festinger.proxy.transport.upstream import UpstreamUnreachableError
 
@@ -267,14 +266,6 @@ class ReplyListener(Protocol):
 
     def ended(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
         """The response is over, with this many unreadable pieces. Return the storage future, if any."""
-
-
-Listen = Callable[[AuthorizedRequest], ReplyListener | None]
-"""Returns the listener for the response to this request, if any."""
-
-
-def no_listener(authorized: AuthorizedRequest) -> None:
-    return None
 
 
 class StreamTap:
