@@ -30,8 +30,7 @@ from festinger.proxy.app import Proxy
 from festinger.proxy.capture.queue import CaptureWriter
 from festinger.proxy.capture.recorder import StoreRecorder
 from festinger.proxy.capture.spool import Spool
-from festinger.proxy.context.build import ContextBuilder
-from festinger.proxy.context.fetch import AppWorldReader, ContextFetcher
+from festinger.proxy.context.build import AppWorldReader, ContextBuilder
 from festinger.proxy.pipeline import RequestPipeline
 from festinger.proxy.transport.server import close_sockets, open_server, open_sockets
 from festinger.proxy.transport.upstream import open_upstream
@@ -161,7 +160,7 @@ async def _door(app: App, tools: SystemServices, *, spool: Path) -> AsyncIterato
         clock=tools.clock,
         new_id=tools.new_id,
         settings=proxy,
-        context_builder=ContextBuilder(ContextFetcher(AppWorldReader(lambda: app)), new_id=tools.new_id),
+        context_builder=ContextBuilder(AppWorldReader(lambda: app), new_id=tools.new_id),
         recorder=recorder,
     )
     async with open_upstream() as upstream, _writing(writer):

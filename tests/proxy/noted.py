@@ -18,7 +18,6 @@ from festinger.proxy.capture.recorder import ExchangeRecorder
 from festinger.proxy.context.block import ContextBlock, ContextLine, LineReason, LineUpdate, NoteRef, note_line
 from festinger.proxy.context.build import ContextBuilder
 from festinger.proxy.context.edit import FindModelfile, find_no_modelfile
-from festinger.proxy.context.fetch import ContextFetcher
 from festinger.proxy.context.memories import MEMORY, MemoryFetchResult, MemoryReader, memory_note_ids
 from festinger.proxy.parser import new_texts
 from festinger.proxy.pipeline import RequestPipeline
@@ -185,10 +184,7 @@ async def scene(
     beside, listed = BackgroundTasks(), Listed()
     ids = new_id or id_maker(Hands().clock, random.Random(3))
     context_builder = ContextBuilder(
-        ContextFetcher(mind or Knowing(), memories=memories, beside=beside),
-        new_id=ids,
-        restate=restate or Today(),
-        modelfile=modelfile,
+        mind or Knowing(), memories=memories, beside=beside, new_id=ids, restate=restate or Today(), modelfile=modelfile
     )
     async with scripted(always(reply("200 OK", answer))) as upstream:
         fixed = ProxySettings(**{"upstream": upstream.url, "memory_deadline_ms": PATIENT_MS, **proxy})

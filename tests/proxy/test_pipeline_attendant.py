@@ -19,7 +19,6 @@ from tests.runtime.server import Hands
 from festinger.ids import id_maker
 from festinger.observability.metrics import PROXY_MEMORY
 from festinger.proxy.context.build import ContextBuilder
-from festinger.proxy.context.fetch import ContextFetcher
 from festinger.proxy.pipeline import RequestPipeline
 from festinger.proxy.protocols.messages import RequestKind, SkipReason
 from festinger.settings.tree import ProxySettings
@@ -274,10 +273,8 @@ async def _attended(body: bytes, path: RequestKind) -> bytes:
     settings = ProxySettings(memory_deadline_ms=10_000)
     hands = Hands()
     ids = id_maker(hands.clock, random.Random(1))
-    fetcher = ContextFetcher(Knowing(always=known("ramanujan")))
-    pipeline = RequestPipeline(
-        clock=hands.clock, new_id=ids, settings=settings, context_builder=ContextBuilder(fetcher, new_id=ids)
-    )
+    builder = ContextBuilder(Knowing(always=known("ramanujan")), new_id=ids)
+    pipeline = RequestPipeline(clock=hands.clock, new_id=ids, settings=settings, context_builder=builder)
     ctx = request_context(path, body, settings=settings)
     await pipeline.process(ctx)
     assert isinstance(ctx.body, bytes)

@@ -16,7 +16,6 @@ from festinger.events.event import NewEvent
 from festinger.ids import SpaceId, id_maker
 from festinger.proxy.capture.recorder import ExchangeRecorder
 from festinger.proxy.context.build import ContextBuilder
-from festinger.proxy.context.fetch import ContextFetcher
 from festinger.proxy.pipeline import RequestPipeline
 from festinger.proxy.request import RequestContext
 from festinger.settings.tree import LoopSettings, ProxySettings, Settings
@@ -219,7 +218,7 @@ async def watching(model: Model | None = None, **proxy: Any) -> AsyncIterator[Wa
         clock=hands.clock,
         new_id=new_id,
         settings=settings,
-        context_builder=ContextBuilder(ContextFetcher(NothingKnown()), new_id=new_id),
+        context_builder=ContextBuilder(NothingKnown(), new_id=new_id),
         recorder=Emitted(),
     )
 

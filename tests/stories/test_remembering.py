@@ -20,8 +20,7 @@ from tests.runtime.server import SOON, opened
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Cause, Origin, SessionId, cause
 from festinger.jobs.worker import WorkerPool
 from festinger.proxy.capture.recorder import ExchangeRecorder
-from festinger.proxy.context.build import ContextBuilder
-from festinger.proxy.context.fetch import AppWorldReader, ContextFetcher, WorldReader
+from festinger.proxy.context.build import AppWorldReader, ContextBuilder, WorldReader
 from festinger.proxy.pipeline import RequestPipeline
 from festinger.runtime.app import App
 from festinger.world.conflicts import load_conflicts
@@ -101,7 +100,7 @@ def _pipeline(app: App, world: WorldReader, recorder: ExchangeRecorder | None = 
         clock=app.tools.clock,
         new_id=app.tools.new_id,
         settings=app.settings.now.proxy,
-        context_builder=ContextBuilder(ContextFetcher(world), new_id=app.tools.new_id),
+        context_builder=ContextBuilder(world, new_id=app.tools.new_id),
         recorder=recorder,
     )
 

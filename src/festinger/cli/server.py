@@ -18,9 +18,8 @@ from festinger.proxy.app import ASGIApp
 from festinger.proxy.capture.queue import CaptureWriter
 from festinger.proxy.capture.recorder import StoreRecorder
 from festinger.proxy.capture.spool import Spool
-from festinger.proxy.context.build import ContextBuilder
+from festinger.proxy.context.build import AppWorldReader, ContextBuilder
 from festinger.proxy.context.edit import ModelfileCache
-from festinger.proxy.context.fetch import AppWorldReader, ContextFetcher
 from festinger.proxy.context.memories import AppMemoryReader, bind_restater
 from festinger.proxy.health import check_capture, check_memory_coverage, check_stability, check_upstreams
 from festinger.proxy.pipeline import RequestPipeline
@@ -102,7 +101,9 @@ def build_server(plan: ServerDeps) -> LoadedServer:
     learner = StoredLearner(lambda: supervisor.app, beside=beside)
     memories = AppMemoryReader(lambda: supervisor.app, turns=learner)
     context_builder = ContextBuilder(
-        ContextFetcher(AppWorldReader(lambda: supervisor.app), memories=memories, beside=beside),
+        AppWorldReader(lambda: supervisor.app),
+        memories=memories,
+        beside=beside,
         new_id=plan.tools.new_id,
         restate=bind_restater(lambda: supervisor.app),
         modelfile=modelfiles.find,

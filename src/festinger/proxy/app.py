@@ -44,7 +44,6 @@ from festinger.proxy.transport.connection import EXTENSION
 from festinger.proxy.transport.streams import StreamCut, open_tap
 from festinger.proxy.transport.upstream import (
     UpstreamClient,
-    UpstreamRequest,
     UpstreamUnreachableError,
     find_upstream_base,
     find_upstream_key,
@@ -196,8 +195,8 @@ class Proxy:
             headers = filter_response_headers(answer.raw_headers)
             ctx.phase, ctx.after = "answer", self._stopwatch() - answered
             framed = not _ends_with_connection(ctx, headers)
-            if ctx.learning is not None and ctx.learning.is_asked:
-                ctx.learn_status = await ctx.learning.status()
+            if ctx.learning is not None:
+                ctx.learn_status = await ctx.learning()
             await _start_response(ctx, answer, headers, framed=framed)
             more = True
             async for chunk in iter_chunks(answer):
@@ -235,12 +234,12 @@ class Proxy:
         """Send the edited request; if the upstream rejects it, send the original."""
         status = None
         try:
-            answer = await self._upstream.ask(_build_upstream_request(ctx, ctx.body))
+            answer = await _ask_upstream(self._upstream, ctx, ctx.body)
             if ctx.fallback is not None and answer.status in REFUSED:
                 answer.close()
                 if ctx.guard is not None:
                     ctx.guard.undo_mitigation(ctx)
-                answer = await self._upstream.ask(_build_upstream_request(ctx, ctx.fallback))
+                answer = await _ask_upstream(self._upstream, ctx, ctx.fallback)
             status = answer.status
         finally:
             if ctx.guard is not None:
@@ -248,7 +247,7 @@ class Proxy:
         return answer
 
 
-def _build_upstream_request(ctx: RequestContext, body: Body) -> UpstreamRequest:
+async def _ask_upstream(upstream: UpstreamClient, ctx: RequestContext, body: Body) -> aiohttp.ClientResponse:
     proxy = ctx.settings.proxy
     base = find_upstream_base(ctx.route.protocol, proxy)
     headers = filter_request_headers(ctx.headers)
@@ -259,7 +258,7 @@ def _build_upstream_request(ctx: RequestContext, body: Body) -> UpstreamRequest:
         headers = set_content_length(headers, len(body))
     if ctx.key is not None:
         headers = replace_api_key(headers, protocol=ctx.route.protocol, upstream_key=find_upstream_key(base, proxy))
-    return UpstreamRequest(method=ctx.method, base=base, target=ctx.target, headers=headers, body=body)
+    return await upstream.send(ctx.method, base, ctx.target, headers=headers, body=body)
 
 
 async def _start_response(

@@ -15,12 +15,7 @@ from festinger.observability.metrics import PROXY_BREAKERS_OPEN, PROXY_PREFIX_CH
 from festinger.proxy.capture.queue import QUEUE, CaptureWriter
 from festinger.proxy.headers import MemoryReason, MemoryResult
 from festinger.proxy.routes import ApiProtocol
-from festinger.proxy.transport.upstream import (
-    UpstreamClient,
-    UpstreamRequest,
-    UpstreamUnreachableError,
-    find_upstream_base,
-)
+from festinger.proxy.transport.upstream import UpstreamClient, UpstreamUnreachableError, find_upstream_base
 from festinger.settings.tree import ProxySettings
 from festinger.store.pool import Store
 from festinger.store.repositories.request_log import count_requests
@@ -72,10 +67,9 @@ async def check_upstreams(
 
 
 async def _check_upstream(upstream: UpstreamClient, base: str, patience: float) -> Check:
-    asking = UpstreamRequest(method="GET", base=base, target=b"/", headers=(), body=None)
     try:
         async with asyncio.timeout(patience):
-            answer = await upstream.ask(asking)
+            answer = await upstream.send("GET", base, b"/")
     except UpstreamUnreachableError as error:
         return warning_check(NAME, error.message, error.hint, upstream=base, kind=error.kind)
     except TimeoutError:

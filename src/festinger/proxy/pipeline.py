@@ -19,14 +19,19 @@ from festinger.proxy.context.edit import FindModelfile, find_no_modelfile
 from festinger.proxy.headers import MemoryReason, MemoryResult, MemoryStatus, SessionStatus
 from festinger.proxy.loops.guard import LoopGuard, is_stopped
 from festinger.proxy.loops.keys import ChatMessage, ChatRole
-from festinger.proxy.loops.watcher import ReplyMonitor
+from festinger.proxy.loops.stream import ReplyMonitor
 from festinger.proxy.parser import RequestParser
 from festinger.proxy.protocols.messages import SkipReason
 from festinger.proxy.protocols.replies import build_reply_parser
 from festinger.proxy.request import RequestContext
-from festinger.proxy.sessions.persistence import merge_sessions
 from festinger.proxy.sessions.registry import SessionRegistry
-from festinger.proxy.sessions.session import SessionReply, advance_session, reply_content_hash, trim_replies
+from festinger.proxy.sessions.session import (
+    SessionReply,
+    advance_session,
+    merge_sessions,
+    reply_content_hash,
+    trim_replies,
+)
 from festinger.proxy.statements import StoredLearner
 from festinger.proxy.transport.streams import Ending, Stored, StreamEndReason, StreamFrame
 from festinger.settings.tree import ProxySettings

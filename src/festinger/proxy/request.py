@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from festinger.proxy.protocols.replies import ReplyContent
     from festinger.proxy.sessions.match import SessionMatchKind
     from festinger.proxy.sessions.session import HashChain, ProxySession
-    from festinger.proxy.statements import LearnStatus, LearnTask
+    from festinger.proxy.statements import LearnStatus
     from festinger.proxy.transport.streams import ReplyListener, StreamEndReason
     from festinger.text.blocks import BlockMarker
 
@@ -115,7 +115,8 @@ class RequestContext:
     local_response: LocalResponse | None = None
     """If set, nothing is forwarded."""
     listener: "ReplyListener | None" = None
-    learning: "LearnTask | None" = None
+    learning: "Callable[[], Awaitable[LearnStatus]] | None" = None
+    """Waits for the result of learning what a person explicitly asked to remember; told to the client."""
 
     # Told to the client.
     status: int | None = None
@@ -124,7 +125,6 @@ class RequestContext:
     session_status: SessionStatus | None = None
     loop_status: LoopStatus | None = None
     learn_status: "LearnStatus | None" = None
-    """Result of learning what a person explicitly asked to remember."""
     phase: str = "upload"
     """Used to count client disconnects."""
     before: float = 0.0

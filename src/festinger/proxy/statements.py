@@ -19,11 +19,12 @@ from festinger.memory.extract.statements import asks_to_remember
 from festinger.memory.extract.turns import PersonTurn, learn_turn
 from festinger.memory.learn.result import Learned
 from festinger.memory.model import Scope
-from festinger.proxy.capture.exchange import derive_part_id, session_name
+from festinger.proxy.capture.exchange import derive_part_id
 from festinger.proxy.errors import fail_open
 from festinger.proxy.parser import new_texts
 from festinger.proxy.request import RequestContext
 from festinger.proxy.routes import ApiProtocol
+from festinger.proxy.sessions.session import session_name
 from festinger.proxy.transport.upstream import find_upstream_base
 from festinger.runtime.app import App
 from festinger.runtime.lifecycle import BackgroundTasks
@@ -49,20 +50,6 @@ class LearnStatus:
             return "pending"
         kept = [action for action in self.actions if action in KEPT]
         return f"{len(kept)}; actions={','.join(self.actions)}" if self.actions else "0"
-
-
-class LearnTask:
-    """The running learning task of one request."""
-
-    def __init__(self, task: asyncio.Task[LearnStatus], *, is_asked: bool) -> None:
-        self._task = task
-        self.is_asked = is_asked
-        """Whether a person asked to remember something."""
-
-    async def status(self) -> LearnStatus:
-        """What was learned, as far as known within `WAIT_SECONDS`."""
-        await asyncio.wait({self._task}, timeout=WAIT_SECONDS)
-        return self._task.result() if self._task.done() else LearnStatus(is_late=True)
 
 
 log = structlog.get_logger(room="proxy")
@@ -96,7 +83,8 @@ class StoredLearner:
         key = (scope.space, scope.agent)
         self._open.setdefault(key, set()).add(task)
         task.add_done_callback(partial(self._done, key))
-        ctx.learning = LearnTask(task, is_asked=any(asks_to_remember(each.text) for each in texts))
+        if any(asks_to_remember(each.text) for each in texts):
+            ctx.learning = partial(_wait_for_status, task)
 
     def is_learning(self, space: SpaceId) -> bool:
         return any(key[0] == space for key in self._open)
@@ -124,6 +112,12 @@ async def _learn(app: App, scope: Scope, turns: Sequence[PersonTurn]) -> LearnSt
             log.warning("turn not learned at once", error=error.message)
             return LearnStatus(failed=type(error).__name__)
     return LearnStatus(actions=tuple(each.action.value for each in learned), failed=attempt.failed)
+
+
+async def _wait_for_status(task: asyncio.Task[LearnStatus]) -> LearnStatus:
+    """What was learned, as far as known within `WAIT_SECONDS`."""
+    await asyncio.wait({task}, timeout=WAIT_SECONDS)
+    return task.result() if task.done() else LearnStatus(is_late=True)
 
 
 def message_id(said: SourceText) -> UUID:

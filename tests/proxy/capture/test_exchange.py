@@ -10,14 +10,7 @@ from tests.proxy.contexts import request_context
 from tests.runtime.server import fixed_tools
 
 from festinger.ids import Origin, SessionId
-from festinger.proxy.capture.exchange import (
-    CUT_MARK,
-    TEXT_CHARS,
-    build_capture,
-    redact_capture,
-    sanitize_text,
-    session_name,
-)
+from festinger.proxy.capture.exchange import CUT_MARK, TEXT_CHARS, build_capture, redact_capture, sanitize_text
 from festinger.proxy.headers import MemoryResult, MemoryStatus
 from festinger.proxy.loops.keys import ToolCall
 from festinger.proxy.parser import RequestParser
@@ -25,6 +18,7 @@ from festinger.proxy.protocols.replies import ReplyContent
 from festinger.proxy.request import RequestContext
 from festinger.proxy.sessions.match import SessionMatchKind
 from festinger.proxy.sessions.registry import SessionRegistry
+from festinger.proxy.sessions.session import session_name
 from festinger.proxy.transport.streams import StreamEndReason
 from festinger.settings.tree import ProxySettings
 from festinger.text.secrets import redact

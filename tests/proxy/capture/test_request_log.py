@@ -11,11 +11,9 @@ from tests.proxy.protocols.wire import assistant, system, user
 from tests.runtime.server import Hands
 
 from festinger.ids import id_maker
-from festinger.proxy.capture.recorder import ExchangeRecorder
-from festinger.proxy.capture.request_log import begin_log, build_log_line
+from festinger.proxy.capture.recorder import ExchangeRecorder, begin_log, build_log_line
 from festinger.proxy.context.block import ContextLine, LineUpdate, NoteRef
 from festinger.proxy.context.build import ContextBuilder
-from festinger.proxy.context.fetch import ContextFetcher
 from festinger.proxy.pipeline import RequestPipeline
 from festinger.proxy.request import RequestContext
 from festinger.proxy.sessions.session import ProxySession
@@ -41,7 +39,7 @@ class Log:
             clock=self._hands.clock,
             new_id=ids,
             settings=self._settings,
-            context_builder=ContextBuilder(ContextFetcher(Knowing(words=BOTH)), new_id=ids, restate=today or Today()),
+            context_builder=ContextBuilder(Knowing(words=BOTH), new_id=ids, restate=today or Today()),
             recorder=Logging(),
         )
 

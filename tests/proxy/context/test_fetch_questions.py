@@ -2,7 +2,7 @@
 
 import asyncio
 
-from festinger.proxy.context.fetch import MOST_OPEN, QueryLimiter
+from festinger.proxy.context.build import MOST_OPEN, QueryLimiter
 from festinger.runtime.lifecycle import BackgroundTasks
 
 

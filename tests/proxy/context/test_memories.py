@@ -11,7 +11,7 @@ from tests.proxy.protocols.wire import assistant, tool, user
 from festinger.errors import StoreDown
 from festinger.ids import Origin
 from festinger.proxy.context.block import ContextLine, LineUpdate
-from festinger.proxy.context.fetch import MOST_OPEN
+from festinger.proxy.context.build import MOST_OPEN
 from festinger.proxy.context.memories import CUE_CHARS, build_cue, find_memory_updates, memory_note_ids
 from festinger.proxy.protocols.messages import RequestKind
 from festinger.world.recall import SourceText

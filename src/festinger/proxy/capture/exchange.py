@@ -18,7 +18,7 @@ from festinger.proxy.loops.keys import ChatMessage, ChatRole, ToolCall
 from festinger.proxy.protocols.messages import AttributedText, descriptions_hash, short_sha256
 from festinger.proxy.request import RequestContext
 from festinger.proxy.sessions.match import SessionMatchKind
-from festinger.proxy.sessions.session import START, reply_content_hash
+from festinger.proxy.sessions.session import START, reply_content_hash, session_name
 from festinger.settings.tree import ProxySettings
 from festinger.store.repositories.exchanges import ExchangeMessage, StoredExchange
 from festinger.text.blocks import strip_blocks
@@ -34,8 +34,6 @@ SPARE_CHARS = 10_000
 MOST_CALLS = 100
 SHOWN_CHARS = 200
 """Characters of a text that an event may contain."""
-NAME_CHARS = 120
-"""Longer session names are shortened and made unique by a hash."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,13 +126,6 @@ def sanitize_text(text: str, *, redact: Redact = redact) -> str:
     if "\x00" in clean:
         clean = clean.replace("\x00", "")
     return clean if clean.isascii() else clean.encode("utf-8", "replace").decode()
-
-
-def session_name(session: SessionId) -> SessionId:
-    """Session name for rows and events: clients may use longer names than an event may contain."""
-    if len(session) <= NAME_CHARS:
-        return session
-    return SessionId(f"{session[: NAME_CHARS - 20]}…{blake2b(session.encode(), digest_size=8).hexdigest()}")
 
 
 def reply_link(ctx: RequestContext, text: str, calls: tuple[ToolCall, ...]) -> bytes:

@@ -2,12 +2,15 @@
 
 Writes go through the `CaptureWriter` and return at once. `recall` asks the store only if this process may
 know less about a session: it is new here, has more replies than this process gave, or others serve it too. It
-waits no longer than the memory deadline; without an answer, the request goes on with local state.
+waits no longer than the memory deadline; without an answer, the request goes on with local state. A line of the
+request log has the session, notes, loop status, how the response ended and the overhead; texts only if a setting
+says so.
 """
 
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -18,11 +21,11 @@ from festinger.errors import Unavailable
 from festinger.events.event import NewEvent
 from festinger.ids import SessionId, SpaceId, TraceId
 from festinger.observability.metrics import DEGRADED, PROXY_BLOCK_TOKENS, PROXY_NOTES
-from festinger.proxy.capture.exchange import build_capture, sanitize_text, session_name
+from festinger.proxy.capture.exchange import MOST_CALLS, SHOWN_CHARS, build_capture, sanitize_text
 from festinger.proxy.capture.queue import CaptureWriter
-from festinger.proxy.capture.request_log import begin_log, build_log_line, log_reply
 from festinger.proxy.capture.write import EventsEntry, RequestLogEntry, SessionEntry
-from festinger.proxy.context.fetch import QueryLimiter
+from festinger.proxy.context.block import ContextLine
+from festinger.proxy.context.build import QueryLimiter
 from festinger.proxy.context.place import PrefixChange
 from festinger.proxy.headers import MemoryResult, MemoryStatus
 from festinger.proxy.loops.keys import ChatRole
@@ -30,13 +33,19 @@ from festinger.proxy.protocols.messages import descriptions_hash, tool_descripti
 from festinger.proxy.protocols.replies import ReplyContent
 from festinger.proxy.request import RequestContext
 from festinger.proxy.sessions.match import SessionMatchKind
-from festinger.proxy.sessions.persistence import from_stored_session, to_stored_session
 from festinger.proxy.sessions.registry import ALIKE
-from festinger.proxy.sessions.session import ProxyCaller, ProxySession
+from festinger.proxy.sessions.session import (
+    ProxyCaller,
+    ProxySession,
+    from_stored_session,
+    session_name,
+    to_stored_session,
+)
 from festinger.proxy.transport.streams import Stored, StreamEndReason
 from festinger.runtime.app import App
 from festinger.settings.tree import ProxySettings
 from festinger.store.repositories.exchanges import StoredSession, find_sessions
+from festinger.store.repositories.request_log import LoggedRequest
 
 log = structlog.get_logger(room="proxy")
 
@@ -228,3 +237,66 @@ def may_be_stale(ctx: RequestContext) -> bool:
     from_here = len(known) if known[-1] in links[len(known) - 1 : len(known)] else len(links)
     answers = sum(turn.role is ChatRole.ASSISTANT for turn in turns[from_here:])
     return answers > 1
+
+
+def begin_log(ctx: RequestContext) -> None:
+    """Note the details of a request that is forwarded."""
+    session, status = ctx.session, ctx.memory_status
+    lines = ctx.block.lines if ctx.block is not None else ()
+    ctx.log_details = {
+        "how": ctx.match.value,
+        "parent_session": session_name(session.parent) if session.parent else None,
+        "recollection": status.recollection or None if status else None,
+        "notes": [note | {"why": line.why.value} for line in lines for note in _note_payloads(line)],
+        "cut": [note for line in ctx.dropped_lines for note in _note_payloads(line)],
+        "late": list(ctx.late),
+        "recall": ctx.recall or None,
+        "tokens": status.tokens if status else 0,
+        "blocks": len(session.blocks),
+    }
+    if ctx.prefix_change is not None:
+        ctx.log_details["moved"] = ctx.prefix_change.value
+
+
+def log_reply(ctx: RequestContext, texts: Sequence[str] = ()) -> None:
+    """Note the details of the response."""
+    if not ctx.log_details:
+        return
+    ctx.log_details |= {
+        "tokens_read": ctx.reply.tokens_read,
+        "tokens_written": ctx.reply.tokens_written,
+        "finish": _truncate(ctx.reply.finish),
+        "tool_calls": [_truncate(call.name) for call in ctx.reply.calls[:MOST_CALLS]],
+        "happened": [{"name": each.name, **each.payload} for each in ctx.events],
+    }
+    if texts:
+        ctx.log_details["words"] = list(texts)
+
+
+def build_log_line(ctx: RequestContext, *, at: datetime) -> LoggedRequest:
+    """The line of a finished request in the request log."""
+    is_forwarded = bool(ctx.log_details)
+    return LoggedRequest(
+        id=ctx.request_id,
+        at=at,
+        agent=ctx.agent,
+        session=session_name(ctx.session.id) if is_forwarded else None,
+        route=ctx.route.label,
+        model=_truncate(ctx.chat.model) if is_forwarded else "",
+        status=ctx.status,
+        memory=ctx.memory_status.result if ctx.memory_status else "",
+        reason=ctx.memory_status.reason if ctx.memory_status else "",
+        ended=ctx.ended.value if ctx.ended else None,
+        before_ms=round(1000 * ctx.before, 3),
+        after_ms=round(1000 * ctx.after, 3),
+        details=ctx.log_details | ({"loop": str(ctx.loop_status)} if ctx.loop_status else {}),
+    )
+
+
+def _note_payloads(line: ContextLine) -> list[dict[str, Any]]:
+    return [{"kind": each.kind, "id": _truncate(each.id), "version": each.version} for each in line.notes]
+
+
+def _truncate(text: str) -> str:
+    """Truncate a text from outside and drop characters that databases reject."""
+    return text[:SHOWN_CHARS].replace("\x00", "")

@@ -26,7 +26,6 @@ from festinger.proxy.protocols.messages import ChatRequest, Path, RequestKind, R
 from festinger.proxy.routes import ApiProtocol
 from festinger.proxy.transport.upstream import (
     UpstreamClient,
-    UpstreamRequest,
     UpstreamUnreachableError,
     find_upstream_base,
     find_upstream_key,
@@ -288,8 +287,7 @@ class ModelfileCache:
         if sent is not None:
             headers += [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(sent))]
         headers = replace_api_key(headers, protocol=ApiProtocol.NATIVE, upstream_key=key)
-        asking = UpstreamRequest(method=method, base=base, target=target.encode(), headers=headers, body=sent)
-        answer, read = await self._upstream.ask(asking), b""
+        answer, read = await self._upstream.send(method, base, target.encode(), headers=headers, body=sent), b""
         try:
             async for chunk in iter_chunks(answer):
                 read += chunk

@@ -21,7 +21,6 @@ from festinger.memory.model import Kind, Scope
 from festinger.observability.metrics import DEGRADED
 from festinger.proposals.health import format_observation
 from festinger.proposals.model import Proposal
-from festinger.proxy.capture.exchange import session_name
 from festinger.proxy.context.block import (
     NOTE_CHARS,
     ContextLine,
@@ -32,6 +31,7 @@ from festinger.proxy.context.block import (
     graph_line,
     note_line,
 )
+from festinger.proxy.sessions.session import session_name
 from festinger.retrieval.notes import (
     CurrentMemory,
     NoteReader,
@@ -110,21 +110,6 @@ class MemoryReader(Protocol):
 
     async def standing(self, place: WorldScope, memories: Collection[UUID]) -> Lines | None:
         """Present lines of memories; `None` if unknown."""
-
-
-class NullMemoryReader:
-    """A proxy without memory."""
-
-    def may_know(self, space: SpaceId) -> bool:
-        return False
-
-    async def remind(
-        self, place: WorldScope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
-    ) -> MemoryFetchResult:
-        return NOTHING
-
-    async def standing(self, place: WorldScope, memories: Collection[UUID]) -> Lines | None:
-        return None
 
 
 class AppMemoryReader:

@@ -15,7 +15,6 @@ from festinger.clock import Clock
 from festinger.events.event import NewEvent
 from festinger.ids import NewId, SpaceId, TraceId
 from festinger.observability.metrics import PROXY_BREAKERS_OPEN, PROXY_LOOPS, PROXY_STREAM_CUTS
-from festinger.proxy.capture.exchange import session_name
 from festinger.proxy.context.edit import FindModelfile
 from festinger.proxy.errors import LocalResponse, build_error_response, fail_open
 from festinger.proxy.headers import LoopStatus, first_header
@@ -42,7 +41,7 @@ from festinger.proxy.loops.judge import (
 )
 from festinger.proxy.loops.keys import ChatRole, parse_text_call, text_digest
 from festinger.proxy.loops.mitigation import MitigationInput, MitigationResult, mitigate_loop
-from festinger.proxy.loops.watcher import PART, ReplyMonitor
+from festinger.proxy.loops.stream import PART, ReplyMonitor
 from festinger.proxy.parser import find_skip_reason
 from festinger.proxy.protocols.messages import ChatRequest, SkipReason, build_cleaning_rules
 from festinger.proxy.protocols.parse import parse_request
@@ -50,6 +49,7 @@ from festinger.proxy.protocols.replies import ReplyParser
 from festinger.proxy.protocols.synthetic import SyntheticFinish, build_synthetic_response
 from festinger.proxy.request import RequestContext
 from festinger.proxy.routes import RouteTreatment
+from festinger.proxy.sessions.session import session_name
 from festinger.runtime.supervisor import LiveLoop
 from festinger.settings.tree import ProxySettings
 from festinger.text.secrets import remove_secrets
@@ -198,7 +198,7 @@ class LoopGuard:
 
     def finish_reply(self, ctx: RequestContext, monitor: ReplyMonitor, text: str) -> tuple[NewEvent, ...]:
         """Update the loop state after a reply with this text, and return the events of the request."""
-        found, cut, now = monitor.found(), monitor.cut, self._clock()
+        found, cut, now = monitor.finish(), monitor.cut, self._clock()
         record = self._loops.find(ctx.loop_key, now=now)
         loop = update_after_reply(record.loop, noticed=bool(found), cut=text_digest(text.strip()) if cut else None)
         self._loops.put(ctx.loop_key, replace(record, at=now, loop=loop))

@@ -51,30 +51,6 @@ _LIMITS = {
 """Names of the limit; the first one is used to set it."""
 
 _NAMES = ("temperature", "seed", "repeat_penalty", "repeat_last_n", "frequency_penalty", "presence_penalty")
-_ENFORCING = (
-    "format",
-    "response_format",
-    "grammar",
-    "json_schema",
-    "guided_json",
-    "guided_regex",
-    "guided_choice",
-    "guided_grammar",
-    "structured_outputs",
-)
-
-
-def is_structured(request: ChatRequest) -> bool:
-    """Whether a schema or a format is enforced on the reply."""
-    tree = request.tree
-    if any(_enforces(tree.get(name)) for name in _ENFORCING):
-        return True
-    text = tree.get("text")
-    return request.kind is RequestKind.RESPONSES and isinstance(text, dict) and _enforces(text.get("format"))
-
-
-def _enforces(value: Any) -> bool:
-    return bool(value) and not (isinstance(value, dict) and value.get("type") == "text")
 
 
 def build_boost(
@@ -87,7 +63,7 @@ def build_boost(
     sampling = SamplingParameters(
         parameters={name: given[name] for name in _NAMES if _is_number(given.get(name))},
         of_model=of_model,
-        structured=is_structured(request),
+        structured=request.is_structured,
     )
     changed = boost_sampling(sampling, request.kind.protocol, level=level, settings=settings)
     if request.kind is RequestKind.RESPONSES:

@@ -13,9 +13,15 @@ import re
 import zlib
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 
-from festinger.settings.tree import StreamLoopSettings
+from festinger.clock import Clock
+from festinger.proxy.errors import fail_open
+from festinger.proxy.protocols.messages import ChatRequest, RequestKind
+from festinger.proxy.protocols.replies import ReplyDelta, ReplyParser, int_or_none
+from festinger.proxy.protocols.synthetic import build_cut_ending
+from festinger.proxy.transport.streams import Ending, StreamFrame
+from festinger.settings.tree import LoopSettings, StreamLoopSettings
 
 WEIGHED = 2_000
 LEAST = 250
@@ -289,7 +295,7 @@ class ChannelDetectors:
         self._allowance = allowance
         self._detectors: dict[ReplyChannel, StreamDetector] = {}
 
-    def hear(self, channel: ReplyChannel, text: str) -> ChannelFinding | None:
+    def feed(self, channel: ReplyChannel, text: str) -> ChannelFinding | None:
         """Read a piece of a channel; return the cut that it causes, if any."""
         detector = self._detectors.get(channel)
         if detector is None:
@@ -307,3 +313,78 @@ class ChannelDetectors:
             for channel, detector in self._detectors.items()
             for finding in detector.findings
         )
+
+
+PART = "loop guard"
+
+
+class ReplyMonitor:
+    """Watches one response and ends it if it repeats itself; if that fails, the response goes on unwatched."""
+
+    def __init__(self, request: ChatRequest, parser: ReplyParser, *, settings: LoopSettings, clock: Clock) -> None:
+        self._request = request
+        self._parser = parser
+        self._clock = clock
+        self._may_cut = settings.enabled
+        self._channels: ChannelDetectors | None = ChannelDetectors(settings.stream, build_allowance(request))
+        self._open_block: int | None = 0 if request.kind is RequestKind.RESPONSES else None
+        """Open block, or next event number, of a stream that counts them."""
+        self.cut: ChannelFinding | None = None
+        """Why the response was cut."""
+
+    def hear(self, frame: StreamFrame, delta: ReplyDelta) -> Ending | None:
+        """Read what this frame added; return how to end the response, if it must end here."""
+        found = None
+        with fail_open(PART) as attempt:
+            self._track_block(frame)
+            found = self._find_cut(delta)
+        if attempt.failed:
+            self._channels = None
+        return partial(self._end, found) if found is not None and self._may_cut else None
+
+    def finish(self) -> tuple[ChannelFinding, ...]:
+        """End of the response: return all findings."""
+        channels, self._channels = self._channels, None
+        with fail_open(PART):
+            return channels.finish() if channels else ()
+        return ()
+
+    def _find_cut(self, delta: ReplyDelta) -> ChannelFinding | None:
+        if self._channels is None:
+            return None
+        pieces = ((ReplyChannel.TEXT, delta.text), (ReplyChannel.THINKING, delta.thinking))
+        found = [self._channels.feed(channel, text) for channel, text in pieces if text]
+        return next((each for each in found if each is not None), None)
+
+    def _end(self, found: ChannelFinding) -> bytes:
+        reply = self._parser.heard()
+        if reply.finish:
+            return b""  # it ended by itself in the same frame
+        self.cut = found
+        return b"".join(
+            build_cut_ending(
+                self._request.kind,
+                reply,
+                at=self._clock(),
+                open_block=self._open_block,
+                with_usage=self._request.wants_usage,
+            )
+        )
+
+    def _track_block(self, frame: StreamFrame) -> None:
+        data = frame.data
+        if not isinstance(data, dict):
+            return
+        if self._request.kind is RequestKind.RESPONSES:
+            number = int_or_none(data.get("sequence_number"))
+            self._open_block = self._open_block if number is None else number + 1
+        elif data.get("type") == "content_block_start":
+            self._open_block = int_or_none(data.get("index"))
+        elif data.get("type") == "content_block_stop":
+            self._open_block = None
+
+
+def build_allowance(request: ChatRequest) -> RepetitionAllowance:
+    """What the request says about repetition in its reply."""
+    user = request.newest_user
+    return RepetitionAllowance(structured=request.is_structured, query=user.text if user else "")

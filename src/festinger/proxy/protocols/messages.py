@@ -133,6 +133,14 @@ class ChatRequest:
         return isinstance(options, dict) and options.get("include_usage") is True
 
     @property
+    def is_structured(self) -> bool:
+        """Whether a schema or a format is enforced on the reply."""
+        if any(_enforces(self.tree.get(name)) for name in _ENFORCING):
+            return True
+        text = self.tree.get("text")
+        return self.kind is RequestKind.RESPONSES and isinstance(text, dict) and _enforces(text.get("format"))
+
+    @property
     def messages(self) -> tuple[ChatMessage, ...]:
         return tuple(message for turn in self.turns for message in turn.messages)
 
@@ -148,6 +156,23 @@ class ChatRequest:
         for step in path:
             found = found[step]
         return found
+
+
+_ENFORCING = (
+    "format",
+    "response_format",
+    "grammar",
+    "json_schema",
+    "guided_json",
+    "guided_regex",
+    "guided_choice",
+    "guided_grammar",
+    "structured_outputs",
+)
+
+
+def _enforces(value: Any) -> bool:
+    return bool(value) and not (isinstance(value, dict) and value.get("type") == "text")
 
 
 SYSTEM_CHARS = 50

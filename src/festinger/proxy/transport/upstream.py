@@ -8,7 +8,6 @@ import functools
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -89,18 +88,6 @@ def find_upstream_key(base: str, settings: ProxySettings) -> str | None:
     if settings.upstream_key is None or base != settings.upstream:
         return None
     return settings.upstream_key.get_secret_value()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpstreamRequest:
-    """One request as sent to the upstream."""
-
-    method: str
-    base: str
-    target: bytes
-    headers: RawHeaders
-    body: bytes | AsyncIterator[bytes] | None
-    """An iterator can be sent only once."""
 
 
 class _UpstreamConnection(ResponseHandler):
@@ -192,20 +179,31 @@ class UpstreamClient:
         self._session = session
         self._bases: dict[str, URL] = {}
 
-    async def ask(self, asking: UpstreamRequest) -> aiohttp.ClientResponse:
-        """Return the head of the response; its body is still to come. Raises `UpstreamUnreachableError`."""
+    async def send(
+        self,
+        method: str,
+        base: str,
+        target: bytes,
+        *,
+        headers: RawHeaders = (),
+        body: bytes | AsyncIterator[bytes] | None = None,
+    ) -> aiohttp.ClientResponse:
+        """Return the head of the response; its body is still to come. Raises `UpstreamUnreachableError`.
+
+        A body that is an iterator can be sent only once.
+        """
         try:
             return await self._session.request(
-                asking.method,
-                self._url(asking.base, asking.target),
-                headers=[(name.decode("ascii"), value.decode()) for name, value in asking.headers],
-                data=asking.body,
+                method,
+                self._url(base, target),
+                headers=[(name.decode("ascii"), value.decode()) for name, value in headers],
+                data=body,
                 allow_redirects=False,
             )
         except (aiohttp.ClientError, TimeoutError, ValueError, OSError) as error:
             if isinstance(error.__cause__, TooLarge):
                 raise error.__cause__ from None  # raised by the body while it was being sent
-            raise UpstreamUnreachableError(_classify_failure(error), base=asking.base) from error
+            raise UpstreamUnreachableError(_classify_failure(error), base=base) from error
 
     def _url(self, base: str, target: bytes) -> URL:
         """Append the target to the base without re-quoting it (the query is part of the path)."""
