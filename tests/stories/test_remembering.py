@@ -13,8 +13,8 @@ import ollama
 import openai
 import pytest
 from aiohttp import web
-from tests.proxy.doors import open_door
-from tests.proxy.recorded import recording
+from tests.proxy.proxy_server import open_door
+from tests.proxy.store_recorder import recording
 from tests.runtime.server import SOON, opened
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Cause, Origin, SessionId, cause
@@ -195,7 +195,7 @@ async def test_a_client_that_asks_for_no_notes_gets_its_bytes_through(query: str
 
 async def test_a_mind_that_breaks_leaves_the_request_as_it_came(database_url: str, tmp_path: Path):
     class Broken:
-        async def recollect(self, place: Any, texts: Any) -> Any:
+        async def recollect(self, scope: Any, texts: Any) -> Any:
             raise RuntimeError("broken")
 
     async with scene(database_url, tmp_path) as at:

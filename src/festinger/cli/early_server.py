@@ -51,11 +51,11 @@ class EarlyListener:
         self.frames: list[StreamFrame] = []
         self.how = StreamEndReason.ABRUPT
 
-    def hear(self, frame: StreamFrame) -> Ending | None:
+    def on_frame(self, frame: StreamFrame) -> Ending | None:
         self.frames.append(frame)
         return None
 
-    def ended(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
+    def on_end(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
         self.how = how
         return self._early_server.capture_early(self)
 

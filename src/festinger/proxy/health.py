@@ -166,14 +166,14 @@ async def check_memory_coverage(store: Store, *, now: datetime) -> Check:
     missed = Counts({why: number for why, number in counts.items() if why[0] in WITHOUT})
     share = missed.total() / total if total else 0.0
     reasons = {" ".join(why).strip(): number for why, number in missed.items()}
-    told = {"requests": total, "without": missed.total(), "reasons": reasons}
+    details = {"requests": total, "without": missed.total(), "reasons": reasons}
     if total < FEW or share <= MUCH:
         message = f"{total} requests in the last hour, {missed.total()} of them without memory."
-        return ok_check(SERVED, message, **told)
+        return ok_check(SERVED, message, **details)
     [((result, reason), _)] = missed.most_common(1)
     cause, remedy = explain_missing_memory(result, reason)
     message = f"{share:.0%} of the {total} requests of the last hour went without memory, mostly because {cause}."
-    return failed_check(SERVED, message, remedy, **told)
+    return failed_check(SERVED, message, remedy, **details)
 
 
 def explain_missing_memory(result: str, reason: str) -> tuple[str, str]:

@@ -100,8 +100,8 @@ class RequestPipeline:
         self._update_session(ctx)
         listener = ExchangeListener(ctx, self)
         for frame in frames:
-            listener.hear(frame)
-        return listener.ended(ended, unreadable=0)
+            listener.on_frame(frame)
+        return listener.on_end(ended, unreadable=0)
 
     async def _parse(self, ctx: RequestContext) -> bool:
         """Parse the request; if another process served its session too, merge the stored session first."""
@@ -152,13 +152,13 @@ class ExchangeListener:
         if ctx.guard is not None:
             self._monitor = ctx.guard.watch_reply(ctx, self._parser)
 
-    def hear(self, frame: StreamFrame) -> Ending | None:
-        delta = self._parser.hear(frame)
-        return self._monitor.hear(frame, delta) if self._monitor else None
+    def on_frame(self, frame: StreamFrame) -> Ending | None:
+        delta = self._parser.feed(frame)
+        return self._monitor.feed(frame, delta) if self._monitor else None
 
-    def ended(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
+    def on_end(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
         ctx = self._ctx
-        ctx.reply, ctx.ended = self._parser.heard(), how
+        ctx.reply, ctx.ended = self._parser.content(), how
         if ctx.guard is not None and self._monitor is not None:
             ctx.events = ctx.guard.finish_reply(ctx, self._monitor, strip_blocks(ctx.reply.text, ctx.mark))
         return self._pipeline.finish(ctx)

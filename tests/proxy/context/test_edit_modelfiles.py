@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from tests.proxy.noted import settled
+from tests.proxy.memory_scene import settled
 from tests.upstream import Peer, Received, ScriptedUpstream, reply, scripted
 
 from festinger.proxy.context.edit import AGAIN_SECONDS, Modelfile, ModelfileCache, find_digest, parse_modelfile

@@ -4,8 +4,8 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.proxy.context.test_fetch_in_time import Deadline, Slow
-from tests.proxy.noted import PATIENT_MS, Knowing, Remembering, block_of, remembered, scene, settled, told
+from tests.proxy.context.test_build_deadline import Deadline, Slow
+from tests.proxy.memory_scene import PATIENT_MS, Knowing, Remembering, block_of, remembered, scene, settled, told
 from tests.proxy.protocols.wire import assistant, tool, user
 
 from festinger.errors import StoreDown

@@ -9,8 +9,8 @@ import ollama
 import openai
 import pytest
 from anthropic import AsyncAnthropic
-from tests.proxy.doors import exchange, request
-from tests.proxy.watched import Model, Watched, watching
+from tests.proxy.loop_scene import Model, Watched, watching
+from tests.proxy.proxy_server import exchange, request
 
 from festinger.ids import MAIN_SPACE
 from festinger.observability.metrics import REGISTRY

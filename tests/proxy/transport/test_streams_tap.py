@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from tests.proxy.doors import exchange, open_door, request
+from tests.proxy.proxy_server import exchange, open_door, request
 from tests.upstream import Peer, Received, chunked, reply, scripted
 
 from festinger.proxy.request import RequestContext
@@ -22,17 +22,17 @@ class Ear:
     unreadable: int = 0
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def hear(self, frame: StreamFrame) -> None:
+    def on_frame(self, frame: StreamFrame) -> None:
         self.heard.append(frame.data)
 
-    def ended(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
+    def on_end(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
         self.how, self.unreadable = how, unreadable
         self.over.set()
         return None
 
 
 class Deaf(Ear):
-    def hear(self, frame: StreamFrame) -> None:
+    def on_frame(self, frame: StreamFrame) -> None:
         raise ZeroDivisionError
 
 
@@ -138,8 +138,8 @@ class Keeper(Ear):
         super().__init__()
         self.stored: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def ended(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
-        super().ended(how, unreadable=unreadable)
+    def on_end(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
+        super().on_end(how, unreadable=unreadable)
         return self.stored
 
 

@@ -8,7 +8,7 @@ import psutil
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 from pydantic import SecretStr
-from tests.proxy.doors import Got, exchange, open_door, read_answer, request
+from tests.proxy.proxy_server import Got, exchange, open_door, read_answer, request
 from tests.upstream import Peer, Received, Script, always, chunked, reply, scripted
 
 from festinger.clock import system_stopwatch

@@ -56,7 +56,7 @@ FINISH_SECONDS = 5.0
 STUCK_SECONDS = 2.0
 """The next response does not wait for a disk that takes longer than this."""
 MEGABYTE = 2**20
-UNTOLD = 1000
+MOST_UNREPORTED = 1000
 """Maximum losses reported individually once the store is back."""
 
 
@@ -120,7 +120,7 @@ class CaptureWriter:
         self._pause = 0.0
         self._retry_at = 0.0
         self._adopt_at = 0.0
-        self._untold: list[NewEvent] = []
+        self._unreported: list[NewEvent] = []
 
     @property
     def waiting(self) -> int:
@@ -327,15 +327,15 @@ class CaptureWriter:
                 log.warning("what was captured waits for the store", error=error.message)
                 return _WriteOutcome.AWAY
         with fail_open("capture told"):
-            await self._tell(app)
+            await self._report_losses(app)
         return _WriteOutcome.FAILED if attempt.failed else _WriteOutcome.DONE
 
-    async def _tell(self, app: App) -> None:
+    async def _report_losses(self, app: App) -> None:
         """Emit events about losses, now that the store is back."""
-        if untold := self._untold[:]:
+        if unreported := self._unreported[:]:
             async with app.store.transaction() as transaction:
-                await app.outbox.emit_all(transaction, untold, space=MAIN_SPACE)
-            del self._untold[: len(untold)]
+                await app.outbox.emit_all(transaction, unreported, space=MAIN_SPACE)
+            del self._unreported[: len(unreported)]
 
     async def _spool_lanes(self) -> None:
         """Move everything that waits only in memory to the spool, oldest first."""
@@ -382,7 +382,7 @@ class CaptureWriter:
         self.tally.refused += 1
         log.error("record set aside", file=refused.file, line=refused.number, reason=refused.reason)
         payload = {"file": refused.file, "line": refused.number, "reason": refused.reason}
-        self._untold.append(NewEvent(name="spool_line_refused", subject="spool", payload=payload))
+        self._unreported.append(NewEvent(name="spool_line_refused", subject="spool", payload=payload))
         try:
             await self._on_disk(self._spool.set_aside, refused.line)
         except OSError as error:
@@ -395,5 +395,5 @@ class CaptureWriter:
         PROXY_CAPTURE_DROPPED.inc(count)
         log.error("captured entries dropped", reason=reason, count=count)
         payload = {"count": count, "reason": reason}
-        if len(self._untold) < UNTOLD:
-            self._untold.append(NewEvent(name="capture_dropped", subject="capture", payload=payload))
+        if len(self._unreported) < MOST_UNREPORTED:
+            self._unreported.append(NewEvent(name="capture_dropped", subject="capture", payload=payload))

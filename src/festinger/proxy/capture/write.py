@@ -108,7 +108,7 @@ def _parse_capture(given: dict[str, Any]) -> Capture:
         how=given["how"],
         parent=given["parent"],
         injected=InjectedBlock(**{**injected, "recollection": UUID(injected["recollection"])}) if injected else None,
-        happenings=tuple(NewEvent(**happening) for happening in given["happenings"]),
+        happenings=tuple(NewEvent(**event) for event in given["happenings"]),
     )
 
 
@@ -158,8 +158,8 @@ def _parse_request_log_entry(given: dict[str, Any]) -> RequestLogEntry:
 
 
 def _parse_events_entry(given: dict[str, Any]) -> EventsEntry:
-    told = tuple(NewEvent(**happening) for happening in given["happenings"])
-    return EventsEntry(space=given["space"], happenings=told)
+    events = tuple(NewEvent(**event) for event in given["happenings"])
+    return EventsEntry(space=given["space"], happenings=events)
 
 
 _READ: Mapping[str, Callable[[dict[str, Any]], Entry]] = {
@@ -222,8 +222,8 @@ async def _write_space(app: App, space: SpaceId, entries: Sequence[Entry], *, pa
         if requests := [entry.request for entry in _select_kind(entries, RequestLogEntry)]:
             await log_requests(transaction, space, requests)
         # In order of occurrence: the last event of a session is taken as its present state.
-        told = [entry for entry in entries if isinstance(entry, Capture | EventsEntry)]
-        written = await _write_exchanges(app, transaction, space, entries=told) if told else ExchangeWriteResult()
+        events = [entry for entry in entries if isinstance(entry, Capture | EventsEntry)]
+        written = await _write_exchanges(app, transaction, space, entries=events) if events else ExchangeWriteResult()
         for message in sorted(written.messages & spoken.keys()):
             if await save_claims(app.world.deps, transaction, space, spoken[message]):
                 await app.world.deps.ask_to_learn(transaction, space, str(message))
@@ -239,18 +239,20 @@ async def _write_exchanges(
     await app.outbox.hold(transaction, [session_subject(session) for session in sessions], space=space)
     known = set(await known_sessions(transaction, space, sessions))
     written = await write_exchanges(transaction, space, [capture.exchange for capture in captures])
-    told: list[NewEvent] = []
+    events: list[NewEvent] = []
     left = set(written.exchanges)
     for entry in entries:
         if isinstance(entry, EventsEntry):
-            told += entry.happenings
+            events += entry.happenings
             continue
         exchange = entry.exchange
         if exchange.id in left:
             left.discard(exchange.id)
-            told += build_exchange_events(entry, new_messages=written.messages, is_first=exchange.session not in known)
+            events += build_exchange_events(
+                entry, new_messages=written.messages, is_first=exchange.session not in known
+            )
             known.add(exchange.session)
-    await app.outbox.emit_all(transaction, told, space=space)
+    await app.outbox.emit_all(transaction, events, space=space)
     return written
 
 

@@ -58,7 +58,7 @@ from festinger.world.recollection import PENDING, UNCONFIRMED, Recollection, Sho
 
 
 class WorldReader(Protocol):
-    async def recollect(self, place: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
+    async def recollect(self, scope: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
         """What is known of these texts, newest first; `None` if the world is not ready."""
 
 
@@ -68,13 +68,13 @@ class AppWorldReader:
     def __init__(self, app: Callable[[], App | None]) -> None:
         self._app = app
 
-    async def recollect(self, place: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
+    async def recollect(self, scope: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
         app = self._app()
         if app is None:
             return None
-        found = app.world.recollector.recollect(place, texts)
+        found = app.world.recollector.recollect(scope, texts)
         if found is None:
-            preload_world(app, place.space)
+            preload_world(app, scope.space)
         return found
 
 
@@ -222,7 +222,7 @@ class ContextBuilder:
         self, memories: MemoryReader, ctx: RequestContext, queries: _PendingQueries, *, by_words: bool = False
     ) -> MemoryFetchResult:
         with fail_open(PART) as attempt:
-            return await memories.remind(world_scope(ctx), queries.cue, exclude=queries.visible, by_words=by_words)
+            return await memories.recall(world_scope(ctx), queries.cue, exclude=queries.visible, by_words=by_words)
         return MemoryFetchResult(failed=attempt.failed)
 
     def _collect(
@@ -356,10 +356,10 @@ def _is_covered_by_world(text: str, notes: Sequence[ShownEdge]) -> bool:
     ]
     if any(cue.parent != note.parent for cue, note in claimed):
         return True
-    told = set(FUNCTION_WORDS)
+    covered = set(FUNCTION_WORDS)
     for cue, _ in claimed:
-        told.update(_words(f"{cue.subject} {cue.pattern} {cue.parent} {cue.dimension}"))
-    return bool(claimed) and all(told.issuperset(_words(token.text)) for token in read)
+        covered.update(_words(f"{cue.subject} {cue.pattern} {cue.parent} {cue.dimension}"))
+    return bool(claimed) and all(covered.issuperset(_words(token.text)) for token in read)
 
 
 def _read(text: str) -> tuple[list[RelationCue], list[Token]]:
@@ -378,8 +378,8 @@ def _world_lines(found: Recollection, *, beside: Sequence[ContextLine] = ()) -> 
     by_concept = groupby(found.notes, key=lambda note: note.concept)
     for text, (_, group) in zip(found.lines, by_concept, strict=True):
         notes = list(group)
-        is_told = said.issuperset((note.concept, note.parent) for note in notes)
-        if is_told and not text.endswith((PENDING, UNCONFIRMED)):
+        is_covered = said.issuperset((note.concept, note.parent) for note in notes)
+        if is_covered and not text.endswith((PENDING, UNCONFIRMED)):
             continue
         yield graph_line(
             text,

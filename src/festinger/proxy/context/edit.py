@@ -8,7 +8,6 @@ be known first: it is fetched in the background, once per digest, and until then
 """
 
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,6 +15,7 @@ from typing import Any
 
 import orjson
 import structlog
+from cachetools import LRUCache
 
 from festinger.clock import Stopwatch, system_stopwatch
 from festinger.proxy.auth import replace_api_key
@@ -254,7 +254,7 @@ class ModelfileCache:
         self._upstream = upstream
         self._beside = beside
         self._stopwatch = stopwatch
-        self._known: OrderedDict[tuple[str, str], _CachedModelfile] = OrderedDict()
+        self._known: LRUCache[tuple[str, str], _CachedModelfile] = LRUCache(MODELS)
 
     def find(self, model: str, protocol: ApiProtocol, settings: ProxySettings) -> Modelfile | None:
         """Return what is known now; look it up in the background if it is missing or old."""
@@ -264,8 +264,6 @@ class ModelfileCache:
             known = known or _CachedModelfile(asked=now)
             known.asked = now
             self._known[base, model] = known
-            while len(self._known) > MODELS:
-                self._known.popitem(last=False)
             self._beside.start(self._look_up(model, known, base=base, key=find_upstream_key(base, settings)))
         return known.modelfile
 

@@ -262,8 +262,8 @@ class _BlockPlacer:
         lines = [line for line in said if line.text not in along]
         if not lines and not found.unknown:
             return _BlockDraft()
-        told = {line.about for line in lines}
-        older = [line for line in instead.lines if line.about and line.about not in told] if instead else []
+        subjects = {line.about for line in lines}
+        older = [line for line in instead.lines if line.about and line.about not in subjects] if instead else []
         lines += _with_reason(LineReason.STOOD, older)
         made = build_block(
             self.ctx.settings.proxy.label,

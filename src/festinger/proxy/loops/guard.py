@@ -224,7 +224,7 @@ class LoopGuard:
     def live(self, space: SpaceId) -> Sequence[LiveLoop]:
         """The loops of a space, newest first."""
         found = self._loops.those(lambda key, loop: _is_live(key, loop, space), now=self._clock())
-        return [_to_live_loop(key, kept) for key, kept in found]
+        return [_to_live_loop(key, record) for key, record in found]
 
     def reset(self, space: SpaceId, session: str, *, by: str) -> bool:
         """Let the sessions of this name continue."""
@@ -233,10 +233,10 @@ class LoopGuard:
                 lambda key, loop: _is_live(key, loop, space) and session in _session_names(key), now=self._clock()
             )
         ]
-        for key, kept in found:
-            self._loops.put(key, replace(kept, loop=reset_loop(kept.loop)))
+        for key, record in found:
+            self._loops.put(key, replace(record, loop=reset_loop(record.loop)))
             name = session_name(key.session)
-            events = build_reset_events(name, kept.loop, by=by)
+            events = build_reset_events(name, record.loop, by=by)
             self._emit(space, [replace(each, agent=key.agent, session=name) for each in events])
         self._count_breakers()
         return bool(found)
@@ -244,11 +244,11 @@ class LoopGuard:
 
 def is_stopped(ctx: RequestContext) -> bool:
     """Whether the breaker keeps this request from the upstream."""
-    return ctx.guard is not None and ctx.judgment.passage is LoopBreakerDecision.STOPPED
+    return ctx.guard is not None and ctx.judgment.decision is LoopBreakerDecision.STOPPED
 
 
 def _build_status(ctx: RequestContext) -> LoopStatus:
-    stopped = ctx.judgment.passage is LoopBreakerDecision.STOPPED
+    stopped = ctx.judgment.decision is LoopBreakerDecision.STOPPED
     found = ctx.judgment.loop.breaker.cause if stopped else ctx.judgment.repeat
     if found is None:
         return LoopStatus()
@@ -306,8 +306,8 @@ def _session_names(key: LoopKey) -> tuple[str, str]:
     return key.session, session_name(key.session)
 
 
-def _to_live_loop(key: LoopKey, kept: LoopRecord) -> LiveLoop:
-    loop = kept.loop
+def _to_live_loop(key: LoopKey, record: LoopRecord) -> LiveLoop:
+    loop = record.loop
     repeat = loop.breaker.cause or loop.standing
     assert repeat is not None  # only loops with a repetition are live
     return LiveLoop(
@@ -318,7 +318,7 @@ def _to_live_loop(key: LoopKey, kept: LoopRecord) -> LiveLoop:
         count=repeat.count,
         what=_describe_repetition(repeat),
         is_stopped=loop.breaker.opened is not None,
-        at=kept.at,
+        at=record.at,
     )
 
 

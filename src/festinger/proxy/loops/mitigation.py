@@ -148,12 +148,12 @@ def build_prune_patches(request: ChatRequest, plan: PruningPlan) -> list[Patch]:
     """The patches that carry out a plan; empty if that is impossible."""
     owners = [at for at, turn in enumerate(request.turns) for _ in turn.messages]
     gone = sorted({owners[place] for place in plan.left_out})
-    told = build_append_patch(request, request.turns[owners[plan.after]], plan.line)
+    note = build_append_patch(request, request.turns[owners[plan.after]], plan.line)
     whole = sum(len(request.turns[at].messages) for at in gone) == len(plan.left_out)
-    if not whole or told is None or gone != [*range(gone[0], gone[-1] + 1)]:
+    if not whole or note is None or gone != [*range(gone[0], gone[-1] + 1)]:
         return []
     turns = request.turns[gone[0] : gone[-1] + 1]
-    return [_remove_sections(turns) if request.flattened else _remove_elements(request, turns), told]
+    return [_remove_sections(turns) if request.flattened else _remove_elements(request, turns), note]
 
 
 def _remove_sections(turns: tuple[RequestTurn, ...]) -> Patch:

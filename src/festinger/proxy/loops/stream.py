@@ -332,7 +332,7 @@ class ReplyMonitor:
         self.cut: ChannelFinding | None = None
         """Why the response was cut."""
 
-    def hear(self, frame: StreamFrame, delta: ReplyDelta) -> Ending | None:
+    def feed(self, frame: StreamFrame, delta: ReplyDelta) -> Ending | None:
         """Read what this frame added; return how to end the response, if it must end here."""
         found = None
         with fail_open(PART) as attempt:
@@ -357,7 +357,7 @@ class ReplyMonitor:
         return next((each for each in found if each is not None), None)
 
     def _end(self, found: ChannelFinding) -> bytes:
-        reply = self._parser.heard()
+        reply = self._parser.content()
         if reply.finish:
             return b""  # it ended by itself in the same frame
         self.cut = found

@@ -43,10 +43,10 @@ class ReplyContent:
 class ReplyParser(Protocol):
     """Reads the frames of one reply."""
 
-    def hear(self, frame: StreamFrame) -> ReplyDelta:
+    def feed(self, frame: StreamFrame) -> ReplyDelta:
         """Read a frame and return what it adds; frames of unknown shape add nothing."""
 
-    def heard(self) -> ReplyContent:
+    def content(self) -> ReplyContent:
         """Everything so far."""
 
 
@@ -113,7 +113,7 @@ class _BaseReplyParser:
         self._id = ""
         self._model = ""
 
-    def heard(self) -> ReplyContent:
+    def content(self) -> ReplyContent:
         return ReplyContent(
             text="".join(self._text),
             thinking="".join(self._thinking),
@@ -146,7 +146,7 @@ class _BaseReplyParser:
 class NativeReplyParser(_BaseReplyParser):
     """Ollama's native protocol: each line is an object; tool calls come whole."""
 
-    def hear(self, frame: StreamFrame) -> ReplyDelta:
+    def feed(self, frame: StreamFrame) -> ReplyDelta:
         data = dict_or_empty(frame.data)
         self._head(data)
         self._finish = str_or_empty(data.get("done_reason")) or self._finish
@@ -168,7 +168,7 @@ class NativeReplyParser(_BaseReplyParser):
 class CompletionsReplyParser(_BaseReplyParser):
     """OpenAI's chat and text completions: pieces in `delta`, whole replies in `message`."""
 
-    def hear(self, frame: StreamFrame) -> ReplyDelta:
+    def feed(self, frame: StreamFrame) -> ReplyDelta:
         data = dict_or_empty(frame.data)
         self._head(data)
         usage = dict_or_empty(data.get("usage"))
@@ -195,7 +195,7 @@ class CompletionsReplyParser(_BaseReplyParser):
 class MessagesReplyParser(_BaseReplyParser):
     """Anthropic's messages: content blocks that start, grow and stop."""
 
-    def hear(self, frame: StreamFrame) -> ReplyDelta:
+    def feed(self, frame: StreamFrame) -> ReplyDelta:
         data = dict_or_empty(frame.data)
         match data.get("type"):
             case "message":
@@ -250,7 +250,7 @@ class MessagesReplyParser(_BaseReplyParser):
 class ResponsesReplyParser(_BaseReplyParser):
     """OpenAI's responses: events for each part, and an object with everything."""
 
-    def hear(self, frame: StreamFrame) -> ReplyDelta:
+    def feed(self, frame: StreamFrame) -> ReplyDelta:
         data = dict_or_empty(frame.data)
         match data.get("type"):
             case "response.output_text.delta":
@@ -293,7 +293,7 @@ class ResponsesReplyParser(_BaseReplyParser):
                     self._add(text=part.get("text"))
             for part in iter_dicts(item.get("summary")):
                 self._add(thinking=part.get("text"))
-        whole = self.heard()
+        whole = self.content()
         return ReplyDelta(
             text=whole.text, thinking=whole.thinking, arguments="".join(call.arguments for call in whole.calls)
         )
@@ -304,7 +304,7 @@ class ResponsesReplyParser(_BaseReplyParser):
             self._calls.add(key, str_or_empty(item.get("arguments")))
 
 
-_EARS: dict[
+_PARSERS: dict[
     RequestKind, type[NativeReplyParser | CompletionsReplyParser | MessagesReplyParser | ResponsesReplyParser]
 ] = {
     RequestKind.CHAT: NativeReplyParser,
@@ -317,4 +317,4 @@ _EARS: dict[
 
 
 def build_reply_parser(kind: RequestKind) -> ReplyParser:
-    return _EARS[kind]()
+    return _PARSERS[kind]()

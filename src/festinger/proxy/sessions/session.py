@@ -175,7 +175,7 @@ def to_stored_session(
     """Build the stored form of a session: with its new block, or with all blocks if they were rewritten."""
     blocks: Iterable[StoredBlock] = ()
     if rewritten:
-        blocks = [_stored_block(block, place, NO_ID) for place, block in _all_blocks(session)]
+        blocks = [_stored_block(block, where, NO_ID) for where, block in _all_blocks(session)]
     elif fresh is not None:
         blocks = [_stored_block(fresh, anchor or SYSTEM_ANCHOR, UUID(recollection))]
     return StoredSession(

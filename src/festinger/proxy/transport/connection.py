@@ -37,8 +37,8 @@ class ResponseControl(Protocol):
     target: bytes
     gone: bool
 
-    def when_gone(self, tell: Callable[[], object] | None) -> None:
-        """Call `tell` as soon as the client leaves; `None` unregisters it."""
+    def when_gone(self, notify: Callable[[], object] | None) -> None:
+        """Call `notify` as soon as the client leaves; `None` unregisters it."""
 
     def listen(self) -> None:
         """Keep reading, so that a disconnect is noticed after the whole body has arrived."""
@@ -90,12 +90,12 @@ class _HeadBuffer:
 
 
 class _ResponseControl:
-    __slots__ = ("_cycle", "_tell", "_wire", "gone", "target")
+    __slots__ = ("_cycle", "_notify", "_wire", "gone", "target")
 
     def __init__(self, wire: "ClientConnection", target: bytes) -> None:
         self._wire = wire
         self._cycle: RequestResponseCycle | None = None
-        self._tell: Callable[[], object] | None = None
+        self._notify: Callable[[], object] | None = None
         self.target = target
         self.gone = False
 
@@ -106,18 +106,18 @@ class _ResponseControl:
     def cycle(self) -> RequestResponseCycle:
         return cast("RequestResponseCycle", self._cycle)
 
-    def when_gone(self, tell: Callable[[], object] | None) -> None:
-        self._tell = tell
-        if tell is None:
+    def when_gone(self, notify: Callable[[], object] | None) -> None:
+        self._notify = notify
+        if notify is None:
             self._wire.replies.discard(self)
         elif self.gone:
-            tell()
+            notify()
 
     def left(self) -> None:
         self.gone = True
         self.cycle.disconnected = True
-        if self._tell is not None:
-            self._tell()
+        if self._notify is not None:
+            self._notify()
 
     def listen(self) -> None:
         self._wire.flow.resume_reading()
@@ -164,7 +164,7 @@ class ClientConnection(HttpToolsProtocol):
         self._phase = _Phase.IDLE
         self._heads = 0
         self._head_bytes = 0
-        self._head_since = self._heard_at = self.stopwatch()
+        self._head_since = self._read_at = self.stopwatch()
         self._refusal = BAD_REQUEST
         self._incoming = b""
         self._skipped = 0
@@ -175,7 +175,7 @@ class ClientConnection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         phase, heads = self._phase, self._heads
-        self._heard_at = self.stopwatch()
+        self._read_at = self.stopwatch()
         if self._skipped:
             self._take_skipped(data)
             return
@@ -188,7 +188,7 @@ class ClientConnection(HttpToolsProtocol):
     def _count_head(self, size: int, *, whole: bool, new: _Phase) -> None:
         """Count the bytes of an incomplete head; `whole` if all of them belong to it."""
         if new is not _Phase.HEAD or not whole:
-            self._head_bytes, self._head_since = 0, self._heard_at
+            self._head_bytes, self._head_since = 0, self._read_at
         self._head_bytes += size if whole else 0
         if self._head_bytes > HEAD_BYTES:
             self._refuse(TOO_LARGE)
@@ -235,9 +235,9 @@ class ClientConnection(HttpToolsProtocol):
         self._skipped = int(dict(self.headers).get(b"content-length", b"0"))
 
     def _unsupported_upgrade_warning(self) -> None:
-        told = sys.exception()  # the parser's exception, which says where it stopped
-        if self._skipped and told is not None:
-            self._take_skipped(self._incoming[told.args[0] :])
+        error = sys.exception()  # the parser's exception, which says where it stopped
+        if self._skipped and error is not None:
+            self._take_skipped(self._incoming[error.args[0] :])
 
     def _take_skipped(self, data: bytes) -> None:
         piece = data[: self._skipped]
@@ -266,10 +266,10 @@ class ClientConnection(HttpToolsProtocol):
         """Whether this client has kept us waiting too long."""
         if self.flow.read_paused:
             # We, or the upstream, keep the client waiting. Nobody reads, so nobody would notice it leave.
-            self._heard_at = now
+            self._read_at = now
             return self._has_left()
         if self._phase is _Phase.BODY:
-            return now - self._heard_at > STALL_SECONDS
+            return now - self._read_at > STALL_SECONDS
         never_asked = self._phase is _Phase.IDLE and self.cycle is None
         return (never_asked or self._phase is _Phase.HEAD) and now - self._head_since > HEAD_SECONDS
 

@@ -261,10 +261,10 @@ class StreamCut:
 
 
 class ReplyListener(Protocol):
-    def hear(self, frame: StreamFrame) -> Ending | None:
+    def on_frame(self, frame: StreamFrame) -> Ending | None:
         """Receive one frame; return how to end the response here, if it must end."""
 
-    def ended(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
+    def on_end(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
         """The response is over, with this many unreadable pieces. Return the storage future, if any."""
 
 
@@ -276,7 +276,7 @@ class StreamTap:
         self._endless = endless
         self._fed = 0
         self._mark: StreamEndReason | None = None
-        self._deaf = False
+        self._closed = False
         self._stored: Stored | None = None
 
     @property
@@ -298,23 +298,23 @@ class StreamTap:
     def feed(self, chunk: bytes) -> StreamCut | None:
         """Read a chunk before it is sent. Returns the cut if the listener ends the response here."""
         cut = None
-        if not self._deaf:
+        if not self._closed:
             with fail_open(PART) as attempt:
-                cut = self._hear(self._reader.feed(chunk))
-            self._deaf = attempt.failed != ""
+                cut = self._read_frames(self._reader.feed(chunk))
+            self._closed = attempt.failed != ""
             self._fed += len(chunk)
         return cut
 
     def end(self, how: StreamEndReason | None = None) -> None:
         """End the tap with `how` if given, else with what the response itself said, else as abrupt."""
-        if self._deaf:
+        if self._closed:
             return
-        self._deaf = True  # nothing is heard after the end
+        self._closed = True  # nothing is heard after the end
         with fail_open(PART):
             self._endless = False
             if self._mark is not StreamEndReason.CUT:
-                self._hear(self._reader.finish())
-            self._stored = self._listener.ended(
+                self._read_frames(self._reader.finish())
+            self._stored = self._listener.on_end(
                 how or self._mark or StreamEndReason.ABRUPT, unreadable=self._reader.unreadable
             )
 
@@ -327,10 +327,10 @@ class StreamTap:
         else:
             self.end(StreamEndReason.ABRUPT if issubclass(kind, UpstreamUnreachableError) else StreamEndReason.CLIENT)
 
-    def _hear(self, frames: list[StreamFrame]) -> StreamCut | None:
+    def _read_frames(self, frames: list[StreamFrame]) -> StreamCut | None:
         for frame in frames:
             self._mark = find_end_mark(frame, streamed=self._streamed) or self._mark
-            ending = self._listener.hear(frame)
+            ending = self._listener.on_frame(frame)
             if ending is not None and self._mark is None and self._endless and (last := ending()):
                 self._mark = StreamEndReason.CUT
                 return StreamCut(whole=frame.end - self._fed, ending=last)

@@ -47,7 +47,7 @@ class UpstreamFailure(StrEnum):
     FORBIDDEN = "forbidden"
 
 
-_SAID: dict[UpstreamFailure, str] = {
+_EXPLANATIONS: dict[UpstreamFailure, str] = {
     UpstreamFailure.REFUSED: "it refuses the connection",
     UpstreamFailure.UNRESOLVED: "its name cannot be resolved",
     UpstreamFailure.TIMEOUT: "it did not take the connection in time",
@@ -64,7 +64,9 @@ class UpstreamUnreachableError(FestingerError):
     default_hint = "Check that it runs, and that `proxy.upstream` names it."
 
     def __init__(self, kind: UpstreamFailure, *, base: str) -> None:
-        super().__init__(f"The upstream `{base}` cannot be reached: {_SAID[kind]}.", code="upstream_unreachable")
+        super().__init__(
+            f"The upstream `{base}` cannot be reached: {_EXPLANATIONS[kind]}.", code="upstream_unreachable"
+        )
         self.kind = kind
         self.base = base
 
@@ -94,16 +96,16 @@ class _UpstreamConnection(ResponseHandler):
     """An upstream connection that tracks how often it was used and whether it was answered."""
 
     turn = 0
-    heard = False
+    answered = False
 
     def set_response_params(self, **params: Any) -> None:
         self.turn += 1
-        self.heard = False
+        self.answered = False
         super().set_response_params(**params)
 
     def data_received(self, data: bytes) -> None:
-        if not self.heard:
-            self.heard = True
+        if not self.answered:
+            self.answered = True
             # Parse head and body separately: aiohttp drops a good head if the bytes right behind it are bad.
             end = data.find(HEAD_END) + len(HEAD_END)
             if len(HEAD_END) <= end < len(data):
@@ -164,7 +166,7 @@ async def _retry_once(request: Any, send: Any) -> Any:
 
 def _can_retry(request: _Request) -> bool:
     line = request.line
-    was_kept = line is not None and line.turn > 1 and not line.heard
+    was_kept = line is not None and line.turn > 1 and not line.answered
     return was_kept and not isinstance(request.body, AsyncIterablePayload)
 
 

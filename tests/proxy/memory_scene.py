@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-from tests.proxy.doors import Door, Got, exchange, open_door, request
+from tests.proxy.proxy_server import Door, Got, exchange, open_door, request
 from tests.runtime.server import Hands
 from tests.upstream import ScriptedUpstream, always, reply, scripted
 
@@ -46,7 +46,7 @@ class Knowing:
     always: Recollection | None = None
     asked: list[list[str]] = field(default_factory=list)
 
-    async def recollect(self, place: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
+    async def recollect(self, scope: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
         self.asked.append([said.text for said in texts])
         if self.always is not None:
             return self.always
@@ -57,7 +57,7 @@ class Knowing:
             notes=tuple(note for each in found for note in each.notes),
         )
 
-    def learn(self, place: WorldScope, texts: Sequence[SourceText]) -> None:
+    def learn(self, scope: WorldScope, texts: Sequence[SourceText]) -> None:
         return None
 
 
@@ -86,8 +86,8 @@ class Remembering:
     def may_know(self, space: SpaceId) -> bool:
         return self.holds
 
-    async def remind(
-        self, place: WorldScope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
+    async def recall(
+        self, scope: WorldScope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
     ) -> MemoryFetchResult:
         if by_words:
             if not self.words_alone:
@@ -100,7 +100,7 @@ class Remembering:
         found = [line for word, line in self.words.items() if word in cue]
         return MemoryFetchResult(lines=tuple(line for line in found if not set(memory_note_ids([line])) & set(exclude)))
 
-    async def standing(self, place: WorldScope, memories: Collection[UUID]) -> dict[str, ContextLine] | None:
+    async def standing(self, scope: WorldScope, memories: Collection[UUID]) -> dict[str, ContextLine] | None:
         now = {line.about: line for line in self.words.values()} if self.today is None else self.today
         return {str(memory): now[str(memory)] for memory in memories if str(memory) in now}
 

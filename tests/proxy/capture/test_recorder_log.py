@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pytest
 from tests.proxy.contexts import request_context
-from tests.proxy.noted import Knowing, Today, history
+from tests.proxy.memory_scene import Knowing, Today, history
 from tests.proxy.protocols.wire import assistant, system, user
 from tests.runtime.server import Hands
 

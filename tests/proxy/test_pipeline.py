@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.proxy.contexts import request_context
-from tests.proxy.doors import exchange, request
-from tests.proxy.noted import ANSWER, Knowing, block_of, known, scene, told
+from tests.proxy.memory_scene import ANSWER, Knowing, block_of, known, scene, told
 from tests.proxy.protocols.wire import TREES, user
+from tests.proxy.proxy_server import exchange, request
 from tests.runtime.server import Hands
 
 from festinger.ids import id_maker
@@ -237,15 +237,15 @@ async def test_notes_of_one_space_are_asked_for_in_that_space():
     places: list[WorldScope] = []
 
     class Placed(Knowing):
-        async def recollect(self, place: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
-            places.append(place)
+        async def recollect(self, scope: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
+            places.append(scope)
             return Recollection()
 
     wished = ("X-Festinger-Space: team", "X-Festinger-Agent: dobby", "X-Festinger-Session: s1")
     async with scene(Placed()) as at:
         await at.send(RequestKind.CHAT, {"messages": [user("hi")]}, *wished)
 
-    assert [(place.space, place.agent, place.session) for place in places] == [("team", "dobby", "s1")]
+    assert [(scope.space, scope.agent, scope.session) for scope in places] == [("team", "dobby", "s1")]
 
 
 BODIES = st.one_of(

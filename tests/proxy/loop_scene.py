@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
-from tests.proxy.doors import Door, open_door
+from tests.proxy.proxy_server import Door, open_door
 from tests.runtime.server import Hands
 
 from festinger.events.event import NewEvent
@@ -31,10 +31,10 @@ PIECES = 2_000
 class NothingKnown:
     """A mind that knows nothing and learns nothing."""
 
-    async def recollect(self, place: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
+    async def recollect(self, scope: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
         return Recollection()
 
-    def learn(self, place: WorldScope, texts: Sequence[SourceText]) -> None:
+    def learn(self, scope: WorldScope, texts: Sequence[SourceText]) -> None:
         return None
 
 
@@ -164,13 +164,13 @@ def _responses(says: Iterable[str]) -> Iterable[bytes]:
     done = whole("/v1/responses", "".join(says))
     begun = {**done, "status": "in_progress", "output": []}
     item = {"id": "i", "type": "message", "role": "assistant", "status": "in_progress", "content": []}
-    place = {"item_id": "i", "output_index": 0, "content_index": 0}
+    scope = {"item_id": "i", "output_index": 0, "content_index": 0}
     part = {"type": "output_text", "text": "", "annotations": []}
     events: list[dict[str, Any]] = [
         {"type": "response.created", "response": begun},
         {"type": "response.output_item.added", "output_index": 0, "item": item},
-        {"type": "response.content_part.added", **place, "part": part},
-        *({"type": "response.output_text.delta", **place, "delta": piece, "logprobs": []} for piece in says),
+        {"type": "response.content_part.added", **scope, "part": part},
+        *({"type": "response.output_text.delta", **scope, "delta": piece, "logprobs": []} for piece in says),
         {"type": "response.completed", "response": done},
     ]
     for number, event in enumerate(events):

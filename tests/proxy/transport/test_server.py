@@ -6,7 +6,7 @@ import signal
 import socket
 
 import pytest
-from tests.proxy.doors import exchange, open_door, request
+from tests.proxy.proxy_server import exchange, open_door, request
 from tests.upstream import Peer, Received, reply, scripted
 
 from festinger.proxy.transport.server import open_server, open_sockets, serve_until_stopped
