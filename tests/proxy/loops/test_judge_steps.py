@@ -5,10 +5,10 @@ from tests.proxy.loops.histories import SETTINGS, SYSTEM, did, framework, person
 
 from festinger.proxy.loops.history import Item, StepCache, find_repetition, parse_steps
 from festinger.proxy.loops.judge import (
+    KEPT,
     NOTHING,
     RequestArrival,
     StepHistory,
-    build_step_history,
     extend_steps,
     is_new_state,
     person_key,
@@ -33,7 +33,7 @@ class Session:
         done: list[Item]
         done, _ = extend_steps(self.kept, here, person=who, length=len(history))
         if is_new_state(found, self.kept, here):
-            self.kept = build_step_history(done, person=who, in_history=len(here), length=len(history))
+            self.kept = StepHistory(person=who, count=len(here), steps=tuple(done[-KEPT:]), length=len(history))
         else:
             done = list(self.kept.steps)
         repeat = find_repetition(done, SETTINGS)

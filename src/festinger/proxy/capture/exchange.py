@@ -68,12 +68,12 @@ def build_capture(ctx: RequestContext, *, seen: int, at: datetime, settings: Pro
     own = strip_blocks(reply.text, ctx.mark)
     link = reply_link(ctx, own, reply.calls)
     message = ExchangeMessage(
-        id=_part_id(session, link, 0), role=ChatRole.ASSISTANT.value, origin=Origin.MODEL, text=own
+        id=derive_part_id(session, link.hex(), 0), role=ChatRole.ASSISTANT.value, origin=Origin.MODEL, text=own
     )
     return Capture(
         space=ctx.space,
         exchange=StoredExchange(
-            id=_part_id(session, link, "exchange"),
+            id=derive_part_id(session, link.hex(), "exchange"),
             session=session,
             agent=ctx.agent,
             request=ctx.request_id,
@@ -97,13 +97,17 @@ def build_capture(ctx: RequestContext, *, seen: int, at: datetime, settings: Pro
 
 def redact_capture(capture: Capture, *, redact: Redact = redact) -> Capture:
     """Remove secrets, so that the capture may be written."""
+
+    def clean(words: ExchangeMessage) -> ExchangeMessage:
+        return replace(words, text=sanitize_text(words.text, redact=redact))
+
     exchange = capture.exchange
     return replace(
         capture,
         exchange=replace(
             exchange,
-            said=tuple(_sanitize_words(words, redact) for words in exchange.said),
-            reply=_sanitize_words(exchange.reply, redact) if exchange.reply else None,
+            said=tuple(clean(words) for words in exchange.said),
+            reply=clean(exchange.reply) if exchange.reply else None,
             tool_calls=[
                 {**call, **{name: sanitize_text(call[name], redact=redact) for name in ("name", "arguments")}}
                 for call in exchange.tool_calls
@@ -166,7 +170,7 @@ def build_exchange_events(capture: Capture, *, new_messages: frozenset[UUID], is
     for happening in capture.happenings:
         yield replace(
             happening,
-            subject=_subject(exchange),
+            subject=session_subject(exchange.session),
             agent=exchange.agent,
             session=exchange.session,
             trace=TraceId(exchange.request),
@@ -195,7 +199,7 @@ def _build_event(capture: Capture, name: str, payload: Mapping[str, Any]) -> New
     exchange = capture.exchange
     return NewEvent(
         name=name,
-        subject=_subject(exchange),
+        subject=session_subject(exchange.session),
         payload=payload,
         agent=exchange.agent,
         session=exchange.session,
@@ -208,14 +212,10 @@ def session_subject(session: SessionId) -> str:
     return f"session:{session}"
 
 
-def _subject(exchange: StoredExchange) -> str:
-    return session_subject(exchange.session)
-
-
 def _tool_words(session: SessionId, tools: str) -> Iterator[ExchangeMessage]:
     """Tool descriptions as a system text, which is what they are to the model."""
     if tools:
-        made_of = _part_id(session, descriptions_hash(tools), "tools")
+        made_of = derive_part_id(session, descriptions_hash(tools).hex(), "tools")
         yield ExchangeMessage(id=made_of, role=ChatRole.SYSTEM.value, origin=Origin.SYSTEM, text=tools)
 
 
@@ -226,7 +226,7 @@ def _new_words(ctx: RequestContext, session: SessionId, *, seen: int) -> Iterato
         for number, saying in enumerate(() if turn.transient else turn.sayings):
             if saying.text.strip():
                 yield ExchangeMessage(
-                    id=_part_id(session, link, number),
+                    id=derive_part_id(session, link.hex(), number),
                     role=turn.role.value,
                     origin=saying.origin,
                     text=_truncate(saying),
@@ -262,14 +262,6 @@ def _build_injected_block(ctx: RequestContext, settings: ProxySettings) -> Injec
         notes=[{"kind": note.kind, "id": note.id[:SHOWN_CHARS], "version": note.version} for note in ctx.block.notes],
         tokens=status.tokens,
     )
-
-
-def _sanitize_words(words: ExchangeMessage, redact: Redact) -> ExchangeMessage:
-    return replace(words, text=sanitize_text(words.text, redact=redact))
-
-
-def _part_id(session: SessionId, link: bytes, what: int | str) -> UUID:
-    return derive_part_id(session, link.hex(), what)
 
 
 def derive_part_id(session: SessionId, link: str, what: int | str) -> UUID:

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -66,10 +67,6 @@ RedactOf = Callable[[SpaceId], Redact]
 T = TypeVar("T")
 
 
-def default_redact(_space: SpaceId) -> Redact:
-    return redact
-
-
 class _WriteOutcome(Enum):
     DONE = auto()
     AWAY = auto()
@@ -96,7 +93,7 @@ class CaptureWriter:
         *,
         settings: Callable[[], ProxySettings],
         stopwatch: Stopwatch,
-        redact: RedactOf = default_redact,
+        redact: RedactOf = lambda _space: redact,
     ) -> None:
         self.tally = CaptureTally()
         self.redact = redact
@@ -351,7 +348,7 @@ class CaptureWriter:
         self._dropped("fault", len(entries) - len(clean))
         limit = self._settings().spool_max_mb * MEGABYTE
         try:
-            added = await self._on_disk(self._append, [record for _, record in clean], limit)
+            added = await self._on_disk(partial(self._spool.append, [record for _, record in clean], limit=limit))
         except OSError as error:
             self.disk_fault = error.strerror or type(error).__name__
             log.error("spool not written", error=self.disk_fault)
@@ -362,9 +359,6 @@ class CaptureWriter:
         self.disk_fault = ""
         PROXY_SPOOL_BYTES.set(self._spool.waiting)
         self._dropped("spool", len(clean) - added)
-
-    def _append(self, records: Sequence[bytes], limit: int) -> int:
-        return self._spool.append(records, limit=limit)
 
     def _cleaned(self, entries: Sequence[Entry]) -> list[tuple[Entry, bytes]]:
         """Redact and encode entries. One that cannot be redacted may hold secrets and is dropped."""

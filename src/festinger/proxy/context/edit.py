@@ -21,7 +21,14 @@ from festinger.clock import Stopwatch, system_stopwatch
 from festinger.proxy.auth import replace_api_key
 from festinger.proxy.context.block import ContextBlock, PlacedBlock
 from festinger.proxy.loops.keys import ChatRole
-from festinger.proxy.protocols.json_edit import AmbiguousJsonError, Edit, NewElement, NewMember, TextEdit, apply_edits
+from festinger.proxy.protocols.json_edit import (
+    AmbiguousJsonError,
+    Edit,
+    MemberUpdate,
+    NewElement,
+    TextEdit,
+    apply_edits,
+)
 from festinger.proxy.protocols.messages import ChatRequest, Path, RequestKind, RequestTurn
 from festinger.proxy.routes import ApiProtocol
 from festinger.proxy.transport.upstream import (
@@ -114,7 +121,7 @@ def _build_new_system_edit(request: ChatRequest, block: str, modelfile: Modelfil
     match request.kind:
         case RequestKind.MESSAGES | RequestKind.RESPONSES:
             name = "system" if request.kind is RequestKind.MESSAGES else "instructions"
-            return NewMember(name=name, value=block) if name not in request.tree else None
+            return MemberUpdate(path=(), members={name: block}) if name not in request.tree else None
         case RequestKind.GENERATE | RequestKind.CHAT | RequestKind.COMPLETIONS:
             if modelfile is None or modelfile.has_messages:
                 return None
@@ -129,7 +136,7 @@ def _build_modelfile_edit(request: ChatRequest, block: str, own: str) -> Edit | 
         return NewElement(path=("messages",), index=0, element={"role": "system", "content": whole})
     whole = f"{own}{GAP}{block}" if own else block
     if "system" not in request.tree:
-        return NewMember(name="system", value=whole)
+        return MemberUpdate(path=(), members={"system": whole})
     return TextEdit(path=("system",), at=0, text=whole) if request.tree["system"] == "" else None
 
 
@@ -185,7 +192,7 @@ def build_echo_edits(request: ChatRequest, mark: BlockMarker) -> Iterator[TextEd
     """Edits that remove our blocks from assistant messages."""
     for turn in request.turns:
         if turn.role is ChatRole.ASSISTANT and turn.carries:
-            for path, text, offset in _iter_texts(request, turn):
+            for path, text, offset in iter_texts(request, turn):
                 for start, end in find_blocks(text, mark):
                     yield TextEdit(path=path, at=offset + start, until=offset + end, text="")
 
@@ -196,13 +203,13 @@ def find_incoming_lines(request: ChatRequest, mark: BlockMarker) -> frozenset[st
         line
         for turn in request.turns
         if turn.carries and turn.role is not ChatRole.ASSISTANT
-        for _, text, _ in _iter_texts(request, turn)
+        for _, text, _ in iter_texts(request, turn)
         for start, end in find_blocks(text, mark)
         for line in text[start:end].splitlines()
     )
 
 
-def _iter_texts(request: ChatRequest, turn: RequestTurn) -> Iterator[tuple[Path, str, int]]:
+def iter_texts(request: ChatRequest, turn: RequestTurn) -> Iterator[tuple[Path, str, int]]:
     """The strings of a turn's text, each with its path and offset."""
     value: Any = request.at(turn.path)
     if turn.span is not None:
@@ -215,7 +222,7 @@ def _iter_texts(request: ChatRequest, turn: RequestTurn) -> Iterator[tuple[Path,
     if isinstance(content, str):
         yield (*turn.path, "content"), content, 0
     for index, part in enumerate(content if isinstance(content, list) else ()):
-        if isinstance(part.get("text"), str):
+        if isinstance(part, dict) and isinstance(part.get("text"), str):
             yield (*turn.path, "content", index, "text"), part["text"], 0
 
 

@@ -150,18 +150,6 @@ def inject_context(ctx: RequestContext, found: ContextInput) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _BlockDraft:
-    """A new block, as far as there was content and space."""
-
-    block: ContextBlock | None = None
-    cut: tuple[ContextLine, ...] = ()
-
-    @property
-    def why_not(self) -> StrEnum:
-        return SkipReason.FULL if self.block is None and self.cut else MemoryReason.NONE
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Placement:
     """Where new notes go."""
 
@@ -197,14 +185,14 @@ class _BlockPlacer:
         if self._carries():
             return _Placement(why_not=SkipReason.ALREADY, above=True)
         before = self.session.system_block
-        made = self._made(instead=before)
-        after, changed = choose_system_block(before, made.block, new_person_turn=self._person_spoke())
+        block, cut = self._build(instead=before)
+        after, changed = choose_system_block(before, block, new_person_turn=self._person_spoke())
         return _Placement(
             fresh=after if changed or before is None else None,
             system=after,
-            why_not=made.why_not,
+            why_not=_why_not(block, cut),
             above=True,
-            cut=made.cut,
+            cut=cut,
         )
 
     def in_turn(self) -> _Placement:
@@ -223,11 +211,10 @@ class _BlockPlacer:
         turn, anchor = spot
         if build_turn_edit(request, turn, "") is None:
             return _Placement(why_not=SkipReason.NO_PLACE)
-        made = self._made()
-        if made.block is None:
-            return _Placement(why_not=made.why_not, cut=made.cut)
-        joining = PlacedBlock(turn=turn, anchor=anchor, block=made.block)
-        return _Placement(fresh=made.block, joining=joining, cut=made.cut)
+        block, cut = self._build()
+        if block is None:
+            return _Placement(why_not=_why_not(block, cut), cut=cut)
+        return _Placement(fresh=block, joining=PlacedBlock(turn=turn, anchor=anchor, block=block), cut=cut)
 
     def _has_system(self) -> bool:
         """Whether the system text can carry a block."""
@@ -244,14 +231,14 @@ class _BlockPlacer:
         user = self.ctx.chat.newest_user
         return user is not None and user.by_person and self.ctx.chain.end not in self.session.links
 
-    def _made(self, *, instead: ContextBlock | None = None) -> _BlockDraft:
-        """Build a block of what no visible block says yet, if there is space.
+    def _build(self, *, instead: ContextBlock | None = None) -> tuple[ContextBlock | None, tuple[ContextLine, ...]]:
+        """Build a block of what no visible block says yet, if there is space; also return what did not fit.
 
         If it replaces another block, it also repeats that block's unchanged lines.
         """
         found, request = self.found, self.ctx.chat
         if not (found.lines or found.notes or found.unknown or found.present):
-            return _BlockDraft()
+            return None, ()
         blocks = [each.block for each in self.standing]
         shown = shown_lines(blocks if instead is None else (*blocks, instead))
         along = find_incoming_lines(request, self.ctx.mark)
@@ -261,7 +248,7 @@ class _BlockPlacer:
         said = select_new_lines((*changed, *found.lines, *found.notes), shown)
         lines = [line for line in said if line.text not in along]
         if not lines and not found.unknown:
-            return _BlockDraft()
+            return None, ()
         subjects = {line.about for line in lines}
         older = [line for line in instead.lines if line.about and line.about not in subjects] if instead else []
         lines += _with_reason(LineReason.STOOD, older)
@@ -272,10 +259,14 @@ class _BlockPlacer:
             unknown=_with_reason(LineReason.UNKNOWN, found.unknown),
         )
         if made is None:
-            return _BlockDraft()
+            return None, ()
         context = context_window(request, known=found.modelfile.context if found.modelfile else None)
         fitting = fit_block(made, block_token_budget(self.ctx.settings.proxy, context=context, standing=blocks))
-        return _BlockDraft(block=fitting, cut=made.lines[len(fitting.lines) if fitting else 0 :])
+        return fitting, made.lines[len(fitting.lines) if fitting else 0 :]
+
+
+def _why_not(block: ContextBlock | None, cut: tuple[ContextLine, ...]) -> StrEnum:
+    return SkipReason.FULL if block is None and cut else MemoryReason.NONE
 
 
 def _with_reason(why: LineReason, lines: Iterable[ContextLine]) -> list[ContextLine]:

@@ -316,14 +316,10 @@ def _to_live_loop(key: LoopKey, record: LoopRecord) -> LiveLoop:
         rule=repeat.rule.value,
         level=repeat.level,
         count=repeat.count,
-        what=_describe_repetition(repeat),
+        what=tuple(remove_secrets(_format_item(item)) for item in repeat.block),
         is_stopped=loop.breaker.opened is not None,
         at=record.at,
     )
-
-
-def _describe_repetition(repeat: LoopRepetition) -> tuple[str, ...]:
-    return tuple(remove_secrets(_format_item(item)) for item in repeat.block)
 
 
 def _format_item(item: Item) -> str:

@@ -126,26 +126,6 @@ def _item_key(item: Item) -> object:
     return item.key.exact if isinstance(item, AnswerStep) else item.whole
 
 
-def build_step_history(
-    items: Sequence[Item],
-    *,
-    person: bytes,
-    in_history: int,
-    length: int,
-    waits: Sequence[float] = (),
-    witnessed: int = 0,
-) -> StepHistory:
-    """What to keep after a counted request: all steps of the task, `in_history` of them in its history."""
-    return StepHistory(
-        person=person,
-        count=in_history,
-        steps=tuple(items[-KEPT:]),
-        length=length,
-        waits=tuple(waits),
-        witnessed=witnessed,
-    )
-
-
 CUTS = 32
 """Cut replies remembered per session."""
 
@@ -237,8 +217,13 @@ def _judge_counted(
     )
     after = replace(
         loop,
-        previous=build_step_history(
-            steps, person=person, in_history=len(own), length=length, waits=waits, witnessed=witnessed
+        previous=StepHistory(
+            person=person,
+            count=len(own),
+            steps=tuple(steps[-KEPT:]),
+            length=length,
+            waits=tuple(waits),
+            witnessed=witnessed,
         ),
         task=loop.task + has_spoken,
         pardoned=pardoned,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from festinger.proxy.context.edit import PART_TYPES
+from festinger.proxy.context.edit import PART_TYPES, iter_texts
 from festinger.proxy.loops.actions import (
     PruningPlan,
     SamplingParameters,
@@ -26,14 +26,14 @@ from festinger.proxy.loops.stream import collapse_repetition
 from festinger.proxy.protocols.content import is_thinking
 from festinger.proxy.protocols.json_edit import (
     AmbiguousJsonError,
+    Edit,
     ElementRemoval,
     MemberUpdate,
     NewElement,
-    Patch,
     TextEdit,
-    apply_patches,
+    apply_edits,
 )
-from festinger.proxy.protocols.messages import ChatRequest, Path, RequestKind, RequestTurn
+from festinger.proxy.protocols.messages import ChatRequest, RequestKind, RequestTurn
 from festinger.settings.tree import LadderStep, LoopSettings
 from festinger.text.blocks import GAP
 
@@ -108,7 +108,7 @@ def last_input_turn(request: ChatRequest) -> RequestTurn | None:
     return next((turn for turn in reversed(request.turns) if turn.role in (ChatRole.USER, ChatRole.TOOL)), None)
 
 
-def build_append_patch(request: ChatRequest, turn: RequestTurn, text: str) -> Patch | None:
+def build_append_patch(request: ChatRequest, turn: RequestTurn, text: str) -> Edit | None:
     """Append text to a turn; `None` if the turn has no place for it."""
     if turn.span is not None:
         prompt: str = request.at(turn.path)
@@ -130,21 +130,7 @@ def build_append_patch(request: ChatRequest, turn: RequestTurn, text: str) -> Pa
     return None
 
 
-def iter_strings(request: ChatRequest, turn: RequestTurn) -> Iterator[tuple[Path, str, int]]:
-    """The strings of a turn's text, each with its path and offset."""
-    value: Any = request.at(turn.path)
-    if turn.span is not None:
-        yield turn.path, value[turn.span.text : turn.span.end].rstrip(), turn.span.text
-        return
-    content = value.get("content") if isinstance(value, dict) else None
-    if isinstance(content, str):
-        yield (*turn.path, "content"), content, 0
-    for index, part in enumerate(content if isinstance(content, list) else ()):
-        if isinstance(part, dict) and isinstance(part.get("text"), str):
-            yield (*turn.path, "content", index, "text"), part["text"], 0
-
-
-def build_prune_patches(request: ChatRequest, plan: PruningPlan) -> list[Patch]:
+def build_prune_patches(request: ChatRequest, plan: PruningPlan) -> list[Edit]:
     """The patches that carry out a plan; empty if that is impossible."""
     owners = [at for at, turn in enumerate(request.turns) for _ in turn.messages]
     gone = sorted({owners[place] for place in plan.left_out})
@@ -156,14 +142,14 @@ def build_prune_patches(request: ChatRequest, plan: PruningPlan) -> list[Patch]:
     return [_remove_sections(turns) if request.flattened else _remove_elements(request, turns), note]
 
 
-def _remove_sections(turns: tuple[RequestTurn, ...]) -> Patch:
+def _remove_sections(turns: tuple[RequestTurn, ...]) -> Edit:
     first, last = turns[0].span, turns[-1].span
     assert first is not None
     assert last is not None
     return TextEdit(path=turns[0].path, at=first.start, until=last.end, text="")
 
 
-def _remove_elements(request: ChatRequest, turns: tuple[RequestTurn, ...]) -> Patch:
+def _remove_elements(request: ChatRequest, turns: tuple[RequestTurn, ...]) -> Edit:
     listed, gone = turns[0].path[:1], {int(turn.path[1]) for turn in turns}
     if request.kind is RequestKind.RESPONSES:
         gone |= set(_thinking_before(request.at(listed), gone))
@@ -218,14 +204,14 @@ def mitigate_loop(request: ChatRequest, case: MitigationInput, settings: LoopSet
     if not patches:
         return MitigationResult(body=request.body)
     try:
-        body = apply_patches(request.body, patches)
+        body = apply_edits(request.body, request.tree, patches, exact=True)
     except AmbiguousJsonError:
         return MitigationResult(body=request.body)
     done: dict[LadderStep, bool] = {"nudge": bool(nudged), "temperature": bool(boost), "prune": bool(pruned)}
     return MitigationResult(body=body, did=tuple(step for step in steps if done.get(step)))
 
 
-def _nudge_patches(request: ChatRequest, case: MitigationInput) -> list[Patch]:
+def _nudge_patches(request: ChatRequest, case: MitigationInput) -> list[Edit]:
     turn = last_input_turn(request) if case.speaks else None
     patch = build_append_patch(request, turn, format_notice(case.repeat)) if turn and case.repeat else None
     return [patch] if patch else []
@@ -237,7 +223,7 @@ def _boost(request: ChatRequest, case: MitigationInput, settings: LoopSettings) 
     return build_boost(request, level=case.repeat.level, settings=settings, of_model=case.temperature)
 
 
-def _prune(request: ChatRequest, case: MitigationInput, settings: LoopSettings) -> list[Patch]:
+def _prune(request: ChatRequest, case: MitigationInput, settings: LoopSettings) -> list[Edit]:
     if case.repeat is None or not case.speaks:
         return []
     plan = plan_pruning(
@@ -256,20 +242,20 @@ def _collapse_edits(request: ChatRequest, case: MitigationInput) -> Iterator[Tex
         return
     for turn in request.turns:
         if turn.role is ChatRole.ASSISTANT and text_digest(turn.text.strip()) in case.cut:
-            for path, text, offset in iter_strings(request, turn):
+            for path, text, offset in iter_texts(request, turn):
                 short = len(collapse_repetition(text))
                 if short < len(text):
                     yield TextEdit(path=path, at=offset + short, until=offset + len(text), text="")
 
 
-def _drop_covered_edits(folded: Sequence[TextEdit], pruned: Sequence[Patch]) -> Iterator[TextEdit]:
+def _drop_covered_edits(folded: Sequence[TextEdit], pruned: Sequence[Edit]) -> Iterator[TextEdit]:
     """Skip edits inside parts that are removed entirely."""
     for edit in folded:
         if not any(_covers(patch, edit) for patch in pruned):
             yield edit
 
 
-def _covers(patch: Patch, edit: TextEdit) -> bool:
+def _covers(patch: Edit, edit: TextEdit) -> bool:
     match patch:
         case TextEdit():
             return patch.path == edit.path and patch.at <= edit.at < (patch.until or patch.at)

@@ -266,16 +266,6 @@ def _count_trailing(piece: str, bare: str, before: int) -> int:
     return len(piece) - len(bare) + (0 if bare else before)
 
 
-def detect_in_text(
-    text: str, settings: StreamLoopSettings, allowance: RepetitionAllowance | None = None
-) -> tuple[StreamFinding, ...]:
-    """Run a detector over a whole text."""
-    detector = StreamDetector(settings, allowance or RepetitionAllowance())
-    detector.feed(text)
-    detector.finish()
-    return detector.findings
-
-
 class ReplyChannel(StrEnum):
     TEXT = "text"
     THINKING = "thinking"
