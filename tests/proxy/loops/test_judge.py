@@ -13,7 +13,6 @@ from festinger.proxy.loops.judge import (
     CUTS,
     LoopJudgment,
     LoopState,
-    RequestArrival,
     build_request_events,
     judge_request,
     reset_loop,
@@ -38,14 +37,7 @@ class Session:
 
     def asks(self, history: list[ChatMessage], **arrival: Any) -> LoopJudgment:
         self.now += 1
-        found = judge_request(
-            self.loop,
-            history,
-            RequestArrival(length=len(history), **arrival),
-            keys=self.keys,
-            now=self.now,
-            settings=self.settings,
-        )
+        found = judge_request(self.loop, history, keys=self.keys, now=self.now, settings=self.settings, **arrival)
         self.names += [each.name for each in build_request_events("s", self.loop, found, did=())]
         self.loop = found.loop
         return found

@@ -31,7 +31,6 @@ from festinger.proxy.loops.judge import (
     LoopRecord,
     LoopRegistry,
     LoopState,
-    RequestArrival,
     build_reply_events,
     build_request_events,
     build_reset_events,
@@ -40,7 +39,7 @@ from festinger.proxy.loops.judge import (
     update_after_reply,
 )
 from festinger.proxy.loops.keys import ChatRole, parse_text_call, text_digest
-from festinger.proxy.loops.mitigation import MitigationInput, MitigationResult, mitigate_loop
+from festinger.proxy.loops.mitigation import MitigationInput, mitigate_loop
 from festinger.proxy.loops.stream import PART, ReplyMonitor
 from festinger.proxy.parser import find_skip_reason
 from festinger.proxy.protocols.messages import ChatRequest, SkipReason, build_cleaning_rules
@@ -95,16 +94,20 @@ class LoopGuard:
 
     def _judge(self, ctx: RequestContext) -> None:
         ctx.loop_key = LoopKey(caller=ctx.session.caller, agent=ctx.agent, session=ctx.session.id)
-        now = self._clock()
+        now, retry = self._clock(), first_header(ctx.headers, RETRIES) or b"0"
         record = self._loops.find(ctx.loop_key, now=now)
-        ctx.loop_before, history = record.loop, ctx.chat.messages
+        ctx.loop_before, failed_before = record.loop, None
+        if record.failed is not None and record.failed[0] == hash(ctx.chat.body):
+            failed_before = (now - record.failed[1]).total_seconds()
         ctx.judgment = judge_request(
             record.loop,
-            history,
-            _build_arrival(ctx, record, length=len(history), at=now.timestamp()),
+            ctx.chat.messages,
             keys=self._loops.keys(ctx.loop_key),
             now=now.timestamp(),
             settings=ctx.settings.proxy.loop,
+            retry=int(retry) if retry.isdigit() else 0,
+            failed_before=failed_before,
+            waited=(now - record.at).total_seconds(),
         )
         self._loops.put(ctx.loop_key, replace(record, at=now, loop=ctx.judgment.loop))
         self._count(ctx.loop_before, ctx.judgment)
@@ -144,22 +147,21 @@ class LoopGuard:
         # A request that was only read goes on as it came, compressed if it was; edits need it decompressed.
         body = ctx.chat.body if ctx.body is ctx.received else ctx.body
         assert isinstance(body, bytes)
-        result = MitigationResult(body=body)
+        edited = body
         with fail_open(PART):
-            result = self._mitigate(ctx, body)
-        ctx.mitigations = result.did
+            edited, ctx.mitigations = self._mitigate(ctx, body)
         ctx.loop_status = _build_status(ctx)
-        if result.body is not body:
-            ctx.fallback, ctx.body = ctx.body, result.body
+        if edited is not body:
+            ctx.fallback, ctx.body = ctx.body, edited
 
-    def _mitigate(self, ctx: RequestContext, body: bytes) -> MitigationResult:
+    def _mitigate(self, ctx: RequestContext, body: bytes) -> tuple[bytes, tuple[str, ...]]:
         loop, repeat, settings = ctx.judgment.loop, ctx.judgment.repeat, ctx.settings.proxy
         is_quiet = repeat is None and not loop.cuts and not loop.limited
         if is_quiet or ctx.route.treatment is not RouteTreatment.EDITED or not settings.loop.enabled:
-            return MitigationResult(body=body)
+            return body, ()
         request = _parse_again(ctx, body)
         if request is None:
-            return MitigationResult(body=body)
+            return body, ()
         temperature = None
         if repeat is not None:
             # Looked up from the first level on, because the second one needs it.
@@ -283,19 +285,6 @@ def _writes_json_calls(request: ChatRequest) -> bool:
     said = (message for message in reversed(request.messages) if message.role is ChatRole.ASSISTANT)
     latest = next(said, None)
     return latest is not None and not latest.calls and parse_text_call(latest.text) is not None
-
-
-def _build_arrival(ctx: RequestContext, record: LoopRecord, *, length: int, at: float) -> RequestArrival:
-    retry = first_header(ctx.headers, RETRIES) or b"0"
-    failed = None
-    if record.failed is not None and record.failed[0] == hash(ctx.chat.body):
-        failed = at - record.failed[1].timestamp()
-    return RequestArrival(
-        length=length,
-        retry=int(retry) if retry.isdigit() else 0,
-        failed_before=failed,
-        waited=at - record.at.timestamp(),
-    )
 
 
 def _is_live(key: LoopKey, loop: LoopState, space: SpaceId) -> bool:

@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from cachetools import LRUCache
 
@@ -65,31 +65,20 @@ class StepHistory:
 NOTHING = StepHistory()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestArrival:
-    """What is known of a request besides its history."""
+def is_new_state(
+    previous: StepHistory, items: Sequence[Item], *, length: int, retry: int = 0, failed_before: float | None = None
+) -> bool:
+    """Whether a request with these steps, in a history of `length`, shows a new state of the conversation.
 
-    length: int
-    retry: int = 0
-    """The `x-stainless-retry-count` header."""
-    is_side: bool = False
-    failed_before: float | None = None
-    """Seconds since an identical request got no response: server error, timeout or disconnect."""
-    waited: float = 0.0
-    """Seconds since the session's last reply ended."""
-
-
-def is_new_state(arrival: RequestArrival, previous: StepHistory, items: Sequence[Item]) -> bool:
-    """Whether this request, with these steps, shows a new state of the conversation."""
-    if arrival.failed_before is not None and arrival.failed_before <= RESENT_SECONDS:
+    `retry` is the client's count of attempts; `failed_before` are the seconds since an identical request got no
+    response: server error, timeout or disconnect.
+    """
+    if retry or (failed_before is not None and failed_before <= RESENT_SECONDS):
         return False
-    return not (arrival.retry or arrival.is_side or _is_resent(arrival, previous, items))
-
-
-def _is_resent(arrival: RequestArrival, previous: StepHistory, items: Sequence[Item]) -> bool:
-    """Whether the history is as long as the last one and ends in the same steps."""
+    # A resent history is as long as the last one and ends in the same steps.
     here, kept = items[-KEPT:], previous.steps[-len(items) :]
-    return bool(here) and arrival.length == previous.length and [*map(_item_key, here)] == [*map(_item_key, kept)]
+    is_resent = bool(here) and length == previous.length and [*map(_item_key, here)] == [*map(_item_key, kept)]
+    return not is_resent
 
 
 def person_key(history: Sequence[ChatMessage]) -> bytes:
@@ -175,16 +164,19 @@ class LoopJudgment:
 def judge_request(
     loop: LoopState,
     history: Sequence[ChatMessage],
-    arrival: RequestArrival,
     *,
     keys: StepCache,
     now: float,
     settings: LoopSettings,
+    retry: int = 0,
+    failed_before: float | None = None,
+    waited: float = 0.0,
 ) -> LoopJudgment:
-    """Judge the request with this history."""
+    """Judge the request with this history, `waited` seconds after the session's last reply ended."""
     items = parse_steps(history, keys)
-    if is_new_state(arrival, loop.previous, items[loop.pardoned :]):
-        return _judge_counted(loop, history, items, waited=arrival.waited, now=now, settings=settings)
+    own = items[loop.pardoned :]
+    if is_new_state(loop.previous, own, length=len(history), retry=retry, failed_before=failed_before):
+        return _judge_counted(loop, history, items, waited=waited, now=now, settings=settings)
     return _judge_resent(loop, now=now, settings=settings)
 
 
@@ -268,8 +260,7 @@ READ = 256
 """Sessions whose parsed steps are cached."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopKey:
+class LoopKey(NamedTuple):
     caller: ProxyCaller
     agent: AgentId
     session: SessionId

@@ -185,14 +185,10 @@ class MitigationInput:
     """False if the client writes the prompt itself, so that no text may be added or removed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MitigationResult:
-    body: bytes
-    did: tuple[LadderStep, ...] = ()
-
-
-def mitigate_loop(request: ChatRequest, case: MitigationInput, settings: LoopSettings) -> MitigationResult:
-    """Apply everything that the case calls for."""
+def mitigate_loop(
+    request: ChatRequest, case: MitigationInput, settings: LoopSettings
+) -> tuple[bytes, tuple[LadderStep, ...]]:
+    """Apply everything that the case calls for; return the body, and the steps that were taken."""
     steps = ladder_steps(case.repeat.level, settings) if case.repeat else ()
     nudged = _nudge_patches(request, case) if "nudge" in steps else []
     pruned = _prune(request, case, settings) if "prune" in steps else []
@@ -202,13 +198,13 @@ def mitigate_loop(request: ChatRequest, case: MitigationInput, settings: LoopSet
     folded = [*_collapse_edits(request, case)] if settings.collapse_cut_text else []
     patches = [*nudged, *pruned, *([parameters] if parameters else []), *_drop_covered_edits(folded, pruned)]
     if not patches:
-        return MitigationResult(body=request.body)
+        return request.body, ()
     try:
         body = apply_edits(request.body, request.tree, patches, exact=True)
     except AmbiguousJsonError:
-        return MitigationResult(body=request.body)
+        return request.body, ()
     done: dict[LadderStep, bool] = {"nudge": bool(nudged), "temperature": bool(boost), "prune": bool(pruned)}
-    return MitigationResult(body=body, did=tuple(step for step in steps if done.get(step)))
+    return body, tuple(step for step in steps if done.get(step))
 
 
 def _nudge_patches(request: ChatRequest, case: MitigationInput) -> list[Edit]:

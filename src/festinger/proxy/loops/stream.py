@@ -11,6 +11,7 @@ not read, as half an object is useless.
 
 import re
 import zlib
+from collections import defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, partial
@@ -277,34 +278,6 @@ class ChannelFinding:
     finding: StreamFinding
 
 
-class ChannelDetectors:
-    """The detectors of one reply."""
-
-    def __init__(self, settings: StreamLoopSettings, allowance: RepetitionAllowance) -> None:
-        self._settings = settings
-        self._allowance = allowance
-        self._detectors: dict[ReplyChannel, StreamDetector] = {}
-
-    def feed(self, channel: ReplyChannel, text: str) -> ChannelFinding | None:
-        """Read a piece of a channel; return the cut that it causes, if any."""
-        detector = self._detectors.get(channel)
-        if detector is None:
-            detector = self._detectors[channel] = StreamDetector(self._settings, self._allowance)
-        if not detector.feed(text) or detector.cut is None:
-            return None
-        return ChannelFinding(channel=channel, finding=detector.cut)
-
-    def finish(self) -> tuple[ChannelFinding, ...]:
-        """End the reply; return all findings."""
-        for detector in self._detectors.values():
-            detector.finish()
-        return tuple(
-            ChannelFinding(channel=channel, finding=finding)
-            for channel, detector in self._detectors.items()
-            for finding in detector.findings
-        )
-
-
 PART = "loop guard"
 
 
@@ -316,7 +289,10 @@ class ReplyMonitor:
         self._parser = parser
         self._clock = clock
         self._may_cut = settings.enabled
-        self._channels: ChannelDetectors | None = ChannelDetectors(settings.stream, build_allowance(request))
+        user = request.newest_user
+        allowance = RepetitionAllowance(structured=request.is_structured, query=user.text if user else "")
+        self._detectors = defaultdict[ReplyChannel, StreamDetector](partial(StreamDetector, settings.stream, allowance))
+        self._failed = False
         self._open_block: int | None = 0 if request.kind is RequestKind.RESPONSES else None
         """Open block, or next event number, of a stream that counts them."""
         self.cut: ChannelFinding | None = None
@@ -328,23 +304,30 @@ class ReplyMonitor:
         with fail_open(PART) as attempt:
             self._track_block(frame)
             found = self._find_cut(delta)
-        if attempt.failed:
-            self._channels = None
+        self._failed = self._failed or bool(attempt.failed)
         return partial(self._end, found) if found is not None and self._may_cut else None
 
     def finish(self) -> tuple[ChannelFinding, ...]:
         """End of the response: return all findings."""
-        channels, self._channels = self._channels, None
+        if self._failed:
+            return ()
         with fail_open(PART):
-            return channels.finish() if channels else ()
+            for detector in self._detectors.values():
+                detector.finish()
+            return tuple(
+                ChannelFinding(channel=channel, finding=finding)
+                for channel, detector in self._detectors.items()
+                for finding in detector.findings
+            )
         return ()
 
     def _find_cut(self, delta: ReplyDelta) -> ChannelFinding | None:
-        if self._channels is None:
-            return None
-        pieces = ((ReplyChannel.TEXT, delta.text), (ReplyChannel.THINKING, delta.thinking))
-        found = [self._channels.feed(channel, text) for channel, text in pieces if text]
-        return next((each for each in found if each is not None), None)
+        found = None
+        for channel, text in ((ReplyChannel.TEXT, delta.text), (ReplyChannel.THINKING, delta.thinking)):
+            if text and not self._failed and self._detectors[channel].feed(text):
+                cut = self._detectors[channel].cut
+                found = found or (ChannelFinding(channel=channel, finding=cut) if cut is not None else None)
+        return found
 
     def _end(self, found: ChannelFinding) -> bytes:
         reply = self._parser.content()
@@ -372,9 +355,3 @@ class ReplyMonitor:
             self._open_block = int_or_none(data.get("index"))
         elif data.get("type") == "content_block_stop":
             self._open_block = None
-
-
-def build_allowance(request: ChatRequest) -> RepetitionAllowance:
-    """What the request says about repetition in its reply."""
-    user = request.newest_user
-    return RepetitionAllowance(structured=request.is_structured, query=user.text if user else "")

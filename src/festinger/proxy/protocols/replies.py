@@ -50,32 +50,6 @@ class ReplyParser(Protocol):
         """Everything so far."""
 
 
-class ToolCallParts:
-    """Tool calls whose arguments come in pieces, in starting order."""
-
-    def __init__(self) -> None:
-        self._names: dict[str, str] = {}
-        self._ids: dict[str, str] = {}
-        self._pieces: dict[str, list[str]] = {}
-
-    def begin(self, which: Any, *, name: str = "", call_id: str = "") -> None:
-        """`which` is the protocol's index of the call; a broken client may send anything."""
-        key = repr(which)
-        self._pieces.setdefault(key, [])
-        self._names[key] = self._names.get(key) or name
-        self._ids[key] = self._ids.get(key) or call_id
-
-    def add(self, which: Any, piece: str) -> None:
-        self.begin(which)
-        self._pieces[repr(which)].append(piece)
-
-    def all(self) -> tuple[ToolCall, ...]:
-        return tuple(
-            ToolCall(name=self._names[key], arguments="".join(pieces), id=self._ids[key])
-            for key, pieces in self._pieces.items()
-        )
-
-
 def str_or_empty(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
@@ -105,7 +79,8 @@ class _BaseReplyParser:
     def __init__(self) -> None:
         self._text: list[str] = []
         self._thinking: list[str] = []
-        self._calls = ToolCallParts()
+        self._call_parts: dict[str, tuple[str, str, list[str]]] = {}
+        """Name, id and pieces of the arguments of each tool call, in starting order."""
         self._finish = ""
         self._read: int | None = None
         self._written: int | None = None
@@ -117,7 +92,10 @@ class _BaseReplyParser:
         return ReplyContent(
             text="".join(self._text),
             thinking="".join(self._thinking),
-            calls=self._calls.all(),
+            calls=tuple(
+                ToolCall(name=name, arguments="".join(pieces), id=call_id)
+                for name, call_id, pieces in self._call_parts.values()
+            ),
             finish=self._finish,
             tokens_read=self._read,
             tokens_written=self._written,
@@ -125,6 +103,12 @@ class _BaseReplyParser:
             id=self._id,
             model=self._model,
         )
+
+    def _add_call(self, which: Any, arguments: str, *, name: Any = "", call_id: Any = "") -> None:
+        """Begin or continue a call. `which` is the protocol's index of it; a broken client may send anything."""
+        known_name, known_id, pieces = self._call_parts.get(repr(which), ("", "", []))
+        pieces.append(arguments)
+        self._call_parts[repr(which)] = (known_name or str_or_empty(name), known_id or str_or_empty(call_id), pieces)
 
     def _add(self, *, text: Any = "", thinking: Any = "", arguments: str = "") -> ReplyDelta:
         delta = ReplyDelta(text=str_or_empty(text), thinking=str_or_empty(thinking), arguments=arguments)
@@ -156,9 +140,7 @@ class NativeReplyParser(_BaseReplyParser):
         for call in iter_dicts(message.get("tool_calls")):
             function = dict_or_empty(call.get("function"))
             whole = orjson.dumps(function.get("arguments", {})).decode()
-            key = len(self._calls.all())
-            self._calls.begin(key, name=str_or_empty(function.get("name")), call_id=str_or_empty(call.get("id")))
-            self._calls.add(key, whole)
+            self._add_call(len(self._call_parts), whole, name=function.get("name"), call_id=call.get("id"))
             arguments += whole
         text = str_or_empty(data.get("response")) + str_or_empty(message.get("content"))
         thinking = str_or_empty(data.get("thinking")) + str_or_empty(message.get("thinking"))
@@ -183,10 +165,10 @@ class CompletionsReplyParser(_BaseReplyParser):
         said = dict_or_empty(choice.get("delta")) or dict_or_empty(choice.get("message"))
         arguments = ""
         for position, call in enumerate(iter_dicts(said.get("tool_calls"))):
-            function, key = dict_or_empty(call.get("function")), call.get("index", position)
-            self._calls.begin(key, name=str_or_empty(function.get("name")), call_id=str_or_empty(call.get("id")))
-            self._calls.add(key, str_or_empty(function.get("arguments")))
-            arguments += str_or_empty(function.get("arguments"))
+            function = dict_or_empty(call.get("function"))
+            piece = str_or_empty(function.get("arguments"))
+            self._add_call(call.get("index", position), piece, name=function.get("name"), call_id=call.get("id"))
+            arguments += piece
         thinking = str_or_empty(said.get("reasoning_content")) or str_or_empty(said.get("reasoning"))
         text = str_or_empty(said.get("content")) + str_or_empty(choice.get("text"))
         return self._add(text=text, thinking=thinking, arguments=arguments)
@@ -233,16 +215,15 @@ class MessagesReplyParser(_BaseReplyParser):
     def _block(self, key: Any, block: dict[str, Any]) -> ReplyDelta:
         if block.get("type") != "tool_use":
             return self._add(text=block.get("text"), thinking=block.get("thinking"))
-        self._calls.begin(key, name=str_or_empty(block.get("name")), call_id=str_or_empty(block.get("id")))
         # In a stream the input starts empty and comes in pieces.
         whole = orjson.dumps(block["input"]).decode() if block.get("input") else ""
-        self._calls.add(key, whole)
+        self._add_call(key, whole, name=block.get("name"), call_id=block.get("id"))
         return ReplyDelta(arguments=whole)
 
     def _grow(self, key: Any, delta: dict[str, Any]) -> ReplyDelta:
         if delta.get("type") == "input_json_delta":
             piece = str_or_empty(delta.get("partial_json"))
-            self._calls.add(key, piece)
+            self._add_call(key, piece)
             return ReplyDelta(arguments=piece)
         return self._add(text=delta.get("text"), thinking=delta.get("thinking"))
 
@@ -261,7 +242,7 @@ class ResponsesReplyParser(_BaseReplyParser):
                 self._item(data.get("output_index"), dict_or_empty(data.get("item")))
             case "response.function_call_arguments.delta":
                 piece = str_or_empty(data.get("delta"))
-                self._calls.add(data.get("output_index"), piece)
+                self._add_call(data.get("output_index"), piece)
                 return ReplyDelta(arguments=piece)
             case "error":
                 self._errors.append(error_message(data))
@@ -300,8 +281,8 @@ class ResponsesReplyParser(_BaseReplyParser):
 
     def _item(self, key: Any, item: dict[str, Any]) -> None:
         if item.get("type") == "function_call":
-            self._calls.begin(key, name=str_or_empty(item.get("name")), call_id=str_or_empty(item.get("call_id")))
-            self._calls.add(key, str_or_empty(item.get("arguments")))
+            arguments = str_or_empty(item.get("arguments"))
+            self._add_call(key, arguments, name=item.get("name"), call_id=item.get("call_id"))
 
 
 _PARSERS: dict[
