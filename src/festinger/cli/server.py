@@ -99,7 +99,7 @@ def build_server(plan: ServerDeps) -> LoadedServer:
     beside = BackgroundTasks()
     modelfiles = ModelfileCache(plan.upstream, beside=beside)
     learner = StoredLearner(lambda: supervisor.app, beside=beside)
-    memories = AppMemoryReader(lambda: supervisor.app, turns=learner)
+    memories = AppMemoryReader(lambda: supervisor.app, learner=learner)
     context_builder = ContextBuilder(
         AppWorldReader(lambda: supervisor.app),
         memories=memories,

@@ -181,7 +181,7 @@ class Proxy:
         is_read = self._process is not None and ctx.route.treatment in READ
         whole = proxy.edit_max_bytes if is_read else WHOLE_BYTES
         ctx.received = ctx.body = await read_body(
-            ctx.receive, ctx.headers, limit=limit, complete=ctx.connection.listen, whole=whole
+            ctx.receive, ctx.headers, limit=limit, complete=ctx.connection.keep_reading, whole=whole
         )
         await self._run_pipeline(ctx)
         ctx.phase, ctx.before = "waiting", self._stopwatch() - ctx.began
@@ -264,7 +264,7 @@ async def _ask_upstream(upstream: UpstreamClient, ctx: RequestContext, body: Bod
 async def _start_response(
     ctx: RequestContext, answer: aiohttp.ClientResponse, headers: list[tuple[bytes, bytes]], *, framed: bool
 ) -> None:
-    status = ctx.connection.speak(answer.status, (answer.reason or "").encode("utf-8", "surrogateescape"))
+    status = ctx.connection.start_response(answer.status, (answer.reason or "").encode("utf-8", "surrogateescape"))
     if not framed:
         ctx.connection.without_length()
     ctx.status = answer.status

@@ -71,8 +71,17 @@ def build_error_response(
     more: tuple[tuple[bytes, bytes], ...] = (),
 ) -> LocalResponse:
     """Build an error in the protocol's own shape."""
-    body = orjson.dumps(_SHAPES[protocol](status, message, code, request_id))
-    return LocalResponse(status=status, headers=(JSON, NOSNIFF, *more), chunks=(body,))
+    document: dict[str, Any]
+    match protocol:
+        case ApiProtocol.NATIVE:
+            document = {"error": message}
+        case ApiProtocol.OPENAI:
+            kind = _OPENAI_TYPES.get(status, "api_error")
+            document = {"error": {"message": message, "type": kind, "param": None, "code": code}}
+        case ApiProtocol.ANTHROPIC:
+            kind = _ANTHROPIC_TYPES.get(status, "api_error")
+            document = {"type": "error", "error": {"type": kind, "message": message}, "request_id": request_id}
+    return LocalResponse(status=status, headers=(JSON, NOSNIFF, *more), chunks=(orjson.dumps(document),))
 
 
 def to_error_response(error: FestingerError, *, protocol: ApiProtocol, request_id: str) -> LocalResponse:
@@ -85,27 +94,6 @@ def to_error_response(error: FestingerError, *, protocol: ApiProtocol, request_i
         request_id=request_id,
         more=more,
     )
-
-
-def _native_error(status: int, message: str, code: str, request_id: str) -> dict[str, Any]:
-    return {"error": message}
-
-
-def _openai_error(status: int, message: str, code: str, request_id: str) -> dict[str, Any]:
-    kind = _OPENAI_TYPES.get(status, "api_error")
-    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
-
-
-def _anthropic_error(status: int, message: str, code: str, request_id: str) -> dict[str, Any]:
-    kind = _ANTHROPIC_TYPES.get(status, "api_error")
-    return {"type": "error", "error": {"type": kind, "message": message}, "request_id": request_id}
-
-
-_SHAPES = {
-    ApiProtocol.NATIVE: _native_error,
-    ApiProtocol.OPENAI: _openai_error,
-    ApiProtocol.ANTHROPIC: _anthropic_error,
-}
 
 
 def unreachable_page(status: int, *, upstream: str, message: str) -> LocalResponse:

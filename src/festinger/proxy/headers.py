@@ -81,7 +81,8 @@ def filter_response_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tupl
         and not (chunked and name == b"content-length")
         and not name.startswith(OUR_PREFIX)
     ]
-    if _is_stream(kept) and all(name != NOT_BUFFERED[0] for name, _ in kept):
+    is_stream = (first_header(kept, b"content-type") or b"").lower().startswith(STREAMS)
+    if is_stream and all(name != NOT_BUFFERED[0] for name, _ in kept):
         kept.append(NOT_BUFFERED)
     return kept
 
@@ -96,11 +97,6 @@ def first_header(headers: RawHeaders, name: bytes) -> bytes | None:
 
 def _connection_tokens(headers: RawHeaders) -> set[bytes]:
     return {token.strip().lower() for name, value in headers if name == b"connection" for token in value.split(b",")}
-
-
-def _is_stream(headers: RawHeaders) -> bool:
-    kind = first_header(headers, b"content-type")
-    return kind is not None and kind.lower().startswith(STREAMS)
 
 
 class MemoryMode(StrEnum):

@@ -57,9 +57,11 @@ def find_skip_reason(
         return SkipReason.ROUTE
     if opted_out:
         return SkipReason.ASKED
-    if not any(turn.text or turn.others for turn in request.turns) and not _has_conversation(request):
+    tree = request.tree
+    has_conversation = tree.get("messages") or tree.get("prompt") or tree.get("input")
+    if not has_conversation and not any(turn.text or turn.others for turn in request.turns):
         return SkipReason.EMPTY
-    if request.kind.is_native and (given := _find_raw_prompt_reason(request)) is not None:
+    if request.kind.is_native and (given := next((why for key, why in _GIVEN if tree.get(key)), None)) is not None:
         return given
     if side:
         return SkipReason.SIDE
@@ -68,14 +70,6 @@ def find_skip_reason(
     if request.model.endswith(CLOUD_ENDINGS) and not cloud_allowed:
         return SkipReason.CLOUD
     return SkipReason.NO_USER if request.newest_user is None else None
-
-
-def _has_conversation(request: ChatRequest) -> bool:
-    return bool(request.tree.get("messages") or request.tree.get("prompt") or request.tree.get("input"))
-
-
-def _find_raw_prompt_reason(request: ChatRequest) -> SkipReason | None:
-    return next((why for key, why in _GIVEN if request.tree.get(key)), None)
 
 
 READS = (MemoryMode.ON, MemoryMode.READ)
@@ -168,7 +162,11 @@ class RequestParser:
             return ctx.skip or SkipReason.EMPTY
         ctx.chain = build_chain(chat.turns)
         ctx.session, ctx.match = self._find_session(ctx, caller)
-        return SkipReason.SIDE if ctx.match is SessionMatchKind.NEW and self._quotes(chat, caller) else None
+        if ctx.match is SessionMatchKind.NEW:
+            now = self._clock()
+            if quotes_a_reply(chat, self._sessions.newest(caller, now=now, limit=QUOTABLE), now=now):
+                return SkipReason.SIDE
+        return None
 
     def _memo_of(self, markers: tuple[str, ...]) -> TurnCache:
         """The cache of turns that were read by the present rules."""
@@ -196,10 +194,6 @@ class RequestParser:
         known = self._sessions.find(caller, name, now=now)
         fresh = ProxySession(caller=caller, id=name, at=now, head=chain.head, parent=parent, asked=START)
         return known or fresh, how
-
-    def _quotes(self, request: ChatRequest, caller: ProxyCaller) -> bool:
-        now = self._clock()
-        return quotes_a_reply(request, self._sessions.newest(caller, now=now, limit=QUOTABLE), now=now)
 
 
 def _build_caller(ctx: RequestContext) -> ProxyCaller:

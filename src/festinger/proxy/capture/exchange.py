@@ -15,7 +15,7 @@ from uuid import UUID
 from festinger.events.event import NewEvent
 from festinger.ids import Origin, SessionId, SpaceId, TraceId
 from festinger.proxy.loops.keys import ChatMessage, ChatRole, ToolCall
-from festinger.proxy.protocols.messages import AttributedText, descriptions_hash, short_sha256
+from festinger.proxy.protocols.messages import descriptions_hash, short_sha256
 from festinger.proxy.request import RequestContext
 from festinger.proxy.sessions.match import SessionMatchKind
 from festinger.proxy.sessions.session import START, reply_content_hash, session_name
@@ -80,7 +80,10 @@ def build_capture(ctx: RequestContext, *, seen: int, at: datetime, settings: Pro
             at=at,
             said=(*_tool_words(session, tools), *_new_words(ctx, session, seen=seen)),
             reply=message if own.strip() else None,
-            tool_calls=[_call_payload(call) for call in reply.calls[:MOST_CALLS]],
+            tool_calls=[
+                {"id": call.id[:SHOWN_CHARS], "name": call.name[:SHOWN_CHARS], "arguments": call.arguments[:TOOL_CHARS]}
+                for call in reply.calls[:MOST_CALLS]
+            ],
             thinking=reply.thinking or None if settings.capture_thinking else None,
             ended=ctx.ended.value,
             model=reply.model or ctx.chat.model,
@@ -229,7 +232,7 @@ def _new_words(ctx: RequestContext, session: SessionId, *, seen: int) -> Iterato
                     id=derive_part_id(session, link.hex(), number),
                     role=turn.role.value,
                     origin=saying.origin,
-                    text=_truncate(saying),
+                    text=saying.text[:TOOL_CHARS] if saying.origin is Origin.TOOL else saying.text,
                 )
 
 
@@ -241,14 +244,6 @@ def _new_turns(ctx: RequestContext, seen: int) -> Iterator[int]:
         known = replies | session.recent
         seen = max(seen, 1 + max((at for at, content in enumerate(contents) if content in known), default=-1))
     return (at for at in range(seen, len(contents)) if contents[at] not in replies)
-
-
-def _truncate(saying: AttributedText) -> str:
-    return saying.text[:TOOL_CHARS] if saying.origin is Origin.TOOL else saying.text
-
-
-def _call_payload(call: ToolCall) -> dict[str, Any]:
-    return {"id": call.id[:SHOWN_CHARS], "name": call.name[:SHOWN_CHARS], "arguments": call.arguments[:TOOL_CHARS]}
 
 
 def _build_injected_block(ctx: RequestContext, settings: ProxySettings) -> InjectedBlock | None:

@@ -144,10 +144,6 @@ class CaptureWriter:
         """Whether there is a store that takes waiting entries."""
         return self._app() is not None and not self.is_away
 
-    @property
-    def _has_work(self) -> bool:
-        return bool(self._quick or self._unspooled or self._spool.waiting)
-
     def put(self, entry: Entry) -> asyncio.Future[None] | None:
         """Take an entry; return a future that is done once it is on disk, or `None` if the queue is full.
 
@@ -186,7 +182,8 @@ class CaptureWriter:
                 await self._look_for_files()
                 await self._work()
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._until_next()):
+                until_retry = max(self._retry_at - self._stopwatch(), 0.0)
+                async with asyncio.timeout(until_retry if self.is_away else ADOPT_SECONDS):
                     await self._wake.wait()
             await self._gather()
             self._wake.clear()
@@ -216,9 +213,6 @@ class CaptureWriter:
         await asyncio.sleep(GATHER_SECONDS)
         if (app := self._app()) is not None:
             await app.jobs.courtesy.turn()
-
-    def _until_next(self) -> float:
-        return max(self._retry_at - self._stopwatch(), 0.0) if self.is_away else ADOPT_SECONDS
 
     async def _on_disk(self, act: Callable[..., T], *given: Any) -> T:
         """Run on the one thread that touches the spool."""
@@ -250,7 +244,7 @@ class CaptureWriter:
 
     async def _work(self) -> None:
         """Write until nothing waits or the store is away."""
-        while self._has_work:
+        while self._quick or self._unspooled or self._spool.waiting:
             if self._stopwatch() < self._retry_at or not await self._write_uncancelled():
                 await self._spool_lanes()
                 return

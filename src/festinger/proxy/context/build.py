@@ -244,7 +244,12 @@ class ContextBuilder:
         shown = shown_lines(_all_blocks(ctx.session))
         changed = find_memory_updates(shown, standing) if standing is not None else {}
         late_lines = {line.about: line for each in late.found for line in _world_lines(each)}
-        notes = _drop_covered_notes((*recalled.lines, *_refresh_memory_lines(late.notes, standing)), found)
+        # The world knows what is disputed and decided; a memory that agrees with it and says more stays.
+        notes = tuple(
+            line
+            for line in (*recalled.lines, *_refresh_memory_lines(late.notes, standing))
+            if not (found.notes and _is_covered_by_world(line.text, found.notes))
+        )
         modelfile = None
         if Position(settings.injection_position) is not Position.TURN:
             modelfile = self._modelfile(ctx.chat.model, ctx.chat.kind.protocol, settings)
@@ -337,12 +342,6 @@ def _refresh_memory_lines(notes: Iterable[ContextLine], standing: Lines | None) 
     for memory in memory_note_ids(notes):
         if (now := (standing or {}).get(str(memory))) is not None:
             yield now
-
-
-def _drop_covered_notes(notes: tuple[ContextLine, ...], found: Recollection) -> tuple[ContextLine, ...]:
-    """Drop memories that a world line contradicts or covers: the world knows what is disputed and decided. A
-    memory that agrees and says more stays."""
-    return tuple(line for line in notes if not (found.notes and _is_covered_by_world(line.text, found.notes)))
 
 
 def _is_covered_by_world(text: str, notes: Sequence[ShownEdge]) -> bool:

@@ -60,22 +60,24 @@ class Modelfile:
     temperature: float | None = None
 
 
-PART_TYPES = {RequestKind.RESPONSES: "input_text"}
-
-
 def build_turn_edit(request: ChatRequest, turn: RequestTurn, block: str) -> Edit | None:
     """Put the block before the text of a turn; `None` if the turn has no place for it."""
     if turn.span is not None:
         return TextEdit(path=turn.path, at=turn.span.text, text=block + GAP)
-    value = request.at(turn.path)
-    if isinstance(value, str):
-        return TextEdit(path=turn.path, at=0, text=block + GAP)
-    key = "output" if "output" in value and turn.role is ChatRole.TOOL else "content"
-    content, path = value.get(key), (*turn.path, key)
+    return build_content_edit(request, turn, block, at_end=False)
+
+
+def build_content_edit(request: ChatRequest, turn: RequestTurn, text: str, *, at_end: bool) -> Edit | None:
+    """Put the text before or after the content of a turn; `None` if it is neither a text nor a list of parts."""
+    path, content = turn.path, request.at(turn.path)
+    if isinstance(content, dict):
+        key = "output" if "output" in content and turn.role is ChatRole.TOOL else "content"
+        path, content = (*path, key), content.get(key)
     if isinstance(content, str):
-        return TextEdit(path=path, at=0, text=block + GAP)
+        return TextEdit(path=path, at=len(content) if at_end else 0, text=GAP + text if at_end else text + GAP)
     if isinstance(content, list):
-        return NewElement(path=path, index=_index_after_results(content), element=_build_text_part(request.kind, block))
+        part = {"type": "input_text" if request.kind is RequestKind.RESPONSES else "text", "text": text}
+        return NewElement(path=path, index=len(content) if at_end else _index_after_results(content), element=part)
     return None
 
 
@@ -88,7 +90,7 @@ def build_system_edit(
     if system is not None and system.span is not None:
         return _build_section_edit(request, system, block, at_end=at_end)
     if system is not None:
-        return _build_content_edit(request, system.path, block, at_end=at_end)
+        return build_content_edit(request, system, block, at_end=at_end)
     return _build_new_system_edit(request, block, modelfile)
 
 
@@ -100,21 +102,6 @@ def _build_section_edit(request: ChatRequest, system: RequestTurn, block: str, *
     # Before the empty line that separates it from the next section.
     apart = prompt.endswith(GAP, system.span.text, system.span.end)
     return TextEdit(path=system.path, at=system.span.end - (len(GAP) if apart else 0), text=GAP + block)
-
-
-def _build_content_edit(request: ChatRequest, path: Path, block: str, *, at_end: bool) -> Edit | None:
-    if isinstance(request.at(path), dict):
-        path = (*path, "content")
-    value = request.at(path)
-    if isinstance(value, str):
-        return (
-            TextEdit(path=path, at=len(value), text=GAP + block)
-            if at_end
-            else TextEdit(path=path, at=0, text=block + GAP)
-        )
-    if isinstance(value, list):
-        return NewElement(path=path, index=len(value) if at_end else 0, element=_build_text_part(request.kind, block))
-    return None
 
 
 def _build_new_system_edit(request: ChatRequest, block: str, modelfile: Modelfile | None) -> Edit | None:
@@ -145,10 +132,6 @@ def _index_after_results(content: list[Any]) -> int:
         index for index, part in enumerate(content) if isinstance(part, dict) and part.get("type") == "tool_result"
     ]
     return results[-1] + 1 if results else 0
-
-
-def _build_text_part(kind: RequestKind, block: str) -> dict[str, Any]:
-    return {"type": PART_TYPES.get(kind, "text"), "text": block}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

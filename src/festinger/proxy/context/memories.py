@@ -16,7 +16,7 @@ from uuid import UUID
 import structlog
 
 from festinger.errors import Unavailable
-from festinger.ids import AgentId, Origin, SpaceId
+from festinger.ids import Origin, SpaceId
 from festinger.memory.model import Kind, Scope
 from festinger.observability.metrics import DEGRADED
 from festinger.proposals.health import format_observation
@@ -32,6 +32,7 @@ from festinger.proxy.context.block import (
     note_line,
 )
 from festinger.proxy.sessions.session import session_name
+from festinger.proxy.statements import StoredLearner
 from festinger.retrieval.notes import (
     CurrentMemory,
     NoteReader,
@@ -90,15 +91,6 @@ Lines = Mapping[str, ContextLine]
 """Present lines by the id of a shown memory; missing ones must not be shown anymore."""
 
 
-class PendingTurns(Protocol):
-    """Turns of other requests that are being learned right now."""
-
-    def is_learning(self, space: SpaceId) -> bool: ...
-
-    async def settled(self, space: SpaceId, agent: AgentId) -> None:
-        """Wait until what an agent heard is learned."""
-
-
 class MemoryReader(Protocol):
     def may_know(self, space: SpaceId) -> bool:
         """Whether asking is worthwhile. Must not block."""
@@ -115,16 +107,19 @@ class MemoryReader(Protocol):
 class AppMemoryReader:
     """Reads the memory of the open app."""
 
-    def __init__(self, app: Callable[[], App | None], *, turns: PendingTurns | None = None) -> None:
+    def __init__(self, app: Callable[[], App | None], *, learner: StoredLearner) -> None:
         self._app = app
-        self._turns = turns
+        self._learner = learner
 
     def may_know(self, space: SpaceId) -> bool:
         app = self._app()
         if app is None:
             return False
-        is_learning = self._turns is not None and self._turns.is_learning(space)
-        return is_learning or app.recall.holdings.may_hold(space) or app.inbox.deps.terms(space).surface
+        return (
+            self._learner.is_learning(space)
+            or app.recall.holdings.may_hold(space)
+            or app.inbox.deps.terms(space).surface
+        )
 
     async def recall(
         self, scope: WorldScope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
@@ -132,9 +127,9 @@ class AppMemoryReader:
         app = self._app()
         if app is None:
             return NOTHING
-        if self._turns is not None and not by_words:
+        if not by_words:
             # Include what was said a moment ago in another chat; the request's deadline bounds the wait.
-            await self._turns.settled(scope.space, scope.agent)
+            await self._learner.settled(scope.space, scope.agent)
         try:
             recalled = await _recall_lines(app, scope, cue, exclude=exclude, by_words=by_words)
             observed = await app.inbox.observed(scope.space, exclude=exclude)

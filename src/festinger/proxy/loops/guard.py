@@ -232,7 +232,8 @@ class LoopGuard:
         """Let the sessions of this name continue."""
         found = [
             *self._loops.those(
-                lambda key, loop: _is_live(key, loop, space) and session in _session_names(key), now=self._clock()
+                lambda key, loop: _is_live(key, loop, space) and session in (key.session, session_name(key.session)),
+                now=self._clock(),
             )
         ]
         for key, record in found:
@@ -289,10 +290,6 @@ def _writes_json_calls(request: ChatRequest) -> bool:
 
 def _is_live(key: LoopKey, loop: LoopState, space: SpaceId) -> bool:
     return key.caller.space == space and (loop.standing is not None or loop.breaker.opened is not None)
-
-
-def _session_names(key: LoopKey) -> tuple[str, str]:
-    return key.session, session_name(key.session)
 
 
 def _to_live_loop(key: LoopKey, record: LoopRecord) -> LiveLoop:

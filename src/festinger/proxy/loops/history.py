@@ -142,7 +142,7 @@ def _iter_items(history: Sequence[ChatMessage], start: int, keys: StepCache) -> 
             calls = message.calls or keys.spoken(message.text)
             waiting = [(call, at) for call in calls]
             if not calls and message.text:
-                yield _build_answer(message.text, at, keys)
+                yield AnswerStep(key=keys.answer(message.text), opening=message.text[:SHOWN], first=at, last=at)
         elif message.role is not ChatRole.SYSTEM and waiting:
             call, made = waiting.pop(_match_call(waiting, message.answers))
             yield _cached_step(call, message, keys, first=made, last=at)
@@ -186,10 +186,6 @@ def _build_step(call: ToolCall, result: ChatMessage, keys: StepCache, *, first: 
         first=first,
         last=last,
     )
-
-
-def _build_answer(text: str, at: int, keys: StepCache) -> AnswerStep:
-    return AnswerStep(key=keys.answer(text), opening=text[:SHOWN], first=at, last=at)
 
 
 READ = 400

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from festinger.proxy.context.edit import PART_TYPES, iter_texts
+from festinger.proxy.context.edit import build_content_edit, iter_texts
 from festinger.proxy.loops.actions import (
     PruningPlan,
     SamplingParameters,
@@ -29,7 +29,6 @@ from festinger.proxy.protocols.json_edit import (
     Edit,
     ElementRemoval,
     MemberUpdate,
-    NewElement,
     TextEdit,
     apply_edits,
 )
@@ -115,19 +114,9 @@ def build_append_patch(request: ChatRequest, turn: RequestTurn, text: str) -> Ed
         # Before the empty line that separates it from the next section.
         end = len(prompt[: turn.span.end].rstrip())
         return TextEdit(path=turn.path, at=max(end, turn.span.text), text=GAP + text)
-    value = request.at(turn.path)
-    if isinstance(value, str):
-        return TextEdit(path=turn.path, at=len(value), text=GAP + text)
-    if not isinstance(value, dict):
-        return None
-    key = "output" if "output" in value and turn.role is ChatRole.TOOL else "content"
-    content, path = value.get(key), (*turn.path, key)
-    if isinstance(content, str):
-        return TextEdit(path=path, at=len(content), text=GAP + text)
-    if isinstance(content, list):
-        part = {"type": PART_TYPES.get(request.kind, "text"), "text": text}
-        return NewElement(path=path, index=len(content), element=part)
-    return None
+    # Nothing is appended to a system prompt that is a list of parts.
+    has_end = isinstance(request.at(turn.path), str | dict)
+    return build_content_edit(request, turn, text, at_end=True) if has_end else None
 
 
 def build_prune_patches(request: ChatRequest, plan: PruningPlan) -> list[Edit]:

@@ -135,11 +135,11 @@ def _demote_to_document(found: tuple[RequestTurn, ...] | None) -> tuple[RequestT
     """Mark a person's words as documents, so that they are not learned as a person's statements."""
     if found is None:
         return None
-    return tuple(turn._replace(sayings=tuple(map(_demote_text, turn.sayings))) for turn in found)
 
+    def demote(saying: AttributedText) -> AttributedText:
+        return saying._replace(origin=Origin.DOCUMENT) if saying.origin is Origin.PERSON else saying
 
-def _demote_text(saying: AttributedText) -> AttributedText:
-    return saying._replace(origin=Origin.DOCUMENT) if saying.origin is Origin.PERSON else saying
+    return tuple(turn._replace(sayings=tuple(map(demote, turn.sayings))) for turn in found)
 
 
 def _read_prompt(tree: dict[str, Any], rules: CleaningRules) -> tuple[RequestTurn, ...] | None:

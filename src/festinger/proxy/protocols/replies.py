@@ -5,9 +5,10 @@ one frame added. Tool call arguments that come in pieces are joined. Of several 
 read.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 
@@ -40,16 +41,6 @@ class ReplyContent:
     model: str = ""
 
 
-class ReplyParser(Protocol):
-    """Reads the frames of one reply."""
-
-    def feed(self, frame: StreamFrame) -> ReplyDelta:
-        """Read a frame and return what it adds; frames of unknown shape add nothing."""
-
-    def content(self) -> ReplyContent:
-        """Everything so far."""
-
-
 def str_or_empty(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
@@ -73,8 +64,8 @@ def error_message(value: Any) -> str:
     return str_or_empty(value)
 
 
-class _BaseReplyParser:
-    """State that all parsers share."""
+class ReplyParser(ABC):
+    """Reads the frames of one reply."""
 
     def __init__(self) -> None:
         self._text: list[str] = []
@@ -88,7 +79,12 @@ class _BaseReplyParser:
         self._id = ""
         self._model = ""
 
+    @abstractmethod
+    def feed(self, frame: StreamFrame) -> ReplyDelta:
+        """Read a frame and return what it adds; frames of unknown shape add nothing."""
+
     def content(self) -> ReplyContent:
+        """Everything so far."""
         return ReplyContent(
             text="".join(self._text),
             thinking="".join(self._thinking),
@@ -127,7 +123,7 @@ class _BaseReplyParser:
         self._written = self._written if int_or_none(written) is None else written
 
 
-class NativeReplyParser(_BaseReplyParser):
+class NativeReplyParser(ReplyParser):
     """Ollama's native protocol: each line is an object; tool calls come whole."""
 
     def feed(self, frame: StreamFrame) -> ReplyDelta:
@@ -147,7 +143,7 @@ class NativeReplyParser(_BaseReplyParser):
         return self._add(text=text, thinking=thinking, arguments=arguments)
 
 
-class CompletionsReplyParser(_BaseReplyParser):
+class CompletionsReplyParser(ReplyParser):
     """OpenAI's chat and text completions: pieces in `delta`, whole replies in `message`."""
 
     def feed(self, frame: StreamFrame) -> ReplyDelta:
@@ -174,7 +170,7 @@ class CompletionsReplyParser(_BaseReplyParser):
         return self._add(text=text, thinking=thinking, arguments=arguments)
 
 
-class MessagesReplyParser(_BaseReplyParser):
+class MessagesReplyParser(ReplyParser):
     """Anthropic's messages: content blocks that start, grow and stop."""
 
     def feed(self, frame: StreamFrame) -> ReplyDelta:
@@ -228,7 +224,7 @@ class MessagesReplyParser(_BaseReplyParser):
         return self._add(text=delta.get("text"), thinking=delta.get("thinking"))
 
 
-class ResponsesReplyParser(_BaseReplyParser):
+class ResponsesReplyParser(ReplyParser):
     """OpenAI's responses: events for each part, and an object with everything."""
 
     def feed(self, frame: StreamFrame) -> ReplyDelta:
@@ -285,9 +281,7 @@ class ResponsesReplyParser(_BaseReplyParser):
             self._add_call(key, arguments, name=item.get("name"), call_id=item.get("call_id"))
 
 
-_PARSERS: dict[
-    RequestKind, type[NativeReplyParser | CompletionsReplyParser | MessagesReplyParser | ResponsesReplyParser]
-] = {
+_PARSERS: dict[RequestKind, type[ReplyParser]] = {
     RequestKind.CHAT: NativeReplyParser,
     RequestKind.GENERATE: NativeReplyParser,
     RequestKind.COMPLETIONS: CompletionsReplyParser,

@@ -144,7 +144,7 @@ def match_session(
     beside = None
     if chain.head is not None:
         alike = [session for session in live if session.head == chain.head]
-        if _is_opening(turns):
+        if [turn.role for turn in turns if turn.role is not ChatRole.SYSTEM] == [ChatRole.USER]:
             # A session that was answered continues with its answer; without it, somebody opened a new chat in
             # the same words. An unanswered one is a retry.
             alike = [session for session in alike if not session.replies]
@@ -161,11 +161,6 @@ def match_session(
         if _continues_session(session, chain, turns):
             return SessionMatch(how=SessionMatchKind.REPLY, session=session.id)
     return SessionMatch(how=SessionMatchKind.NEW, parent=beside.id if beside is not None else None)
-
-
-def _is_opening(turns: Sequence[RequestTurn]) -> bool:
-    said = [turn.role for turn in turns if turn.role is not ChatRole.SYSTEM]
-    return said == [ChatRole.USER]
 
 
 def shared_length(one: Sequence[bytes], other: Sequence[bytes]) -> int:

@@ -73,20 +73,12 @@ class ProxySession:
         """Approximate size in bytes."""
         hashes = (len(self.links) + len(self.recent)) * 64
         texts = sum(len(reply.text) for reply in self.replies)
-        return hashes + texts + sum(_block_cost(block) for block in self.blocks.values())
-
-
-def _block_cost(block: ContextBlock) -> int:
-    return BLOCK_COST + len(block.text)
+        return hashes + texts + sum(BLOCK_COST + len(block.text) for block in self.blocks.values())
 
 
 def trim_replies(replies: Iterable[SessionReply]) -> tuple[SessionReply, ...]:
     """Keep the last replies, each truncated to what is needed later."""
-    return tuple(_truncate_reply(reply) for reply in tuple(replies)[-REPLIES:])
-
-
-def _truncate_reply(reply: SessionReply) -> SessionReply:
-    return reply if len(reply.text) <= REPLY_TEXT else replace(reply, text=reply.text[:REPLY_TEXT])
+    return tuple(replace(reply, text=reply.text[:REPLY_TEXT]) for reply in tuple(replies)[-REPLIES:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

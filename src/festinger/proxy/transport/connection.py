@@ -10,7 +10,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterable
 from enum import Enum, auto
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
@@ -29,31 +29,6 @@ BAD_REQUEST = STATUS_LINE[400]
 TOO_LARGE = STATUS_LINE[431]
 
 _REASON = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
-
-
-class ResponseControl(Protocol):
-    """Connection controls available to a request."""
-
-    target: bytes
-    gone: bool
-
-    def when_gone(self, notify: Callable[[], object] | None) -> None:
-        """Call `notify` as soon as the client leaves; `None` unregisters it."""
-
-    def listen(self) -> None:
-        """Keep reading, so that a disconnect is noticed after the whole body has arrived."""
-
-    def speak(self, status: int, reason: bytes) -> int:
-        """Start a response with this status line; return the status to pass to uvicorn."""
-
-    def without_length(self) -> None:
-        """End the body by closing the connection, for clients without chunked encoding."""
-
-    def without_body(self) -> None:
-        """Allow a Content-Length without a body."""
-
-    def cut(self) -> None:
-        """Close the connection after what was sent so far."""
 
 
 class _HeadBuffer:
@@ -89,27 +64,23 @@ class _HeadBuffer:
         return getattr(self._transport, name)
 
 
-class _ResponseControl:
-    __slots__ = ("_cycle", "_notify", "_wire", "gone", "target")
+class ResponseControl:
+    """Connection controls available to a request."""
 
-    def __init__(self, wire: "ClientConnection", target: bytes) -> None:
-        self._wire = wire
-        self._cycle: RequestResponseCycle | None = None
+    __slots__ = ("_connection", "_notify", "cycle", "gone", "target")
+
+    def __init__(self, connection: "ClientConnection", target: bytes) -> None:
+        self._connection = connection
+        self.cycle: RequestResponseCycle = cast("Any", None)  # set as soon as uvicorn has created it
         self._notify: Callable[[], object] | None = None
         self.target = target
         self.gone = False
 
-    def joined(self, cycle: RequestResponseCycle) -> None:
-        self._cycle = cycle
-
-    @property
-    def cycle(self) -> RequestResponseCycle:
-        return cast("RequestResponseCycle", self._cycle)
-
     def when_gone(self, notify: Callable[[], object] | None) -> None:
+        """Call `notify` as soon as the client leaves; `None` unregisters it."""
         self._notify = notify
         if notify is None:
-            self._wire.replies.discard(self)
+            self._connection.replies.discard(self)
         elif self.gone:
             notify()
 
@@ -119,10 +90,12 @@ class _ResponseControl:
         if self._notify is not None:
             self._notify()
 
-    def listen(self) -> None:
-        self._wire.flow.resume_reading()
+    def keep_reading(self) -> None:
+        """Notice a disconnect after the whole body has arrived."""
+        self._connection.flow.resume_reading()
 
-    def speak(self, status: int, reason: bytes) -> int:
+    def start_response(self, status: int, reason: bytes) -> int:
+        """Use this status line; return the status to pass to uvicorn."""
         line: bytes | None = b"HTTP/1.1 %d %s" % (status, reason)
         if STATUS_LINE.get(status, b"")[:-2] == line or _REASON.fullmatch(reason) is None:
             line = None
@@ -130,14 +103,17 @@ class _ResponseControl:
         return status if status in STATUS_LINE else 599
 
     def without_length(self) -> None:
+        """End the body by closing the connection, for clients without chunked encoding."""
         self.cycle.chunked_encoding = False
         self.cycle.expected_content_length = ENDLESS
         self.cycle.keep_alive = False
 
     def without_body(self) -> None:
+        """Allow a Content-Length without a body."""
         self.cycle.expected_content_length = 0
 
     def cut(self) -> None:
+        """Close the connection after what was sent so far."""
         # Reported to uvicorn as a disconnect, so that it expects nothing more from the application.
         self.cycle.disconnected = True
         self.cycle.transport.close()
@@ -160,7 +136,7 @@ class ClientConnection(HttpToolsProtocol):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.replies: set[_ResponseControl] = set()
+        self.replies: set[ResponseControl] = set()
         self._phase = _Phase.IDLE
         self._heads = 0
         self._head_bytes = 0
@@ -212,10 +188,10 @@ class ClientConnection(HttpToolsProtocol):
             raise _UnreadableRequestError
         if not self.url.startswith(b"/"):
             raise _UnreadableRequestError
-        reply = _ResponseControl(self, self.url)
+        reply = ResponseControl(self, self.url)
         self.scope["extensions"] = {EXTENSION: cast("Any", reply)}
         super().on_headers_complete()
-        reply.joined(self.cycle)
+        reply.cycle = self.cycle
         self.replies.add(reply)
         if self.parser.should_upgrade():
             self._pass_over_upgrade()

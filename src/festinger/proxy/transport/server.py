@@ -38,7 +38,7 @@ class ProxyServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http=type("WireOfServer", (ClientConnection,), {"stopwatch": staticmethod(stopwatch)}),
+                http=type("TimedConnection", (ClientConnection,), {"stopwatch": staticmethod(stopwatch)}),
                 ws="none",
                 loop="none",
                 lifespan="off",

@@ -40,20 +40,6 @@ DONE = "[DONE]"
 """The one event of OpenAI streams whose data is not JSON."""
 
 
-class FrameReader(Protocol):
-    unreadable: int
-
-    @property
-    def overflowed(self) -> bool:
-        """Whether the limit was exceeded, so that nothing more is read."""
-
-    def feed(self, chunk: bytes) -> list[StreamFrame]:
-        """Return the frames that these bytes complete."""
-
-    def finish(self) -> list[StreamFrame]:
-        """Return the frames that the end of the stream completes."""
-
-
 class _LineBuffer:
     """Joins chunks and yields whole lines without line ends."""
 
@@ -88,7 +74,7 @@ class _LineBuffer:
 
 
 class NdjsonReader:
-    """One JSON object per line."""
+    """One JSON object per line. Like the other readers, it stops for good once it has `overflowed` its limit."""
 
     def __init__(self, limit: int = LINE_BYTES) -> None:
         self._lines = _LineBuffer(limit)
@@ -200,6 +186,9 @@ class JsonReader:
         except orjson.JSONDecodeError:
             self.unreadable += 1
             return []
+
+
+FrameReader = NdjsonReader | SseReader | JsonReader
 
 
 def reader_for(content_type: bytes, *, limit: int = LINE_BYTES) -> FrameReader:
