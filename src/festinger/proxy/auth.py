@@ -214,7 +214,7 @@ class AccessGuard:
         if refusal := self._check_head(ctx):
             return refusal
         scoped = parse_target(ctx.connection.target)
-        ctx.target = scoped.target if scoped else ctx.connection.target
+        ctx.target, space, agent = scoped or (ctx.connection.target, None, None)
         ctx.path = decode_path(split_target(ctx.target)[0])
         ctx.route, ctx.options = find_route(ctx.path), parse_request_options(ctx.headers)
         try:
@@ -223,8 +223,8 @@ class AccessGuard:
                 raise NotAuthenticated
             if scoped is None:
                 raise NotFound("The address begins with `/@` but does not go on as `/@space/agent/…`.")
-            ctx.space = self._space(scoped.space or ctx.options.space, ctx.key)
-            ctx.agent = AgentId(scoped.agent or ctx.options.agent or (ctx.key and ctx.key.agent) or DEFAULT_AGENT)
+            ctx.space = self._space(space or ctx.options.space, ctx.key)
+            ctx.agent = AgentId(agent or ctx.options.agent or (ctx.key and ctx.key.agent) or DEFAULT_AGENT)
             if self.exposed and ctx.route.treatment is RouteTreatment.MANAGED:
                 _check_management(ctx.key, ctx.settings)
         except FestingerError as error:

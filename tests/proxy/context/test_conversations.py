@@ -62,7 +62,7 @@ class Desk:
         said = ChatMessage(role=ChatRole.ASSISTANT, text=reply)
         told = SessionReply(text=reply, content=reply_content_hash(said), at=self.now)
         self.sessions.put(replace(session, links=links, blocks=blocks, replies=(*session.replies, told), at=self.now))
-        return insert_blocks(request, standing, mark=mark).body
+        return insert_blocks(request, standing, mark=mark)[0]
 
     def _session(self, request: ChatRequest) -> ProxySession:
         chain = build_chain(request.turns)

@@ -21,14 +21,7 @@ from festinger.clock import Stopwatch, system_stopwatch
 from festinger.proxy.auth import replace_api_key
 from festinger.proxy.context.block import ContextBlock, PlacedBlock
 from festinger.proxy.loops.keys import ChatRole
-from festinger.proxy.protocols.json_edit import (
-    AmbiguousJsonError,
-    Edit,
-    MemberUpdate,
-    NewElement,
-    TextEdit,
-    apply_edits,
-)
+from festinger.proxy.protocols.json_edit import Edit, MemberUpdate, NewElement, TextEdit, apply_edits
 from festinger.proxy.protocols.messages import ChatRequest, Path, RequestKind, RequestTurn
 from festinger.proxy.routes import ApiProtocol
 from festinger.proxy.transport.upstream import (
@@ -134,16 +127,6 @@ def _index_after_results(content: list[Any]) -> int:
     return results[-1] + 1 if results else 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditResult:
-    body: bytes
-    placed: int = 0
-    """Number of blocks inserted."""
-    in_system: bool = False
-    is_certain: bool = True
-    """False if a position was uncertain, so that nothing was changed."""
-
-
 def insert_blocks(
     request: ChatRequest,
     standing: Iterable[PlacedBlock] = (),
@@ -152,23 +135,20 @@ def insert_blocks(
     system: ContextBlock | None = None,
     position: Position = Position.TURN,
     modelfile: Modelfile | None = None,
-) -> EditResult:
-    """Insert blocks: `standing` into their turns, `system` into the system text."""
+) -> tuple[bytes, int]:
+    """Insert blocks: `standing` into their turns, `system` into the system text; return how many were inserted.
+
+    Raises `AmbiguousJsonError` if a position is uncertain.
+    """
     edits: list[Edit] = [*build_echo_edits(request, mark)]
     echoed = len(edits)
     in_turns = [build_turn_edit(request, each.turn, each.block.text) for each in standing]
     edits += (edit for edit in in_turns if edit is not None)
-    above = None
     if system is not None:
         above = build_system_edit(request, system.text, position=position, modelfile=modelfile)
         edits += () if above is None else (above,)
-    if not edits:
-        return EditResult(body=request.body)
-    try:
-        body = apply_edits(request.body, request.tree, edits)
-    except AmbiguousJsonError:
-        return EditResult(body=request.body, is_certain=False)
-    return EditResult(body=body, placed=len(edits) - echoed, in_system=above is not None)
+    body = apply_edits(request.body, request.tree, edits) if edits else request.body
+    return body, len(edits) - echoed
 
 
 def build_echo_edits(request: ChatRequest, mark: BlockMarker) -> Iterator[TextEdit]:

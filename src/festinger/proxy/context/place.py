@@ -40,6 +40,7 @@ from festinger.proxy.context.edit import (
 from festinger.proxy.context.memories import MEMORY, is_memory_line
 from festinger.proxy.headers import MemoryReason, MemoryResult, MemoryStatus
 from festinger.proxy.loops.keys import ChatRole
+from festinger.proxy.protocols.json_edit import AmbiguousJsonError
 from festinger.proxy.protocols.messages import ChatRequest, SkipReason
 from festinger.proxy.request import RequestContext
 from festinger.proxy.sessions.session import ProxySession
@@ -126,20 +127,21 @@ def inject_context(ctx: RequestContext, found: ContextInput) -> None:
     standing = find_placed_blocks(ctx.chat, links, kept.blocks)
     placer = _BlockPlacer(ctx=ctx, session=kept, standing=standing, found=found)
     chosen = placer.in_system() or placer.in_turn()
-    result = insert_blocks(
-        ctx.chat,
-        standing if chosen.joining is None else (*standing, chosen.joining),
-        mark=ctx.mark,
-        system=chosen.system,
-        position=placer.position,
-        modelfile=found.modelfile,
-    )
-    if not result.is_certain:
+    try:
+        body, placed = insert_blocks(
+            ctx.chat,
+            standing if chosen.joining is None else (*standing, chosen.joining),
+            mark=ctx.mark,
+            system=chosen.system,
+            position=placer.position,
+            modelfile=found.modelfile,
+        )
+    except AmbiguousJsonError:
         ctx.memory_status = MemoryStatus(result=MemoryResult.OFF, reason=SkipReason.NO_PLACE)
         return
-    if result.body is not ctx.chat.body:
-        ctx.body = result.body
-    ctx.memory_status = _build_memory_status(found, chosen, placed=result.placed)
+    if body is not ctx.chat.body:
+        ctx.body = body
+    ctx.memory_status = _build_memory_status(found, chosen, placed=placed)
     ctx.session = _update_session(kept, chosen)
     ctx.block = chosen.fresh
     ctx.anchor = chosen.joining.anchor if chosen.joining else None

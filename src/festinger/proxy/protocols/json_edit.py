@@ -182,13 +182,8 @@ def apply_edits(body: bytes, tree: dict[str, Any], edits: Sequence[Edit], *, exa
     return b"".join((*parts, body[here:]))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Token:
-    """A quoted string in the body, and the encoded width of its first characters."""
-
-    start: int
-    end: int
-    width: Callable[[int], int]
+Token = tuple[int, Callable[[int], int]]
+"""Start of a quoted string in the body, and the encoded width of its first characters."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,9 +201,9 @@ class _EditLocator:
     def pieces(self, edit: Edit) -> Iterator[BytePiece]:
         match edit:
             case TextEdit():
-                token = self._string(edit.path)
-                start = token.start + 1 + token.width(edit.at)
-                end = start if edit.until is None else token.start + 1 + token.width(edit.until)
+                token, width = self._string(edit.path)
+                start = token + 1 + width(edit.at)
+                end = start if edit.until is None else token + 1 + width(edit.until)
                 yield start, end, orjson.dumps(edit.text)[1:-1]
             case NewElement():
                 yield self._element(edit)
@@ -257,8 +252,8 @@ class _EditLocator:
         token = self._quick((*edit.path, edit.index, "text"))
         if token is None:
             return None
-        found = _PART.search(self.body[max(0, token.start - BEFORE_BYTES) : token.start])
-        return None if found is None else token.start - len(found[0])
+        found = _PART.search(self.body[max(0, token[0] - BEFORE_BYTES) : token[0]])
+        return None if found is None else token[0] - len(found[0])
 
     def _first_of(self, key: str) -> int | None:
         token = b'"%s"' % key.encode()
@@ -269,37 +264,32 @@ class _EditLocator:
         is_key = _member_pattern(key).search(self.body[max(0, start - BEFORE_BYTES) : start] + token + b":")
         return found.end() if found is not None and is_key is not None else None
 
-    def _string(self, path: Path) -> _Token:
+    def _string(self, path: Path) -> Token:
         quick = None if self.exact else self._quick(path)
         if quick is not None:
             return quick
         start, end = self._span(path)
         raw = self.text[start + 1 : end - 1]
-        first = self._bytes_before(start)
-        return _Token(
-            start=first,
-            end=first + 2 + len(raw.encode()),
-            width=lambda count: len(raw[: raw_width(raw, count)].encode()),
-        )
+        return self._bytes_before(start), lambda count: len(raw[: raw_width(raw, count)].encode())
 
-    def _quick(self, path: Path) -> _Token | None:
+    def _quick(self, path: Path) -> Token | None:
         """Find the unique member with this name and value in one of the common spellings.
 
         If messages are identical, there must be as many members as messages, in the same order.
         """
         value, duplicates = self._at(path), self._twins(path)
         member = _member_pattern(str(path[-1]))
-        found: list[tuple[int, Encode, int]] = []
+        found: list[tuple[int, Encode]] = []
         for style in json_encoders(value):
             token = style(value)
             starts = self._members(member, token)
             if starts is None:
                 return None
-            found += ((start, style, len(token)) for start in starts)
+            found += ((start, style) for start in starts)
         if len(found) != len(duplicates):
             return None
-        start, encode, length = sorted(found, key=lambda each: each[0])[duplicates.index(path)]
-        return _Token(start=start, end=start + length, width=lambda count: len(encode(value[:count])) - 2)
+        start, encode = sorted(found, key=lambda each: each[0])[duplicates.index(path)]
+        return start, lambda count: len(encode(value[:count])) - 2
 
     def _twins(self, path: Path) -> list[Path]:
         """Paths of all messages with the same content, if this is the content of a message."""

@@ -129,7 +129,6 @@ class SessionMatch:
     session: SessionId | None = None
     """`None` for a new session, which the caller names."""
     parent: SessionId | None = None
-    rewound: bool = False
 
 
 def match_session(
@@ -154,7 +153,7 @@ def match_session(
         if back := [session for session in alike if _is_prefix(chain.links, session.links)]:
             best = max(back, key=lambda session: session.at)
             if now - best.at <= REWIND:
-                return SessionMatch(how=SessionMatchKind.CHAIN, session=best.id, rewound=True)
+                return SessionMatch(how=SessionMatchKind.CHAIN, session=best.id)
             alike = [session for session in alike if session not in back]
         beside = max(alike, key=lambda each: (shared_length(each.links, chain.links), each.at), default=None)
     for session in sorted({each.id: each for each in (*live, *others)}.values(), key=lambda each: each.at)[::-1]:
