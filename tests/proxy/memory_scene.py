@@ -181,10 +181,15 @@ async def scene(
     live: Callable[[], ProxySettings] | None = None,
     **proxy: Any,
 ) -> AsyncIterator[Scene]:
-    beside, listed = BackgroundTasks(), Listed()
+    background, listed = BackgroundTasks(), Listed()
     ids = new_id or id_maker(Hands().clock, random.Random(3))
     context_builder = ContextBuilder(
-        mind or Knowing(), memories=memories, beside=beside, new_id=ids, restate=restate or Today(), modelfile=modelfile
+        mind or Knowing(),
+        memories=memories,
+        background=background,
+        new_id=ids,
+        restate=restate or Today(),
+        modelfile=modelfile,
     )
     async with scripted(always(reply("200 OK", answer))) as upstream:
         fixed = ProxySettings(**{"upstream": upstream.url, "memory_deadline_ms": PATIENT_MS, **proxy})
@@ -200,7 +205,7 @@ async def scene(
             try:
                 yield Scene(door=door, upstream=upstream, learnt=listed.learnt)
             finally:
-                await beside.stop()
+                await background.stop()
 
 
 async def settled() -> None:

@@ -40,7 +40,7 @@ class LoadedServer:
     supervisor: Supervisor
     pages: ASGIApp
     pipeline: RequestPipeline
-    beside: BackgroundTasks
+    background: BackgroundTasks
     """Background tasks of the proxy."""
     recorder: StoreRecorder
     writer: CaptureWriter
@@ -62,7 +62,7 @@ class LoadedServer:
             # What was captured is written before the store closes, or spooled.
             await self.writer.finish()
             self.supervisor.stop()
-        await self.beside.stop()
+        await self.background.stop()
 
 
 @asynccontextmanager
@@ -96,14 +96,14 @@ def build_server(plan: ServerDeps) -> LoadedServer:
         local=plan.local,
         disk_fault=lambda: writer.disk_fault,
     )
-    beside = BackgroundTasks()
-    modelfiles = ModelfileCache(plan.upstream, beside=beside)
-    learner = StoredLearner(lambda: supervisor.app, beside=beside)
+    background = BackgroundTasks()
+    modelfiles = ModelfileCache(plan.upstream, background=background)
+    learner = StoredLearner(lambda: supervisor.app, background=background)
     memories = AppMemoryReader(lambda: supervisor.app, learner=learner)
     context_builder = ContextBuilder(
         AppWorldReader(lambda: supervisor.app),
         memories=memories,
-        beside=beside,
+        background=background,
         new_id=plan.tools.new_id,
         restate=bind_restater(lambda: supervisor.app),
         modelfile=modelfiles.find,
@@ -126,7 +126,7 @@ def build_server(plan: ServerDeps) -> LoadedServer:
         supervisor=supervisor,
         pages=build_admin_app(supervisor),
         pipeline=pipeline,
-        beside=beside,
+        background=background,
         recorder=recorder,
         writer=writer,
         learner=learner,

@@ -226,7 +226,7 @@ class Proxy:
         with fail_open("memory") as attempt:
             await self._process(ctx)
         if attempt.failed:
-            ctx.reset_body()
+            ctx.forward_as_received()
             ctx.memory_status = MemoryStatus(result=MemoryResult.FAILED, reason=attempt.failed)
             log.warning("memory failed for a request", request=ctx.request_id, error=attempt.failed)
 

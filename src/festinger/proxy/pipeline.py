@@ -126,8 +126,8 @@ class RequestPipeline:
 
     def _update_session(self, ctx: RequestContext) -> None:
         now, session = self._clock(), ctx.session
-        beside = self._sessions.find(session.caller, session.id, now=now)
-        after = advance_session(session, beside, turns=ctx.chat.turns, chain=ctx.chain, at=now)
+        current = self._sessions.find(session.caller, session.id, now=now)
+        after = advance_session(session, current, turns=ctx.chat.turns, chain=ctx.chain, at=now)
         after = self._sessions.put(after)
         PROXY_SESSIONS.set(len(self._sessions))
         self._recorder.record_session(ctx, after)

@@ -144,7 +144,7 @@ class RequestContext:
     def is_learned(self) -> bool:
         return self.options.memory in WRITES
 
-    def reset_body(self) -> None:
+    def forward_as_received(self) -> None:
         """Forward the request as it came, with no part of the pipeline attached."""
         self.body, self.fallback, self.local_response = self.received, None, None
         self.guard = self.listener = self.learning = None

@@ -63,9 +63,9 @@ PROVIDERS = {ApiProtocol.NATIVE: "ollama", ApiProtocol.OPENAI: "openai"}
 class StoredLearner:
     """Learns into the open store."""
 
-    def __init__(self, app: Callable[[], App | None], *, beside: BackgroundTasks) -> None:
+    def __init__(self, app: Callable[[], App | None], *, background: BackgroundTasks) -> None:
         self._app = app
-        self._beside = beside
+        self._background = background
         self._open: dict[tuple[SpaceId, AgentId], set[asyncio.Task[LearnStatus]]] = {}
 
     def start(self, ctx: RequestContext) -> None:
@@ -79,7 +79,7 @@ class StoredLearner:
             return
         scope = _build_scope(ctx)
         turns = [PersonTurn(id=message_id(each), text=each.text) for each in texts]
-        task = self._beside.start(_learn(app, scope, turns))
+        task = self._background.start(_learn(app, scope, turns))
         key = (scope.space, scope.agent)
         self._open.setdefault(key, set()).add(task)
         task.add_done_callback(partial(self._done, key))

@@ -129,7 +129,7 @@ class StoreRecorder(ExchangeRecorder):
             since=self._clock() - timedelta(seconds=settings.session_idle),
             limit=ALIKE,
         )
-        task = self._queries.ask(query, beside=app.background)
+        task = self._queries.ask(query, background=app.background)
         if task is None:
             raise TimeoutError
         await asyncio.wait({task}, timeout=settings.memory_deadline_ms / 1000)

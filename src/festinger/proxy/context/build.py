@@ -88,12 +88,12 @@ class QueryLimiter:
     def __init__(self) -> None:
         self._open: set[asyncio.Task[Any]] = set()
 
-    def ask(self, question: Coroutine[Any, Any, Answer], *, beside: BackgroundTasks) -> asyncio.Task[Answer] | None:
+    def ask(self, question: Coroutine[Any, Any, Answer], *, background: BackgroundTasks) -> asyncio.Task[Answer] | None:
         """Start a query in the background; `None` if too many are open."""
         if len(self._open) >= MOST_OPEN:
             question.close()
             return None
-        task = beside.start(question)
+        task = background.start(question)
         self._open.add(task)
         task.add_done_callback(self._open.discard)
         return task
@@ -151,14 +151,14 @@ class ContextBuilder:
         *,
         new_id: NewId,
         memories: MemoryReader | None = None,
-        beside: BackgroundTasks | None = None,
+        background: BackgroundTasks | None = None,
         restate: Restate = no_line_updates,
         modelfile: FindModelfile = find_no_modelfile,
     ) -> None:
         self._world = world
         self._new_id = new_id
         self._memories = memories
-        self._beside = beside or BackgroundTasks()
+        self._background = background or BackgroundTasks()
         self._restate = restate
         self._modelfile = modelfile
         self._recalls = QueryLimiter()
@@ -191,10 +191,14 @@ class ContextBuilder:
             queries.world = asyncio.create_task(self._world.recollect(world_scope(ctx), texts))
             if self._memories is not None and self._memories.may_know(ctx.space) and (cue := build_cue(texts)):
                 queries.cue = cue
-                queries.memory = self._recalls.ask(self._recall(self._memories, ctx, queries), beside=self._beside)
+                queries.memory = self._recalls.ask(
+                    self._recall(self._memories, ctx, queries), background=self._background
+                )
                 queries.busy = queries.memory is None
         if self._memories is not None and (asked := {*shown, *memory_note_ids(late.notes)}):
-            queries.standing = self._lookups.ask(_find_standing(self._memories, ctx, asked), beside=self._beside)
+            queries.standing = self._lookups.ask(
+                _find_standing(self._memories, ctx, asked), background=self._background
+            )
         return queries
 
     async def _wait(self, ctx: RequestContext, queries: _PendingQueries) -> None:
@@ -206,7 +210,7 @@ class ContextBuilder:
             await asyncio.wait(queries.tasks, timeout=left * WORDS_AFTER)
             if left and self._memories is not None and queries.memory is not None and not queries.memory.done():
                 question = self._recall(self._memories, ctx, queries, by_words=True)
-                queries.by_words = self._lookups.ask(question, beside=self._beside)
+                queries.by_words = self._lookups.ask(question, background=self._background)
             ends = system_stopwatch() + left * (1 - WORDS_AFTER)
             while not queries.is_answered and (rest := ends - system_stopwatch()) > 0:
                 waiting = {task for task in queries.tasks if not task.done()}
@@ -233,13 +237,13 @@ class ContextBuilder:
         found, recalled, is_late = Recollection(), NOTHING, world is not None and not world.done()
         answer = world.result() if world is not None and world.done() else found
         if world is not None and is_late:
-            self._beside.start(self._keep_found(key, world))
+            self._background.start(self._keep_found(key, world))
         if memory is not None and memory.done():
             recalled = memory.result()
         elif memory is not None:
             if queries.by_words is not None and queries.by_words.done():
                 recalled = queries.by_words.result()
-            self._beside.start(self._keep_notes(key, memory))
+            self._background.start(self._keep_notes(key, memory))
         found = found if answer is None else answer
         shown = shown_lines(_all_blocks(ctx.session))
         changed = find_memory_updates(shown, standing) if standing is not None else {}
@@ -255,7 +259,7 @@ class ContextBuilder:
             modelfile = self._modelfile(ctx.chat.model, ctx.chat.kind.protocol, settings)
         return ContextInput(
             lines=(
-                *_world_lines(found, beside=notes),
+                *_world_lines(found, memories=notes),
                 *_refresh_world_lines(late_lines, self._restate(scope, late_lines) if late_lines else {}),
             ),
             notes=notes,
@@ -371,9 +375,9 @@ def _words(said: str) -> list[str]:
     return said.replace("_", " ").split()
 
 
-def _world_lines(found: Recollection, *, beside: Sequence[ContextLine] = ()) -> Iterator[ContextLine]:
+def _world_lines(found: Recollection, *, memories: Sequence[ContextLine] = ()) -> Iterator[ContextLine]:
     """World lines with edges, except those that memories state in a person's own words; doubts stay."""
-    said = {(cue.subject, cue.parent) for memory in beside for cue in _read(memory.text)[0]}
+    said = {(cue.subject, cue.parent) for memory in memories for cue in _read(memory.text)[0]}
     by_concept = groupby(found.notes, key=lambda note: note.concept)
     for text, (_, group) in zip(found.lines, by_concept, strict=True):
         notes = list(group)

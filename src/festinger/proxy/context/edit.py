@@ -219,10 +219,10 @@ class ModelfileCache:
     """Cache of what the upstreams' model files contain."""
 
     def __init__(
-        self, upstream: UpstreamClient, *, beside: BackgroundTasks, stopwatch: Stopwatch = system_stopwatch
+        self, upstream: UpstreamClient, *, background: BackgroundTasks, stopwatch: Stopwatch = system_stopwatch
     ) -> None:
         self._upstream = upstream
-        self._beside = beside
+        self._background = background
         self._stopwatch = stopwatch
         self._known: LRUCache[tuple[str, str], _CachedModelfile] = LRUCache(MODELS)
 
@@ -234,7 +234,7 @@ class ModelfileCache:
             known = known or _CachedModelfile(asked=now)
             known.asked = now
             self._known[base, model] = known
-            self._beside.start(self._look_up(model, known, base=base, key=find_upstream_key(base, settings)))
+            self._background.start(self._look_up(model, known, base=base, key=find_upstream_key(base, settings)))
         return known.modelfile
 
     async def _look_up(self, model: str, known: _CachedModelfile, *, base: str, key: str | None) -> None:

@@ -140,7 +140,7 @@ def match_session(
     now: datetime,
 ) -> SessionMatch:
     """Match against `live`, the caller's sessions that begin alike, and `others`, which may share replies."""
-    beside = None
+    nearest = None
     if chain.head is not None:
         alike = [session for session in live if session.head == chain.head]
         if [turn.role for turn in turns if turn.role is not ChatRole.SYSTEM] == [ChatRole.USER]:
@@ -155,11 +155,11 @@ def match_session(
             if now - best.at <= REWIND:
                 return SessionMatch(how=SessionMatchKind.CHAIN, session=best.id)
             alike = [session for session in alike if session not in back]
-        beside = max(alike, key=lambda each: (shared_length(each.links, chain.links), each.at), default=None)
+        nearest = max(alike, key=lambda each: (shared_length(each.links, chain.links), each.at), default=None)
     for session in sorted({each.id: each for each in (*live, *others)}.values(), key=lambda each: each.at)[::-1]:
         if _continues_session(session, chain, turns):
             return SessionMatch(how=SessionMatchKind.REPLY, session=session.id)
-    return SessionMatch(how=SessionMatchKind.NEW, parent=beside.id if beside is not None else None)
+    return SessionMatch(how=SessionMatchKind.NEW, parent=nearest.id if nearest is not None else None)
 
 
 def shared_length(one: Sequence[bytes], other: Sequence[bytes]) -> int:

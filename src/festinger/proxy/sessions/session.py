@@ -120,10 +120,10 @@ def reply_content_hash(reply: ChatMessage) -> bytes:
 
 
 def advance_session(
-    session: ProxySession, beside: ProxySession | None, *, turns: Sequence[RequestTurn], chain: HashChain, at: datetime
+    session: ProxySession, current: ProxySession | None, *, turns: Sequence[RequestTurn], chain: HashChain, at: datetime
 ) -> ProxySession:
-    """The session after this request; `beside` is its present state in the registry."""
-    others = beside or session
+    """The session after this request; `current` is its present state in the registry."""
+    others = current or session
     return replace(
         session,
         at=at,
