@@ -24,7 +24,6 @@ from festinger.observability import metrics
 from festinger.proxy.auth import AccessGuard, FindKey, InFlightLimiter, KnownSpace, replace_api_key
 from festinger.proxy.errors import LocalResponse, build_error_response, fail_open, to_error_response, unreachable_page
 from festinger.proxy.headers import (
-    NO_OPTIONS,
     MemoryMode,
     MemoryResult,
     MemoryStatus,
@@ -34,7 +33,6 @@ from festinger.proxy.headers import (
     filter_response_headers,
     first_header,
     set_content_length,
-    status_headers,
     status_without_memory,
 )
 from festinger.proxy.request import Body, RequestContext, Send
@@ -276,15 +274,16 @@ async def _start_response(
 def _status_headers(ctx: RequestContext) -> list[tuple[bytes, bytes]]:
     if not ctx.settings.proxy.headers:
         return []
-    return status_headers(
-        request_id=ctx.request_id,
-        memory=ctx.memory_status,
-        options=ctx.options,
-        overhead=ctx.before + ctx.after,
-        session=ctx.session_status,
-        loop=ctx.loop_status,
-        learned=ctx.learn_status,
-    )
+    ignored = f"; ignored={','.join(ctx.options.ignored)}" if ctx.options.ignored else ""
+    statuses = {
+        b"x-festinger-request": ctx.request_id,
+        b"x-festinger-session": ctx.session_status,
+        b"x-festinger-loop": ctx.loop_status,
+        b"x-festinger-memory": f"{ctx.memory_status}{ignored}" if ctx.memory_status is not None else None,
+        b"x-festinger-learned": ctx.learn_status,
+        b"x-festinger-overhead-ms": f"{1000 * (ctx.before + ctx.after):.3f}",
+    }
+    return [(name, str(status).encode()) for name, status in statuses.items() if status is not None]
 
 
 async def _send_local_response(ctx: RequestContext, own: LocalResponse) -> None:
@@ -352,9 +351,9 @@ async def _send_internal_error(ctx: RequestContext) -> None:
 async def _send_error_response(ctx: RequestContext, answer: LocalResponse) -> None:
     headers = [*answer.headers, answer.content_length]
     if ctx.settings.proxy.headers:
-        headers += status_headers(
-            request_id=ctx.request_id, memory=ctx.memory_status, options=NO_OPTIONS, overhead=None
-        )
+        headers.append((b"x-festinger-request", ctx.request_id.encode()))
+        if ctx.memory_status is not None:
+            headers.append((b"x-festinger-memory", str(ctx.memory_status).encode()))
     ctx.status = answer.status
     await ctx.send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await ctx.send({"type": "http.response.body", "body": b"".join(answer.chunks), "more_body": False})

@@ -1,4 +1,4 @@
-"""Filters request and response headers, parses client options and builds status headers.
+"""Filters request and response headers, parses client options and formats statuses.
 
 Hop-by-hop headers, and those that a `Connection` header names, never cross. Cookies, forwarding headers, our
 own headers and our keys never reach the upstream. All others pass unchanged, in order, duplicates included.
@@ -239,29 +239,3 @@ def status_without_memory(treatment: RouteTreatment, options: RequestOptions, *,
     if not ready:
         return MemoryStatus(result=MemoryResult.NOT_READY, reason=MemoryReason.STORE)
     return MemoryStatus(result=MemoryResult.OFF, reason=MemoryReason.ABSENT)
-
-
-def status_headers(
-    *,
-    request_id: str,
-    memory: MemoryStatus | None,
-    options: RequestOptions,
-    overhead: float | None,
-    session: SessionStatus | None = None,
-    loop: LoopStatus | None = None,
-    learned: object = None,
-) -> list[tuple[bytes, bytes]]:
-    """Build our status headers. `overhead` is in seconds."""
-    headers = [(b"x-festinger-request", request_id.encode())]
-    if session is not None:
-        headers.append((b"x-festinger-session", str(session).encode()))
-    if loop is not None:
-        headers.append((b"x-festinger-loop", str(loop).encode()))
-    if memory is not None:
-        ignored = f"; ignored={','.join(options.ignored)}" if options.ignored else ""
-        headers.append((b"x-festinger-memory", f"{memory}{ignored}".encode()))
-    if learned is not None:
-        headers.append((b"x-festinger-learned", str(learned).encode()))
-    if overhead is not None:
-        headers.append((b"x-festinger-overhead-ms", b"%.3f" % (overhead * 1000)))
-    return headers
