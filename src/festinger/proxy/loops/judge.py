@@ -149,17 +149,6 @@ class LoopJudgment:
     def rose_from(self, before: LoopState) -> bool:
         return _level(self.loop.standing) > _level(before.standing)
 
-    def recovered_from(self, before: LoopState) -> LoopRepetition | None:
-        return before.standing if self.loop.standing is None else None
-
-    def opened_from(self, before: LoopState) -> LoopRepetition | None:
-        is_new = before.breaker.opened is None and self.loop.breaker.opened is not None
-        return self.loop.breaker.cause if is_new else None
-
-    def closed_from(self, before: LoopState) -> LoopRepetition | None:
-        is_gone = before.breaker.opened is not None and self.loop.breaker.opened is None
-        return before.breaker.cause if is_gone else None
-
 
 def judge_request(
     loop: LoopState,
@@ -317,14 +306,14 @@ def build_request_events(
     session: str, before: LoopState, after: LoopJudgment, *, did: Sequence[str]
 ) -> Iterator[NewEvent]:
     """Events for what a request changed in its session."""
-    standing = after.loop.standing
+    standing, was, now = after.loop.standing, before.breaker, after.loop.breaker
     if standing is not None and after.rose_from(before):
         yield _build_loop_event(session, "loop_detected", standing, did)
-    if (over := after.recovered_from(before)) is not None:
-        yield _build_loop_event(session, "loop_recovered", over, ())
-    if (cause := after.opened_from(before)) is not None:
+    if standing is None and before.standing is not None:
+        yield _build_loop_event(session, "loop_recovered", before.standing, ())
+    if was.opened is None and now.opened is not None and (cause := now.cause) is not None:
         yield _build_breaker_event(session, "breaker_opened", cause, BY_LOOP)
-    if (cause := after.closed_from(before)) is not None:
+    if was.opened is not None and now.opened is None and (cause := was.cause) is not None:
         by = BY_PERSON if after.loop.task != before.task else BY_PROBE
         yield _build_breaker_event(session, "breaker_closed", cause, by)
 
