@@ -22,7 +22,7 @@ from benchmarks.load import HOST
 from festinger.clock import system_stopwatch
 from festinger.ids import MAIN_SPACE, SpaceId, id_maker
 from festinger.proxy.app import Proxy
-from festinger.proxy.context.fetch import AppWorldReader
+from festinger.proxy.context.build import AppWorldReader, ContextBuilder
 from festinger.proxy.pipeline import RequestPipeline
 from festinger.proxy.transport.server import close_sockets, open_server, open_sockets
 from festinger.proxy.transport.upstream import open_upstream
@@ -210,8 +210,9 @@ async def guarded_proxy() -> AsyncIterator[GuardedProxy]:
         settings = Settings(proxy=ProxySettings(upstream=upstream))
         chance = random.Random(0)  # noqa: S311 - ids of sessions that nobody keeps
         new_id = id_maker(lambda: now[0], chance)
+        builder = ContextBuilder(AppWorldReader(lambda: None), new_id=new_id)
         pipeline = RequestPipeline(
-            AppWorldReader(lambda: None), clock=lambda: now[0], new_id=new_id, settings=settings.proxy
+            clock=lambda: now[0], new_id=new_id, settings=settings.proxy, context_builder=builder
         )
         proxy = Proxy(
             settings=lambda: settings,

@@ -30,7 +30,7 @@ from festinger.proxy.app import Proxy
 from festinger.proxy.capture.queue import CaptureWriter
 from festinger.proxy.capture.recorder import StoreRecorder
 from festinger.proxy.capture.spool import Spool
-from festinger.proxy.context.fetch import AppWorldReader
+from festinger.proxy.context.build import AppWorldReader, ContextBuilder
 from festinger.proxy.pipeline import RequestPipeline
 from festinger.proxy.transport.server import close_sockets, open_server, open_sockets
 from festinger.proxy.transport.upstream import open_upstream
@@ -157,11 +157,10 @@ async def _door(app: App, tools: SystemServices, *, spool: Path) -> AsyncIterato
     writer = CaptureWriter(lambda: app, Spool(spool, name="bench"), settings=lambda: proxy, stopwatch=tools.stopwatch)
     recorder = StoreRecorder(lambda: app, writer, clock=tools.clock, settings=lambda: proxy)
     pipeline = RequestPipeline(
-        AppWorldReader(lambda: app),
         clock=tools.clock,
         new_id=tools.new_id,
         settings=proxy,
-        emit=recorder.happened,
+        context_builder=ContextBuilder(AppWorldReader(lambda: app), new_id=tools.new_id),
         recorder=recorder,
     )
     async with open_upstream() as upstream, _writing(writer):

@@ -14,9 +14,10 @@ import orjson
 
 from festinger.clock import Clock
 from festinger.proxy.context.block import build_mark
+from festinger.proxy.errors import JSON, LocalResponse
 from festinger.proxy.protocols.messages import ChatRequest, RequestKind, build_cleaning_rules
 from festinger.proxy.protocols.parse import parse_request
-from festinger.proxy.protocols.synthetic import SyntheticFinish, SyntheticResponse, build_synthetic_response
+from festinger.proxy.protocols.synthetic import SyntheticFinish, build_synthetic_response
 from festinger.proxy.transport.server import close_sockets, open_server, open_sockets
 
 HOST = "127.0.0.1"
@@ -50,16 +51,15 @@ class ScriptedModel:
             if not message.get("more_body", False):
                 break
         answer = self._answer(scope["path"], body, at=self._clock())
-        length = sum(map(len, answer.chunks))
-        headers = [(b"content-type", answer.content_type), (b"content-length", b"%d" % length)]
+        headers = [(b"content-type", dict(answer.headers)[b"content-type"]), answer.content_length]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         for chunk in answer.chunks:
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    def _answer(self, path: str, body: bytes, *, at: datetime) -> SyntheticResponse:
+    def _answer(self, path: str, body: bytes, *, at: datetime) -> LocalResponse:
         if path not in KINDS:
-            return SyntheticResponse(content_type=b"application/json", chunks=(b"{}",))
+            return LocalResponse(status=200, headers=(JSON,), chunks=(b"{}",))
         self.received.append(orjson.loads(body))
         asked = parse_request(body, KINDS[path], rules=build_cleaning_rules(build_mark(""), ()), limit=LARGEST)
         assert isinstance(asked, ChatRequest), "a demo sends only what can be read"

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.proxy.doors import Door, Got, exchange, open_door, read_answer, request, settings_for
+from tests.proxy.proxy_server import Door, Got, exchange, open_door, read_answer, request, settings_for
 from tests.upstream import Peer, Received, always, answering, chunked, reply, scripted
 
 from festinger.proxy.transport.connection import ClientConnection

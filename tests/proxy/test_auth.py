@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.proxy.doors import exchange, open_door
+from tests.proxy.proxy_server import exchange, open_door
 from tests.upstream import always, reply, scripted
 
 from festinger.proxy.auth import is_allowed_host, is_allowed_origin, machine_names

@@ -7,7 +7,7 @@ import ollama
 import openai
 import pytest
 from anthropic import AsyncAnthropic
-from tests.proxy.doors import Door, open_door
+from tests.proxy.proxy_server import Door, open_door
 from tests.upstream import WORDS, answering
 
 TEXT = "".join(WORDS)

@@ -6,7 +6,7 @@ import pytest
 import uvloop
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.proxy.doors import Got, exchange, open_door
+from tests.proxy.proxy_server import Got, exchange, open_door
 from tests.upstream import Peer, Received, scripted
 
 METHODS = st.sampled_from(["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "PROPFIND"])

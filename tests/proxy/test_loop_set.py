@@ -6,9 +6,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.proxy.doors import exchange, request
+from tests.proxy.loop_scene import Model, Watched, watching
 from tests.proxy.loops.test_stream import MUST_PASS
-from tests.proxy.watched import Model, Watched, watching
+from tests.proxy.proxy_server import exchange, request
 
 Messages = list[dict[str, Any]]
 SYSTEM = {"role": "system", "content": "You are an agent with tools."}

@@ -11,7 +11,7 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.proxy.doors import open_door
+from tests.proxy.proxy_server import open_door
 
 from festinger import errors
 from festinger.errors import BadFact, BadInput, FestingerError, NotAuthenticated, ServerAway, Stale

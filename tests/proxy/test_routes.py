@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.proxy.routes import ApiProtocol, RouteTreatment, ScopedTarget, find_route, parse_target
+from festinger.proxy.routes import ApiProtocol, RouteTreatment, find_route, parse_target
 
 
 @pytest.mark.requirement("P-02")
@@ -53,7 +53,7 @@ def test_json_is_limited_and_files_are_not():
 def test_a_prefix_is_cut_exactly(space: str, agent: str):
     target = f"/@{space}/{agent}/api/chat?x=/@y".encode()
 
-    assert parse_target(target) == ScopedTarget(target=b"/api/chat?x=/@y", space=space, agent=agent)
+    assert parse_target(target) == (b"/api/chat?x=/@y", space, agent)
 
 
 @pytest.mark.parametrize(
@@ -64,4 +64,4 @@ def test_a_prefix_that_cannot_be_read_names_nothing(target: bytes):
 
 
 def test_a_target_without_prefix_names_no_space():
-    assert parse_target(b"/api/@x/y") == ScopedTarget(target=b"/api/@x/y")
+    assert parse_target(b"/api/@x/y") == (b"/api/@x/y", None, None)

@@ -24,7 +24,7 @@ from tests.stories.test_capturing import PATIENT, captured, chat, kept
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, cause
 from festinger.proxy.capture import recorder
-from festinger.proxy.context.fetch import MOST_OPEN
+from festinger.proxy.context.build import MOST_OPEN
 from festinger.store.repositories.exchanges import find_sessions
 from festinger.world.learn import iknowthat
 

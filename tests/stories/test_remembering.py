@@ -13,13 +13,14 @@ import ollama
 import openai
 import pytest
 from aiohttp import web
-from tests.proxy.doors import open_door
-from tests.proxy.recorded import recording
+from tests.proxy.proxy_server import open_door
+from tests.proxy.store_recorder import recording
 from tests.runtime.server import SOON, opened
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Cause, Origin, SessionId, cause
 from festinger.jobs.worker import WorkerPool
-from festinger.proxy.context.fetch import AppWorldReader
+from festinger.proxy.capture.recorder import ExchangeRecorder
+from festinger.proxy.context.build import AppWorldReader, ContextBuilder, WorldReader
 from festinger.proxy.pipeline import RequestPipeline
 from festinger.runtime.app import App
 from festinger.world.conflicts import load_conflicts
@@ -94,6 +95,16 @@ def by_person(app: App) -> Cause:
     return cause(agent=DEFAULT_AGENT, session=SessionId("terminal"), origin=Origin.PERSON, at=app.tools.clock())
 
 
+def _pipeline(app: App, world: WorldReader, recorder: ExchangeRecorder | None = None) -> RequestPipeline:
+    return RequestPipeline(
+        clock=app.tools.clock,
+        new_id=app.tools.new_id,
+        settings=app.settings.now.proxy,
+        context_builder=ContextBuilder(world, new_id=app.tools.new_id),
+        recorder=recorder,
+    )
+
+
 @asynccontextmanager
 async def scene(database_url: str, folder: Path) -> AsyncIterator[Scene]:
     model, pages = Model(), web.Application()
@@ -105,13 +116,7 @@ async def scene(database_url: str, folder: Path) -> AsyncIterator[Scene]:
     try:
         async with opened(database_url, folder) as app, recording(app, folder) as recorder:
             await app.world.need(MAIN_SPACE)
-            pipeline = RequestPipeline(
-                AppWorldReader(lambda: app),
-                clock=app.tools.clock,
-                new_id=app.tools.new_id,
-                settings=app.settings.now.proxy,
-                recorder=recorder.recorder,
-            )
+            pipeline = _pipeline(app, AppWorldReader(lambda: app), recorder.recorder)
             upstream = f"http://127.0.0.1:{runner.addresses[0][1]}"
             async with open_door(upstream, process=pipeline.process) as door:
                 yield Scene(app=app, model=model, upstream=upstream, url=door.url)
@@ -190,12 +195,11 @@ async def test_a_client_that_asks_for_no_notes_gets_its_bytes_through(query: str
 
 async def test_a_mind_that_breaks_leaves_the_request_as_it_came(database_url: str, tmp_path: Path):
     class Broken:
-        async def recollect(self, place: Any, texts: Any) -> Any:
+        async def recollect(self, scope: Any, texts: Any) -> Any:
             raise RuntimeError("broken")
 
     async with scene(database_url, tmp_path) as at:
-        settings = at.app.settings.now.proxy
-        broken = RequestPipeline(Broken(), clock=at.app.tools.clock, new_id=at.app.tools.new_id, settings=settings)
+        broken = _pipeline(at.app, Broken())
         async with open_door(at.upstream, process=broken.process) as door:
             async with ollama.AsyncClient(host=door.url) as client:
                 answer = await client.chat(model="m", messages=[{"role": "user", "content": "open gnommoweb"}])

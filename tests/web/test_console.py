@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import pytest
 from selenium.webdriver.common.keys import Keys
-from tests.proxy.doors import open_door
+from tests.proxy.proxy_server import open_door
 from tests.web.api.test_quarantine import overheard
 from tests.web.chromium import Browser
 from tests.web.deps import Desk, deps

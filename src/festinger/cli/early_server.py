@@ -7,20 +7,18 @@ loaded; requests for our own pages or with a key wait here until then. After tha
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from festinger.ids import MAIN_SPACE, SpaceId
-from festinger.proxy.auth import AuthorizedRequest
 from festinger.proxy.errors import fail_open
-from festinger.proxy.headers import MemoryReason, MemoryResult, MemoryStatus, RawHeaders
-from festinger.proxy.hooks import FinishedRequest, PipelineResult
+from festinger.proxy.headers import MemoryReason, MemoryResult, MemoryStatus
+from festinger.proxy.request import RequestContext
 from festinger.proxy.transport.streams import Ending, Stored, StreamEndReason, StreamFrame
 from festinger.proxy.transport.upstream import UpstreamClient
 from festinger.runtime.environment import LocalServer, SystemServices
 from festinger.settings.live import LiveSettings
-from festinger.settings.tree import ProxySettings
 from festinger.store.repositories.auth import ApiKey
 
 if TYPE_CHECKING:
@@ -44,48 +42,22 @@ class ServerDeps:
     say: Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EarlyExchange:
-    """A request that passed before memory was loaded, with its response."""
-
-    authorized: AuthorizedRequest
-    headers: RawHeaders
-    body: bytes
-    settings: ProxySettings
-    frames: list[StreamFrame]
-    ended: StreamEndReason
-
-
 class EarlyListener:
     """Holds a response until it can be captured."""
 
-    def __init__(
-        self,
-        early_server: "EarlyServer",
-        authorized: AuthorizedRequest,
-        headers: RawHeaders,
-        body: bytes,
-        settings: ProxySettings,
-    ) -> None:
+    def __init__(self, early_server: "EarlyServer", ctx: RequestContext) -> None:
         self._early_server = early_server
-        self._visit, self._headers, self._body, self._settings = authorized, headers, body, settings
-        self._frames: list[StreamFrame] = []
+        self.ctx = ctx
+        self.frames: list[StreamFrame] = []
+        self.how = StreamEndReason.ABRUPT
 
-    def hear(self, frame: StreamFrame) -> Ending | None:
-        self._frames.append(frame)
+    def on_frame(self, frame: StreamFrame) -> Ending | None:
+        self.frames.append(frame)
         return None
 
-    def ended(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
-        return self._early_server.take_early(
-            EarlyExchange(
-                authorized=self._visit,
-                headers=self._headers,
-                body=self._body,
-                settings=self._settings,
-                frames=self._frames,
-                ended=how,
-            )
-        )
+    def on_end(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
+        self.how = how
+        return self._early_server.capture_early(self)
 
 
 class EarlyServer:
@@ -93,7 +65,7 @@ class EarlyServer:
 
     def __init__(self) -> None:
         self._server: asyncio.Future[LoadedServer] = asyncio.get_running_loop().create_future()
-        self._early: list[EarlyExchange] = []
+        self._early: list[EarlyListener] = []
         self._early_bytes = 0
 
     async def load_server(self, plan: ServerDeps, *, stop: asyncio.Event) -> None:
@@ -103,8 +75,8 @@ class EarlyServer:
         server: LoadedServer = module.build_server(plan)
         self._server.set_result(server)
         early, self._early = self._early, []
-        for exchange in early:
-            self.take_early(exchange)
+        for listener in early:
+            self.capture_early(listener)
         await server.live(stop)
 
     async def server(self) -> "LoadedServer":
@@ -126,46 +98,37 @@ class EarlyServer:
             return self._server.result().supervisor.known_space(name)
         return MAIN_SPACE if name == MAIN_SPACE else None
 
-    async def process(
-        self, authorized: AuthorizedRequest, headers: RawHeaders, body: bytes, *, settings: ProxySettings
-    ) -> PipelineResult:
+    async def process(self, ctx: RequestContext) -> None:
         """Recall for a request.
 
         Until everything is loaded, and while there is no store, it passes unchanged but is still captured.
         """
         if not self._server.done():
-            listener = EarlyListener(self, authorized, headers, body, settings)
-            return PipelineResult(body=body, told=NO_STORE, listener=listener)
+            ctx.memory_status, ctx.listener = NO_STORE, EarlyListener(self, ctx)
+            return
         server = self._server.result()
         with server.serving():
-            processed = await server.pipeline.process(authorized, headers, body, settings=settings)
-        if not self.ready() and processed.told and processed.told.result is MemoryResult.NOT_READY:
-            return replace(processed, told=NO_STORE)
-        return processed
+            await server.pipeline.process(ctx)
+        if not self.ready() and ctx.memory_status and ctx.memory_status.result is MemoryResult.NOT_READY:
+            ctx.memory_status = NO_STORE
 
-    def take_early(self, exchange: EarlyExchange) -> Stored | None:
+    def capture_early(self, heard: EarlyListener) -> Stored | None:
         """Capture an exchange that began before everything was loaded, now or once it is."""
+        body = heard.ctx.received
         if self._server.done():
             with fail_open("early capture"):
-                return self._server.result().pipeline.take_early(
-                    exchange.authorized,
-                    exchange.headers,
-                    exchange.body,
-                    frames=exchange.frames,
-                    ended=exchange.ended,
-                    settings=exchange.settings,
-                )
-        elif self._early_bytes + len(exchange.body) <= EARLY_BYTES:
-            self._early_bytes += len(exchange.body)
-            self._early.append(exchange)
+                return self._server.result().pipeline.capture_early(heard.ctx, frames=heard.frames, ended=heard.how)
+        elif isinstance(body, bytes) and self._early_bytes + len(body) <= EARLY_BYTES:
+            self._early_bytes += len(body)
+            self._early.append(heard)
         return None
 
-    def passed(self, request: FinishedRequest) -> None:
+    def log(self, ctx: RequestContext) -> None:
         """Log a finished request; before the packages are loaded it cannot be logged."""
         if self._server.done():
             server = self._server.result()
             with server.serving():
-                server.recorder.passed(request)
+                server.recorder.log(ctx)
 
     def ready(self) -> bool:
         return self._server.done() and self._server.result().supervisor.is_open()

@@ -70,5 +70,5 @@ def _build_proxy(how: ServerOptions, early_server: EarlyServer, upstream: Upstre
         exposed=is_exposed(how.settings.now.server.host),
         insecure=how.insecure,
         process=early_server.process,
-        passed=early_server.passed,
+        log_request=early_server.log,
     )

@@ -18,12 +18,11 @@ from festinger.proxy.app import ASGIApp
 from festinger.proxy.capture.queue import CaptureWriter
 from festinger.proxy.capture.recorder import StoreRecorder
 from festinger.proxy.capture.spool import Spool
-from festinger.proxy.context.build import ContextBuilder
+from festinger.proxy.context.build import AppWorldReader, ContextBuilder
 from festinger.proxy.context.edit import ModelfileCache
-from festinger.proxy.context.fetch import AppWorldReader, ContextFetcher
 from festinger.proxy.context.memories import AppMemoryReader, bind_restater
 from festinger.proxy.health import check_capture, check_memory_coverage, check_stability, check_upstreams
-from festinger.proxy.pipeline import ExchangeRecorder, RequestPipeline
+from festinger.proxy.pipeline import RequestPipeline
 from festinger.proxy.statements import StoredLearner
 from festinger.runtime.app import App, StartOptions, open_app
 from festinger.runtime.environment import announce_server, home_of
@@ -41,9 +40,9 @@ class LoadedServer:
     supervisor: Supervisor
     pages: ASGIApp
     pipeline: RequestPipeline
-    beside: BackgroundTasks
+    background: BackgroundTasks
     """Background tasks of the proxy."""
-    recorder: ExchangeRecorder
+    recorder: StoreRecorder
     writer: CaptureWriter
     learner: StoredLearner
 
@@ -63,7 +62,7 @@ class LoadedServer:
             # What was captured is written before the store closes, or spooled.
             await self.writer.finish()
             self.supervisor.stop()
-        await self.beside.stop()
+        await self.background.stop()
 
 
 @asynccontextmanager
@@ -97,12 +96,14 @@ def build_server(plan: ServerDeps) -> LoadedServer:
         local=plan.local,
         disk_fault=lambda: writer.disk_fault,
     )
-    mind, beside = AppWorldReader(lambda: supervisor.app), BackgroundTasks()
-    modelfiles = ModelfileCache(plan.upstream, beside=beside)
-    learner = StoredLearner(lambda: supervisor.app, beside=beside)
-    memories = AppMemoryReader(lambda: supervisor.app, turns=learner)
+    background = BackgroundTasks()
+    modelfiles = ModelfileCache(plan.upstream, background=background)
+    learner = StoredLearner(lambda: supervisor.app, background=background)
+    memories = AppMemoryReader(lambda: supervisor.app, learner=learner)
     context_builder = ContextBuilder(
-        ContextFetcher(mind, memories=memories, beside=beside),
+        AppWorldReader(lambda: supervisor.app),
+        memories=memories,
+        background=background,
         new_id=plan.tools.new_id,
         restate=bind_restater(lambda: supervisor.app),
         modelfile=modelfiles.find,
@@ -112,11 +113,9 @@ def build_server(plan: ServerDeps) -> LoadedServer:
         lambda: supervisor.app, writer, clock=plan.tools.clock, settings=lambda: plan.settings.now.proxy
     )
     pipeline = RequestPipeline(
-        mind,
         clock=plan.tools.clock,
         new_id=plan.tools.new_id,
         settings=plan.settings.now.proxy,
-        emit=recorder.happened,
         modelfile=modelfiles.find,
         recorder=recorder,
         context_builder=context_builder,
@@ -127,7 +126,7 @@ def build_server(plan: ServerDeps) -> LoadedServer:
         supervisor=supervisor,
         pages=build_admin_app(supervisor),
         pipeline=pipeline,
-        beside=beside,
+        background=background,
         recorder=recorder,
         writer=writer,
         learner=learner,

@@ -22,13 +22,12 @@ import structlog
 
 from festinger.errors import FestingerError, NotAuthenticated, NotAuthorised, NotFound, TooMany
 from festinger.ids import DEFAULT_AGENT, EVERY_SPACE, MAIN_SPACE, AgentId, SpaceId
-from festinger.proxy.errors import ErrorResponse, build_error_response, to_error_response
-from festinger.proxy.headers import RawHeaders, RequestOptions, first_header, header_values, parse_request_options
+from festinger.proxy.errors import LocalResponse, build_error_response, to_error_response
+from festinger.proxy.headers import RawHeaders, first_header, header_values, parse_request_options
+from festinger.proxy.request import RequestContext
 from festinger.proxy.routes import (
     ApiProtocol,
-    ProxyRoute,
     RouteTreatment,
-    ScopedTarget,
     decode_path,
     find_route,
     find_target_fault,
@@ -201,34 +200,6 @@ _UNSPEAKABLE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnauthenticatedRequest:
-    """A request before authorization: everything that can be checked without its body."""
-
-    request_id: str
-    target: bytes
-    headers: RawHeaders
-    caller: str | None
-    """Address of the caller; `None` for a Unix socket of this machine."""
-    here: str = ""
-    """Local address that the connection came in on."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuthorizedRequest:
-    """A request that may proceed."""
-
-    request_id: str
-    route: ProxyRoute
-    target: bytes
-    path: str
-    space: SpaceId
-    agent: AgentId
-    key: ApiKey | None
-    local: bool
-    wishes: RequestOptions
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AccessGuard:
     find_key: FindKey
     known_space: KnownSpace
@@ -238,59 +209,41 @@ class AccessGuard:
     insecure: bool = False
     """Whether a person accepted that anyone who can reach the server may use it."""
 
-    async def admit(self, incoming: UnauthenticatedRequest, settings: Settings) -> AuthorizedRequest | ErrorResponse:
+    async def admit(self, ctx: RequestContext) -> LocalResponse | None:
         """Authorize the request, or return the response that rejects it."""
-        if refused := self._refused_unread(incoming, settings):
-            return refused
-        place = parse_target(incoming.target)
-        path = decode_path(split_target((place or ScopedTarget(target=incoming.target)).target)[0])
+        if refusal := self._check_head(ctx):
+            return refusal
+        scoped = parse_target(ctx.connection.target)
+        ctx.target, space, agent = scoped or (ctx.connection.target, None, None)
+        ctx.path = decode_path(split_target(ctx.target)[0])
+        ctx.route, ctx.options = find_route(ctx.path), parse_request_options(ctx.headers)
         try:
-            return await self._visit(incoming, place, path, settings)
+            ctx.key = await self._key(ctx.headers)
+            if ctx.key is None and self._needs_key(ctx):
+                raise NotAuthenticated
+            if scoped is None:
+                raise NotFound("The address begins with `/@` but does not go on as `/@space/agent/…`.")
+            ctx.space = self._space(space or ctx.options.space, ctx.key)
+            ctx.agent = AgentId(agent or ctx.options.agent or (ctx.key and ctx.key.agent) or DEFAULT_AGENT)
+            if self.exposed and ctx.route.treatment is RouteTreatment.MANAGED:
+                _check_management(ctx.key, ctx.settings)
         except FestingerError as error:
-            log.info("request refused", request=incoming.request_id, error=error.name)
-            return to_error_response(error, protocol=protocol_for_path(path), request_id=incoming.request_id)
-
-    def _refused_unread(self, incoming: UnauthenticatedRequest, settings: Settings) -> ErrorResponse | None:
-        server, given = settings.server, header_values(incoming.headers, b"host")
-        if not is_allowed_host(given, names=self.machine_names, listed=server.hosts, here=incoming.here):
-            return ErrorResponse(status=403)
-        origins = header_values(incoming.headers, b"origin")
-        if not is_allowed_origin(origins, host=given[0], listed=server.origins):
-            return ErrorResponse(status=403)
-        if doubt := find_target_fault(incoming.target) or _find_header_fault(incoming.headers):
-            return build_error_response(
-                400, doubt, code="bad_request", protocol=ApiProtocol.NATIVE, request_id=incoming.request_id
-            )
+            log.info("request refused", request=ctx.request_id, error=error.name)
+            return to_error_response(error, protocol=protocol_for_path(ctx.path), request_id=ctx.request_id)
         return None
 
-    async def _visit(
-        self, incoming: UnauthenticatedRequest, place: ScopedTarget | None, path: str, settings: Settings
-    ) -> AuthorizedRequest:
-        route, local, wishes = (
-            find_route(path),
-            is_local_caller(incoming.caller),
-            parse_request_options(incoming.headers),
-        )
-        key = await self._key(incoming.headers)
-        if key is None and self._needs_key(route, local, settings):
-            raise NotAuthenticated
-        if place is None:
-            raise NotFound("The address begins with `/@` but does not go on as `/@space/agent/…`.")
-        space = self._space(place.space or wishes.space, key)
-        if self.exposed and route.treatment is RouteTreatment.MANAGED:
-            _check_management(key, settings)
-        agent = place.agent or wishes.agent or (key and key.agent) or DEFAULT_AGENT
-        return AuthorizedRequest(
-            request_id=incoming.request_id,
-            route=route,
-            target=place.target,
-            path=path,
-            space=space,
-            agent=AgentId(agent),
-            key=key,
-            local=local,
-            wishes=wishes,
-        )
+    def _check_head(self, ctx: RequestContext) -> LocalResponse | None:
+        server, given = ctx.settings.server, header_values(ctx.headers, b"host")
+        if not is_allowed_host(given, names=self.machine_names, listed=server.hosts, here=ctx.server_address):
+            return LocalResponse(status=403)
+        origins = header_values(ctx.headers, b"origin")
+        if not is_allowed_origin(origins, host=given[0], listed=server.origins):
+            return LocalResponse(status=403)
+        if fault := find_target_fault(ctx.connection.target) or _find_header_fault(ctx.headers):
+            return build_error_response(
+                400, fault, code="bad_request", protocol=ApiProtocol.NATIVE, request_id=ctx.request_id
+            )
+        return None
 
     async def _key(self, headers: RawHeaders) -> ApiKey | None:
         secret = extract_api_key(headers)
@@ -305,10 +258,10 @@ class AccessGuard:
             raise NotAuthenticated("This key is not known, or was revoked.")
         return key
 
-    def _needs_key(self, route: ProxyRoute, local: bool, settings: Settings) -> bool:
-        if route.treatment is RouteTreatment.OWN or self.insecure:
+    def _needs_key(self, ctx: RequestContext) -> bool:
+        if ctx.route.treatment is RouteTreatment.OWN or self.insecure:
             return False  # our own pages decide for themselves what needs a key
-        return not local or settings.auth.loopback == "strict"
+        return not is_local_caller(ctx.client) or ctx.settings.auth.loopback == "strict"
 
     def _space(self, named: str | None, key: ApiKey | None) -> SpaceId:
         own = key.space if key is not None and key.space != EVERY_SPACE else None

@@ -48,12 +48,17 @@ _ANTHROPIC_TYPES: dict[int, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorResponse:
-    """A complete response of our own."""
+class LocalResponse:
+    """A response of our own instead of the upstream's."""
 
     status: int
-    body: bytes = b""
     headers: tuple[tuple[bytes, bytes], ...] = ()
+    chunks: tuple[bytes, ...] = ()
+    """Sent one after the other."""
+
+    @property
+    def content_length(self) -> tuple[bytes, bytes]:
+        return b"content-length", b"%d" % sum(map(len, self.chunks))
 
 
 def build_error_response(
@@ -64,13 +69,22 @@ def build_error_response(
     protocol: ApiProtocol,
     request_id: str,
     more: tuple[tuple[bytes, bytes], ...] = (),
-) -> ErrorResponse:
+) -> LocalResponse:
     """Build an error in the protocol's own shape."""
-    body = orjson.dumps(_SHAPES[protocol](status, message, code, request_id))
-    return ErrorResponse(status=status, body=body, headers=(JSON, NOSNIFF, *more))
+    document: dict[str, Any]
+    match protocol:
+        case ApiProtocol.NATIVE:
+            document = {"error": message}
+        case ApiProtocol.OPENAI:
+            kind = _OPENAI_TYPES.get(status, "api_error")
+            document = {"error": {"message": message, "type": kind, "param": None, "code": code}}
+        case ApiProtocol.ANTHROPIC:
+            kind = _ANTHROPIC_TYPES.get(status, "api_error")
+            document = {"type": "error", "error": {"type": kind, "message": message}, "request_id": request_id}
+    return LocalResponse(status=status, headers=(JSON, NOSNIFF, *more), chunks=(orjson.dumps(document),))
 
 
-def to_error_response(error: FestingerError, *, protocol: ApiProtocol, request_id: str) -> ErrorResponse:
+def to_error_response(error: FestingerError, *, protocol: ApiProtocol, request_id: str) -> LocalResponse:
     more = ((b"retry-after", b"1"),) if isinstance(error, TooMany) else ()
     return build_error_response(
         error.http,
@@ -82,32 +96,11 @@ def to_error_response(error: FestingerError, *, protocol: ApiProtocol, request_i
     )
 
 
-def _native_error(status: int, message: str, code: str, request_id: str) -> dict[str, Any]:
-    return {"error": message}
-
-
-def _openai_error(status: int, message: str, code: str, request_id: str) -> dict[str, Any]:
-    kind = _OPENAI_TYPES.get(status, "api_error")
-    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
-
-
-def _anthropic_error(status: int, message: str, code: str, request_id: str) -> dict[str, Any]:
-    kind = _ANTHROPIC_TYPES.get(status, "api_error")
-    return {"type": "error", "error": {"type": kind, "message": message}, "request_id": request_id}
-
-
-_SHAPES = {
-    ApiProtocol.NATIVE: _native_error,
-    ApiProtocol.OPENAI: _openai_error,
-    ApiProtocol.ANTHROPIC: _anthropic_error,
-}
-
-
-def unreachable_page(status: int, *, upstream: str, message: str) -> ErrorResponse:
+def unreachable_page(status: int, *, upstream: str, message: str) -> LocalResponse:
     """The page for a browser that opens the start page while the upstream is down."""
     template = Template(files("festinger.proxy").joinpath("unreachable.html").read_text(encoding="utf-8"))
     page = template.substitute(upstream=html.escape(upstream), message=html.escape(message))
-    return ErrorResponse(status=status, body=page.encode(), headers=(HTML, NOSNIFF, PAGE_POLICY))
+    return LocalResponse(status=status, headers=(HTML, NOSNIFF, PAGE_POLICY), chunks=(page.encode(),))
 
 
 log = structlog.get_logger()

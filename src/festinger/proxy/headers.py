@@ -1,4 +1,4 @@
-"""Filters request and response headers, parses client options and builds status headers.
+"""Filters request and response headers, parses client options and formats statuses.
 
 Hop-by-hop headers, and those that a `Connection` header names, never cross. Cookies, forwarding headers, our
 own headers and our keys never reach the upstream. All others pass unchanged, in order, duplicates included.
@@ -81,7 +81,8 @@ def filter_response_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tupl
         and not (chunked and name == b"content-length")
         and not name.startswith(OUR_PREFIX)
     ]
-    if _is_stream(kept) and all(name != NOT_BUFFERED[0] for name, _ in kept):
+    is_stream = (first_header(kept, b"content-type") or b"").lower().startswith(STREAMS)
+    if is_stream and all(name != NOT_BUFFERED[0] for name, _ in kept):
         kept.append(NOT_BUFFERED)
     return kept
 
@@ -96,11 +97,6 @@ def first_header(headers: RawHeaders, name: bytes) -> bytes | None:
 
 def _connection_tokens(headers: RawHeaders) -> set[bytes]:
     return {token.strip().lower() for name, value in headers if name == b"connection" for token in value.split(b",")}
-
-
-def _is_stream(headers: RawHeaders) -> bool:
-    kind = first_header(headers, b"content-type")
-    return kind is not None and kind.lower().startswith(STREAMS)
 
 
 class MemoryMode(StrEnum):
@@ -123,18 +119,18 @@ class RequestOptions:
     ignored: tuple[str, ...] = ()
 
 
-NO_WISHES = RequestOptions()
-_WISHES = {query.value: query for query in MemoryMode}
+NO_OPTIONS = RequestOptions()
+_MODES = {mode.value: mode for mode in MemoryMode}
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,63}")
 
 
 def parse_request_options(headers: RawHeaders) -> RequestOptions:
     ours = [(name, value) for name, value in headers if name.startswith(OUR_PREFIX)]
     if not ours:
-        return NO_WISHES
+        return NO_OPTIONS
     given = {name[len(OUR_PREFIX) :].decode("latin-1"): value.decode("latin-1").strip() for name, value in ours}
     ignored = []
-    memory = _WISHES.get(given.get("memory", "on").lower())
+    memory = _MODES.get(given.get("memory", "on").lower())
     if memory is None:
         ignored.append("memory")
     loop = given.get("loop", "on").lower()
@@ -234,38 +230,12 @@ class LoopStatus:
         return f"level={self.level}{what}{did}"
 
 
-def status_without_memory(treatment: RouteTreatment, wishes: RequestOptions, *, ready: bool) -> MemoryStatus:
+def status_without_memory(treatment: RouteTreatment, options: RequestOptions, *, ready: bool) -> MemoryStatus:
     """Why memory added nothing to a request that passes through."""
     if treatment is not RouteTreatment.EDITED:
         return MemoryStatus(result=MemoryResult.OFF, reason=MemoryReason.ROUTE)
-    if wishes.memory is MemoryMode.OFF:
+    if options.memory is MemoryMode.OFF:
         return MemoryStatus(result=MemoryResult.OFF, reason=MemoryReason.ASKED)
     if not ready:
         return MemoryStatus(result=MemoryResult.NOT_READY, reason=MemoryReason.STORE)
     return MemoryStatus(result=MemoryResult.OFF, reason=MemoryReason.ABSENT)
-
-
-def status_headers(
-    *,
-    request_id: str,
-    memory: MemoryStatus | None,
-    wishes: RequestOptions,
-    overhead: float | None,
-    session: SessionStatus | None = None,
-    loop: LoopStatus | None = None,
-    learned: object = None,
-) -> list[tuple[bytes, bytes]]:
-    """Build our status headers. `overhead` is in seconds."""
-    headers = [(b"x-festinger-request", request_id.encode())]
-    if session is not None:
-        headers.append((b"x-festinger-session", str(session).encode()))
-    if loop is not None:
-        headers.append((b"x-festinger-loop", str(loop).encode()))
-    if memory is not None:
-        ignored = f"; ignored={','.join(wishes.ignored)}" if wishes.ignored else ""
-        headers.append((b"x-festinger-memory", f"{memory}{ignored}".encode()))
-    if learned is not None:
-        headers.append((b"x-festinger-learned", str(learned).encode()))
-    if overhead is not None:
-        headers.append((b"x-festinger-overhead-ms", b"%.3f" % (overhead * 1000)))
-    return headers

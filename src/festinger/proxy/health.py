@@ -15,12 +15,7 @@ from festinger.observability.metrics import PROXY_BREAKERS_OPEN, PROXY_PREFIX_CH
 from festinger.proxy.capture.queue import QUEUE, CaptureWriter
 from festinger.proxy.headers import MemoryReason, MemoryResult
 from festinger.proxy.routes import ApiProtocol
-from festinger.proxy.transport.upstream import (
-    UpstreamClient,
-    UpstreamRequest,
-    UpstreamUnreachableError,
-    find_upstream_base,
-)
+from festinger.proxy.transport.upstream import UpstreamClient, UpstreamUnreachableError, find_upstream_base
 from festinger.settings.tree import ProxySettings
 from festinger.store.pool import Store
 from festinger.store.repositories.request_log import count_requests
@@ -72,10 +67,9 @@ async def check_upstreams(
 
 
 async def _check_upstream(upstream: UpstreamClient, base: str, patience: float) -> Check:
-    asking = UpstreamRequest(method="GET", base=base, target=b"/", headers=(), body=None)
     try:
         async with asyncio.timeout(patience):
-            answer = await upstream.ask(asking)
+            answer = await upstream.send("GET", base, b"/")
     except UpstreamUnreachableError as error:
         return warning_check(NAME, error.message, error.hint, upstream=base, kind=error.kind)
     except TimeoutError:
@@ -172,14 +166,14 @@ async def check_memory_coverage(store: Store, *, now: datetime) -> Check:
     missed = Counts({why: number for why, number in counts.items() if why[0] in WITHOUT})
     share = missed.total() / total if total else 0.0
     reasons = {" ".join(why).strip(): number for why, number in missed.items()}
-    told = {"requests": total, "without": missed.total(), "reasons": reasons}
+    details = {"requests": total, "without": missed.total(), "reasons": reasons}
     if total < FEW or share <= MUCH:
         message = f"{total} requests in the last hour, {missed.total()} of them without memory."
-        return ok_check(SERVED, message, **told)
+        return ok_check(SERVED, message, **details)
     [((result, reason), _)] = missed.most_common(1)
     cause, remedy = explain_missing_memory(result, reason)
     message = f"{share:.0%} of the {total} requests of the last hour went without memory, mostly because {cause}."
-    return failed_check(SERVED, message, remedy, **told)
+    return failed_check(SERVED, message, remedy, **details)
 
 
 def explain_missing_memory(result: str, reason: str) -> tuple[str, str]:

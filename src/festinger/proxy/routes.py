@@ -127,29 +127,18 @@ def find_route(path: str) -> ProxyRoute:
     return _OTHER[protocol_for_path(path)]
 
 
-_PLACE = re.compile(rb"/@([A-Za-z0-9._-]{1,63})/([A-Za-z0-9._-]{1,63})(?=[/?]|\Z)")
+_SCOPE = re.compile(rb"/@([A-Za-z0-9._-]{1,63})/([A-Za-z0-9._-]{1,63})(?=[/?]|\Z)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScopedTarget:
-    """The space and agent named in a URL, and the remaining target."""
-
-    target: bytes
-    space: str | None = None
-    agent: str | None = None
-
-
-def parse_target(target: bytes) -> ScopedTarget | None:
-    """Cut `/@space/agent` off a request target; `None` if the prefix is malformed."""
+def parse_target(target: bytes) -> tuple[bytes, str | None, str | None] | None:
+    """Cut `/@space/agent` off a request target; return the rest and both names, `None` if the prefix is malformed."""
     if not target.startswith(b"/@"):
-        return ScopedTarget(target=target)
-    named = _PLACE.match(target)
+        return target, None, None
+    named = _SCOPE.match(target)
     if named is None:
         return None
     rest = target[named.end() :]
-    return ScopedTarget(
-        target=rest if rest.startswith(b"/") else b"/" + rest, space=named[1].decode(), agent=named[2].decode()
-    )
+    return rest if rest.startswith(b"/") else b"/" + rest, named[1].decode(), named[2].decode()
 
 
 _DOUBTFUL = re.compile(

@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 from uuid import UUID
 
 import structlog
@@ -20,14 +19,15 @@ from festinger.memory.extract.statements import asks_to_remember
 from festinger.memory.extract.turns import PersonTurn, learn_turn
 from festinger.memory.learn.result import Learned
 from festinger.memory.model import Scope
-from festinger.proxy.capture.exchange import derive_part_id, session_name
+from festinger.proxy.capture.exchange import derive_part_id
 from festinger.proxy.errors import fail_open
-from festinger.proxy.parsed_request import ParsedRequest
+from festinger.proxy.parser import new_texts
+from festinger.proxy.request import RequestContext
 from festinger.proxy.routes import ApiProtocol
+from festinger.proxy.sessions.session import session_name
 from festinger.proxy.transport.upstream import find_upstream_base
 from festinger.runtime.app import App
 from festinger.runtime.lifecycle import BackgroundTasks
-from festinger.settings.tree import ProxySettings
 from festinger.world.recall import SourceText
 
 WAIT_SECONDS = 1.0
@@ -52,30 +52,6 @@ class LearnStatus:
         return f"{len(kept)}; actions={','.join(self.actions)}" if self.actions else "0"
 
 
-class LearnTask:
-    """The running learning task of one request."""
-
-    def __init__(self, task: asyncio.Task[LearnStatus], *, is_asked: bool) -> None:
-        self._task = task
-        self.is_asked = is_asked
-        """Whether a person asked to remember something."""
-
-    async def status(self) -> LearnStatus:
-        """What was learned, as far as known within `WAIT_SECONDS`."""
-        await asyncio.wait({self._task}, timeout=WAIT_SECONDS)
-        return self._task.result() if self._task.done() else LearnStatus(is_late=True)
-
-
-class TurnLearner(Protocol):
-    def start(self, parsed: ParsedRequest, *, settings: ProxySettings) -> LearnTask | None:
-        """Start learning from the new turns of a request; `None` if there is nothing to learn from."""
-
-
-class NullLearner:
-    def start(self, parsed: ParsedRequest, *, settings: ProxySettings) -> LearnTask | None:
-        return None
-
-
 log = structlog.get_logger(room="proxy")
 
 PART = "learning"
@@ -87,35 +63,28 @@ PROVIDERS = {ApiProtocol.NATIVE: "ollama", ApiProtocol.OPENAI: "openai"}
 class StoredLearner:
     """Learns into the open store."""
 
-    def __init__(self, app: Callable[[], App | None], *, beside: BackgroundTasks) -> None:
+    def __init__(self, app: Callable[[], App | None], *, background: BackgroundTasks) -> None:
         self._app = app
-        self._beside = beside
+        self._background = background
         self._open: dict[tuple[SpaceId, AgentId], set[asyncio.Task[LearnStatus]]] = {}
 
-    def start(self, parsed: ParsedRequest, *, settings: ProxySettings) -> LearnTask | None:
+    def start(self, ctx: RequestContext) -> None:
+        """Start learning from the new turns of a request, if there is anything to learn from."""
         app = self._app()
-        if app is None or not parsed.is_learnt or settings.capture != "on":
-            return None
-        self._note_model(app, parsed, settings)
-        said = [each for each in parsed.new if each.origin is Origin.PERSON][-MOST_TURNS:]
-        if not said:
-            return None
-        place = _build_scope(parsed)
-        turns = [PersonTurn(id=message_id(each), text=each.text) for each in said]
-        is_asked = any(asks_to_remember(each.text) for each in said)
-        task = self._beside.start(_learn(app, place, turns))
-        key = (place.space, place.agent)
+        if app is None or not ctx.is_learned or ctx.settings.proxy.capture != "on":
+            return
+        _note_model(app, ctx)
+        texts = [each for each in new_texts(ctx) if each.origin is Origin.PERSON][-MOST_TURNS:]
+        if not texts:
+            return
+        scope = _build_scope(ctx)
+        turns = [PersonTurn(id=message_id(each), text=each.text) for each in texts]
+        task = self._background.start(_learn(app, scope, turns))
+        key = (scope.space, scope.agent)
         self._open.setdefault(key, set()).add(task)
         task.add_done_callback(partial(self._done, key))
-        return LearnTask(task, is_asked=is_asked)
-
-    def _note_model(self, app: App, parsed: ParsedRequest, settings: ProxySettings) -> None:
-        """Note which model this client uses: where settings say `auto`, it also reads and judges for us."""
-        protocol = parsed.kind.protocol
-        if protocol in PROVIDERS:
-            base = find_upstream_base(protocol, settings)
-            address = base if protocol is ApiProtocol.NATIVE else f"{base}/v1"
-            app.own_model.note(provider=PROVIDERS[protocol], model=parsed.request.model, address=address)
+        if any(asks_to_remember(each.text) for each in texts):
+            ctx.learning = partial(_wait_for_status, task)
 
     def is_learning(self, space: SpaceId) -> bool:
         return any(key[0] == space for key in self._open)
@@ -131,18 +100,24 @@ class StoredLearner:
             del self._open[key]
 
 
-async def _learn(app: App, place: Scope, turns: Sequence[PersonTurn]) -> LearnStatus:
+async def _learn(app: App, scope: Scope, turns: Sequence[PersonTurn]) -> LearnStatus:
     learned: list[Learned] = []
     with fail_open(PART) as attempt:
         try:
             for turn in turns:
-                if app.memory.note_turn(place.space, turn.id):
-                    learned += await learn_turn(app.memory.deps, place, turn)
+                if app.memory.note_turn(scope.space, turn.id):
+                    learned += await learn_turn(app.memory.deps, scope, turn)
         except FestingerError as error:
-            app.memory.forget_turn(place.space, turn.id)
+            app.memory.forget_turn(scope.space, turn.id)
             log.warning("turn not learned at once", error=error.message)
             return LearnStatus(failed=type(error).__name__)
     return LearnStatus(actions=tuple(each.action.value for each in learned), failed=attempt.failed)
+
+
+async def _wait_for_status(task: asyncio.Task[LearnStatus]) -> LearnStatus:
+    """What was learned, as far as known within `WAIT_SECONDS`."""
+    await asyncio.wait({task}, timeout=WAIT_SECONDS)
+    return task.result() if task.done() else LearnStatus(is_late=True)
 
 
 def message_id(said: SourceText) -> UUID:
@@ -151,6 +126,14 @@ def message_id(said: SourceText) -> UUID:
     return derive_part_id(session_name(SessionId(session)), link, number)
 
 
-def _build_scope(parsed: ParsedRequest) -> Scope:
-    where = parsed.place
-    return Scope(space=where.space, agent=where.agent, session=session_name(where.session))
+def _build_scope(ctx: RequestContext) -> Scope:
+    return Scope(space=ctx.space, agent=ctx.agent, session=session_name(ctx.session.id))
+
+
+def _note_model(app: App, ctx: RequestContext) -> None:
+    """Note which model this client uses: where settings say `auto`, it also reads and judges for us."""
+    protocol = ctx.chat.kind.protocol
+    if protocol in PROVIDERS:
+        base = find_upstream_base(protocol, ctx.settings.proxy)
+        address = base if protocol is ApiProtocol.NATIVE else f"{base}/v1"
+        app.own_model.note(provider=PROVIDERS[protocol], model=ctx.chat.model, address=address)

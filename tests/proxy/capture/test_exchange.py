@@ -6,26 +6,19 @@ from typing import Any
 
 import orjson
 import pytest
+from tests.proxy.contexts import request_context
 from tests.runtime.server import fixed_tools
 
-from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
-from festinger.proxy.auth import AuthorizedRequest
-from festinger.proxy.capture.exchange import (
-    CUT_MARK,
-    TEXT_CHARS,
-    ProxyExchange,
-    build_capture,
-    redact_capture,
-    sanitize_text,
-    session_name,
-)
-from festinger.proxy.headers import NO_WISHES, MemoryResult, MemoryStatus
+from festinger.ids import Origin, SessionId
+from festinger.proxy.capture.exchange import CUT_MARK, TEXT_CHARS, build_capture, redact_capture, sanitize_text
+from festinger.proxy.headers import MemoryResult, MemoryStatus
 from festinger.proxy.loops.keys import ToolCall
-from festinger.proxy.parsed_request import ParsedRequest, RequestParser
+from festinger.proxy.parser import RequestParser
 from festinger.proxy.protocols.replies import ReplyContent
-from festinger.proxy.routes import find_route
+from festinger.proxy.request import RequestContext
 from festinger.proxy.sessions.match import SessionMatchKind
 from festinger.proxy.sessions.registry import SessionRegistry
+from festinger.proxy.sessions.session import session_name
 from festinger.proxy.transport.streams import StreamEndReason
 from festinger.settings.tree import ProxySettings
 from festinger.text.secrets import redact
@@ -34,24 +27,19 @@ MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 SETTINGS = ProxySettings()
 
 
-def parsed(*messages: dict[str, Any]) -> ParsedRequest:
+def parsed(*messages: dict[str, Any]) -> RequestContext:
     tools = fixed_tools()
-    reading = RequestParser(SessionRegistry(most=10, idle=timedelta(hours=1)), clock=tools.clock, new_id=tools.new_id)
-    authorized = AuthorizedRequest(
-        request_id="r", route=find_route("/api/chat"), target=b"/api/chat", path="/api/chat", space=MAIN_SPACE,
-        agent=AgentId("default"), key=None, local=True, wishes=NO_WISHES,
-    )  # fmt: skip
+    parser = RequestParser(SessionRegistry(most=10, idle=timedelta(hours=1)), clock=tools.clock, new_id=tools.new_id)
     body = orjson.dumps({"model": "m", "messages": messages})
-    found = reading.understand(authorized, [(b"x-session-id", b"s-1")], body, settings=SETTINGS)
-    assert isinstance(found, ParsedRequest)
-    return found
+    ctx = request_context("/api/chat", body, headers=[(b"x-session-id", b"s-1")])
+    assert parser.parse(ctx) is None
+    return ctx
 
 
-def exchange(
-    asked: ParsedRequest, heard: ReplyContent, ended: StreamEndReason = StreamEndReason.WHOLE
-) -> ProxyExchange:
-    told = MemoryStatus(result=MemoryResult.EMPTY)
-    return ProxyExchange(parsed=asked, told=told, fresh=None, heard=heard, ended=ended)
+def exchange(ctx: RequestContext, reply: ReplyContent) -> RequestContext:
+    ctx.memory_status = MemoryStatus(result=MemoryResult.EMPTY)
+    ctx.reply, ctx.ended = reply, StreamEndReason.WHOLE
+    return ctx
 
 
 def user(text: str) -> dict[str, Any]:
@@ -165,10 +153,10 @@ def test_a_long_name_of_a_session_is_shortened_and_told_from_others():
 @pytest.mark.requirement("P-44")
 def test_a_retold_history_brings_only_what_comes_after_the_last_known_word():
     asked = parsed(user("Summary of before."), assistant("Hello."), user("Bye."))
-    known = replace(asked.session, recent=frozenset({asked.chain.contents[1]}))
-    retold = replace(asked, session=known, how=SessionMatchKind.REPLY)
+    asked.session = replace(asked.session, recent=frozenset({asked.chain.contents[1]}))
+    asked.match = SessionMatchKind.REPLY
 
-    found = build_capture(exchange(retold, ReplyContent(text="Bye.")), seen=0, at=MONDAY, settings=SETTINGS)
+    found = build_capture(exchange(asked, ReplyContent(text="Bye.")), seen=0, at=MONDAY, settings=SETTINGS)
 
     assert [(words.origin, words.text) for words in found.exchange.said] == [(Origin.PERSON, "Bye.")]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from tests.proxy.recorded import recorder, recording
+from tests.proxy.store_recorder import recorder, recording
 from tests.runtime.server import opened, told
 
 from festinger.errors import StoreDown

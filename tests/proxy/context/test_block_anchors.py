@@ -39,7 +39,7 @@ def forward(
         standing.append(PlacedBlock(turn=turn, anchor=anchor, block=fresh))
         blocks[anchor] = fresh
     seen.update(links)
-    return orjson.loads(insert_blocks(request, standing, mark=MARK).body)
+    return orjson.loads(insert_blocks(request, standing, mark=MARK)[0])
 
 
 @settings(max_examples=60)

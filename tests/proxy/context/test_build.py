@@ -6,8 +6,8 @@ from typing import Any
 
 import orjson
 import pytest
-from tests.proxy.context.test_edit_places import RESULT, SYSTEMS, TURNS
-from tests.proxy.noted import Knowing, Today, block_of, history, known, scene, told
+from tests.proxy.context.test_edit_positions import RESULT, SYSTEMS, TURNS
+from tests.proxy.memory_scene import Knowing, Today, block_of, history, known, scene, told
 from tests.proxy.protocols.wire import assistant, system, tool, user
 
 from festinger.observability.metrics import PROXY_PREFIX_CHANGED

@@ -22,7 +22,7 @@ from festinger.proxy.context.block import (
 )
 from festinger.proxy.context.edit import insert_blocks
 from festinger.proxy.loops.keys import ChatMessage, ChatRole
-from festinger.proxy.parsed_request import find_skip_reason
+from festinger.proxy.parser import find_skip_reason
 from festinger.proxy.protocols.messages import ChatRequest, RequestKind, SkipReason, build_cleaning_rules
 from festinger.proxy.protocols.parse import parse_request
 from festinger.proxy.sessions.match import match_session
@@ -61,8 +61,8 @@ class Desk:
                 blocks[place[1]] = fresh
         said = ChatMessage(role=ChatRole.ASSISTANT, text=reply)
         told = SessionReply(text=reply, content=reply_content_hash(said), at=self.now)
-        self.sessions.keep(replace(session, links=links, blocks=blocks, replies=(*session.replies, told), at=self.now))
-        return insert_blocks(request, standing, mark=mark).body
+        self.sessions.put(replace(session, links=links, blocks=blocks, replies=(*session.replies, told), at=self.now))
+        return insert_blocks(request, standing, mark=mark)[0]
 
     def _session(self, request: ChatRequest) -> ProxySession:
         chain = build_chain(request.turns)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from tests.proxy.noted import settled
+from tests.proxy.memory_scene import settled
 from tests.upstream import Peer, Received, ScriptedUpstream, reply, scripted
 
 from festinger.proxy.context.edit import AGAIN_SECONDS, Modelfile, ModelfileCache, find_digest, parse_modelfile
@@ -38,7 +38,7 @@ class Server:
 class Scene:
     server: Server
     upstream: ScriptedUpstream
-    beside: BackgroundTasks
+    background: BackgroundTasks
     known: ModelfileCache
     settings: ProxySettings
     seconds: float = 0.0
@@ -49,11 +49,11 @@ class Scene:
     async def until_asked(self, times: int) -> None:
         """Until so many questions were answered and what they say was taken."""
         async with asyncio.timeout(20):
-            while len(self.upstream.received) < times or self.beside._tasks:
+            while len(self.upstream.received) < times or self.background._tasks:
                 self.server.answered.clear()
                 if len(self.upstream.received) < times:
                     await self.server.answered.wait()
-                await asyncio.gather(*self.beside._tasks)
+                await asyncio.gather(*self.background._tasks)
                 await settled()
 
     @property
@@ -63,21 +63,21 @@ class Scene:
 
 @asynccontextmanager
 async def scene(**shows: Any) -> AsyncIterator[Scene]:
-    server, beside = Server(), BackgroundTasks()
+    server, background = Server(), BackgroundTasks()
     server.shows.update(shows)
     async with scripted(server.answer) as upstream, open_upstream() as way_out:
         settings = ProxySettings(upstream=upstream.url)
         at = Scene(
             server=server,
             upstream=upstream,
-            beside=beside,
-            known=ModelfileCache(way_out, beside=beside, stopwatch=lambda: at.seconds),
+            background=background,
+            known=ModelfileCache(way_out, background=background, stopwatch=lambda: at.seconds),
             settings=settings,
         )
         try:
             yield at
         finally:
-            await beside.stop()
+            await background.stop()
 
 
 @pytest.mark.requirement("P-33")
@@ -125,7 +125,7 @@ async def test_an_upstream_that_cannot_be_reached_leaves_the_model_unknown():
     async with scene() as at:
         gone = at.settings.model_copy(update={"upstream": "http://127.0.0.1:9"})
         found = at.known.find("mario", ApiProtocol.NATIVE, gone)
-        await asyncio.gather(*at.beside._tasks)
+        await asyncio.gather(*at.background._tasks)
 
         assert (found, at.known.find("mario", ApiProtocol.NATIVE, gone)) == (None, None)
 

@@ -4,14 +4,14 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.proxy.context.test_fetch_in_time import Deadline, Slow
-from tests.proxy.noted import PATIENT_MS, Knowing, Remembering, block_of, remembered, scene, settled, told
+from tests.proxy.context.test_build_deadline import Deadline, Slow
+from tests.proxy.memory_scene import PATIENT_MS, Knowing, Remembering, block_of, remembered, scene, settled, told
 from tests.proxy.protocols.wire import assistant, tool, user
 
 from festinger.errors import StoreDown
 from festinger.ids import Origin
 from festinger.proxy.context.block import ContextLine, LineUpdate
-from festinger.proxy.context.fetch import MOST_OPEN
+from festinger.proxy.context.build import MOST_OPEN
 from festinger.proxy.context.memories import CUE_CHARS, build_cue, find_memory_updates, memory_note_ids
 from festinger.proxy.protocols.messages import RequestKind
 from festinger.world.recall import SourceText

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 from festinger.proxy.loops.history import Item, LoopRepetition, StepCache, find_repetition, parse_steps
 from festinger.proxy.loops.keys import ChatMessage, ChatRole, ToolCall
-from festinger.settings.tree import LoopSettings
+from festinger.proxy.loops.stream import RepetitionAllowance, StreamDetector, StreamFinding
+from festinger.settings.tree import LoopSettings, StreamLoopSettings
 
 SETTINGS = LoopSettings(thresholds=(3, 4, 5, 6))
 SYSTEM = ChatMessage(role=ChatRole.SYSTEM, text="You are an agent with tools.")
@@ -53,3 +54,13 @@ def verdict(history: list[ChatMessage], settings: LoopSettings = SETTINGS) -> Lo
 def level(history: list[ChatMessage], settings: LoopSettings = SETTINGS) -> int:
     found = verdict(history, settings)
     return found.level if found else 0
+
+
+def detect_in_text(
+    text: str, settings: StreamLoopSettings, allowance: RepetitionAllowance | None = None
+) -> tuple[StreamFinding, ...]:
+    """Run a detector over a whole text."""
+    detector = StreamDetector(settings, allowance or RepetitionAllowance())
+    detector.feed(text)
+    detector.finish()
+    return detector.findings

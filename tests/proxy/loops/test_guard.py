@@ -1,5 +1,6 @@
 """An agent that repeats itself, seen by real clients through the real door."""
 
+import gzip
 import json
 from datetime import timedelta
 from itertools import pairwise
@@ -9,8 +10,8 @@ import ollama
 import openai
 import pytest
 from anthropic import AsyncAnthropic
-from tests.proxy.doors import exchange, request
-from tests.proxy.watched import Model, Watched, watching
+from tests.proxy.loop_scene import Model, Watched, watching
+from tests.proxy.proxy_server import exchange, request
 
 from festinger.ids import MAIN_SPACE
 from festinger.observability.metrics import REGISTRY
@@ -255,6 +256,21 @@ async def test_a_refused_boost_is_taken_back_and_not_tried_again_for_that_model(
     assert ["temperature" in body for body in sent[3:]] == [True, False, False]
     assert sent[4]["messages"] == looping(4)
     assert later == "level=3; rule=same_call; count=5; did=nudge,prune"
+
+
+@pytest.mark.requirement("P-72")
+async def test_a_compressed_request_whose_boost_was_refused_goes_on_as_it_came():
+    model = Model(refuses=lambda body: 400 if "temperature" in body else 0)
+    headers = ("Content-Type: application/json", "Content-Encoding: gzip", "X-Session-ID: agent-12345")
+
+    async with watching(model, loop={"ladder": ["temperature"]}) as at:
+        for count in range(1, 4):
+            body = gzip.compress(json.dumps({"model": "m", "messages": looping(count)}).encode())
+            got = await exchange(at.door.port, request("POST", "/v1/chat/completions", *headers, body=body))
+
+    assert got.status == 200
+    assert ["temperature" in body for body in at.model.bodies] == [False, False, True, False]
+    assert at.model.bodies[-1]["messages"] == looping(3)
 
 
 @pytest.mark.requirement("P-72")

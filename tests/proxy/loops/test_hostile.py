@@ -3,10 +3,11 @@
 import time
 
 import pytest
+from tests.proxy.loops.histories import detect_in_text
 
 from festinger.proxy.loops import keys, stream
 from festinger.proxy.loops.keys import classify_outcome
-from festinger.proxy.loops.stream import collapse_repetition, detect_in_text
+from festinger.proxy.loops.stream import collapse_repetition
 from festinger.settings.tree import StreamLoopSettings
 
 HOSTILE = {

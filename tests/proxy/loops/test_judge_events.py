@@ -48,7 +48,7 @@ FINDINGS = st.lists(
 @pytest.mark.requirement("P-76")
 @given(before=LOOPS, after=LOOPS, found=FINDINGS)
 def test_every_payload_is_what_its_event_promises(before: LoopState, after: LoopState, found: list[ChannelFinding]):
-    seen = LoopJudgment(loop=after, repeat=after.standing, passage=LoopBreakerDecision.FREE)
+    seen = LoopJudgment(loop=after, repeat=after.standing, decision=LoopBreakerDecision.FREE)
     told = [
         *build_request_events("s-1", before, seen, did=("nudge", "temperature")),
         *build_reset_events("s-1", before, by="key:ops"),
@@ -64,7 +64,7 @@ def test_every_payload_is_what_its_event_promises(before: LoopState, after: Loop
 @pytest.mark.requirement("P-76")
 @given(before=LOOPS, after=LOOPS)
 def test_steps_up_and_recoveries_are_told_and_nothing_else(before: LoopState, after: LoopState):
-    seen = LoopJudgment(loop=after, repeat=after.standing, passage=LoopBreakerDecision.FREE)
+    seen = LoopJudgment(loop=after, repeat=after.standing, decision=LoopBreakerDecision.FREE)
     names = [each.name for each in build_request_events("s", before, seen, did=())]
     low, high = (loop.standing.level if loop.standing else 0 for loop in (before, after))
 

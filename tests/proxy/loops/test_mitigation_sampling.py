@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from tests.proxy.protocols.wire import request_of
 
-from festinger.proxy.loops.mitigation import LIMIT, build_boost, build_limit, build_parameter_patch, is_structured
+from festinger.proxy.loops.mitigation import LIMIT, build_boost, build_limit, build_parameter_patch
 from festinger.proxy.protocols.json_edit import MemberUpdate
 from festinger.proxy.protocols.messages import ChatRequest, RequestKind
 from festinger.settings.tree import LoopSettings
@@ -81,7 +81,7 @@ def test_a_temperature_of_zero_stays_where_that_is_wanted():
     ids=["json", "schema", "empty", "object", "text", "responses", "plain responses", "guided", "none"],
 )
 def test_it_is_known_where_a_shape_is_enforced(request_: ChatRequest, enforced: bool):
-    assert is_structured(request_) is enforced
+    assert request_.is_structured is enforced
 
 
 @pytest.mark.requirement("P-74")

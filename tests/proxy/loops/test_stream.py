@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proxy.loops.histories import detect_in_text
 
 from festinger.proxy.loops.stream import (
     LOOK_EVERY,
@@ -16,7 +17,6 @@ from festinger.proxy.loops.stream import (
     StreamFinding,
     StreamRule,
     StreamSeverity,
-    detect_in_text,
 )
 from festinger.settings.tree import StreamLoopSettings
 

@@ -1,38 +1,47 @@
 import pytest
+from tests.proxy.protocols.wire import request_of, user
+from tests.runtime.server import Hands
 
-from festinger.proxy.loops.stream import ChannelDetectors, RepetitionAllowance, ReplyChannel, StreamRule, StreamSeverity
-from festinger.settings.tree import StreamLoopSettings
+from festinger.proxy.loops.stream import ReplyChannel, ReplyMonitor, StreamRule, StreamSeverity
+from festinger.proxy.protocols.messages import RequestKind
+from festinger.proxy.protocols.replies import ReplyDelta, build_reply_parser
+from festinger.proxy.transport.streams import StreamFrame
+from festinger.settings.tree import LoopSettings
 
 SENTENCE = "I should check the configuration file once more before I answer. "
+FRAME = StreamFrame(data={})
 
 
-def reply() -> ChannelDetectors:
-    return ChannelDetectors(StreamLoopSettings(), RepetitionAllowance())
+def reply() -> ReplyMonitor:
+    request = request_of({"messages": [user("Well?")]}, RequestKind.CHAT)
+    return ReplyMonitor(request, build_reply_parser(RequestKind.CHAT), settings=LoopSettings(), clock=Hands().clock)
 
 
 @pytest.mark.requirement("P-66")
 def test_a_loop_in_thinking_alone_ends_the_reply_and_is_named():
-    channels = reply()
-    heard = [channels.hear(ReplyChannel.THINKING, SENTENCE) for _ in range(90)]
-    cut = next(found for found in heard if found)
+    monitor = reply()
+    endings = [monitor.feed(FRAME, ReplyDelta(thinking=SENTENCE)) for _ in range(90)]
+    ending = next(each for each in endings if each is not None)
 
-    assert cut.channel is ReplyChannel.THINKING
-    assert cut.finding.rule is StreamRule.STALE
-    assert cut.finding.severity is StreamSeverity.CUT
+    assert ending() != b""
+    assert monitor.cut is not None
+    assert monitor.cut.channel is ReplyChannel.THINKING
+    assert monitor.cut.finding.rule is StreamRule.STALE
+    assert monitor.cut.finding.severity is StreamSeverity.CUT
 
 
 @pytest.mark.requirement("P-66")
 def test_channels_that_take_turns_do_not_add_up():
-    channels = reply()
+    monitor = reply()
     for _ in range(25):
-        assert channels.hear(ReplyChannel.TEXT, SENTENCE) is None
-        assert channels.hear(ReplyChannel.THINKING, SENTENCE) is None
+        assert monitor.feed(FRAME, ReplyDelta(text=SENTENCE)) is None
+        assert monitor.feed(FRAME, ReplyDelta(thinking=SENTENCE)) is None
 
-    assert {found.finding.severity for found in channels.finish()} == {StreamSeverity.NOTICE}
+    assert {found.finding.severity for found in monitor.finish()} == {StreamSeverity.NOTICE}
 
 
 def test_what_does_not_repeat_is_not_told():
-    channels = reply()
-    channels.hear(ReplyChannel.TEXT, "All is well, and nothing is said twice here.")
+    monitor = reply()
+    monitor.feed(FRAME, ReplyDelta(text="All is well, and nothing is said twice here."))
 
-    assert channels.finish() == ()
+    assert monitor.finish() == ()

@@ -41,7 +41,7 @@ def _edit(tree: dict[str, Any], kind: RequestKind) -> object:
     request = parse_request(orjson.dumps(tree), kind, rules=RULES, limit=LIMIT)
     assert isinstance(request, ChatRequest)
     turn = request.turns[-1]
-    return insert_blocks(request, [PlacedBlock(turn=turn, anchor=b"", block=BLOCK)], mark=MARK).body
+    return insert_blocks(request, [PlacedBlock(turn=turn, anchor=b"", block=BLOCK)], mark=MARK)[0]
 
 
 READERS: dict[str, Callable[[str], object]] = {

@@ -14,11 +14,11 @@ from festinger.proxy.protocols.replies import ReplyContent, ReplyDelta, build_re
 from festinger.proxy.transport.streams import DONE, StreamFrame
 
 
-def hear(kind: RequestKind, *datas: Any) -> ReplyContent:
+def feed(kind: RequestKind, *datas: Any) -> ReplyContent:
     ear = build_reply_parser(kind)
     for data in datas:
-        ear.hear(StreamFrame(data=data))
-    return ear.heard()
+        ear.feed(StreamFrame(data=data))
+    return ear.content()
 
 
 def delta(**said: Any) -> dict[str, Any]:
@@ -101,19 +101,19 @@ WHOLE: dict[RequestKind, Any] = {
 @pytest.mark.parametrize("kind", STREAMED)
 @pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
 def test_text_thinking_calls_ending_and_counts_are_read(kind: RequestKind, streamed: bool):
-    heard = hear(kind, *(STREAMED[kind] if streamed else [WHOLE[kind]]))
+    content = feed(kind, *(STREAMED[kind] if streamed else [WHOLE[kind]]))
 
-    assert (heard.text, heard.thinking, heard.finish) == ("Hello", "hm", "stop")
-    assert heard.calls == (ToolCall(name="ls", arguments='{"p":1}', id="k"),)
-    assert (heard.tokens_read, heard.tokens_written, heard.errors) == (7, 3, ())
-    assert heard.model == "m"
-    assert heard.id == ("" if kind is RequestKind.CHAT else "c1")
+    assert (content.text, content.thinking, content.finish) == ("Hello", "hm", "stop")
+    assert content.calls == (ToolCall(name="ls", arguments='{"p":1}', id="k"),)
+    assert (content.tokens_read, content.tokens_written, content.errors) == (7, 3, ())
+    assert content.model == "m"
+    assert content.id == ("" if kind is RequestKind.CHAT else "c1")
 
 
 @pytest.mark.requirement("P-17")
 def test_generate_and_text_completions_are_read_from_their_own_fields():
-    assert hear(RequestKind.GENERATE, {"response": "a", "thinking": "t"}, {"response": "b"}).text == "ab"
-    assert hear(RequestKind.TEXT, {"choices": [{"index": 0, "text": "a"}]}, {"choices": [{"text": "b"}]}).text == "ab"
+    assert feed(RequestKind.GENERATE, {"response": "a", "thinking": "t"}, {"response": "b"}).text == "ab"
+    assert feed(RequestKind.TEXT, {"choices": [{"index": 0, "text": "a"}]}, {"choices": [{"text": "b"}]}).text == "ab"
 
 
 @pytest.mark.requirement("P-17")
@@ -128,14 +128,14 @@ def test_generate_and_text_completions_are_read_from_their_own_fields():
     ],
 )
 def test_an_error_in_the_middle_is_read_beside_what_was_said(kind: RequestKind, data: Any):
-    assert hear(kind, *STREAMED[kind][:4], data).errors == ("out of memory",)
+    assert feed(kind, *STREAMED[kind][:4], data).errors == ("out of memory",)
 
 
 @pytest.mark.requirement("P-17")
 @pytest.mark.parametrize("kind", STREAMED)
 def test_what_each_frame_adds_makes_the_whole(kind: RequestKind):
     ear = build_reply_parser(kind)
-    deltas = [ear.hear(StreamFrame(data=data)) for data in STREAMED[kind]]
+    deltas = [ear.feed(StreamFrame(data=data)) for data in STREAMED[kind]]
 
     assert "".join(each.text for each in deltas) == "Hello"
     assert "".join(each.thinking for each in deltas) == "hm"
@@ -161,13 +161,13 @@ JSON = st.recursive(
 def test_a_frame_of_any_shape_is_heard_without_harm(kind: RequestKind, data: Any):
     ear = build_reply_parser(kind)
 
-    assert isinstance(ear.hear(StreamFrame(data=data)), ReplyDelta)
-    assert isinstance(ear.heard().text, str)
+    assert isinstance(ear.feed(StreamFrame(data=data)), ReplyDelta)
+    assert isinstance(ear.content().text, str)
 
 
 def test_a_call_with_a_broken_index_is_heard_too():
-    heard = hear(
+    content = feed(
         RequestKind.COMPLETIONS, delta(tool_calls=[{"index": [1], "function": {"name": "ls", "arguments": "{}"}}])
     )
 
-    assert heard.calls == (ToolCall(name="ls", arguments="{}"),)
+    assert content.calls == (ToolCall(name="ls", arguments="{}"),)

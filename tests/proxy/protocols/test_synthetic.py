@@ -32,7 +32,7 @@ async def speaking(finish: SyntheticFinish) -> AsyncIterator[str]:
         asked = parse_request(await request.read(), RequestKind(request.path), rules=RULES, limit=LIMIT)
         assert isinstance(asked, ChatRequest)
         own = build_synthetic_response(asked, TEXT, finish=finish, answer_id="own-1", at=AT)
-        response = web.StreamResponse(headers={"content-type": own.content_type.decode()})
+        response = web.StreamResponse(headers={"content-type": dict(own.headers)[b"content-type"].decode()})
         await response.prepare(request)
         for chunk in own.chunks:
             await response.write(chunk)
@@ -155,13 +155,13 @@ def test_an_answer_that_is_cut_ends_as_its_protocol_ends(kind: RequestKind):
     reader, ear = NdjsonReader() if kind.is_native else SseReader(), build_reply_parser(kind)
     for chunk in CUTS[kind]:
         for frame in reader.feed(chunk):
-            ear.hear(frame)
+            ear.feed(frame)
 
-    ending = build_cut_ending(kind, ear.heard(), at=AT)
+    ending = build_cut_ending(kind, ear.content(), at=AT)
     for frame in reader.feed(b"".join(ending)):
-        ear.hear(frame)
+        ear.feed(frame)
 
-    assert (ear.heard().finish, ear.heard().text, ear.heard().model) == (ENDS[kind], "half", "m")
+    assert (ear.content().finish, ear.content().text, ear.content().model) == (ENDS[kind], "half", "m")
     assert (ending[-1] == DONE) is (kind is RequestKind.COMPLETIONS)
     assert reader.unreadable == 0
 

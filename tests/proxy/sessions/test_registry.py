@@ -37,7 +37,7 @@ def session(name: str = "s", caller: ProxyCaller = DOBBY, at: datetime = NOON) -
 @pytest.mark.parametrize("other", [WINKY, ELSEWHERE])
 def test_sessions_of_different_callers_or_spaces_never_meet(other: ProxyCaller):
     sessions = SessionRegistry(most=10, idle=HOUR)
-    sessions.keep(session())
+    sessions.put(session())
     sessions.remember_response(DOBBY, "resp_1", SessionId("s"))
 
     assert sessions.find(other, SessionId("s"), now=NOON) is None
@@ -50,7 +50,7 @@ def test_sessions_of_different_callers_or_spaces_never_meet(other: ProxyCaller):
 
 def test_what_is_kept_is_found_by_name_beginning_words_and_block():
     sessions = SessionRegistry(most=10, idle=HOUR)
-    kept = sessions.keep(session())
+    kept = sessions.put(session())
     sessions.remember_response(DOBBY, "resp_1", SessionId("s"))
 
     assert sessions.find(DOBBY, SessionId("s"), now=NOON) == kept
@@ -63,8 +63,8 @@ def test_what_is_kept_is_found_by_name_beginning_words_and_block():
 
 def test_an_idle_hour_ends_a_session():
     sessions = SessionRegistry(most=10, idle=HOUR)
-    sessions.keep(session("old"))
-    sessions.keep(session("new", at=NOON + HOUR))
+    sessions.put(session("old"))
+    sessions.put(session("new", at=NOON + HOUR))
 
     assert sessions.find(DOBBY, SessionId("old"), now=NOON + HOUR) is not None
     later = NOON + HOUR + timedelta(seconds=1)
@@ -77,7 +77,7 @@ def test_an_idle_hour_ends_a_session():
 def test_beyond_the_most_the_least_recently_used_goes():
     sessions = SessionRegistry(most=2, idle=HOUR)
     for name in ("a", "b", "a", "c"):
-        sessions.keep(session(name))
+        sessions.put(session(name))
 
     assert sessions.find(DOBBY, SessionId("b"), now=NOON) is None
     assert {each.id for each in sessions.newest(DOBBY, now=NOON, limit=9)} == {"a", "c"}
@@ -89,13 +89,13 @@ def test_a_session_is_cut_to_its_size_oldest_first():
         replies=tuple(SessionReply(text="x" * 60_000, content=b"%d" % n, at=NOON) for n in range(3)),
         blocks={b"%d" % n: ContextBlock(label="", lines=(ContextLine(text="y" * 60_000),)) for n in range(4)},
     )
-    kept = SessionRegistry(most=2, idle=HOUR).keep(large)
+    kept = SessionRegistry(most=2, idle=HOUR).put(large)
 
     assert kept.size <= SESSION_BYTES
     assert [reply.content for reply in kept.replies] in ([], [b"2"])
     assert list(kept.blocks) == [b"0", b"1", b"2", b"3"]
     endless = replace(session(), links=(b"x" * 16,) * 10_000)
-    assert SessionRegistry(most=2, idle=HOUR).keep(endless).size <= SESSION_BYTES
+    assert SessionRegistry(most=2, idle=HOUR).put(endless).size <= SESSION_BYTES
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from([DOBBY, WINKY]), st.integers(0, 3)), max_size=30))
@@ -103,7 +103,7 @@ def test_whatever_comes_and_goes_the_indexes_hold_what_is_kept(steps: list[tuple
     sessions = SessionRegistry(most=3, idle=HOUR)
     for at, (name, caller, which) in enumerate(steps):
         moment = NOON + at * timedelta(minutes=20)
-        sessions.keep(replace(session(name, caller, moment), head=b"%d" % which))
+        sessions.put(replace(session(name, caller, moment), head=b"%d" % which))
         sessions.tidy(now=moment)
         for owner in (DOBBY, WINKY):
             kept = sessions.newest(owner, now=moment, limit=9)
@@ -142,7 +142,7 @@ def test_sessions_are_found_by_what_they_are_now_and_by_nothing_that_they_were(k
     sessions = SessionRegistry(most=most, idle=HOUR)
     newest: dict[tuple[ProxyCaller, str], ProxySession] = {}
     for each in kept:
-        sessions.keep(each)
+        sessions.put(each)
         newest.pop((each.caller, each.id), None)
         newest[each.caller, each.id] = each
     live = [*newest.values()][-most:]

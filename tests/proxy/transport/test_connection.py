@@ -5,7 +5,7 @@ import socket
 import struct
 
 import pytest
-from tests.proxy.doors import NOTHING, Door, exchange, open_door, read_answer, request
+from tests.proxy.proxy_server import NOTHING, Door, exchange, open_door, read_answer, request
 from tests.upstream import Peer, Received, always, answering, chunked, reply, scripted
 
 from festinger.proxy.transport.connection import HEAD_SECONDS, STALL_SECONDS, ClientConnection, close_overdue

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from tests.proxy.doors import exchange, open_door, request
+from tests.proxy.proxy_server import exchange, open_door, request
 from tests.upstream import Peer, Received, chunked, reply, scripted
 
-from festinger.proxy.auth import AuthorizedRequest
+from festinger.proxy.request import RequestContext
 from festinger.proxy.transport.streams import Stored, StreamEndReason, StreamFrame, open_tap
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -22,17 +22,17 @@ class Ear:
     unreadable: int = 0
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def hear(self, frame: StreamFrame) -> None:
+    def on_frame(self, frame: StreamFrame) -> None:
         self.heard.append(frame.data)
 
-    def ended(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
+    def on_end(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
         self.how, self.unreadable = how, unreadable
         self.over.set()
         return None
 
 
 class Deaf(Ear):
-    def hear(self, frame: StreamFrame) -> None:
+    def on_frame(self, frame: StreamFrame) -> None:
         raise ZeroDivisionError
 
 
@@ -60,7 +60,7 @@ ENDINGS = [
 async def test_a_listener_hears_the_answer_and_how_it_ended(how: str, answer: bytes, heard: list[Any]):
     ear = Ear()
 
-    async with scripted(once(answer)) as upstream, open_door(upstream.url, listen=lambda authorized: ear) as door:
+    async with scripted(once(answer)) as upstream, open_door(upstream.url, listen=lambda ctx: ear) as door:
         await exchange(door.port, request("POST", "/api/chat", body=CHAT))
 
     assert (ear.heard, ear.how) == (heard, how)
@@ -75,7 +75,7 @@ async def test_what_a_leaving_client_got_is_heard_and_named():
         await peer.left()
         return False
 
-    async with scripted(script) as upstream, open_door(upstream.url, listen=lambda authorized: ear) as door:
+    async with scripted(script) as upstream, open_door(upstream.url, listen=lambda ctx: ear) as door:
         reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
         writer.write(request("POST", "/api/chat", body=CHAT))
         await reader.readuntil(b"\n\r\n")
@@ -90,7 +90,7 @@ async def test_what_a_leaving_client_got_is_heard_and_named():
 async def test_a_listener_that_fails_is_left_behind():
     answer = chunked(b'{"a":1}\n', b'{"done":true}\n')
 
-    async with scripted(once(answer)) as upstream, open_door(upstream.url, listen=lambda authorized: Deaf()) as door:
+    async with scripted(once(answer)) as upstream, open_door(upstream.url, listen=lambda ctx: Deaf()) as door:
         got = await exchange(door.port, request("POST", "/api/chat", body=CHAT))
 
     assert (got.body, got.whole) == (b'{"a":1}\n{"done":true}\n', True)
@@ -101,7 +101,7 @@ async def test_unreadable_lines_are_passed_on_and_counted():
     ear = Ear()
     answer = chunked(b'{"a":1}\n{half\n\x00\n{"done":true}\n')
 
-    async with scripted(once(answer)) as upstream, open_door(upstream.url, listen=lambda authorized: ear) as door:
+    async with scripted(once(answer)) as upstream, open_door(upstream.url, listen=lambda ctx: ear) as door:
         got = await exchange(door.port, request("POST", "/api/chat", body=CHAT))
 
     assert got.body == b'{"a":1}\n{half\n\x00\n{"done":true}\n'
@@ -120,17 +120,15 @@ def test_a_compressed_answer_is_not_read():
 
 
 async def test_the_listener_is_told_whose_answer_it_is():
-    visits: list[AuthorizedRequest] = []
+    visits: list[RequestContext] = []
 
-    def listen(authorized: AuthorizedRequest) -> None:
-        visits.append(authorized)
+    def listen(ctx: RequestContext) -> None:
+        visits.append(ctx)
 
     async with scripted(once(reply())) as upstream, open_door(upstream.url, listen=listen) as door:
         await exchange(door.port, request("POST", "/@team/dobby/api/chat", body=CHAT))
 
-    assert [(authorized.space, authorized.agent, authorized.route.label) for authorized in visits] == [
-        ("team", "dobby", "/api/chat")
-    ]
+    assert [(ctx.space, ctx.agent, ctx.route.label) for ctx in visits] == [("team", "dobby", "/api/chat")]
 
 
 class Keeper(Ear):
@@ -140,8 +138,8 @@ class Keeper(Ear):
         super().__init__()
         self.stored: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def ended(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
-        super().ended(how, unreadable=unreadable)
+    def on_end(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
+        super().on_end(how, unreadable=unreadable)
         return self.stored
 
 
@@ -157,8 +155,8 @@ class Keeper(Ear):
 async def test_the_end_of_an_answer_goes_out_once_it_is_stored(answer: bytes, last: bytes):
     ear = Keeper()
 
-    def listen(authorized: AuthorizedRequest) -> Ear | None:
-        return ear if authorized.path == "/api/chat" else None
+    def listen(ctx: RequestContext) -> Ear | None:
+        return ear if ctx.path == "/api/chat" else None
 
     async with scripted(once(answer)) as upstream, open_door(upstream.url, listen=listen) as door:
         reader, writer = await asyncio.open_connection("127.0.0.1", door.port)

@@ -8,7 +8,7 @@ import psutil
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 from pydantic import SecretStr
-from tests.proxy.doors import Got, exchange, open_door, read_answer, request
+from tests.proxy.proxy_server import Got, exchange, open_door, read_answer, request
 from tests.upstream import Peer, Received, Script, always, chunked, reply, scripted
 
 from festinger.clock import system_stopwatch
@@ -16,7 +16,6 @@ from festinger.proxy.routes import ApiProtocol
 from festinger.proxy.transport.connection import close_overdue
 from festinger.proxy.transport.upstream import (
     UpstreamFailure,
-    UpstreamRequest,
     UpstreamUnreachableError,
     find_upstream_base,
     find_upstream_key,
@@ -284,16 +283,12 @@ class OneAddress(AbstractResolver):
         pass
 
 
-def asking(base: str) -> UpstreamRequest:
-    return UpstreamRequest(method="GET", base=base, target=b"/", headers=(), body=None)
-
-
 @pytest.mark.requirement("F-63")
 @pytest.mark.parametrize("address", ["169.254.169.254", "100.100.100.200"])
 async def test_an_upstream_whose_name_leads_to_a_metadata_address_is_not_connected_to(address: str):
     async with open_upstream(resolver=OneAddress(address)) as upstream:
         with pytest.raises(UpstreamUnreachableError, match="link-local or metadata") as failed:
-            await upstream.ask(asking("http://models.example:11434"))
+            await upstream.send("GET", "http://models.example:11434", b"/")
 
     assert failed.value.kind is UpstreamFailure.FORBIDDEN
 
@@ -301,7 +296,7 @@ async def test_an_upstream_whose_name_leads_to_a_metadata_address_is_not_connect
 @pytest.mark.requirement("F-63")
 async def test_an_upstream_may_be_on_this_machine_by_any_name():
     async with scripted(always(reply())) as there, open_upstream(resolver=OneAddress("127.0.0.1")) as upstream:
-        answer = await upstream.ask(asking(f"http://models.example:{there.port}"))
+        answer = await upstream.send("GET", f"http://models.example:{there.port}", b"/")
         answer.close()
 
     assert answer.status == 200

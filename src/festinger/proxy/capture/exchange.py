@@ -1,12 +1,11 @@
-"""Listens to a response and builds what is captured of the exchange.
+"""Builds what is captured of an exchange.
 
-`ExchangeListener` hands the whole exchange on when the response has ended; nothing is learned or stored
-during the request. Captured are the new texts, the reply, the tool calls and how it ended, with
+Captured are the new texts, the reply, the tool calls and how it ended, with
 content-derived ids: retries, identical regenerations and replayed histories yield the same ids, so nothing is
 stored twice. Our own notes are never captured, and secrets are removed before anything is written.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import blake2b
@@ -15,87 +14,15 @@ from uuid import UUID
 
 from festinger.events.event import NewEvent
 from festinger.ids import Origin, SessionId, SpaceId, TraceId
-from festinger.proxy.context.block import ContextBlock
-from festinger.proxy.headers import MemoryStatus
 from festinger.proxy.loops.keys import ChatMessage, ChatRole, ToolCall
-from festinger.proxy.loops.watcher import ReplyWatcher
-from festinger.proxy.parsed_request import ParsedRequest
-from festinger.proxy.protocols.messages import AttributedText, descriptions_hash, short_sha256
-from festinger.proxy.protocols.replies import ReplyContent, build_reply_parser
+from festinger.proxy.protocols.messages import descriptions_hash, short_sha256
+from festinger.proxy.request import RequestContext
 from festinger.proxy.sessions.match import SessionMatchKind
-from festinger.proxy.sessions.session import START, reply_content_hash
-from festinger.proxy.transport.streams import Ending, Stored, StreamEndReason, StreamFrame
+from festinger.proxy.sessions.session import START, reply_content_hash, session_name
 from festinger.settings.tree import ProxySettings
 from festinger.store.repositories.exchanges import ExchangeMessage, StoredExchange
 from festinger.text.blocks import strip_blocks
 from festinger.text.secrets import Redact, redact
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProxyExchange:
-    """A request and its response, as far as it came."""
-
-    parsed: ParsedRequest
-    told: MemoryStatus
-    fresh: ContextBlock | None
-    """The block that was new in the request."""
-    anchor: bytes | None = None
-    """Anchor of the new block; `None` for the system text."""
-    heard: ReplyContent
-    ended: StreamEndReason
-    happenings: tuple[NewEvent, ...] = ()
-    """Further events to emit with the exchange."""
-
-
-Take = Callable[[ProxyExchange], Stored | None]
-"""Receives a finished exchange; must not block."""
-
-
-class ExchangeListener:
-    """Listens to one response."""
-
-    def __init__(
-        self,
-        parsed: ParsedRequest,
-        take: Take,
-        *,
-        told: MemoryStatus,
-        fresh: ContextBlock | None = None,
-        anchor: bytes | None = None,
-        watcher: ReplyWatcher | None = None,
-    ) -> None:
-        self._understood = parsed
-        self._take = take
-        self._told = told
-        self._fresh = fresh
-        self._anchor = anchor
-        self._ear = build_reply_parser(parsed.kind)
-        self._watcher = watcher
-        self._overheard = watcher.overhear(self._ear) if watcher else None
-
-    def hear(self, frame: StreamFrame) -> Ending | None:
-        delta = self._ear.hear(frame)
-        return self._overheard.hear(frame, delta) if self._overheard else None
-
-    def ended(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
-        heard = self._ear.heard()
-        return self._take(
-            ProxyExchange(
-                parsed=self._understood,
-                told=self._told,
-                fresh=self._fresh,
-                anchor=self._anchor,
-                heard=heard,
-                ended=how,
-                happenings=self._happenings(heard),
-            )
-        )
-
-    def _happenings(self, heard: ReplyContent) -> tuple[NewEvent, ...]:
-        if self._watcher is None or self._overheard is None:
-            return ()
-        return self._watcher.over(self._overheard, strip_blocks(heard.text, self._understood.mark))
-
 
 TOOL_CHARS = 2000
 """Characters kept of a tool's output and of its arguments."""
@@ -107,8 +34,6 @@ SPARE_CHARS = 10_000
 MOST_CALLS = 100
 SHOWN_CHARS = 200
 """Characters of a text that an event may contain."""
-NAME_CHARS = 120
-"""Longer session names are shortened and made unique by a hash."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,50 +59,58 @@ class Capture:
     happenings: tuple[NewEvent, ...] = ()
 
 
-def build_capture(
-    exchange: ProxyExchange, *, seen: int, at: datetime, settings: ProxySettings, tools: str = ""
-) -> Capture:
+def build_capture(ctx: RequestContext, *, seen: int, at: datetime, settings: ProxySettings, tools: str = "") -> Capture:
     """Build the capture, with secrets still in it. Skip the first `seen` turns, which were captured before;
     `tools` are its tool descriptions, unless captured before."""
-    parsed, heard = exchange.parsed, exchange.heard
-    session = session_name(parsed.session.id)
-    own = strip_blocks(heard.text, parsed.mark)
-    link = reply_link(parsed, own, heard.calls)
-    reply = ExchangeMessage(id=_part_id(session, link, 0), role=ChatRole.ASSISTANT.value, origin=Origin.MODEL, text=own)
+    assert ctx.ended is not None
+    reply, recollection = ctx.reply, ctx.memory_status.recollection if ctx.memory_status else ""
+    session = session_name(ctx.session.id)
+    own = strip_blocks(reply.text, ctx.mark)
+    link = reply_link(ctx, own, reply.calls)
+    message = ExchangeMessage(
+        id=derive_part_id(session, link.hex(), 0), role=ChatRole.ASSISTANT.value, origin=Origin.MODEL, text=own
+    )
     return Capture(
-        space=parsed.authorized.space,
+        space=ctx.space,
         exchange=StoredExchange(
-            id=_part_id(session, link, "exchange"),
+            id=derive_part_id(session, link.hex(), "exchange"),
             session=session,
-            agent=parsed.authorized.agent,
-            request=parsed.authorized.request_id,
+            agent=ctx.agent,
+            request=ctx.request_id,
             at=at,
-            said=(*_tool_words(session, tools), *_new_words(parsed, session, seen=seen)),
-            reply=reply if own.strip() else None,
-            tool_calls=[_call_payload(call) for call in heard.calls[:MOST_CALLS]],
-            thinking=heard.thinking or None if settings.capture_thinking else None,
-            ended=exchange.ended.value,
-            model=heard.model or parsed.request.model,
-            tokens_read=heard.tokens_read,
-            tokens_written=heard.tokens_written,
-            recollection=UUID(exchange.told.recollection) if exchange.told.recollection else None,
+            said=(*_tool_words(session, tools), *_new_words(ctx, session, seen=seen)),
+            reply=message if own.strip() else None,
+            tool_calls=[
+                {"id": call.id[:SHOWN_CHARS], "name": call.name[:SHOWN_CHARS], "arguments": call.arguments[:TOOL_CHARS]}
+                for call in reply.calls[:MOST_CALLS]
+            ],
+            thinking=reply.thinking or None if settings.capture_thinking else None,
+            ended=ctx.ended.value,
+            model=reply.model or ctx.chat.model,
+            tokens_read=reply.tokens_read,
+            tokens_written=reply.tokens_written,
+            recollection=UUID(recollection) if recollection else None,
         ),
-        how=parsed.how.value,
-        parent=parsed.session.parent,
-        injected=_build_injected_block(exchange, settings),
-        happenings=exchange.happenings,
+        how=ctx.match.value,
+        parent=ctx.session.parent,
+        injected=_build_injected_block(ctx, settings),
+        happenings=ctx.events,
     )
 
 
 def redact_capture(capture: Capture, *, redact: Redact = redact) -> Capture:
     """Remove secrets, so that the capture may be written."""
+
+    def clean(words: ExchangeMessage) -> ExchangeMessage:
+        return replace(words, text=sanitize_text(words.text, redact=redact))
+
     exchange = capture.exchange
     return replace(
         capture,
         exchange=replace(
             exchange,
-            said=tuple(_sanitize_words(words, redact) for words in exchange.said),
-            reply=_sanitize_words(exchange.reply, redact) if exchange.reply else None,
+            said=tuple(clean(words) for words in exchange.said),
+            reply=clean(exchange.reply) if exchange.reply else None,
             tool_calls=[
                 {**call, **{name: sanitize_text(call[name], redact=redact) for name in ("name", "arguments")}}
                 for call in exchange.tool_calls
@@ -202,17 +135,10 @@ def sanitize_text(text: str, *, redact: Redact = redact) -> str:
     return clean if clean.isascii() else clean.encode("utf-8", "replace").decode()
 
 
-def session_name(session: SessionId) -> SessionId:
-    """Session name for rows and events: clients may use longer names than an event may contain."""
-    if len(session) <= NAME_CHARS:
-        return session
-    return SessionId(f"{session[: NAME_CHARS - 20]}…{blake2b(session.encode(), digest_size=8).hexdigest()}")
-
-
-def reply_link(parsed: ParsedRequest, text: str, calls: tuple[ToolCall, ...]) -> bytes:
+def reply_link(ctx: RequestContext, text: str, calls: tuple[ToolCall, ...]) -> bytes:
     """The hash that the reply will have when it comes back in a history."""
     content = reply_content_hash(ChatMessage(role=ChatRole.ASSISTANT, text=text, calls=calls))
-    links = parsed.chain.links
+    links = ctx.chain.links
     return short_sha256((links[-1] if links else START) + content)
 
 
@@ -247,7 +173,7 @@ def build_exchange_events(capture: Capture, *, new_messages: frozenset[UUID], is
     for happening in capture.happenings:
         yield replace(
             happening,
-            subject=_subject(exchange),
+            subject=session_subject(exchange.session),
             agent=exchange.agent,
             session=exchange.session,
             trace=TraceId(exchange.request),
@@ -276,7 +202,7 @@ def _build_event(capture: Capture, name: str, payload: Mapping[str, Any]) -> New
     exchange = capture.exchange
     return NewEvent(
         name=name,
-        subject=_subject(exchange),
+        subject=session_subject(exchange.session),
         payload=payload,
         agent=exchange.agent,
         session=exchange.session,
@@ -289,70 +215,48 @@ def session_subject(session: SessionId) -> str:
     return f"session:{session}"
 
 
-def _subject(exchange: StoredExchange) -> str:
-    return session_subject(exchange.session)
-
-
 def _tool_words(session: SessionId, tools: str) -> Iterator[ExchangeMessage]:
     """Tool descriptions as a system text, which is what they are to the model."""
     if tools:
-        made_of = _part_id(session, descriptions_hash(tools), "tools")
+        made_of = derive_part_id(session, descriptions_hash(tools).hex(), "tools")
         yield ExchangeMessage(id=made_of, role=ChatRole.SYSTEM.value, origin=Origin.SYSTEM, text=tools)
 
 
-def _new_words(parsed: ParsedRequest, session: SessionId, *, seen: int) -> Iterator[ExchangeMessage]:
+def _new_words(ctx: RequestContext, session: SessionId, *, seen: int) -> Iterator[ExchangeMessage]:
     """Messages of this session that were not captured before, oldest first."""
-    for at in _new_turns(parsed, seen):
-        turn, link = parsed.request.turns[at], parsed.chain.links[at]
+    for at in _new_turns(ctx, seen):
+        turn, link = ctx.chat.turns[at], ctx.chain.links[at]
         for number, saying in enumerate(() if turn.transient else turn.sayings):
             if saying.text.strip():
                 yield ExchangeMessage(
-                    id=_part_id(session, link, number),
+                    id=derive_part_id(session, link.hex(), number),
                     role=turn.role.value,
                     origin=saying.origin,
-                    text=_truncate(saying),
+                    text=saying.text[:TOOL_CHARS] if saying.origin is Origin.TOOL else saying.text,
                 )
 
 
-def _new_turns(parsed: ParsedRequest, seen: int) -> Iterator[int]:
-    contents, session = parsed.chain.contents, parsed.session
+def _new_turns(ctx: RequestContext, seen: int) -> Iterator[int]:
+    contents, session = ctx.chain.contents, ctx.session
     replies = {reply.content for reply in session.replies}
-    if parsed.how is SessionMatchKind.REPLY:
+    if ctx.match is SessionMatchKind.REPLY:
         # The history was rewritten: nothing before the last known message is new.
         known = replies | session.recent
         seen = max(seen, 1 + max((at for at, content in enumerate(contents) if content in known), default=-1))
     return (at for at in range(seen, len(contents)) if contents[at] not in replies)
 
 
-def _truncate(saying: AttributedText) -> str:
-    return saying.text[:TOOL_CHARS] if saying.origin is Origin.TOOL else saying.text
-
-
-def _call_payload(call: ToolCall) -> dict[str, Any]:
-    return {"id": call.id[:SHOWN_CHARS], "name": call.name[:SHOWN_CHARS], "arguments": call.arguments[:TOOL_CHARS]}
-
-
-def _build_injected_block(exchange: ProxyExchange, settings: ProxySettings) -> InjectedBlock | None:
-    told = exchange.told
-    if exchange.fresh is None or not told.recollection:
+def _build_injected_block(ctx: RequestContext, settings: ProxySettings) -> InjectedBlock | None:
+    status = ctx.memory_status
+    if ctx.block is None or status is None or not status.recollection:
         return None
     return InjectedBlock(
-        recollection=UUID(told.recollection),
-        position=settings.injection_position if exchange.anchor is None else "turn",
-        anchor=exchange.anchor.hex() if exchange.anchor is not None else None,
-        notes=[
-            {"kind": note.kind, "id": note.id[:SHOWN_CHARS], "version": note.version} for note in exchange.fresh.notes
-        ],
-        tokens=told.tokens,
+        recollection=UUID(status.recollection),
+        position=settings.injection_position if ctx.anchor is None else "turn",
+        anchor=ctx.anchor.hex() if ctx.anchor is not None else None,
+        notes=[{"kind": note.kind, "id": note.id[:SHOWN_CHARS], "version": note.version} for note in ctx.block.notes],
+        tokens=status.tokens,
     )
-
-
-def _sanitize_words(words: ExchangeMessage, redact: Redact) -> ExchangeMessage:
-    return replace(words, text=sanitize_text(words.text, redact=redact))
-
-
-def _part_id(session: SessionId, link: bytes, what: int | str) -> UUID:
-    return derive_part_id(session, link.hex(), what)
 
 
 def derive_part_id(session: SessionId, link: str, what: int | str) -> UUID:

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -56,7 +57,7 @@ FINISH_SECONDS = 5.0
 STUCK_SECONDS = 2.0
 """The next response does not wait for a disk that takes longer than this."""
 MEGABYTE = 2**20
-UNTOLD = 1000
+MOST_UNREPORTED = 1000
 """Maximum losses reported individually once the store is back."""
 
 
@@ -64,10 +65,6 @@ RedactOf = Callable[[SpaceId], Redact]
 """Returns the function that redacts texts of a space before they are written."""
 
 T = TypeVar("T")
-
-
-def default_redact(_space: SpaceId) -> Redact:
-    return redact
 
 
 class _WriteOutcome(Enum):
@@ -96,7 +93,7 @@ class CaptureWriter:
         *,
         settings: Callable[[], ProxySettings],
         stopwatch: Stopwatch,
-        redact: RedactOf = default_redact,
+        redact: RedactOf = lambda _space: redact,
     ) -> None:
         self.tally = CaptureTally()
         self.redact = redact
@@ -120,7 +117,7 @@ class CaptureWriter:
         self._pause = 0.0
         self._retry_at = 0.0
         self._adopt_at = 0.0
-        self._untold: list[NewEvent] = []
+        self._unreported: list[NewEvent] = []
 
     @property
     def waiting(self) -> int:
@@ -146,10 +143,6 @@ class CaptureWriter:
     def has_store(self) -> bool:
         """Whether there is a store that takes waiting entries."""
         return self._app() is not None and not self.is_away
-
-    @property
-    def _has_work(self) -> bool:
-        return bool(self._quick or self._unspooled or self._spool.waiting)
 
     def put(self, entry: Entry) -> asyncio.Future[None] | None:
         """Take an entry; return a future that is done once it is on disk, or `None` if the queue is full.
@@ -189,7 +182,8 @@ class CaptureWriter:
                 await self._look_for_files()
                 await self._work()
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._until_next()):
+                until_retry = max(self._retry_at - self._stopwatch(), 0.0)
+                async with asyncio.timeout(until_retry if self.is_away else ADOPT_SECONDS):
                     await self._wake.wait()
             await self._gather()
             self._wake.clear()
@@ -219,9 +213,6 @@ class CaptureWriter:
         await asyncio.sleep(GATHER_SECONDS)
         if (app := self._app()) is not None:
             await app.jobs.courtesy.turn()
-
-    def _until_next(self) -> float:
-        return max(self._retry_at - self._stopwatch(), 0.0) if self.is_away else ADOPT_SECONDS
 
     async def _on_disk(self, act: Callable[..., T], *given: Any) -> T:
         """Run on the one thread that touches the spool."""
@@ -253,7 +244,7 @@ class CaptureWriter:
 
     async def _work(self) -> None:
         """Write until nothing waits or the store is away."""
-        while self._has_work:
+        while self._quick or self._unspooled or self._spool.waiting:
             if self._stopwatch() < self._retry_at or not await self._write_uncancelled():
                 await self._spool_lanes()
                 return
@@ -327,15 +318,15 @@ class CaptureWriter:
                 log.warning("what was captured waits for the store", error=error.message)
                 return _WriteOutcome.AWAY
         with fail_open("capture told"):
-            await self._tell(app)
+            await self._report_losses(app)
         return _WriteOutcome.FAILED if attempt.failed else _WriteOutcome.DONE
 
-    async def _tell(self, app: App) -> None:
+    async def _report_losses(self, app: App) -> None:
         """Emit events about losses, now that the store is back."""
-        if untold := self._untold[:]:
+        if unreported := self._unreported[:]:
             async with app.store.transaction() as transaction:
-                await app.outbox.emit_all(transaction, untold, space=MAIN_SPACE)
-            del self._untold[: len(untold)]
+                await app.outbox.emit_all(transaction, unreported, space=MAIN_SPACE)
+            del self._unreported[: len(unreported)]
 
     async def _spool_lanes(self) -> None:
         """Move everything that waits only in memory to the spool, oldest first."""
@@ -351,7 +342,7 @@ class CaptureWriter:
         self._dropped("fault", len(entries) - len(clean))
         limit = self._settings().spool_max_mb * MEGABYTE
         try:
-            added = await self._on_disk(self._append, [record for _, record in clean], limit)
+            added = await self._on_disk(partial(self._spool.append, [record for _, record in clean], limit=limit))
         except OSError as error:
             self.disk_fault = error.strerror or type(error).__name__
             log.error("spool not written", error=self.disk_fault)
@@ -362,9 +353,6 @@ class CaptureWriter:
         self.disk_fault = ""
         PROXY_SPOOL_BYTES.set(self._spool.waiting)
         self._dropped("spool", len(clean) - added)
-
-    def _append(self, records: Sequence[bytes], limit: int) -> int:
-        return self._spool.append(records, limit=limit)
 
     def _cleaned(self, entries: Sequence[Entry]) -> list[tuple[Entry, bytes]]:
         """Redact and encode entries. One that cannot be redacted may hold secrets and is dropped."""
@@ -382,7 +370,7 @@ class CaptureWriter:
         self.tally.refused += 1
         log.error("record set aside", file=refused.file, line=refused.number, reason=refused.reason)
         payload = {"file": refused.file, "line": refused.number, "reason": refused.reason}
-        self._untold.append(NewEvent(name="spool_line_refused", subject="spool", payload=payload))
+        self._unreported.append(NewEvent(name="spool_line_refused", subject="spool", payload=payload))
         try:
             await self._on_disk(self._spool.set_aside, refused.line)
         except OSError as error:
@@ -395,5 +383,5 @@ class CaptureWriter:
         PROXY_CAPTURE_DROPPED.inc(count)
         log.error("captured entries dropped", reason=reason, count=count)
         payload = {"count": count, "reason": reason}
-        if len(self._untold) < UNTOLD:
-            self._untold.append(NewEvent(name="capture_dropped", subject="capture", payload=payload))
+        if len(self._unreported) < MOST_UNREPORTED:
+            self._unreported.append(NewEvent(name="capture_dropped", subject="capture", payload=payload))

@@ -9,7 +9,7 @@ disk under constant load too. Files of dead processes are adopted; unreadable li
 import fcntl
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from festinger.store.paths import make_folder, open_private, sync_folder
@@ -196,7 +196,3 @@ def _adopt_file(path: Path) -> _SpoolFile | None:
         return _SpoolFile(path, _open_locked(path))
     except OSError:
         return None
-
-
-def readable_records(found: Iterable[bytes | MalformedLine]) -> Iterator[bytes]:
-    return (record for record in found if isinstance(record, bytes))

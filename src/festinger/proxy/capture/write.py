@@ -12,9 +12,11 @@ worked.
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from datetime import datetime
-from typing import Any, TypeVar
+from functools import cache
+from types import NoneType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 import orjson
@@ -25,15 +27,12 @@ from festinger.errors import BadInput
 from festinger.events.event import NewEvent
 from festinger.ids import Origin, SpaceId
 from festinger.memory.erasure.erase import has_bans_since, strip_forgotten_sentences
-from festinger.proxy.capture.exchange import Capture, InjectedBlock, build_exchange_events, session_subject
+from festinger.proxy.capture.exchange import Capture, build_exchange_events, session_subject
 from festinger.runtime.app import App
 from festinger.runtime.erasure import ledger_of
 from festinger.store.pool import Transaction
 from festinger.store.repositories.exchanges import (
-    ExchangeMessage,
     ExchangeWriteResult,
-    StoredBlock,
-    StoredExchange,
     StoredSession,
     known_sessions,
     save_sessions,
@@ -89,7 +88,8 @@ def decode_entry(record: bytes) -> Entry:
     """Decode a record. Raises `BadInput`."""
     try:
         read = orjson.loads(record)
-        return _READ[read["kind"]](read["entry"])
+        entry: Entry = _build(KINDS[read["kind"]], read["entry"])
+        return entry
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise BadInput(f"A record of the spool cannot be read: {type(error).__name__}.") from error
 
@@ -100,74 +100,33 @@ def _encode_bytes(value: Any) -> str:
     raise TypeError(type(value).__name__)
 
 
-def _parse_capture(given: dict[str, Any]) -> Capture:
-    exchange, injected = given["exchange"], given["injected"]
-    return Capture(
-        space=given["space"],
-        exchange=_parse_exchange(exchange),
-        how=given["how"],
-        parent=given["parent"],
-        injected=InjectedBlock(**{**injected, "recollection": UUID(injected["recollection"])}) if injected else None,
-        happenings=tuple(NewEvent(**happening) for happening in given["happenings"]),
-    )
-
-
-def _parse_exchange(given: dict[str, Any]) -> StoredExchange:
-    return StoredExchange(
-        **{
-            **given,
-            "id": UUID(given["id"]),
-            "at": datetime.fromisoformat(given["at"]),
-            "said": tuple(_parse_words(words) for words in given["said"]),
-            "reply": _parse_words(given["reply"]) if given["reply"] else None,
-            "recollection": UUID(given["recollection"]) if given["recollection"] else None,
-        }
-    )
-
-
-def _parse_words(given: dict[str, Any]) -> ExchangeMessage:
-    return ExchangeMessage(**{**given, "id": UUID(given["id"]), "origin": Origin(given["origin"])})
-
-
-def _parse_session_entry(given: dict[str, Any]) -> SessionEntry:
-    session = given["session"]
-    blocks = tuple(
-        StoredBlock(**{**block, "anchor": bytes.fromhex(block["anchor"]), "id": UUID(block["id"])})
-        for block in session["blocks"]
-    )
-    return SessionEntry(
-        space=given["space"],
-        session=StoredSession(
-            **{
-                **session,
-                "head": bytes.fromhex(session["head"]) if session["head"] is not None else None,
-                "links": bytes.fromhex(session["links"]),
-                "recent": bytes.fromhex(session["recent"]),
-                "at": datetime.fromisoformat(session["at"]),
-                "blocks": blocks,
-            }
-        ),
-    )
-
-
-def _parse_request_log_entry(given: dict[str, Any]) -> RequestLogEntry:
-    request = given["request"]
-    return RequestLogEntry(
-        space=given["space"], request=LoggedRequest(**{**request, "at": datetime.fromisoformat(request["at"])})
-    )
-
-
-def _parse_events_entry(given: dict[str, Any]) -> EventsEntry:
-    told = tuple(NewEvent(**happening) for happening in given["happenings"])
-    return EventsEntry(space=given["space"], happenings=told)
-
-
-_READ: Mapping[str, Callable[[dict[str, Any]], Entry]] = {
-    "exchange": _parse_capture,
-    "session": _parse_session_entry,
-    "request": _parse_request_log_entry,
-    "events": _parse_events_entry,
+_CONVERTERS: Mapping[Any, Callable[[Any], Any]] = {
+    UUID: UUID,
+    datetime: datetime.fromisoformat,
+    bytes: bytes.fromhex,
+    Origin: Origin,
 }
+
+
+def _build(kind: Any, value: Any) -> Any:
+    """Build a value of this type from its JSON form. Raises `KeyError` for unknown fields."""
+    if isinstance(kind, type) and is_dataclass(kind):
+        types = _field_types(kind)
+        fields = {name: None if each is None else _build(types[name], each) for name, each in value.items()}
+        return kind(**fields)
+    if get_origin(kind) is tuple:
+        return tuple(_build(get_args(kind)[0], each) for each in value)
+    return _CONVERTERS[kind](value) if kind in _CONVERTERS else value
+
+
+@cache
+def _field_types(kind: Any) -> dict[str, Any]:
+    """The types of a dataclass's fields; those of optional fields without `None`."""
+    hints = get_type_hints(kind)
+    return {
+        name: next(each for each in get_args(hint) if each is not NoneType) if NoneType in get_args(hint) else hint
+        for name, hint in hints.items()
+    }
 
 
 BUSY_SECONDS = 0.0005
@@ -222,8 +181,8 @@ async def _write_space(app: App, space: SpaceId, entries: Sequence[Entry], *, pa
         if requests := [entry.request for entry in _select_kind(entries, RequestLogEntry)]:
             await log_requests(transaction, space, requests)
         # In order of occurrence: the last event of a session is taken as its present state.
-        told = [entry for entry in entries if isinstance(entry, Capture | EventsEntry)]
-        written = await _write_exchanges(app, transaction, space, entries=told) if told else ExchangeWriteResult()
+        events = [entry for entry in entries if isinstance(entry, Capture | EventsEntry)]
+        written = await _write_exchanges(app, transaction, space, entries=events) if events else ExchangeWriteResult()
         for message in sorted(written.messages & spoken.keys()):
             if await save_claims(app.world.deps, transaction, space, spoken[message]):
                 await app.world.deps.ask_to_learn(transaction, space, str(message))
@@ -239,18 +198,20 @@ async def _write_exchanges(
     await app.outbox.hold(transaction, [session_subject(session) for session in sessions], space=space)
     known = set(await known_sessions(transaction, space, sessions))
     written = await write_exchanges(transaction, space, [capture.exchange for capture in captures])
-    told: list[NewEvent] = []
+    events: list[NewEvent] = []
     left = set(written.exchanges)
     for entry in entries:
         if isinstance(entry, EventsEntry):
-            told += entry.happenings
+            events += entry.happenings
             continue
         exchange = entry.exchange
         if exchange.id in left:
             left.discard(exchange.id)
-            told += build_exchange_events(entry, new_messages=written.messages, is_first=exchange.session not in known)
+            events += build_exchange_events(
+                entry, new_messages=written.messages, is_first=exchange.session not in known
+            )
             known.add(exchange.session)
-    await app.outbox.emit_all(transaction, told, space=space)
+    await app.outbox.emit_all(transaction, events, space=space)
     return written
 
 
@@ -338,10 +299,6 @@ async def _drop_forgotten_words(app: App, entry: Capture) -> Capture:
         left = await strip_forgotten_sentences(
             transaction, ledger_of(app), entry.space, [each.text for each in words], since=exchange.at
         )
-    clean = [_with_text(each, text) for each, text in zip(words, left, strict=True)]
+    clean = [replace(each, text=text) for each, text in zip(words, left, strict=True)]
     said = tuple(clean[: len(exchange.said)])
     return replace(entry, exchange=replace(exchange, said=said, reply=clean[-1] if exchange.reply else None))
-
-
-def _with_text(words: ExchangeMessage, text: str) -> ExchangeMessage:
-    return words if words.text == text else replace(words, text=text)

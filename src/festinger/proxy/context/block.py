@@ -280,11 +280,11 @@ def forgotten_notes(present: PresentLines) -> tuple[NoteRef, ...]:
 
 def select_new_lines(lines: Iterable[ContextLine], shown: Mapping[str, ContextLine]) -> tuple[ContextLine, ...]:
     """Lines that no visible line states in the same words, each once."""
-    told = {line.about: line.text for line in shown.values()}
+    texts = {line.about: line.text for line in shown.values()}
     found = []
     for line in lines:
-        if not line.about or told.get(line.about) != line.text:
+        if not line.about or texts.get(line.about) != line.text:
             found.append(line)
         if line.about:
-            told[line.about] = line.text
+            texts[line.about] = line.text
     return tuple(found)

@@ -1,13 +1,23 @@
-"""Fetches the context for a request from world and memory, and injects it.
+"""Fetches the context for a request from world and memory within its deadline, and injects it.
 
-Also asks what changed since it was shown and, for notes in the system text, what the model's own file says.
-`place` assembles the result.
+World and memory are asked in parallel. If memory has not answered after half of the time, it is asked again
+by words alone, which needs no embedder. Late results are not canceled: they are kept and shown in the
+session's next turn, if they still hold. Every request asks again, so memory comes back as soon as the service
+does; `QueryLimiter` bounds open queries. `WorldReader` is the port to the world, which reads in-process state
+and never waits. `place` decides where the result goes.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+import asyncio
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Any, Protocol, TypeVar
+from uuid import UUID
 
+from cachetools import LRUCache
+
+from festinger.clock import system_stopwatch
+from festinger.ids import NewId, SessionId
 from festinger.observability.metrics import PROXY_PREFIX_CHANGED
 from festinger.proxy.context.block import (
     ContextBlock,
@@ -18,108 +28,301 @@ from festinger.proxy.context.block import (
     shown_lines,
 )
 from festinger.proxy.context.edit import FindModelfile, Position, find_no_modelfile
-from festinger.proxy.context.fetch import ContextFetcher, ContextFetchResult, ShownMemories
 from festinger.proxy.context.memories import (
+    NOTHING,
+    Lines,
+    MemoryFetchResult,
+    MemoryReader,
     Restate,
+    build_cue,
     build_edge_note,
     find_memory_updates,
     memory_note_ids,
     no_line_updates,
 )
-from festinger.proxy.context.place import ContextInput, InjectionResult, inject_context, may_add_notes_this_turn
-from festinger.proxy.headers import MemoryResult, MemoryStatus
-from festinger.proxy.parsed_request import NewId, ParsedRequest
-from festinger.proxy.sessions.session import ProxySession
-from festinger.settings.tree import ProxySettings
+from festinger.proxy.context.place import ContextInput, inject_context, may_add_notes_this_turn
+from festinger.proxy.errors import fail_open
+from festinger.proxy.headers import MemoryReason, MemoryResult, MemoryStatus
+from festinger.proxy.parser import unasked_texts, world_scope
+from festinger.proxy.request import RequestContext
+from festinger.proxy.sessions.session import ProxyCaller, ProxySession
+from festinger.runtime.app import App
+from festinger.runtime.lifecycle import BackgroundTasks
+from festinger.runtime.world import preload_world
 from festinger.text.cues import RelationCue, extract_cues
 from festinger.text.normalize import normalize_text
 from festinger.text.tokens import Token, tokenize
 from festinger.text.words import FUNCTION_WORDS
+from festinger.world.recall import SourceText, WorldScope
 from festinger.world.recollection import PENDING, UNCONFIRMED, Recollection, ShownEdge
 
 
+class WorldReader(Protocol):
+    async def recollect(self, scope: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
+        """What is known of these texts, newest first; `None` if the world is not ready."""
+
+
+class AppWorldReader:
+    """Reads the world of the open app."""
+
+    def __init__(self, app: Callable[[], App | None]) -> None:
+        self._app = app
+
+    async def recollect(self, scope: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
+        app = self._app()
+        if app is None:
+            return None
+        found = app.world.recollector.recollect(scope, texts)
+        if found is None:
+            preload_world(app, scope.space)
+        return found
+
+
+MOST_OPEN = 32
+"""Maximum open queries. A hung service must not pile up work without end."""
+
+Answer = TypeVar("Answer")
+
+
+class QueryLimiter:
+    def __init__(self) -> None:
+        self._open: set[asyncio.Task[Any]] = set()
+
+    def ask(self, question: Coroutine[Any, Any, Answer], *, background: BackgroundTasks) -> asyncio.Task[Answer] | None:
+        """Start a query in the background; `None` if too many are open."""
+        if len(self._open) >= MOST_OPEN:
+            question.close()
+            return None
+        task = background.start(question)
+        self._open.add(task)
+        task.add_done_callback(self._open.discard)
+        return task
+
+
+WORDS_AFTER = 0.5
+"""Share of the deadline after which memory is asked by words alone."""
+KEPT = 1000
+"""Maximum sessions whose late results are kept."""
+PART = "recall"
+
+Key = tuple[ProxyCaller, SessionId]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateResults:
+    """Results that came too late for their request and were not shown yet."""
+
+    found: tuple[Recollection, ...] = ()
+    notes: tuple[ContextLine, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class _PendingQueries:
+    """The queries of one request."""
+
+    world: asyncio.Task[Recollection | None] | None = None
+    memory: asyncio.Task[MemoryFetchResult] | None = None
+    by_words: asyncio.Task[MemoryFetchResult] | None = None
+    """The same query by words alone, sent when the first answer is slow."""
+    standing: asyncio.Task[Lines | None] | None = None
+    """The present state of the memories shown before."""
+    cue: str = ""
+    visible: Collection[UUID] = ()
+    """Memories in this very history; they need not be recalled again."""
+    busy: bool = False
+    """Whether memory had too many open queries."""
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether all queries are done; the one by words alone counts only at the deadline."""
+        return all(task is None or task.done() for task in (self.world, self.memory, self.standing))
+
+    @property
+    def tasks(self) -> set[asyncio.Task[Any]]:
+        return {task for task in (self.world, self.memory, self.by_words, self.standing) if task is not None}
+
+
 class ContextBuilder:
-    """Fetches and injects the context of requests."""
+    """Fetches and injects the context of requests, which do not wait long for it."""
 
     def __init__(
         self,
-        in_time: ContextFetcher,
+        world: WorldReader,
         *,
         new_id: NewId,
+        memories: MemoryReader | None = None,
+        background: BackgroundTasks | None = None,
         restate: Restate = no_line_updates,
         modelfile: FindModelfile = find_no_modelfile,
     ) -> None:
-        self._in_time = in_time
+        self._world = world
         self._new_id = new_id
+        self._memories = memories
+        self._background = background or BackgroundTasks()
         self._restate = restate
         self._modelfile = modelfile
+        self._recalls = QueryLimiter()
+        self._lookups = QueryLimiter()
+        self._late: LRUCache[Key, LateResults] = LRUCache(KEPT)
 
-    async def note(self, parsed: ParsedRequest, *, settings: ProxySettings) -> InjectionResult:
+    async def inject(self, ctx: RequestContext) -> None:
         """Inject notes into the request; leave it unchanged where none may be added."""
-        if parsed.never is not None:
-            told = MemoryStatus(result=MemoryResult.OFF, reason=parsed.never)
-            return InjectionResult(body=parsed.request.body, told=told, session=parsed.session)
-        remembered = await self._in_time.remembered(
-            parsed,
-            seconds=_deadline(parsed, settings),
-            asks=may_add_notes_this_turn(parsed, settings),
-            shown=_find_shown_memories(parsed),
-        )
-        brought = self._brought(parsed, remembered, settings=settings)
-        found = inject_context(parsed, brought, settings=settings)
-        if found.moved is not None:
-            PROXY_PREFIX_CHANGED.labels(found.moved).inc()
-        if found.fresh is None:
-            return found
-        self._in_time.told(parsed, remembered.kept, with_notes=remembered.standing is not None)
-        return replace(found, told=replace(found.told, recollection=str(self._new_id())))
+        if ctx.skip is not None:
+            ctx.memory_status = MemoryStatus(result=MemoryResult.OFF, reason=ctx.skip)
+            return
+        key = (ctx.session.caller, ctx.session.id)
+        late = self._late.get(key, LateResults())
+        queries = self._start_queries(ctx, late)
+        await self._wait(ctx, queries)
+        standing = queries.standing.result() if queries.standing is not None and queries.standing.done() else None
+        inject_context(ctx, self._collect(ctx, key, queries, late, standing))
+        if ctx.prefix_change is not None:
+            PROXY_PREFIX_CHANGED.labels(ctx.prefix_change).inc()
+        if ctx.block is not None and ctx.memory_status is not None:
+            self._drop_shown(key, late, with_notes=standing is not None)
+            ctx.memory_status = replace(ctx.memory_status, recollection=str(self._new_id()))
 
-    def _brought(
-        self, parsed: ParsedRequest, remembered: ContextFetchResult, *, settings: ProxySettings
+    def _start_queries(self, ctx: RequestContext, late: LateResults) -> _PendingQueries:
+        """Ask what the request says, unless notes must wait, and for the present state of what was shown."""
+        shown = memory_note_ids(line for block in _all_blocks(ctx.session) for line in block.lines)
+        queries = _PendingQueries(visible=_visible_memories(ctx) if shown else ())
+        if may_add_notes_this_turn(ctx):
+            texts = unasked_texts(ctx)
+            queries.world = asyncio.create_task(self._world.recollect(world_scope(ctx), texts))
+            if self._memories is not None and self._memories.may_know(ctx.space) and (cue := build_cue(texts)):
+                queries.cue = cue
+                queries.memory = self._recalls.ask(
+                    self._recall(self._memories, ctx, queries), background=self._background
+                )
+                queries.busy = queries.memory is None
+        if self._memories is not None and (asked := {*shown, *memory_note_ids(late.notes)}):
+            queries.standing = self._lookups.ask(
+                _find_standing(self._memories, ctx, asked), background=self._background
+            )
+        return queries
+
+    async def _wait(self, ctx: RequestContext, queries: _PendingQueries) -> None:
+        """Wait until everything is answered or the deadline of the request is reached."""
+        if not queries.tasks:
+            return
+        left = max(0.0, _deadline(ctx) - (system_stopwatch() - ctx.parse_began))
+        try:
+            await asyncio.wait(queries.tasks, timeout=left * WORDS_AFTER)
+            if left and self._memories is not None and queries.memory is not None and not queries.memory.done():
+                question = self._recall(self._memories, ctx, queries, by_words=True)
+                queries.by_words = self._lookups.ask(question, background=self._background)
+            ends = system_stopwatch() + left * (1 - WORDS_AFTER)
+            while not queries.is_answered and (rest := ends - system_stopwatch()) > 0:
+                waiting = {task for task in queries.tasks if not task.done()}
+                done, _ = await asyncio.wait(waiting, timeout=rest, return_when=asyncio.FIRST_COMPLETED)
+                if not done:
+                    break
+        except asyncio.CancelledError:
+            for task in queries.tasks:
+                task.cancel()
+            raise
+
+    async def _recall(
+        self, memories: MemoryReader, ctx: RequestContext, queries: _PendingQueries, *, by_words: bool = False
+    ) -> MemoryFetchResult:
+        with fail_open(PART) as attempt:
+            return await memories.recall(world_scope(ctx), queries.cue, exclude=queries.visible, by_words=by_words)
+        return MemoryFetchResult(failed=attempt.failed)
+
+    def _collect(
+        self, ctx: RequestContext, key: Key, queries: _PendingQueries, late: LateResults, standing: Lines | None
     ) -> ContextInput:
-        request, place = parsed.request, parsed.place
+        """What the queries brought in time, and what came late for earlier requests, in its present state."""
+        settings, scope, world, memory = ctx.settings.proxy, world_scope(ctx), queries.world, queries.memory
+        found, recalled, is_late = Recollection(), NOTHING, world is not None and not world.done()
+        answer = world.result() if world is not None and world.done() else found
+        if world is not None and is_late:
+            self._background.start(self._keep_found(key, world))
+        if memory is not None and memory.done():
+            recalled = memory.result()
+        elif memory is not None:
+            if queries.by_words is not None and queries.by_words.done():
+                recalled = queries.by_words.result()
+            self._background.start(self._keep_notes(key, memory))
+        found = found if answer is None else answer
+        shown = shown_lines(_all_blocks(ctx.session))
+        changed = find_memory_updates(shown, standing) if standing is not None else {}
+        late_lines = {line.about: line for each in late.found for line in _world_lines(each)}
+        # The world knows what is disputed and decided; a memory that agrees with it and says more stays.
+        notes = tuple(
+            line
+            for line in (*recalled.lines, *_refresh_memory_lines(late.notes, standing))
+            if not (found.notes and _is_covered_by_world(line.text, found.notes))
+        )
         modelfile = None
         if Position(settings.injection_position) is not Position.TURN:
-            modelfile = self._modelfile(request.model, request.kind.protocol, settings)
-        shown = shown_lines(_all_blocks(parsed.session))
-        late = {line.about: line for each in remembered.kept.found for line in _world_lines(each)}
-        found, standing = remembered.found or Recollection(), remembered.standing
-        changed = find_memory_updates(shown, standing) if standing is not None else {}
-        notes = _drop_covered_notes((*remembered.reminded.lines, *_refresh_memory_lines(remembered)), found)
+            modelfile = self._modelfile(ctx.chat.model, ctx.chat.kind.protocol, settings)
         return ContextInput(
             lines=(
-                *_world_lines(found, beside=notes),
-                *_refresh_world_lines(late, self._restate(place, late) if late else {}),
+                *_world_lines(found, memories=notes),
+                *_refresh_world_lines(late_lines, self._restate(scope, late_lines) if late_lines else {}),
             ),
             notes=notes,
             unknown=tuple(graph_line(text) for text in found.zero_hit_lines),
-            present={**self._restate(place, shown), **changed} if shown else {},
+            present={**self._restate(scope, shown), **changed} if shown else {},
             modelfile=modelfile,
-            is_late=remembered.is_late,
-            is_ready=remembered.is_ready,
-            without=remembered.without,
-            recall=remembered.reminded.recall,
+            is_late=is_late,
+            is_ready=answer is not None,
+            without=_missing_reason(queries, recalled),
+            recall=recalled.recall,
         )
 
+    async def _keep_found(self, key: Key, task: asyncio.Task[Recollection | None]) -> None:
+        if found := await task:
+            late = self._late.get(key, LateResults())
+            self._late[key] = replace(late, found=(found, *late.found))
 
-def _deadline(parsed: ParsedRequest, settings: ProxySettings) -> float:
+    async def _keep_notes(self, key: Key, task: asyncio.Task[MemoryFetchResult]) -> None:
+        if lines := (await task).lines:
+            late = self._late.get(key, LateResults())
+            self._late[key] = replace(late, notes=(*lines, *late.notes))
+
+    def _drop_shown(self, key: Key, shown: LateResults, *, with_notes: bool) -> None:
+        """Drop late results that were shown, memories only `with_notes`. Newer ones keep waiting."""
+        late = self._late.pop(key, LateResults())
+        left = LateResults(
+            found=tuple(each for each in late.found if each not in shown.found),
+            notes=tuple(each for each in late.notes if not (with_notes and each in shown.notes)),
+        )
+        if left != LateResults():
+            self._late[key] = left
+
+
+async def _find_standing(memories: MemoryReader, ctx: RequestContext, ids: Collection[UUID]) -> Lines | None:
+    with fail_open(PART):
+        return await memories.standing(world_scope(ctx), ids)
+    return None
+
+
+def _missing_reason(queries: _PendingQueries, recalled: MemoryFetchResult) -> str:
+    """Why memory has not answered a query that was, or should have been, sent."""
+    if queries.busy:
+        return MemoryReason.BUSY
+    if queries.memory is not None and not queries.memory.done():
+        in_words = queries.by_words is not None and queries.by_words.done() and not recalled.failed
+        return MemoryReason.WORDS if in_words else MemoryReason.RECALL
+    return recalled.failed
+
+
+def _deadline(ctx: RequestContext) -> float:
     """Seconds that a request waits for memory; longer on a session's first turn, which needs it most."""
+    settings = ctx.settings.proxy
     milliseconds = settings.memory_deadline_ms
-    if not parsed.session.links:
+    if not ctx.session.links:
         milliseconds = max(milliseconds, settings.first_memory_deadline_ms)
     return milliseconds / 1000
 
 
-def _find_shown_memories(parsed: ParsedRequest) -> ShownMemories:
-    """Memories shown in any block of the session, and those visible in this history."""
-    session, request, links = parsed.session, parsed.request, parsed.chain.links
-    anywhere = memory_note_ids(line for block in _all_blocks(session) for line in block.lines)
-    if not anywhere:
-        return ShownMemories()
-    visible = [each.block for each in find_placed_blocks(request, links, session.blocks)]
-    if session.system_block is not None:
-        visible.append(session.system_block)
-    return ShownMemories(visible=memory_note_ids(line for block in visible for line in block.lines), anywhere=anywhere)
+def _visible_memories(ctx: RequestContext) -> list[UUID]:
+    blocks = [each.block for each in find_placed_blocks(ctx.chat, ctx.chain.links, ctx.session.blocks)]
+    if ctx.session.system_block is not None:
+        blocks.append(ctx.session.system_block)
+    return memory_note_ids(line for block in blocks for line in block.lines)
 
 
 def _all_blocks(session: ProxySession) -> Iterator[ContextBlock]:
@@ -138,18 +341,11 @@ def _refresh_world_lines(lines: Mapping[str, ContextLine], present: PresentLines
             yield now.line
 
 
-def _refresh_memory_lines(remembered: ContextFetchResult) -> Iterator[ContextLine]:
+def _refresh_memory_lines(notes: Iterable[ContextLine], standing: Lines | None) -> Iterator[ContextLine]:
     """Late memories in their present state; they keep waiting while that is unknown."""
-    standing = remembered.standing or {}
-    for memory in memory_note_ids(remembered.kept.notes):
-        if (now := standing.get(str(memory))) is not None:
+    for memory in memory_note_ids(notes):
+        if (now := (standing or {}).get(str(memory))) is not None:
             yield now
-
-
-def _drop_covered_notes(notes: tuple[ContextLine, ...], found: Recollection) -> tuple[ContextLine, ...]:
-    """Drop memories that a world line contradicts or covers: the world knows what is disputed and decided. A
-    memory that agrees and says more stays."""
-    return tuple(line for line in notes if not (found.notes and _is_covered_by_world(line.text, found.notes)))
 
 
 def _is_covered_by_world(text: str, notes: Sequence[ShownEdge]) -> bool:
@@ -163,10 +359,10 @@ def _is_covered_by_world(text: str, notes: Sequence[ShownEdge]) -> bool:
     ]
     if any(cue.parent != note.parent for cue, note in claimed):
         return True
-    told = set(FUNCTION_WORDS)
+    covered = set(FUNCTION_WORDS)
     for cue, _ in claimed:
-        told.update(_words(f"{cue.subject} {cue.pattern} {cue.parent} {cue.dimension}"))
-    return bool(claimed) and all(told.issuperset(_words(token.text)) for token in read)
+        covered.update(_words(f"{cue.subject} {cue.pattern} {cue.parent} {cue.dimension}"))
+    return bool(claimed) and all(covered.issuperset(_words(token.text)) for token in read)
 
 
 def _read(text: str) -> tuple[list[RelationCue], list[Token]]:
@@ -179,14 +375,14 @@ def _words(said: str) -> list[str]:
     return said.replace("_", " ").split()
 
 
-def _world_lines(found: Recollection, *, beside: Sequence[ContextLine] = ()) -> Iterator[ContextLine]:
+def _world_lines(found: Recollection, *, memories: Sequence[ContextLine] = ()) -> Iterator[ContextLine]:
     """World lines with edges, except those that memories state in a person's own words; doubts stay."""
-    said = {(cue.subject, cue.parent) for memory in beside for cue in _read(memory.text)[0]}
+    said = {(cue.subject, cue.parent) for memory in memories for cue in _read(memory.text)[0]}
     by_concept = groupby(found.notes, key=lambda note: note.concept)
     for text, (_, group) in zip(found.lines, by_concept, strict=True):
         notes = list(group)
-        is_told = said.issuperset((note.concept, note.parent) for note in notes)
-        if is_told and not text.endswith((PENDING, UNCONFIRMED)):
+        is_covered = said.issuperset((note.concept, note.parent) for note in notes)
+        if is_covered and not text.endswith((PENDING, UNCONFIRMED)):
             continue
         yield graph_line(
             text,

@@ -8,7 +8,6 @@ be known first: it is fetched in the background, once per digest, and until then
 """
 
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,17 +15,17 @@ from typing import Any
 
 import orjson
 import structlog
+from cachetools import LRUCache
 
 from festinger.clock import Stopwatch, system_stopwatch
 from festinger.proxy.auth import replace_api_key
 from festinger.proxy.context.block import ContextBlock, PlacedBlock
 from festinger.proxy.loops.keys import ChatRole
-from festinger.proxy.protocols.json_edit import AmbiguousJsonError, Edit, NewElement, NewMember, TextEdit, apply_edits
+from festinger.proxy.protocols.json_edit import Edit, MemberUpdate, NewElement, TextEdit, apply_edits
 from festinger.proxy.protocols.messages import ChatRequest, Path, RequestKind, RequestTurn
 from festinger.proxy.routes import ApiProtocol
 from festinger.proxy.transport.upstream import (
     UpstreamClient,
-    UpstreamRequest,
     UpstreamUnreachableError,
     find_upstream_base,
     find_upstream_key,
@@ -54,22 +53,24 @@ class Modelfile:
     temperature: float | None = None
 
 
-PART_TYPES = {RequestKind.RESPONSES: "input_text"}
-
-
 def build_turn_edit(request: ChatRequest, turn: RequestTurn, block: str) -> Edit | None:
     """Put the block before the text of a turn; `None` if the turn has no place for it."""
     if turn.span is not None:
         return TextEdit(path=turn.path, at=turn.span.text, text=block + GAP)
-    value = request.at(turn.path)
-    if isinstance(value, str):
-        return TextEdit(path=turn.path, at=0, text=block + GAP)
-    key = "output" if "output" in value and turn.role is ChatRole.TOOL else "content"
-    content, path = value.get(key), (*turn.path, key)
+    return build_content_edit(request, turn, block, at_end=False)
+
+
+def build_content_edit(request: ChatRequest, turn: RequestTurn, text: str, *, at_end: bool) -> Edit | None:
+    """Put the text before or after the content of a turn; `None` if it is neither a text nor a list of parts."""
+    path, content = turn.path, request.at(turn.path)
+    if isinstance(content, dict):
+        key = "output" if "output" in content and turn.role is ChatRole.TOOL else "content"
+        path, content = (*path, key), content.get(key)
     if isinstance(content, str):
-        return TextEdit(path=path, at=0, text=block + GAP)
+        return TextEdit(path=path, at=len(content) if at_end else 0, text=GAP + text if at_end else text + GAP)
     if isinstance(content, list):
-        return NewElement(path=path, index=_index_after_results(content), element=_build_text_part(request.kind, block))
+        part = {"type": "input_text" if request.kind is RequestKind.RESPONSES else "text", "text": text}
+        return NewElement(path=path, index=len(content) if at_end else _index_after_results(content), element=part)
     return None
 
 
@@ -82,7 +83,7 @@ def build_system_edit(
     if system is not None and system.span is not None:
         return _build_section_edit(request, system, block, at_end=at_end)
     if system is not None:
-        return _build_content_edit(request, system.path, block, at_end=at_end)
+        return build_content_edit(request, system, block, at_end=at_end)
     return _build_new_system_edit(request, block, modelfile)
 
 
@@ -96,26 +97,11 @@ def _build_section_edit(request: ChatRequest, system: RequestTurn, block: str, *
     return TextEdit(path=system.path, at=system.span.end - (len(GAP) if apart else 0), text=GAP + block)
 
 
-def _build_content_edit(request: ChatRequest, path: Path, block: str, *, at_end: bool) -> Edit | None:
-    if isinstance(request.at(path), dict):
-        path = (*path, "content")
-    value = request.at(path)
-    if isinstance(value, str):
-        return (
-            TextEdit(path=path, at=len(value), text=GAP + block)
-            if at_end
-            else TextEdit(path=path, at=0, text=block + GAP)
-        )
-    if isinstance(value, list):
-        return NewElement(path=path, index=len(value) if at_end else 0, element=_build_text_part(request.kind, block))
-    return None
-
-
 def _build_new_system_edit(request: ChatRequest, block: str, modelfile: Modelfile | None) -> Edit | None:
     match request.kind:
         case RequestKind.MESSAGES | RequestKind.RESPONSES:
             name = "system" if request.kind is RequestKind.MESSAGES else "instructions"
-            return NewMember(name=name, value=block) if name not in request.tree else None
+            return MemberUpdate(path=(), members={name: block}) if name not in request.tree else None
         case RequestKind.GENERATE | RequestKind.CHAT | RequestKind.COMPLETIONS:
             if modelfile is None or modelfile.has_messages:
                 return None
@@ -130,7 +116,7 @@ def _build_modelfile_edit(request: ChatRequest, block: str, own: str) -> Edit | 
         return NewElement(path=("messages",), index=0, element={"role": "system", "content": whole})
     whole = f"{own}{GAP}{block}" if own else block
     if "system" not in request.tree:
-        return NewMember(name="system", value=whole)
+        return MemberUpdate(path=(), members={"system": whole})
     return TextEdit(path=("system",), at=0, text=whole) if request.tree["system"] == "" else None
 
 
@@ -141,20 +127,6 @@ def _index_after_results(content: list[Any]) -> int:
     return results[-1] + 1 if results else 0
 
 
-def _build_text_part(kind: RequestKind, block: str) -> dict[str, Any]:
-    return {"type": PART_TYPES.get(kind, "text"), "text": block}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditResult:
-    body: bytes
-    placed: int = 0
-    """Number of blocks inserted."""
-    in_system: bool = False
-    is_certain: bool = True
-    """False if a position was uncertain, so that nothing was changed."""
-
-
 def insert_blocks(
     request: ChatRequest,
     standing: Iterable[PlacedBlock] = (),
@@ -163,30 +135,27 @@ def insert_blocks(
     system: ContextBlock | None = None,
     position: Position = Position.TURN,
     modelfile: Modelfile | None = None,
-) -> EditResult:
-    """Insert blocks: `standing` into their turns, `system` into the system text."""
+) -> tuple[bytes, int]:
+    """Insert blocks: `standing` into their turns, `system` into the system text; return how many were inserted.
+
+    Raises `AmbiguousJsonError` if a position is uncertain.
+    """
     edits: list[Edit] = [*build_echo_edits(request, mark)]
     echoed = len(edits)
     in_turns = [build_turn_edit(request, each.turn, each.block.text) for each in standing]
     edits += (edit for edit in in_turns if edit is not None)
-    above = None
     if system is not None:
         above = build_system_edit(request, system.text, position=position, modelfile=modelfile)
         edits += () if above is None else (above,)
-    if not edits:
-        return EditResult(body=request.body)
-    try:
-        body = apply_edits(request.body, request.tree, edits)
-    except AmbiguousJsonError:
-        return EditResult(body=request.body, is_certain=False)
-    return EditResult(body=body, placed=len(edits) - echoed, in_system=above is not None)
+    body = apply_edits(request.body, request.tree, edits) if edits else request.body
+    return body, len(edits) - echoed
 
 
 def build_echo_edits(request: ChatRequest, mark: BlockMarker) -> Iterator[TextEdit]:
     """Edits that remove our blocks from assistant messages."""
     for turn in request.turns:
         if turn.role is ChatRole.ASSISTANT and turn.carries:
-            for path, text, offset in _iter_texts(request, turn):
+            for path, text, offset in iter_texts(request, turn):
                 for start, end in find_blocks(text, mark):
                     yield TextEdit(path=path, at=offset + start, until=offset + end, text="")
 
@@ -197,13 +166,13 @@ def find_incoming_lines(request: ChatRequest, mark: BlockMarker) -> frozenset[st
         line
         for turn in request.turns
         if turn.carries and turn.role is not ChatRole.ASSISTANT
-        for _, text, _ in _iter_texts(request, turn)
+        for _, text, _ in iter_texts(request, turn)
         for start, end in find_blocks(text, mark)
         for line in text[start:end].splitlines()
     )
 
 
-def _iter_texts(request: ChatRequest, turn: RequestTurn) -> Iterator[tuple[Path, str, int]]:
+def iter_texts(request: ChatRequest, turn: RequestTurn) -> Iterator[tuple[Path, str, int]]:
     """The strings of a turn's text, each with its path and offset."""
     value: Any = request.at(turn.path)
     if turn.span is not None:
@@ -216,7 +185,7 @@ def _iter_texts(request: ChatRequest, turn: RequestTurn) -> Iterator[tuple[Path,
     if isinstance(content, str):
         yield (*turn.path, "content"), content, 0
     for index, part in enumerate(content if isinstance(content, list) else ()):
-        if isinstance(part.get("text"), str):
+        if isinstance(part, dict) and isinstance(part.get("text"), str):
             yield (*turn.path, "content", index, "text"), part["text"], 0
 
 
@@ -250,12 +219,12 @@ class ModelfileCache:
     """Cache of what the upstreams' model files contain."""
 
     def __init__(
-        self, upstream: UpstreamClient, *, beside: BackgroundTasks, stopwatch: Stopwatch = system_stopwatch
+        self, upstream: UpstreamClient, *, background: BackgroundTasks, stopwatch: Stopwatch = system_stopwatch
     ) -> None:
         self._upstream = upstream
-        self._beside = beside
+        self._background = background
         self._stopwatch = stopwatch
-        self._known: OrderedDict[tuple[str, str], _CachedModelfile] = OrderedDict()
+        self._known: LRUCache[tuple[str, str], _CachedModelfile] = LRUCache(MODELS)
 
     def find(self, model: str, protocol: ApiProtocol, settings: ProxySettings) -> Modelfile | None:
         """Return what is known now; look it up in the background if it is missing or old."""
@@ -265,9 +234,7 @@ class ModelfileCache:
             known = known or _CachedModelfile(asked=now)
             known.asked = now
             self._known[base, model] = known
-            while len(self._known) > MODELS:
-                self._known.popitem(last=False)
-            self._beside.start(self._look_up(model, known, base=base, key=find_upstream_key(base, settings)))
+            self._background.start(self._look_up(model, known, base=base, key=find_upstream_key(base, settings)))
         return known.modelfile
 
     async def _look_up(self, model: str, known: _CachedModelfile, *, base: str, key: str | None) -> None:
@@ -288,8 +255,7 @@ class ModelfileCache:
         if sent is not None:
             headers += [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(sent))]
         headers = replace_api_key(headers, protocol=ApiProtocol.NATIVE, upstream_key=key)
-        asking = UpstreamRequest(method=method, base=base, target=target.encode(), headers=headers, body=sent)
-        answer, read = await self._upstream.ask(asking), b""
+        answer, read = await self._upstream.send(method, base, target.encode(), headers=headers, body=sent), b""
         try:
             async for chunk in iter_chunks(answer):
                 read += chunk

@@ -16,12 +16,11 @@ from uuid import UUID
 import structlog
 
 from festinger.errors import Unavailable
-from festinger.ids import AgentId, Origin, SpaceId
+from festinger.ids import Origin, SpaceId
 from festinger.memory.model import Kind, Scope
 from festinger.observability.metrics import DEGRADED
 from festinger.proposals.health import format_observation
 from festinger.proposals.model import Proposal
-from festinger.proxy.capture.exchange import session_name
 from festinger.proxy.context.block import (
     NOTE_CHARS,
     ContextLine,
@@ -32,6 +31,8 @@ from festinger.proxy.context.block import (
     graph_line,
     note_line,
 )
+from festinger.proxy.sessions.session import session_name
+from festinger.proxy.statements import StoredLearner
 from festinger.retrieval.notes import (
     CurrentMemory,
     NoteReader,
@@ -90,80 +91,59 @@ Lines = Mapping[str, ContextLine]
 """Present lines by the id of a shown memory; missing ones must not be shown anymore."""
 
 
-class PendingTurns(Protocol):
-    """Turns of other requests that are being learned right now."""
-
-    def is_learning(self, space: SpaceId) -> bool: ...
-
-    async def settled(self, space: SpaceId, agent: AgentId) -> None:
-        """Wait until what an agent heard is learned."""
-
-
 class MemoryReader(Protocol):
     def may_know(self, space: SpaceId) -> bool:
         """Whether asking is worthwhile. Must not block."""
 
-    async def remind(
-        self, place: WorldScope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
+    async def recall(
+        self, scope: WorldScope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
     ) -> MemoryFetchResult:
         """Recall memories for a cue, except excluded ones; `by_words` without vectors."""
 
-    async def standing(self, place: WorldScope, memories: Collection[UUID]) -> Lines | None:
+    async def standing(self, scope: WorldScope, memories: Collection[UUID]) -> Lines | None:
         """Present lines of memories; `None` if unknown."""
-
-
-class NullMemoryReader:
-    """A proxy without memory."""
-
-    def may_know(self, space: SpaceId) -> bool:
-        return False
-
-    async def remind(
-        self, place: WorldScope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
-    ) -> MemoryFetchResult:
-        return NOTHING
-
-    async def standing(self, place: WorldScope, memories: Collection[UUID]) -> Lines | None:
-        return None
 
 
 class AppMemoryReader:
     """Reads the memory of the open app."""
 
-    def __init__(self, app: Callable[[], App | None], *, turns: PendingTurns | None = None) -> None:
+    def __init__(self, app: Callable[[], App | None], *, learner: StoredLearner) -> None:
         self._app = app
-        self._turns = turns
+        self._learner = learner
 
     def may_know(self, space: SpaceId) -> bool:
         app = self._app()
         if app is None:
             return False
-        is_learning = self._turns is not None and self._turns.is_learning(space)
-        return is_learning or app.recall.holdings.may_hold(space) or app.inbox.deps.terms(space).surface
+        return (
+            self._learner.is_learning(space)
+            or app.recall.holdings.may_hold(space)
+            or app.inbox.deps.terms(space).surface
+        )
 
-    async def remind(
-        self, place: WorldScope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
+    async def recall(
+        self, scope: WorldScope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
     ) -> MemoryFetchResult:
         app = self._app()
         if app is None:
             return NOTHING
-        if self._turns is not None and not by_words:
+        if not by_words:
             # Include what was said a moment ago in another chat; the request's deadline bounds the wait.
-            await self._turns.settled(place.space, place.agent)
+            await self._learner.settled(scope.space, scope.agent)
         try:
-            reminded = await _recall_lines(app, place, cue, exclude=exclude, by_words=by_words)
-            observed = await app.inbox.observed(place.space, exclude=exclude)
+            recalled = await _recall_lines(app, scope, cue, exclude=exclude, by_words=by_words)
+            observed = await app.inbox.observed(scope.space, exclude=exclude)
         except Unavailable as error:
             return MemoryFetchResult(failed=_report_unavailable(error))
-        return replace(reminded, lines=(*reminded.lines, *map(_observation_line, observed)))
+        return replace(recalled, lines=(*recalled.lines, *map(_observation_line, observed)))
 
-    async def standing(self, place: WorldScope, memories: Collection[UUID]) -> Lines | None:
+    async def standing(self, scope: WorldScope, memories: Collection[UUID]) -> Lines | None:
         app = self._app()
         if app is None:
             return None
         try:
-            found = await load_current_memories(app.recall.deps, _build_scope(place), memories)
-            observed = await app.inbox.still_observed(place.space, set(memories) - set(found))
+            found = await load_current_memories(app.recall.deps, _build_scope(scope), memories)
+            observed = await app.inbox.still_observed(scope.space, set(memories) - set(found))
         except Unavailable as error:
             _report_unavailable(error)
             return None
@@ -172,12 +152,12 @@ class AppMemoryReader:
 
 
 async def _recall_lines(
-    app: App, place: WorldScope, cue: str, *, exclude: Collection[UUID], by_words: bool
+    app: App, scope: WorldScope, cue: str, *, exclude: Collection[UUID], by_words: bool
 ) -> MemoryFetchResult:
-    if not await app.recall.holdings.holds(app.store, place.space):
+    if not await app.recall.holdings.holds(app.store, scope.space):
         return NOTHING
     reader = None if by_words else app.note_reader
-    where = _build_scope(place)
+    where = _build_scope(scope)
     query = parse_recall_query(
         cue,
         now=app.tools.clock(),
@@ -207,7 +187,7 @@ async def _select_applicable(
         combine_logits(logit, note.cosine if isinstance(note, RecallItem) else None)
         for logit, note in zip(logits, notes, strict=True)
     ]
-    return [notes[place] for place in select_notes(scores, message, most=MOST_NOTES)]
+    return [notes[at] for at in select_notes(scores, message, most=MOST_NOTES)]
 
 
 def build_cue(texts: Sequence[SourceText]) -> str:
@@ -247,8 +227,8 @@ def _turn_id(said: SourceText) -> str:
     return (said.message or "").rpartition(":")[0]
 
 
-def _build_scope(place: WorldScope) -> Scope:
-    return Scope(space=place.space, agent=place.agent, session=session_name(place.session))
+def _build_scope(scope: WorldScope) -> Scope:
+    return Scope(space=scope.space, agent=scope.agent, session=session_name(scope.session))
 
 
 def _memory_line(memory: RecallItem | CurrentMemory) -> ContextLine:
@@ -282,9 +262,9 @@ def no_line_updates(_place: WorldScope, _shown: Mapping[str, ContextLine]) -> Pr
 def bind_restater(app: Callable[[], App | None]) -> Restate:
     """Use the world of the open app; while it is not loaded, nothing counts as changed."""
 
-    def restate(place: WorldScope, shown: Mapping[str, ContextLine]) -> PresentLines:
+    def restate(scope: WorldScope, shown: Mapping[str, ContextLine]) -> PresentLines:
         server = app()
-        world = server.world.recollector.worlds.find(place.space) if server is not None and shown else None
+        world = server.world.recollector.worlds.find(scope.space) if server is not None and shown else None
         return {} if world is None else find_world_updates(world, shown)
 
     return restate
@@ -302,10 +282,10 @@ def find_world_updates(world: World, shown: Mapping[str, ContextLine]) -> dict[s
 
 def find_memory_updates(shown: Mapping[str, ContextLine], standing: Lines) -> dict[str, LineUpdate]:
     """Updates for lines whose memories changed."""
-    told = {about: (line, standing.get(about)) for about, line in shown.items() if is_memory_line(line)}
+    memory_lines = {about: (line, standing.get(about)) for about, line in shown.items() if is_memory_line(line)}
     return {
         about: LineUpdate(line=now) if now is not None else LineUpdate(forgotten=line.notes)
-        for about, (line, now) in told.items()
+        for about, (line, now) in memory_lines.items()
         if now is None or now.text != line.text
     }
 

@@ -40,8 +40,9 @@ from festinger.proxy.context.edit import (
 from festinger.proxy.context.memories import MEMORY, is_memory_line
 from festinger.proxy.headers import MemoryReason, MemoryResult, MemoryStatus
 from festinger.proxy.loops.keys import ChatRole
-from festinger.proxy.parsed_request import ParsedRequest
+from festinger.proxy.protocols.json_edit import AmbiguousJsonError
 from festinger.proxy.protocols.messages import ChatRequest, SkipReason
+from festinger.proxy.request import RequestContext
 from festinger.proxy.sessions.session import ProxySession
 from festinger.settings.tree import ProxySettings
 
@@ -111,74 +112,43 @@ class ContextInput:
     """Recall id under which the reasons can be looked up."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InjectionResult:
-    """A request with its notes."""
-
-    body: bytes
-    told: MemoryStatus
-    session: ProxySession
-    """Its session with the present blocks."""
-    fresh: ContextBlock | None = None
-    """The block that is new in this request."""
-    anchor: bytes | None = None
-    """Anchor of the new block; `None` for the system text."""
-    moved: PrefixChange | None = None
-    cut: tuple[ContextLine, ...] = ()
-    """Lines that did not fit."""
-    late: tuple[str, ...] = ()
-    """Sources that were late or failed: the world, the memory."""
-    recall: str = ""
-
-
-def may_add_notes_this_turn(parsed: ParsedRequest, settings: ProxySettings) -> bool:
+def may_add_notes_this_turn(ctx: RequestContext) -> bool:
     """After a tool result, new notes wait for the user's next turn, unless a setting allows them."""
-    return settings.inject_into_tool_messages or not ends_with_tool_results(parsed.request)
+    return ctx.settings.proxy.inject_into_tool_messages or not ends_with_tool_results(ctx.chat)
 
 
-def inject_context(parsed: ParsedRequest, brought: ContextInput, *, settings: ProxySettings) -> InjectionResult:
+def inject_context(ctx: RequestContext, found: ContextInput) -> None:
     """Reinsert the notes of the history and add at most one new block."""
-    request, session, links = parsed.request, parsed.session, parsed.chain.links
-    if may_add_notes_this_turn(parsed, settings) and brought.is_ready:
-        session = replace(session, asked=links[-1])
-    kept = _remove_forgotten(session, brought.present)
-    standing = find_placed_blocks(request, links, kept.blocks)
-    case = _BlockPlacer(parsed=parsed, session=kept, standing=standing, brought=brought, settings=settings)
-    chosen = case.in_system() or case.in_turn()
-    result = insert_blocks(
-        request,
-        standing if chosen.joining is None else (*standing, chosen.joining),
-        mark=parsed.mark,
-        system=chosen.system,
-        position=case.position,
-        modelfile=brought.modelfile,
-    )
-    if not result.is_certain:
-        told = MemoryStatus(result=MemoryResult.OFF, reason=SkipReason.NO_PLACE)
-        return InjectionResult(body=request.body, told=told, session=session)
-    return InjectionResult(
-        body=result.body,
-        told=_build_memory_status(brought, chosen, placed=result.placed),
-        session=_update_session(kept, chosen),
-        fresh=chosen.fresh,
-        anchor=chosen.joining.anchor if chosen.joining else None,
-        moved=_find_prefix_change(session, chosen, brought.present),
-        cut=chosen.cut,
-        late=_late_sources(brought),
-        recall=brought.recall,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _BlockDraft:
-    """A new block, as far as there was content and space."""
-
-    block: ContextBlock | None = None
-    cut: tuple[ContextLine, ...] = ()
-
-    @property
-    def why_not(self) -> StrEnum:
-        return SkipReason.FULL if self.block is None and self.cut else MemoryReason.NONE
+    links = ctx.chain.links
+    if may_add_notes_this_turn(ctx) and found.is_ready:
+        ctx.session = replace(ctx.session, asked=links[-1])
+    before = ctx.session
+    kept = _remove_forgotten(before, found.present)
+    standing = find_placed_blocks(ctx.chat, links, kept.blocks)
+    placer = _BlockPlacer(ctx=ctx, session=kept, standing=standing, found=found)
+    chosen = placer.in_system() or placer.in_turn()
+    try:
+        body, placed = insert_blocks(
+            ctx.chat,
+            standing if chosen.joining is None else (*standing, chosen.joining),
+            mark=ctx.mark,
+            system=chosen.system,
+            position=placer.position,
+            modelfile=found.modelfile,
+        )
+    except AmbiguousJsonError:
+        ctx.memory_status = MemoryStatus(result=MemoryResult.OFF, reason=SkipReason.NO_PLACE)
+        return
+    if body is not ctx.chat.body:
+        ctx.body = body
+    ctx.memory_status = _build_memory_status(found, chosen, placed=placed)
+    ctx.session = _update_session(kept, chosen)
+    ctx.block = chosen.fresh
+    ctx.anchor = chosen.joining.anchor if chosen.joining else None
+    ctx.prefix_change = _find_prefix_change(before, chosen, found.present)
+    ctx.dropped_lines = chosen.cut
+    ctx.late = _late_sources(found)
+    ctx.recall = found.recall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,15 +171,14 @@ class _Placement:
 class _BlockPlacer:
     """A request with the blocks of its history, and what to put in."""
 
-    parsed: ParsedRequest
+    ctx: RequestContext
     session: ProxySession
     standing: Sequence[PlacedBlock]
-    brought: ContextInput
-    settings: ProxySettings
+    found: ContextInput
 
     @property
     def position(self) -> Position:
-        return Position(self.settings.injection_position)
+        return Position(self.ctx.settings.proxy.injection_position)
 
     def in_system(self) -> _Placement | None:
         """Place the notes in the system text; `None` if they must go into the turn."""
@@ -218,24 +187,24 @@ class _BlockPlacer:
         if self._carries():
             return _Placement(why_not=SkipReason.ALREADY, above=True)
         before = self.session.system_block
-        made = self._made(instead=before)
-        after, changed = choose_system_block(before, made.block, new_person_turn=self._person_spoke())
+        block, cut = self._build(instead=before)
+        after, changed = choose_system_block(before, block, new_person_turn=self._person_spoke())
         return _Placement(
             fresh=after if changed or before is None else None,
             system=after,
-            why_not=made.why_not,
+            why_not=_why_not(block, cut),
             above=True,
-            cut=made.cut,
+            cut=cut,
         )
 
     def in_turn(self) -> _Placement:
         """Place the new notes in the newest user turn."""
-        request, links = self.parsed.request, self.parsed.chain.links
+        request, links = self.ctx.chat, self.ctx.chain.links
         spot = find_carrier_turn(
             request,
             links,
             forwarded=frozenset(self.session.links),
-            tools_may_carry=self.settings.inject_into_tool_messages,
+            tools_may_carry=self.ctx.settings.proxy.inject_into_tool_messages,
         )
         if isinstance(spot, SkipReason):
             return _Placement(why_not=spot)
@@ -244,60 +213,62 @@ class _BlockPlacer:
         turn, anchor = spot
         if build_turn_edit(request, turn, "") is None:
             return _Placement(why_not=SkipReason.NO_PLACE)
-        made = self._made()
-        if made.block is None:
-            return _Placement(why_not=made.why_not, cut=made.cut)
-        joining = PlacedBlock(turn=turn, anchor=anchor, block=made.block)
-        return _Placement(fresh=made.block, joining=joining, cut=made.cut)
+        block, cut = self._build()
+        if block is None:
+            return _Placement(why_not=_why_not(block, cut), cut=cut)
+        return _Placement(fresh=block, joining=PlacedBlock(turn=turn, anchor=anchor, block=block), cut=cut)
 
     def _has_system(self) -> bool:
         """Whether the system text can carry a block."""
-        request, modelfile = self.parsed.request, self.brought.modelfile
+        request, modelfile = self.ctx.chat, self.found.modelfile
         return build_system_edit(request, "", position=self.position, modelfile=modelfile) is not None
 
     def _carries(self) -> bool:
         """Whether a proxy before this one has added its block."""
-        request = self.parsed.request
+        request = self.ctx.chat
         system = next((turn for turn in request.turns if turn.role is ChatRole.SYSTEM), None)
         return any(turn is not None and turn.carries for turn in (system, request.newest_user))
 
     def _person_spoke(self) -> bool:
-        user = self.parsed.request.newest_user
-        return user is not None and user.by_person and self.parsed.chain.end not in self.session.links
+        user = self.ctx.chat.newest_user
+        return user is not None and user.by_person and self.ctx.chain.end not in self.session.links
 
-    def _made(self, *, instead: ContextBlock | None = None) -> _BlockDraft:
-        """Build a block of what no visible block says yet, if there is space.
+    def _build(self, *, instead: ContextBlock | None = None) -> tuple[ContextBlock | None, tuple[ContextLine, ...]]:
+        """Build a block of what no visible block says yet, if there is space; also return what did not fit.
 
         If it replaces another block, it also repeats that block's unchanged lines.
         """
-        brought, request = self.brought, self.parsed.request
-        if not (brought.lines or brought.notes or brought.unknown or brought.present):
-            return _BlockDraft()
+        found, request = self.found, self.ctx.chat
+        if not (found.lines or found.notes or found.unknown or found.present):
+            return None, ()
         blocks = [each.block for each in self.standing]
         shown = shown_lines(blocks if instead is None else (*blocks, instead))
-        along = find_incoming_lines(request, self.parsed.mark)
+        along = find_incoming_lines(request, self.ctx.mark)
         changed = _with_reason(
-            LineReason.CHANGED,
-            correction_lines({about: now for about, now in brought.present.items() if about in shown}),
+            LineReason.CHANGED, correction_lines({about: now for about, now in found.present.items() if about in shown})
         )
-        said = select_new_lines((*changed, *brought.lines, *brought.notes), shown)
+        said = select_new_lines((*changed, *found.lines, *found.notes), shown)
         lines = [line for line in said if line.text not in along]
-        if not lines and not brought.unknown:
-            return _BlockDraft()
-        told = {line.about for line in lines}
-        older = [line for line in instead.lines if line.about and line.about not in told] if instead else []
+        if not lines and not found.unknown:
+            return None, ()
+        subjects = {line.about for line in lines}
+        older = [line for line in instead.lines if line.about and line.about not in subjects] if instead else []
         lines += _with_reason(LineReason.STOOD, older)
         made = build_block(
-            self.settings.label,
+            self.ctx.settings.proxy.label,
             graph=[line for line in lines if not is_memory_line(line)],
             notes=[line for line in lines if is_memory_line(line)],
-            unknown=_with_reason(LineReason.UNKNOWN, brought.unknown),
+            unknown=_with_reason(LineReason.UNKNOWN, found.unknown),
         )
         if made is None:
-            return _BlockDraft()
-        context = context_window(request, known=brought.modelfile.context if brought.modelfile else None)
-        fitting = fit_block(made, block_token_budget(self.settings, context=context, standing=blocks))
-        return _BlockDraft(block=fitting, cut=made.lines[len(fitting.lines) if fitting else 0 :])
+            return None, ()
+        context = context_window(request, known=found.modelfile.context if found.modelfile else None)
+        fitting = fit_block(made, block_token_budget(self.ctx.settings.proxy, context=context, standing=blocks))
+        return fitting, made.lines[len(fitting.lines) if fitting else 0 :]
+
+
+def _why_not(block: ContextBlock | None, cut: tuple[ContextLine, ...]) -> StrEnum:
+    return SkipReason.FULL if block is None and cut else MemoryReason.NONE
 
 
 def _with_reason(why: LineReason, lines: Iterable[ContextLine]) -> list[ContextLine]:
@@ -324,27 +295,27 @@ def _remove_forgotten(session: ProxySession, present: PresentLines) -> ProxySess
     )
 
 
-def _build_memory_status(brought: ContextInput, chosen: _Placement, *, placed: int) -> MemoryStatus:
+def _build_memory_status(found: ContextInput, chosen: _Placement, *, placed: int) -> MemoryStatus:
     fresh, why_not = chosen.fresh, chosen.why_not
     if fresh is not None and placed:
         return MemoryStatus(
-            result=MemoryResult.INJECTED, reason=brought.without, notes=len(fresh.lines), tokens=fresh.tokens
+            result=MemoryResult.INJECTED, reason=found.without, notes=len(fresh.lines), tokens=fresh.tokens
         )
-    if brought.is_late:
+    if found.is_late:
         return MemoryStatus(result=MemoryResult.LATE)
-    if not brought.is_ready:
+    if not found.is_ready:
         return MemoryStatus(result=MemoryResult.NOT_READY)
-    if brought.without:
-        is_late = brought.without in (MemoryReason.RECALL, MemoryReason.BUSY, MemoryReason.WORDS)
-        return MemoryStatus(result=MemoryResult.LATE if is_late else MemoryResult.FAILED, reason=brought.without)
+    if found.without:
+        is_late = found.without in (MemoryReason.RECALL, MemoryReason.BUSY, MemoryReason.WORDS)
+        return MemoryStatus(result=MemoryResult.LATE if is_late else MemoryResult.FAILED, reason=found.without)
     if placed:
         return MemoryStatus(result=MemoryResult.REUSED, reason=why_not)
     result = MemoryResult.OFF if why_not is SkipReason.ALREADY else MemoryResult.EMPTY
     return MemoryStatus(result=result, reason=why_not)
 
 
-def _late_sources(brought: ContextInput) -> tuple[str, ...]:
-    silent = {WORLD: brought.is_late, MEMORY: bool(brought.without)}
+def _late_sources(found: ContextInput) -> tuple[str, ...]:
+    silent = {WORLD: found.is_late, MEMORY: bool(found.without)}
     return tuple(who for who, is_silent in silent.items() if is_silent)
 
 

@@ -31,8 +31,8 @@ def ladder_steps(level: int, settings: LoopSettings) -> tuple[LadderStep, ...]:
 
 def step_depth(step: LadderStep, level: int, settings: LoopSettings) -> int:
     """How many levels a step has been in force: 1 where it begins, 0 if it is not taken."""
-    taken = ladder_steps(level, settings)
-    return level - taken.index(step) if step in taken else 0
+    steps = ladder_steps(level, settings)
+    return level - steps.index(step) if step in steps else 0
 
 
 OPENING_WORDS = 12
@@ -218,13 +218,13 @@ def plan_pruning(
     gone = rounds[1 : max(1, counted - (keep - 1))]
     # Remove up to the start of the next round, so that a framework's words about a step go with it.
     ends = [following[0].first for following in rounds[2 : 2 + len(gone)]]
-    places = [at for one, end in zip(gone, ends, strict=True) for at in range(one[0].first, end)]
-    if not places or not all(_is_removable(history[at]) for at in places):
+    indexes = [at for one, end in zip(gone, ends, strict=True) for at in range(one[0].first, end)]
+    if not indexes or not all(_is_removable(history[at]) for at in indexes):
         return None
     if not _is_disjoint(rounds) or not _is_periodic(rounds):
         return None
     line = f"[{len(gone)} repeated rounds of {len(repeat.block)} steps were left out here.]"
-    return PruningPlan(left_out=tuple(places), after=places[0] - 1, line=line)
+    return PruningPlan(left_out=tuple(indexes), after=indexes[0] - 1, line=line)
 
 
 def _find_rounds(items: Sequence[Item], repeat: LoopRepetition) -> list[Sequence[Item]]:

@@ -1,25 +1,23 @@
 """Watches the sessions of a proxy for loops, and acts on each request.
 
-`LoopGuard` examines a request once, before it is forwarded; if that fails, the request goes on unwatched. The
-resulting `GuardedRequest` stops or edits the request, watches its reply, emits events and updates the
-session's loop state.
+`LoopGuard` judges a request once, before it is forwarded; if that fails, the request goes on unwatched. Then it
+stops or edits the request, watches its reply, emits events and updates the session's loop state.
 """
 
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import timedelta
 from math import ceil
+
+from cachetools import LRUCache
 
 from festinger.clock import Clock
 from festinger.events.event import NewEvent
 from festinger.ids import NewId, SpaceId, TraceId
 from festinger.observability.metrics import PROXY_BREAKERS_OPEN, PROXY_LOOPS, PROXY_STREAM_CUTS
-from festinger.proxy.capture.exchange import session_name
-from festinger.proxy.context.edit import FindModelfile, find_no_modelfile
-from festinger.proxy.errors import build_error_response, fail_open
-from festinger.proxy.headers import NOT_BUFFERED, LoopStatus, RawHeaders, first_header
-from festinger.proxy.hooks import LocalResponse, Recount, discard_events
+from festinger.proxy.context.edit import FindModelfile
+from festinger.proxy.errors import LocalResponse, build_error_response, fail_open
+from festinger.proxy.headers import LoopStatus, first_header
 from festinger.proxy.loops.actions import (
     LoopBreakerDecision,
     format_json_stop_message,
@@ -33,7 +31,6 @@ from festinger.proxy.loops.judge import (
     LoopRecord,
     LoopRegistry,
     LoopState,
-    RequestArrival,
     build_reply_events,
     build_request_events,
     build_reset_events,
@@ -42,237 +39,31 @@ from festinger.proxy.loops.judge import (
     update_after_reply,
 )
 from festinger.proxy.loops.keys import ChatRole, parse_text_call, text_digest
-from festinger.proxy.loops.mitigation import MitigationInput, MitigationResult, mitigate_loop
-from festinger.proxy.loops.stream import ChannelFinding
-from festinger.proxy.loops.watcher import PART, ReplyMonitor
-from festinger.proxy.parsed_request import ParsedRequest, find_skip_reason
+from festinger.proxy.loops.mitigation import MitigationInput, mitigate_loop
+from festinger.proxy.loops.stream import PART, ReplyMonitor
+from festinger.proxy.parser import find_skip_reason
 from festinger.proxy.protocols.messages import ChatRequest, SkipReason, build_cleaning_rules
 from festinger.proxy.protocols.parse import parse_request
 from festinger.proxy.protocols.replies import ReplyParser
-from festinger.proxy.protocols.synthetic import JSON, SyntheticFinish, build_synthetic_response
+from festinger.proxy.protocols.synthetic import SyntheticFinish, build_synthetic_response
+from festinger.proxy.request import RequestContext
 from festinger.proxy.routes import RouteTreatment
+from festinger.proxy.sessions.session import session_name
 from festinger.runtime.supervisor import LiveLoop
 from festinger.settings.tree import ProxySettings
 from festinger.text.secrets import remove_secrets
+
+EmitEvents = Callable[[SpaceId, Sequence[NewEvent]], None]
+"""Emits events that belong to no exchange; must not block."""
 
 OK = 200
 TOO_MANY = 429
 FAILED = 499
 """From this status on there is no usable response: the client left or the upstream failed."""
-STUBBORN = 1024
+FIXED_SAMPLING_MODELS = 1024
 
 UNWRITTEN = frozenset({SkipReason.RAW, SkipReason.SUFFIX, SkipReason.TEMPLATE, SkipReason.CONTEXT, SkipReason.DEBUG})
 """The client writes the prompt itself, so nothing may be added to it."""
-
-
-class FixedSamplingModels:
-    """Models whose upstream rejects changed sampling."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[tuple[str, str], None] = OrderedDict()
-
-    def add(self, request: ChatRequest) -> None:
-        self._known[request.kind.protocol.value, request.model] = None
-        if len(self._known) > STUBBORN:
-            self._known.popitem(last=False)
-
-    def __contains__(self, request: ChatRequest) -> bool:
-        return (request.kind.protocol.value, request.model) in self._known
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopGuardDeps:
-    """Dependencies shared by the guarded requests of one proxy."""
-
-    loops: LoopRegistry
-    clock: Clock
-    new_id: NewId
-    emit: Recount
-    modelfile: FindModelfile
-    stubborn: FixedSamplingModels
-
-
-class GuardedRequest:
-    """One request under watch."""
-
-    def __init__(
-        self,
-        parsed: ParsedRequest,
-        key: LoopKey,
-        *,
-        before: LoopState,
-        judged: LoopJudgment,
-        post: LoopGuardDeps,
-        settings: ProxySettings,
-    ) -> None:
-        self._understood = parsed
-        self._key = key
-        self._before = before
-        self._judged = judged
-        self._post = post
-        self._settings = settings
-        self._did: tuple[str, ...] = ()
-        self._name = str(session_name(key.session))
-
-    @property
-    def is_stopped(self) -> bool:
-        return self._judged.passage is LoopBreakerDecision.STOPPED
-
-    @property
-    def told(self) -> LoopStatus:
-        found = self._cause if self.is_stopped else self._judged.repeat
-        if found is None:
-            return LoopStatus()
-        return LoopStatus(level=found.level, rule=found.rule.value, count=found.count, did=self._did)
-
-    @property
-    def _cause(self) -> LoopRepetition | None:
-        return self._judged.loop.breaker.cause
-
-    def stop(self) -> tuple[LocalResponse, str]:
-        """The response in the model's place, and its text."""
-        assert self._cause is not None
-        self._did = ("breaker",)
-        self._emit(self._of_request())
-        if self._settings.loop.breaker == "error":
-            return self._refusal(self._cause), ""
-        request = self._understood.request
-        explain = format_json_stop_message if _writes_json_calls(request) else format_stop_message
-        text = explain(self._cause, self._settings.loop)
-        now = self._post.clock()
-        own = build_synthetic_response(
-            request, text, finish=SyntheticFinish.STOP, answer_id=f"festinger-{self._post.new_id()}", at=now
-        )
-        length = sum(map(len, own.chunks))
-        framed = (b"content-length", b"%d" % length) if own.content_type == JSON else NOT_BUFFERED
-        reply = LocalResponse(status=OK, headers=((b"content-type", own.content_type), framed), chunks=own.chunks)
-        return reply, text
-
-    def _refusal(self, cause: LoopRepetition) -> LocalResponse:
-        left = retry_after_seconds(
-            self._judged.loop.breaker, now=self._post.clock().timestamp(), settings=self._settings.loop
-        )
-        authorized = self._understood.authorized
-        said = build_error_response(
-            TOO_MANY,
-            format_stop_message(cause, self._settings.loop),
-            code="loop_stopped",
-            protocol=authorized.route.protocol,
-            request_id=authorized.request_id,
-            more=((b"x-should-retry", b"false"), (b"retry-after", b"%d" % max(1, ceil(left)))),
-        )
-        length = (b"content-length", b"%d" % len(said.body))
-        return LocalResponse(status=said.status, headers=(*said.headers, length), chunks=(said.body,))
-
-    def mitigate(self, body: bytes) -> bytes:
-        """Apply countermeasures to the request; `body` is what would be forwarded without them."""
-        found = MitigationResult(body=body)
-        with fail_open(PART):
-            found = self._mitigated(body)
-        self._did = found.did
-        return found.body
-
-    def _mitigated(self, body: bytes) -> MitigationResult:
-        loop, settings = self._judged.loop, self._settings.loop
-        is_quiet = self._judged.repeat is None and not loop.cuts and not loop.limited
-        may_write = self._understood.authorized.route.treatment is RouteTreatment.EDITED
-        if is_quiet or not may_write or not settings.enabled:
-            return MitigationResult(body=body)
-        request = self._as_it_goes(body)
-        if request is None:
-            return MitigationResult(body=body)
-        own = parse_steps(request.messages, self._post.loops.keys(self._key))[loop.pardoned :]
-        case = MitigationInput(
-            repeat=self._judged.repeat,
-            items=own,
-            cut=frozenset(loop.cuts),
-            limited=loop.limited,
-            temperature=self._temperature(request) if self._judged.repeat else None,
-            boosts=request not in self._post.stubborn,
-            speaks=find_skip_reason(request) not in UNWRITTEN,
-        )
-        return mitigate_loop(request, case, settings)
-
-    def _temperature(self, request: ChatRequest) -> float | None:
-        """The Modelfile's temperature, looked up from the first level on because the second one needs it."""
-        found = self._post.modelfile(request.model, request.kind.protocol, self._settings)
-        return found.temperature if found else None
-
-    def _as_it_goes(self, body: bytes) -> ChatRequest | None:
-        """Parse the request in this body: injected notes have moved positions."""
-        request = self._understood.request
-        if body is request.body:
-            return request
-        rules = build_cleaning_rules(self._understood.mark, self._settings.volatile_markers)
-        found = parse_request(body, request.kind, rules=rules, limit=len(body))
-        return None if isinstance(found, SkipReason) else found
-
-    def overhear(self, ear: ReplyParser) -> ReplyMonitor:
-        """Create a monitor for the reply."""
-        return ReplyMonitor(self._understood.request, ear, settings=self._settings.loop, clock=self._post.clock)
-
-    def over(self, overheard: ReplyMonitor, text: str) -> tuple[NewEvent, ...]:
-        """Handle a finished reply with this text: update the loop state and return the events."""
-        found, cut = overheard.found(), overheard.cut
-        self._change(
-            lambda loop: update_after_reply(loop, noticed=bool(found), cut=text_digest(text.strip()) if cut else None)
-        )
-        if cut is not None:
-            PROXY_STREAM_CUTS.labels(cut.finding.rule.value).inc()
-        return (*self._of_request(), *self._of_reply(found, cut))
-
-    def refused(self) -> LoopStatus:
-        if "temperature" in self._did:
-            self._post.stubborn.add(self._understood.request)
-        self._did = ()
-        return self.told
-
-    def came(self, status: int | None) -> None:
-        if status is None or status >= FAILED:
-            now = self._post.clock()
-            kept = self._post.loops.find(self._key, now=now)
-            self._post.loops.keep(self._key, replace(kept, failed=(hash(self._understood.request.body), now)))
-        if status != OK:
-            # This response will not be read to its end.
-            self._emit(self._of_request())
-
-    def _change(self, change: Callable[[LoopState], LoopState]) -> None:
-        now: datetime = self._post.clock()
-        kept = self._post.loops.find(self._key, now=now)
-        self._post.loops.keep(self._key, replace(kept, at=now, loop=change(kept.loop)))
-
-    def _of_request(self) -> tuple[NewEvent, ...]:
-        told = build_request_events(self._name, self._before, self._judged, did=self._did)
-        return self._traced([*told])
-
-    def _of_reply(self, found: Sequence[ChannelFinding], cut: ChannelFinding | None) -> tuple[NewEvent, ...]:
-        told = [*build_reply_events(self._name, found, cut)]
-        for happening in told:
-            if happening.name == "loop_detected":
-                PROXY_LOOPS.labels(happening.payload["rule"], 0).inc()
-        return self._traced(told)
-
-    def _traced(self, happenings: Sequence[NewEvent]) -> tuple[NewEvent, ...]:
-        authorized = self._understood.authorized
-        return tuple(
-            replace(
-                each,
-                agent=authorized.agent,
-                session=session_name(self._key.session),
-                trace=TraceId(authorized.request_id),
-            )
-            for each in happenings
-        )
-
-    def _emit(self, happenings: Sequence[NewEvent]) -> None:
-        self._post.emit(self._understood.authorized.space, happenings)
-
-
-def _writes_json_calls(request: ChatRequest) -> bool:
-    """Whether the agent writes its calls as JSON text."""
-    said = (message for message in reversed(request.messages) if message.role is ChatRole.ASSISTANT)
-    latest = next(said, None)
-    return latest is not None and not latest.calls and parse_text_call(latest.text) is not None
 
 
 RETRIES = b"x-stainless-retry-count"
@@ -282,52 +73,144 @@ class LoopGuard:
     """Watches the sessions of one proxy."""
 
     def __init__(
-        self,
-        *,
-        clock: Clock,
-        new_id: NewId,
-        settings: ProxySettings,
-        emit: Recount = discard_events,
-        modelfile: FindModelfile = find_no_modelfile,
+        self, *, clock: Clock, new_id: NewId, settings: ProxySettings, emit: EmitEvents, modelfile: FindModelfile
     ) -> None:
-        idle = timedelta(seconds=settings.session_idle)
-        self._loops = LoopRegistry(most=settings.sessions_max, idle=idle)
+        self._loops = LoopRegistry(most=settings.sessions_max, idle=timedelta(seconds=settings.session_idle))
         self._clock = clock
+        self._new_id = new_id
         self._emit = emit
-        self._post = LoopGuardDeps(
-            loops=self._loops,
-            clock=clock,
-            new_id=new_id,
-            emit=emit,
-            modelfile=modelfile,
-            stubborn=FixedSamplingModels(),
-        )
+        self._modelfile = modelfile
+        self._fixed_sampling: LRUCache[tuple[str, str], bool] = LRUCache(FIXED_SAMPLING_MODELS)
+        """Models whose upstream rejects changed sampling, by protocol and name."""
 
-    def look(self, parsed: ParsedRequest, headers: RawHeaders, *, settings: ProxySettings) -> GuardedRequest | None:
-        """Examine a request; `None` if loop detection is off or fails."""
-        if not parsed.authorized.wishes.watch_loops:
-            return None
+    def check(self, ctx: RequestContext) -> None:
+        """Judge a request. `ctx.guard` stays `None` if loop detection is off or fails."""
+        if not ctx.options.watch_loops:
+            ctx.loop_status = LoopStatus(off=True)
+            return
         with fail_open(PART):
-            return self._look(parsed, headers, settings)
-        return None
+            self._judge(ctx)
+            ctx.guard, ctx.loop_status = self, _build_status(ctx)
 
-    def _look(self, parsed: ParsedRequest, headers: RawHeaders, settings: ProxySettings) -> GuardedRequest:
-        session = parsed.session
-        key = LoopKey(caller=session.caller, agent=parsed.authorized.agent, session=session.id)
-        now = self._clock()
-        kept = self._loops.find(key, now=now)
-        history = parsed.request.messages
-        found = judge_request(
-            kept.loop,
-            history,
-            _build_arrival(parsed, headers, kept, length=len(history), at=now.timestamp()),
-            keys=self._loops.keys(key),
+    def _judge(self, ctx: RequestContext) -> None:
+        ctx.loop_key = LoopKey(caller=ctx.session.caller, agent=ctx.agent, session=ctx.session.id)
+        now, retry = self._clock(), first_header(ctx.headers, RETRIES) or b"0"
+        record = self._loops.find(ctx.loop_key, now=now)
+        ctx.loop_before, failed_before = record.loop, None
+        if record.failed is not None and record.failed[0] == hash(ctx.chat.body):
+            failed_before = (now - record.failed[1]).total_seconds()
+        ctx.judgment = judge_request(
+            record.loop,
+            ctx.chat.messages,
+            keys=self._loops.keys(ctx.loop_key),
             now=now.timestamp(),
-            settings=settings.loop,
+            settings=ctx.settings.proxy.loop,
+            retry=int(retry) if retry.isdigit() else 0,
+            failed_before=failed_before,
+            waited=(now - record.at).total_seconds(),
         )
-        self._loops.keep(key, replace(kept, at=now, loop=found.loop))
-        self._count(kept.loop, found)
-        return GuardedRequest(parsed, key, before=kept.loop, judged=found, post=self._post, settings=settings)
+        self._loops.put(ctx.loop_key, replace(record, at=now, loop=ctx.judgment.loop))
+        self._count(ctx.loop_before, ctx.judgment)
+
+    def stop(self, ctx: RequestContext) -> str:
+        """Answer in the model's place; return the text of the answer, empty for an error."""
+        settings, cause = ctx.settings.proxy.loop, ctx.judgment.loop.breaker.cause
+        assert cause is not None
+        ctx.mitigations = ("breaker",)
+        ctx.loop_status = _build_status(ctx)
+        self._emit(ctx.space, _request_events(ctx))
+        if settings.breaker == "error":
+            ctx.local_response = self._build_refusal(ctx, cause)
+            return ""
+        explain = format_json_stop_message if _writes_json_calls(ctx.chat) else format_stop_message
+        text = explain(cause, settings)
+        ctx.local_response = build_synthetic_response(
+            ctx.chat, text, finish=SyntheticFinish.STOP, answer_id=f"festinger-{self._new_id()}", at=self._clock()
+        )
+        return text
+
+    def _build_refusal(self, ctx: RequestContext, cause: LoopRepetition) -> LocalResponse:
+        settings = ctx.settings.proxy.loop
+        left = retry_after_seconds(ctx.judgment.loop.breaker, now=self._clock().timestamp(), settings=settings)
+        refusal = build_error_response(
+            TOO_MANY,
+            format_stop_message(cause, settings),
+            code="loop_stopped",
+            protocol=ctx.route.protocol,
+            request_id=ctx.request_id,
+            more=((b"x-should-retry", b"false"), (b"retry-after", b"%d" % max(1, ceil(left)))),
+        )
+        return replace(refusal, headers=(*refusal.headers, refusal.content_length))
+
+    def mitigate(self, ctx: RequestContext) -> None:
+        """Apply countermeasures to the request, and keep it without them in case the upstream rejects them."""
+        # A request that was only read goes on as it came, compressed if it was; edits need it decompressed.
+        body = ctx.chat.body if ctx.body is ctx.received else ctx.body
+        assert isinstance(body, bytes)
+        edited = body
+        with fail_open(PART):
+            edited, ctx.mitigations = self._mitigate(ctx, body)
+        ctx.loop_status = _build_status(ctx)
+        if edited is not body:
+            ctx.fallback, ctx.body = ctx.body, edited
+
+    def _mitigate(self, ctx: RequestContext, body: bytes) -> tuple[bytes, tuple[str, ...]]:
+        loop, repeat, settings = ctx.judgment.loop, ctx.judgment.repeat, ctx.settings.proxy
+        is_quiet = repeat is None and not loop.cuts and not loop.limited
+        if is_quiet or ctx.route.treatment is not RouteTreatment.EDITED or not settings.loop.enabled:
+            return body, ()
+        request = _parse_again(ctx, body)
+        if request is None:
+            return body, ()
+        temperature = None
+        if repeat is not None:
+            # Looked up from the first level on, because the second one needs it.
+            modelfile = self._modelfile(request.model, request.kind.protocol, settings)
+            temperature = modelfile.temperature if modelfile else None
+        case = MitigationInput(
+            repeat=repeat,
+            items=parse_steps(request.messages, self._loops.keys(ctx.loop_key))[loop.pardoned :],
+            cut=frozenset(loop.cuts),
+            limited=loop.limited,
+            temperature=temperature,
+            boosts=_model_key(request) not in self._fixed_sampling,
+            speaks=find_skip_reason(request) not in UNWRITTEN,
+        )
+        return mitigate_loop(request, case, settings.loop)
+
+    def undo_mitigation(self, ctx: RequestContext) -> None:
+        """The upstream rejected the edited request, so it is sent without countermeasures."""
+        if "temperature" in ctx.mitigations:
+            self._fixed_sampling[_model_key(ctx.chat)] = True
+        ctx.mitigations = ()
+        ctx.loop_status = _build_status(ctx)
+
+    def note_response(self, ctx: RequestContext, status: int | None) -> None:
+        """Note the status of the upstream's response; `None` if there was none."""
+        if status is None or status >= FAILED:
+            now = self._clock()
+            record = self._loops.find(ctx.loop_key, now=now)
+            self._loops.put(ctx.loop_key, replace(record, failed=(hash(ctx.chat.body), now)))
+        if status != OK:
+            # This response will not be read to its end.
+            self._emit(ctx.space, _request_events(ctx))
+
+    def watch_reply(self, ctx: RequestContext, parser: ReplyParser) -> ReplyMonitor:
+        return ReplyMonitor(ctx.chat, parser, settings=ctx.settings.proxy.loop, clock=self._clock)
+
+    def finish_reply(self, ctx: RequestContext, monitor: ReplyMonitor, text: str) -> tuple[NewEvent, ...]:
+        """Update the loop state after a reply with this text, and return the events of the request."""
+        found, cut, now = monitor.finish(), monitor.cut, self._clock()
+        record = self._loops.find(ctx.loop_key, now=now)
+        loop = update_after_reply(record.loop, noticed=bool(found), cut=text_digest(text.strip()) if cut else None)
+        self._loops.put(ctx.loop_key, replace(record, at=now, loop=loop))
+        if cut is not None:
+            PROXY_STREAM_CUTS.labels(cut.finding.rule.value).inc()
+        events = [*build_reply_events(str(session_name(ctx.session.id)), found, cut)]
+        for event in events:
+            if event.name == "loop_detected":
+                PROXY_LOOPS.labels(event.payload["rule"], 0).inc()
+        return (*_request_events(ctx), *_attribute_events(ctx, events))
 
     def _count(self, before: LoopState, after: LoopJudgment) -> None:
         standing = after.loop.standing
@@ -343,45 +226,74 @@ class LoopGuard:
     def live(self, space: SpaceId) -> Sequence[LiveLoop]:
         """The loops of a space, newest first."""
         found = self._loops.those(lambda key, loop: _is_live(key, loop, space), now=self._clock())
-        return [_to_live_loop(key, kept) for key, kept in found]
+        return [_to_live_loop(key, record) for key, record in found]
 
     def reset(self, space: SpaceId, session: str, *, by: str) -> bool:
         """Let the sessions of this name continue."""
         found = [
             *self._loops.those(
-                lambda key, loop: _is_live(key, loop, space) and session in _session_names(key), now=self._clock()
+                lambda key, loop: _is_live(key, loop, space) and session in (key.session, session_name(key.session)),
+                now=self._clock(),
             )
         ]
-        for key, kept in found:
-            self._loops.keep(key, replace(kept, loop=reset_loop(kept.loop)))
-            told = build_reset_events(session_name(key.session), kept.loop, by=by)
-            self._emit(space, [replace(each, agent=key.agent, session=session_name(key.session)) for each in told])
+        for key, record in found:
+            self._loops.put(key, replace(record, loop=reset_loop(record.loop)))
+            name = session_name(key.session)
+            events = build_reset_events(name, record.loop, by=by)
+            self._emit(space, [replace(each, agent=key.agent, session=name) for each in events])
         self._count_breakers()
         return bool(found)
 
 
-def _build_arrival(
-    parsed: ParsedRequest, headers: RawHeaders, kept: LoopRecord, *, length: int, at: float
-) -> RequestArrival:
-    retry = first_header(headers, RETRIES) or b"0"
-    failed = None
-    if kept.failed is not None and kept.failed[0] == hash(parsed.request.body):
-        failed = at - kept.failed[1].timestamp()
-    return RequestArrival(
-        length=length, retry=int(retry) if retry.isdigit() else 0, failed_before=failed, waited=at - kept.at.timestamp()
-    )
+def is_stopped(ctx: RequestContext) -> bool:
+    """Whether the breaker keeps this request from the upstream."""
+    return ctx.guard is not None and ctx.judgment.decision is LoopBreakerDecision.STOPPED
+
+
+def _build_status(ctx: RequestContext) -> LoopStatus:
+    stopped = ctx.judgment.decision is LoopBreakerDecision.STOPPED
+    found = ctx.judgment.loop.breaker.cause if stopped else ctx.judgment.repeat
+    if found is None:
+        return LoopStatus()
+    return LoopStatus(level=found.level, rule=found.rule.value, count=found.count, did=ctx.mitigations)
+
+
+def _request_events(ctx: RequestContext) -> tuple[NewEvent, ...]:
+    session = str(session_name(ctx.session.id))
+    return _attribute_events(ctx, build_request_events(session, ctx.loop_before, ctx.judgment, did=ctx.mitigations))
+
+
+def _attribute_events(ctx: RequestContext, events: Iterable[NewEvent]) -> tuple[NewEvent, ...]:
+    session, trace = session_name(ctx.session.id), TraceId(ctx.request_id)
+    return tuple(replace(each, agent=ctx.agent, session=session, trace=trace) for each in events)
+
+
+def _parse_again(ctx: RequestContext, body: bytes) -> ChatRequest | None:
+    """Parse the request in this body: injected notes have moved positions."""
+    if body is ctx.chat.body:
+        return ctx.chat
+    rules = build_cleaning_rules(ctx.mark, ctx.settings.proxy.volatile_markers)
+    found = parse_request(body, ctx.chat.kind, rules=rules, limit=len(body))
+    return None if isinstance(found, SkipReason) else found
+
+
+def _model_key(request: ChatRequest) -> tuple[str, str]:
+    return request.kind.protocol.value, request.model
+
+
+def _writes_json_calls(request: ChatRequest) -> bool:
+    """Whether the agent writes its calls as JSON text."""
+    said = (message for message in reversed(request.messages) if message.role is ChatRole.ASSISTANT)
+    latest = next(said, None)
+    return latest is not None and not latest.calls and parse_text_call(latest.text) is not None
 
 
 def _is_live(key: LoopKey, loop: LoopState, space: SpaceId) -> bool:
     return key.caller.space == space and (loop.standing is not None or loop.breaker.opened is not None)
 
 
-def _session_names(key: LoopKey) -> tuple[str, str]:
-    return key.session, session_name(key.session)
-
-
-def _to_live_loop(key: LoopKey, kept: LoopRecord) -> LiveLoop:
-    loop = kept.loop
+def _to_live_loop(key: LoopKey, record: LoopRecord) -> LiveLoop:
+    loop = record.loop
     repeat = loop.breaker.cause or loop.standing
     assert repeat is not None  # only loops with a repetition are live
     return LiveLoop(
@@ -390,14 +302,10 @@ def _to_live_loop(key: LoopKey, kept: LoopRecord) -> LiveLoop:
         rule=repeat.rule.value,
         level=repeat.level,
         count=repeat.count,
-        what=_describe_repetition(repeat),
+        what=tuple(remove_secrets(_format_item(item)) for item in repeat.block),
         is_stopped=loop.breaker.opened is not None,
-        at=kept.at,
+        at=record.at,
     )
-
-
-def _describe_repetition(repeat: LoopRepetition) -> tuple[str, ...]:
-    return tuple(remove_secrets(_format_item(item)) for item in repeat.block)
 
 
 def _format_item(item: Item) -> str:

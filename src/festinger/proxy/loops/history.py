@@ -110,11 +110,11 @@ def task_start_index(history: Sequence[ChatMessage]) -> int | None:
     for at, message in enumerate(history):
         if message.by_person:
             first.setdefault(message.text.strip(), at)
-    places = sorted(first.values(), reverse=True)
-    if not places:
+    indexes = sorted(first.values(), reverse=True)
+    if not indexes:
         return None
-    start, shared = places[0], _short_words(history[places[0]])
-    for at in places[1:]:
+    start, shared = indexes[0], _short_words(history[indexes[0]])
+    for at in indexes[1:]:
         if not shared:
             break
         words = _short_words(history[at])
@@ -142,7 +142,7 @@ def _iter_items(history: Sequence[ChatMessage], start: int, keys: StepCache) -> 
             calls = message.calls or keys.spoken(message.text)
             waiting = [(call, at) for call in calls]
             if not calls and message.text:
-                yield _build_answer(message.text, at, keys)
+                yield AnswerStep(key=keys.answer(message.text), opening=message.text[:SHOWN], first=at, last=at)
         elif message.role is not ChatRole.SYSTEM and waiting:
             call, made = waiting.pop(_match_call(waiting, message.answers))
             yield _cached_step(call, message, keys, first=made, last=at)
@@ -157,14 +157,14 @@ def _match_call(waiting: Sequence[tuple[ToolCall, int]], answers: str) -> int:
     """Index of the call that a result belongs to; without an id, results come in call order."""
     if len(waiting) == 1:
         return 0
-    return next((place for place, (call, _) in enumerate(waiting) if answers and call.id == answers), 0)
+    return next((key for key, (call, _) in enumerate(waiting) if answers and call.id == answers), 0)
 
 
 def _cached_step(call: ToolCall, result: ChatMessage, keys: StepCache, *, first: int, last: int) -> ToolStep:
-    place = hash((call.name, call.arguments, result.text, result.is_error, first, last))
-    step = keys.steps.get(place)
+    key = hash((call.name, call.arguments, result.text, result.is_error, first, last))
+    step = keys.steps.get(key)
     if step is None:
-        step = keys.steps[place] = _build_step(call, result, keys, first=first, last=last)
+        step = keys.steps[key] = _build_step(call, result, keys, first=first, last=last)
         if len(keys.steps) > KEPT:
             keys.steps.popitem(last=False)
     return step
@@ -186,10 +186,6 @@ def _build_step(call: ToolCall, result: ChatMessage, keys: StepCache, *, first: 
         first=first,
         last=last,
     )
-
-
-def _build_answer(text: str, at: int, keys: StepCache) -> AnswerStep:
-    return AnswerStep(key=keys.answer(text), opening=text[:SHOWN], first=at, last=at)
 
 
 READ = 400

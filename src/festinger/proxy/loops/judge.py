@@ -13,7 +13,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
+
+from cachetools import LRUCache
 
 from festinger.events.event import NewEvent
 from festinger.ids import AgentId, SessionId
@@ -63,31 +65,20 @@ class StepHistory:
 NOTHING = StepHistory()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestArrival:
-    """What is known of a request besides its history."""
+def is_new_state(
+    previous: StepHistory, items: Sequence[Item], *, length: int, retry: int = 0, failed_before: float | None = None
+) -> bool:
+    """Whether a request with these steps, in a history of `length`, shows a new state of the conversation.
 
-    length: int
-    retry: int = 0
-    """The `x-stainless-retry-count` header."""
-    is_side: bool = False
-    failed_before: float | None = None
-    """Seconds since an identical request got no response: server error, timeout or disconnect."""
-    waited: float = 0.0
-    """Seconds since the session's last reply ended."""
-
-
-def is_new_state(arrival: RequestArrival, remembered: StepHistory, items: Sequence[Item]) -> bool:
-    """Whether this request, with these steps, shows a new state of the conversation."""
-    if arrival.failed_before is not None and arrival.failed_before <= RESENT_SECONDS:
+    `retry` is the client's count of attempts; `failed_before` are the seconds since an identical request got no
+    response: server error, timeout or disconnect.
+    """
+    if retry or (failed_before is not None and failed_before <= RESENT_SECONDS):
         return False
-    return not (arrival.retry or arrival.is_side or _is_resent(arrival, remembered, items))
-
-
-def _is_resent(arrival: RequestArrival, remembered: StepHistory, items: Sequence[Item]) -> bool:
-    """Whether the history is as long as the last one and ends in the same steps."""
-    here, kept = items[-KEPT:], remembered.steps[-len(items) :]
-    return bool(here) and arrival.length == remembered.length and [*map(_item_key, here)] == [*map(_item_key, kept)]
+    # A resent history is as long as the last one and ends in the same steps.
+    here, kept = items[-KEPT:], previous.steps[-len(items) :]
+    is_resent = bool(here) and length == previous.length and [*map(_item_key, here)] == [*map(_item_key, kept)]
+    return not is_resent
 
 
 def person_key(history: Sequence[ChatMessage]) -> bytes:
@@ -95,24 +86,22 @@ def person_key(history: Sequence[ChatMessage]) -> bytes:
     return b"" if at is None else text_digest(history[at].text)
 
 
-def is_new_task(remembered: StepHistory, items: Sequence[Item], *, person: bytes, length: int) -> bool:
+def is_new_task(previous: StepHistory, items: Sequence[Item], *, person: bytes, length: int) -> bool:
     """Whether a person has spoken since, even in the same words."""
-    if length > remembered.length and len(items) < remembered.count:
+    if length > previous.length and len(items) < previous.count:
         return True
     # A summary may replace the person's words. It is the same task if known steps follow it.
-    return bool(person) and person != remembered.person and not _overlap(remembered.steps, items)
+    return bool(person) and person != previous.person and not _overlap(previous.steps, items)
 
 
-def extend_steps(
-    remembered: StepHistory, items: Sequence[Item], *, person: bytes, length: int
-) -> tuple[list[Item], int]:
+def extend_steps(previous: StepHistory, items: Sequence[Item], *, person: bytes, length: int) -> tuple[list[Item], int]:
     """All steps of the task, including remembered ones if the history was shortened, and how many are new."""
-    if not remembered.steps or is_new_task(remembered, items, person=person, length=length):
+    if not previous.steps or is_new_task(previous, items, person=person, length=length):
         return list(items), len(items)
-    if len(items) > remembered.count:
-        return [*remembered.hidden, *items], len(items) - remembered.count
-    fresh = items[_overlap(remembered.steps, items) :]
-    return [*remembered.steps, *fresh], len(fresh)
+    if len(items) > previous.count:
+        return [*previous.hidden, *items], len(items) - previous.count
+    fresh = items[_overlap(previous.steps, items) :]
+    return [*previous.steps, *fresh], len(fresh)
 
 
 def _overlap(kept: Sequence[Item], items: Sequence[Item]) -> int:
@@ -126,26 +115,6 @@ def _item_key(item: Item) -> object:
     return item.key.exact if isinstance(item, AnswerStep) else item.whole
 
 
-def build_step_history(
-    items: Sequence[Item],
-    *,
-    person: bytes,
-    in_history: int,
-    length: int,
-    waits: Sequence[float] = (),
-    witnessed: int = 0,
-) -> StepHistory:
-    """What to keep after a counted request: all steps of the task, `in_history` of them in its history."""
-    return StepHistory(
-        person=person,
-        count=in_history,
-        steps=tuple(items[-KEPT:]),
-        length=length,
-        waits=tuple(waits),
-        witnessed=witnessed,
-    )
-
-
 CUTS = 32
 """Cut replies remembered per session."""
 
@@ -154,7 +123,7 @@ CUTS = 32
 class LoopState:
     """Loop state of one session."""
 
-    remembered: StepHistory = NOTHING
+    previous: StepHistory = NOTHING
     task: int = 0
     """Increases whenever a person speaks."""
     pardoned: int = 0
@@ -175,36 +144,28 @@ class LoopJudgment:
     loop: LoopState
     """The session's loop state after the request."""
     repeat: LoopRepetition | None
-    passage: LoopBreakerDecision
+    decision: LoopBreakerDecision
 
     def rose_from(self, before: LoopState) -> bool:
         return _level(self.loop.standing) > _level(before.standing)
-
-    def recovered_from(self, before: LoopState) -> LoopRepetition | None:
-        return before.standing if self.loop.standing is None else None
-
-    def opened_from(self, before: LoopState) -> LoopRepetition | None:
-        is_new = before.breaker.opened is None and self.loop.breaker.opened is not None
-        return self.loop.breaker.cause if is_new else None
-
-    def closed_from(self, before: LoopState) -> LoopRepetition | None:
-        is_gone = before.breaker.opened is not None and self.loop.breaker.opened is None
-        return before.breaker.cause if is_gone else None
 
 
 def judge_request(
     loop: LoopState,
     history: Sequence[ChatMessage],
-    arrival: RequestArrival,
     *,
     keys: StepCache,
     now: float,
     settings: LoopSettings,
+    retry: int = 0,
+    failed_before: float | None = None,
+    waited: float = 0.0,
 ) -> LoopJudgment:
-    """Judge the request with this history."""
+    """Judge the request with this history, `waited` seconds after the session's last reply ended."""
     items = parse_steps(history, keys)
-    if is_new_state(arrival, loop.remembered, items[loop.pardoned :]):
-        return _judge_counted(loop, history, items, waited=arrival.waited, now=now, settings=settings)
+    own = items[loop.pardoned :]
+    if is_new_state(loop.previous, own, length=len(history), retry=retry, failed_before=failed_before):
+        return _judge_counted(loop, history, items, waited=waited, now=now, settings=settings)
     return _judge_resent(loop, now=now, settings=settings)
 
 
@@ -218,7 +179,7 @@ def _judge_counted(
     settings: LoopSettings,
 ) -> LoopJudgment:
     person, length = person_key(history), len(history)
-    before = loop.remembered
+    before = loop.previous
     is_new = is_new_task(before, items[loop.pardoned :], person=person, length=length)
     pardoned = 0 if is_new or len(items) < loop.pardoned else loop.pardoned
     own = items[pardoned:]
@@ -232,29 +193,34 @@ def _judge_counted(
     if has_spoken:
         witnessed = min(witnessed, sum(item.first > spoken_at for item in own))
     repeat = find_repetition(steps, settings, waits=waits, witnessed=witnessed, noticed=loop.noticed)
-    passed, breaker = update_breaker(
+    decision, breaker = update_breaker(
         loop.breaker, repeat, person=b"%d" % (loop.task + has_spoken), now=now, settings=settings
     )
     after = replace(
         loop,
-        remembered=build_step_history(
-            steps, person=person, in_history=len(own), length=length, waits=waits, witnessed=witnessed
+        previous=StepHistory(
+            person=person,
+            count=len(own),
+            steps=tuple(steps[-KEPT:]),
+            length=length,
+            waits=tuple(waits),
+            witnessed=witnessed,
         ),
         task=loop.task + has_spoken,
         pardoned=pardoned,
         standing=repeat,
         breaker=breaker,
     )
-    return LoopJudgment(loop=after, repeat=repeat, passage=passed)
+    return LoopJudgment(loop=after, repeat=repeat, decision=decision)
 
 
 def _judge_resent(loop: LoopState, *, now: float, settings: LoopSettings) -> LoopJudgment:
     repeat = loop.standing
     if loop.breaker.probing:
         # The probe request, sent again.
-        return LoopJudgment(loop=loop, repeat=repeat, passage=LoopBreakerDecision.PROBE)
-    passed, breaker = update_breaker(loop.breaker, repeat, person=b"%d" % loop.task, now=now, settings=settings)
-    return LoopJudgment(loop=replace(loop, breaker=breaker), repeat=repeat, passage=passed)
+        return LoopJudgment(loop=loop, repeat=repeat, decision=LoopBreakerDecision.PROBE)
+    decision, breaker = update_breaker(loop.breaker, repeat, person=b"%d" % loop.task, now=now, settings=settings)
+    return LoopJudgment(loop=replace(loop, breaker=breaker), repeat=repeat, decision=decision)
 
 
 def _level(repeat: LoopRepetition | None) -> int:
@@ -263,10 +229,10 @@ def _level(repeat: LoopRepetition | None) -> int:
 
 def reset_loop(loop: LoopState) -> LoopState:
     """The loop state after a reset: earlier steps no longer count."""
-    before = loop.remembered
+    before = loop.previous
     return replace(
         loop,
-        remembered=replace(before, steps=(), count=0),
+        previous=replace(before, steps=(), count=0),
         pardoned=loop.pardoned + before.count,
         standing=None,
         breaker=CLOSED,
@@ -283,8 +249,7 @@ READ = 256
 """Sessions whose parsed steps are cached."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopKey:
+class LoopKey(NamedTuple):
     caller: ProxyCaller
     agent: AgentId
     session: SessionId
@@ -303,7 +268,7 @@ class LoopRegistry:
         self._most = most
         self._idle = idle
         self._kept: OrderedDict[LoopKey, LoopRecord] = OrderedDict()
-        self._keys: OrderedDict[LoopKey, StepCache] = OrderedDict()
+        self._keys: LRUCache[LoopKey, StepCache] = LRUCache(READ)
 
     def find(self, key: LoopKey, *, now: datetime) -> LoopRecord:
         found = self._kept.get(key)
@@ -311,13 +276,11 @@ class LoopRegistry:
 
     def keys(self, key: LoopKey) -> StepCache:
         """The step cache of a session."""
-        found = self._keys.setdefault(key, StepCache())
-        self._keys.move_to_end(key)
-        if len(self._keys) > READ:
-            self._keys.popitem(last=False)
+        if (found := self._keys.get(key)) is None:
+            found = self._keys[key] = StepCache()
         return found
 
-    def keep(self, key: LoopKey, kept: LoopRecord) -> None:
+    def put(self, key: LoopKey, kept: LoopRecord) -> None:
         self._kept[key] = kept
         self._kept.move_to_end(key)
         while len(self._kept) > self._most:
@@ -343,14 +306,14 @@ def build_request_events(
     session: str, before: LoopState, after: LoopJudgment, *, did: Sequence[str]
 ) -> Iterator[NewEvent]:
     """Events for what a request changed in its session."""
-    standing = after.loop.standing
+    standing, was, now = after.loop.standing, before.breaker, after.loop.breaker
     if standing is not None and after.rose_from(before):
         yield _build_loop_event(session, "loop_detected", standing, did)
-    if (over := after.recovered_from(before)) is not None:
-        yield _build_loop_event(session, "loop_recovered", over, ())
-    if (cause := after.opened_from(before)) is not None:
+    if standing is None and before.standing is not None:
+        yield _build_loop_event(session, "loop_recovered", before.standing, ())
+    if was.opened is None and now.opened is not None and (cause := now.cause) is not None:
         yield _build_breaker_event(session, "breaker_opened", cause, BY_LOOP)
-    if (cause := after.closed_from(before)) is not None:
+    if was.opened is not None and now.opened is None and (cause := was.cause) is not None:
         by = BY_PERSON if after.loop.task != before.task else BY_PROBE
         yield _build_breaker_event(session, "breaker_closed", cause, by)
 
@@ -369,10 +332,10 @@ def build_reply_events(session: str, found: Sequence[ChannelFinding], cut: Chann
         finding = cut.finding
         payload = {"rule": finding.rule.value, "channel": cut.channel.value, "chars": finding.at}
         yield _build_event(session, "loop_cut", payload)
-    told = {cut.finding.rule} if cut else set()
+    reported = {cut.finding.rule} if cut else set()
     for each in found:
-        if each.finding.rule not in told:
-            told.add(each.finding.rule)
+        if each.finding.rule not in reported:
+            reported.add(each.finding.rule)
             payload = {"rule": each.finding.rule.value, "level": 0, "count": each.finding.count}
             yield _build_event(session, "loop_detected", {**payload, "key": "", "did": NOTICED})
 

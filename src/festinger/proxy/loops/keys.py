@@ -82,10 +82,10 @@ class TextCache(Generic[Made]):
         self._kept: OrderedDict[int, Made] = OrderedDict()
 
     def __call__(self, text: str) -> Made:
-        place = hash(text)
-        made = self._kept.get(place)
+        key = hash(text)
+        made = self._kept.get(key)
         if made is None:
-            made = self._kept[place] = self._make(text)
+            made = self._kept[key] = self._make(text)
             if len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
         return made
@@ -257,7 +257,7 @@ class ToolOutcome(StrEnum):
     """An error, or a report that nothing was found."""
     CONFIRMED = "confirmed"
     """Only a confirmation that the call was carried out."""
-    TOLD = "told"
+    CONTENT = "content"
 
 
 def classify_outcome(call: str, result: str, *, is_error: bool) -> ToolOutcome:
@@ -269,7 +269,7 @@ def classify_outcome(call: str, result: str, *, is_error: bool) -> ToolOutcome:
     read = _parse_object(text)
     if _is_empty_result(read) if _is_record(read) else parse_failure(text) is not None:
         return ToolOutcome.FAILED
-    return ToolOutcome.CONFIRMED if _is_confirmation(call, text) else ToolOutcome.TOLD
+    return ToolOutcome.CONFIRMED if _is_confirmation(call, text) else ToolOutcome.CONTENT
 
 
 def has_failure_word(result: str) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from festinger.proxy.context.edit import PART_TYPES
+from festinger.proxy.context.edit import build_content_edit, iter_texts
 from festinger.proxy.loops.actions import (
     PruningPlan,
     SamplingParameters,
@@ -26,14 +26,13 @@ from festinger.proxy.loops.stream import collapse_repetition
 from festinger.proxy.protocols.content import is_thinking
 from festinger.proxy.protocols.json_edit import (
     AmbiguousJsonError,
+    Edit,
     ElementRemoval,
     MemberUpdate,
-    NewElement,
-    Patch,
     TextEdit,
-    apply_patches,
+    apply_edits,
 )
-from festinger.proxy.protocols.messages import ChatRequest, Path, RequestKind, RequestTurn
+from festinger.proxy.protocols.messages import ChatRequest, RequestKind, RequestTurn
 from festinger.settings.tree import LadderStep, LoopSettings
 from festinger.text.blocks import GAP
 
@@ -51,30 +50,6 @@ _LIMITS = {
 """Names of the limit; the first one is used to set it."""
 
 _NAMES = ("temperature", "seed", "repeat_penalty", "repeat_last_n", "frequency_penalty", "presence_penalty")
-_ENFORCING = (
-    "format",
-    "response_format",
-    "grammar",
-    "json_schema",
-    "guided_json",
-    "guided_regex",
-    "guided_choice",
-    "guided_grammar",
-    "structured_outputs",
-)
-
-
-def is_structured(request: ChatRequest) -> bool:
-    """Whether a schema or a format is enforced on the reply."""
-    tree = request.tree
-    if any(_enforces(tree.get(name)) for name in _ENFORCING):
-        return True
-    text = tree.get("text")
-    return request.kind is RequestKind.RESPONSES and isinstance(text, dict) and _enforces(text.get("format"))
-
-
-def _enforces(value: Any) -> bool:
-    return bool(value) and not (isinstance(value, dict) and value.get("type") == "text")
 
 
 def build_boost(
@@ -87,7 +62,7 @@ def build_boost(
     sampling = SamplingParameters(
         parameters={name: given[name] for name in _NAMES if _is_number(given.get(name))},
         of_model=of_model,
-        structured=is_structured(request),
+        structured=request.is_structured,
     )
     changed = boost_sampling(sampling, request.kind.protocol, level=level, settings=settings)
     if request.kind is RequestKind.RESPONSES:
@@ -132,62 +107,38 @@ def last_input_turn(request: ChatRequest) -> RequestTurn | None:
     return next((turn for turn in reversed(request.turns) if turn.role in (ChatRole.USER, ChatRole.TOOL)), None)
 
 
-def build_append_patch(request: ChatRequest, turn: RequestTurn, text: str) -> Patch | None:
+def build_append_patch(request: ChatRequest, turn: RequestTurn, text: str) -> Edit | None:
     """Append text to a turn; `None` if the turn has no place for it."""
     if turn.span is not None:
         prompt: str = request.at(turn.path)
         # Before the empty line that separates it from the next section.
         end = len(prompt[: turn.span.end].rstrip())
         return TextEdit(path=turn.path, at=max(end, turn.span.text), text=GAP + text)
-    value = request.at(turn.path)
-    if isinstance(value, str):
-        return TextEdit(path=turn.path, at=len(value), text=GAP + text)
-    if not isinstance(value, dict):
-        return None
-    key = "output" if "output" in value and turn.role is ChatRole.TOOL else "content"
-    content, path = value.get(key), (*turn.path, key)
-    if isinstance(content, str):
-        return TextEdit(path=path, at=len(content), text=GAP + text)
-    if isinstance(content, list):
-        part = {"type": PART_TYPES.get(request.kind, "text"), "text": text}
-        return NewElement(path=path, index=len(content), element=part)
-    return None
+    # Nothing is appended to a system prompt that is a list of parts.
+    has_end = isinstance(request.at(turn.path), str | dict)
+    return build_content_edit(request, turn, text, at_end=True) if has_end else None
 
 
-def iter_strings(request: ChatRequest, turn: RequestTurn) -> Iterator[tuple[Path, str, int]]:
-    """The strings of a turn's text, each with its path and offset."""
-    value: Any = request.at(turn.path)
-    if turn.span is not None:
-        yield turn.path, value[turn.span.text : turn.span.end].rstrip(), turn.span.text
-        return
-    content = value.get("content") if isinstance(value, dict) else None
-    if isinstance(content, str):
-        yield (*turn.path, "content"), content, 0
-    for index, part in enumerate(content if isinstance(content, list) else ()):
-        if isinstance(part, dict) and isinstance(part.get("text"), str):
-            yield (*turn.path, "content", index, "text"), part["text"], 0
-
-
-def build_prune_patches(request: ChatRequest, plan: PruningPlan) -> list[Patch]:
+def build_prune_patches(request: ChatRequest, plan: PruningPlan) -> list[Edit]:
     """The patches that carry out a plan; empty if that is impossible."""
     owners = [at for at, turn in enumerate(request.turns) for _ in turn.messages]
     gone = sorted({owners[place] for place in plan.left_out})
-    told = build_append_patch(request, request.turns[owners[plan.after]], plan.line)
+    note = build_append_patch(request, request.turns[owners[plan.after]], plan.line)
     whole = sum(len(request.turns[at].messages) for at in gone) == len(plan.left_out)
-    if not whole or told is None or gone != [*range(gone[0], gone[-1] + 1)]:
+    if not whole or note is None or gone != [*range(gone[0], gone[-1] + 1)]:
         return []
     turns = request.turns[gone[0] : gone[-1] + 1]
-    return [_remove_sections(turns) if request.flattened else _remove_elements(request, turns), told]
+    return [_remove_sections(turns) if request.flattened else _remove_elements(request, turns), note]
 
 
-def _remove_sections(turns: tuple[RequestTurn, ...]) -> Patch:
+def _remove_sections(turns: tuple[RequestTurn, ...]) -> Edit:
     first, last = turns[0].span, turns[-1].span
     assert first is not None
     assert last is not None
     return TextEdit(path=turns[0].path, at=first.start, until=last.end, text="")
 
 
-def _remove_elements(request: ChatRequest, turns: tuple[RequestTurn, ...]) -> Patch:
+def _remove_elements(request: ChatRequest, turns: tuple[RequestTurn, ...]) -> Edit:
     listed, gone = turns[0].path[:1], {int(turn.path[1]) for turn in turns}
     if request.kind is RequestKind.RESPONSES:
         gone |= set(_thinking_before(request.at(listed), gone))
@@ -223,14 +174,10 @@ class MitigationInput:
     """False if the client writes the prompt itself, so that no text may be added or removed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MitigationResult:
-    body: bytes
-    did: tuple[LadderStep, ...] = ()
-
-
-def mitigate_loop(request: ChatRequest, case: MitigationInput, settings: LoopSettings) -> MitigationResult:
-    """Apply everything that the case calls for."""
+def mitigate_loop(
+    request: ChatRequest, case: MitigationInput, settings: LoopSettings
+) -> tuple[bytes, tuple[LadderStep, ...]]:
+    """Apply everything that the case calls for; return the body, and the steps that were taken."""
     steps = ladder_steps(case.repeat.level, settings) if case.repeat else ()
     nudged = _nudge_patches(request, case) if "nudge" in steps else []
     pruned = _prune(request, case, settings) if "prune" in steps else []
@@ -240,16 +187,16 @@ def mitigate_loop(request: ChatRequest, case: MitigationInput, settings: LoopSet
     folded = [*_collapse_edits(request, case)] if settings.collapse_cut_text else []
     patches = [*nudged, *pruned, *([parameters] if parameters else []), *_drop_covered_edits(folded, pruned)]
     if not patches:
-        return MitigationResult(body=request.body)
+        return request.body, ()
     try:
-        body = apply_patches(request.body, patches)
+        body = apply_edits(request.body, request.tree, patches, exact=True)
     except AmbiguousJsonError:
-        return MitigationResult(body=request.body)
+        return request.body, ()
     done: dict[LadderStep, bool] = {"nudge": bool(nudged), "temperature": bool(boost), "prune": bool(pruned)}
-    return MitigationResult(body=body, did=tuple(step for step in steps if done.get(step)))
+    return body, tuple(step for step in steps if done.get(step))
 
 
-def _nudge_patches(request: ChatRequest, case: MitigationInput) -> list[Patch]:
+def _nudge_patches(request: ChatRequest, case: MitigationInput) -> list[Edit]:
     turn = last_input_turn(request) if case.speaks else None
     patch = build_append_patch(request, turn, format_notice(case.repeat)) if turn and case.repeat else None
     return [patch] if patch else []
@@ -261,7 +208,7 @@ def _boost(request: ChatRequest, case: MitigationInput, settings: LoopSettings) 
     return build_boost(request, level=case.repeat.level, settings=settings, of_model=case.temperature)
 
 
-def _prune(request: ChatRequest, case: MitigationInput, settings: LoopSettings) -> list[Patch]:
+def _prune(request: ChatRequest, case: MitigationInput, settings: LoopSettings) -> list[Edit]:
     if case.repeat is None or not case.speaks:
         return []
     plan = plan_pruning(
@@ -280,20 +227,20 @@ def _collapse_edits(request: ChatRequest, case: MitigationInput) -> Iterator[Tex
         return
     for turn in request.turns:
         if turn.role is ChatRole.ASSISTANT and text_digest(turn.text.strip()) in case.cut:
-            for path, text, offset in iter_strings(request, turn):
+            for path, text, offset in iter_texts(request, turn):
                 short = len(collapse_repetition(text))
                 if short < len(text):
                     yield TextEdit(path=path, at=offset + short, until=offset + len(text), text="")
 
 
-def _drop_covered_edits(folded: Sequence[TextEdit], pruned: Sequence[Patch]) -> Iterator[TextEdit]:
+def _drop_covered_edits(folded: Sequence[TextEdit], pruned: Sequence[Edit]) -> Iterator[TextEdit]:
     """Skip edits inside parts that are removed entirely."""
     for edit in folded:
         if not any(_covers(patch, edit) for patch in pruned):
             yield edit
 
 
-def _covers(patch: Patch, edit: TextEdit) -> bool:
+def _covers(patch: Edit, edit: TextEdit) -> bool:
     match patch:
         case TextEdit():
             return patch.path == edit.path and patch.at <= edit.at < (patch.until or patch.at)

@@ -11,11 +11,18 @@ not read, as half an object is useless.
 
 import re
 import zlib
+from collections import defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 
-from festinger.settings.tree import StreamLoopSettings
+from festinger.clock import Clock
+from festinger.proxy.errors import fail_open
+from festinger.proxy.protocols.messages import ChatRequest, RequestKind
+from festinger.proxy.protocols.replies import ReplyDelta, ReplyParser, int_or_none
+from festinger.proxy.protocols.synthetic import build_cut_ending
+from festinger.proxy.transport.streams import Ending, StreamFrame
+from festinger.settings.tree import LoopSettings, StreamLoopSettings
 
 WEIGHED = 2_000
 LEAST = 250
@@ -260,16 +267,6 @@ def _count_trailing(piece: str, bare: str, before: int) -> int:
     return len(piece) - len(bare) + (0 if bare else before)
 
 
-def detect_in_text(
-    text: str, settings: StreamLoopSettings, allowance: RepetitionAllowance | None = None
-) -> tuple[StreamFinding, ...]:
-    """Run a detector over a whole text."""
-    detector = StreamDetector(settings, allowance or RepetitionAllowance())
-    detector.feed(text)
-    detector.finish()
-    return detector.findings
-
-
 class ReplyChannel(StrEnum):
     TEXT = "text"
     THINKING = "thinking"
@@ -281,29 +278,80 @@ class ChannelFinding:
     finding: StreamFinding
 
 
-class ChannelDetectors:
-    """The detectors of one reply."""
+PART = "loop guard"
 
-    def __init__(self, settings: StreamLoopSettings, allowance: RepetitionAllowance) -> None:
-        self._settings = settings
-        self._allowance = allowance
-        self._detectors: dict[ReplyChannel, StreamDetector] = {}
 
-    def hear(self, channel: ReplyChannel, text: str) -> ChannelFinding | None:
-        """Read a piece of a channel; return the cut that it causes, if any."""
-        detector = self._detectors.get(channel)
-        if detector is None:
-            detector = self._detectors[channel] = StreamDetector(self._settings, self._allowance)
-        if not detector.feed(text) or detector.cut is None:
-            return None
-        return ChannelFinding(channel=channel, finding=detector.cut)
+class ReplyMonitor:
+    """Watches one response and ends it if it repeats itself; if that fails, the response goes on unwatched."""
+
+    def __init__(self, request: ChatRequest, parser: ReplyParser, *, settings: LoopSettings, clock: Clock) -> None:
+        self._request = request
+        self._parser = parser
+        self._clock = clock
+        self._may_cut = settings.enabled
+        user = request.newest_user
+        allowance = RepetitionAllowance(structured=request.is_structured, query=user.text if user else "")
+        self._detectors = defaultdict[ReplyChannel, StreamDetector](partial(StreamDetector, settings.stream, allowance))
+        self._failed = False
+        self._open_block: int | None = 0 if request.kind is RequestKind.RESPONSES else None
+        """Open block, or next event number, of a stream that counts them."""
+        self.cut: ChannelFinding | None = None
+        """Why the response was cut."""
+
+    def feed(self, frame: StreamFrame, delta: ReplyDelta) -> Ending | None:
+        """Read what this frame added; return how to end the response, if it must end here."""
+        found = None
+        with fail_open(PART) as attempt:
+            self._track_block(frame)
+            found = self._find_cut(delta)
+        self._failed = self._failed or bool(attempt.failed)
+        return partial(self._end, found) if found is not None and self._may_cut else None
 
     def finish(self) -> tuple[ChannelFinding, ...]:
-        """End the reply; return all findings."""
-        for detector in self._detectors.values():
-            detector.finish()
-        return tuple(
-            ChannelFinding(channel=channel, finding=finding)
-            for channel, detector in self._detectors.items()
-            for finding in detector.findings
+        """End of the response: return all findings."""
+        if self._failed:
+            return ()
+        with fail_open(PART):
+            for detector in self._detectors.values():
+                detector.finish()
+            return tuple(
+                ChannelFinding(channel=channel, finding=finding)
+                for channel, detector in self._detectors.items()
+                for finding in detector.findings
+            )
+        return ()
+
+    def _find_cut(self, delta: ReplyDelta) -> ChannelFinding | None:
+        found = None
+        for channel, text in ((ReplyChannel.TEXT, delta.text), (ReplyChannel.THINKING, delta.thinking)):
+            if text and not self._failed and self._detectors[channel].feed(text):
+                cut = self._detectors[channel].cut
+                found = found or (ChannelFinding(channel=channel, finding=cut) if cut is not None else None)
+        return found
+
+    def _end(self, found: ChannelFinding) -> bytes:
+        reply = self._parser.content()
+        if reply.finish:
+            return b""  # it ended by itself in the same frame
+        self.cut = found
+        return b"".join(
+            build_cut_ending(
+                self._request.kind,
+                reply,
+                at=self._clock(),
+                open_block=self._open_block,
+                with_usage=self._request.wants_usage,
+            )
         )
+
+    def _track_block(self, frame: StreamFrame) -> None:
+        data = frame.data
+        if not isinstance(data, dict):
+            return
+        if self._request.kind is RequestKind.RESPONSES:
+            number = int_or_none(data.get("sequence_number"))
+            self._open_block = self._open_block if number is None else number + 1
+        elif data.get("type") == "content_block_start":
+            self._open_block = int_or_none(data.get("index"))
+        elif data.get("type") == "content_block_stop":
+            self._open_block = None

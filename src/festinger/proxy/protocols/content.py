@@ -229,7 +229,7 @@ def read_cached_turn(
     key = turn_cache_key(message, listed, index)
     found = memo.find(key)
     if found is None and (found := read(message, index, rules)) is not None:
-        memo.keep(key, found)
+        memo.put(key, found)
     return found
 
 

@@ -1,15 +1,14 @@
 """Edits JSON bodies in place, without changing any other byte.
 
 Each edit becomes an offset in the original text. `apply_edits` first searches for the value as common clients
-would serialize it, and accepts a unique member under its own key; otherwise it walks the text from its root
-with the standard library's scanner, which is slow but certain. `apply_patches` always walks: a looping agent
-has the time. Duplicate keys on the path or overlapping changes raise `AmbiguousJsonError`, and nothing is
-changed.
+would serialize it, and accepts a unique member under its own key; otherwise, or if asked to be exact, it walks
+the text from its root with the standard library's scanner, which is slow but certain. Duplicate keys on the
+path or overlapping changes raise `AmbiguousJsonError`, and nothing is changed.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import groupby
@@ -149,74 +148,100 @@ class NewElement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewMember:
-    """Add a top-level member that does not exist yet."""
+class MemberUpdate:
+    """Set these members of an object, replacing those of the same names."""
 
-    name: str
-    value: str
+    path: Path
+    members: Mapping[str, Any]
 
 
-Edit = TextEdit | NewElement | NewMember
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElementRemoval:
+    """Remove elements of an array."""
+
+    path: Path
+    indexes: tuple[int, ...]
+
+
+Edit = TextEdit | NewElement | MemberUpdate | ElementRemoval
 BytePiece = tuple[int, int, bytes]
 """Start, end and replacement."""
 
 
-def apply_edits(body: bytes, tree: dict[str, Any], edits: Sequence[Edit]) -> bytes:
+def apply_edits(body: bytes, tree: dict[str, Any], edits: Sequence[Edit], *, exact: bool = False) -> bytes:
     """Apply all edits. Raises `AmbiguousJsonError` if a position is uncertain."""
-    source = _EditLocator(body=body, tree=tree)
-    pieces = sorted((source.piece(edit) for edit in edits), key=lambda piece: piece[:2])
+    source = _EditLocator(body=body, tree=tree, exact=exact)
+    pieces = sorted((piece for edit in edits for piece in source.pieces(edit)), key=lambda piece: piece[:2])
     parts: list[bytes] = []
     here = 0
     for start, end, put in pieces:
+        if start < here:
+            raise AmbiguousJsonError(start)
         parts += (body[here:start], put)
         here = end
     return b"".join((*parts, body[here:]))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Token:
-    """A quoted string in the body, and the encoded width of its first characters."""
-
-    start: int
-    end: int
-    width: Callable[[int], int]
+Token = tuple[int, Callable[[int], int]]
+"""Start of a quoted string in the body, and the encoded width of its first characters."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _EditLocator:
     body: bytes
     tree: dict[str, Any]
-    walked: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    exact: bool
+    walked: dict[Path, dict[str | int, tuple[int, int]]] = field(default_factory=dict)
     said: dict[tuple[str, str], list[Any]] = field(default_factory=dict)
 
     @cached_property
     def text(self) -> str:
         return self.body.decode()
 
-    def piece(self, edit: Edit) -> BytePiece:
+    def pieces(self, edit: Edit) -> Iterator[BytePiece]:
         match edit:
             case TextEdit():
-                token = self._string(edit.path)
-                start = token.start + 1 + token.width(edit.at)
-                end = start if edit.until is None else token.start + 1 + token.width(edit.until)
-                return start, end, orjson.dumps(edit.text)[1:-1]
+                token, width = self._string(edit.path)
+                start = token + 1 + width(edit.at)
+                end = start if edit.until is None else token + 1 + width(edit.until)
+                yield start, end, orjson.dumps(edit.text)[1:-1]
             case NewElement():
-                return self._element(edit)
-            case NewMember():
-                start = self.body.index(b"{") + 1
-                comma = b"," if self.tree else b""
-                return start, start, orjson.dumps({edit.name: edit.value})[1:-1] + comma
+                yield self._element(edit)
+            case MemberUpdate():
+                yield from self._members_of(edit)
+            case ElementRemoval():
+                yield from self._removals(edit)
 
     def _element(self, edit: NewElement) -> BytePiece:
         put = orjson.dumps(edit.element)
         siblings = self._at(edit.path)
         if edit.index < len(siblings):
-            start = self._quick_element(edit, siblings[edit.index])
+            start = None if self.exact else self._quick_element(edit, siblings[edit.index])
             if start is None:
-                start = self._bytes_before(self._exact((*edit.path, edit.index))[0])
+                start = self._bytes_before(self._span((*edit.path, edit.index))[0])
             return start, start, put + b","
-        start = self._bytes_before(self._exact(edit.path)[1] - 1)
+        start = self._bytes_before(self._span(edit.path)[1] - 1)
         return start, start, (b"," + put) if siblings else put
+
+    def _members_of(self, edit: MemberUpdate) -> Iterator[BytePiece]:
+        known: Collection[Any] = self._children(edit.path) if self.exact else self._at(edit.path)
+        for name in edit.members.keys() & set(known):
+            start, end = map(self._bytes_before, self._span((*edit.path, name)))
+            yield start, end, orjson.dumps(edit.members[name])
+        new = {name: value for name, value in edit.members.items() if name not in known}
+        if new:
+            start = self.body.index(b"{", self._bytes_before(self._span(edit.path)[0]) if edit.path else 0) + 1
+            yield start, start, orjson.dumps(new)[1:-1] + (b"," if known else b"")
+
+    def _removals(self, edit: ElementRemoval) -> Iterator[BytePiece]:
+        spans = self._children(edit.path)
+        for _, run in groupby(enumerate(sorted(edit.indexes)), key=lambda pair: pair[1] - pair[0]):
+            indexes = [index for _, index in run]
+            first, last = indexes[0], indexes[-1]
+            # Remove one of the two surrounding commas, keep the other.
+            start = spans[first - 1][1] if first else spans[first][0]
+            end = spans[last + 1][0] if not first and last + 1 in spans else spans[last][1]
+            yield self._bytes_before(start), self._bytes_before(end), b""
 
     def _quick_element(self, edit: NewElement, neighbour: Any) -> int | None:
         """Start of a message list, or of a plain text part that is found by its text."""
@@ -227,8 +252,8 @@ class _EditLocator:
         token = self._quick((*edit.path, edit.index, "text"))
         if token is None:
             return None
-        found = _PART.search(self.body[max(0, token.start - BEFORE_BYTES) : token.start])
-        return None if found is None else token.start - len(found[0])
+        found = _PART.search(self.body[max(0, token[0] - BEFORE_BYTES) : token[0]])
+        return None if found is None else token[0] - len(found[0])
 
     def _first_of(self, key: str) -> int | None:
         token = b'"%s"' % key.encode()
@@ -239,37 +264,32 @@ class _EditLocator:
         is_key = _member_pattern(key).search(self.body[max(0, start - BEFORE_BYTES) : start] + token + b":")
         return found.end() if found is not None and is_key is not None else None
 
-    def _string(self, path: Path) -> _Token:
-        quick = self._quick(path)
+    def _string(self, path: Path) -> Token:
+        quick = None if self.exact else self._quick(path)
         if quick is not None:
             return quick
-        start, end = self._exact(path)
+        start, end = self._span(path)
         raw = self.text[start + 1 : end - 1]
-        first = self._bytes_before(start)
-        return _Token(
-            start=first,
-            end=first + 2 + len(raw.encode()),
-            width=lambda count: len(raw[: raw_width(raw, count)].encode()),
-        )
+        return self._bytes_before(start), lambda count: len(raw[: raw_width(raw, count)].encode())
 
-    def _quick(self, path: Path) -> _Token | None:
+    def _quick(self, path: Path) -> Token | None:
         """Find the unique member with this name and value in one of the common spellings.
 
         If messages are identical, there must be as many members as messages, in the same order.
         """
         value, duplicates = self._at(path), self._twins(path)
         member = _member_pattern(str(path[-1]))
-        found: list[tuple[int, Encode, int]] = []
+        found: list[tuple[int, Encode]] = []
         for style in json_encoders(value):
             token = style(value)
             starts = self._members(member, token)
             if starts is None:
                 return None
-            found += ((start, style, len(token)) for start in starts)
+            found += ((start, style) for start in starts)
         if len(found) != len(duplicates):
             return None
-        start, encode, length = sorted(found, key=lambda each: each[0])[duplicates.index(path)]
-        return _Token(start=start, end=start + length, width=lambda count: len(encode(value[:count])) - 2)
+        start, encode = sorted(found, key=lambda each: each[0])[duplicates.index(path)]
+        return start, lambda count: len(encode(value[:count])) - 2
 
     def _twins(self, path: Path) -> list[Path]:
         """Paths of all messages with the same content, if this is the content of a message."""
@@ -307,16 +327,18 @@ class _EditLocator:
             found = found[step]
         return found
 
-    def _exact(self, path: Path) -> tuple[int, int]:
-        """Span of a value, found by walking; spans seen on the way are cached."""
+    def _span(self, path: Path) -> tuple[int, int]:
+        """Span of a value, found by walking."""
         if not path:
             return 0, len(self.text)
-        if path not in self.walked:
-            start, _ = self._exact(path[:-1])
-            for step, span in child_spans(self.text, start).items():
-                self.walked[*path[:-1], step] = span
-        if path not in self.walked:
+        children = self._children(path[:-1])
+        if path[-1] not in children:
             raise AmbiguousJsonError(path)
+        return children[path[-1]]
+
+    def _children(self, path: Path) -> dict[str | int, tuple[int, int]]:
+        if path not in self.walked:
+            self.walked[path] = child_spans(self.text, self._span(path)[0])
         return self.walked[path]
 
     def _bytes_before(self, characters: int) -> int:
@@ -331,109 +353,3 @@ _PART = re.compile(rb'\{\s*(?:"type"\s*:\s*"\w+"\s*,\s*)?"text"\s*:\s*\Z')
 @lru_cache(maxsize=32)
 def _member_pattern(key: str) -> re.Pattern[bytes]:
     return re.compile(rb'[{,]\s*"' + re.escape(key.encode()) + rb'"\s*:\s*\Z')
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberUpdate:
-    """Set these members of an object, replacing those of the same names."""
-
-    path: Path
-    members: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ElementRemoval:
-    """Remove elements of an array."""
-
-    path: Path
-    indexes: tuple[int, ...]
-
-
-Patch = TextEdit | NewElement | MemberUpdate | ElementRemoval
-TextPiece = tuple[int, int, str]
-"""Start, end and replacement."""
-
-
-def apply_patches(body: bytes, patches: Sequence[Patch]) -> bytes:
-    """Apply all patches. Raises `AmbiguousJsonError` if a position is uncertain."""
-    text = body.decode()
-    walk = _PatchLocator(text=text)
-    pieces = sorted((piece for patch in patches for piece in walk.pieces(patch)), key=lambda piece: piece[:2])
-    parts: list[str] = []
-    here = 0
-    for start, end, put in pieces:
-        if start < here:
-            raise AmbiguousJsonError(start)
-        parts += (text[here:start], put)
-        here = end
-    return "".join((*parts, text[here:])).encode()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _PatchLocator:
-    text: str
-    seen: dict[Path, dict[str | int, tuple[int, int]]] = field(default_factory=dict)
-
-    def pieces(self, patch: Patch) -> Iterator[TextPiece]:
-        match patch:
-            case TextEdit():
-                yield self._text(patch)
-            case NewElement():
-                yield self._element(patch)
-            case MemberUpdate():
-                yield from self._members(patch)
-            case ElementRemoval():
-                yield from self._gone(patch)
-
-    def _text(self, edit: TextEdit) -> TextPiece:
-        start, end = self._span(edit.path)
-        raw = self.text[start + 1 : end - 1]
-        first = start + 1 + raw_width(raw, edit.at)
-        last = first if edit.until is None else start + 1 + raw_width(raw, edit.until)
-        return first, last, _to_json(edit.text)[1:-1]
-
-    def _element(self, edit: NewElement) -> TextPiece:
-        elements = self._inside(edit.path)
-        put = _to_json(edit.element)
-        if edit.index < len(elements):
-            start = elements[edit.index][0]
-            return start, start, f"{put},"
-        end = self._span(edit.path)[1] - 1
-        return end, end, f",{put}" if elements else put
-
-    def _members(self, put: MemberUpdate) -> Iterator[TextPiece]:
-        known = self._inside(put.path)
-        new = {name: value for name, value in put.members.items() if name not in known}
-        for name in put.members.keys() & known.keys():
-            yield *known[name], _to_json(put.members[name])
-        if new:
-            start = self.text.index("{", self._span(put.path)[0]) + 1
-            yield start, start, _to_json(new)[1:-1] + ("," if known else "")
-
-    def _gone(self, patch: ElementRemoval) -> Iterator[TextPiece]:
-        spans = self._inside(patch.path)
-        for _, run in groupby(enumerate(sorted(patch.indexes)), key=lambda pair: pair[1] - pair[0]):
-            indexes = [index for _, index in run]
-            first, last = indexes[0], indexes[-1]
-            # Remove one of the two surrounding commas, keep the other.
-            if first:
-                yield spans[first - 1][1], spans[last][1], ""
-            else:
-                yield spans[first][0], spans[last + 1][0] if last + 1 in spans else spans[last][1], ""
-
-    def _span(self, path: Path) -> tuple[int, int]:
-        if not path:
-            return 0, len(self.text)
-        inside = self._inside(path[:-1])
-        if path[-1] not in inside:
-            raise AmbiguousJsonError(path)
-        return inside[path[-1]]
-
-    def _inside(self, path: Path) -> dict[str | int, tuple[int, int]]:
-        if path not in self.seen:
-            self.seen[path] = child_spans(self.text, self._span(path)[0])
-        return self.seen[path]
-
-
-def _to_json(value: Any) -> str:
-    return orjson.dumps(value).decode()

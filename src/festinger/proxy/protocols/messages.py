@@ -9,14 +9,15 @@ block it is depends on more than the text.
 """
 
 import re
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import orjson
+from cachetools import LRUCache
 
 from festinger.ids import Origin
 from festinger.proxy.loops.keys import ChatMessage, ChatRole
@@ -133,6 +134,14 @@ class ChatRequest:
         return isinstance(options, dict) and options.get("include_usage") is True
 
     @property
+    def is_structured(self) -> bool:
+        """Whether a schema or a format is enforced on the reply."""
+        if any(_enforces(self.tree.get(name)) for name in _ENFORCING):
+            return True
+        text = self.tree.get("text")
+        return self.kind is RequestKind.RESPONSES and isinstance(text, dict) and _enforces(text.get("format"))
+
+    @property
     def messages(self) -> tuple[ChatMessage, ...]:
         return tuple(message for turn in self.turns for message in turn.messages)
 
@@ -148,6 +157,23 @@ class ChatRequest:
         for step in path:
             found = found[step]
         return found
+
+
+_ENFORCING = (
+    "format",
+    "response_format",
+    "grammar",
+    "json_schema",
+    "guided_json",
+    "guided_regex",
+    "guided_choice",
+    "guided_grammar",
+    "structured_outputs",
+)
+
+
+def _enforces(value: Any) -> bool:
+    return bool(value) and not (isinstance(value, dict) and value.get("type") == "text")
 
 
 SYSTEM_CHARS = 50
@@ -232,32 +258,24 @@ Key = tuple[str, int, str, str | bytes]
 
 
 class TurnCache:
+    """Read turns by message, bounded by their approximate size."""
+
     def __init__(self, *, most_chars: int = MOST_CHARS) -> None:
-        self._most = most_chars
-        self._kept: OrderedDict[Key, tuple[RequestTurn, int]] = OrderedDict()
-        self._chars = 0
+        self._turns: LRUCache[Key, tuple[RequestTurn, int]] = LRUCache(most_chars, getsizeof=itemgetter(1))
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._turns)
 
     def find(self, key: Key) -> RequestTurn | None:
         """The turn read from this message, if cached."""
-        found = self._kept.get(key)
-        if found is None:
-            return None
-        self._kept.move_to_end(key)
-        return found[0]
+        found = self._turns.get(key)
+        return None if found is None else found[0]
 
-    def keep(self, key: Key, turn: RequestTurn) -> None:
-        said = key[-1]
-        size = COPIES * len(said) + COST
-        if size > self._most or (_OPEN in said if isinstance(said, bytes) else OPEN in said):
-            return
-        self._kept[key] = (turn, size)
-        self._chars += size
-        while self._chars > self._most:
-            _, (_, gone) = self._kept.popitem(last=False)
-            self._chars -= gone
+    def put(self, key: Key, turn: RequestTurn) -> None:
+        text = key[-1]
+        size = COPIES * len(text) + COST
+        if size <= self._turns.maxsize and not (_OPEN in text if isinstance(text, bytes) else OPEN in text):
+            self._turns[key] = (turn, size)
 
 
 def turn_cache_key(message: dict[str, Any], listed: str, index: int) -> Key:

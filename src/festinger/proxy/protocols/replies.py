@@ -5,9 +5,10 @@ one frame added. Tool call arguments that come in pieces are joined. Of several 
 read.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 
@@ -40,42 +41,6 @@ class ReplyContent:
     model: str = ""
 
 
-class ReplyParser(Protocol):
-    """Reads the frames of one reply."""
-
-    def hear(self, frame: StreamFrame) -> ReplyDelta:
-        """Read a frame and return what it adds; frames of unknown shape add nothing."""
-
-    def heard(self) -> ReplyContent:
-        """Everything so far."""
-
-
-class ToolCallParts:
-    """Tool calls whose arguments come in pieces, in starting order."""
-
-    def __init__(self) -> None:
-        self._names: dict[str, str] = {}
-        self._ids: dict[str, str] = {}
-        self._pieces: dict[str, list[str]] = {}
-
-    def begin(self, which: Any, *, name: str = "", call_id: str = "") -> None:
-        """`which` is the protocol's index of the call; a broken client may send anything."""
-        key = repr(which)
-        self._pieces.setdefault(key, [])
-        self._names[key] = self._names.get(key) or name
-        self._ids[key] = self._ids.get(key) or call_id
-
-    def add(self, which: Any, piece: str) -> None:
-        self.begin(which)
-        self._pieces[repr(which)].append(piece)
-
-    def all(self) -> tuple[ToolCall, ...]:
-        return tuple(
-            ToolCall(name=self._names[key], arguments="".join(pieces), id=self._ids[key])
-            for key, pieces in self._pieces.items()
-        )
-
-
 def str_or_empty(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
@@ -99,13 +64,14 @@ def error_message(value: Any) -> str:
     return str_or_empty(value)
 
 
-class _BaseReplyParser:
-    """State that all parsers share."""
+class ReplyParser(ABC):
+    """Reads the frames of one reply."""
 
     def __init__(self) -> None:
         self._text: list[str] = []
         self._thinking: list[str] = []
-        self._calls = ToolCallParts()
+        self._call_parts: dict[str, tuple[str, str, list[str]]] = {}
+        """Name, id and pieces of the arguments of each tool call, in starting order."""
         self._finish = ""
         self._read: int | None = None
         self._written: int | None = None
@@ -113,11 +79,19 @@ class _BaseReplyParser:
         self._id = ""
         self._model = ""
 
-    def heard(self) -> ReplyContent:
+    @abstractmethod
+    def feed(self, frame: StreamFrame) -> ReplyDelta:
+        """Read a frame and return what it adds; frames of unknown shape add nothing."""
+
+    def content(self) -> ReplyContent:
+        """Everything so far."""
         return ReplyContent(
             text="".join(self._text),
             thinking="".join(self._thinking),
-            calls=self._calls.all(),
+            calls=tuple(
+                ToolCall(name=name, arguments="".join(pieces), id=call_id)
+                for name, call_id, pieces in self._call_parts.values()
+            ),
             finish=self._finish,
             tokens_read=self._read,
             tokens_written=self._written,
@@ -125,6 +99,12 @@ class _BaseReplyParser:
             id=self._id,
             model=self._model,
         )
+
+    def _add_call(self, which: Any, arguments: str, *, name: Any = "", call_id: Any = "") -> None:
+        """Begin or continue a call. `which` is the protocol's index of it; a broken client may send anything."""
+        known_name, known_id, pieces = self._call_parts.get(repr(which), ("", "", []))
+        pieces.append(arguments)
+        self._call_parts[repr(which)] = (known_name or str_or_empty(name), known_id or str_or_empty(call_id), pieces)
 
     def _add(self, *, text: Any = "", thinking: Any = "", arguments: str = "") -> ReplyDelta:
         delta = ReplyDelta(text=str_or_empty(text), thinking=str_or_empty(thinking), arguments=arguments)
@@ -143,10 +123,10 @@ class _BaseReplyParser:
         self._written = self._written if int_or_none(written) is None else written
 
 
-class NativeReplyParser(_BaseReplyParser):
+class NativeReplyParser(ReplyParser):
     """Ollama's native protocol: each line is an object; tool calls come whole."""
 
-    def hear(self, frame: StreamFrame) -> ReplyDelta:
+    def feed(self, frame: StreamFrame) -> ReplyDelta:
         data = dict_or_empty(frame.data)
         self._head(data)
         self._finish = str_or_empty(data.get("done_reason")) or self._finish
@@ -156,19 +136,17 @@ class NativeReplyParser(_BaseReplyParser):
         for call in iter_dicts(message.get("tool_calls")):
             function = dict_or_empty(call.get("function"))
             whole = orjson.dumps(function.get("arguments", {})).decode()
-            key = len(self._calls.all())
-            self._calls.begin(key, name=str_or_empty(function.get("name")), call_id=str_or_empty(call.get("id")))
-            self._calls.add(key, whole)
+            self._add_call(len(self._call_parts), whole, name=function.get("name"), call_id=call.get("id"))
             arguments += whole
         text = str_or_empty(data.get("response")) + str_or_empty(message.get("content"))
         thinking = str_or_empty(data.get("thinking")) + str_or_empty(message.get("thinking"))
         return self._add(text=text, thinking=thinking, arguments=arguments)
 
 
-class CompletionsReplyParser(_BaseReplyParser):
+class CompletionsReplyParser(ReplyParser):
     """OpenAI's chat and text completions: pieces in `delta`, whole replies in `message`."""
 
-    def hear(self, frame: StreamFrame) -> ReplyDelta:
+    def feed(self, frame: StreamFrame) -> ReplyDelta:
         data = dict_or_empty(frame.data)
         self._head(data)
         usage = dict_or_empty(data.get("usage"))
@@ -183,19 +161,19 @@ class CompletionsReplyParser(_BaseReplyParser):
         said = dict_or_empty(choice.get("delta")) or dict_or_empty(choice.get("message"))
         arguments = ""
         for position, call in enumerate(iter_dicts(said.get("tool_calls"))):
-            function, key = dict_or_empty(call.get("function")), call.get("index", position)
-            self._calls.begin(key, name=str_or_empty(function.get("name")), call_id=str_or_empty(call.get("id")))
-            self._calls.add(key, str_or_empty(function.get("arguments")))
-            arguments += str_or_empty(function.get("arguments"))
+            function = dict_or_empty(call.get("function"))
+            piece = str_or_empty(function.get("arguments"))
+            self._add_call(call.get("index", position), piece, name=function.get("name"), call_id=call.get("id"))
+            arguments += piece
         thinking = str_or_empty(said.get("reasoning_content")) or str_or_empty(said.get("reasoning"))
         text = str_or_empty(said.get("content")) + str_or_empty(choice.get("text"))
         return self._add(text=text, thinking=thinking, arguments=arguments)
 
 
-class MessagesReplyParser(_BaseReplyParser):
+class MessagesReplyParser(ReplyParser):
     """Anthropic's messages: content blocks that start, grow and stop."""
 
-    def hear(self, frame: StreamFrame) -> ReplyDelta:
+    def feed(self, frame: StreamFrame) -> ReplyDelta:
         data = dict_or_empty(frame.data)
         match data.get("type"):
             case "message":
@@ -233,24 +211,23 @@ class MessagesReplyParser(_BaseReplyParser):
     def _block(self, key: Any, block: dict[str, Any]) -> ReplyDelta:
         if block.get("type") != "tool_use":
             return self._add(text=block.get("text"), thinking=block.get("thinking"))
-        self._calls.begin(key, name=str_or_empty(block.get("name")), call_id=str_or_empty(block.get("id")))
         # In a stream the input starts empty and comes in pieces.
         whole = orjson.dumps(block["input"]).decode() if block.get("input") else ""
-        self._calls.add(key, whole)
+        self._add_call(key, whole, name=block.get("name"), call_id=block.get("id"))
         return ReplyDelta(arguments=whole)
 
     def _grow(self, key: Any, delta: dict[str, Any]) -> ReplyDelta:
         if delta.get("type") == "input_json_delta":
             piece = str_or_empty(delta.get("partial_json"))
-            self._calls.add(key, piece)
+            self._add_call(key, piece)
             return ReplyDelta(arguments=piece)
         return self._add(text=delta.get("text"), thinking=delta.get("thinking"))
 
 
-class ResponsesReplyParser(_BaseReplyParser):
+class ResponsesReplyParser(ReplyParser):
     """OpenAI's responses: events for each part, and an object with everything."""
 
-    def hear(self, frame: StreamFrame) -> ReplyDelta:
+    def feed(self, frame: StreamFrame) -> ReplyDelta:
         data = dict_or_empty(frame.data)
         match data.get("type"):
             case "response.output_text.delta":
@@ -261,7 +238,7 @@ class ResponsesReplyParser(_BaseReplyParser):
                 self._item(data.get("output_index"), dict_or_empty(data.get("item")))
             case "response.function_call_arguments.delta":
                 piece = str_or_empty(data.get("delta"))
-                self._calls.add(data.get("output_index"), piece)
+                self._add_call(data.get("output_index"), piece)
                 return ReplyDelta(arguments=piece)
             case "error":
                 self._errors.append(error_message(data))
@@ -293,20 +270,18 @@ class ResponsesReplyParser(_BaseReplyParser):
                     self._add(text=part.get("text"))
             for part in iter_dicts(item.get("summary")):
                 self._add(thinking=part.get("text"))
-        whole = self.heard()
+        whole = self.content()
         return ReplyDelta(
             text=whole.text, thinking=whole.thinking, arguments="".join(call.arguments for call in whole.calls)
         )
 
     def _item(self, key: Any, item: dict[str, Any]) -> None:
         if item.get("type") == "function_call":
-            self._calls.begin(key, name=str_or_empty(item.get("name")), call_id=str_or_empty(item.get("call_id")))
-            self._calls.add(key, str_or_empty(item.get("arguments")))
+            arguments = str_or_empty(item.get("arguments"))
+            self._add_call(key, arguments, name=item.get("name"), call_id=item.get("call_id"))
 
 
-_EARS: dict[
-    RequestKind, type[NativeReplyParser | CompletionsReplyParser | MessagesReplyParser | ResponsesReplyParser]
-] = {
+_PARSERS: dict[RequestKind, type[ReplyParser]] = {
     RequestKind.CHAT: NativeReplyParser,
     RequestKind.GENERATE: NativeReplyParser,
     RequestKind.COMPLETIONS: CompletionsReplyParser,
@@ -317,4 +292,4 @@ _EARS: dict[
 
 
 def build_reply_parser(kind: RequestKind) -> ReplyParser:
-    return _EARS[kind]()
+    return _PARSERS[kind]()

@@ -5,13 +5,15 @@ was cut while streaming gets the same kind of end.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 import orjson
 
+from festinger.proxy.errors import JSON, LocalResponse
+from festinger.proxy.headers import NOT_BUFFERED
 from festinger.proxy.protocols.messages import ChatRequest, RequestKind
 from festinger.proxy.protocols.replies import ReplyContent
 from festinger.text.budget import count_tokens
@@ -109,17 +111,17 @@ def _response(saying: SyntheticReply, *, status: str, output: list[dict[str, Any
 def stream_responses(saying: SyntheticReply) -> Iterator[bytes]:
     begun = _response(saying, status="in_progress", output=[])
     whole = _text_part(saying.text)
-    place = {"item_id": f"msg_{saying.id}", "output_index": 0, "content_index": 0}
+    position = {"item_id": f"msg_{saying.id}", "output_index": 0, "content_index": 0}
     started = _item(saying, status="in_progress", content=[])
     ended = _item(saying, status=_STATUSES[saying.finish], content=[whole])
     events: list[dict[str, Any]] = [
         {"type": "response.created", "response": begun},
         {"type": "response.in_progress", "response": begun},
         {"type": "response.output_item.added", "output_index": 0, "item": started},
-        {"type": "response.content_part.added", **place, "part": _text_part("")},
-        {"type": "response.output_text.delta", **place, "delta": saying.text, "logprobs": []},
-        {"type": "response.output_text.done", **place, "text": saying.text, "logprobs": []},
-        {"type": "response.content_part.done", **place, "part": whole},
+        {"type": "response.content_part.added", **position, "part": _text_part("")},
+        {"type": "response.output_text.delta", **position, "delta": saying.text, "logprobs": []},
+        {"type": "response.output_text.done", **position, "text": saying.text, "logprobs": []},
+        {"type": "response.content_part.done", **position, "part": whole},
         {"type": "response.output_item.done", "output_index": 0, "item": ended},
     ]
     for number, event in enumerate(events):
@@ -248,39 +250,33 @@ def messages_end(saying: SyntheticReply, *, index: int | None) -> Iterator[bytes
 
 NDJSON = b"application/x-ndjson"
 SSE = b"text/event-stream"
-JSON = b"application/json"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyntheticResponse:
-    content_type: bytes
-    chunks: tuple[bytes, ...]
-    """Sent one after the other."""
+OK = 200
 
 
 def build_synthetic_response(
     request: ChatRequest, text: str, *, finish: SyntheticFinish, answer_id: str, at: datetime
-) -> SyntheticResponse:
+) -> LocalResponse:
     """Build a complete response of our own to this request."""
     saying = SyntheticReply(
         text=text, finish=finish, model=request.model, id=answer_id, at=at, with_usage=request.wants_usage
     )
     streamed, whole = _WRITERS[request.kind]
     if not request.streams:
-        return SyntheticResponse(content_type=JSON, chunks=(orjson.dumps(whole(saying)),))
+        body = LocalResponse(status=OK, headers=(JSON,), chunks=(orjson.dumps(whole(saying)),))
+        return replace(body, headers=(JSON, body.content_length))
     kind = NDJSON if request.kind.is_native else SSE
-    return SyntheticResponse(content_type=kind, chunks=tuple(streamed(saying)))
+    return LocalResponse(status=OK, headers=((b"content-type", kind), NOT_BUFFERED), chunks=tuple(streamed(saying)))
 
 
 def build_cut_ending(
-    kind: RequestKind, heard: ReplyContent, *, at: datetime, open_block: int | None = 0, with_usage: bool = False
+    kind: RequestKind, reply: ReplyContent, *, at: datetime, open_block: int | None = 0, with_usage: bool = False
 ) -> tuple[bytes, ...]:
     """Build the valid end of a response that is cut here, after what was heard of it.
 
     `open_block` is the open block of an Anthropic response, or the next sequence number of a Responses one.
     """
     saying = SyntheticReply(
-        text=heard.text, finish=SyntheticFinish.LENGTH, model=heard.model, id=heard.id, at=at, with_usage=with_usage
+        text=reply.text, finish=SyntheticFinish.LENGTH, model=reply.model, id=reply.id, at=at, with_usage=with_usage
     )
     match kind:
         case RequestKind.CHAT | RequestKind.GENERATE:

@@ -129,7 +129,6 @@ class SessionMatch:
     session: SessionId | None = None
     """`None` for a new session, which the caller names."""
     parent: SessionId | None = None
-    rewound: bool = False
 
 
 def match_session(
@@ -141,10 +140,10 @@ def match_session(
     now: datetime,
 ) -> SessionMatch:
     """Match against `live`, the caller's sessions that begin alike, and `others`, which may share replies."""
-    beside = None
+    nearest = None
     if chain.head is not None:
         alike = [session for session in live if session.head == chain.head]
-        if _is_opening(turns):
+        if [turn.role for turn in turns if turn.role is not ChatRole.SYSTEM] == [ChatRole.USER]:
             # A session that was answered continues with its answer; without it, somebody opened a new chat in
             # the same words. An unanswered one is a retry.
             alike = [session for session in alike if not session.replies]
@@ -154,18 +153,13 @@ def match_session(
         if back := [session for session in alike if _is_prefix(chain.links, session.links)]:
             best = max(back, key=lambda session: session.at)
             if now - best.at <= REWIND:
-                return SessionMatch(how=SessionMatchKind.CHAIN, session=best.id, rewound=True)
+                return SessionMatch(how=SessionMatchKind.CHAIN, session=best.id)
             alike = [session for session in alike if session not in back]
-        beside = max(alike, key=lambda each: (shared_length(each.links, chain.links), each.at), default=None)
+        nearest = max(alike, key=lambda each: (shared_length(each.links, chain.links), each.at), default=None)
     for session in sorted({each.id: each for each in (*live, *others)}.values(), key=lambda each: each.at)[::-1]:
         if _continues_session(session, chain, turns):
             return SessionMatch(how=SessionMatchKind.REPLY, session=session.id)
-    return SessionMatch(how=SessionMatchKind.NEW, parent=beside.id if beside is not None else None)
-
-
-def _is_opening(turns: Sequence[RequestTurn]) -> bool:
-    said = [turn.role for turn in turns if turn.role is not ChatRole.SYSTEM]
-    return said == [ChatRole.USER]
+    return SessionMatch(how=SessionMatchKind.NEW, parent=nearest.id if nearest is not None else None)
 
 
 def shared_length(one: Sequence[bytes], other: Sequence[bytes]) -> int:

@@ -11,6 +11,8 @@ from datetime import datetime, timedelta
 from itertools import chain, islice
 from typing import TypeVar
 
+from cachetools import LRUCache
+
 from festinger.ids import SessionId
 from festinger.proxy.sessions.session import ProxyCaller, ProxySession
 
@@ -30,7 +32,7 @@ class SessionRegistry:
         self._kept: OrderedDict[Name, ProxySession] = OrderedDict()
         self._by_head: dict[tuple[ProxyCaller, bytes], dict[SessionId, None]] = {}
         self._by_word: dict[ProxyCaller, dict[bytes, dict[SessionId, None]]] = {}
-        self._by_response: dict[tuple[ProxyCaller, str], SessionId] = {}
+        self._by_response: LRUCache[tuple[ProxyCaller, str], SessionId] = LRUCache(most)
         self._by_caller: dict[ProxyCaller, dict[SessionId, None]] = {}
         self._ours: dict[tuple[ProxyCaller, str], int] = {}
 
@@ -66,12 +68,9 @@ class SessionRegistry:
         return self._by_response.get((caller, response))
 
     def remember_response(self, caller: ProxyCaller, response: str, session: SessionId) -> None:
-        self._by_response.pop((caller, response), None)
         self._by_response[caller, response] = session
-        while len(self._by_response) > self._most:
-            del self._by_response[next(iter(self._by_response))]
 
-    def keep(self, session: ProxySession) -> ProxySession:
+    def put(self, session: ProxySession) -> ProxySession:
         """Store a session, replacing its previous state and trimming it to the size limit."""
         key = (session.caller, session.id)
         kept = _trim_session(session, self._session_bytes)

@@ -1,22 +1,25 @@
-"""State of a live session, and the hash chain of its history.
+"""State of a live session, the hash chain of its history, and its stored form.
 
 A request's history replaces the previous one. Requests of a session may run concurrently, so replies and
 blocks that another request added meanwhile are kept. Each message is hashed with the hash before it, so two
 histories share hashes exactly as far as they are equal. Only stable content is hashed; see
-`messages.content_hash`.
+`messages.content_hash`. Blocks are stored as the text that was sent, with the notes of each line, so that a
+restored session inserts the same bytes. Reply texts are not stored: hashes of recent contents suffice.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from uuid import UUID
 
 from festinger.ids import SessionId, SpaceId
-from festinger.proxy.context.block import ContextBlock
+from festinger.proxy.context.block import ContextBlock, ContextLine, NoteRef
 from festinger.proxy.loops.keys import ChatMessage, ChatRole
 from festinger.proxy.protocols.messages import HASH_BYTES, RequestTurn, content_hash
+from festinger.store.repositories.exchanges import StoredBlock, StoredSession
 
 REPLIES = 4
 RECENT = 64
@@ -70,20 +73,12 @@ class ProxySession:
         """Approximate size in bytes."""
         hashes = (len(self.links) + len(self.recent)) * 64
         texts = sum(len(reply.text) for reply in self.replies)
-        return hashes + texts + sum(_block_cost(block) for block in self.blocks.values())
-
-
-def _block_cost(block: ContextBlock) -> int:
-    return BLOCK_COST + len(block.text)
+        return hashes + texts + sum(BLOCK_COST + len(block.text) for block in self.blocks.values())
 
 
 def trim_replies(replies: Iterable[SessionReply]) -> tuple[SessionReply, ...]:
     """Keep the last replies, each truncated to what is needed later."""
-    return tuple(_truncate_reply(reply) for reply in tuple(replies)[-REPLIES:])
-
-
-def _truncate_reply(reply: SessionReply) -> SessionReply:
-    return reply if len(reply.text) <= REPLY_TEXT else replace(reply, text=reply.text[:REPLY_TEXT])
+    return tuple(replace(reply, text=reply.text[:REPLY_TEXT]) for reply in tuple(replies)[-REPLIES:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,10 +120,10 @@ def reply_content_hash(reply: ChatMessage) -> bytes:
 
 
 def advance_session(
-    session: ProxySession, beside: ProxySession | None, *, turns: Sequence[RequestTurn], chain: HashChain, at: datetime
+    session: ProxySession, current: ProxySession | None, *, turns: Sequence[RequestTurn], chain: HashChain, at: datetime
 ) -> ProxySession:
-    """The session after this request; `beside` is its present state in the registry."""
-    others = beside or session
+    """The session after this request; `current` is its present state in the registry."""
+    others = current or session
     return replace(
         session,
         at=at,
@@ -144,3 +139,97 @@ def _recent_contents(turns: Sequence[RequestTurn], chain: HashChain) -> frozense
     backwards = zip(reversed(turns), reversed(chain.contents), strict=True)
     spoken = (content for turn, content in backwards if turn.role is not ChatRole.USER)
     return frozenset(islice(spoken, RECENT))
+
+
+NAME_CHARS = 120
+"""Longer session names are shortened and made unique by a hash."""
+
+
+def session_name(session: SessionId) -> SessionId:
+    """Session name for rows and events: clients may use longer names than an event may contain."""
+    if len(session) <= NAME_CHARS:
+        return session
+    return SessionId(f"{session[: NAME_CHARS - 20]}…{blake2b(session.encode(), digest_size=8).hexdigest()}")
+
+
+SYSTEM_ANCHOR = b""
+NO_ID = UUID(int=0)
+
+
+def to_stored_session(
+    session: ProxySession,
+    *,
+    fresh: ContextBlock | None = None,
+    anchor: bytes | None = None,
+    recollection: str = "",
+    rewritten: bool = False,
+) -> StoredSession:
+    """Build the stored form of a session: with its new block, or with all blocks if they were rewritten."""
+    blocks: Iterable[StoredBlock] = ()
+    if rewritten:
+        blocks = [_stored_block(block, where, NO_ID) for where, block in _all_blocks(session)]
+    elif fresh is not None:
+        blocks = [_stored_block(fresh, anchor or SYSTEM_ANCHOR, UUID(recollection))]
+    return StoredSession(
+        caller=session.caller.name,
+        session=session_name(session.id),
+        head=session.head,
+        links=b"".join(session.links),
+        recent=b"".join(sorted({*session.recent, *(reply.content for reply in session.replies)})),
+        parent=session_name(session.parent) if session.parent else None,
+        at=session.at,
+        blocks=tuple(blocks),
+        rewritten=rewritten,
+    )
+
+
+def from_stored_session(kept: StoredSession, caller: ProxyCaller, *, name: SessionId | None = None) -> ProxySession:
+    """Rebuild a session from its rows; `name` if the client uses a longer name than the rows do."""
+    blocks = {block.anchor: _parse_block(block.text, block.notes) for block in kept.blocks}
+    return ProxySession(
+        caller=caller,
+        id=name or kept.session,
+        at=kept.at,
+        head=kept.head,
+        links=_split_hashes(kept.links),
+        recent=frozenset(_split_hashes(kept.recent)),
+        system_block=blocks.pop(SYSTEM_ANCHOR, None),
+        blocks=blocks,
+        parent=kept.parent,
+    )
+
+
+def merge_sessions(known: ProxySession | None, stored: ProxySession) -> ProxySession:
+    """Merge what this process and the store know of a session: the later history, and all blocks."""
+    if known is None:
+        return stored
+    later = stored if stored.at > known.at else known
+    return replace(
+        later, replies=known.replies, recent=known.recent | stored.recent, blocks={**known.blocks, **stored.blocks}
+    )
+
+
+def _all_blocks(session: ProxySession) -> Iterable[tuple[bytes, ContextBlock]]:
+    yield from session.blocks.items()
+    if session.system_block is not None:
+        yield SYSTEM_ANCHOR, session.system_block
+
+
+def _stored_block(block: ContextBlock, anchor: bytes, recollection: UUID) -> StoredBlock:
+    notes = [[[note.kind, note.id, note.version] for note in line.notes] for line in block.lines]
+    return StoredBlock(anchor=anchor, id=recollection, text=block.text, notes=notes)
+
+
+def _parse_block(text: str, notes: Sequence[Sequence[Any]]) -> ContextBlock:
+    """Parse the text of a block. Its lines contain no breaks; an optional label precedes them."""
+    inner = text.split("\n")[1:-1]
+    label = inner[: len(inner) - len(notes)]
+    lines = [
+        ContextLine(text=line, notes=tuple(NoteRef(kind=kind, id=id_, version=version) for kind, id_, version in shown))
+        for line, shown in zip(inner[len(label) :], notes, strict=True)
+    ]
+    return ContextBlock(label="\n".join(label), lines=tuple(lines))
+
+
+def _split_hashes(data: bytes) -> tuple[bytes, ...]:
+    return tuple(data[at : at + HASH_BYTES] for at in range(0, len(data), HASH_BYTES))

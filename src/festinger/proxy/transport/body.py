@@ -31,14 +31,14 @@ async def read_body(
 
     `complete` is called when the last byte has arrived, now or later.
     """
-    told = _parse_content_length(headers)
-    if told is None and first_header(headers, b"transfer-encoding") is None:
+    length = _parse_content_length(headers)
+    if length is None and first_header(headers, b"transfer-encoding") is None:
         complete()
         return None
-    if limit is not None and told is not None and told > limit:
+    if limit is not None and length is not None and length > limit:
         raise _too_large(limit)
     read, more = await _receive_piece(receive)
-    while more and told is not None and told <= whole:
+    while more and length is not None and length <= whole:
         piece, more = await _receive_piece(receive)
         read += piece
     if more:
@@ -72,8 +72,8 @@ async def _receive_piece(receive: Receive) -> tuple[bytes, bool]:
 
 
 def _parse_content_length(headers: RawHeaders) -> int | None:
-    told = first_header(headers, b"content-length")
-    return int(told) if told is not None and told.isdigit() else None
+    length = first_header(headers, b"content-length")
+    return int(length) if length is not None and length.isdigit() else None
 
 
 def _too_large(limit: int) -> TooLarge:

@@ -10,7 +10,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterable
 from enum import Enum, auto
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
@@ -29,31 +29,6 @@ BAD_REQUEST = STATUS_LINE[400]
 TOO_LARGE = STATUS_LINE[431]
 
 _REASON = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
-
-
-class ResponseControl(Protocol):
-    """Connection controls available to a request."""
-
-    target: bytes
-    gone: bool
-
-    def when_gone(self, tell: Callable[[], object] | None) -> None:
-        """Call `tell` as soon as the client leaves; `None` unregisters it."""
-
-    def listen(self) -> None:
-        """Keep reading, so that a disconnect is noticed after the whole body has arrived."""
-
-    def speak(self, status: int, reason: bytes) -> int:
-        """Start a response with this status line; return the status to pass to uvicorn."""
-
-    def without_length(self) -> None:
-        """End the body by closing the connection, for clients without chunked encoding."""
-
-    def without_body(self) -> None:
-        """Allow a Content-Length without a body."""
-
-    def cut(self) -> None:
-        """Close the connection after what was sent so far."""
 
 
 class _HeadBuffer:
@@ -89,40 +64,38 @@ class _HeadBuffer:
         return getattr(self._transport, name)
 
 
-class _ResponseControl:
-    __slots__ = ("_cycle", "_tell", "_wire", "gone", "target")
+class ResponseControl:
+    """Connection controls available to a request."""
 
-    def __init__(self, wire: "ClientConnection", target: bytes) -> None:
-        self._wire = wire
-        self._cycle: RequestResponseCycle | None = None
-        self._tell: Callable[[], object] | None = None
+    __slots__ = ("_connection", "_notify", "cycle", "gone", "target")
+
+    def __init__(self, connection: "ClientConnection", target: bytes) -> None:
+        self._connection = connection
+        self.cycle: RequestResponseCycle = cast("Any", None)  # set as soon as uvicorn has created it
+        self._notify: Callable[[], object] | None = None
         self.target = target
         self.gone = False
 
-    def joined(self, cycle: RequestResponseCycle) -> None:
-        self._cycle = cycle
-
-    @property
-    def cycle(self) -> RequestResponseCycle:
-        return cast("RequestResponseCycle", self._cycle)
-
-    def when_gone(self, tell: Callable[[], object] | None) -> None:
-        self._tell = tell
-        if tell is None:
-            self._wire.replies.discard(self)
+    def when_gone(self, notify: Callable[[], object] | None) -> None:
+        """Call `notify` as soon as the client leaves; `None` unregisters it."""
+        self._notify = notify
+        if notify is None:
+            self._connection.replies.discard(self)
         elif self.gone:
-            tell()
+            notify()
 
     def left(self) -> None:
         self.gone = True
         self.cycle.disconnected = True
-        if self._tell is not None:
-            self._tell()
+        if self._notify is not None:
+            self._notify()
 
-    def listen(self) -> None:
-        self._wire.flow.resume_reading()
+    def keep_reading(self) -> None:
+        """Notice a disconnect after the whole body has arrived."""
+        self._connection.flow.resume_reading()
 
-    def speak(self, status: int, reason: bytes) -> int:
+    def start_response(self, status: int, reason: bytes) -> int:
+        """Use this status line; return the status to pass to uvicorn."""
         line: bytes | None = b"HTTP/1.1 %d %s" % (status, reason)
         if STATUS_LINE.get(status, b"")[:-2] == line or _REASON.fullmatch(reason) is None:
             line = None
@@ -130,14 +103,17 @@ class _ResponseControl:
         return status if status in STATUS_LINE else 599
 
     def without_length(self) -> None:
+        """End the body by closing the connection, for clients without chunked encoding."""
         self.cycle.chunked_encoding = False
         self.cycle.expected_content_length = ENDLESS
         self.cycle.keep_alive = False
 
     def without_body(self) -> None:
+        """Allow a Content-Length without a body."""
         self.cycle.expected_content_length = 0
 
     def cut(self) -> None:
+        """Close the connection after what was sent so far."""
         # Reported to uvicorn as a disconnect, so that it expects nothing more from the application.
         self.cycle.disconnected = True
         self.cycle.transport.close()
@@ -160,11 +136,11 @@ class ClientConnection(HttpToolsProtocol):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.replies: set[_ResponseControl] = set()
+        self.replies: set[ResponseControl] = set()
         self._phase = _Phase.IDLE
         self._heads = 0
         self._head_bytes = 0
-        self._head_since = self._heard_at = self.stopwatch()
+        self._head_since = self._read_at = self.stopwatch()
         self._refusal = BAD_REQUEST
         self._incoming = b""
         self._skipped = 0
@@ -175,7 +151,7 @@ class ClientConnection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         phase, heads = self._phase, self._heads
-        self._heard_at = self.stopwatch()
+        self._read_at = self.stopwatch()
         if self._skipped:
             self._take_skipped(data)
             return
@@ -188,7 +164,7 @@ class ClientConnection(HttpToolsProtocol):
     def _count_head(self, size: int, *, whole: bool, new: _Phase) -> None:
         """Count the bytes of an incomplete head; `whole` if all of them belong to it."""
         if new is not _Phase.HEAD or not whole:
-            self._head_bytes, self._head_since = 0, self._heard_at
+            self._head_bytes, self._head_since = 0, self._read_at
         self._head_bytes += size if whole else 0
         if self._head_bytes > HEAD_BYTES:
             self._refuse(TOO_LARGE)
@@ -212,10 +188,10 @@ class ClientConnection(HttpToolsProtocol):
             raise _UnreadableRequestError
         if not self.url.startswith(b"/"):
             raise _UnreadableRequestError
-        reply = _ResponseControl(self, self.url)
+        reply = ResponseControl(self, self.url)
         self.scope["extensions"] = {EXTENSION: cast("Any", reply)}
         super().on_headers_complete()
-        reply.joined(self.cycle)
+        reply.cycle = self.cycle
         self.replies.add(reply)
         if self.parser.should_upgrade():
             self._pass_over_upgrade()
@@ -235,9 +211,9 @@ class ClientConnection(HttpToolsProtocol):
         self._skipped = int(dict(self.headers).get(b"content-length", b"0"))
 
     def _unsupported_upgrade_warning(self) -> None:
-        told = sys.exception()  # the parser's exception, which says where it stopped
-        if self._skipped and told is not None:
-            self._take_skipped(self._incoming[told.args[0] :])
+        error = sys.exception()  # the parser's exception, which says where it stopped
+        if self._skipped and error is not None:
+            self._take_skipped(self._incoming[error.args[0] :])
 
     def _take_skipped(self, data: bytes) -> None:
         piece = data[: self._skipped]
@@ -266,10 +242,10 @@ class ClientConnection(HttpToolsProtocol):
         """Whether this client has kept us waiting too long."""
         if self.flow.read_paused:
             # We, or the upstream, keep the client waiting. Nobody reads, so nobody would notice it leave.
-            self._heard_at = now
+            self._read_at = now
             return self._has_left()
         if self._phase is _Phase.BODY:
-            return now - self._heard_at > STALL_SECONDS
+            return now - self._read_at > STALL_SECONDS
         never_asked = self._phase is _Phase.IDLE and self.cycle is None
         return (never_asked or self._phase is _Phase.HEAD) and now - self._head_since > HEAD_SECONDS
 

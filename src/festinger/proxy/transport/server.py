@@ -8,7 +8,6 @@ nothing is left running.
 
 import asyncio
 import errno
-import signal
 import socket
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -26,7 +25,6 @@ KEEP_ALIVE_SECONDS = 120
 
 SWEEP_SECONDS = 1.0
 LOOK_AGAIN_SECONDS = 0.01
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class ProxyServer(uvicorn.Server):
@@ -40,7 +38,7 @@ class ProxyServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http=type("WireOfServer", (ClientConnection,), {"stopwatch": staticmethod(stopwatch)}),
+                http=type("TimedConnection", (ClientConnection,), {"stopwatch": staticmethod(stopwatch)}),
                 ws="none",
                 loop="none",
                 lifespan="off",
@@ -60,10 +58,6 @@ class ProxyServer(uvicorn.Server):
             self.stop_now()
         self.should_exit = True
         self._stopping.set()
-
-    async def stopped(self) -> None:
-        """Wait until a stop is requested."""
-        await self._stopping.wait()
 
     def stop_now(self) -> None:
         """End every request and connection at once."""
@@ -119,19 +113,6 @@ async def open_server(
         if not server.should_exit:
             server.stop()
         await running
-
-
-async def serve_until_stopped(app: Any, sockets: Sequence[socket.socket], *, shutdown_seconds: int) -> None:
-    """Serve until a stop signal; a second one ends what is still running."""
-    loop = asyncio.get_running_loop()
-    async with open_server(app, sockets, shutdown_seconds=shutdown_seconds) as server:
-        for number in STOP_SIGNALS:
-            loop.add_signal_handler(number, server.stop)
-        try:
-            await server.stopped()
-        finally:
-            for number in STOP_SIGNALS:
-                loop.remove_signal_handler(number)
 
 
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})

@@ -19,7 +19,6 @@ import orjson
 import structlog
 
 from festinger.observability.metrics import DEGRADED
-from festinger.proxy.auth import AuthorizedRequest
 from festinger.proxy.errors import fail_open
 from festinger.proxy.transport.upstream import UpstreamUnreachableError
 
@@ -39,20 +38,6 @@ class StreamFrame:
 
 DONE = "[DONE]"
 """The one event of OpenAI streams whose data is not JSON."""
-
-
-class FrameReader(Protocol):
-    unreadable: int
-
-    @property
-    def overflowed(self) -> bool:
-        """Whether the limit was exceeded, so that nothing more is read."""
-
-    def feed(self, chunk: bytes) -> list[StreamFrame]:
-        """Return the frames that these bytes complete."""
-
-    def finish(self) -> list[StreamFrame]:
-        """Return the frames that the end of the stream completes."""
 
 
 class _LineBuffer:
@@ -89,7 +74,7 @@ class _LineBuffer:
 
 
 class NdjsonReader:
-    """One JSON object per line."""
+    """One JSON object per line. Like the other readers, it stops for good once it has `overflowed` its limit."""
 
     def __init__(self, limit: int = LINE_BYTES) -> None:
         self._lines = _LineBuffer(limit)
@@ -203,6 +188,9 @@ class JsonReader:
             return []
 
 
+FrameReader = NdjsonReader | SseReader | JsonReader
+
+
 def reader_for(content_type: bytes, *, limit: int = LINE_BYTES) -> FrameReader:
     """Choose the reader for this content type."""
     kind = content_type.split(b";", 1)[0].strip().lower()
@@ -262,19 +250,11 @@ class StreamCut:
 
 
 class ReplyListener(Protocol):
-    def hear(self, frame: StreamFrame) -> Ending | None:
+    def on_frame(self, frame: StreamFrame) -> Ending | None:
         """Receive one frame; return how to end the response here, if it must end."""
 
-    def ended(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
+    def on_end(self, how: StreamEndReason, *, unreadable: int) -> Stored | None:
         """The response is over, with this many unreadable pieces. Return the storage future, if any."""
-
-
-Listen = Callable[[AuthorizedRequest], ReplyListener | None]
-"""Returns the listener for the response to this request, if any."""
-
-
-def no_listener(authorized: AuthorizedRequest) -> None:
-    return None
 
 
 class StreamTap:
@@ -285,7 +265,7 @@ class StreamTap:
         self._endless = endless
         self._fed = 0
         self._mark: StreamEndReason | None = None
-        self._deaf = False
+        self._closed = False
         self._stored: Stored | None = None
 
     @property
@@ -307,23 +287,23 @@ class StreamTap:
     def feed(self, chunk: bytes) -> StreamCut | None:
         """Read a chunk before it is sent. Returns the cut if the listener ends the response here."""
         cut = None
-        if not self._deaf:
+        if not self._closed:
             with fail_open(PART) as attempt:
-                cut = self._hear(self._reader.feed(chunk))
-            self._deaf = attempt.failed != ""
+                cut = self._read_frames(self._reader.feed(chunk))
+            self._closed = attempt.failed != ""
             self._fed += len(chunk)
         return cut
 
     def end(self, how: StreamEndReason | None = None) -> None:
         """End the tap with `how` if given, else with what the response itself said, else as abrupt."""
-        if self._deaf:
+        if self._closed:
             return
-        self._deaf = True  # nothing is heard after the end
+        self._closed = True  # nothing is heard after the end
         with fail_open(PART):
             self._endless = False
             if self._mark is not StreamEndReason.CUT:
-                self._hear(self._reader.finish())
-            self._stored = self._listener.ended(
+                self._read_frames(self._reader.finish())
+            self._stored = self._listener.on_end(
                 how or self._mark or StreamEndReason.ABRUPT, unreadable=self._reader.unreadable
             )
 
@@ -336,10 +316,10 @@ class StreamTap:
         else:
             self.end(StreamEndReason.ABRUPT if issubclass(kind, UpstreamUnreachableError) else StreamEndReason.CLIENT)
 
-    def _hear(self, frames: list[StreamFrame]) -> StreamCut | None:
+    def _read_frames(self, frames: list[StreamFrame]) -> StreamCut | None:
         for frame in frames:
             self._mark = find_end_mark(frame, streamed=self._streamed) or self._mark
-            ending = self._listener.hear(frame)
+            ending = self._listener.on_frame(frame)
             if ending is not None and self._mark is None and self._endless and (last := ending()):
                 self._mark = StreamEndReason.CUT
                 return StreamCut(whole=frame.end - self._fed, ending=last)

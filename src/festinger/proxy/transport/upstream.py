@@ -8,7 +8,6 @@ import functools
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -48,7 +47,7 @@ class UpstreamFailure(StrEnum):
     FORBIDDEN = "forbidden"
 
 
-_SAID: dict[UpstreamFailure, str] = {
+_EXPLANATIONS: dict[UpstreamFailure, str] = {
     UpstreamFailure.REFUSED: "it refuses the connection",
     UpstreamFailure.UNRESOLVED: "its name cannot be resolved",
     UpstreamFailure.TIMEOUT: "it did not take the connection in time",
@@ -65,7 +64,9 @@ class UpstreamUnreachableError(FestingerError):
     default_hint = "Check that it runs, and that `proxy.upstream` names it."
 
     def __init__(self, kind: UpstreamFailure, *, base: str) -> None:
-        super().__init__(f"The upstream `{base}` cannot be reached: {_SAID[kind]}.", code="upstream_unreachable")
+        super().__init__(
+            f"The upstream `{base}` cannot be reached: {_EXPLANATIONS[kind]}.", code="upstream_unreachable"
+        )
         self.kind = kind
         self.base = base
 
@@ -91,32 +92,20 @@ def find_upstream_key(base: str, settings: ProxySettings) -> str | None:
     return settings.upstream_key.get_secret_value()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpstreamRequest:
-    """One request as sent to the upstream."""
-
-    method: str
-    base: str
-    target: bytes
-    headers: RawHeaders
-    body: bytes | AsyncIterator[bytes] | None
-    """An iterator can be sent only once."""
-
-
 class _UpstreamConnection(ResponseHandler):
     """An upstream connection that tracks how often it was used and whether it was answered."""
 
     turn = 0
-    heard = False
+    answered = False
 
     def set_response_params(self, **params: Any) -> None:
         self.turn += 1
-        self.heard = False
+        self.answered = False
         super().set_response_params(**params)
 
     def data_received(self, data: bytes) -> None:
-        if not self.heard:
-            self.heard = True
+        if not self.answered:
+            self.answered = True
             # Parse head and body separately: aiohttp drops a good head if the bytes right behind it are bad.
             end = data.find(HEAD_END) + len(HEAD_END)
             if len(HEAD_END) <= end < len(data):
@@ -177,7 +166,7 @@ async def _retry_once(request: Any, send: Any) -> Any:
 
 def _can_retry(request: _Request) -> bool:
     line = request.line
-    was_kept = line is not None and line.turn > 1 and not line.heard
+    was_kept = line is not None and line.turn > 1 and not line.answered
     return was_kept and not isinstance(request.body, AsyncIterablePayload)
 
 
@@ -192,20 +181,31 @@ class UpstreamClient:
         self._session = session
         self._bases: dict[str, URL] = {}
 
-    async def ask(self, asking: UpstreamRequest) -> aiohttp.ClientResponse:
-        """Return the head of the response; its body is still to come. Raises `UpstreamUnreachableError`."""
+    async def send(
+        self,
+        method: str,
+        base: str,
+        target: bytes,
+        *,
+        headers: RawHeaders = (),
+        body: bytes | AsyncIterator[bytes] | None = None,
+    ) -> aiohttp.ClientResponse:
+        """Return the head of the response; its body is still to come. Raises `UpstreamUnreachableError`.
+
+        A body that is an iterator can be sent only once.
+        """
         try:
             return await self._session.request(
-                asking.method,
-                self._url(asking.base, asking.target),
-                headers=[(name.decode("ascii"), value.decode()) for name, value in asking.headers],
-                data=asking.body,
+                method,
+                self._url(base, target),
+                headers=[(name.decode("ascii"), value.decode()) for name, value in headers],
+                data=body,
                 allow_redirects=False,
             )
         except (aiohttp.ClientError, TimeoutError, ValueError, OSError) as error:
             if isinstance(error.__cause__, TooLarge):
                 raise error.__cause__ from None  # raised by the body while it was being sent
-            raise UpstreamUnreachableError(_classify_failure(error), base=asking.base) from error
+            raise UpstreamUnreachableError(_classify_failure(error), base=base) from error
 
     def _url(self, base: str, target: bytes) -> URL:
         """Append the target to the base without re-quoting it (the query is part of the path)."""

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
-from tests.proxy.doors import PATIENCE
-from tests.proxy.noted import ANSWER, PATIENT_MS, Knowing, Today, block_of, known, scene, settled, told
+from tests.proxy.memory_scene import ANSWER, PATIENT_MS, Knowing, Today, block_of, known, scene, settled, told
+from tests.proxy.proxy_server import PATIENCE
 
 from festinger.observability.metrics import PROXY_MEMORY
 from festinger.proxy.context.block import ContextLine, LineUpdate, NoteRef
@@ -26,7 +26,7 @@ class Slow:
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     called_off: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def recollect(self, place: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
+    async def recollect(self, scope: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
         found = [said.text for said in texts]
         if any(self.waits_for in text for text in found):
             self.asked.set()
@@ -38,7 +38,7 @@ class Slow:
             return known("ramanujan")
         return known("dobby", "agent") if any("dobby" in text for text in found) else Recollection()
 
-    def learn(self, place: WorldScope, texts: Sequence[SourceText]) -> None:
+    def learn(self, scope: WorldScope, texts: Sequence[SourceText]) -> None:
         return None
 
 

@@ -10,7 +10,7 @@ import psutil
 import pytest
 from pydantic import SecretStr
 from tests.conftest import MONDAY
-from tests.proxy.doors import Door, exchange, open_door, request
+from tests.proxy.proxy_server import Door, exchange, open_door, request
 from tests.upstream import Peer, Received, always, reply, scripted
 
 from festinger.errors import StoreDown

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.proxy.doors import PATIENCE
-from tests.proxy.noted import Scene, block_of, scene
+from tests.proxy.memory_scene import Scene, block_of, scene
+from tests.proxy.proxy_server import PATIENCE
 
 from festinger.observability.checks import CheckSeverity, worst_severity
 from festinger.runtime.supervisor import check_settings

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.proxy.protocols.wire import assistant, request_of, system, user
 
-from festinger.proxy.parsed_request import find_skip_reason
+from festinger.proxy.parser import find_skip_reason
 from festinger.proxy.protocols.messages import RequestKind, SkipReason
 
 HELLO = {"model": "m", "messages": [user("hello")]}

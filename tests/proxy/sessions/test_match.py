@@ -124,7 +124,7 @@ def test_going_back_is_a_rewind_for_ten_minutes():
     back = chat(*START, assistant("a"), user("b"))
 
     assert recognised(back, one, now=NOON + timedelta(minutes=10)) == SessionMatch(
-        how=SessionMatchKind.CHAIN, session=SessionId("one"), rewound=True
+        how=SessionMatchKind.CHAIN, session=SessionId("one")
     )
     assert recognised(back, one, now=NOON + timedelta(minutes=11)) == SessionMatch(how=SessionMatchKind.NEW)
 

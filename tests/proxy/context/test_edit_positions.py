@@ -24,7 +24,7 @@ def turn_of(tree: dict[str, Any], kind: RequestKind) -> dict[str, Any]:
     request = request_of(tree, kind)
     assert request.newest_user is not None
     standing = PlacedBlock(turn=request.newest_user, anchor=b"", block=BLOCK)
-    found: dict[str, Any] = orjson.loads(insert_blocks(request, [standing], mark=MARK).body)
+    found: dict[str, Any] = orjson.loads(insert_blocks(request, [standing], mark=MARK)[0])
     return found
 
 
@@ -32,9 +32,9 @@ def system_of(
     tree: dict[str, Any], kind: RequestKind, position: Position, modelfile: Modelfile | None = None
 ) -> dict[str, Any]:
     request = request_of(tree, kind)
-    result = insert_blocks(request, mark=MARK, system=BLOCK, position=position, modelfile=modelfile)
-    assert result.in_system
-    found: dict[str, Any] = orjson.loads(result.body)
+    body, placed = insert_blocks(request, mark=MARK, system=BLOCK, position=position, modelfile=modelfile)
+    assert placed == 1
+    found: dict[str, Any] = orjson.loads(body)
     return found
 
 
@@ -167,7 +167,7 @@ def test_a_system_text_of_the_model_that_is_not_known_is_never_hidden(kind: Requ
     request = request_of(tree, kind)
 
     assert build_system_edit(request, B, position=Position.SYSTEM_START, modelfile=modelfile) is None
-    assert not insert_blocks(request, mark=MARK, system=BLOCK, position=Position.SYSTEM_START).in_system
+    assert insert_blocks(request, mark=MARK, system=BLOCK, position=Position.SYSTEM_START) == (request.body, 0)
 
 
 def test_there_is_never_a_second_system_message():
@@ -203,7 +203,7 @@ def test_the_result_of_a_tool_can_carry_a_block_where_that_is_wanted(
     request = request_of(tree, kind)
     standing = PlacedBlock(turn=request.turns[-1], anchor=b"", block=BLOCK)
 
-    assert orjson.loads(insert_blocks(request, [standing], mark=MARK).body) == wanted
+    assert orjson.loads(insert_blocks(request, [standing], mark=MARK)[0]) == wanted
 
 
 @pytest.mark.requirement("P-34")

@@ -1,15 +1,13 @@
 """How the server stops: first it waits, then it does not."""
 
 import asyncio
-import os
-import signal
 import socket
 
 import pytest
-from tests.proxy.doors import exchange, open_door, request
+from tests.proxy.proxy_server import exchange, open_door, request
 from tests.upstream import Peer, Received, reply, scripted
 
-from festinger.proxy.transport.server import open_server, open_sockets, serve_until_stopped
+from festinger.proxy.transport.server import open_server, open_sockets
 
 
 async def hello(scope, receive, send):
@@ -72,22 +70,6 @@ async def test_what_does_not_finish_is_ended_by_time_or_by_a_second_stop(twice: 
         await asyncio.wait_for(left.wait(), 5)
 
     assert not got.whole
-
-
-@pytest.mark.requirement("X-105")
-async def test_a_signal_stops_the_server_and_handlers_are_put_back():
-    before = signal.getsignal(signal.SIGTERM)
-    sockets = open_sockets("127.0.0.1", 0)
-    port = sockets[0].getsockname()[1]
-
-    running = asyncio.create_task(serve_until_stopped(hello, sockets, shutdown_seconds=5))
-    got = await exchange(port, request())
-    os.kill(os.getpid(), signal.SIGTERM)
-    await asyncio.wait_for(running, 10)
-
-    assert got.status == 200
-    assert await refuses(port)
-    assert signal.getsignal(signal.SIGTERM) == before
 
 
 async def test_an_idle_connection_does_not_hold_up_a_stop():

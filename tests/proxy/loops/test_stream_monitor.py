@@ -8,8 +8,8 @@ import ollama
 import openai
 import pytest
 from anthropic import AsyncAnthropic
-from tests.proxy.doors import exchange, request
-from tests.proxy.watched import PIECES, Model, Watched, streamed, watching
+from tests.proxy.loop_scene import PIECES, Model, Watched, streamed, watching
+from tests.proxy.proxy_server import exchange, request
 from tests.upstream import Peer, Received, scripted
 
 from festinger.proxy.loops.stream import collapse_repetition

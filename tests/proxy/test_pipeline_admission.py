@@ -8,8 +8,8 @@ import pytest
 from festinger.proxy.pipeline import AdmissionQueue
 
 
-async def enter(turnstile: AdmissionQueue, name: str, seen: list[str]) -> None:
-    await turnstile.passed()
+async def enter(queue: AdmissionQueue, name: str, seen: list[str]) -> None:
+    await queue.wait_for_turn()
     seen.append(name)
 
 
@@ -21,8 +21,8 @@ async def flow(seen: list[str], *, times: int) -> None:
 
 
 async def test_who_comes_alone_passes_at_once():
-    turnstile, seen = AdmissionQueue(), list[str]()
-    alone = enter(turnstile, "one", seen)
+    queue, seen = AdmissionQueue(), list[str]()
+    alone = enter(queue, "one", seen)
 
     with pytest.raises(StopIteration):
         alone.send(None)
@@ -30,13 +30,13 @@ async def test_who_comes_alone_passes_at_once():
 
 
 async def test_between_two_of_a_crowd_what_flows_goes_on_and_nobody_overtakes():
-    turnstile, seen = AdmissionQueue(), list[str]()
+    queue, seen = AdmissionQueue(), list[str]()
     names = [str(number) for number in range(20)]
 
     async with asyncio.TaskGroup() as group:
         group.create_task(flow(seen, times=100))
         for name in names:
-            group.create_task(enter(turnstile, name, seen))
+            group.create_task(enter(queue, name, seen))
 
     places = [seen.index(name) for name in names]
     assert places == sorted(places)
@@ -45,13 +45,13 @@ async def test_between_two_of_a_crowd_what_flows_goes_on_and_nobody_overtakes():
 
 
 async def test_who_leaves_the_line_holds_nobody_up():
-    turnstile, seen = AdmissionQueue(), list[str]()
-    tasks = [asyncio.create_task(enter(turnstile, str(number), seen)) for number in range(4)]
+    queue, seen = AdmissionQueue(), list[str]()
+    tasks = [asyncio.create_task(enter(queue, str(number), seen)) for number in range(4)]
     await asyncio.sleep(0)
     tasks[1].cancel()
     tasks[2].cancel()
     await asyncio.wait(tasks)
 
     assert seen == ["0", "3"]
-    await enter(turnstile, "later", seen)
+    await enter(queue, "later", seen)
     assert seen[-1] == "later"

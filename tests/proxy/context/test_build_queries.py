@@ -2,7 +2,7 @@
 
 import asyncio
 
-from festinger.proxy.context.fetch import MOST_OPEN, QueryLimiter
+from festinger.proxy.context.build import MOST_OPEN, QueryLimiter
 from festinger.runtime.lifecycle import BackgroundTasks
 
 
@@ -16,18 +16,18 @@ async def hang() -> str:
 
 
 async def test_open_questions_are_limited():
-    questions, beside = QueryLimiter(), BackgroundTasks()
+    questions, background = QueryLimiter(), BackgroundTasks()
 
-    asked = [questions.ask(hang(), beside=beside) for _ in range(MOST_OPEN + 1)]
+    asked = [questions.ask(hang(), background=background) for _ in range(MOST_OPEN + 1)]
 
     assert [each is not None for each in asked] == [*[True] * MOST_OPEN, False]
-    await beside.stop()
+    await background.stop()
 
 
 async def test_an_answered_question_makes_room_for_the_next():
-    questions, beside = QueryLimiter(), BackgroundTasks()
+    questions, background = QueryLimiter(), BackgroundTasks()
     for _ in range(MOST_OPEN + 1):
-        task = questions.ask(answer(), beside=beside)
+        task = questions.ask(answer(), background=background)
         assert task is not None
         assert await task == "answer"
         await asyncio.sleep(0)

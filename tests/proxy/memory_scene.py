@@ -9,19 +9,20 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-from tests.proxy.doors import Door, Got, exchange, open_door, request
+from tests.proxy.proxy_server import Door, Got, exchange, open_door, request
 from tests.runtime.server import Hands
 from tests.upstream import ScriptedUpstream, always, reply, scripted
 
 from festinger.ids import SpaceId, id_maker
-from festinger.proxy.capture.exchange import ProxyExchange
+from festinger.proxy.capture.recorder import ExchangeRecorder
 from festinger.proxy.context.block import ContextBlock, ContextLine, LineReason, LineUpdate, NoteRef, note_line
 from festinger.proxy.context.build import ContextBuilder
 from festinger.proxy.context.edit import FindModelfile, find_no_modelfile
-from festinger.proxy.context.fetch import ContextFetcher
 from festinger.proxy.context.memories import MEMORY, MemoryFetchResult, MemoryReader, memory_note_ids
-from festinger.proxy.pipeline import NullRecorder, RequestPipeline
+from festinger.proxy.parser import new_texts
+from festinger.proxy.pipeline import RequestPipeline
 from festinger.proxy.protocols.messages import RequestKind
+from festinger.proxy.request import RequestContext
 from festinger.runtime.lifecycle import BackgroundTasks
 from festinger.settings.tree import ProxySettings, Settings
 from festinger.world.recall import SourceText, WorldScope
@@ -45,7 +46,7 @@ class Knowing:
     always: Recollection | None = None
     asked: list[list[str]] = field(default_factory=list)
 
-    async def recollect(self, place: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
+    async def recollect(self, scope: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
         self.asked.append([said.text for said in texts])
         if self.always is not None:
             return self.always
@@ -56,7 +57,7 @@ class Knowing:
             notes=tuple(note for each in found for note in each.notes),
         )
 
-    def learn(self, place: WorldScope, texts: Sequence[SourceText]) -> None:
+    def learn(self, scope: WorldScope, texts: Sequence[SourceText]) -> None:
         return None
 
 
@@ -85,8 +86,8 @@ class Remembering:
     def may_know(self, space: SpaceId) -> bool:
         return self.holds
 
-    async def remind(
-        self, place: WorldScope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
+    async def recall(
+        self, scope: WorldScope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
     ) -> MemoryFetchResult:
         if by_words:
             if not self.words_alone:
@@ -99,20 +100,20 @@ class Remembering:
         found = [line for word, line in self.words.items() if word in cue]
         return MemoryFetchResult(lines=tuple(line for line in found if not set(memory_note_ids([line])) & set(exclude)))
 
-    async def standing(self, place: WorldScope, memories: Collection[UUID]) -> dict[str, ContextLine] | None:
+    async def standing(self, scope: WorldScope, memories: Collection[UUID]) -> dict[str, ContextLine] | None:
         now = {line.about: line for line in self.words.values()} if self.today is None else self.today
         return {str(memory): now[str(memory)] for memory in memories if str(memory) in now}
 
 
-class Listed(NullRecorder):
+class Listed(ExchangeRecorder):
     """Keeps the exchanges that were to be learnt, by what was new in them."""
 
     def __init__(self) -> None:
         self.learnt: list[list[str]] = []
 
-    def take(self, exchange: ProxyExchange) -> None:
-        if exchange.parsed.is_learnt:
-            self.learnt.append([said.text for said in exchange.parsed.new])
+    def capture(self, ctx: RequestContext) -> None:
+        if ctx.is_learned:
+            self.learnt.append([said.text for said in new_texts(ctx)])
 
 
 @dataclass
@@ -180,10 +181,12 @@ async def scene(
     live: Callable[[], ProxySettings] | None = None,
     **proxy: Any,
 ) -> AsyncIterator[Scene]:
-    beside, listed = BackgroundTasks(), Listed()
+    background, listed = BackgroundTasks(), Listed()
     ids = new_id or id_maker(Hands().clock, random.Random(3))
     context_builder = ContextBuilder(
-        ContextFetcher(mind or Knowing(), memories=memories, beside=beside),
+        mind or Knowing(),
+        memories=memories,
+        background=background,
         new_id=ids,
         restate=restate or Today(),
         modelfile=modelfile,
@@ -191,12 +194,7 @@ async def scene(
     async with scripted(always(reply("200 OK", answer))) as upstream:
         fixed = ProxySettings(**{"upstream": upstream.url, "memory_deadline_ms": PATIENT_MS, **proxy})
         pipeline = RequestPipeline(
-            mind or Knowing(),
-            clock=clock or Hands().clock,
-            new_id=ids,
-            settings=fixed,
-            context_builder=context_builder,
-            recorder=listed,
+            clock=clock or Hands().clock, new_id=ids, settings=fixed, context_builder=context_builder, recorder=listed
         )
 
         def settings() -> Settings:
@@ -207,7 +205,7 @@ async def scene(
             try:
                 yield Scene(door=door, upstream=upstream, learnt=listed.learnt)
             finally:
-                await beside.stop()
+                await background.stop()
 
 
 async def settled() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.memory.oblivion import places_of
 from tests.proxy.capture.test_queue import capture
-from tests.proxy.recorded import recorder
+from tests.proxy.store_recorder import recorder
 from tests.runtime.server import Hands, fixed_tools, opened
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId

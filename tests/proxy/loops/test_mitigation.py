@@ -36,7 +36,7 @@ def case_of(request: ChatRequest, **more: Any) -> MitigationInput:
 
 
 def after(request: ChatRequest, **more: Any) -> dict[str, Any]:
-    found: dict[str, Any] = orjson.loads(mitigate_loop(request, case_of(request, **more), SETTINGS).body)
+    found: dict[str, Any] = orjson.loads(mitigate_loop(request, case_of(request, **more), SETTINGS)[0])
     return found
 
 
@@ -68,7 +68,7 @@ def test_an_answer_that_the_client_began_stays_the_last_message():
     request = request_of(tree, RequestKind.CHAT)
     items = parse_steps(request.messages[:-1], StepCache())
     case = MitigationInput(repeat=find_repetition(items, SETTINGS), items=items)
-    sent = orjson.loads(mitigate_loop(request, case, SETTINGS).body)
+    sent = orjson.loads(mitigate_loop(request, case, SETTINGS)[0])
 
     assert sent["messages"][-1] == tree["messages"][-1]
     assert "[Loop guard]" in sent["messages"][-2]["content"]
@@ -127,16 +127,16 @@ def test_only_replies_that_were_cut_are_shortened():
 
 def test_where_the_client_writes_the_prompt_no_word_is_added_or_taken():
     request = request_of(flattened(5), RequestKind.GENERATE)
-    found = mitigate_loop(request, case_of(request, speaks=False), SETTINGS)
+    body, did = mitigate_loop(request, case_of(request, speaks=False), SETTINGS)
 
-    assert found.did == ("temperature",)
-    assert orjson.loads(found.body)["prompt"] == flattened(5)["prompt"]
+    assert did == ("temperature",)
+    assert orjson.loads(body)["prompt"] == flattened(5)["prompt"]
 
 
 def test_nothing_to_do_gives_the_same_bytes():
     request = request_of(native(2), RequestKind.CHAT)
 
-    assert mitigate_loop(request, case_of(request), SETTINGS).body is request.body
+    assert mitigate_loop(request, case_of(request), SETTINGS)[0] is request.body
 
 
 def test_what_has_no_certain_place_is_left_alone():
@@ -147,6 +147,4 @@ def test_what_has_no_certain_place_is_left_alone():
         tree=request.tree,
         turns=request.turns,
     )
-    found = mitigate_loop(doubled, case_of(doubled), SETTINGS)
-
-    assert (found.body, found.did) == (doubled.body, ())
+    assert mitigate_loop(doubled, case_of(doubled), SETTINGS) == (doubled.body, ())

@@ -1,7 +1,7 @@
 """What a request says, in which session, and what of it is new, through the door."""
 
 import pytest
-from tests.proxy.noted import Knowing, scene, told
+from tests.proxy.memory_scene import Knowing, scene, told
 from tests.proxy.protocols.wire import assistant, system, user
 from tests.runtime.server import Hands
 

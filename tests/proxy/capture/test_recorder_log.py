@@ -5,74 +5,49 @@ from typing import Any
 
 import orjson
 import pytest
-from tests.proxy.noted import Knowing, Today, history
+from tests.proxy.contexts import request_context
+from tests.proxy.memory_scene import Knowing, Today, history
 from tests.proxy.protocols.wire import assistant, system, user
 from tests.runtime.server import Hands
 
-from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, id_maker
-from festinger.proxy.auth import AuthorizedRequest
-from festinger.proxy.capture.request_log import RequestTracker
+from festinger.ids import id_maker
+from festinger.proxy.capture.recorder import ExchangeRecorder, begin_log, build_log_line
 from festinger.proxy.context.block import ContextLine, LineUpdate, NoteRef
 from festinger.proxy.context.build import ContextBuilder
-from festinger.proxy.context.fetch import ContextFetcher
-from festinger.proxy.context.place import InjectionResult
-from festinger.proxy.headers import NO_WISHES
-from festinger.proxy.hooks import FinishedRequest
-from festinger.proxy.parsed_request import ParsedRequest
-from festinger.proxy.pipeline import NullRecorder, RequestPipeline
-from festinger.proxy.routes import find_route
+from festinger.proxy.pipeline import RequestPipeline
+from festinger.proxy.request import RequestContext
 from festinger.proxy.sessions.session import ProxySession
 from festinger.settings.tree import ProxySettings
 
 PATH = "/v1/chat/completions"
 BOTH = {"ramanujan": "server", "dobby": "agent"}
-VISIT = AuthorizedRequest(
-    request_id="r",
-    route=find_route(PATH),
-    target=PATH.encode(),
-    path=PATH,
-    space=MAIN_SPACE,
-    agent=DEFAULT_AGENT,
-    key=None,
-    local=True,
-    wishes=NO_WISHES,
-)
 
 
-class Logging(NullRecorder):
-    def __init__(self) -> None:
-        self.afterwards = RequestTracker()
-
-    def keep(self, parsed: ParsedRequest, note: InjectionResult, session: ProxySession) -> None:
-        self.afterwards.begin(parsed, note)
+class Logging(ExchangeRecorder):
+    def record_session(self, ctx: RequestContext, session: ProxySession) -> None:
+        begin_log(ctx)
 
 
 class Log:
     """A door's memory, asked for the log of each request."""
 
     def __init__(self, *, today: Today | None = None, **proxy: Any) -> None:
-        self._hands, self._logging = Hands(), Logging()
+        self._hands = Hands()
         self._settings = ProxySettings(memory_deadline_ms=10_000, **proxy)
         ids = id_maker(self._hands.clock, random.Random(3))
-        mind = Knowing(words=BOTH)
         self._pipeline = RequestPipeline(
-            mind,
             clock=self._hands.clock,
             new_id=ids,
             settings=self._settings,
-            context_builder=ContextBuilder(ContextFetcher(mind), new_id=ids, restate=today or Today()),
-            recorder=self._logging,
+            context_builder=ContextBuilder(Knowing(words=BOTH), new_id=ids, restate=today or Today()),
+            recorder=Logging(),
         )
 
     async def of(self, *messages: dict[str, Any]) -> dict[str, Any]:
         """What the log holds of a request with these messages."""
-        body = orjson.dumps({"model": "m", "messages": messages})
-        processed = await self._pipeline.process(VISIT, [], body, settings=self._settings)
-        assert processed.told is not None
-        passed = FinishedRequest(
-            authorized=VISIT, status=200, memory=processed.told.result, reason="", before=0.001, after=0.001
-        )
-        return dict(self._logging.afterwards.line(passed, at=self._hands.clock()).details)
+        ctx = request_context(PATH, orjson.dumps({"model": "m", "messages": messages}), settings=self._settings)
+        await self._pipeline.process(ctx)
+        return dict(build_log_line(ctx, at=self._hands.clock()).details)
 
 
 def chosen(details: dict[str, Any]) -> list[tuple[str, str]]:

@@ -10,18 +10,17 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.proxy.doors import exchange, request
-from tests.proxy.noted import ANSWER, Knowing, block_of, known, scene, told
+from tests.proxy.contexts import request_context
+from tests.proxy.memory_scene import ANSWER, Knowing, block_of, known, scene, told
 from tests.proxy.protocols.wire import TREES, user
+from tests.proxy.proxy_server import exchange, request
 from tests.runtime.server import Hands
 
-from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, id_maker
+from festinger.ids import id_maker
 from festinger.observability.metrics import PROXY_MEMORY
-from festinger.proxy.auth import AuthorizedRequest
-from festinger.proxy.headers import NO_WISHES
+from festinger.proxy.context.build import ContextBuilder
 from festinger.proxy.pipeline import RequestPipeline
 from festinger.proxy.protocols.messages import RequestKind, SkipReason
-from festinger.proxy.routes import find_route
 from festinger.settings.tree import ProxySettings
 from festinger.world.recall import SourceText, WorldScope
 from festinger.world.recollection import Recollection
@@ -238,15 +237,15 @@ async def test_notes_of_one_space_are_asked_for_in_that_space():
     places: list[WorldScope] = []
 
     class Placed(Knowing):
-        async def recollect(self, place: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
-            places.append(place)
+        async def recollect(self, scope: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
+            places.append(scope)
             return Recollection()
 
     wished = ("X-Festinger-Space: team", "X-Festinger-Agent: dobby", "X-Festinger-Session: s1")
     async with scene(Placed()) as at:
         await at.send(RequestKind.CHAT, {"messages": [user("hi")]}, *wished)
 
-    assert [(place.space, place.agent, place.session) for place in places] == [("team", "dobby", "s1")]
+    assert [(scope.space, scope.agent, scope.session) for scope in places] == [("team", "dobby", "s1")]
 
 
 BODIES = st.one_of(
@@ -274,18 +273,9 @@ async def _attended(body: bytes, path: RequestKind) -> bytes:
     settings = ProxySettings(memory_deadline_ms=10_000)
     hands = Hands()
     ids = id_maker(hands.clock, random.Random(1))
-    pipeline = RequestPipeline(Knowing(always=known("ramanujan")), clock=hands.clock, new_id=ids, settings=settings)
-    authorized = AuthorizedRequest(
-        request_id="r",
-        route=find_route(path),
-        target=path.encode(),
-        path=path,
-        space=MAIN_SPACE,
-        agent=DEFAULT_AGENT,
-        key=None,
-        local=True,
-        wishes=NO_WISHES,
-    )
-    processed = await pipeline.process(authorized, [], body, settings=settings)
-    assert isinstance(processed.body, bytes)
-    return processed.body
+    builder = ContextBuilder(Knowing(always=known("ramanujan")), new_id=ids)
+    pipeline = RequestPipeline(clock=hands.clock, new_id=ids, settings=settings, context_builder=builder)
+    ctx = request_context(path, body, settings=settings)
+    await pipeline.process(ctx)
+    assert isinstance(ctx.body, bytes)
+    return ctx.body

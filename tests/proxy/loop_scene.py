@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
-from tests.proxy.doors import Door, open_door
+from tests.proxy.proxy_server import Door, open_door
 from tests.runtime.server import Hands
 
 from festinger.events.event import NewEvent
 from festinger.ids import SpaceId, id_maker
-from festinger.proxy.auth import AuthorizedRequest
-from festinger.proxy.headers import RawHeaders
-from festinger.proxy.hooks import PipelineResult
+from festinger.proxy.capture.recorder import ExchangeRecorder
+from festinger.proxy.context.build import ContextBuilder
 from festinger.proxy.pipeline import RequestPipeline
+from festinger.proxy.request import RequestContext
 from festinger.settings.tree import LoopSettings, ProxySettings, Settings
 from festinger.world.recall import SourceText, WorldScope
 from festinger.world.recollection import Recollection
@@ -31,10 +31,10 @@ PIECES = 2_000
 class NothingKnown:
     """A mind that knows nothing and learns nothing."""
 
-    async def recollect(self, place: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
+    async def recollect(self, scope: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
         return Recollection()
 
-    def learn(self, place: WorldScope, texts: Sequence[SourceText]) -> None:
+    def learn(self, scope: WorldScope, texts: Sequence[SourceText]) -> None:
         return None
 
 
@@ -164,13 +164,13 @@ def _responses(says: Iterable[str]) -> Iterable[bytes]:
     done = whole("/v1/responses", "".join(says))
     begun = {**done, "status": "in_progress", "output": []}
     item = {"id": "i", "type": "message", "role": "assistant", "status": "in_progress", "content": []}
-    place = {"item_id": "i", "output_index": 0, "content_index": 0}
+    scope = {"item_id": "i", "output_index": 0, "content_index": 0}
     part = {"type": "output_text", "text": "", "annotations": []}
     events: list[dict[str, Any]] = [
         {"type": "response.created", "response": begun},
         {"type": "response.output_item.added", "output_index": 0, "item": item},
-        {"type": "response.content_part.added", **place, "part": part},
-        *({"type": "response.output_text.delta", **place, "delta": piece, "logprobs": []} for piece in says),
+        {"type": "response.content_part.added", **scope, "part": part},
+        *({"type": "response.output_text.delta", **scope, "delta": piece, "logprobs": []} for piece in says),
         {"type": "response.completed", "response": done},
     ]
     for number, event in enumerate(events):
@@ -209,16 +209,22 @@ async def watching(model: Model | None = None, **proxy: Any) -> AsyncIterator[Wa
     settings = ProxySettings(**{"upstream": f"http://127.0.0.1:{runner.addresses[0][1]}", **proxy})
     now = [settings]
 
-    def emit(_space: SpaceId, happenings: Sequence[NewEvent]) -> None:
-        happened.extend(happenings)
+    class Emitted(ExchangeRecorder):
+        def emit(self, space: SpaceId, events: Sequence[NewEvent]) -> None:
+            happened.extend(events)
 
     new_id = id_maker(hands.clock, random.Random(3))
-    pipeline = RequestPipeline(NothingKnown(), clock=hands.clock, new_id=new_id, settings=settings, emit=emit)
+    pipeline = RequestPipeline(
+        clock=hands.clock,
+        new_id=new_id,
+        settings=settings,
+        context_builder=ContextBuilder(NothingKnown(), new_id=new_id),
+        recorder=Emitted(),
+    )
 
-    async def process(
-        authorized: AuthorizedRequest, headers: RawHeaders, body: bytes, *, settings: ProxySettings
-    ) -> PipelineResult:
-        return await pipeline.process(authorized, headers, body, settings=now[0])
+    async def process(ctx: RequestContext) -> None:
+        ctx.settings = ctx.settings.model_copy(update={"proxy": now[0]})
+        await pipeline.process(ctx)
 
     try:
         async with open_door(Settings(proxy=settings), process=process) as door:

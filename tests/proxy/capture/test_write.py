@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.jobs.deps import rows
 from tests.proxy.capture.test_queue import capture
-from tests.proxy.recorded import recording
+from tests.proxy.store_recorder import recording
 from tests.runtime.server import opened
 
 from festinger.proxy.capture.write import READ_CHARS, SLICE_CHARS, iter_slices

@@ -9,10 +9,10 @@ from typing import Any
 
 from festinger.clock import Stopwatch, system_clock, system_stopwatch
 from festinger.ids import MAIN_SPACE, SpaceId, id_maker
-from festinger.proxy.app import ASGIApp, Proxy
-from festinger.proxy.hooks import PipelineHandler
+from festinger.proxy.app import ASGIApp, ProcessRequest, Proxy
+from festinger.proxy.request import RequestContext
 from festinger.proxy.transport.server import ProxyServer, open_server, open_sockets
-from festinger.proxy.transport.streams import Listen, no_listener
+from festinger.proxy.transport.streams import ReplyListener
 from festinger.proxy.transport.upstream import CONNECT_SECONDS, open_upstream
 from festinger.settings.tree import ProxySettings, Settings
 from festinger.store.repositories.auth import ApiKey
@@ -54,13 +54,17 @@ async def open_door(
     ready: bool = True,
     exposed: bool = False,
     insecure: bool = False,
-    listen: Listen = no_listener,
-    process: PipelineHandler | None = None,
+    listen: Callable[[RequestContext], ReplyListener | None] | None = None,
+    process: ProcessRequest | None = None,
     shutdown_seconds: int = 1,
     connect_seconds: float = CONNECT_SECONDS,
     stopwatch: Stopwatch = system_stopwatch,
 ) -> AsyncIterator[Door]:
     given = settings_for(upstream) if isinstance(upstream, str) else upstream
+
+    async def only_listen(ctx: RequestContext) -> None:
+        ctx.listener = listen(ctx) if listen is not None else None
+
     async with open_upstream(connect_seconds=connect_seconds) as way_out:
         proxy = Proxy(
             settings=(lambda: given) if isinstance(given, Settings) else given,
@@ -74,8 +78,7 @@ async def open_door(
             machine_names=frozenset({"workbench"}),
             exposed=exposed,
             insecure=insecure,
-            listen=listen,
-            process=process,
+            process=process if listen is None else only_listen,
         )
         sockets = open_sockets("127.0.0.1", 0)
         async with open_server(proxy, sockets, shutdown_seconds=shutdown_seconds, stopwatch=stopwatch) as server:

@@ -22,7 +22,7 @@ from tests.proxy.protocols.wire import (
 )
 
 from festinger.proxy.context.block import ContextBlock, ContextLine, PlacedBlock
-from festinger.proxy.context.edit import EditResult, Modelfile, Position, insert_blocks
+from festinger.proxy.context.edit import Modelfile, Position, insert_blocks
 from festinger.proxy.protocols.messages import ChatRequest, RequestKind
 from festinger.proxy.protocols.parse import parse_request
 from festinger.text.blocks import GAP
@@ -81,7 +81,7 @@ def _is_inserted_into(body: bytes, longer: bytes, times: int) -> bool:
     )
 
 
-def _placed(request: ChatRequest, position: Position) -> EditResult:
+def _placed(request: ChatRequest, position: Position) -> tuple[bytes, int]:
     in_system = position is not Position.TURN
     return insert_blocks(
         request,
@@ -96,17 +96,16 @@ def _placed(request: ChatRequest, position: Position) -> EditResult:
 def _check(body: bytes, kind: RequestKind, position: Position) -> int:
     request = parse_request(body, kind, rules=RULES, limit=LIMIT)
     assert isinstance(request, ChatRequest)
-    result = _placed(request, position)
-    tree = orjson.loads(result.body)
+    edited, placed = _placed(request, position)
+    tree = orjson.loads(edited)
     for name in ("system", "instructions"):
         if name not in request.tree and name in tree:
             assert tree.pop(name) == BLOCK.text
 
-    assert result.is_certain
     assert repr(_without_parts(tree)) == repr(request.tree)
-    assert result.body.count(orjson.dumps(BLOCK.text)[1:-1]) == result.placed
-    assert _is_inserted_into(body, result.body, result.placed)
-    return result.placed
+    assert edited.count(orjson.dumps(BLOCK.text)[1:-1]) == placed
+    assert _is_inserted_into(body, edited, placed)
+    return placed
 
 
 @pytest.mark.requirement("P-08", "P-10")
@@ -137,13 +136,13 @@ def test_ten_thousand_bodies_keep_every_other_field_with_value_and_type(kind: Re
 def test_nothing_to_put_in_means_the_very_bytes_that_came():
     request = chat(system("s"), user("hello"))
 
-    assert insert_blocks(request, mark=MARK).body is request.body
+    assert insert_blocks(request, mark=MARK)[0] is request.body
 
 
 def test_an_echo_of_ours_is_taken_out_of_what_the_assistant_said():
     request = chat(user("hi"), assistant(f"As noted: {BLOCK.text}\n\nall is well"), user("thanks"))
 
-    body = insert_blocks(request, mark=MARK).body
+    body = insert_blocks(request, mark=MARK)[0]
 
     assert orjson.loads(body)["messages"][1]["content"] == "As noted: all is well"
     assert orjson.loads(body)["messages"][::2] == [user("hi"), user("thanks")]
@@ -155,14 +154,14 @@ def test_what_a_user_sends_is_kept_as_it_is_even_with_our_block_in_it():
     assert request.newest_user is not None
     assert request.newest_user.carries
     assert request.newest_user.text == "hi"
-    assert insert_blocks(request, mark=MARK).body is request.body
+    assert insert_blocks(request, mark=MARK)[0] is request.body
 
 
 def test_the_same_words_said_twice_are_told_apart_by_their_place():
     request = chat(user("continue"), assistant("done"), user("continue"))
     last = request.turns[-1]
 
-    tree = orjson.loads(insert_blocks(request, [PlacedBlock(turn=last, anchor=b"", block=BLOCK)], mark=MARK).body)
+    tree = orjson.loads(insert_blocks(request, [PlacedBlock(turn=last, anchor=b"", block=BLOCK)], mark=MARK)[0])
 
     assert tree["messages"][0]["content"] == "continue"
     assert tree["messages"][2]["content"] == f"{BLOCK.text}\n\ncontinue"

@@ -13,7 +13,6 @@ from festinger.proxy.loops.judge import (
     CUTS,
     LoopJudgment,
     LoopState,
-    RequestArrival,
     build_request_events,
     judge_request,
     reset_loop,
@@ -38,14 +37,7 @@ class Session:
 
     def asks(self, history: list[ChatMessage], **arrival: Any) -> LoopJudgment:
         self.now += 1
-        found = judge_request(
-            self.loop,
-            history,
-            RequestArrival(length=len(history), **arrival),
-            keys=self.keys,
-            now=self.now,
-            settings=self.settings,
-        )
+        found = judge_request(self.loop, history, keys=self.keys, now=self.now, settings=self.settings, **arrival)
         self.names += [each.name for each in build_request_events("s", self.loop, found, did=())]
         self.loop = found.loop
         return found
@@ -57,7 +49,7 @@ class Session:
     def stopped(self, count: int = 6) -> None:
         for n in range(count + 1):
             last = self.asks(task(*[LOOK] * n))
-        assert last.passage is LoopBreakerDecision.STOPPED
+        assert last.decision is LoopBreakerDecision.STOPPED
 
 
 @pytest.mark.requirement("P-70")
@@ -89,7 +81,7 @@ def test_the_same_word_of_a_person_is_no_news_but_nobody_is_stopped_after_it():
         found.append(session.asks(history))
 
     assert [each.repeat.level if each.repeat else 0 for each in found] == [0, 0, 0, 1, 2, 3, 3, 3, 3]
-    assert {each.passage for each in found} == {LoopBreakerDecision.FREE}
+    assert {each.decision for each in found} == {LoopBreakerDecision.FREE}
     assert session.level([*history, person("Try the other branch.")]) == 0
 
 
@@ -146,7 +138,7 @@ def test_time_that_passes_between_reply_and_request_is_waiting():
 def test_a_session_that_is_met_in_the_middle_of_a_loop_is_not_stopped_at_once():
     session = Session()
 
-    assert session.asks(task(*[LOOK] * 20)).passage is LoopBreakerDecision.FREE
+    assert session.asks(task(*[LOOK] * 20)).decision is LoopBreakerDecision.FREE
     assert session.level(task(*[LOOK] * 21)) == 3
     assert [session.level(task(*[LOOK] * n)) for n in range(22, 28)] == [3, 3, 3, 3, 4, 4]
 
@@ -176,8 +168,8 @@ def test_an_open_breaker_stops_retries_too():
     session = Session()
     session.stopped()
 
-    assert session.asks(task(*[LOOK] * 6), retry=1).passage is LoopBreakerDecision.STOPPED
-    assert session.asks([*task(*[LOOK] * 6), *OTHER]).passage is LoopBreakerDecision.STOPPED
+    assert session.asks(task(*[LOOK] * 6), retry=1).decision is LoopBreakerDecision.STOPPED
+    assert session.asks([*task(*[LOOK] * 6), *OTHER]).decision is LoopBreakerDecision.STOPPED
 
 
 @pytest.mark.requirement("P-75")
@@ -187,9 +179,9 @@ def test_the_request_that_was_let_through_may_be_sent_again():
     session.now += SETTINGS.breaker_seconds
     history = [*task(*[LOOK] * 6), *OTHER]
 
-    assert session.asks(history).passage is LoopBreakerDecision.PROBE
-    assert session.asks(history).passage is LoopBreakerDecision.PROBE
-    assert session.asks([*history, *LOOK]).passage is LoopBreakerDecision.FREE
+    assert session.asks(history).decision is LoopBreakerDecision.PROBE
+    assert session.asks(history).decision is LoopBreakerDecision.PROBE
+    assert session.asks([*history, *LOOK]).decision is LoopBreakerDecision.FREE
     assert session.names[-1] == "breaker_closed"
 
 
@@ -199,7 +191,7 @@ def test_a_person_closes_the_breaker_even_with_the_same_words():
     session.stopped()
     history = [*task(*[LOOK] * 6), said("Stopped."), person()]
 
-    assert session.asks(history).passage is LoopBreakerDecision.FREE
+    assert session.asks(history).decision is LoopBreakerDecision.FREE
     assert session.loop.breaker == CLOSED
 
 
@@ -209,7 +201,7 @@ def test_what_was_pardoned_counts_no_more():
     session.stopped()
     session.loop = reset_loop(session.loop)
 
-    assert session.asks(task(*[LOOK] * 6)).passage is LoopBreakerDecision.FREE
+    assert session.asks(task(*[LOOK] * 6)).decision is LoopBreakerDecision.FREE
     assert [session.level(task(*[LOOK] * n)) for n in range(7, 11)] == [0, 0, 1, 2]
 
 
@@ -266,4 +258,4 @@ def test_a_person_always_ends_every_loop(steps: list[list[ChatMessage]]):
         session.asks(task(*steps[:n]))
     found = session.asks([*history, said("Well."), person("Another thing, please.")])
 
-    assert (found.repeat, found.passage, found.loop.breaker) == (None, LoopBreakerDecision.FREE, CLOSED)
+    assert (found.repeat, found.decision, found.loop.breaker) == (None, LoopBreakerDecision.FREE, CLOSED)

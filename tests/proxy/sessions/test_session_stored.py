@@ -9,8 +9,14 @@ from hypothesis import strategies as st
 
 from festinger.ids import SessionId, SpaceId
 from festinger.proxy.context.block import ContextBlock, ContextLine, NoteRef, graph_line
-from festinger.proxy.sessions.persistence import from_stored_session, merge_sessions, to_stored_session
-from festinger.proxy.sessions.session import ProxyCaller, ProxySession, SessionReply
+from festinger.proxy.sessions.session import (
+    ProxyCaller,
+    ProxySession,
+    SessionReply,
+    from_stored_session,
+    merge_sessions,
+    to_stored_session,
+)
 from festinger.store.repositories.exchanges import StoredBlock
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
