@@ -5,6 +5,7 @@ reached only through the guards of the server that mounts it.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import nullcontext
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -13,6 +14,7 @@ from starlette.routing import Route as StarletteRoute
 
 from festinger.errors import FestingerError, NotFound
 from festinger.observability.trace import bind_request
+from festinger.runtime.app import App
 from festinger.runtime.supervisor import Supervisor
 from festinger.web import render
 from festinger.web.api import admin as api_admin
@@ -34,7 +36,7 @@ from festinger.web.api import (
     verdicts,
     world,
 )
-from festinger.web.auth import READING, TOKEN_HEADER, AuthDeps, authorize
+from festinger.web.auth import READING, TOKEN_HEADER, AuthDeps, CallerIdentity, StoreOwner, authorize
 from festinger.web.pages import conflicts, inbox, login, loops, start, usefulness
 from festinger.web.pages import world as pages_world
 from festinger.web.render import SECURITY_HEADERS, TOKEN_FIELD, error_page
@@ -75,20 +77,33 @@ ROUTES: tuple[AdminRoute, ...] = (
 REQUEST_HEADER = "x-festinger-request"
 
 
-def build_admin_app(supervisor: Supervisor, routes: Iterable[AdminRoute] = ROUTES) -> Starlette:
-    """Build the ASGI app over these routes."""
+def build_admin_app(
+    supervisor: Supervisor, routes: Iterable[AdminRoute] = ROUTES, *, owner: StoreOwner | None = None
+) -> Starlette:
+    """Build the ASGI app over these routes; with an owner it is for that person alone, in this process."""
     return Starlette(
-        routes=[StarletteRoute(route.path, _endpoint(route, supervisor), methods=[route.method]) for route in routes],
+        routes=[
+            StarletteRoute(route.path, _endpoint(route, supervisor, owner), methods=[route.method]) for route in routes
+        ],
         # Our own errors are answered here and re-raised to the outer layer, which logs and counts them.
         exception_handlers={404: _unknown, 405: _unknown, Exception: _fault},
     )
 
 
-def _endpoint(route: AdminRoute, supervisor: Supervisor) -> Callable[[Request], Awaitable[Response]]:
+def build_local_app(app: App, *, owner: str, uid: int) -> Starlette:
+    """Build the same app over an open store, for the person who opened it in this process."""
+    supervisor = Supervisor(app.settings, lambda: nullcontext(app))
+    supervisor.app = app
+    return build_admin_app(supervisor, owner=StoreOwner(name=owner, uid=uid))
+
+
+def _endpoint(
+    route: AdminRoute, supervisor: Supervisor, owner: StoreOwner | None
+) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         with bind_request(request_id(request)):
             try:
-                response = await _answered(route, supervisor, request)
+                response = await _answered(route, supervisor, request, owner)
             except FestingerError as error:
                 response = _told(error, route, request)
         return _dressed(response, request)
@@ -96,7 +111,10 @@ def _endpoint(route: AdminRoute, supervisor: Supervisor) -> Callable[[Request], 
     return endpoint
 
 
-async def _answered(route: AdminRoute, supervisor: Supervisor, request: Request) -> Response:
+async def _answered(route: AdminRoute, supervisor: Supervisor, request: Request, owner: StoreOwner | None) -> Response:
+    if owner is not None:
+        identity = CallerIdentity(key=None, trusted=True, owner=owner)
+        return await route.endpoint(AdminCall(request=request, supervisor=supervisor, admission=identity))
     doorway = AuthDeps(
         find_key=supervisor.find_key,
         find_session=supervisor.find_session,

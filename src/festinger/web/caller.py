@@ -16,8 +16,8 @@ LONGEST_NAME = 200
 
 
 def is_person(call: AdminCall) -> bool:
-    """Whether the caller uses a person's key or session."""
-    who = call.session or call.key
+    """Whether the caller is a person: by key, by session, or at the terminal of the store."""
+    who = call.admission.who
     return who is not None and AccessRole(who.role) in PEOPLE
 
 
@@ -45,7 +45,7 @@ def viewer_of(call: AdminCall) -> AgentId | None:
 
 def can_see(call: AdminCall, memory: Memory) -> bool:
     """Whether a caller may see the text of a memory; without a key, none."""
-    if call.session is None and call.key is None:
+    if call.admission.who is None:
         return False
     viewer = viewer_of(call)
     return viewer is None or memory.agent_id in (None, viewer)

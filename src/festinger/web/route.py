@@ -16,11 +16,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from festinger.errors import BadInput, NotFound, TooLarge
-from festinger.ids import DEFAULT_AGENT, EVERY_SPACE, MAIN_SPACE, Cause, Origin, SessionId, SpaceId, cause, read_id
+from festinger.ids import (
+    DEFAULT_AGENT,
+    EVERY_SPACE,
+    MAIN_SPACE,
+    AgentId,
+    Cause,
+    Origin,
+    SessionId,
+    SpaceId,
+    cause,
+    read_id,
+)
 from festinger.runtime.app import App
 from festinger.runtime.supervisor import Supervisor
 from festinger.store.repositories.auth import AccessRole, ApiKey, LoginSession
-from festinger.web.auth import AccessScope, CallerIdentity
+from festinger.web.auth import AccessScope, CallerIdentity, StoreOwner
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
@@ -56,6 +67,11 @@ class AdminCall:
         return self.admission.session
 
     @property
+    def owner(self) -> StoreOwner | None:
+        """The person who opened the store in this process."""
+        return self.admission.owner
+
+    @property
     def app(self) -> App:
         """The open app; raises `StoreDown` while it is not open."""
         return self.supervisor.need()
@@ -79,7 +95,7 @@ class AdminCall:
     @property
     def own_space(self) -> SpaceId | None:
         """The one space that the caller's key or session is bound to, if any."""
-        who = self.session or self.key
+        who = self.admission.who
         return who.space if who and who.space != EVERY_SPACE else None
 
     @property
@@ -87,14 +103,17 @@ class AdminCall:
         """The actor's name, for the records."""
         if self.session:
             return f"person:{self.session.name}"
-        return f"key:{self.key.name}" if self.key else "loopback"
+        if self.key:
+            return f"key:{self.key.name}"
+        return f"cli:{self.owner.name}" if self.owner else "loopback"
 
     @property
     def cause(self) -> Cause:
         """The cause. Without a person's key it may be the agent itself, which can reach this machine too."""
-        who = self.session or self.key
+        who = self.admission.who
+        named = self.request.query_params.get("agent") if self.owner else None
         return cause(
-            agent=(self.key.agent if self.key else None) or DEFAULT_AGENT,
+            agent=(self.key.agent if self.key else None) or AgentId(named or DEFAULT_AGENT),
             session=SessionId(self.by),
             origin=Origin.PERSON if who is not None and who.role in PEOPLE else Origin.MODEL,
             at=self.app.tools.clock(),
@@ -122,11 +141,11 @@ class AdminCall:
         return found
 
     async def raw(self, most: int = MAX_BODY) -> bytes:
-        """The bytes of the body; more than `most` is `TooLarge`."""
+        """The bytes of the body; more than `most` is `TooLarge`, unless they come from this process."""
         raw = bytearray()
         async for chunk in self.request.stream():
             raw += chunk
-            if len(raw) > most:
+            if len(raw) > most and self.owner is None:
                 raise TooLarge(f"The body is larger than {most} bytes.")
         return bytes(raw)
 

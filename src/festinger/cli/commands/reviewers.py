@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from festinger.cli.backends.inbox import open_inbox
+from festinger.cli.client import drop_empty, open_client, path_to
 from festinger.cli.command import command, list_command
 from festinger.cli.context import CommandContext
 
@@ -25,8 +25,8 @@ async def list_reviewers(context: CommandContext) -> None:
 
     Example: festinger reviewer list
     """
-    async with open_inbox(context) as inbox:
-        found = await inbox.reviewers()
+    async with open_client(context) as client:
+        found = (await client.ask("GET", path_to("reviewers")))["items"]
     rows = (
         (
             each["name"],
@@ -50,9 +50,9 @@ async def add(
 
     Example: festinger reviewer add Ada --webhook ada
     """
-    given = {"login": login, "webhook": webhook, "uid": uid}
-    async with open_inbox(context) as inbox:
-        added = await inbox.add_reviewer(name, {proof: known for proof, known in given.items() if known})
+    body = {"name": name, "identities": drop_empty(login=login, webhook=webhook, uid=uid)}
+    async with open_client(context) as client:
+        added = await client.ask("POST", path_to("reviewers"), body=body)
     context.show(added, text=f"{added['name']} is a reviewer.")
 
 
@@ -61,8 +61,8 @@ async def make_codes(context: CommandContext, name: Name) -> None:
 
     Example: festinger reviewer codes Ada
     """
-    async with open_inbox(context) as inbox:
-        made = await inbox.codes(name)
+    async with open_client(context) as client:
+        made = await client.ask("POST", path_to("reviewers", name, "codes"))
     context.show(made, text="\n".join(made["codes"]))
 
 
@@ -71,6 +71,6 @@ async def remove_reviewer(context: CommandContext, name: Name) -> None:
 
     Example: festinger reviewer off Ada
     """
-    async with open_inbox(context) as inbox:
-        gone = await inbox.send_away(name)
+    async with open_client(context) as client:
+        gone = await client.ask("DELETE", path_to("reviewers", name))
     context.show(gone, text=f"{gone['name']} does not decide any more.")

@@ -2,17 +2,19 @@
 
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from festinger.cli.backends.inbox import InboxBackend, open_inbox
-from festinger.cli.backends.world import Document, assume_utc
+from festinger.cli.client import Document, assume_utc, open_client, path_to
 from festinger.cli.command import command
 from festinger.cli.commands.inbox import card_lines, parse_json_object
 from festinger.cli.context import CommandContext
 from festinger.clock import system_clock
 from festinger.errors import BadInput
+
+if TYPE_CHECKING:
+    from festinger.proxy.remote_client import AdminClient
 
 APPROVE = "approve"
 """The word that a person types to approve although another proposal asks for the opposite."""
@@ -54,12 +56,12 @@ async def approve(
         if len(proposals) > 1:
             raise BadInput("One proposal is edited at a time.")
         said["edits"] = parse_json_object(_text_of(edit))
-    async with open_inbox(context) as inbox:
+    async with open_client(context) as client:
         if len(proposals) == 1:
-            card = await inbox.card(proposals[0])
+            card = await client.ask("GET", path_to("proposals", proposals[0]))
             said["word"] = _looked_at(context, card)
-            said["seen"] += await _seen_beside(context, inbox, card, seen or [])
-        return await _decide(context, inbox, proposals, said)
+            said["seen"] += await _seen_beside(context, client, card, seen or [])
+        return await _decide(context, client, proposals, said)
 
 
 async def reject(context: CommandContext, proposals: Ids, note: Note = "") -> int:
@@ -67,8 +69,8 @@ async def reject(context: CommandContext, proposals: Ids, note: Note = "") -> in
 
     Example: festinger reject 018f3a5e-7b21 --note 'We tried it.'
     """
-    async with open_inbox(context) as inbox:
-        return await _decide(context, inbox, proposals, {"verdict": "reject", "note": note})
+    async with open_client(context) as client:
+        return await _decide(context, client, proposals, {"verdict": "reject", "note": note})
 
 
 async def defer(
@@ -85,8 +87,8 @@ async def defer(
     said: Document = {"verdict": "defer", "note": note}
     if (end := _end(days, until)) is not None:
         said["until"] = end.isoformat()
-    async with open_inbox(context) as inbox:
-        return await _decide(context, inbox, proposals, said)
+    async with open_client(context) as client:
+        return await _decide(context, client, proposals, said)
 
 
 async def deepen(
@@ -99,9 +101,9 @@ async def deepen(
 
     Example: festinger deepen 018f3a5e-7b21
     """
-    async with open_inbox(context) as inbox:
+    async with open_client(context) as client:
         verdict = "too_vague" if vague else "deepen"
-        return await _decide(context, inbox, proposals, {"verdict": verdict, "note": note})
+        return await _decide(context, client, proposals, {"verdict": verdict, "note": note})
 
 
 async def duplicate(
@@ -114,16 +116,16 @@ async def duplicate(
 
     Example: festinger duplicate 018f3a5e-7b21 --of 018f3a5e-7b22
     """
-    async with open_inbox(context) as inbox:
-        return await _decide(context, inbox, [proposal], {"verdict": "duplicate", "of": of, "note": note})
+    async with open_client(context) as client:
+        return await _decide(context, client, [proposal], {"verdict": "duplicate", "of": of, "note": note})
 
 
-async def _decide(context: CommandContext, inbox: InboxBackend, proposals: list[str], said: Document) -> int:
+async def _decide(context: CommandContext, client: "AdminClient", proposals: list[str], said: Document) -> int:
     if len(proposals) == 1:
-        done = await inbox.decide(proposals[0], said)
+        done = await client.ask("POST", path_to("proposals", proposals[0], "verdict"), body=said)
         context.show(done, text=f"Proposal {done['proposal']} is {done['state']}.")
         return 0
-    many = await inbox.decide_many(proposals, said)
+    many = await client.ask("POST", path_to("proposals", "verdicts"), body={**said, "ids": proposals})
     rows = ((each["id"], each["result"], each["detail"]) for each in many["items"])
     context.show(many, table=context.table(("id", "result", "detail"), rows))
     context.say(f"{said['verdict']}: {many['done']} of {many['of']}.")
@@ -140,13 +142,14 @@ def _looked_at(context: CommandContext, card: Document) -> str:
     return word
 
 
-async def _seen_beside(context: CommandContext, inbox: InboxBackend, card: Document, seen: list[str]) -> list[str]:
+async def _seen_beside(context: CommandContext, client: "AdminClient", card: Document, seen: list[str]) -> list[str]:
     """Show opposing proposals and ask; returns their ids. A script has seen what it says it has."""
     shown: list[str] = []
     for other in (each["other"] for each in card["pairs"] if _opposes(each)):
         if not context.is_attended or any(other.startswith(each) for each in seen):
             continue
-        context.say("The opposite:\n" + "\n".join(card_lines(await inbox.card(other))))
+        card = await client.ask("GET", path_to("proposals", other))
+        context.say("The opposite:\n" + "\n".join(card_lines(card)))
         context.confirm(APPROVE, "Another proposal asks for the opposite; it is shown above.")
         shown.append(other)
     return shown

@@ -68,7 +68,7 @@ class ResolvePredictionRequest(OutcomeApiInput):
 
 def reporter_of(call: AdminCall, *, session: str | None = None) -> Reporter:
     """The reporter: a person who is logged in or uses a person's key, or a program with its own key."""
-    cause, who = call.cause, call.session or call.key
+    cause, who = call.cause, call.admission.who
     place = Scope(space=call.space, agent=cause.agent, session=SessionId(session or cause.session))
     return Reporter(
         place=place, name=call.by, door="rest", origin=cause.origin, is_reviewer=who is not None and who.role in PEOPLE

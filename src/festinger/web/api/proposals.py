@@ -49,7 +49,8 @@ class PromoteRequest(BaseModel):
 
 
 def review_of(call: AdminCall, channel: ReviewChannel = ReviewChannel.API) -> ReviewService:
-    """The review service for the caller."""
+    """The review service for the caller; whoever opened the store uses it from the command line."""
+    channel = ReviewChannel.CLI if call.owner else channel
     return ReviewService(app=call.app, space=call.space, author=author_of(call), channel=channel)
 
 
@@ -62,6 +63,8 @@ def author_of(call: AdminCall) -> Author:
     if call.key is not None:
         proof = IdentityProof.KEY if may_decide else IdentityProof.NONE
         return Author(name=_name(call.key.name), proof=proof, id=str(call.key.id))
+    if call.owner is not None:
+        return Author(name=call.owner.name, proof=IdentityProof.UID, id=str(call.owner.uid))
     return Author(name=call.by)
 
 

@@ -17,7 +17,6 @@ from festinger.web.caller import agent_of
 from festinger.web.pagination import parse_limit
 from festinger.web.route import AdminCall, AdminRoute, json_response
 
-DOOR = "rest"
 FLAGS = {"true": True, "false": False}
 
 
@@ -51,7 +50,7 @@ async def recall_memories(call: AdminCall) -> Response:
     session = SessionId(body.session) if body.session else NO_SESSION
     place = Scope(space=call.space, agent=agent_of(call), session=session)
     query = parse_recall_query(body.cue, now=call.app.tools.clock(), **asked)
-    found = await recall(call.app.recall.deps, place, query, door=DOOR)
+    found = await recall(call.app.recall.deps, place, query, door="cli" if call.owner else "rest")
     return json_response(found.as_json())
 
 
