@@ -26,7 +26,7 @@ from festinger.proxy import routes
 from festinger.runtime.app import App
 from festinger.settings.keys import ALIASES, KEYS
 from festinger.store.migration import own_migrations
-from festinger.web.app import ROUTES
+from festinger.web.app import all_routes
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 EXPECTED = Path(__file__).parent / "expected"
@@ -45,7 +45,7 @@ def as_text(lines: Iterable[str]) -> str:
 
 def admin_routes() -> Iterator[str]:
     """Method, path and the scope that a caller needs."""
-    for route in sorted(ROUTES, key=lambda each: (each.path, each.method)):
+    for route in sorted(all_routes(), key=lambda each: (each.path, each.method)):
         marks = [route.scope.value, *(mark for mark in ("page", "keyless") if getattr(route, mark))]
         yield f"{route.method} {route.path}  {', '.join(marks)}"
 

@@ -26,6 +26,7 @@ FindKey = Callable[[str], Awaitable[ApiKey | None]]
 FindSession = Callable[[str], Awaitable[LoginSession | None]]
 
 COOKIE = "festinger_session"
+TOKEN_FIELD = "token"  # noqa: S105 - the name of a field
 TOKEN_HEADER = "x-festinger-token"  # noqa: S105 - the name of a header
 READING = frozenset({"GET", "HEAD"})
 

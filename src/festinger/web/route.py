@@ -1,7 +1,7 @@
 """Defines a route and the call that its handler receives.
 
-One value per route: its path, the scope that it needs and its handler. The table of all routes is made from
-these and serves the pages, the API and their tests alike.
+One value per route: its path, the scope that it needs and its handler. A module adds each handler to its table
+with a decorator; the table of all routes is made from these and serves the pages, the API and their tests alike.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -159,11 +159,27 @@ class AdminRoute:
     path: str
     scope: AccessScope
     endpoint: Endpoint
-    summary: str
     keyless: bool = False
     """Whether a caller on this machine needs no key for it."""
     page: bool = False
     """Whether a person reads the answer in a browser: errors are pages then, and changes come as forms."""
+
+
+class RouteTable(list[AdminRoute]):
+    """The routes of a module."""
+
+    def add(
+        self, method: str, path: str, scope: AccessScope, *, keyless: bool = False, page: bool = False
+    ) -> Callable[[Endpoint], Endpoint]:
+        """Decorate the handler of a route."""
+
+        def register(endpoint: Endpoint) -> Endpoint:
+            self.append(
+                AdminRoute(method=method, path=path, scope=scope, endpoint=endpoint, keyless=keyless, page=page)
+            )
+            return endpoint
+
+        return register
 
 
 def json_response(document: Any, status: int = 200) -> Response:

@@ -10,8 +10,9 @@ from festinger.jobs.dead_letters import JobState, drop_job, find_job, list_jobs,
 from festinger.jobs.queue import list_scheduled_jobs
 from festinger.web.auth import AccessScope
 from festinger.web.pagination import parse_limit
-from festinger.web.route import AdminCall, AdminRoute, json_response
+from festinger.web.route import AdminCall, RouteTable, json_response
 
+ROUTES = RouteTable()
 LARGEST = 2**63 - 1
 """The largest job number that the database can hold."""
 
@@ -22,7 +23,9 @@ class DropJobRequest(BaseModel):
     note: str
 
 
+@ROUTES.add("GET", "/admin/api/jobs", AccessScope.ADMIN)
 async def show_jobs(call: AdminCall) -> Response:
+    """Jobs, the newest first."""
     wanted = call.request.query_params.get("state")
     if wanted is not None and wanted not in list(JobState):
         raise BadInput(f"`state` must be one of {', '.join(JobState)}.")
@@ -35,32 +38,44 @@ async def show_jobs(call: AdminCall) -> Response:
     return json_response({"items": [asdict(job) for job in found], "next": None})
 
 
+@ROUTES.add("GET", "/admin/api/jobs/schedule", AccessScope.ADMIN)
 async def show_schedule(call: AdminCall) -> Response:
+    """Periodic jobs."""
     found = await list_scheduled_jobs(call.app.jobs)
     return json_response({"items": [asdict(job) for job in found], "next": None})
 
 
+@ROUTES.add("GET", "/admin/api/jobs/{job:int}", AccessScope.ADMIN)
 async def show_job(call: AdminCall) -> Response:
+    """One job."""
     return json_response(asdict(await find_job(call.app.store, _number(call))))
 
 
+@ROUTES.add("POST", "/admin/api/jobs/{name}/run", AccessScope.ADMIN)
 async def run_job(call: AdminCall) -> Response:
+    """Start a periodic job now."""
     name = call.request.path_params["name"]
     return json_response({"job": await call.app.jobs.run_now(name), "name": name}, 202)
 
 
+@ROUTES.add("POST", "/admin/api/jobs/{job:int}/retry", AccessScope.ADMIN)
 async def retry_dead_job(call: AdminCall) -> Response:
+    """Put a dead job back."""
     await retry_job(call.app.store, _number(call))
     return json_response({"retried": [_number(call)]})
 
 
+@ROUTES.add("POST", "/admin/api/jobs/{job:int}/drop", AccessScope.ADMIN)
 async def drop_dead_job(call: AdminCall) -> Response:
+    """Lay a dead job aside."""
     body = await call.body(DropJobRequest)
     await drop_job(call.app.jobs.deps, _number(call), note=body.note)
     return json_response({"dropped": _number(call)})
 
 
+@ROUTES.add("POST", "/admin/api/jobs/{job:int}/cancel", AccessScope.ADMIN)
 async def cancel_job(call: AdminCall) -> Response:
+    """Stop a job."""
     return json_response({"job": _number(call), "how": await call.app.jobs.cancel(_number(call))})
 
 
@@ -69,52 +84,3 @@ def _number(call: AdminCall) -> int:
     if number > LARGEST:
         raise NotFound(f"There is no job {number}.")
     return number
-
-
-ROUTES = (
-    AdminRoute(
-        method="GET",
-        path="/admin/api/jobs",
-        scope=AccessScope.ADMIN,
-        endpoint=show_jobs,
-        summary="Jobs, the newest first.",
-    ),
-    AdminRoute(
-        method="GET",
-        path="/admin/api/jobs/schedule",
-        scope=AccessScope.ADMIN,
-        endpoint=show_schedule,
-        summary="Periodic jobs.",
-    ),
-    AdminRoute(
-        method="GET", path="/admin/api/jobs/{job:int}", scope=AccessScope.ADMIN, endpoint=show_job, summary="One job."
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/api/jobs/{job:int}/retry",
-        scope=AccessScope.ADMIN,
-        endpoint=retry_dead_job,
-        summary="Put a dead job back.",
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/api/jobs/{job:int}/drop",
-        scope=AccessScope.ADMIN,
-        endpoint=drop_dead_job,
-        summary="Lay a dead job aside.",
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/api/jobs/{job:int}/cancel",
-        scope=AccessScope.ADMIN,
-        endpoint=cancel_job,
-        summary="Stop a job.",
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/api/jobs/{name}/run",
-        scope=AccessScope.ADMIN,
-        endpoint=run_job,
-        summary="Start a periodic job now.",
-    ),
-)

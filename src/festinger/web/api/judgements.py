@@ -9,8 +9,9 @@ from festinger.runtime.review.queue import answer_question, fetch_judgement, fet
 from festinger.web.auth import AccessScope
 from festinger.web.caller import viewer_of
 from festinger.web.pagination import parse_limit
-from festinger.web.route import AdminCall, AdminRoute, json_response
+from festinger.web.route import AdminCall, RouteTable, json_response
 
+ROUTES = RouteTable()
 FINAL = {None: None, "true": True, "false": False}
 
 
@@ -21,7 +22,9 @@ class AnswerJudgementRequest(BaseModel):
     note: str = ""
 
 
+@ROUTES.add("GET", "/admin/api/judgements", AccessScope.READ)
 async def list_judgements(call: AdminCall) -> Response:
+    """What judges said of two statements, the newest first."""
     asked, limit = call.request.query_params, parse_limit(call.request)
     if (final := asked.get("final")) not in FINAL:
         raise BadInput("`final` is `true` or `false`.")
@@ -37,25 +40,9 @@ async def list_judgements(call: AdminCall) -> Response:
     return json_response({"items": found, "next": found[-1]["id"] if len(found) == limit else None})
 
 
+@ROUTES.add("POST", "/admin/api/judgements/{id}", AccessScope.REVIEW)
 async def answer_judgement(call: AdminCall) -> Response:
+    """A person's answer to what no judge could tell."""
     body = await call.body(AnswerJudgementRequest)
     answered = await answer_question(call.app, call.space, call.id, body.relation, by=call.by, note=body.note)
     return json_response(answered.as_json() | {"question": await fetch_judgement(call.app, call.space, call.id)})
-
-
-ROUTES = (
-    AdminRoute(
-        method="GET",
-        path="/admin/api/judgements",
-        scope=AccessScope.READ,
-        endpoint=list_judgements,
-        summary="What judges said of two statements, the newest first.",
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/api/judgements/{id}",
-        scope=AccessScope.REVIEW,
-        endpoint=answer_judgement,
-        summary="A person's answer to what no judge could tell.",
-    ),
-)

@@ -34,8 +34,10 @@ from festinger.memory.undo import undo
 from festinger.web.auth import AccessScope
 from festinger.web.caller import caller_scope, is_person, origin_of, viewer_of
 from festinger.web.pagination import build_page, format_time_cursor, parse_cursor, parse_limit, parse_time_cursor
-from festinger.web.route import AdminCall, AdminRoute, Endpoint, first_validation_error, json_response, request_id
+from festinger.web.route import AdminCall, RouteTable, first_validation_error, json_response, request_id
 
+MEMORIES = "/admin/api/memories"
+ROUTES = RouteTable()
 KEY_HEADER = "idempotency-key"
 LINES = "application/x-ndjson"
 MAX_BATCH = 32 * 2**20
@@ -63,14 +65,18 @@ class LearnStatementRequest(BaseModel):
     wait: Annotated[float, Field(ge=0.0, le=LONGEST_WAIT)] = 0.0
 
 
+@ROUTES.add("POST", MEMORIES, AccessScope.WRITE)
 async def learn_one(call: AdminCall) -> Response:
+    """Learn one statement."""
     body = await call.body(LearnStatementRequest)
     given = await build_learn_input(call, body, key=_one_key(call, body.key))
     learned = await learn(call.app.memory.deps, caller_scope(call), given)
     return _told(call, learned)
 
 
+@ROUTES.add("POST", f"{MEMORIES}/batch", AccessScope.WRITE)
 async def learn_lines(call: AdminCall) -> Response:
+    """Learn many statements, a line each; the answer is a line each too."""
     lines = [line for line in (await call.raw(MAX_BATCH)).splitlines() if line.strip()]
     if len(lines) > MOST_ITEMS:
         raise TooLarge(
@@ -138,7 +144,9 @@ async def build_learn_input(call: AdminCall, body: LearnStatementRequest, *, key
     )
 
 
+@ROUTES.add("GET", MEMORIES, AccessScope.READ)
 async def get_memories(call: AdminCall) -> Response:
+    """Memories, the newest first."""
     asked, limit = call.request.query_params, parse_limit(call.request)
     wanted = replace(parse_filter(asked), everybodys=viewer_of(call) is None)
     after = parse_cursor(call.request)
@@ -147,7 +155,9 @@ async def get_memories(call: AdminCall) -> Response:
     return json_response(build_page([memory.as_json() for memory in found], limit=limit, last=last))
 
 
+@ROUTES.add("GET", f"{MEMORIES}/{{id}}", AccessScope.READ)
 async def show_memory(call: AdminCall) -> Response:
+    """One memory."""
     asked, deps = call.request.query_params, call.app.memory.deps
     memory, place = await find_memory_and_scope(call)
     wanted = parse_filter(asked)
@@ -155,12 +165,16 @@ async def show_memory(call: AdminCall) -> Response:
     return add_etag(json_response(found.as_json()), found)
 
 
+@ROUTES.add("GET", f"{MEMORIES}/{{id}}/why", AccessScope.READ)
 async def show_why(call: AdminCall) -> Response:
+    """On what a memory rests."""
     memory, place = await find_memory_and_scope(call)
     return json_response((await explain_belief(call.app.memory.deps, place, memory)).as_json())
 
 
+@ROUTES.add("GET", f"{MEMORIES}/{{id}}/history", AccessScope.READ)
 async def show_history(call: AdminCall) -> Response:
+    """What a memory replaced, and everything that was done to it."""
     memory, place = await find_memory_and_scope(call)
     return json_response((await load_history(call.app.memory.deps, place, memory)).as_json())
 
@@ -201,46 +215,6 @@ def _one_key(call: AdminCall, in_body: str | None) -> str | None:
     return header or in_body
 
 
-MEMORIES = "/admin/api/memories"
-
-ROUTES = (
-    AdminRoute(
-        method="POST", path=MEMORIES, scope=AccessScope.WRITE, endpoint=learn_one, summary="Learn one statement."
-    ),
-    AdminRoute(
-        method="POST",
-        path=f"{MEMORIES}/batch",
-        scope=AccessScope.WRITE,
-        endpoint=learn_lines,
-        summary="Learn many statements, a line each; the answer is a line each too.",
-    ),
-    AdminRoute(
-        method="GET",
-        path=MEMORIES,
-        scope=AccessScope.READ,
-        endpoint=get_memories,
-        summary="Memories, the newest first.",
-    ),
-    AdminRoute(
-        method="GET", path=f"{MEMORIES}/{{id}}", scope=AccessScope.READ, endpoint=show_memory, summary="One memory."
-    ),
-    AdminRoute(
-        method="GET",
-        path=f"{MEMORIES}/{{id}}/why",
-        scope=AccessScope.READ,
-        endpoint=show_why,
-        summary="On what a memory rests.",
-    ),
-    AdminRoute(
-        method="GET",
-        path=f"{MEMORIES}/{{id}}/history",
-        scope=AccessScope.READ,
-        endpoint=show_history,
-        summary="What a memory replaced, and everything that was done to it.",
-    ),
-)
-
-
 MATCH_HEADER = "if-match"
 
 
@@ -269,48 +243,64 @@ class SplitMemoryRequest(MemoryApiInput):
     texts: list[str]
 
 
+@ROUTES.add("PATCH", f"{MEMORIES}/{{id}}", AccessScope.REVIEW)
 async def edit_memory(call: AdminCall) -> Response:
+    """Give a memory other words."""
     body, deps = await call.body(EditMemoryRequest), call.app.memory.deps
     memory, version = await find_memory_id(call), parse_version(call.request)
     return _revised(await edit(deps, call.space, memory, body.content, by=call.by, version=version))
 
 
+@ROUTES.add("POST", f"{MEMORIES}/{{id}}/archive", AccessScope.REVIEW)
 async def archive_memory(call: AdminCall) -> Response:
+    """Put a memory away."""
     body, deps = await call.body(ChangeReasonRequest, optional=True), call.app.memory.deps
     memory = await find_memory_id(call)
     return _revised(await archive(deps, call.space, memory, by=call.by, reason=body.reason))
 
 
+@ROUTES.add("POST", f"{MEMORIES}/{{id}}/restore", AccessScope.REVIEW)
 async def restore_memory(call: AdminCall) -> Response:
+    """Bring back what was put away or replaced."""
     body, deps = await call.body(ChangeReasonRequest, optional=True), call.app.memory.deps
     memory = await find_memory_id(call)
     return _revised(await restore(deps, call.space, memory, by=call.by, reason=body.reason))
 
 
+@ROUTES.add("POST", f"{MEMORIES}/{{id}}/release", AccessScope.REVIEW)
 async def release_memory(call: AdminCall) -> Response:
+    """Let a memory out of quarantine."""
     memory = await find_memory_id(call)
     return _revised(await release(call.app.memory.deps, call.space, memory, by=call.by))
 
 
+@ROUTES.add("POST", f"{MEMORIES}/{{id}}/supersede", AccessScope.REVIEW)
 async def supersede_memory(call: AdminCall) -> Response:
+    """Say that another memory stands in its place."""
     body, deps = await call.body(SupersedeMemoryRequest), call.app.memory.deps
     old, new = await find_memory_id(call), await resolve_memory_id(deps, call.space, body.by)
     return _revised(await supersede(deps, call.space, old, new, by=call.by, reason=body.reason))
 
 
+@ROUTES.add("POST", f"{MEMORIES}/{{id}}/merge", AccessScope.REVIEW)
 async def merge_memory(call: AdminCall) -> Response:
+    """Fold memories that say the same into one."""
     body, deps = await call.body(MergeMemoriesRequest), call.app.memory.deps
     wanted = [await find_memory_id(call), *[await resolve_memory_id(deps, call.space, each) for each in body.ids]]
     return _revised(await merge(deps, call.space, wanted, by=call.by, reason=body.reason))
 
 
+@ROUTES.add("POST", f"{MEMORIES}/{{id}}/split", AccessScope.REVIEW)
 async def split_memory(call: AdminCall) -> Response:
+    """Learn the parts of a memory each by itself."""
     body, deps = await call.body(SplitMemoryRequest), call.app.memory.deps
     parted = await split(deps, call.space, await find_memory_id(call), body.texts, by=call.by)
     return json_response(parted.as_json(), 201)
 
 
+@ROUTES.add("GET", "/admin/api/changes", AccessScope.READ)
 async def show_changes(call: AdminCall) -> Response:
+    """What was done to memories, the newest first."""
     asked, limit, deps = call.request.query_params, parse_limit(call.request), call.app.memory.deps
     subject = asked.get("subject")
     found = await list_changes(
@@ -325,7 +315,9 @@ async def show_changes(call: AdminCall) -> Response:
     return json_response({"items": [each.as_json() for each in found], "next": _next(found, limit)})
 
 
+@ROUTES.add("POST", "/admin/api/changes/{id}/undo", AccessScope.REVIEW)
 async def undo_change(call: AdminCall) -> Response:
+    """Take a change back."""
     undone = await undo(call.app.memory.deps, call.space, call.id, by=call.by)
     return json_response(undone.as_json())
 
@@ -349,39 +341,3 @@ def _next(found: list[Change], limit: int) -> str | None:
 
 def _revised(done: MemoryEditResult) -> Response:
     return add_etag(json_response(done.as_json()), done.memory)
-
-
-def _post_route(name: str, endpoint: Endpoint, summary: str) -> AdminRoute:
-    path = f"{MEMORIES}/{{id}}/{name}"
-    return AdminRoute(method="POST", path=path, scope=AccessScope.REVIEW, endpoint=endpoint, summary=summary)
-
-
-EDIT_ROUTES = (
-    AdminRoute(
-        method="PATCH",
-        path=f"{MEMORIES}/{{id}}",
-        scope=AccessScope.REVIEW,
-        endpoint=edit_memory,
-        summary="Give a memory other words.",
-    ),
-    _post_route("archive", archive_memory, "Put a memory away."),
-    _post_route("restore", restore_memory, "Bring back what was put away or replaced."),
-    _post_route("release", release_memory, "Let a memory out of quarantine."),
-    _post_route("supersede", supersede_memory, "Say that another memory stands in its place."),
-    _post_route("merge", merge_memory, "Fold memories that say the same into one."),
-    _post_route("split", split_memory, "Learn the parts of a memory each by itself."),
-    AdminRoute(
-        method="GET",
-        path="/admin/api/changes",
-        scope=AccessScope.READ,
-        endpoint=show_changes,
-        summary="What was done to memories, the newest first.",
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/api/changes/{id}/undo",
-        scope=AccessScope.REVIEW,
-        endpoint=undo_change,
-        summary="Take a change back.",
-    ),
-)

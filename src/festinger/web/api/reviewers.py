@@ -15,8 +15,9 @@ from festinger.proposals.verdicts.rules import MOST_SEEN
 from festinger.runtime.review.webhook import WebhookVerdict, apply_webhook_verdict, check_signature
 from festinger.web.api.proposals import review_of
 from festinger.web.auth import AccessScope
-from festinger.web.route import AdminCall, AdminRoute, first_validation_error, json_response
+from festinger.web.route import AdminCall, RouteTable, first_validation_error, json_response
 
+ROUTES = RouteTable()
 REVIEWERS = "/admin/api/reviewers"
 
 
@@ -28,53 +29,29 @@ class AddReviewerRequest(BaseModel):
     """Identities by channel: `login`, `key`, `uid`, `webhook`."""
 
 
+@ROUTES.add("GET", REVIEWERS, AccessScope.ADMIN)
 async def list_reviewers(call: AdminCall) -> Response:
+    """Everybody whose verdict counts or counted."""
     return json_response({"items": await review_of(call).reviewers(), "next": None})
 
 
+@ROUTES.add("POST", REVIEWERS, AccessScope.ADMIN)
 async def add_reviewer(call: AdminCall) -> Response:
+    """Make a reviewer, or let one who was sent away decide again."""
     body = await call.body(AddReviewerRequest)
     return json_response(await review_of(call).add_reviewer(body.name, body.identities), 201)
 
 
+@ROUTES.add("DELETE", f"{REVIEWERS}/{{name}}", AccessScope.ADMIN)
 async def remove_reviewer(call: AdminCall) -> Response:
+    """Let somebody's verdict count no more; what they decided stands."""
     return json_response(await review_of(call).send_away(call.request.path_params["name"]))
 
 
+@ROUTES.add("POST", f"{REVIEWERS}/{{name}}/codes", AccessScope.ADMIN)
 async def make_codes(call: AdminCall) -> Response:
+    """Ten one-time codes, shown this once."""
     return json_response(await review_of(call).new_codes(call.request.path_params["name"]), 201)
-
-
-ROUTES = (
-    AdminRoute(
-        method="GET",
-        path=REVIEWERS,
-        scope=AccessScope.ADMIN,
-        endpoint=list_reviewers,
-        summary="Everybody whose verdict counts or counted.",
-    ),
-    AdminRoute(
-        method="POST",
-        path=REVIEWERS,
-        scope=AccessScope.ADMIN,
-        endpoint=add_reviewer,
-        summary="Make a reviewer, or let one who was sent away decide again.",
-    ),
-    AdminRoute(
-        method="DELETE",
-        path=f"{REVIEWERS}/{{name}}",
-        scope=AccessScope.ADMIN,
-        endpoint=remove_reviewer,
-        summary="Let somebody's verdict count no more; what they decided stands.",
-    ),
-    AdminRoute(
-        method="POST",
-        path=f"{REVIEWERS}/{{name}}/codes",
-        scope=AccessScope.ADMIN,
-        endpoint=make_codes,
-        summary="Ten one-time codes, shown this once.",
-    ),
-)
 
 
 MAX_BODY = 64 * 1024
@@ -93,7 +70,9 @@ class WebhookVerdictRequest(BaseModel):
     seen: tuple[str, ...] = Field(default=(), max_length=MOST_SEEN)
 
 
+@ROUTES.add("POST", ANSWER, AccessScope.PROBE)
 async def receive_verdict(call: AdminCall) -> Response:
+    """Take a signed verdict."""
     body = await call.raw(MAX_BODY)
     check_signature(call.app, call.request.headers.get(SIGNATURE, ""), body)
     try:
@@ -104,10 +83,3 @@ async def receive_verdict(call: AdminCall) -> Response:
         raise BadInput(f"The body does not fit: {first_validation_error(error)}") from error
     decided = await apply_webhook_verdict(call.app, call.space, WebhookVerdict(**message.model_dump()), body=body)
     return json_response(decided.as_json())
-
-
-WEBHOOK_ROUTES = (
-    AdminRoute(
-        method="POST", path=ANSWER, scope=AccessScope.PROBE, endpoint=receive_verdict, summary="Take a signed verdict."
-    ),
-)

@@ -10,7 +10,9 @@ from festinger.ids import EVERY_SPACE, SpaceId
 from festinger.runtime.settings import change_setting, reset_setting
 from festinger.settings.sources import Setting
 from festinger.web.auth import AccessScope
-from festinger.web.route import AdminCall, AdminRoute, json_response
+from festinger.web.route import AdminCall, RouteTable, json_response
+
+ROUTES = RouteTable()
 
 
 class ChangeSettingRequest(BaseModel):
@@ -19,12 +21,16 @@ class ChangeSettingRequest(BaseModel):
     value: str | int | float | bool | list[str]
 
 
+@ROUTES.add("GET", "/admin/api/config", AccessScope.ADMIN)
 async def list_settings(call: AdminCall) -> Response:
+    """Every setting with value, default and source."""
     found, waiting = call.supervisor.settings.loaded(call.space).settings(), _waiting(call)
     return json_response({"items": [_record(setting, waiting) for setting in found], "next": None})
 
 
+@ROUTES.add("PUT", "/admin/api/config/{key}", AccessScope.ADMIN)
 async def put_setting(call: AdminCall) -> Response:
+    """Change a setting."""
     body = await call.body(ChangeSettingRequest)
     before, after = await change_setting(call.app, _key(call), _text(body.value), by=call.by, space=_space(call))
     return json_response(
@@ -37,7 +43,9 @@ async def put_setting(call: AdminCall) -> Response:
     )
 
 
+@ROUTES.add("DELETE", "/admin/api/config/{key}", AccessScope.ADMIN)
 async def delete_setting(call: AdminCall) -> Response:
+    """Take a change back."""
     after = await reset_setting(call.app, _key(call), by=call.by, space=_space(call))
     return json_response({"key": after.key.name, "value": after.value, "source": str(after.source)})
 
@@ -74,28 +82,3 @@ def _record(setting: Setting, waiting: Mapping[str, str]) -> dict[str, Any]:
         "needs_restart": setting.key.name in waiting,
         "after_restart": waiting.get(setting.key.name),
     }
-
-
-ROUTES = (
-    AdminRoute(
-        method="GET",
-        path="/admin/api/config",
-        scope=AccessScope.ADMIN,
-        endpoint=list_settings,
-        summary="Every setting with value, default and source.",
-    ),
-    AdminRoute(
-        method="PUT",
-        path="/admin/api/config/{key}",
-        scope=AccessScope.ADMIN,
-        endpoint=put_setting,
-        summary="Change a setting.",
-    ),
-    AdminRoute(
-        method="DELETE",
-        path="/admin/api/config/{key}",
-        scope=AccessScope.ADMIN,
-        endpoint=delete_setting,
-        summary="Take a change back.",
-    ),
-)

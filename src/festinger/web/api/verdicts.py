@@ -17,7 +17,9 @@ from festinger.services.reviews import VerdictDetails
 from festinger.web.api.memories import parse_version
 from festinger.web.api.proposals import PROPOSALS, find_proposal_id, idempotency_key, review_of
 from festinger.web.auth import AccessScope
-from festinger.web.route import AdminCall, AdminRoute, Endpoint, json_response
+from festinger.web.route import AdminCall, RouteTable, json_response
+
+ROUTES = RouteTable()
 
 
 class VerdictApiInput(BaseModel):
@@ -68,7 +70,9 @@ class LiftMuteRequest(VerdictApiInput):
     category: str
 
 
+@ROUTES.add("POST", f"{PROPOSALS}/{{id}}/verdict", AccessScope.KNOWN)
 async def decide_proposal(call: AdminCall) -> Response:
+    """Decide a proposal."""
     body = await call.body(VerdictRequest)
     words = body.words(version=parse_version(call.request), ref=idempotency_key(call))
     return json_response(
@@ -76,7 +80,9 @@ async def decide_proposal(call: AdminCall) -> Response:
     )
 
 
+@ROUTES.add("POST", f"{PROPOSALS}/verdicts", AccessScope.KNOWN)
 async def decide_many(call: AdminCall) -> Response:
+    """Say the same of many proposals."""
     body = await call.body(BulkVerdictRequest)
     review = review_of(call)
     ids = [await review.find(each) for each in body.ids]
@@ -84,50 +90,46 @@ async def decide_many(call: AdminCall) -> Response:
     return json_response(await review.decide_many(ids, parse_verdict_kind(body.verdict), words))
 
 
+@ROUTES.add("POST", f"{PROPOSALS}/{{id}}/undo", AccessScope.REVIEW)
 async def undo_proposal(call: AdminCall) -> Response:
+    """Take back what an approval did."""
     return json_response(await review_of(call).undo(await find_proposal_id(call)))
 
 
+@ROUTES.add("POST", f"{PROPOSALS}/{{id}}/rebuild", AccessScope.REVIEW)
 async def rebuild_proposal(call: AdminCall) -> Response:
+    """Make a proposal anew from what stands."""
     return json_response(await review_of(call).rebuild(await find_proposal_id(call)))
 
 
+@ROUTES.add("POST", f"{PROPOSALS}/{{id}}/release", AccessScope.REVIEW)
 async def release_proposal(call: AdminCall) -> Response:
+    """Let go a proposal that is held back."""
     return json_response(await review_of(call).release(await find_proposal_id(call)))
 
 
+@ROUTES.add("POST", f"{PROPOSALS}/lift", AccessScope.REVIEW)
 async def lift_mute(call: AdminCall) -> Response:
+    """Let a muted producer speak again."""
     body = await call.body(LiftMuteRequest)
     return json_response(await review_of(call).lift(body.producer, body.category))
 
 
+@ROUTES.add("POST", f"{PROPOSALS}/pairs/{{id}}", AccessScope.REVIEW)
 async def decide_pair(call: AdminCall) -> Response:
+    """Say whether two proposals are one."""
     body = await call.body(DecidePairRequest)
     return json_response(await review_of(call).decide_pair(call.id, accept=body.accept))
 
 
+@ROUTES.add("POST", f"{PROPOSALS}/pairs/{{id}}/split", AccessScope.REVIEW)
 async def split_pair(call: AdminCall) -> Response:
+    """Part two proposals that were joined."""
     return json_response(await review_of(call).split(call.id))
 
 
+@ROUTES.add("POST", f"{PROPOSALS}/tasks/{{id}}", AccessScope.REVIEW)
 async def close_task(call: AdminCall) -> Response:
+    """Say that a task is done, or that nobody will do it."""
     body = await call.body(CloseTaskRequest, optional=True)
     return json_response(await review_of(call).close_task(call.id, body.state))
-
-
-def _post_route(path: str, endpoint: Endpoint, summary: str, scope: AccessScope = AccessScope.REVIEW) -> AdminRoute:
-    return AdminRoute(method="POST", path=PROPOSALS + path, scope=scope, endpoint=endpoint, summary=summary)
-
-
-# Fixed paths come before those with an id.
-ROUTES = (
-    _post_route("/verdicts", decide_many, "Say the same of many proposals.", AccessScope.KNOWN),
-    _post_route("/lift", lift_mute, "Let a muted producer speak again."),
-    _post_route("/pairs/{id}", decide_pair, "Say whether two proposals are one."),
-    _post_route("/pairs/{id}/split", split_pair, "Part two proposals that were joined."),
-    _post_route("/tasks/{id}", close_task, "Say that a task is done, or that nobody will do it."),
-    _post_route("/{id}/verdict", decide_proposal, "Decide a proposal.", AccessScope.KNOWN),
-    _post_route("/{id}/undo", undo_proposal, "Take back what an approval did."),
-    _post_route("/{id}/rebuild", rebuild_proposal, "Make a proposal anew from what stands."),
-    _post_route("/{id}/release", release_proposal, "Let go a proposal that is held back."),
-)
