@@ -1,7 +1,8 @@
 """Collects the outward surface of Festinger as readable text: routes, help, events, metrics, settings, jobs, names.
 
 A restructuring must not change any of it unseen. The text holds no path, version or terminal width, so it is the same
-on every machine. Tables, columns and indexes are pinned by `store/schema.sql` and `tests/store/test_schema.py`.
+on every machine. Tables, columns and indexes are pinned by the hashes of the
+migrations and by `tests/store/test_schema.py`.
 """
 
 import dataclasses
