@@ -19,7 +19,7 @@ from festinger.errors import Unavailable
 from festinger.ids import AgentId, Origin, SpaceId
 from festinger.memory.model import Kind, Scope
 from festinger.observability.metrics import DEGRADED
-from festinger.proposals.health import format_observation
+from festinger.proposals.health import format_observation, load_observations, reload_observations
 from festinger.proposals.model import Proposal
 from festinger.proxy.capture.exchange import session_name
 from festinger.proxy.context.block import (
@@ -152,7 +152,7 @@ class AppMemoryReader:
             await self._turns.settled(place.space, place.agent)
         try:
             reminded = await _recall_lines(app, place, cue, exclude=exclude, by_words=by_words)
-            observed = await app.inbox.observed(place.space, exclude=exclude)
+            observed = await load_observations(app.inbox.deps, place.space, exclude=exclude)
         except Unavailable as error:
             return MemoryFetchResult(failed=_report_unavailable(error))
         return replace(reminded, lines=(*reminded.lines, *map(_observation_line, observed)))
@@ -163,7 +163,7 @@ class AppMemoryReader:
             return None
         try:
             found = await load_current_memories(app.recall.deps, _build_scope(place), memories)
-            observed = await app.inbox.still_observed(place.space, set(memories) - set(found))
+            observed = await reload_observations(app.inbox.deps, place.space, set(memories) - set(found))
         except Unavailable as error:
             _report_unavailable(error)
             return None
