@@ -31,7 +31,8 @@ class House:
 async def test_whoever_needs_the_rooms_waits_for_them_and_nobody_else_does(monkeypatch: pytest.MonkeyPatch):
     server, early_server, stop = House(), EarlyServer(), asyncio.Event()
     monkeypatch.setattr(
-        "festinger.cli.early_server.import_module", lambda _name: SimpleNamespace(build_server=lambda _plan, _upstream: server)
+        "festinger.cli.early_server.import_module",
+        lambda _name: SimpleNamespace(build_server=lambda _plan, _upstream: server),
     )
     waiting = [
         asyncio.create_task(early_server.find_key("fst_x")),

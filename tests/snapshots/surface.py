@@ -15,6 +15,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, get_args
 
+from tests.reference import walk_errors
 from typer.main import get_command
 
 import festinger
@@ -22,7 +23,6 @@ from festinger.cli import gutask, main
 from festinger.embedding import registry, reranker
 from festinger.events.catalogue import CATALOGUE
 from festinger.observability.metrics import LISTED
-from festinger.observability.pages import walk_errors
 from festinger.proxy import routes
 from festinger.runtime.app import App
 from festinger.settings.keys import ALIASES, KEYS

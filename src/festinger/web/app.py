@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
 from festinger.errors import FestingerError, NotFound
-from festinger.observability.trace import bind_request
+from festinger.observability.logs import bind_request
 from festinger.runtime.app import App
 from festinger.runtime.supervisor import Supervisor
 from festinger.web.auth import READING, TOKEN_FIELD, TOKEN_HEADER, AuthDeps, CallerIdentity, StoreOwner, authorize
@@ -37,19 +37,19 @@ SECURITY_HEADERS = {
 def all_routes() -> list[AdminRoute]:
     """The routes of all pages and of the whole API."""
     from festinger.web import render
-    from festinger.web.api import admin, censors, episodes, events, forget, health, jobs, outcomes, quarantine, settings
+    from festinger.web.api import admin, censors, episodes, events, forget, health, outcomes, quarantine
     from festinger.web.pages import conflicts, inbox, login, loops, start, usefulness, world
 
-    api = (admin, censors, episodes, events, forget, health, jobs, outcomes, quarantine, settings)
+    api = (admin, censors, episodes, events, forget, health, outcomes, quarantine)
     pages = (render, conflicts, inbox, login, loops, start, usefulness, world)
     return [route for module in (*api, *pages) for route in module.ROUTES] + command_routes()
 
 
 def command_routes() -> list[AdminRoute]:
     """The routes that commands ask; a command that opens the store itself loads no others."""
-    from festinger.web.api import judgements, memories, proposals, recall, reviewers, verdicts, world
+    from festinger.web.api import memories, proposals, recall, verdicts, world
 
-    modules = (judgements, memories, proposals, recall, reviewers, verdicts, world)
+    modules = (memories, proposals, recall, verdicts, world)
     return [route for module in modules for route in module.ROUTES]
 
 

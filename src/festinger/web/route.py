@@ -2,10 +2,16 @@
 
 One value per route: its path, the scope that it needs and its handler. A module adds each handler to its table
 with a decorator; the table of all routes is made from these and serves the pages, the API and their tests alike.
+
+The key or session says who calls, never the body: without a person's key a caller counts as a model, because the
+agent itself can reach this machine. A key bound to an agent speaks as that agent and sees what is shared and the
+agent's own. People see the whole space, and may view it as an agent by naming one. Lists are paginated by `limit` and
+`cursor`; a cursor is opaque: the last item's number or id as text, with its time where the list is ordered by that.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 from uuid import UUID
@@ -15,7 +21,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
-from festinger.errors import BadInput, NotFound, TooLarge
+from festinger.errors import BadInput, NotAuthorised, NotFound, TooLarge
 from festinger.ids import (
     DEFAULT_AGENT,
     EVERY_SPACE,
@@ -28,6 +34,7 @@ from festinger.ids import (
     cause,
     read_id,
 )
+from festinger.memory.model import Memory, Scope
 from festinger.runtime.app import App
 from festinger.runtime.supervisor import Supervisor
 from festinger.store.repositories.auth import AccessRole, ApiKey, LoginSession
@@ -208,3 +215,113 @@ def first_validation_error(error: ValidationError) -> str:
     fault = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(str(part) for part in fault["loc"]) or "body"
     return f"`{where}`: {fault['msg']}"
+
+
+SESSION_HEADER = "x-festinger-session"
+LONGEST_NAME = 200
+
+
+def is_person(call: AdminCall) -> bool:
+    """Whether the caller is a person: by key, by session, or at the terminal of the store."""
+    who = call.admission.who
+    return who is not None and AccessRole(who.role) in PEOPLE
+
+
+def agent_of(call: AdminCall) -> AgentId:
+    """The agent that a call is made as; for a bound key that names another agent, `NotFound`."""
+    named = call.request.query_params.get("agent") or _visiting(call)
+    own = call.key.agent if call.key else None
+    if own and named not in (None, own):
+        raise NotFound(f"There is no agent `{named[:80] if named else ''}` for this key.")
+    return AgentId((own or named or DEFAULT_AGENT)[:LONGEST_NAME])
+
+
+def caller_scope(call: AdminCall) -> Scope:
+    """The scope of a call: the space, the agent, and the session that it names or its key stands for."""
+    session = call.request.headers.get(SESSION_HEADER, "").strip()[:LONGEST_NAME]
+    return Scope(space=call.space, agent=agent_of(call), session=SessionId(session or call.by))
+
+
+def viewer_of(call: AdminCall) -> AgentId | None:
+    """The agent whose view applies; `None` sees the whole space, which is for people."""
+    if is_person(call) and "agent" not in call.request.query_params:
+        return None
+    return agent_of(call)
+
+
+def can_see(call: AdminCall, memory: Memory) -> bool:
+    """Whether a caller may see the text of a memory; without a key, none."""
+    if call.admission.who is None:
+        return False
+    viewer = viewer_of(call)
+    return viewer is None or memory.agent_id in (None, viewer)
+
+
+def origin_of(call: AdminCall, claimed: str | None) -> Origin:
+    """The origin of a statement. A person may claim another one; from anyone else a claim is refused."""
+    own = Origin.PERSON if is_person(call) else Origin.MODEL
+    if claimed is None or claimed == own:
+        return own
+    if not is_person(call):
+        raise NotAuthorised(
+            f"What this key says is the word of a `{own}`, whatever it claims.",
+            hint="Leave `origin` out, or use a key of a reviewer or an administrator.",
+        )
+    try:
+        return Origin(claimed)
+    except ValueError as error:
+        known = ", ".join(f"`{each}`" for each in Origin)
+        raise BadInput(f"`{claimed[:40]}` is no origin.", hint=f"The origins are {known}.") from error
+
+
+def _visiting(call: AdminCall) -> str | None:
+    """The agent from the path prefix or a header, as the proxy parsed it."""
+    authorized = call.request.scope.get("state", {}).get(VISIT)
+    named = getattr(authorized, "agent", None)
+    return str(named) if named and named != DEFAULT_AGENT else None
+
+
+DEFAULT_LIMIT = 50
+MAX_LIMIT = 200
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+
+def parse_limit(request: Request) -> int:
+    return _whole(request, "limit", default=DEFAULT_LIMIT, most=MAX_LIMIT)
+
+
+def parse_cursor(request: Request) -> int | None:
+    """The cursor of the page; `after` means the same."""
+    name = "cursor" if "cursor" in request.query_params else "after"
+    return _whole(request, name, default=0, most=2**63 - 1) or None
+
+
+def build_page(items: Sequence[Any], *, limit: int, last: int | None) -> dict[str, Any]:
+    """A page; `last` is the cursor of its last item."""
+    return {"items": items, "next": str(last) if last is not None and len(items) == limit else None}
+
+
+def format_time_cursor(at: datetime, id_: UUID) -> str:
+    """A cursor for a list that is ordered by time and id."""
+    return f"{(at - EPOCH) // MICROSECOND}.{id_}"
+
+
+def parse_time_cursor(cursor: str | None) -> tuple[datetime, UUID] | None:
+    """The time and id of such a cursor."""
+    if cursor is None:
+        return None
+    at, _, last = cursor.partition(".")
+    if not at.isascii() or not at.isdigit() or len(at) > 17:
+        raise BadInput("This cursor leads nowhere.", hint="Send `next` of the page before as it came.")
+    return EPOCH + int(at) * MICROSECOND, read_id(last)
+
+
+def _whole(request: Request, name: str, *, default: int, most: int) -> int:
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= most:
+        raise BadInput(f"`{name}` must be a whole number from 1 to {most}.")
+    return int(text)

@@ -20,8 +20,7 @@ import typer
 from festinger.cli.client import MOST_LISTED, Document, drop_empty, open_client, path_to
 from festinger.cli.command import command, list_command
 from festinger.cli.context import CommandContext
-from festinger.cli.progress import show_progress
-from festinger.cli.terminal import SHORT_ID
+from festinger.cli.terminal import SHORT_ID, show_progress
 from festinger.errors import BadInput, NotFound
 
 MOST_RELEASED = 10_000

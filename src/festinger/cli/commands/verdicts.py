@@ -1,4 +1,4 @@
-"""`festinger approve`, `reject`, `defer`, `deepen` and `duplicate`: a person's verdict on a proposal."""
+"""`festinger approve`, `reject`, `defer`, `deepen`, `duplicate` and `reviewer`: verdicts, and whose verdict counts."""
 
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from festinger.cli.client import Document, assume_utc, open_client, path_to
-from festinger.cli.command import command
+from festinger.cli.client import Document, assume_utc, drop_empty, open_client, path_to
+from festinger.cli.command import command, list_command
 from festinger.cli.commands.inbox import card_lines, parse_json_object
 from festinger.cli.context import CommandContext
 from festinger.clock import system_clock
@@ -15,6 +15,7 @@ from festinger.errors import BadInput
 
 if TYPE_CHECKING:
     from festinger.proxy.remote_client import AdminClient
+
 
 APPROVE = "approve"
 """The word that a person types to approve although another proposal asks for the opposite."""
@@ -30,6 +31,12 @@ Note = Annotated[str, typer.Option("--note", help="Why, for the records.")]
 def register(app: typer.Typer) -> None:
     for operation in (approve, reject, defer, deepen, duplicate):
         command(app, may_ask_server=True)(operation)
+    group = typer.Typer(help="People whose verdict counts.\n\nExample: festinger reviewer")
+    app.add_typer(group, name="reviewer")
+    list_command(group, may_ask_server=True)(list_reviewers)
+    command(group, "add", may_ask_server=True)(add)
+    command(group, "codes", may_ask_server=True)(make_codes)
+    command(group, "off", may_ask_server=True)(remove_reviewer)
 
 
 async def approve(
@@ -171,3 +178,63 @@ def _text_of(file: Path) -> str:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"`{file}` cannot be read.", hint="Name a text file that is there.") from error
+
+
+Name = Annotated[str, typer.Argument(help="Name of the reviewer.")]
+Known = Annotated[list[str] | None, typer.Option(help="By what a channel knows them; several times for several.")]
+
+
+async def list_reviewers(context: CommandContext) -> None:
+    """Everybody whose verdict counts or counted.
+
+    Example: festinger reviewer list
+    """
+    async with open_client(context) as client:
+        found = (await client.ask("GET", path_to("reviewers")))["items"]
+    rows = (
+        (
+            each["name"],
+            "yes" if each["active"] else "no",
+            ", ".join(f"{proof} {', '.join(known)}" for proof, known in each["identities"].items()),
+            each["codes"],
+        )
+        for each in found
+    )
+    context.show(
+        found,
+        table=context.table(("name", "decides", "known by", "codes"), rows),
+        text="Nobody decided yet. Whoever logs in or shows a reviewer's key becomes one; `festinger reviewer add NAME`.",
+    )
+
+
+async def add(
+    context: CommandContext, name: Name, login: Known = None, webhook: Known = None, uid: Known = None
+) -> None:
+    """Make a reviewer, or let one who was sent away decide again.
+
+    Example: festinger reviewer add Ada --webhook ada
+    """
+    body = {"name": name, "identities": drop_empty(login=login, webhook=webhook, uid=uid)}
+    async with open_client(context) as client:
+        added = await client.ask("POST", path_to("reviewers"), body=body)
+    context.show(added, text=f"{added['name']} is a reviewer.")
+
+
+async def make_codes(context: CommandContext, name: Name) -> None:
+    """Ten one-time codes for deciding in files. They are shown this once; those that were left are void.
+
+    Example: festinger reviewer codes Ada
+    """
+    async with open_client(context) as client:
+        made = await client.ask("POST", path_to("reviewers", name, "codes"))
+    context.show(made, text="\n".join(made["codes"]))
+
+
+async def remove_reviewer(context: CommandContext, name: Name) -> None:
+    """Let somebody's verdict count no more; what they decided stands.
+
+    Example: festinger reviewer off Ada
+    """
+    async with open_client(context) as client:
+        gone = await client.ask("DELETE", path_to("reviewers", name))
+    context.show(gone, text=f"{gone['name']} does not decide any more.")

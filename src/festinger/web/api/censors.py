@@ -16,9 +16,16 @@ from festinger.memory.censors.check import preview_censors, run_censors
 from festinger.memory.censors.edit import CensorRequest, add_censor, get_censor, list_triggers, page_censors, update
 from festinger.memory.censors.escalation import find_latest_trigger, mark_false_positive
 from festinger.web.auth import AccessScope
-from festinger.web.caller import caller_scope, viewer_of
-from festinger.web.pagination import build_page, parse_cursor, parse_limit
-from festinger.web.route import AdminCall, RouteTable, json_response
+from festinger.web.route import (
+    AdminCall,
+    RouteTable,
+    build_page,
+    caller_scope,
+    json_response,
+    parse_cursor,
+    parse_limit,
+    viewer_of,
+)
 
 ROUTES = RouteTable()
 Where = Literal["input", "output", "tool", "learn"]

@@ -26,9 +26,17 @@ from festinger.memory.episodes.store import (
 )
 from festinger.memory.model import Scope
 from festinger.web.auth import AccessScope
-from festinger.web.caller import agent_of, is_person, viewer_of
-from festinger.web.pagination import build_page, parse_cursor, parse_limit
-from festinger.web.route import AdminCall, RouteTable, json_response
+from festinger.web.route import (
+    AdminCall,
+    RouteTable,
+    agent_of,
+    build_page,
+    is_person,
+    json_response,
+    parse_cursor,
+    parse_limit,
+    viewer_of,
+)
 
 ROUTES = RouteTable()
 LONGEST_SESSION = 200

@@ -20,8 +20,16 @@ from festinger.services.status import follow_from_now
 from festinger.store.connection import cancel_tasks
 from festinger.store.repositories.request_log import LoggedRequest, find_request, list_requests
 from festinger.web.auth import AccessScope
-from festinger.web.pagination import EPOCH, MICROSECOND, build_page, parse_cursor, parse_limit
-from festinger.web.route import AdminCall, RouteTable, json_response
+from festinger.web.route import (
+    EPOCH,
+    MICROSECOND,
+    AdminCall,
+    RouteTable,
+    build_page,
+    json_response,
+    parse_cursor,
+    parse_limit,
+)
 
 ROUTES = RouteTable()
 KEEP_ALIVE_SECONDS = 15.0

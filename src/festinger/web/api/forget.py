@@ -21,8 +21,7 @@ from festinger.runtime.erasure import build_erasure
 from festinger.web.api.memories import find_memory_and_scope
 from festinger.web.api.proposals import submit_proposal
 from festinger.web.auth import AccessScope
-from festinger.web.pagination import parse_limit
-from festinger.web.route import AdminCall, RouteTable, json_response
+from festinger.web.route import AdminCall, RouteTable, json_response, parse_limit
 
 ROUTES = RouteTable()
 API = "/admin/api"

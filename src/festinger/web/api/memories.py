@@ -6,7 +6,8 @@ there.
 
 Edit, replace, merge, split, archive, restore, release and undo need a reviewer: whoever could reword what a
 person said would speak with that person's trust. Each is recorded as a change that can be undone, and a
-version in `If-Match` keeps two people from overwriting each other.
+version in `If-Match` keeps two people from overwriting each other. What judges said of two statements is listed
+here too, and a person answers what no judge could tell.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -20,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from festinger.errors import BadInput, FestingerError, NotAuthorised, TooLarge
-from festinger.ids import MemoryId, Origin
+from festinger.ids import MemoryId, Origin, read_id
 from festinger.memory.changes import Change, find_memory, list_changes, parse_op, resolve_memory_id
 from festinger.memory.edit import MemoryEditResult, archive, edit, merge, release, restore, split, supersede
 from festinger.memory.learn.batch import BATCH, MOST_ITEMS, build_error_result, learn_many
@@ -31,10 +32,24 @@ from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Memory, Scope
 from festinger.memory.query import explain_belief, get_memory, load_history, page_memories, parse_filter
 from festinger.memory.undo import undo
+from festinger.runtime.review.queue import answer_question, fetch_judgement, fetch_judgements
 from festinger.web.auth import AccessScope
-from festinger.web.caller import caller_scope, is_person, origin_of, viewer_of
-from festinger.web.pagination import build_page, format_time_cursor, parse_cursor, parse_limit, parse_time_cursor
-from festinger.web.route import AdminCall, RouteTable, first_validation_error, json_response, request_id
+from festinger.web.route import (
+    AdminCall,
+    RouteTable,
+    build_page,
+    caller_scope,
+    first_validation_error,
+    format_time_cursor,
+    is_person,
+    json_response,
+    origin_of,
+    parse_cursor,
+    parse_limit,
+    parse_time_cursor,
+    request_id,
+    viewer_of,
+)
 
 MEMORIES = "/admin/api/memories"
 ROUTES = RouteTable()
@@ -341,3 +356,39 @@ def _next(found: list[Change], limit: int) -> str | None:
 
 def _revised(done: MemoryEditResult) -> Response:
     return add_etag(json_response(done.as_json()), done.memory)
+
+
+FINAL = {None: None, "true": True, "false": False}
+
+
+class AnswerJudgementRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    relation: str
+    note: str = ""
+
+
+@ROUTES.add("GET", "/admin/api/judgements", AccessScope.READ)
+async def list_judgements(call: AdminCall) -> Response:
+    """What judges said of two statements, the newest first."""
+    asked, limit = call.request.query_params, parse_limit(call.request)
+    if (final := asked.get("final")) not in FINAL:
+        raise BadInput("`final` is `true` or `false`.")
+    cursor = asked.get("cursor") or asked.get("after")
+    found = await fetch_judgements(
+        call.app,
+        call.space,
+        final=FINAL[final],
+        agent=viewer_of(call),
+        before=read_id(cursor) if cursor else None,
+        limit=limit,
+    )
+    return json_response({"items": found, "next": found[-1]["id"] if len(found) == limit else None})
+
+
+@ROUTES.add("POST", "/admin/api/judgements/{id}", AccessScope.REVIEW)
+async def answer_judgement(call: AdminCall) -> Response:
+    """A person's answer to what no judge could tell."""
+    body = await call.body(AnswerJudgementRequest)
+    answered = await answer_question(call.app, call.space, call.id, body.relation, by=call.by, note=body.note)
+    return json_response(answered.as_json() | {"question": await fetch_judgement(call.app, call.space, call.id)})

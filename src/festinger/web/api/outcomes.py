@@ -15,8 +15,7 @@ from festinger.outcomes.report import observe_recall
 from festinger.outcomes.stats import list_recorded_outcomes, outcome_stats, top_memories
 from festinger.outcomes.surface import list_pending_surfacings, list_surfacings
 from festinger.web.auth import AccessScope
-from festinger.web.pagination import parse_limit
-from festinger.web.route import PEOPLE, AdminCall, RouteTable, json_response
+from festinger.web.route import PEOPLE, AdminCall, RouteTable, json_response, parse_limit
 
 ROUTES = RouteTable()
 LONGEST_KEY = 200

@@ -17,9 +17,15 @@ from festinger.proposals.model import Author, IdentityProof, ProposalId, ReviewC
 from festinger.proposals.verdicts.tasks import TaskState
 from festinger.services.reviews import ReviewService, build_suggestion, parse_proposal_filter
 from festinger.web.auth import AccessScope
-from festinger.web.caller import caller_scope
-from festinger.web.pagination import format_time_cursor, parse_limit, parse_time_cursor
-from festinger.web.route import AdminCall, RouteTable, json_response
+from festinger.web.route import (
+    AdminCall,
+    RouteTable,
+    caller_scope,
+    format_time_cursor,
+    json_response,
+    parse_limit,
+    parse_time_cursor,
+)
 
 ROUTES = RouteTable()
 PROPOSALS = "/admin/api/proposals"

@@ -12,9 +12,8 @@ from starlette.responses import Response
 from festinger.errors import BadInput
 from festinger.ids import read_id
 from festinger.web.auth import AccessScope
-from festinger.web.pagination import parse_limit
 from festinger.web.render import redirect_to
-from festinger.web.route import AdminCall, RouteTable, json_response
+from festinger.web.route import AdminCall, RouteTable, json_response, parse_limit
 from festinger.world.conflicts import edge_conflict_json, find_conflict
 from festinger.world.quarantine import (
     QuarantineEntry,

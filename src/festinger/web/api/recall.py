@@ -13,9 +13,7 @@ from festinger.retrieval.log import find_recall, load_recalls
 from festinger.retrieval.query import parse_recall_query
 from festinger.retrieval.recall import recall, rerun_recall
 from festinger.web.auth import AccessScope
-from festinger.web.caller import agent_of
-from festinger.web.pagination import parse_limit
-from festinger.web.route import AdminCall, RouteTable, json_response
+from festinger.web.route import AdminCall, RouteTable, agent_of, json_response, parse_limit
 
 ROUTES = RouteTable()
 FLAGS = {"true": True, "false": False}

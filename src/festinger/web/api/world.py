@@ -19,9 +19,7 @@ from festinger.ids import read_id
 from festinger.runtime.world import request_resolution
 from festinger.services.conflicts import conflict_json
 from festinger.web.auth import AccessScope
-from festinger.web.caller import can_see
-from festinger.web.pagination import parse_limit
-from festinger.web.route import AdminCall, Endpoint, RouteTable, json_response
+from festinger.web.route import AdminCall, Endpoint, RouteTable, can_see, json_response, parse_limit
 from festinger.world.conflicts import Conflict, find_conflict, load_conflicts
 from festinger.world.decisions import (
     ConflictDecision,

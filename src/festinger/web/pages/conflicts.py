@@ -22,9 +22,8 @@ from festinger.runtime.review.queue import answer_question, fetch_open_questions
 from festinger.runtime.world import request_resolution
 from festinger.services.conflicts import conflict_json
 from festinger.web.auth import AccessScope
-from festinger.web.caller import can_see, viewer_of
 from festinger.web.render import redirect_to, render_page
-from festinger.web.route import AdminCall, RouteTable, json_response
+from festinger.web.route import AdminCall, RouteTable, can_see, json_response, viewer_of
 from festinger.world.conflicts import PENDING, Conflict, count_pending, find_conflict, load_conflicts
 from festinger.world.decisions import (
     ConflictDecision,

@@ -28,9 +28,8 @@ from festinger.proposals.verdicts.tasks import TaskState
 from festinger.services.reviews import ReviewService, VerdictDetails
 from festinger.web.api.proposals import next_cursor, review_of, submit_proposal
 from festinger.web.auth import AccessScope
-from festinger.web.pagination import parse_time_cursor
 from festinger.web.render import INBOX, redirect_to, render_page
-from festinger.web.route import AdminCall, RouteTable, json_response
+from festinger.web.route import AdminCall, RouteTable, json_response, parse_time_cursor
 
 ROUTES = RouteTable()
 CARDS = 10

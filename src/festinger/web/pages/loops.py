@@ -16,9 +16,8 @@ from festinger.errors import NotFound
 from festinger.events.event import Event
 from festinger.events.feed import event_history
 from festinger.web.auth import AccessScope
-from festinger.web.pagination import build_page, parse_cursor, parse_limit
 from festinger.web.render import render_page
-from festinger.web.route import AdminCall, RouteTable, json_response
+from festinger.web.route import AdminCall, RouteTable, build_page, json_response, parse_cursor, parse_limit
 
 ROUTES = RouteTable()
 NAMES = ("loop_detected", "loop_recovered", "loop_cut", "breaker_opened", "breaker_closed")
