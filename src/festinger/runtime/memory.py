@@ -8,13 +8,14 @@ any change.
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
+
+from cachetools import LRUCache
 
 from festinger.errors import NotFound, StoreDown
 from festinger.events.event import Event
@@ -188,10 +189,7 @@ def _register_censors(app: "App", room: "MemoryService") -> None:
 
 def track_session(room: "MemoryService", space: SpaceId, session: str) -> None:
     """Note a session whose episode this process keeps; past the limit, idle closing handles the oldest."""
-    room.sessions.pop((space, session), None)
     room.sessions[space, session] = None
-    while len(room.sessions) > MOST_SESSIONS:
-        del room.sessions[next(iter(room.sessions))]
 
 
 def has_session(event: Event) -> bool:
@@ -241,9 +239,9 @@ class MemoryService:
     judges: MemoryCascade
     watch: CensorCache
     """The censors in force."""
-    sessions: dict[tuple[SpaceId, str], None] = field(default_factory=dict)
-    """Sessions whose episodes this process keeps, latest last."""
-    turns: OrderedDict[tuple[SpaceId, UUID], None] = field(default_factory=OrderedDict)
+    sessions: LRUCache[tuple[SpaceId, str], None] = field(default_factory=lambda: LRUCache(MOST_SESSIONS))
+    """Sessions whose episodes this process keeps."""
+    turns: LRUCache[tuple[SpaceId, UUID], None] = field(default_factory=lambda: LRUCache(MOST_TURNS))
     """Turns that this process has read statements from, so that none is read twice."""
 
     def note_turn(self, space: SpaceId, turn: UUID) -> bool:
@@ -251,8 +249,6 @@ class MemoryService:
         if (space, turn) in self.turns:
             return False
         self.turns[space, turn] = None
-        while len(self.turns) > MOST_TURNS:
-            self.turns.popitem(last=False)
         return True
 
     def forget_turn(self, space: SpaceId, turn: UUID) -> None:
