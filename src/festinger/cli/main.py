@@ -46,7 +46,7 @@ FAMILIES = {
     "episodes": ("episodes", "What was talked about, and what came of it."),
     "censor": ("censors", "Rules that warn of what must not be said, or stop it."),
     "censors": ("censors", "Rules that warn of what must not be said, or stop it."),
-    "login": ("keys", "Print a one-time link to the console."),
+    "login": ("status", "Print a one-time link to the console."),
     "settings": ("settings", "See, change and reset settings."),
     "models": ("models", "Language models with their keys: add, list, try out, remove."),
     "keys": ("keys", "Who may use this server: make, list and revoke keys."),

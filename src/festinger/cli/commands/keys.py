@@ -1,16 +1,13 @@
-"""`festinger keys` and `festinger login`: who may use this server."""
+"""`festinger keys`: who may use this server."""
 
-import getpass
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from festinger.cli.client import find_local_server
 from festinger.cli.command import command, list_command
 from festinger.cli.context import CommandContext
 from festinger.cli.terminal import SHORT_ID, format_time
-from festinger.errors import BadInput
 from festinger.ids import EVERY_SPACE, pick, prefix
 from festinger.services.access import issue_key, withdraw_key
 from festinger.store.repositories.auth import AccessRole, load_api_keys
@@ -27,7 +24,6 @@ def register(app: typer.Typer) -> None:
     list_command(group)(list_keys)
     command(group, "make")(make)
     command(group, "revoke")(revoke)
-    command(app, "login")(login)
 
 
 async def make(
@@ -85,34 +81,3 @@ async def revoke(
         chosen = known[pick(key, (id_ for id_ in known if str(id_).startswith(wanted)))]
         await withdraw_key(app, chosen, by="cli")
     context.show({"revoked": str(chosen.id)}, text=f"Key `{chosen.name}` is revoked.")
-
-
-async def login(
-    context: CommandContext,
-    name: Annotated[str | None, typer.Option("--name", help="Who will decide; else who is logged in here.")] = None,
-    at: Annotated[
-        str | None, typer.Option("--at", help="Address of the server, if not the one that runs here.")
-    ] = None,
-) -> None:
-    """Print a one-time link to the console.
-
-    Example: festinger login --name ann
-    """
-    from festinger.proxy.remote_client import normalize_address
-    from festinger.runtime.environment import local_base_url
-
-    async with context.app() as app:
-        link = await app.logins.invite(name or _user())
-        server, minutes = app.settings.now.server, app.settings.now.auth.login_link_minutes
-        running = find_local_server(app.settings)
-    base = normalize_address(at) if at else running.url if running else local_base_url(server.host, server.port)
-    address = f"{base}/admin/login?code={link}"
-    context.show({"link": address, "minutes": minutes}, text=address)
-    context.say(f"It works once, within {minutes} minutes.")
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except OSError as error:  # a user id without a name, as in some containers
-        raise BadInput("This user has no name.", hint="Give one with `--name`.") from error

@@ -1,14 +1,15 @@
-"""`festinger status` and `festinger doctor`."""
+"""`festinger status`, `doctor` and `login`: how the server is, and the way to its console."""
 
+import getpass
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from festinger.cli.client import connect_server, find_local_server
 from festinger.cli.command import command
 from festinger.cli.context import CommandContext
-from festinger.errors import CannotStart, FestingerError, Unavailable
+from festinger.errors import BadInput, CannotStart, FestingerError, Unavailable
 
 if TYPE_CHECKING:
     from festinger.observability.checks import Check
@@ -36,6 +37,7 @@ LINES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
 def register(app: typer.Typer) -> None:
     command(app)(status)
     command(app)(doctor)
+    command(app)(login)
 
 
 async def status(context: CommandContext) -> None:
@@ -150,3 +152,34 @@ def _rows(checks: "Sequence[Check]") -> Iterator[tuple[Any, ...]]:
         yield MARKS[check.severity], check.name, check.message
         if check.remedy and check.severity != "ok":
             yield "", "", f"-> {check.remedy}"
+
+
+async def login(
+    context: CommandContext,
+    name: Annotated[str | None, typer.Option("--name", help="Who will decide; else who is logged in here.")] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", help="Address of the server, if not the one that runs here.")
+    ] = None,
+) -> None:
+    """Print a one-time link to the console.
+
+    Example: festinger login --name ann
+    """
+    from festinger.proxy.remote_client import normalize_address
+    from festinger.runtime.environment import local_base_url
+
+    async with context.app() as app:
+        link = await app.logins.invite(name or _user())
+        server, minutes = app.settings.now.server, app.settings.now.auth.login_link_minutes
+        running = find_local_server(app.settings)
+    base = normalize_address(at) if at else running.url if running else local_base_url(server.host, server.port)
+    address = f"{base}/admin/login?code={link}"
+    context.show({"link": address, "minutes": minutes}, text=address)
+    context.say(f"It works once, within {minutes} minutes.")
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except OSError as error:  # a user id without a name, as in some containers
+        raise BadInput("This user has no name.", hint="Give one with `--name`.") from error
