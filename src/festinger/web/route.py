@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl
 from uuid import UUID
 
 import orjson
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -53,6 +53,12 @@ MOST_FIELDS = 100
 
 VISIT = "festinger.visit"
 """The key in the ASGI state under which the proxy leaves what it knows of a request."""
+
+
+class ApiInput(BaseModel):
+    """A JSON body; a field that it does not know is refused."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, SecretStr
+from pydantic import SecretStr
 from starlette.responses import Response
 
 from festinger.errors import BadInput, NotFound
@@ -20,34 +20,30 @@ from festinger.store.repositories.auth import AccessRole, load_api_keys
 from festinger.store.repositories.models import load_stored_models
 from festinger.store.repositories.spaces import find_space, load_spaces
 from festinger.web.auth import AccessScope
-from festinger.web.route import AdminCall, RouteTable, json_response, parse_limit
+from festinger.web.route import AdminCall, ApiInput, RouteTable, json_response, parse_limit
 
 ROUTES = RouteTable()
 
 
-class AdminApiInput(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class AddModelRequest(AdminApiInput):
+class AddModelRequest(ApiInput):
     provider: str
     model_name: str
     api_key: SecretStr | None = None
     base_url: str | None = None
 
 
-class MakeKeyRequest(AdminApiInput):
+class MakeKeyRequest(ApiInput):
     name: str
     role: AccessRole = AccessRole.PROXY
     agent: str | None = None
     space: str = "main"
 
 
-class SpaceNameRequest(AdminApiInput):
+class SpaceNameRequest(ApiInput):
     name: str
 
 
-class DeleteSpaceRequest(AdminApiInput):
+class DeleteSpaceRequest(ApiInput):
     confirm: str
 
 
@@ -156,9 +152,7 @@ LARGEST = 2**63 - 1
 """The largest job number that the database can hold."""
 
 
-class DropJobRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class DropJobRequest(ApiInput):
     note: str
 
 
@@ -225,9 +219,7 @@ def _number(call: AdminCall) -> int:
     return number
 
 
-class ChangeSettingRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class ChangeSettingRequest(ApiInput):
     value: str | int | float | bool | list[str]
 
 

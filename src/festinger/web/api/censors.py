@@ -7,7 +7,7 @@ censor, or reporting a false positive, is for reviewers: an agent must not remov
 from typing import Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from festinger.errors import BadInput
@@ -18,6 +18,7 @@ from festinger.memory.censors.escalation import find_latest_trigger, mark_false_
 from festinger.web.auth import AccessScope
 from festinger.web.route import (
     AdminCall,
+    ApiInput,
     RouteTable,
     build_page,
     caller_scope,
@@ -32,25 +33,21 @@ Where = Literal["input", "output", "tool", "learn"]
 Force = Literal["warn", "block"]
 
 
-class AddCensorRequest(BaseModel):
+class AddCensorRequest(ApiInput):
     """A censor to create, with the library's field names."""
-
-    model_config = ConfigDict(extra="forbid")
 
     rule: str = Field(default="", max_length=10_000)
     meaning: str | None = None
     reason: str = ""
     domain: str | None = None
-    on: list[Where] = ["output", "tool"]
+    on: tuple[Where, ...] = ("output", "tool")
     action: Force = "warn"
     literal: bool = False
     threshold: int | None = None
 
 
-class ChangeCensorRequest(BaseModel):
+class ChangeCensorRequest(ApiInput):
     """The fields of a censor to change."""
-
-    model_config = ConfigDict(extra="forbid")
 
     reason: str | None = None
     pattern: str | None = None
@@ -63,18 +60,14 @@ class ChangeCensorRequest(BaseModel):
     why: str = Field(default="", max_length=500)
 
 
-class CheckTextRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class CheckTextRequest(ApiInput):
     text: str
     on: Where = "output"
     domain: str | None = None
     dry_run: bool = False
 
 
-class FalsePositiveRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class FalsePositiveRequest(ApiInput):
     trigger: UUID | None = None
 
 
@@ -101,17 +94,7 @@ async def get_censors(call: AdminCall) -> Response:
 async def post_censor(call: AdminCall) -> Response:
     """Make a censor, and see what it would have hit."""
     body = await call.body(AddCensorRequest)
-    rule = CensorRequest(
-        rule=body.rule,
-        meaning=body.meaning,
-        reason=body.reason,
-        domain=body.domain,
-        on=tuple(body.on),
-        action=body.action,
-        literal=body.literal,
-        threshold=body.threshold,
-        origin=call.cause.origin,
-    )
+    rule = CensorRequest(**body.model_dump(), origin=call.cause.origin)
     made = await add_censor(call.app.memory.watch, caller_scope(call), rule, by=call.by)
     return json_response(made.as_json(), 201)
 

@@ -8,7 +8,7 @@ of its own agent.
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from festinger.errors import NotFound
@@ -28,6 +28,7 @@ from festinger.memory.model import Scope
 from festinger.web.auth import AccessScope
 from festinger.web.route import (
     AdminCall,
+    ApiInput,
     RouteTable,
     agent_of,
     build_page,
@@ -42,26 +43,20 @@ ROUTES = RouteTable()
 LONGEST_SESSION = 200
 
 
-class OpenEpisodeRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class OpenEpisodeRequest(ApiInput):
     session: str = Field(min_length=1, max_length=LONGEST_SESSION)
     title: str | None = Field(default=None, max_length=200)
     evaluation: bool = False
 
 
-class AddTurnRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class AddTurnRequest(ApiInput):
     role: TurnRole
     content: str = Field(max_length=1_000_000)
     id: UUID | None = None
     surfaced: list[UUID] = Field(default_factory=list, max_length=1000)
 
 
-class UpdateEpisodeRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class UpdateEpisodeRequest(ApiInput):
     title: str | None = Field(default=None, max_length=200)
     summary: str | None = Field(default=None, max_length=4000)
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from festinger.clock import aware
@@ -21,7 +21,7 @@ from festinger.runtime.erasure import build_erasure
 from festinger.web.api.memories import find_memory_and_scope
 from festinger.web.api.proposals import submit_proposal
 from festinger.web.auth import AccessScope
-from festinger.web.route import AdminCall, RouteTable, json_response, parse_limit
+from festinger.web.route import AdminCall, ApiInput, RouteTable, json_response, parse_limit
 
 ROUTES = RouteTable()
 API = "/admin/api"
@@ -30,10 +30,8 @@ MAX_REASON = 500
 Word = Annotated[str, Field(min_length=1, max_length=2_000)]
 
 
-class SourceRequest(BaseModel):
+class SourceRequest(ApiInput):
     """The source to act on."""
-
-    model_config = ConfigDict(extra="forbid")
 
     source: Word | None = None
     session: Word | None = None
@@ -64,16 +62,12 @@ class ForgetManyRequest(SourceRequest):
     reason: str = Field(default="", max_length=MAX_REASON)
 
 
-class ForgetOneRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class ForgetOneRequest(ApiInput):
     reason: str = Field(default="", max_length=MAX_REASON)
     dry_run: bool = False
 
 
-class ForgetProposalRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class ForgetProposalRequest(ApiInput):
     reason: str = Field(min_length=1, max_length=MAX_REASON)
 
 

@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import Annotated
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
@@ -36,6 +36,7 @@ from festinger.runtime.review.queue import answer_question, fetch_judgement, fet
 from festinger.web.auth import AccessScope
 from festinger.web.route import (
     AdminCall,
+    ApiInput,
     RouteTable,
     build_page,
     caller_scope,
@@ -59,10 +60,8 @@ MAX_BATCH = 32 * 2**20
 LONGEST_WAIT = 60.0
 
 
-class LearnStatementRequest(BaseModel):
+class LearnStatementRequest(ApiInput):
     """A statement to learn, with the field names of the library's `learn`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     text: str
     subject: str | None = None
@@ -72,8 +71,8 @@ class LearnStatementRequest(BaseModel):
     source_confidence: float = 1.0
     event_time: datetime | None = None
     valid_from: datetime | None = None
-    derived_from: list[str] = []
-    tags: list[str] = []
+    derived_from: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
     shared: bool | None = None
     immutable: bool = False
     key: str | None = None
@@ -141,21 +140,11 @@ async def build_learn_input(call: AdminCall, body: LearnStatementRequest, *, key
     sources = [await resolve_memory_id(call.app.memory.deps, call.space, each) for each in body.derived_from]
     origin = origin_of(call, body.origin)
     return LearnRequest(
-        text=body.text,
-        subject=body.subject,
-        kind=body.kind,
+        **body.model_dump(exclude={"origin", "derived_from", "key"}),
         origin=origin,
         imported=origin is Origin.DOCUMENT,  # only a person may claim this
-        source=body.source,
-        source_confidence=body.source_confidence,
-        event_time=body.event_time,
-        valid_from=body.valid_from,
         derived_from=tuple(sources),
-        tags=tuple(body.tags),
-        shared=body.shared,
-        immutable=body.immutable,
         key=key,
-        wait=body.wait,
     )
 
 
@@ -233,15 +222,11 @@ def _one_key(call: AdminCall, in_body: str | None) -> str | None:
 MATCH_HEADER = "if-match"
 
 
-class MemoryApiInput(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class EditMemoryRequest(MemoryApiInput):
+class EditMemoryRequest(ApiInput):
     content: str
 
 
-class ChangeReasonRequest(MemoryApiInput):
+class ChangeReasonRequest(ApiInput):
     reason: str = ""
 
 
@@ -254,7 +239,7 @@ class MergeMemoriesRequest(ChangeReasonRequest):
     ids: list[str]
 
 
-class SplitMemoryRequest(MemoryApiInput):
+class SplitMemoryRequest(ApiInput):
     texts: list[str]
 
 
@@ -361,9 +346,7 @@ def _revised(done: MemoryEditResult) -> Response:
 FINAL = {None: None, "true": True, "false": False}
 
 
-class AnswerJudgementRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class AnswerJudgementRequest(ApiInput):
     relation: str
     note: str = ""
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from festinger.errors import BadInput
@@ -15,18 +15,14 @@ from festinger.outcomes.report import observe_recall
 from festinger.outcomes.stats import list_recorded_outcomes, outcome_stats, top_memories
 from festinger.outcomes.surface import list_pending_surfacings, list_surfacings
 from festinger.web.auth import AccessScope
-from festinger.web.route import PEOPLE, AdminCall, RouteTable, json_response, parse_limit
+from festinger.web.route import PEOPLE, AdminCall, ApiInput, RouteTable, json_response, parse_limit
 
 ROUTES = RouteTable()
 LONGEST_KEY = 200
 MOST_IDS = 10_000
 
 
-class OutcomeApiInput(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class ReportOutcomesRequest(OutcomeApiInput):
+class ReportOutcomesRequest(ApiInput):
     outcomes: dict[str, Any]
     recall: UUID | None = None
     partition: str | None = Field(None, max_length=200)
@@ -36,33 +32,33 @@ class ReportOutcomesRequest(OutcomeApiInput):
     superseded_by: dict[str, str] = Field(default_factory=dict)
 
 
-class StageReadsRequest(OutcomeApiInput):
+class StageReadsRequest(ApiInput):
     ids: list[UUID] = Field(max_length=MOST_IDS)
 
 
-class RecordSurfacingRequest(OutcomeApiInput):
+class RecordSurfacingRequest(ApiInput):
     ids: list[UUID] = Field(max_length=MOST_IDS)
     reason: str = "proactive"
     partition: str | None = Field(None, max_length=200)
 
 
-class CycleInput(OutcomeApiInput):
+class CycleInput(ApiInput):
     period: float | str
     amplitude: float
     phase: float = 0.0
 
 
-class SetRhythmRequest(OutcomeApiInput):
+class SetRhythmRequest(ApiInput):
     cycles: list[CycleInput] = Field(default_factory=list)
     pressure_rate: float = 0.0
     decay_rate: float | None = None
 
 
-class RecordPredictionRequest(OutcomeApiInput):
+class RecordPredictionRequest(ApiInput):
     predicted: dict[str, Any]
 
 
-class ResolvePredictionRequest(OutcomeApiInput):
+class ResolvePredictionRequest(ApiInput):
     actual: dict[str, Any]
 
 

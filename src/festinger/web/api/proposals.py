@@ -7,7 +7,7 @@ Verdicts are in `verdicts`.
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from festinger.clock import read_moment
@@ -19,6 +19,7 @@ from festinger.services.reviews import ReviewService, build_suggestion, parse_pr
 from festinger.web.auth import AccessScope
 from festinger.web.route import (
     AdminCall,
+    ApiInput,
     RouteTable,
     caller_scope,
     format_time_cursor,
@@ -34,10 +35,8 @@ LONGEST_KEY = 120
 LONGEST_NAME = 80
 
 
-class ProposeRequest(BaseModel):
+class ProposeRequest(ApiInput):
     """A proposal as a caller writes it; the proposals package limits its length."""
-
-    model_config = ConfigDict(extra="forbid")
 
     what: str
     category: str
@@ -49,9 +48,7 @@ class ProposeRequest(BaseModel):
     approve: bool = False
 
 
-class PromoteRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class PromoteRequest(ApiInput):
     dry_run: bool = False
 
 

@@ -3,7 +3,6 @@
 from datetime import datetime
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
 from festinger.errors import BadInput
@@ -13,16 +12,14 @@ from festinger.retrieval.log import find_recall, load_recalls
 from festinger.retrieval.query import parse_recall_query
 from festinger.retrieval.recall import recall, rerun_recall
 from festinger.web.auth import AccessScope
-from festinger.web.route import AdminCall, RouteTable, agent_of, json_response, parse_limit
+from festinger.web.route import AdminCall, ApiInput, RouteTable, agent_of, json_response, parse_limit
 
 ROUTES = RouteTable()
 FLAGS = {"true": True, "false": False}
 
 
-class RecallApiRequest(BaseModel):
+class RecallApiRequest(ApiInput):
     """A recall query, with the library's field names."""
-
-    model_config = ConfigDict(extra="forbid")
 
     cue: str
     limit: int = 5
@@ -32,10 +29,10 @@ class RecallApiRequest(BaseModel):
     since: datetime | None = None
     until: datetime | None = None
     subject: str | None = None
-    tags: list[str] = []
+    tags: tuple[str, ...] = ()
     origins: list[str] | None = None
-    include: list[str] = []
-    exclude: list[UUID] = []
+    include: tuple[str, ...] = ()
+    exclude: tuple[UUID, ...] = ()
     tokens: int | None = None
     strict: bool = False
     blend: str = "steady"

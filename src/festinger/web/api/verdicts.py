@@ -25,13 +25,9 @@ from festinger.services.reviews import VerdictDetails
 from festinger.web.api.memories import parse_version
 from festinger.web.api.proposals import PROPOSALS, find_proposal_id, idempotency_key, review_of
 from festinger.web.auth import AccessScope
-from festinger.web.route import AdminCall, RouteTable, first_validation_error, json_response
+from festinger.web.route import AdminCall, ApiInput, RouteTable, first_validation_error, json_response
 
 ROUTES = RouteTable()
-
-
-class VerdictApiInput(BaseModel):
-    model_config = ConfigDict(extra="forbid")
 
 
 class VerdictRequest(BaseModel):
@@ -49,31 +45,22 @@ class VerdictRequest(BaseModel):
     """The opposing proposals that the caller has looked at."""
 
     def words(self, *, version: int | None, ref: str) -> VerdictDetails:
-        return VerdictDetails(
-            note=self.note,
-            of=self.of,
-            until=self.until,
-            edits=self.edits,
-            word=self.word,
-            version=version,
-            seen=self.seen,
-            ref=ref,
-        )
+        return VerdictDetails(**self.model_dump(exclude={"verdict", "ids"}), version=version, ref=ref)
 
 
 class BulkVerdictRequest(VerdictRequest):
     ids: list[str] = Field(min_length=1, max_length=MOST_AT_ONCE)
 
 
-class DecidePairRequest(VerdictApiInput):
+class DecidePairRequest(ApiInput):
     accept: bool
 
 
-class CloseTaskRequest(VerdictApiInput):
+class CloseTaskRequest(ApiInput):
     state: TaskState = TaskState.DONE
 
 
-class LiftMuteRequest(VerdictApiInput):
+class LiftMuteRequest(ApiInput):
     producer: str
     category: str
 
@@ -146,9 +133,7 @@ async def close_task(call: AdminCall) -> Response:
 REVIEWERS = "/admin/api/reviewers"
 
 
-class AddReviewerRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class AddReviewerRequest(ApiInput):
     name: str
     identities: dict[str, list[str]] = Field(default_factory=dict)
     """Identities by channel: `login`, `key`, `uid`, `webhook`."""
@@ -182,9 +167,7 @@ async def make_codes(call: AdminCall) -> Response:
 MAX_MESSAGE = 64 * 1024
 
 
-class WebhookVerdictRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class WebhookVerdictRequest(ApiInput):
     proposal: str = Field(max_length=64)
     verdict: str = Field(max_length=40)
     author: str = Field(min_length=1, max_length=80)

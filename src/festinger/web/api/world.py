@@ -10,7 +10,6 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
 from festinger.consolidation.resolution import find_run
@@ -19,7 +18,7 @@ from festinger.ids import read_id
 from festinger.runtime.world import request_resolution
 from festinger.services.conflicts import conflict_json
 from festinger.web.auth import AccessScope
-from festinger.web.route import AdminCall, Endpoint, RouteTable, can_see, json_response, parse_limit
+from festinger.web.route import AdminCall, ApiInput, Endpoint, RouteTable, can_see, json_response, parse_limit
 from festinger.world.conflicts import Conflict, find_conflict, load_conflicts
 from festinger.world.decisions import (
     ConflictDecision,
@@ -51,11 +50,7 @@ STATUSES = ("pending", "resolved", "dismissed")
 INSERTED, CORROBORATED, CONFLICT = 201, 200, 202
 
 
-class WorldApiInput(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class StateFactsRequest(WorldApiInput):
+class StateFactsRequest(ApiInput):
     fact: str | None = None
     facts: list[str] | None = None
 
@@ -65,16 +60,16 @@ class StateFactsRequest(WorldApiInput):
         return self.facts if self.facts is not None else [self.fact or ""]
 
 
-class DismissConflictRequest(WorldApiInput):
+class DismissConflictRequest(ApiInput):
     note: str = ""
 
 
-class ResolveConflictRequest(WorldApiInput):
+class ResolveConflictRequest(ApiInput):
     decision: str
     existing_dimension: str | None = None
     new_dimension: str | None = None
     dimension: str | None = None
-    texts: list[str] = []
+    texts: tuple[str, ...] = ()
     note: str = ""
 
 
@@ -127,14 +122,7 @@ async def resolve_conflict(call: AdminCall) -> Response:
     """Decide a conflict."""
     body = await call.body(ResolveConflictRequest)
     verdict = ConflictVerdict(
-        decision=body.decision,
-        judge=ConflictJudge.PERSON,
-        by=call.by,
-        existing_dimension=body.existing_dimension,
-        new_dimension=body.new_dimension,
-        dimension=body.dimension,
-        texts=tuple(body.texts),
-        reasoning=body.note,
+        **body.model_dump(exclude={"note"}), judge=ConflictJudge.PERSON, by=call.by, reasoning=body.note
     )
     return json_response(await _json(call, await decide_conflict(call.app.world.deps, call.space, call.id, verdict)))
 
