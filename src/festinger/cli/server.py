@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 
-from festinger.cli.early_server import ServerOptions
+from festinger.cli.early_server import ServerDeps
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE
 from festinger.memory.deps import EffectiveMemorySettings
@@ -25,7 +25,6 @@ from festinger.proxy.context.memories import AppMemoryReader, bind_restater
 from festinger.proxy.health import check_capture, check_memory_coverage, check_stability, check_upstreams
 from festinger.proxy.pipeline import ExchangeRecorder, RequestPipeline
 from festinger.proxy.statements import StoredLearner
-from festinger.proxy.transport.upstream import UpstreamClient
 from festinger.runtime.app import App, StartOptions, open_app
 from festinger.runtime.environment import announce_server, home_of
 from festinger.runtime.lifecycle import BackgroundTasks
@@ -68,7 +67,7 @@ class LoadedServer:
 
 
 @asynccontextmanager
-async def _open(plan: ServerOptions) -> AsyncIterator[App]:
+async def _open(plan: ServerDeps) -> AsyncIterator[App]:
     """The app of a server; commands find the server while it is open."""
     start = StartOptions(providers=True, workers=plan.workers)
     async with open_app(plan.settings, door="serve", progress=plan.say, start=start, tools=plan.tools) as app:
@@ -78,9 +77,13 @@ async def _open(plan: ServerOptions) -> AsyncIterator[App]:
             yield app
 
 
-def build_server(plan: ServerOptions, upstream: UpstreamClient) -> LoadedServer:
+def build_server(plan: ServerDeps) -> LoadedServer:
     async def more_checks() -> Sequence[Check]:
-        checks = [*await check_upstreams(upstream, plan.settings.now.proxy), *check_capture(writer), *check_stability()]
+        checks = [
+            *await check_upstreams(plan.upstream, plan.settings.now.proxy),
+            *check_capture(writer),
+            *check_stability(),
+        ]
         if supervisor.app is not None:
             with suppress(StoreDown):  # its absence was reported already
                 checks.append(await check_memory_coverage(supervisor.app.store, now=plan.tools.clock()))
@@ -95,7 +98,7 @@ def build_server(plan: ServerOptions, upstream: UpstreamClient) -> LoadedServer:
         disk_fault=lambda: writer.disk_fault,
     )
     mind, beside = AppWorldReader(lambda: supervisor.app), BackgroundTasks()
-    modelfiles = ModelfileCache(upstream, beside=beside)
+    modelfiles = ModelfileCache(plan.upstream, beside=beside)
     learner = StoredLearner(lambda: supervisor.app, beside=beside)
     memories = AppMemoryReader(lambda: supervisor.app, turns=learner)
     context_builder = ContextBuilder(
@@ -131,7 +134,7 @@ def build_server(plan: ServerOptions, upstream: UpstreamClient) -> LoadedServer:
     )
 
 
-def _writer(plan: ServerOptions, app: Callable[[], App | None]) -> CaptureWriter:
+def _writer(plan: ServerDeps, app: Callable[[], App | None]) -> CaptureWriter:
     return CaptureWriter(
         app,
         Spool(Layout(home=home_of(plan.settings)).spool, name=str(plan.tools.new_id())),
