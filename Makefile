@@ -32,7 +32,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test check quick explore format types manifest docs schema test-live test-reference bench bench-smoke bench-floors lock audit clean
+.PHONY: help setup run test check quick explore format types manifest docs test-live test-reference bench bench-smoke bench-floors lock audit clean
 
 help: ## List the tasks.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -87,9 +87,6 @@ manifest: setup ## Compare requirements, tests and the list of open ones.
 
 docs: setup ## Write the rendered reference pages again.
 	@$(BIN)/python -m tests.reference
-
-schema: setup ## Write store/schema.sql again, from all migrations.
-	@$(BIN)/python -m tests.schema
 
 test-live: $(VENV)/live.stamp ## The tests that talk to a tiny real model on this machine.
 	$(BIN)/pytest -q -m live $(ARGS)

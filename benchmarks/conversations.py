@@ -29,7 +29,7 @@ from festinger.retrieval.query import parse_recall_query
 from festinger.retrieval.recall import recall
 from festinger.retrieval.result import RecallResult
 from festinger.runtime.app import App, StartOptions, open_app
-from festinger.services.spaces import add_space
+from festinger.services.access import add_space
 from festinger.store.queries import queries_of
 
 Q = queries_of("benchmarks")

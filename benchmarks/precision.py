@@ -23,7 +23,7 @@ from festinger.memory.model import Kind as MemoryKind
 from festinger.memory.model import Scope
 from festinger.retrieval.index.terms import count_words
 from festinger.runtime.app import App
-from festinger.services.spaces import add_space
+from festinger.services.access import add_space
 
 SET = "precisionmembench"
 FIRST = 5

@@ -47,7 +47,7 @@ from festinger.retrieval.recall import recall
 from festinger.retrieval.score import VECTOR_ARM
 from festinger.retrieval.search import embed_cue, load_corpus_size, look_up_cue, search_arms
 from festinger.runtime.app import App, StartOptions, open_app
-from festinger.services.spaces import add_space
+from festinger.services.access import add_space
 from festinger.settings.deployment import current_deployment
 from festinger.settings.live import LiveSettings
 from festinger.store.embedded.cluster import find_postmaster

@@ -34,7 +34,7 @@ from festinger.retrieval.recall import recall
 from festinger.retrieval.result import RecallResult
 from festinger.runtime.app import App, StartOptions, open_app
 from festinger.runtime.environment import SystemServices
-from festinger.services.spaces import add_space
+from festinger.services.access import add_space
 from festinger.world.model import NoteOutcome
 
 LOCOMO = "locomo"

@@ -83,7 +83,7 @@ async def hysteresis(
     from examples import hysteresis as demo
     from examples.ground import open_temporary_environment
     from festinger.ids import MAIN_SPACE
-    from festinger.services.spaces import add_space
+    from festinger.services.access import add_space
 
     _begin(context)
     async with open_temporary_environment(say=lambda _: None) as ground:

@@ -1,22 +1,23 @@
 """What do the rendered pages of the reference say?
 
 Each page is made from the thing itself: commands from the command line's tree, tables from the migrations, events
-from their catalogue, names from the public door. `python -m tests.reference` writes them; a test compares them
-with what is written. A page whose source is not built yet is left out. Settings, errors and metrics are
-rendered by their own rooms.
+from their catalogue, settings, metrics and errors from their lists, names from the public door. `python -m
+tests.reference` writes them; a test compares them with what is written.
 """
 
 import importlib
 import importlib.util
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from festinger.observability import pages as seeing
-from festinger.settings.reference import settings_page
+from festinger.errors import FestingerError
+from festinger.observability.metrics import LISTED, MetricInfo
+from festinger.settings.keys import KEYS, SettingKey, format_value
 
 ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "docs" / "reference"
@@ -159,6 +160,85 @@ def _told(name: str, value: Any) -> str:
     return inspect.cleandoc(value.__doc__ or "").strip()
 
 
+SETTINGS_HEAD = """\
+# Settings
+
+Each setting has a default. It can be set, from the weakest source to the strongest, in
+
+1. a YAML file: `--config FILE`, else `FESTINGER_CONFIG`, else `./festinger.yaml`, else `~/.config/festinger/config.yaml`;
+2. the console, the API or `festinger settings set`, which keep it in the database;
+3. the environment: `FESTINGER_` and the path with `__`, such as `FESTINGER_STORE__POOL_MAX=20`;
+4. the command line.
+
+What the environment or the command line sets is pinned: the console and the API cannot change it.
+A *live* setting is in force at once when it changes, a *restart* one after the next start. Settings marked
+*early* are read before the database is open and cannot be kept in it; neither can secrets. Those marked
+*per space* may have another value in each space. An unknown name anywhere is refused with the nearest known
+one, and a bad edit of a running process changes nothing.
+
+Four variables are no settings: `FESTINGER_CONFIG` names the file, `FESTINGER_SECRET_KEY` holds the master
+key, `FESTINGER_KEY` is the key that commands show to another server (`--server`), and `FESTINGER_NO_BROWSER` keeps
+commands from opening a browser.
+"""
+
+
+def settings_page() -> str:
+    """Return the whole page."""
+    sections = groupby(KEYS.values(), key=lambda key: key.name.partition(".")[0] if "." in key.name else "")
+    return SETTINGS_HEAD + "".join(_settings_section(name, keys) for name, keys in sections)
+
+
+def _settings_section(name: str, keys: Iterable[SettingKey]) -> str:
+    title = f"`{name}`" if name else "General"
+    return f"\n## {title}\n\n| key | default | may be | in force | meaning |\n|---|---|---|---|---|\n" + "".join(
+        _setting_row(key) for key in keys
+    )
+
+
+def _setting_row(key: SettingKey) -> str:
+    default = format_value(key, key.default)
+    marks = [key.when, *(["early"] if key.early else []), *(["per space"] if key.per_space else [])]
+    cells = [f"`{key.name}`", f"`{default}`" if default else "–", key.allowed, ", ".join(marks), key.meaning]
+    return "| " + " | ".join(cells) + " |\n"
+
+
+def metrics_page() -> str:
+    """Render every metric under its scraped name."""
+    rows = sorted(_metric_row(metric) for metric in LISTED)
+    return (
+        "# Metrics\n\n`/admin/metrics` shows them in the Prometheus text format. Histograms reach from 1 ms to 10 s.\n\n"
+        "| name | type | labels | meaning |\n|---|---|---|---|\n" + "".join(rows)
+    )
+
+
+def _metric_row(metric: MetricInfo) -> str:
+    labels = ", ".join(f"`{label}`" for label in metric.labels) or "–"
+    return f"| `{metric.scraped_name}` | {metric.kind} | {labels} | {metric.meaning} |\n"
+
+
+def errors_page() -> str:
+    """Render every error as a caller sees it."""
+    rows = [_error_row(error) for error in walk_errors()]
+    return (
+        '# Errors\n\nOver HTTP an error is `{"error": {"name", "message", "hint", "request_id"}}` with the status below; '
+        "a command ends with the exit code.\n\n| name | status | exit | message | hint |\n|---|---|---|---|---|\n"
+        + "".join(rows)
+    )
+
+
+def walk_errors(root: type[FestingerError] = FestingerError) -> Iterator[type[FestingerError]]:
+    """Walk the error tree, parents first."""
+    yield root
+    for below in sorted(root.__subclasses__(), key=lambda error: error.__name__):
+        if below.__module__ == FestingerError.__module__:
+            yield from walk_errors(below)
+
+
+def _error_row(error: type[FestingerError]) -> str:
+    cells = [f"`{error.class_name()}`", str(error.http), str(error.exit), error.default_message(), error.default_hint]
+    return f"| {' | '.join(cells)} |\n"
+
+
 def index_page() -> str:
     """The page that lists the others."""
     names = sorted({path.name for path in PAGES.glob("*.md")} | set(pages()))
@@ -173,8 +253,8 @@ def pages() -> dict[str, Callable[[], str]]:
     """Every page whose source exists, with the function that renders it."""
     found: dict[str, Callable[[], str]] = {
         "tables.md": tables_page,
-        "metrics.md": seeing.metrics_page,
-        "errors.md": seeing.errors_page,
+        "metrics.md": metrics_page,
+        "errors.md": errors_page,
         "settings.md": settings_page,
     }
     if command_line() is not None:

@@ -7,7 +7,7 @@ import pytest
 
 from festinger import errors
 from festinger.errors import BadFact, FestingerError, SettingPinned, Stale
-from festinger.observability.pages import errors_page, walk_errors
+from tests.reference import errors_page, walk_errors
 
 ROOT = Path(__file__).parents[1]
 TREE = list(walk_errors())

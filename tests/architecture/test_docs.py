@@ -12,8 +12,6 @@ import pytest
 from tests import reference
 from tests.architecture.source import ROOT, tracked_files
 
-from festinger.observability.pages import walk_errors
-
 DOCS = ROOT / "docs"
 FENCE = re.compile(r"^( *)```(?P<info>[^\n]*)\n(?P<code>.*?)^\1```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!`)\[[^\]\n]*\]\((?P<target>[^)\s]+)\)")
@@ -99,7 +97,7 @@ def whole_reference() -> str:
 
 def names_of_errors() -> list[str]:
     """Every error's name as doors show it."""
-    return [error.class_name() for error in walk_errors()]
+    return [error.class_name() for error in reference.walk_errors()]
 
 
 def names_of_metrics() -> list[str]:

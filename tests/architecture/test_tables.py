@@ -12,7 +12,7 @@ from tests.architecture.statements import every_query, full_name
 from tests.architecture.tables import ENGINE, OWNERS, WITHOUT_SPACE, owner
 
 from festinger.ids import SpaceId
-from festinger.services.spaces import ERASERS
+from festinger.services.access import ERASERS
 from festinger.settings.tree import StoreSettings
 from festinger.store.pool import open_store
 from festinger.store.repositories.spaces import delete_space

@@ -44,7 +44,8 @@ class Shell:
 
     home: Path
     database: str | None
-    environment: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=lambda: {"FESTINGER_EMBEDDING__MODEL": "hashed:"})
+    """The toy embedder: the real one takes two seconds to load, which most commands are not about."""
 
     def __call__(self, *arguments: str, typed: str | None = None, **environment: str) -> Said:
         """Run a command in this process, on the database."""

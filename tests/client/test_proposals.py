@@ -7,6 +7,7 @@ from tests.runtime.server import given
 
 import festinger
 from festinger.errors import BadInput, NotAuthorised, NotFound
+from festinger.proposals.promotion import promote
 from festinger.proposals.verdicts.reviewers import add_reviewer
 
 WHAT = "Retry the failed query"
@@ -16,7 +17,7 @@ AT_ONCE = {"min_seen_count": 1, "min_age_days": 0}
 async def test_a_program_proposes_and_a_reviewer_whom_it_names_decides(database_url: str, tmp_path: Path):
     async with festinger.open(given(tmp_path, proposals=AT_ONCE), database=database_url) as memory:
         made = await memory.propose(WHAT, category="reliability", scope="tools")
-        await memory._app.inbox.promote(memory.space)
+        await promote(memory._app.inbox.deps, memory.space)
         (open_one,) = await memory.inbox()
         with pytest.raises(NotAuthorised):
             await memory.decide(made.id, "approve", by="Ada")
@@ -61,7 +62,7 @@ async def test_an_agent_asks_that_what_it_sees_be_forgotten_and_a_person_does_it
             await bo.request_forget(shared.id, reason=" ")
         own = await ada.request_forget(private.id, reason="It was a joke.")
         still = await memory.get(shared.id)
-        await memory._app.inbox.promote(memory.space)
+        await promote(memory._app.inbox.deps, memory.space)
         await add_reviewer(memory._app.inbox.deps, memory.space, "Ada")
         await memory.decide(asked.id, "approve", by="Ada", word="forget")
 

@@ -13,7 +13,7 @@ from tests.llm.bench import Bench, Verdict
 from festinger.llm.client import CheckedModel
 from festinger.llm.endpoint import ProviderName, build_endpoint
 from festinger.llm.model import FinishReason, MessageRole, PromptMessage, Provider
-from festinger.llm.providers.registry import open_provider
+from festinger.llm.router import open_provider
 
 pytestmark = pytest.mark.live
 

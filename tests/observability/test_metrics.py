@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.reference import metrics_page
 
 from festinger.observability.metrics import LISTED, REGISTRY, SECONDS, MetricInfo, render_metrics
-from festinger.observability.pages import metrics_page
 
 ROOT = Path(__file__).parents[2]
 ROOMS = {path.name for path in (ROOT / "src" / "festinger").iterdir() if path.is_dir()}

@@ -10,8 +10,7 @@ from festinger.ids import MAIN_SPACE
 from festinger.runtime import auth
 from festinger.runtime.app import App
 from festinger.runtime.auth import LOOKUPS, Keyring
-from festinger.services.access import issue_key, withdraw_key
-from festinger.services.spaces import add_space, erase_space
+from festinger.services.access import add_space, erase_space, issue_key, withdraw_key
 from festinger.store.cache_invalidation import CacheChange, CacheScope, load_cache_versions
 from festinger.store.pool import Store
 from festinger.store.repositories.auth import AccessRole, ApiKey, load_api_keys

@@ -17,7 +17,9 @@ from festinger.memory.erasure.repair import RepairMode
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.undo import undo
 from festinger.outcomes.model import Reporter
+from festinger.proposals.inbox import load_card
 from festinger.proposals.model import ProposalState
+from festinger.proposals.sightings.intake import record_sighting
 from festinger.proposals.sightings.model import REFLECTION, SightingResult, Suggestion
 from festinger.runtime.erasure import build_erasure
 from festinger.world.counts import text_hash
@@ -106,14 +108,14 @@ async def sight(
         payload=payload or {},
         evidence=evidence,
     )
-    return await at.app.inbox.sight(MAIN_SPACE, said)
+    return await record_sighting(at.app.inbox.deps, MAIN_SPACE, said)
 
 
 async def left(at: Approving, seen: dict[str, SightingResult]) -> dict[str, tuple[str, int, ProposalState]]:
     found = {}
     for name, each in seen.items():
         assert each.proposal is not None
-        card = await at.app.inbox.card(MAIN_SPACE, each.proposal)
+        card = await load_card(at.app.inbox.deps, MAIN_SPACE, each.proposal)
         found[name] = (card.proposal.what, card.proposal.seen_count, card.proposal.state)
     return found
 

@@ -11,7 +11,7 @@ from tests.runtime.server import SOON, opened, told
 from festinger.errors import BadInput
 from festinger.events.event import Event
 from festinger.events.health import dead_deliveries, subscriber_lags
-from festinger.observability.trace import bind_request
+from festinger.observability.logs import bind_request
 from festinger.runtime.app import StartOptions
 from festinger.runtime.settings import change_setting
 from festinger.store.pool import Transaction

@@ -14,9 +14,10 @@ from festinger.memory.censors.check import run_censors
 from festinger.memory.censors.edit import CensorRequest, add_censor, escalate, list_triggers, page_censors
 from festinger.memory.censors.escalation import mark_false_positive
 from festinger.memory.episodes.store import open_episode
-from festinger.proposals.inbox import pending_counts, total_pending
+from festinger.proposals.inbox import list_pending_groups, pending_counts, total_pending
 from festinger.proposals.model import ProposalType, ReviewChannel, VerdictInput, VerdictKind
-from festinger.proposals.verdicts.decide import record_verdict
+from festinger.proposals.promotion import promote
+from festinger.proposals.verdicts.decide import decide, record_verdict
 from festinger.runtime.proposals import TAKE_UP
 
 TALK = SessionId("talk")
@@ -33,8 +34,8 @@ async def test_what_waits_in_other_rooms_is_listed_with_its_reason_and_takes_no_
         await at.rows("insert into held_session values ('main', 'flood', 3, now()) returning session_id")
         task = await at.approve(ProposalType.ADVICE, {})
 
-        waiting = await at.app.deciding.waiting(MAIN_SPACE)
-        first = await at.app.deciding.waiting(MAIN_SPACE, limit=0)
+        waiting = await list_pending_groups(at.app.deciding.sources, MAIN_SPACE)
+        first = await list_pending_groups(at.app.deciding.sources, MAIN_SPACE, limit=0)
 
         assert pending_counts(waiting) == {"conflicts": 1, "held sessions": 1, "quarantined memories": 1, "tasks": 1}
         items = {each.kind: each.items[0] for each in waiting}
@@ -44,7 +45,7 @@ async def test_what_waits_in_other_rooms_is_listed_with_its_reason_and_takes_no_
         assert items["tasks"].title == task.proposal.what
         assert pending_counts(first) == pending_counts(waiting)
         assert total_pending(2, waiting) == 6
-        assert (await at.app.inbox.promote(MAIN_SPACE, dry_run=True)).paused_because is None
+        assert (await promote(at.app.inbox.deps, MAIN_SPACE, dry_run=True)).paused_because is None
 
 
 @pytest.mark.requirement("M-57")
@@ -98,7 +99,7 @@ async def test_a_verdict_that_a_dead_process_left_is_carried_out_by_the_job(data
         at.hands.forward(timedelta(minutes=2))
         await at.app.jobs.run_now(TAKE_UP)
         await drain(at.app.jobs)
-        answer = await at.app.deciding.decide(MAIN_SPACE, said)
+        answer = await decide(at.app.deciding.office, MAIN_SPACE, said)
 
         assert (answer.result, answer.again) == ("applied", True)
         assert len(await at.rows("select * from task")) == 1

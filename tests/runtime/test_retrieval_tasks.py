@@ -9,6 +9,7 @@ from tests.runtime.test_retrieval_outcomes import handle
 
 from festinger.ids import MAIN_SPACE
 from festinger.proposals.model import ProposalType
+from festinger.proposals.verdicts.tasks import close_task, list_tasks
 from festinger.runtime.settings import change_setting
 
 CUE = "What about the failed query?"
@@ -20,7 +21,11 @@ async def test_an_agent_reads_open_tasks_as_insights_only_where_a_person_allows_
         memory = handle(at.app)
         await at.decide(await at.propose(ProposalType.ADVICE, {}, what="Retry the failed query"))
         await at.decide(await at.propose(ProposalType.ADVICE, {}, what="Show a progress bar"))
-        (task,) = [each for each in await at.app.deciding.tasks(MAIN_SPACE) if each.title == "Retry the failed query"]
+        (task,) = [
+            each
+            for each in await list_tasks(at.app.deciding.office.deps, MAIN_SPACE)
+            if each.title == "Retry the failed query"
+        ]
 
         unseen = await memory.recall(CUE)
         await change_setting(at.app, "proposals.tasks_visible_to_agent", "true", by="ada")
@@ -32,7 +37,7 @@ async def test_an_agent_reads_open_tasks_as_insights_only_where_a_person_allows_
             await memory.recall(CUE, since=at.hands.now - timedelta(days=1)),
             await memory.recall(CUE, exclude=[task.id]),
         ]
-        await at.app.deciding.close_task(MAIN_SPACE, task.id, author=ADA)
+        await close_task(at.app.deciding.office.deps, MAIN_SPACE, task.id, author=ADA)
         closed = await memory.recall(CUE)
 
         assert (unseen.items, closed.items) == ((), ())

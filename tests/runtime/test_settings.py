@@ -11,7 +11,7 @@ from festinger.errors import NotFound, SettingPinned
 from festinger.ids import SpaceId
 from festinger.runtime.app import App
 from festinger.runtime.settings import change_setting, record_file_edits, reset_setting
-from festinger.services.spaces import add_space
+from festinger.services.access import add_space
 from festinger.settings.live import SettingChange
 from festinger.store.repositories.spaces import config_rows
 

@@ -15,7 +15,7 @@ from festinger.errors import AlreadyRunning
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, AgentId, Cause, Origin, SessionId
 from festinger.jobs.queue import defer_due_jobs, latest_due, next_due
 from festinger.runtime.world import RESOLVE, RESOLVE_SPACE, preload_world, request_resolution
-from festinger.services.spaces import add_space
+from festinger.services.access import add_space
 from festinger.settings.sources import ConfigTableRow
 from festinger.world.model import EdgeSource, WorldStatement
 from festinger.world.recall import SourceText, WorldScope

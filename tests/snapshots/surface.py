@@ -1,7 +1,8 @@
 """Collects the outward surface of Festinger as readable text: routes, help, events, metrics, settings, jobs, names.
 
 A restructuring must not change any of it unseen. The text holds no path, version or terminal width, so it is the same
-on every machine. Tables, columns and indexes are pinned by `store/schema.sql` and `tests/store/test_schema.py`.
+on every machine. Tables, columns and indexes are pinned by the hashes of the
+migrations and by `tests/store/test_schema.py`.
 """
 
 import dataclasses
@@ -14,6 +15,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, get_args
 
+from tests.reference import walk_errors
 from typer.main import get_command
 
 import festinger
@@ -21,12 +23,11 @@ from festinger.cli import gutask, main
 from festinger.embedding import registry, reranker
 from festinger.events.catalogue import CATALOGUE
 from festinger.observability.metrics import LISTED
-from festinger.observability.pages import walk_errors
 from festinger.proxy import routes
 from festinger.runtime.app import App
 from festinger.settings.keys import ALIASES, KEYS
 from festinger.store.migration import own_migrations
-from festinger.web.app import ROUTES
+from festinger.web.app import all_routes
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 EXPECTED = Path(__file__).parent / "expected"
@@ -45,7 +46,7 @@ def as_text(lines: Iterable[str]) -> str:
 
 def admin_routes() -> Iterator[str]:
     """Method, path and the scope that a caller needs."""
-    for route in sorted(ROUTES, key=lambda each: (each.path, each.method)):
+    for route in sorted(all_routes(), key=lambda each: (each.path, each.method)):
         marks = [route.scope.value, *(mark for mark in ("page", "keyless") if getattr(route, mark))]
         yield f"{route.method} {route.path}  {', '.join(marks)}"
 

@@ -1,38 +1,63 @@
+"""The first migration makes the whole schema, and databases made with the 23 before it open as they are."""
+
+from hashlib import sha256
+from pathlib import Path
+
 import psycopg
 import pytest
-from tests import database
 from tests.catalogue import shape
-from tests.schema import SCHEMA, normalised
 
-from festinger.store.migration import migrate, own_migrations
+from festinger.errors import CannotStart, MigrationChanged, SchemaTooNew
+from festinger.store.migration import WHOLE_SCHEMA, Migration, migrate, own_migrations, pending_migrations
 
-BOOKKEEPING = "schema_migration"
+FORMER: list[tuple[str, str]] = [
+    (name, digest)
+    for name, digest in map(str.split, (Path(__file__).parent / "former_migrations.txt").read_text().splitlines())
+]
+"""Names and hashes of the migrations that the whole schema replaced, as their databases have recorded them."""
 
+FORMER_SHAPE = "d6b837162669a56b3c6c9c23e58dc6e787840a92500b7da9b04a82b9e0ddf60f"
+"""Of the catalogue that these 23 made."""
 
-def without_bookkeeping(lines: list[str]) -> list[str]:
-    """The record of migrations is made by the migrator itself, not by a migration."""
-    return [line for line in lines if BOOKKEEPING not in line]
-
-
-@pytest.fixture
-def second_database_url(run_folder):
-    url = database.empty(run_folder)
-    yield url
-    database.drop(run_folder, url)
+NEXT = Migration(name="0024_add_color.pre", sql="alter table space add column color text")
 
 
 @pytest.mark.requirement("X-35")
-async def test_the_schema_file_is_what_all_migrations_add_up_to(
-    empty_database_url: str, second_database_url: str
+async def test_the_whole_schema_is_what_the_former_migrations_added_up_to(empty_database_url: str) -> None:
+    await migrate(empty_database_url, own_migrations()[:1])
+
+    assert sha256("\n".join(shape(empty_database_url)).encode()).hexdigest() == FORMER_SHAPE
+
+
+@pytest.mark.requirement("X-35")
+async def test_a_database_of_the_former_migrations_takes_only_what_came_after_them(empty_database_url: str) -> None:
+    first = own_migrations()[:1]
+    await migrate(empty_database_url, first)
+    with psycopg.connect(empty_database_url) as connection:
+        connection.execute("delete from schema_migration")
+        connection.cursor().executemany("insert into schema_migration (name, sha256) values (%s, %s)", FORMER)
+
+    assert await migrate(empty_database_url, first, allowed=False) == []
+    assert await migrate(empty_database_url, [*first, NEXT]) == [NEXT.name]
+    assert await migrate(empty_database_url, [*first, NEXT]) == []
+
+
+@pytest.mark.requirement("X-35")
+@pytest.mark.parametrize("applied", [FORMER[:1], FORMER[:22], [*FORMER[:22], (FORMER[22][0], "changed")]])
+def test_a_database_that_lacks_some_of_the_former_migrations_is_refused_with_what_to_do(
+    applied: list[tuple[str, str]],
 ) -> None:
-    await migrate(empty_database_url, own_migrations())
-    with psycopg.connect(second_database_url, autocommit=True) as connection:
-        connection.execute(SCHEMA.read_text().encode())
+    with pytest.raises(CannotStart, match="made before the migrations became one") as caught:
+        pending_migrations(own_migrations(), applied)
 
-    by_migrations = without_bookkeeping(shape(empty_database_url))
-    by_file = without_bookkeeping(shape(second_database_url))
+    assert not isinstance(caught.value, SchemaTooNew | MigrationChanged)
+    assert "Open it once with commit" in caught.value.hint
 
-    assert by_file == by_migrations, "run `make schema` and look at what changed"
+
+def test_a_stranger_beside_the_former_migrations_is_a_newer_version() -> None:
+    with pytest.raises(SchemaTooNew, match=NEXT.name):
+        pending_migrations(own_migrations()[:1], [*FORMER, (NEXT.name, NEXT.sha256)])
+    assert own_migrations()[0].name == WHOLE_SCHEMA
 
 
 @pytest.mark.requirement("X-35")
@@ -59,9 +84,3 @@ def test_a_difference_of_any_kind_is_seen(database_url: str, statement: str) -> 
         connection.execute(statement.encode())
 
     assert shape(database_url) != before
-
-
-def test_what_changes_from_run_to_run_is_left_out() -> None:
-    dump = "--\n-- PostgreSQL database dump\n--\n\n\\restrict abc\n\nSET row_security = off;\n\n\n\nCREATE TABLE a ();\n\n\\unrestrict abc\n"
-
-    assert normalised(dump).splitlines()[2:] == ["CREATE TABLE a ();"]

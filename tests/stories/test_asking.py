@@ -12,13 +12,15 @@ from tests.stories.model import REPLY, ToolCall, Turn
 from tests.stories.stage import Stage, stage
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, cause
-from festinger.proposals.inbox import ProposalQuery
+from festinger.proposals.inbox import ProposalQuery, list_proposals
 from festinger.proposals.model import Proposal, ProposalState
 from festinger.proposals.pairs import PROMOTE
+from festinger.proposals.sightings.intake import record_sighting
 from festinger.proposals.sightings.model import REFLECTION, Suggestion
 from festinger.proposals.sightings.similarity import OFF, comparison_state
+from festinger.proposals.verdicts.apply import undo_approval
 from festinger.proposals.verdicts.reviewers import add_reviewer
-from festinger.proposals.verdicts.tasks import TaskState
+from festinger.proposals.verdicts.tasks import TaskState, list_tasks
 from festinger.runtime.memory import CLOSE_IDLE
 from festinger.runtime.review.files import InboxFolderWatcher
 from festinger.runtime.settings import change_setting
@@ -68,7 +70,9 @@ async def gate_opens(at: Stage) -> None:
 
 
 async def proposal(at: Stage, what: str) -> Proposal:
-    (found,) = [each for each in await at.app.inbox.page(MAIN_SPACE, ProposalQuery()) if each.what == what]
+    (found,) = [
+        each for each in await list_proposals(at.app.inbox.deps, MAIN_SPACE, ProposalQuery()) if each.what == what
+    ]
     return found
 
 
@@ -117,12 +121,12 @@ async def test_a_tool_that_fails_on_three_days_ends_up_before_a_person_who_decid
         write_on_sheet(folder.tray.folder, fetch, verdict="reject", by="Eve", note="It is being rebuilt.")
         await scanned(at, folder)
 
-        (task,) = await at.app.deciding.tasks(MAIN_SPACE)
+        (task,) = await list_tasks(at.app.deciding.office.deps, MAIN_SPACE)
         assert task.title == SEARCH
         assert (await proposal(at, SEARCH)).state is ProposalState.APPLIED
         assert list(folder.tray.folder.glob("*.md")) == []
-        await at.app.deciding.undo(MAIN_SPACE, search.id, author=ADA)
-        (task,) = await at.app.deciding.tasks(MAIN_SPACE, state=None)
+        await undo_approval(at.app.deciding.office, MAIN_SPACE, search.id, author=ADA)
+        (task,) = await list_tasks(at.app.deciding.office.deps, MAIN_SPACE, state=None)
         assert task.state is TaskState.DROPPED
         assert (await proposal(at, SEARCH)).state is ProposalState.UNDONE
 
@@ -172,7 +176,7 @@ async def test_an_agent_reads_what_was_observed_again_and_again_only_where_a_per
                 cause=cause(agent=DEFAULT_AGENT, session=SessionId(f"s{number}"), origin=Origin.MODEL, at=at.hands.now),
                 at=at.hands.now,
             )
-            seen = await at.app.inbox.sight(MAIN_SPACE, said)
+            seen = await record_sighting(at.app.inbox.deps, MAIN_SPACE, said)
         talk: list[dict[str, Any]] = [{"role": "user", "content": "When does the harbour open?"}]
         await at.post("/api/chat", _body(talk), X_Session_ID="off")
         silent = at.model.heard[-1].prompt

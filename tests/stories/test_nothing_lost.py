@@ -39,7 +39,7 @@ def said_in(database_url: str) -> list[str]:
 
 @pytest.mark.requirement("P-47")
 async def test_what_was_said_while_the_store_was_away_is_there_once_and_in_order(database_url: str, tmp_path: Path):
-    texts = [f"Remember number {number:03}." for number in range(REQUESTS)]
+    texts = [f"This is number {number:03}." for number in range(REQUESTS)]
     async with stage(database_url, tmp_path, proxy__memory_deadline_ms=50, proxy__first_memory_deadline_ms=50) as at:
         await at.post("/api/chat", chat("Remember this."))
         await at.kept()
@@ -86,7 +86,7 @@ def ask(served: Served, body: dict[str, Any]) -> int:
 @pytest.mark.requirement("P-47", "F-14")
 async def test_a_server_that_is_killed_without_a_store_leaves_its_spool_to_the_next(person: Path, database_url: str):
     shell = Shell(home=person, database=database_url)
-    texts = [f"Remember number {number}." for number in range(5)]
+    texts = [f"This is number {number}." for number in range(5)]
     async with serving_model() as (upstream, _):
         with outage(database_url), shell.server("--upstream", upstream) as served:
             # Its own pages answer once the rooms are loaded; from then on it listens.
@@ -120,7 +120,7 @@ async def chat_until_gone(served: Served, name: str, delivered: list[str], enoug
     """One client that sends its next message when it has read the whole answer to the last one."""
     async with aiohttp.ClientSession() as http:
         for number in itertools.count():
-            text = f"Remember number {name}-{number}."
+            text = f"This is number {name}-{number}."
             body = {**chat(text), "stream": number % 2 == 0}
             try:
                 async with http.post(f"http://127.0.0.1:{served.port}/api/chat", json=body) as answer:

@@ -12,8 +12,7 @@ from tests.web.asgi import Visit, ask
 from tests.web.deps import deps
 
 from festinger.runtime.supervisor import Supervisor
-from festinger.web.app import ROUTES, build_admin_app
-from festinger.web.render import POLICY
+from festinger.web.app import POLICY, all_routes, build_admin_app
 from festinger.web.route import AdminCall
 
 CSP = (
@@ -56,7 +55,7 @@ async def test_a_fault_of_ours_is_answered_in_its_shape_and_goes_on_to_the_edge(
     async def broken(_call: AdminCall) -> Response:
         raise RuntimeError("secret detail")
 
-    route = replace(next(route for route in ROUTES if route.path == "/admin/healthz"), endpoint=broken)
+    route = replace(next(route for route in all_routes() if route.path == "/admin/healthz"), endpoint=broken)
     answered: list[dict[str, object]] = []
 
     async def receive() -> dict[str, object]:

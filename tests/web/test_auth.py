@@ -18,9 +18,9 @@ from festinger.errors import StoreDown
 from festinger.ids import EVERY_SPACE, SpaceId
 from festinger.runtime.supervisor import Supervisor
 from festinger.store.repositories.auth import AccessRole, ApiKey
-from festinger.web.app import ROUTES, build_admin_app
-from festinger.web.auth import SCOPES, AccessScope, is_local_caller, presented_key
-from festinger.web.route import AdminCall, AdminRoute, json_response
+from festinger.web.app import all_routes, build_admin_app
+from festinger.web.auth import SCOPES, AccessScope, CallerIdentity, is_local_caller, presented_key
+from festinger.web.route import AdminCall, json_response
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
@@ -237,11 +237,11 @@ async def stub(_call: AdminCall) -> Response:
     return json_response({"let": "in"})
 
 
-def pages(folder: Path, routes: tuple[AdminRoute, ...] = ROUTES, **flags: Any) -> Any:
+def pages(folder: Path, **flags: Any) -> Any:
     """Every route as it stands, but with nothing behind it."""
     supervisor = Supervisor(settings_of(None, folder, **flags), lambda: None)  # type: ignore[arg-type,return-value]
     supervisor.find_key = find_key  # type: ignore[method-assign]
-    return build_admin_app(supervisor, [replace(route, endpoint=stub) for route in routes])
+    return build_admin_app(supervisor, [replace(route, endpoint=stub) for route in all_routes()])
 
 
 def example(path: str) -> str:
@@ -252,7 +252,7 @@ def example(path: str) -> str:
 
 @pytest.mark.requirement("U-13")
 def test_every_route_has_a_row_and_every_row_a_route():
-    assert {(route.method, route.path) for route in ROUTES} == set(ROWS)
+    assert {(route.method, route.path) for route in all_routes()} == set(ROWS)
 
 
 @pytest.mark.requirement("U-13")
@@ -367,7 +367,7 @@ def test_a_caller_without_an_address_came_through_a_socket_of_this_machine():
 def test_a_space_that_the_door_has_read_counts_unless_the_query_names_another():
     authorized = SimpleNamespace(request_id="r", space="team")
     supervisor: Any = SimpleNamespace(known_space=lambda name: SpaceId(name))
-    identity: Any = SimpleNamespace(key=None, session=None)
+    identity = CallerIdentity(key=None, trusted=True)
 
     def call(query: bytes) -> AdminCall:
         scope = {"type": "http", "query_string": query, "headers": [], "state": {"festinger.visit": authorized}}

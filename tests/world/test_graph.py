@@ -16,11 +16,11 @@ from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE, Origin, SpaceId
 from festinger.observability.checks import CheckSeverity
 from festinger.settings.tree import StoreSettings
-from festinger.store.cache_invalidation import CacheListener
+from festinger.store.cache_invalidation import BoundedCache, CacheListener
 from festinger.store.pool import Store, open_store
 from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_conflict
 from festinger.world.erase import tidy_space
-from festinger.world.graph import ROOM, World, check_worlds
+from festinger.world.graph import ROOM, World, check_worlds, world_size_bytes
 from festinger.world.model import SoasRow, UrdEdge
 from festinger.world.recall import SourceText
 from festinger.world.state import apply_statement
@@ -277,7 +277,7 @@ async def test_a_space_beyond_the_limit_is_asked_for_piece_by_piece(store: Store
     bench = Bench(store)
     await bootstrap_dimensions(bench.deps, MAIN_SPACE)
     await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo"))
-    bench.worlds._kept.limit = 10
+    bench.worlds._kept = BoundedCache(ROOM, limit=10, weigh=world_size_bytes)
     await bench.worlds.need(MAIN_SPACE)
 
     found = await bench.recollector.recollect_in_part(

@@ -1,37 +1,66 @@
-"""Connects a command to a running server: the one that it names, or the one that runs on its home.
+"""Connects a command to the admin API: of the server that it names or that runs on its home, else in this process.
 
 A running server answers at once and has the embedder loaded; opening the store in a command's own process
-takes seconds.
+takes seconds. Both answer with the same documents, so a command shows the same either way. The speaker
+differs: with the store it is its owner, who sits at this terminal; at a server it is whoever the key says.
 """
 
 import getpass
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from festinger.cli.context import CommandContext
 from festinger.errors import BadInput
 
 if TYPE_CHECKING:
-    from festinger.proxy.remote_client import RemoteServer
+    from festinger.proxy.remote_client import AdminClient
     from festinger.runtime.environment import LocalServer
     from festinger.settings.live import LiveSettings
 
+API = "/admin/api"
+MOST_LISTED = 1000
+
+Document = dict[str, Any]
+
 
 @asynccontextmanager
-async def connect_server(context: CommandContext, *, find: bool = False) -> "AsyncIterator[RemoteServer | None]":
-    """The named server; with `find` else the one on this home, if ready. `None`: open the store."""
+async def open_client(
+    context: CommandContext, *, find: bool = False, embeds: bool = False
+) -> "AsyncIterator[AdminClient]":
+    """A client for the server of `connect_server`, else for the store, with its embedder if the command `embeds`."""
+    async with connect_server(context, find=find) as server:
+        if server is not None:
+            yield server
+            return
+    from festinger.proxy.remote_client import open_in_process
+    from festinger.runtime.app import StartOptions
+    from festinger.web.app import build_local_app
+
+    async with context.app(start=StartOptions(providers=embeds)) as app:
+        own = build_local_app(app, owner=current_user(), uid=os.getuid())
+        async with open_in_process(own, space=context.space_in(app), agent=context.agent) as client:
+            yield client
+
+
+@asynccontextmanager
+async def connect_server(context: CommandContext, *, find: bool = False) -> "AsyncIterator[AdminClient | None]":
+    """A client for the named server; with `find` else for the one on this home, if ready; else `None`."""
     local = find_local_server(context.settings()) if find and context.server is None else None
     if context.server is None and local is None:
         yield None
         return
     from festinger.proxy.remote_client import open_remote
 
+    names = {"space": context.space, "agent": context.agent}
     if local is None:
-        async with open_remote(context.server or "", space=context.space, key=context.key) as server:
+        async with open_remote(context.server or "", key=context.key, **names) as server:
             yield server
         return
-    async with open_remote(local.url, space=context.space, key=local.key, session=current_user()) as server:
+    async with open_remote(local.url, key=local.key, session=f"cli:{current_user()}", **names) as server:
         yield server if await server.is_ready() else None
 
 
@@ -45,6 +74,21 @@ def find_local_server(settings: "LiveSettings") -> "LocalServer | None":
 def current_user() -> str:
     """The user at this terminal, for the records."""
     try:
-        return f"cli:{getpass.getuser()}"
+        return getpass.getuser()
     except OSError as error:  # a user id without a name, as in some containers
         raise BadInput("This user has no name.", hint="Set `LOGNAME`.") from error
+
+
+def drop_empty(**fields: Any) -> Document:
+    """The fields that were given."""
+    return {name: value for name, value in fields.items() if value}
+
+
+def assume_utc(value: Any) -> Any:
+    """Take a time that was typed without a zone as UTC."""
+    return value.replace(tzinfo=UTC) if isinstance(value, datetime) and value.tzinfo is None else value
+
+
+def path_to(*parts: str) -> str:
+    """The path of the admin API with these parts, whatever characters they hold."""
+    return "/".join((API, *(quote(each, safe="") for each in parts)))

@@ -3,22 +3,73 @@
 `command` adds the options that every command has, passes a `CommandContext`, runs the function, and turns its
 errors into messages and exit codes. `list_command` does the same for what a group does when no command is
 named. This is the edge of the command line: the one place here that catches everything.
+
+SIGTERM cancels a command, so that whatever it has open is closed on the way out; for Ctrl-C asyncio does the
+same. A long-running process takes the first signal as a request to finish, and cancels every task at the
+second. The third meets the system's own handling, and kills.
 """
 
 import asyncio
 import inspect
 import os
+import signal
 import sys
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from festinger.cli.context import CommandContext
-from festinger.cli.signals import TERMINATED, cancel_on_sigterm
 from festinger.errors import BadInput, FestingerError
 from festinger.settings.deployment import KEY_VARIABLE
+
+STOP = (signal.SIGINT, signal.SIGTERM)
+TERMINATED = 128 + signal.SIGTERM
+"""The exit code of a command that SIGTERM ended."""
+
+T = TypeVar("T")
+
+
+async def cancel_on_sigterm(work: Coroutine[Any, Any, T]) -> T:
+    """Run the work; SIGTERM cancels it."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+
+    def cancel() -> None:
+        loop.remove_signal_handler(signal.SIGTERM)
+        task.cancel()
+
+    loop.add_signal_handler(signal.SIGTERM, cancel)
+    try:
+        return await work
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)
+
+
+@contextmanager
+def handle_stop_signals() -> Iterator[asyncio.Event]:
+    """An event that the first signal sets; handled until the block ends, when everything is closed."""
+    loop, asked = asyncio.get_running_loop(), asyncio.Event()
+
+    def stop() -> None:
+        if not asked.is_set():
+            asked.set()
+            return
+        for number in STOP:
+            loop.remove_signal_handler(number)
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+
+    for number in STOP:
+        loop.add_signal_handler(number, stop)
+    try:
+        yield asked
+    finally:
+        for number in STOP:
+            loop.remove_signal_handler(number)
+
 
 Operation = Callable[..., Coroutine[Any, Any, int | None]]
 NewLoop = Callable[[], asyncio.AbstractEventLoop]

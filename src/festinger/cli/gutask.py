@@ -10,9 +10,8 @@ from dataclasses import replace
 
 import typer
 
-from festinger.cli.backends.world import open_world
 from festinger.cli.command import command
-from festinger.cli.commands.world import UNREACHABLE_EXIT, Fact, facts_from_argument_or_stdin, report_facts
+from festinger.cli.commands.world import UNREACHABLE_EXIT, Fact, facts_from_argument_or_stdin, report_facts, state_at
 from festinger.cli.context import CommandContext
 from festinger.errors import ServerAway
 
@@ -26,14 +25,12 @@ async def iknowthat(context: CommandContext, fact: Fact) -> int:
     """
     facts = facts_from_argument_or_stdin(fact)
     try:
-        async with open_world(replace(context, server=context.server or HERE)) as world:
-            said = await world.state(facts)
+        said = await state_at(replace(context, server=context.server or HERE), facts)
     except ServerAway as error:
         if context.server is not None:
             context.tell(error)
             return UNREACHABLE_EXIT
-        async with open_world(context) as world:
-            said = await world.state(facts)
+        said = await state_at(context, facts)
     return report_facts(context, said, many=fact == "-")
 
 

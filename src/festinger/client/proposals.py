@@ -12,6 +12,7 @@ from uuid import UUID
 from festinger.ids import Origin, cause, read_id
 from festinger.memory.changes import resolve_memory_id
 from festinger.memory.model import Scope
+from festinger.proposals.inbox import list_proposals, load_card, resolve_proposal_id
 from festinger.proposals.model import (
     Author,
     DecideResult,
@@ -23,6 +24,8 @@ from festinger.proposals.model import (
     VerdictKind,
     parse_verdict_kind,
 )
+from festinger.proposals.sightings.intake import record_sighting
+from festinger.proposals.verdicts.decide import decide
 from festinger.proposals.verdicts.effects import effect_for
 from festinger.runtime.effects.memories import build_forget_proposal
 from festinger.services.reviews import build_suggestion, parse_proposal_filter
@@ -81,13 +84,15 @@ class ProposalMixin:
             source=str(app.tools.new_id()),
         )
         effect_for(app.deciding.office.effects, said.type).check(said.payload)
-        sighted = await app.inbox.sight(place.space, said)
+        sighted = await record_sighting(app.inbox.deps, place.space, said)
         assert sighted.proposal is not None, "what is refused raises"
-        return (await app.inbox.card(place.space, sighted.proposal)).proposal
+        return (await load_card(app.inbox.deps, place.space, sighted.proposal)).proposal
 
     async def inbox(self, *, state: str | ProposalState = ProposalState.PROMOTED, limit: int = 50) -> list[Proposal]:
         """List proposals in a state, latest seen first; by default those that wait for a person."""
-        return await self._app.inbox.page(self._place.space, parse_proposal_filter({"state": state}, limit=limit))
+        return await list_proposals(
+            self._app.inbox.deps, self._place.space, parse_proposal_filter({"state": state}, limit=limit)
+        )
 
     async def decide(
         self,
@@ -109,7 +114,7 @@ class ProposalMixin:
         """
         app, place = self._app, self._place
         said = VerdictInput(
-            proposal=await app.inbox.find(place.space, str(proposal)),
+            proposal=await resolve_proposal_id(app.inbox.deps, place.space, str(proposal)),
             kind=parse_verdict_kind(verdict),
             author=Author(name=by, proof=IdentityProof.NAMED),
             channel=ReviewChannel.LIBRARY,
@@ -121,4 +126,4 @@ class ProposalMixin:
             word=word,
             session=place.session or None,
         )
-        return await app.deciding.decide(place.space, said)
+        return await decide(app.deciding.office, place.space, said)

@@ -8,7 +8,6 @@ concurrent callers.
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from festinger.clock import Stopwatch, system_stopwatch
@@ -258,8 +258,7 @@ class CachedEmbedder:
 
     def __init__(self, inner: Embedder, *, size: int = SIZE) -> None:
         self._inner = inner
-        self._size = size
-        self._kept: OrderedDict[Key, Vector] = OrderedDict()
+        self._kept: LRUCache[Key, Vector] = LRUCache(size)
         self._under_way: dict[Key, Fetch] = {}
 
     @property
@@ -277,7 +276,7 @@ class CachedEmbedder:
     async def embed(self, texts: Sequence[str], purpose: EmbeddingPurpose, *, kind: str = "") -> list[Vector]:
         require_readable(texts)
         keys = [self._key(text, purpose, kind) for text in texts]
-        found: dict[Key, Outcome] = {key: self._touch(key) for key in keys if key in self._kept}
+        found: dict[Key, Outcome] = {key: self._kept[key] for key in keys if key in self._kept}
         EMBEDDING_CACHED.labels(purpose.value).inc(sum(key in found for key in keys))
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
         for task in self._tasks(missing, purpose, kind):
@@ -293,10 +292,6 @@ class CachedEmbedder:
     def _key(self, text: str, purpose: EmbeddingPurpose, kind: str) -> Key:
         told = kind if purpose is EmbeddingPurpose.STORE else ""
         return self.name, purpose, told, sha256(text.encode()).digest()
-
-    def _touch(self, key: Key) -> Vector:
-        self._kept.move_to_end(key)
-        return self._kept[key]
 
     def _tasks(self, missing: Mapping[Key, str], purpose: EmbeddingPurpose, kind: str) -> set[Fetch]:
         """Return the tasks that bring the missing vectors: those already running, and one for the rest."""
@@ -317,7 +312,7 @@ class CachedEmbedder:
         fetched = dict(zip(texts, outcomes, strict=True))
         for key, outcome in fetched.items():
             if not isinstance(outcome, Failure):
-                self._keep(key, outcome)
+                self._kept[key] = outcome
         return fetched
 
     async def _outcomes(self, texts: Sequence[str], purpose: EmbeddingPurpose, kind: str) -> Sequence[Outcome]:
@@ -327,8 +322,3 @@ class CachedEmbedder:
             return [partly.failures.get(place, vector) for place, vector in enumerate(partly.vectors)]
         except (ProviderDown, ProviderRefused) as failure:
             return [failure] * len(texts)
-
-    def _keep(self, key: Key, vector: Vector) -> None:
-        self._kept[key] = vector
-        while len(self._kept) > self._size:
-            self._kept.popitem(last=False)

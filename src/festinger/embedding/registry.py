@@ -21,8 +21,15 @@ GROUP = "festinger.embedders"
 OpenEngine = Callable[[str, EmbedderOptions], Awaitable[Engine]]
 
 BUILT_IN = tuple(
-    EntryPoint(name=name, value=f"festinger.embedding.providers.{name}:open_engine", group=GROUP)
-    for name in ("onnx", "ollama", "openai", "gemini", "hashed", "none")
+    EntryPoint(name=name, value=f"festinger.embedding.providers.{where}", group=GROUP)
+    for name, where in {
+        "onnx": "onnx:open_engine",
+        "ollama": "remote:open_ollama",
+        "openai": "remote:open_openai",
+        "gemini": "remote:open_gemini",
+        "hashed": "hashed:open_engine",
+        "none": "none:open_engine",
+    }.items()
 )
 
 log = structlog.get_logger()

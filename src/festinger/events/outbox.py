@@ -23,8 +23,8 @@ from festinger.errors import BadInput, FestingerError
 from festinger.events.catalogue import CATALOGUE, MAX_TEXT, check_payload, find_schema
 from festinger.events.event import Delivery, Event, NewEvent, event_from_row
 from festinger.ids import AgentId, EventId, NewId, SessionId, SpaceId, TraceId
+from festinger.observability.logs import bind_request, current_request_id
 from festinger.observability.metrics import EVENTS_DEAD, EVENTS_DELIVERED, EVENTS_WRITTEN
-from festinger.observability.trace import bind_request, current_request_id
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 

@@ -31,7 +31,7 @@ from festinger.judge.model import (
     WaitingPair,
     person_judgement,
 )
-from festinger.observability.trace import current_request_id
+from festinger.observability.logs import current_request_id
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 

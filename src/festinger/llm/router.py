@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from festinger.clock import Clock, Stopwatch
+from festinger.errors import ProviderRefused
 from festinger.ids import NewId
 from festinger.llm.client import (
     BufferedLedger,
@@ -18,12 +19,25 @@ from festinger.llm.client import (
     ModelDeps,
     never_in_transaction,
 )
-from festinger.llm.endpoint import Endpoint, ResolveModel, permit_endpoint, resolve_endpoint
+from festinger.llm.endpoint import Endpoint, ProviderName, ResolveModel, needs_key, permit_endpoint, resolve_endpoint
 from festinger.llm.guards import ServerGuards
 from festinger.llm.ledger import CallLedger, ModelCaller, UsageLimits
 from festinger.llm.model import Model, ModelPurpose, Provider
-from festinger.llm.providers.registry import open_provider
 from festinger.settings.tree import LlmSettings
+
+
+def open_provider(asked: Endpoint) -> Provider:
+    """Open a provider for this endpoint. It holds connections until it is closed."""
+    if needs_key(asked) and asked.api_key is None:
+        raise ProviderRefused(f"`{asked.name}` needs an API key.", hint="`festinger models add` takes one.")
+    if asked.provider is ProviderName.SCRIPTED:
+        from festinger.llm.providers import scripted
+
+        return scripted.open_provider(asked)
+    # The client libraries take seconds to load, and most commands never ask a model.
+    from festinger.llm.providers import pydantic_ai
+
+    return pydantic_ai.open_provider(asked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,11 +9,13 @@ words of people and models are left out unless `log.content` allows them.
 import logging
 import re
 import sys
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TextIO
 
 import structlog
+from structlog.contextvars import bound_contextvars, get_contextvars
 
 from festinger.clock import Clock, iso, system_clock
 from festinger.observability.metrics import DROPPED
@@ -158,3 +160,23 @@ def _take_over_standard_library(
             logger.handlers[:] = []
             logger.setLevel(logging.NOTSET)
             logger.propagate = True
+
+
+FIELD = "request"
+"""The name of the field in a log line."""
+
+
+@contextmanager
+def bind_request(request: str | None) -> Iterator[None]:
+    """Attach this request id to everything inside the block; `None` keeps the current one."""
+    if request is None:
+        yield
+        return
+    with bound_contextvars(**{FIELD: request}):
+        yield
+
+
+def current_request_id() -> str | None:
+    """Return the id of the request that is being served, if any."""
+    carried: str | None = get_contextvars().get(FIELD)
+    return carried

@@ -1,4 +1,4 @@
-"""HTTP client for a Festinger server that runs elsewhere, used by commands that name a server.
+"""Client for the admin API: of a server that runs, or of the same app inside this process.
 
 Server errors are raised as the same error classes, so a command ends alike whether it opened the store itself
 or asked a server.
@@ -10,31 +10,36 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-import aiohttp
+import httpx2
 import orjson
 
 from festinger.errors import BadInput, FestingerError, NotAuthenticated, NotAuthorised, NotFound, ServerAway
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 60.0
-MAX_ANSWER = 64 * 2**20
+PAGE = 200
+"""The most items that a server returns at once."""
 
-MAIN = "main"
+IN_PROCESS = "http://in-process"
 
 AT_THE_DOOR: dict[int, type[FestingerError]] = {401: NotAuthenticated, 403: NotAuthorised, 404: NotFound}
 """The proxy's access guard answers in the models' protocol: an error text without a name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RemoteServer:
+class AdminClient:
     """A server, and the identity used to call it."""
 
     base: str
-    client: aiohttp.ClientSession
-    space: str = MAIN
-    key: str | None = None
-    session: str = ""
-    """Session in whose name statements are learned; empty for the key's own."""
+    http: httpx2.AsyncClient
+    space: str = MAIN_SPACE
+    agent: str = DEFAULT_AGENT
+
+    @property
+    def as_agent(self) -> dict[str, str]:
+        """The query that names the agent, for requests that are made as one."""
+        return {} if self.agent == DEFAULT_AGENT else {"agent": self.agent}
 
     async def is_ready(self) -> bool:
         """Whether it answers, accepts the key and has its store open."""
@@ -46,55 +51,63 @@ class RemoteServer:
 
     async def ask(self, method: str, path: str, *, body: Any = None, **query: str) -> Any:
         """Send a request and return the JSON response; server errors are raised as the error they name."""
-        asked = {**({"space": self.space} if self.space != MAIN else {}), **query}
-        sent = None if body is None else orjson.dumps(body)
-        try:
-            async with self.client.request(
-                method, self.base + path, params=asked, data=sent, headers=self._headers(), allow_redirects=False
-            ) as answer:
-                raw = await answer.content.read(MAX_ANSWER)
-                return _parse_document(raw, status=answer.status, base=self.base)
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise ServerAway(f"Nothing answers at {self.base}: {type(error).__name__}.") from error
+        answer = await self._send(method, path, b"" if body is None else orjson.dumps(body), query)
+        return _parse_document(answer.content, status=answer.status_code, base=self.base)
 
-    async def ask_lines(self, path: str, lines: Sequence[bytes], **query: str) -> AsyncIterator[Any]:
-        """Send JSON lines; yield the documents of the response as they arrive."""
-        asked = {**({"space": self.space} if self.space != MAIN else {}), **query}
-        headers = {**self._headers(), "content-type": "application/x-ndjson"}
-        # The server answers while it works: the total may take long, but not the wait for the next line.
-        patience = aiohttp.ClientTimeout(total=None, connect=CONNECT_SECONDS, sock_read=ANSWER_SECONDS)
-        try:
-            async with self.client.post(
-                self.base + path,
-                params=asked,
-                data=b"\n".join(lines),
-                headers=headers,
-                timeout=patience,
-                allow_redirects=False,
-            ) as answer:
-                if answer.status >= 400:
-                    _parse_document(await answer.content.read(MAX_ANSWER), status=answer.status, base=self.base)
-                async for line in _iter_lines(answer.content):
-                    yield _parse_document(line, status=answer.status, base=self.base)
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise ServerAway(f"Nothing answers at {self.base}: {type(error).__name__}.") from error
+    async def ask_lines(self, path: str, lines: Sequence[bytes], **query: str) -> list[Any]:
+        """Send JSON lines and return the documents of the response, one per line."""
+        answer = await self._send("POST", path, b"\n".join(lines), query, content_type="application/x-ndjson")
+        said = [answer.content] if answer.is_error else [line for line in answer.content.split(b"\n") if line.strip()]
+        return [_parse_document(each, status=answer.status_code, base=self.base) for each in said]
 
-    def _headers(self) -> dict[str, str]:
-        key = {"x-festinger-key": self.key} if self.key else {}
-        session = {"x-festinger-session": self.session} if self.session else {}
-        return {"content-type": "application/json", **key, **session}
+    async def ask_all(self, path: str, *, limit: int, **query: str) -> list[Any]:
+        """Return the items of a list, page by page."""
+        found: list[Any] = []
+        while len(found) < limit:
+            page = await self.ask("GET", path, limit=str(min(limit - len(found), PAGE)), **query)
+            found += page["items"]
+            if page["next"] is None:
+                break
+            query["cursor"] = page["next"]
+        return found
+
+    async def _send(
+        self, method: str, path: str, body: bytes, query: dict[str, str], *, content_type: str = "application/json"
+    ) -> httpx2.Response:
+        asked = {**({"space": self.space} if self.space != MAIN_SPACE else {}), **query}
+        try:
+            return await self.http.request(
+                method, self.base + path, params=asked, content=body, headers={"content-type": content_type}
+            )
+        except httpx2.HTTPError as error:
+            raise ServerAway(f"Nothing answers at {self.base}: {type(error).__name__}.") from error
 
 
 @asynccontextmanager
 async def open_remote(
-    address: str, *, space: str = MAIN, key: str | None = None, session: str = ""
-) -> AsyncIterator[RemoteServer]:
-    """Open a client for the server at this address."""
+    address: str, *, space: str = MAIN_SPACE, agent: str = DEFAULT_AGENT, key: str | None = None, session: str = ""
+) -> AsyncIterator[AdminClient]:
+    """Open a client for the server at this address; statements are learned in the session's name, if any."""
     base = normalize_address(address)
-    patience = aiohttp.ClientTimeout(total=ANSWER_SECONDS, connect=CONNECT_SECONDS)
-    # Ignore proxies from the environment, so that the key is shown to nobody on the way.
-    async with aiohttp.ClientSession(timeout=patience, trust_env=False) as client:
-        yield RemoteServer(base=base, client=client, space=space, key=key, session=session)
+    headers = {"x-festinger-key": key or "", "x-festinger-session": session}
+    # The server answers while it works: the total may take long, but not the wait for what comes next.
+    patience = httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
+    # Ignore proxies from the environment, so that the key is shown to nobody on the way. Certificates take long to
+    # load and serve only https.
+    async with httpx2.AsyncClient(
+        headers={name: value for name, value in headers.items() if value},
+        timeout=patience,
+        trust_env=False,
+        verify=base.startswith("https:"),
+    ) as http:
+        yield AdminClient(base=base, http=http, space=space, agent=agent)
+
+
+@asynccontextmanager
+async def open_in_process(app: Any, *, space: str, agent: str) -> AsyncIterator[AdminClient]:
+    """Open a client for an ASGI app in this process."""
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app)) as http:
+        yield AdminClient(base=IN_PROCESS, http=http, space=space, agent=agent)
 
 
 def normalize_address(address: str) -> str:
@@ -111,18 +124,6 @@ def normalize_address(address: str) -> str:
             hint="Write it as `http://127.0.0.1:11435`; the key is given apart.",
         )
     return parts.geturl().rstrip("/")
-
-
-async def _iter_lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
-    """Yield lines of any length."""
-    rest = b""
-    async for chunk in content.iter_any():
-        *whole, rest = (rest + chunk).split(b"\n")
-        for line in whole:
-            if line.strip():
-                yield line
-    if rest.strip():
-        yield rest
 
 
 def _parse_document(raw: bytes, *, status: int, base: str) -> Any:

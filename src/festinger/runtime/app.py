@@ -6,10 +6,12 @@ again. Packages get everything as arguments and know nothing of this file.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from festinger.embedding.embedder import Embedder
@@ -17,6 +19,7 @@ from festinger.embedding.reranker import Reranker
 from festinger.errors import StoreDown
 from festinger.events import health
 from festinger.events.outbox import Outbox
+from festinger.ids import SpaceId
 from festinger.jobs import load
 from festinger.jobs.engine import job_migrations
 from festinger.jobs.queue import Jobs
@@ -69,7 +72,7 @@ from festinger.store.cache_invalidation import CacheChange, CacheListener
 from festinger.store.embedded.server import embedded_server
 from festinger.store.migration import Migration, migrate, own_migrations
 from festinger.store.paths import config_directory
-from festinger.store.pool import Store, is_in_transaction, open_store
+from festinger.store.pool import Store, Transaction, is_in_transaction, open_store
 from festinger.store.repositories.auth import ROOM as KEYS_ROOM
 from festinger.store.repositories.models import StoredCallLedger, model_endpoint
 from festinger.store.repositories.spaces import ROOM as SETTINGS_ROOM
@@ -138,6 +141,15 @@ class App:
 
         chosen = self.own_model.applied(self.settings.for_space(caller.space).llm, purpose.value)
         return await self.switchboard.model(purpose, caller, settings=chosen, resolve=resolve)
+
+    def model_for(self, purpose: ModelPurpose) -> Callable[[SpaceId], Awaitable[Model | None]]:
+        """Return how a package gets the model of a space for this purpose."""
+        return lambda space: self.model(purpose, ModelCaller(space=space))
+
+    async def request_job(self, transaction: Transaction, job: str, *, at: datetime | None = None, **ids: Any) -> None:
+        """Queue a job unless one with the same ids waits already."""
+        name = ":".join([job, *map(str, ids.values())])
+        await self.jobs.defer(transaction, job, lock=name, queueing_lock=name, at=at, **ids)
 
     async def reread_settings(self) -> None:
         """Apply the current rows of the config table."""

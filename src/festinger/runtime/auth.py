@@ -8,11 +8,12 @@ failures. Spaces are cached because every request names one.
 """
 
 import asyncio
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID
+
+from cachetools import LRUCache
 
 from festinger.clock import Clock, system_clock
 from festinger.errors import NotAuthenticated, NotAuthorised, NotFound, StoreDown, TooMany
@@ -133,7 +134,7 @@ MOST_ADDRESSES = 1_000
 class LoginThrottle:
     """Recent failed logins per address."""
 
-    wrong: OrderedDict[str, tuple[int, datetime]] = field(default_factory=OrderedDict)
+    wrong: LRUCache[str, tuple[int, datetime]] = field(default_factory=lambda: LRUCache(MOST_ADDRESSES))
 
     def check(self, address: str, now: datetime) -> None:
         count, last = self.wrong.get(address, (0, now))
@@ -145,10 +146,8 @@ class LoginThrottle:
 
     def note(self, address: str, now: datetime) -> int:
         """Record a failure; return how many there are by now."""
-        count, _ = self.wrong.pop(address, (0, now))
+        count, _ = self.wrong.get(address, (0, now))
         self.wrong[address] = (count + 1, now)
-        if len(self.wrong) > MOST_ADDRESSES:
-            self.wrong.popitem(last=False)
         return count + 1
 
 

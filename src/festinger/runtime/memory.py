@@ -8,15 +8,15 @@ any change.
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from festinger.embedding.embedder import Embedder
+from cachetools import LRUCache
+
 from festinger.errors import NotFound, StoreDown
 from festinger.events.event import Event
 from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId, Origin, SessionId, SpaceId
@@ -24,11 +24,9 @@ from festinger.jobs.model import JobRun, Queue
 from festinger.judge.cascade import CascadeConfig, retry_waiting_pairs
 from festinger.judge.model import Judgement, StatementPair, WaitingPair
 from festinger.judge.records import JudgeDeps
-from festinger.llm.ledger import ModelCaller
-from festinger.llm.model import Model, ModelPurpose
+from festinger.llm.model import ModelPurpose
 from festinger.memory.censors.check import ROOM, CensorCache
 from festinger.memory.censors.escalation import escalate_censor, is_warning
-from festinger.memory.conflicts import apply_verdict, undo_verdict
 from festinger.memory.deps import EffectiveMemorySettings, MemoryCascade, MemoryDeps
 from festinger.memory.edit import RECHECK
 from festinger.memory.episodes.episode import ClosedBy, EpisodeState
@@ -64,6 +62,8 @@ from festinger.memory.learn.decision import Action
 from festinger.memory.learn.intake import prune_keys
 from festinger.memory.learn.store import EMBED
 from festinger.memory.model import Scope
+from festinger.outcomes.stats import outcomes_of
+from festinger.outcomes.surface import recently_surfaced
 from festinger.retrieval.maintenance import forget_old_turns
 from festinger.runtime.erasure import build_erasure_check, build_reinstate
 from festinger.runtime.lifecycle import END_SECONDS
@@ -71,8 +71,6 @@ from festinger.store.pool import Transaction
 from festinger.store.repositories.exchanges import clear_old_messages, load_messages
 from festinger.store.vectors import VectorModel, ensure_index
 from festinger.text.blocks import BlockMarker, strip_blocks
-from festinger.world.conflicts import Conflict
-from festinger.world.decisions import ConflictVerdict
 
 if TYPE_CHECKING:
     from festinger.runtime.app import App
@@ -191,10 +189,7 @@ def _register_censors(app: "App", room: "MemoryService") -> None:
 
 def track_session(room: "MemoryService", space: SpaceId, session: str) -> None:
     """Note a session whose episode this process keeps; past the limit, idle closing handles the oldest."""
-    room.sessions.pop((space, session), None)
     room.sessions[space, session] = None
-    while len(room.sessions) > MOST_SESSIONS:
-        del room.sessions[next(iter(room.sessions))]
 
 
 def has_session(event: Event) -> bool:
@@ -244,9 +239,9 @@ class MemoryService:
     judges: MemoryCascade
     watch: CensorCache
     """The censors in force."""
-    sessions: dict[tuple[SpaceId, str], None] = field(default_factory=dict)
-    """Sessions whose episodes this process keeps, latest last."""
-    turns: OrderedDict[tuple[SpaceId, UUID], None] = field(default_factory=OrderedDict)
+    sessions: LRUCache[tuple[SpaceId, str], None] = field(default_factory=lambda: LRUCache(MOST_SESSIONS))
+    """Sessions whose episodes this process keeps."""
+    turns: LRUCache[tuple[SpaceId, UUID], None] = field(default_factory=lambda: LRUCache(MOST_TURNS))
     """Turns that this process has read statements from, so that none is read twice."""
 
     def note_turn(self, space: SpaceId, turn: UUID) -> bool:
@@ -254,30 +249,15 @@ class MemoryService:
         if (space, turn) in self.turns:
             return False
         self.turns[space, turn] = None
-        while len(self.turns) > MOST_TURNS:
-            self.turns.popitem(last=False)
         return True
 
     def forget_turn(self, space: SpaceId, turn: UUID) -> None:
         """Release a turn after reading it failed."""
         self.turns.pop((space, turn), None)
 
-    async def settle(
-        self, transaction: Transaction, space: SpaceId, conflict: Conflict, verdict: ConflictVerdict
-    ) -> dict[str, Any]:
-        """Apply a verdict on two memories, within the transaction that closes their conflict."""
-        return await apply_verdict(self.deps, transaction, space, conflict=conflict, verdict=verdict)
-
-    async def unsettle(self, transaction: Transaction, space: SpaceId, conflict: Conflict, by: str) -> None:
-        """Undo a verdict on two memories."""
-        await undo_verdict(self.deps, transaction, space, conflict=conflict, by=by)
-
 
 def build_judges(app: "App") -> MemoryCascade:
     """Build the judges: rules, and the model that a space chose."""
-
-    async def model_for(space: SpaceId) -> Model | None:
-        return await app.model(ModelPurpose.JUDGE, ModelCaller(space=space))
 
     def judge_terms(space: SpaceId) -> CascadeConfig:
         chosen = app.settings.for_space(space).judge
@@ -293,7 +273,7 @@ def build_judges(app: "App") -> MemoryCascade:
         ),
         stopwatch=app.tools.stopwatch,
         terms=judge_terms,
-        model_for=model_for,
+        model_for=app.model_for(ModelPurpose.JUDGE),
     )
 
 
@@ -309,30 +289,17 @@ def build_memory(app: "App") -> MemoryService:
             episodes=chosen.episodes,
         )
 
-    async def writer(space: SpaceId) -> Model | None:
-        return await app.model(ModelPurpose.WRITE, ModelCaller(space=space))
-
-    def embedder() -> Embedder | None:
-        return app.embedder
-
-    async def ask(transaction: Transaction, job: str, *, at: datetime | None = None, **ids: Any) -> None:
-        name = ":".join([job, *map(str, ids.values())])
-        await app.jobs.defer(transaction, job, lock=name, queueing_lock=name, at=at, **ids)
-
     def without_ours(text: str) -> str:
         return strip_blocks(text, BlockMarker(label=app.settings.now.proxy.label))
 
     async def surfaced(place: Scope, turns: int) -> Collection[MemoryId]:
-        return await app.outcomes.surfaced(place, turns)
+        return await recently_surfaced(app.outcomes.deps, place, turns)
 
-    async def outcomes_of(space: SpaceId, memory: MemoryId) -> tuple[Any, ...]:
-        return await app.outcomes.outcomes_of(space, memory)
+    async def reported(space: SpaceId, memory: MemoryId) -> tuple[Any, ...]:
+        return await outcomes_of(app.outcomes.deps, space, memory)
 
     def on_read(place: Scope, memories: Sequence[UUID]) -> None:
         app.afterwards.write(app.outcomes.note_reads(place, memories))
-
-    def stored(space: SpaceId) -> None:
-        app.recall.holdings.stored(space)
 
     judges = build_judges(app)
     deps = MemoryDeps(
@@ -342,17 +309,17 @@ def build_memory(app: "App") -> MemoryService:
         stopwatch=app.tools.stopwatch,
         new_id=app.tools.new_id,
         terms=terms,
-        embedder=embedder,
+        embedder=lambda: app.embedder,
         panel=judges,
         world=app.world.deps,
         surfaced=surfaced,
-        outcomes_of=outcomes_of,
+        outcomes_of=reported,
         give_back=build_reinstate(app),
         on_read=on_read,
-        ask=ask,
+        ask=app.request_job,
         without_blocks=without_ours,
-        stored=stored,
-        writer=writer,
+        stored=lambda space: app.recall.holdings.stored(space),
+        writer=app.model_for(ModelPurpose.WRITE),
         encoder=lambda: app.clause_encoder,
         is_forgotten=build_erasure_check(app),
     )

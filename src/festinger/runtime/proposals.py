@@ -9,20 +9,17 @@ repeats are one proposal; whoever called the match wrong is its cause.
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from festinger.embedding.embedder import Embedder
 from festinger.errors import BadInput, NotFound
 from festinger.events.event import Event
 from festinger.events.outbox import Wants, wants_all
 from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, SessionId, SpaceId, cause, read_id
 from festinger.jobs.model import JobRun, Queue
-from festinger.llm.ledger import ModelCaller
-from festinger.llm.model import Model, ModelPurpose
+from festinger.llm.model import ModelPurpose
 from festinger.memory.censors.censor import CensorAction, is_mostly_wrong
 from festinger.memory.censors.edit import lock_censor
 from festinger.memory.censors.escalation import AUTO, is_warning
@@ -30,68 +27,24 @@ from festinger.memory.changes import find_memories
 from festinger.memory.episodes.lessons import link_decision
 from festinger.memory.erasure.repair import SourceWithdrawalResult
 from festinger.memory.erasure.selector import Selector
-from festinger.proposals import inbox, pairs
 from festinger.proposals.deps import Key, ProposalDeps, ReviewDeps
 from festinger.proposals.detectors import patterns, tool_failure
 from festinger.proposals.detectors.detector import DetectorFinding, DetectorName, finding_to_suggestion
 from festinger.proposals.erase import reinstate_sightings, withdraw_sightings
-from festinger.proposals.health import load_observations, reload_observations
-from festinger.proposals.inbox import (
-    DIGEST,
-    SHOWN,
-    PendingGroup,
-    ProposalCard,
-    ProposalQuery,
-    Sources,
-    list_pending_groups,
-    send_digest,
-)
-from festinger.proposals.model import (
-    Author,
-    DecideResult,
-    Proposal,
-    ProposalId,
-    ProposalType,
-    ReviewChannel,
-    VerdictInput,
-    VerdictKind,
-)
+from festinger.proposals.inbox import DIGEST, Sources, send_digest
+from festinger.proposals.model import Proposal, ProposalType, VerdictKind
 from festinger.proposals.pairs import PROMOTE
-from festinger.proposals.producers import (
-    ProducerValue,
-    PromotionRate,
-    load_muted_until,
-    load_promotion_rate,
-    load_value_scores,
-)
-from festinger.proposals.promotion import PromotionReport, promote
+from festinger.proposals.producers import load_muted_until, load_value_scores
+from festinger.proposals.promotion import promote
 from festinger.proposals.reflection import REFLECT, ReflectionDeps, enqueue_reflection, reflect
-from festinger.proposals.sightings.intake import COMPARE, record_sighting, record_sighting_in
-from festinger.proposals.sightings.model import SightingResult, Suggestion, detector_producer
-from festinger.proposals.sightings.similarity import (
-    REFINGERPRINT,
-    FingerprintComparison,
-    compare_fingerprints,
-    compare_meanings,
-    refingerprint,
-)
-from festinger.proposals.verdicts import reviewers
-from festinger.proposals.verdicts.apply import UndoApprovalResult, undo_approval
-from festinger.proposals.verdicts.decide import (
-    BatchVerdictResult,
-    decide,
-    decide_many,
-    resume_pending_verdicts,
-    verdict_from_event,
-)
-from festinger.proposals.verdicts.effects import EffectPreview
-from festinger.proposals.verdicts.propose import ProposeResult, preview_effect, propose, rebuild_proposal
+from festinger.proposals.sightings.intake import COMPARE, record_sighting_in
+from festinger.proposals.sightings.model import Suggestion, detector_producer
+from festinger.proposals.sightings.similarity import REFINGERPRINT, compare_meanings, refingerprint
+from festinger.proposals.verdicts.decide import resume_pending_verdicts, verdict_from_event
 from festinger.proposals.verdicts.reevaluation import REEVALUATE, reevaluate
-from festinger.proposals.verdicts.tasks import Task, TaskState, close_task, list_tasks
 from festinger.runtime.effects.registry import build_effects
 from festinger.runtime.memory import has_session
 from festinger.runtime.review.queue import build_waiting_sources
-from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Transaction
 
 if TYPE_CHECKING:
@@ -136,73 +89,19 @@ EACH_MINUTE = "* * * * *"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionService:
-    """What people decide, as this process opens it. Methods raise what the operations they call raise."""
+    """What people decide, as this process opens it, and what waits for them in other packages."""
 
     office: ReviewDeps
     sources: Sources
 
-    async def decide(self, space: SpaceId, said: VerdictInput) -> DecideResult:
-        return await decide(self.office, space, said)
-
-    async def decide_many(self, space: SpaceId, many: Sequence[VerdictInput]) -> list[BatchVerdictResult]:
-        return await decide_many(self.office, space, many)
-
-    async def undo(self, space: SpaceId, proposal: UUID, *, author: Author) -> UndoApprovalResult:
-        return await undo_approval(self.office, space, proposal, author=author)
-
-    async def propose(
-        self, space: SpaceId, suggestion: Suggestion, *, author: Author, channel: ReviewChannel, approve: bool = False
-    ) -> ProposeResult:
-        return await propose(self.office, space, suggestion, author=author, channel=channel, approve=approve)
-
-    async def rebuild(self, space: SpaceId, proposal: UUID, *, by: str) -> Proposal:
-        return await rebuild_proposal(self.office, space, proposal, by=by)
-
-    async def would_do(self, space: SpaceId, proposal: Proposal) -> EffectPreview:
-        """Preview what an approval would find and do now."""
-        return await preview_effect(self.office, space, proposal)
-
-    async def release(self, space: SpaceId, proposal: UUID, *, author: Author) -> Proposal:
-        return await pairs.release_by_reviewer(self.office.deps, space, proposal, author=author)
-
-    async def lift(self, space: SpaceId, key: Key, *, author: Author) -> int:
-        return await pairs.unmute_producer(self.office.deps, space, key, author=author)
-
-    async def muted(self, space: SpaceId) -> list[ProducerValue]:
-        return await pairs.list_muted_producers(self.office.deps, space)
-
-    async def tasks(self, space: SpaceId, *, state: TaskState | None = TaskState.OPEN) -> list[Task]:
-        return await list_tasks(self.office.deps, space, state=state)
-
-    async def close_task(
-        self, space: SpaceId, task: UUID, *, author: Author, state: TaskState = TaskState.DONE
-    ) -> Task:
-        return await close_task(self.office.deps, space, task, author=author, state=state)
-
-    async def new_codes(self, space: SpaceId, name: str) -> list[str]:
-        return await reviewers.issue_codes(self.office, space, name)
-
-    async def waiting(self, space: SpaceId, *, limit: int = SHOWN) -> list[PendingGroup]:
-        """List what else waits for a person, in every other package."""
-        return await list_pending_groups(self.sources, space, limit=limit)
-
-
-def add_producer_values(deps: ProposalDeps) -> ProposalDeps:
-    """Add the value of each producer's past proposals to the dependencies."""
-    return replace(deps, values=partial(load_value_scores, deps), muted_until=partial(load_muted_until, deps))
-
 
 def build_decisions(app: "App", deps: ProposalDeps) -> DecisionService:
     """Build the decision service with its dependencies."""
-
-    async def thinker(space: SpaceId) -> Model | None:
-        return await app.model(ModelPurpose.SYSTEM2, ModelCaller(space=space))
-
     office = ReviewDeps(
         deps=deps,
         effects=build_effects(app, deps),
         entropy=app.tools.entropy,
-        thinker=thinker,
+        thinker=app.model_for(ModelPurpose.SYSTEM2),
         related=find_related_memories,
     )
     return DecisionService(office=office, sources=build_waiting_sources(app, deps))
@@ -265,41 +164,6 @@ class InboxService:
 
     deps: ProposalDeps
 
-    async def sight(self, space: SpaceId, suggestion: Suggestion) -> SightingResult:
-        return await record_sighting(self.deps, space, suggestion)
-
-    async def sight_in(self, transaction: Transaction, space: SpaceId, suggestion: Suggestion) -> SightingResult:
-        """Like `sight`, within the caller's transaction; a refusal is returned and not raised."""
-        return await record_sighting_in(self.deps, transaction, space, suggestion)
-
-    async def promote(self, space: SpaceId, *, dry_run: bool = False) -> PromotionReport:
-        return await promote(self.deps, space, dry_run=dry_run)
-
-    async def page(self, space: SpaceId, wanted: ProposalQuery) -> list[Proposal]:
-        return await inbox.list_proposals(self.deps, space, wanted)
-
-    async def card(self, space: SpaceId, id_: UUID) -> ProposalCard:
-        return await inbox.load_card(self.deps, space, id_)
-
-    async def find(self, space: SpaceId, text: str) -> ProposalId:
-        """Find the proposal by an id or a prefix of it."""
-        return await inbox.resolve_proposal_id(self.deps, space, text)
-
-    async def explain(self, space: SpaceId, a: UUID, b: UUID) -> FingerprintComparison:
-        """Explain why two proposals are not one."""
-        one, other = await self.card(space, a), await self.card(space, b)
-        return compare_fingerprints(one.proposal, other.proposal)
-
-    async def pairs(self, space: SpaceId, *, limit: int = 50) -> list[dict[str, Any]]:
-        return await pairs.list_suggested_pairs(self.deps, space, limit=limit)
-
-    async def observed(self, space: SpaceId, *, exclude: Collection[UUID] = ()) -> list[Proposal]:
-        """Return what an agent may read as past observations; nothing where that is off."""
-        return await load_observations(self.deps, space, exclude=exclude)
-
-    async def still_observed(self, space: SpaceId, ids: Collection[UUID]) -> list[Proposal]:
-        return await reload_observations(self.deps, space, ids)
-
     async def take_back(
         self, transaction: Transaction, space: SpaceId, selector: Selector, bad: Collection[MemoryId]
     ) -> SourceWithdrawalResult:
@@ -311,22 +175,9 @@ class InboxService:
         """Reinstate them, within the transaction that undoes the repair."""
         await reinstate_sightings(self.deps, transaction, space, kept)
 
-    async def rate(self, space: SpaceId) -> PromotionRate:
-        return await load_promotion_rate(self.deps, space)
-
 
 def build_inbox(app: "App") -> InboxService:
     """Build the inbox service with its dependencies."""
-
-    def terms(space: SpaceId) -> ProposalsSettings:
-        return app.settings.for_space(space).proposals
-
-    def embedder() -> Embedder | None:
-        return app.embedder
-
-    async def ask(transaction: Transaction, job: str, **ids: Any) -> None:
-        name = ":".join([job, *map(str, ids.values())])
-        await app.jobs.defer(transaction, job, lock=name, queueing_lock=name, **ids)
 
     async def worth(transaction: Transaction, space: SpaceId) -> Mapping[Key, float]:
         return await load_value_scores(deps, transaction, space)
@@ -339,14 +190,14 @@ def build_inbox(app: "App") -> InboxService:
         outbox=app.outbox,
         clock=app.tools.clock,
         new_id=app.tools.new_id,
-        terms=terms,
-        ask=ask,
+        terms=lambda space: app.settings.for_space(space).proposals,
+        ask=app.request_job,
         values=worth,
         muted_until=muted,
         judges=app.memory.judges,
-        embedder=embedder,
+        embedder=lambda: app.embedder,
     )
-    return InboxService(deps=add_producer_values(deps))
+    return InboxService(deps=deps)
 
 
 def register_inbox(app: "App", room: InboxService) -> None:
@@ -459,11 +310,7 @@ REFLECTING_LIMIT = timedelta(minutes=10)
 
 def register_reflection(app: "App", deps: ProposalDeps) -> None:
     """Register the reflection job and its subscriber."""
-
-    async def writer(space: SpaceId) -> Model | None:
-        return await app.model(ModelPurpose.WRITE, ModelCaller(space=space))
-
-    mirror = ReflectionDeps(deps=deps, memory=app.memory.deps, writer=writer)
+    mirror = ReflectionDeps(deps=deps, memory=app.memory.deps, writer=app.model_for(ModelPurpose.WRITE))
 
     async def look_back(_run: JobRun, *, space: str, episode: str) -> int:
         with suppress(NotFound):  # forgotten meanwhile

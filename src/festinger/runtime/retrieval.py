@@ -9,13 +9,12 @@ is no permission to do it, and the label says so.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import structlog
 
-from festinger.embedding.embedder import Embedder
-from festinger.embedding.reranker import Reranker
 from festinger.errors import FestingerError
 from festinger.events.event import Event
 from festinger.ids import MemoryId, Origin, SessionId, SpaceId
@@ -30,9 +29,8 @@ from festinger.outcomes.model import OutcomeDeps, Reporter
 from festinger.outcomes.protocol import ObservationProtocol, prune_reads, stage_reads
 from festinger.outcomes.replay import reinstate_outcomes, withdraw_outcomes
 from festinger.outcomes.report import prune_batches
-from festinger.outcomes.stats import outcomes_of
-from festinger.outcomes.surface import MOST_EXPIRED, expire_surfacings, recently_surfaced, record_surfacings
-from festinger.proposals.verdicts.tasks import Task, match_tasks
+from festinger.outcomes.surface import MOST_EXPIRED, expire_surfacings, record_surfacings
+from festinger.proposals.verdicts.tasks import Task, list_tasks, match_tasks
 from festinger.retrieval.agent_blend import HEARD as OUTCOME
 from festinger.retrieval.agent_blend import embed_questions, learn_blends, note_outcome
 from festinger.retrieval.deps import RetrievalConfig, RetrievalDeps
@@ -41,7 +39,6 @@ from festinger.retrieval.index.turns import index_turns
 from festinger.retrieval.log import prune_recalls
 from festinger.retrieval.query import RecallQuery
 from festinger.retrieval.result import RecallItem
-from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Transaction
 from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, ensure_index
 
@@ -59,7 +56,7 @@ async def recall_open_tasks(app: "App", place: Scope, query: RecallQuery) -> Seq
     """Return the open tasks that match a query; none where agents may not read them."""
     if not app.settings.for_space(place.space).proposals.tasks_visible_to_agent or not _may_be_meant(query):
         return ()
-    found = match_tasks(await app.deciding.tasks(place.space), query.cue)
+    found = match_tasks(await list_tasks(app.deciding.office.deps, place.space), query.cue)
     trust = app.settings.for_space(place.space).memory.trusts[Origin.MODEL]
     return [_item(task, share, trust=trust) for task, share in found if task.id not in query.exclude]
 
@@ -126,17 +123,8 @@ def build_recall(app: "App") -> RecallService:
             trusts=lambda origin: trusts.get(Origin(origin), 0.5),
         )
 
-    def embedder() -> Embedder | None:
-        return app.embedder
-
-    def reranker() -> Reranker | None:
-        return app.reranker
-
     async def on_surfaced(transaction: Transaction, place: Scope, memories: Sequence[UUID], recall: UUID) -> None:
         await app.outcomes.on_surfaced(transaction, place, memories, recall=recall, reason="recall")
-
-    async def beside(place: Scope, query: RecallQuery) -> Sequence[RecallItem]:
-        return await recall_open_tasks(app, place, query)
 
     deps = RetrievalDeps(
         store=app.store,
@@ -145,13 +133,13 @@ def build_recall(app: "App") -> RecallService:
         stopwatch=app.tools.stopwatch,
         new_id=app.tools.new_id,
         terms=terms,
-        embedder=embedder,
-        reranker=reranker,
+        embedder=lambda: app.embedder,
+        reranker=lambda: app.reranker,
         memory=app.memory.deps,
         on_read=app.outcomes.on_read,
         later=app.afterwards.write,
         on_surfaced=on_surfaced,
-        beside=beside,
+        beside=partial(recall_open_tasks, app),
     )
     return RecallService(deps=deps, holdings=NonEmptySpaces(app.tools.stopwatch))
 
@@ -212,13 +200,6 @@ class OutcomesService:
 
     deps: OutcomeDeps
 
-    async def surfaced(self, place: Scope, turns: int) -> frozenset[MemoryId]:
-        """Return what the last turns of a session were shown."""
-        return await recently_surfaced(self.deps, place, turns)
-
-    async def outcomes_of(self, space: SpaceId, memory: MemoryId) -> tuple[Any, ...]:
-        return await outcomes_of(self.deps, space, memory)
-
     async def on_read(self, transaction: Transaction, place: Scope, memories: Sequence[UUID]) -> int:
         """Record that memories were read, within the caller's transaction."""
         return await stage_reads(self.deps, transaction, self._reporter(place), memories)
@@ -259,16 +240,12 @@ class OutcomesService:
 
 def build_outcomes(app: "App") -> OutcomesService:
     """Build the outcomes service with its dependencies."""
-
-    def terms(space: SpaceId) -> OutcomesSettings:
-        return app.settings.for_space(space).outcomes
-
     deps = OutcomeDeps(
         store=app.store,
         outbox=app.outbox,
         clock=app.tools.clock,
         new_id=app.tools.new_id,
-        terms=terms,
+        terms=lambda space: app.settings.for_space(space).outcomes,
         memory=app.memory.deps,
         world=app.world.deps,
     )

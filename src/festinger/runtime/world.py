@@ -18,9 +18,9 @@ from festinger.ids import MemoryId, SpaceId
 from festinger.jobs.model import JobPriority, JobRun, Queue
 from festinger.llm.ledger import ModelCaller
 from festinger.llm.model import Model, ModelPurpose
+from festinger.memory.conflicts import apply_verdict, undo_verdict
 from festinger.memory.erasure.repair import SourceWithdrawalResult
 from festinger.memory.erasure.selector import Selector, find_source_messages
-from festinger.settings.beliefs import WorldSettings
 from festinger.store.pool import Transaction
 from festinger.store.repositories.models import StoredCallLedger
 from festinger.text.vocabulary import is_common
@@ -121,23 +121,20 @@ def build_world(app: "App") -> WorldService:
     async def ask_to_learn(transaction: Transaction, space: SpaceId, message: str) -> None:
         await app.jobs.defer(transaction, WRITE_CLAIMS, lock=f"{WRITE_CLAIMS}:{space}", space=space, message=message)
 
-    def terms(space: SpaceId) -> WorldSettings:
-        return app.settings.for_space(space).world
-
     async def settle_memory(
         transaction: Transaction, space: SpaceId, conflict: Conflict, verdict: ConflictVerdict
     ) -> dict[str, Any]:
-        return await app.memory.settle(transaction, space, conflict, verdict)
+        return await apply_verdict(app.memory.deps, transaction, space, conflict=conflict, verdict=verdict)
 
     async def unsettle_memory(transaction: Transaction, space: SpaceId, conflict: Conflict, by: str) -> None:
-        await app.memory.unsettle(transaction, space, conflict, by)
+        await undo_verdict(app.memory.deps, transaction, space, conflict=conflict, by=by)
 
     deps = WorldDeps(
         store=app.store,
         outbox=app.outbox,
         clock=app.tools.clock,
         new_id=app.tools.new_id,
-        terms=terms,
+        terms=lambda space: app.settings.for_space(space).world,
         is_common=is_common,
         ask_to_write=ask_to_write,
         has_writer=has_writer,

@@ -1,12 +1,19 @@
-"""Issues and revokes API keys.
+"""Issues and revokes API keys, and creates, renames and erases spaces.
 
-A key and its event are one transaction. The secret is returned once, to the caller.
+Each is one transaction with its event. The secret of a key is returned once, to the caller. Every package that
+keeps rows of a space provides the query that erases them.
 """
+
+from contextlib import suppress
 
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, AgentId, SpaceId
 from festinger.runtime.app import App
+from festinger.runtime.auth import ROOM
+from festinger.store.cache_invalidation import bump_version
+from festinger.store.pool import Transaction
+from festinger.store.queries import Query, queries_of
 from festinger.store.repositories.auth import AccessRole, ApiKey, make_key, new_secret, revoke_key
-from festinger.store.repositories.spaces import find_space
+from festinger.store.repositories.spaces import Space, create_space, delete_space, find_space, rename_space
 
 
 async def issue_key(
@@ -42,3 +49,60 @@ async def withdraw_key(app: App, key: ApiKey, *, by: str) -> None:
 
 def _told_in(key: ApiKey) -> SpaceId:
     return MAIN_SPACE if key.space == EVERY_SPACE else key.space
+
+
+ERASERS: tuple[Query, ...] = (queries_of("festinger.events")["erase_space"],)
+"""What erases a space in the packages above the store, in order of dependency."""
+
+
+async def add_space(app: App, name: str) -> Space:
+    async with app.store.transaction() as transaction:
+        space = await create_space(transaction, name, at=app.tools.clock())
+        await app.outbox.emit(
+            transaction, "space_created", space=space.id, subject=f"space:{space.id}", payload={"space": space.name}
+        )
+        await _count(transaction)
+    await app.world.begin(space.id)
+    return space
+
+
+async def change_space_name(app: App, space: Space, name: str) -> Space:
+    """Rename a space."""
+    async with app.store.transaction() as transaction:
+        renamed = await rename_space(transaction, space.id, name=name)
+        await _count(transaction)
+    return renamed
+
+
+async def erase_space(app: App, space: Space) -> int:
+    """Erase every row of a space; return how many. The person has typed its name."""
+    async with app.store.transaction(patient=True) as transaction:
+        rows = await delete_space(transaction, space.id, typed_name=space.name, erasers=ERASERS)
+        await app.outbox.emit(
+            transaction,
+            "space_deleted",
+            space=MAIN_SPACE,
+            subject=f"space:{space.id}",
+            payload={"space": space.name, "rows": rows},
+        )
+        await _count(transaction)
+    return rows
+
+
+async def count_space_rows(app: App, space: Space) -> int:
+    """Count the rows that would go with a space, by erasing it in a transaction that is rolled back."""
+    rows = 0
+    with suppress(_RollbackAfterCount):
+        async with app.store.transaction(patient=True) as transaction:
+            rows = await delete_space(transaction, space.id, typed_name=space.name, erasers=ERASERS)
+            raise _RollbackAfterCount
+    return rows
+
+
+class _RollbackAfterCount(Exception):
+    """Rolls back a transaction that was made to count."""
+
+
+async def _count(transaction: Transaction) -> None:
+    """Notify every process that the list of spaces has changed."""
+    await bump_version(transaction, space=EVERY_SPACE, room=ROOM)

@@ -15,15 +15,18 @@ from festinger.clock import read_moment
 from festinger.errors import BadInput
 from festinger.ids import Cause, SpaceId, pick, prefix
 from festinger.proposals import pairs as suggested
-from festinger.proposals.deps import ProposalDeps
+from festinger.proposals.deps import ProposalDeps, ReviewDeps
 from festinger.proposals.gate import InboxStatus, thresholds_for
 from festinger.proposals.health import proposal_stats
 from festinger.proposals.inbox import (
     SHOWN,
     ProposalQuery,
     escape_hidden_in_json,
+    list_pending_groups,
     list_proposal_summaries,
+    load_card,
     load_decisions,
+    resolve_proposal_id,
     total_pending,
 )
 from festinger.proposals.model import (
@@ -39,13 +42,19 @@ from festinger.proposals.model import (
     VerdictKind,
     to_json_value,
 )
-from festinger.proposals.producers import is_still_recurring
-from festinger.proposals.promotion import load_inbox_capacity
+from festinger.proposals.pairs import list_muted_producers, list_suggested_pairs, release_by_reviewer, unmute_producer
+from festinger.proposals.producers import is_still_recurring, load_promotion_rate
+from festinger.proposals.promotion import load_inbox_capacity, promote
+from festinger.proposals.sightings.intake import record_sighting
 from festinger.proposals.sightings.model import API, SightingResult, Suggestion
+from festinger.proposals.sightings.similarity import compare_fingerprints
 from festinger.proposals.verdicts import reviewers
+from festinger.proposals.verdicts.apply import undo_approval
+from festinger.proposals.verdicts.decide import decide, decide_many
 from festinger.proposals.verdicts.effects import ONE_BY_ONE, WORDS_NEEDED, EffectPreview, effect_for
-from festinger.proposals.verdicts.reviewers import build_not_authorised, require_reviewer
-from festinger.proposals.verdicts.tasks import TaskState
+from festinger.proposals.verdicts.propose import preview_effect, propose, rebuild_proposal
+from festinger.proposals.verdicts.reviewers import build_not_authorised, issue_codes, require_reviewer
+from festinger.proposals.verdicts.tasks import TaskState, close_task, list_tasks
 
 if TYPE_CHECKING:
     from festinger.runtime.app import App
@@ -91,11 +100,15 @@ class ReviewService:
     def _deps(self) -> ProposalDeps:
         return self.app.inbox.deps
 
+    @property
+    def _office(self) -> ReviewDeps:
+        return self.app.deciding.office
+
     async def overview(self, *, limit: int = SHOWN) -> Document:
         """Return how many things wait, the funnel, the rate, and what waits in other packages."""
         numbers = await proposal_stats(self._deps, self.space)
-        elsewhere = await self.app.deciding.waiting(self.space, limit=limit)
-        muted = await self.app.deciding.muted(self.space)
+        elsewhere = await list_pending_groups(self.app.deciding.sources, self.space, limit=limit)
+        muted = await list_muted_producers(self._deps, self.space)
         return {
             "in_all": total_pending(numbers["open"], elsewhere),
             **numbers,
@@ -122,33 +135,34 @@ class ReviewService:
 
     async def find(self, text: str) -> ProposalId:
         """Find the proposal by an id or a prefix of it."""
-        return await self.app.inbox.find(self.space, text)
+        return await resolve_proposal_id(self._deps, self.space, text)
 
     async def card(self, id_: UUID) -> Document:
         """Return one proposal with its sightings, the effect of an approval, and what was decided."""
-        card = await self.app.inbox.card(self.space, id_)
-        look = await self.app.deciding.would_do(self.space, card.proposal)
+        card = await load_card(self._deps, self.space, id_)
+        look = await preview_effect(self._office, self.space, card.proposal)
         decided = await load_decisions(self._deps, self.space, id_)
         return {**card.as_json(), "effect": _effect(card.proposal, look), **decided.as_json()}
 
     async def explain(self, a: UUID, b: UUID) -> Document:
         """Explain why two proposals are not one."""
-        return _shown((await self.app.inbox.explain(self.space, a, b)).as_json())
+        one, other = await load_card(self._deps, self.space, a), await load_card(self._deps, self.space, b)
+        return _shown(compare_fingerprints(one.proposal, other.proposal).as_json())
 
     async def rate(self) -> Document:
-        return (await self.app.inbox.rate(self.space)).as_json()
+        return (await load_promotion_rate(self._deps, self.space)).as_json()
 
     async def propose(self, said: Suggestion, *, approve: bool = False) -> Document:
         """Propose something. A reviewer's own is promoted at once; any other waits like any sighting."""
         if self.author.proof is not IdentityProof.NONE:
-            done = await self.app.deciding.propose(
-                self.space, said, author=self.author, channel=self.channel, approve=approve
+            done = await propose(
+                self._office, self.space, said, author=self.author, channel=self.channel, approve=approve
             )
             return await self._proposed(done.proposal.id, done.sighted, done.decided)
         if approve:
             raise build_not_authorised(self.author)
         effect_for(self.app.deciding.office.effects, said.type).check(said.payload)
-        sighted = await self.app.inbox.sight(self.space, said)
+        sighted = await record_sighting(self._deps, self.space, said)
         assert sighted.proposal is not None, "what is refused raises"
         return await self._proposed(sighted.proposal, sighted, None)
 
@@ -162,11 +176,11 @@ class ReviewService:
 
     async def promote(self, *, dry_run: bool = False) -> Document:
         """Run the promotion gate once."""
-        return _shown((await self.app.inbox.promote(self.space, dry_run=dry_run)).as_json())
+        return _shown((await promote(self._deps, self.space, dry_run=dry_run)).as_json())
 
     async def decide(self, id_: UUID, kind: VerdictKind, words: VerdictDetails = NOTHING_MORE) -> Document:
         """Decide a proposal. Raises what `decide` raises."""
-        done = await self.app.deciding.decide(self.space, await self._said(id_, kind, words))
+        done = await decide(self._office, self.space, await self._said(id_, kind, words))
         return _shown(done.as_json())
 
     async def decide_many(
@@ -174,7 +188,7 @@ class ReviewService:
     ) -> Document:
         """Give many proposals the same verdict; return each result. Raises `NotAuthorised`."""
         many = [await self._said(each, kind, words, nth=place) for place, each in enumerate(ids)]
-        found = await self.app.deciding.decide_many(self.space, many)
+        found = await decide_many(self._office, self.space, many)
         await require_reviewer(self._deps, self.space, self.author)
         done = sum(each.result not in ("stale", "already", "failed") for each in found)
         return {"done": done, "of": len(found), "items": [_shown(each.as_json()) for each in found]}
@@ -197,26 +211,26 @@ class ReviewService:
         )
 
     async def undo(self, id_: UUID) -> Document:
-        return _shown((await self.app.deciding.undo(self.space, id_, author=self.author)).as_json())
+        return _shown((await undo_approval(self._office, self.space, id_, author=self.author)).as_json())
 
     async def rebuild(self, id_: UUID) -> Document:
         """Rebuild a proposal from the current state; the reviewer looks at it once more."""
         reviewer = await self._reviewer()
-        await self.app.deciding.rebuild(self.space, id_, by=reviewer)
+        await rebuild_proposal(self._office, self.space, id_, by=reviewer)
         return await self.card(id_)
 
     async def release(self, id_: UUID) -> Document:
         """Release what is held back."""
-        await self.app.deciding.release(self.space, id_, author=self.author)
+        await release_by_reviewer(self._deps, self.space, id_, author=self.author)
         return await self.card(id_)
 
     async def lift(self, producer: str, category: str) -> Document:
         """Unmute a producer."""
-        released = await self.app.deciding.lift(self.space, (producer, category), author=self.author)
+        released = await unmute_producer(self._deps, self.space, (producer, category), author=self.author)
         return {"producer": producer, "category": category, "released": released}
 
     async def pairs(self, *, limit: int = 50) -> list[Document]:
-        rows = await self.app.inbox.pairs(self.space, limit=limit)
+        rows = await list_suggested_pairs(self._deps, self.space, limit=limit)
         return [_shown({name: _plain(value) for name, value in row.items()}) for row in rows]
 
     async def decide_pair(self, id_: UUID, *, accept: bool) -> Document:
@@ -235,11 +249,11 @@ class ReviewService:
         return {"pair": str(id_), "state": "declined", "proposals": [str(left.id), str(alone.id)]}
 
     async def tasks(self, *, state: TaskState | None = TaskState.OPEN) -> list[Document]:
-        found = await self.app.deciding.tasks(self.space, state=state)
+        found = await list_tasks(self._deps, self.space, state=state)
         return [_shown(each.as_json()) for each in found]
 
     async def close_task(self, id_: UUID, state: TaskState) -> Document:
-        task = await self.app.deciding.close_task(self.space, id_, author=self.author, state=state)
+        task = await close_task(self._deps, self.space, id_, author=self.author, state=state)
         return _shown(task.as_json())
 
     async def reviewers(self) -> list[Document]:
@@ -253,7 +267,7 @@ class ReviewService:
         return _shown((await reviewers.deactivate_reviewer(self._deps, self.space, name)).as_json())
 
     async def new_codes(self, name: str) -> Document:
-        return {"reviewer": name, "codes": await self.app.deciding.new_codes(self.space, name)}
+        return {"reviewer": name, "codes": await issue_codes(self._office, self.space, name)}
 
     async def _reviewer(self) -> str:
         return (await require_reviewer(self._deps, self.space, self.author)).name
@@ -264,7 +278,7 @@ async def count_waiting(app: "App", space: SpaceId) -> int:
     deps = app.inbox.deps
     async with deps.store.transaction() as transaction:
         inbox = await load_inbox_capacity(deps, transaction, space, now=deps.clock())
-    return total_pending(inbox.open, await app.deciding.waiting(space, limit=0))
+    return total_pending(inbox.open, await list_pending_groups(app.deciding.sources, space, limit=0))
 
 
 def build_suggestion(fields: Mapping[str, Any], *, cause: Cause, at: datetime, source: str) -> Suggestion:

@@ -9,7 +9,7 @@ limits what a package keeps by bytes; a value too large for it is queried each t
 """
 
 import asyncio
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,6 +17,7 @@ from typing import Generic, Never, TypeVar
 
 import orjson
 import structlog
+from cachetools import LRUCache
 
 from festinger.errors import FestingerError, StoreDown
 from festinger.ids import SpaceId
@@ -260,22 +261,22 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-def allocate_cache_bytes(megabytes: int, weights: Mapping[str, int]) -> dict[str, int]:
-    """Divide `megabytes` among the caches of a process by weight; the sum never exceeds it."""
-    whole = sum(weights.values())
-    return {name: megabytes * MEGABYTE * weight // whole for name, weight in weights.items()}
-
-
 class BoundedCache(Generic[K, V]):
     """An LRU cache bounded by bytes. `weigh` returns the size of a value."""
 
     def __init__(self, name: str, *, limit: int, weigh: Callable[[V], int]) -> None:
         self.name = name
-        self.limit = limit
-        self.size = 0
         self._weigh = weigh
-        self._kept: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._kept: LRUCache[K, V] = LRUCache(limit, getsizeof=weigh)
         self._too_large: set[K] = set()
+
+    @property
+    def limit(self) -> int:
+        return int(self._kept.maxsize)
+
+    @property
+    def size(self) -> int:
+        return int(self._kept.currsize)
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -288,46 +289,26 @@ class BoundedCache(Generic[K, V]):
 
     def find(self, key: K) -> V | None:
         """Return the value of `key`; this counts as a use."""
-        if key not in self._kept:
-            return None
-        self._kept.move_to_end(key)
-        return self._kept[key][0]
+        return self._kept.get(key)
 
     def keep(self, key: K, value: V) -> bool:
         """Store a value, replacing an older one; return whether it fits."""
-        self._release(key)
-        size = self._weigh(value)
-        if size > self.limit:
+        self._kept.pop(key, None)
+        if (size := self._weigh(value)) > self.limit:
             self._refuse(key, size)
             return False
         self._too_large.discard(key)
-        self._kept[key] = (value, size)
-        self.size += size
-        self._make_room()
+        self._kept[key] = value
         return True
 
     def drop(self, key: K) -> None:
         """Remove `key`, and forget that it was too large."""
         self._too_large.discard(key)
-        self._release(key)
-
-    def resize(self, limit: int) -> None:
-        """Set another limit; evict what no longer fits."""
-        self.limit = limit
-        self._too_large.clear()
-        self._make_room()
+        self._kept.pop(key, None)
 
     def degraded(self, key: K) -> tuple[str, ...]:
         """Return what a result that had to do without the cache reports: `cache`, or nothing."""
         return (DEGRADATION,) if key in self._too_large else ()
-
-    def _release(self, key: K) -> None:
-        _, size = self._kept.pop(key, (None, 0))
-        self.size -= size
-
-    def _make_room(self) -> None:
-        while self.size > self.limit:
-            self._release(next(iter(self._kept)))
 
     def _refuse(self, key: K, size: int) -> None:
         DEGRADED.labels(DEGRADATION).inc()

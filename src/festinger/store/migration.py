@@ -3,12 +3,14 @@
 Migrations are plain SQL files, `NNNN_verb_noun.pre.sql` (only adds) and `.post.sql` (only removes), applied
 in order, each in its own transaction, under one cluster-wide advisory lock. Applied files are recorded with
 their hash: a file that changed afterwards, or a database ahead of this code, stops the start before anything
-is touched. Foreign schemas (the job engine's) are passed in as more migrations. PostgreSQL 15 and pgvector
-0.8 are the oldest that have what the queries use (`iterative_scan` and `halfvec`).
+is touched. Foreign schemas (the job engine's) are passed in as more migrations. The first file makes the whole
+schema; a database that was made with the 23 files before it counts as having it. PostgreSQL 15 and pgvector 0.8
+are the oldest that have what the queries use (`iterative_scan` and `halfvec`).
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -31,6 +33,13 @@ Q = queries_of("festinger.store")
 
 OLDEST_POSTGRES = 15
 OLDEST_PGVECTOR = (0, 8)
+
+WHOLE_SCHEMA = "0023_create_schema.pre"
+FORMER_NAME = re.compile(r"00(?:0[1-9]|1\d|2[0-3])_.*")
+FORMER_SHA256 = "409edaa9fe1af9fc301a1b3d5919dba4491e4426fc426c2ab70129adc6823576"
+"""Of the names and hashes of the 23 migrations that the whole schema replaced."""
+LAST_WITH_FORMER = "3775607"
+"""The last commit that has them, for a database that lacks some."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +111,11 @@ class Migration:
 
     @property
     def sha256(self) -> str:
-        return hashlib.sha256(self.sql.encode()).hexdigest()
+        return _sha256(self.sql)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def own_migrations() -> list[Migration]:
@@ -118,12 +131,26 @@ def own_migrations() -> list[Migration]:
 def pending_migrations(migrations: Sequence[Migration], applied: Iterable[tuple[str, str]]) -> list[Migration]:
     """Return the migrations that a database with `applied` (names and hashes) still needs."""
     known = {migration.name: migration for migration in migrations}
-    done = dict(applied)
+    done = _replace_former(dict(applied), known)
     if strangers := sorted(done.keys() - known.keys()):
         raise SchemaTooNew(f"The database has migrations that this version does not know: {', '.join(strangers)}.")
     if changed := sorted(name for name, sha256 in done.items() if known[name].sha256 != sha256):
         raise MigrationChanged(f"Changed since they were applied: {', '.join(changed)}.")
     return [migration for migration in migrations if migration.name not in done]
+
+
+def _replace_former(done: dict[str, str], known: Mapping[str, Migration]) -> dict[str, str]:
+    """The applied migrations, with the whole schema in place of the 23 that it replaced."""
+    former = {name: done[name] for name in sorted(done.keys() - known.keys()) if FORMER_NAME.fullmatch(name)}
+    if not former or WHOLE_SCHEMA not in known:
+        return done
+    if _sha256("\n".join(f"{name} {sha256}" for name, sha256 in former.items())) != FORMER_SHA256:
+        raise CannotStart(
+            f"The database was made before the migrations became one and has only {max(former)[:4]} of 0023.",
+            hint=f"Open it once with commit {LAST_WITH_FORMER}, which brings it to 0023, then with this version.",
+        )
+    rest = {name: sha256 for name, sha256 in done.items() if name not in former}
+    return {WHOLE_SCHEMA: known[WHOLE_SCHEMA].sha256, **rest}
 
 
 async def migrate(url: str, migrations: Sequence[Migration], *, allowed: bool = True) -> list[str]:

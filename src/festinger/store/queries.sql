@@ -625,12 +625,12 @@ where m.space_id = %(space)s and m.at < %(before)s and m.text <> '';
 
 -- name: read_messages
 -- What was said, by id.
-select id, exchange_id, session_id, seq, role, origin, text, at from exchange_message
+select id, exchange_id as exchange, session_id as session, role, origin, text, at from exchange_message
 where space_id = %(space)s and id = any(%(ids)s::uuid[]);
 
 -- name: session_messages
 -- What was said in a session, the oldest first.
-select message.id, message.exchange_id, message.session_id, message.seq, message.role, message.origin,
+select message.id, message.exchange_id as exchange, message.session_id as session, message.role, message.origin,
        message.text, message.at
 from exchange_message as message
 join exchange on exchange.space_id = message.space_id and exchange.id = message.exchange_id
@@ -639,8 +639,8 @@ order by message.at, message.exchange_id, message.seq;
 
 -- name: recent_exchanges
 -- The last exchanges of a session, the newest first.
-select exchange.id, exchange.request_id, exchange.at, exchange.reply_id, exchange.tool_calls, exchange.thinking,
-       exchange.recollection_id
+select exchange.id, exchange.request_id as request, exchange.at, exchange.reply_id as reply, exchange.tool_calls,
+       exchange.thinking, exchange.recollection_id as recollection
 from exchange
 where exchange.space_id = %(space)s and exchange.session_id = %(session)s
 order by exchange.at desc, exchange.id desc
@@ -682,7 +682,7 @@ where space_id = %(space)s and caller = %(caller)s and session_id = %(session)s
 
 -- name: find_sessions
 -- The sessions of a caller that have this name, or that begin with this hash and are not older; the newest first.
-select session_id, head, links, recent, parent_id, at from proxy_session
+select caller, session_id as session, head, links, recent, parent_id as parent, at from proxy_session
 where space_id = %(space)s and caller = %(caller)s
   and (session_id = %(session)s or (%(session)s::text is null and head = %(head)s and at > %(since)s))
 order by at desc
@@ -690,7 +690,7 @@ limit %(limit)s;
 
 -- name: find_injections
 -- The notes of these sessions, the oldest first.
-select session_id, anchor, id, block, notes from injection
+select session_id as session, anchor, id, block as text, notes from injection
 where space_id = %(space)s and caller = %(caller)s and session_id = any(%(sessions)s::text[])
 order by at, anchor;
 
@@ -722,12 +722,14 @@ set at = excluded.at, agent_id = excluded.agent_id, session_id = excluded.sessio
 
 -- name: find_request
 -- What happened to a request.
-select id, at, agent_id, session_id, route, model, status, memory, reason, ended, before_ms, after_ms, details
+select id, at, agent_id as agent, session_id as session, route, model, status, memory, reason, ended, before_ms,
+       after_ms, details
 from request_log where space_id = %(space)s and id = %(id)s;
 
 -- name: list_requests
 -- What happened to the requests of a space, or of one session, the newest first.
-select id, at, agent_id, session_id, route, model, status, memory, reason, ended, before_ms, after_ms, details
+select id, at, agent_id as agent, session_id as session, route, model, status, memory, reason, ended, before_ms,
+       after_ms, details
 from request_log
 where space_id = %(space)s
   and (%(session)s::text is null or session_id = %(session)s)

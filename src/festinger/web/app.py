@@ -5,6 +5,7 @@ reached only through the guards of the server that mounts it.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import nullcontext
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -12,83 +13,75 @@ from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
 from festinger.errors import FestingerError, NotFound
-from festinger.observability.trace import bind_request
+from festinger.observability.logs import bind_request
+from festinger.runtime.app import App
 from festinger.runtime.supervisor import Supervisor
-from festinger.web import render
-from festinger.web.api import admin as api_admin
-from festinger.web.api import (
-    censors,
-    episodes,
-    events,
-    forget,
-    health,
-    jobs,
-    judgements,
-    memories,
-    outcomes,
-    proposals,
-    quarantine,
-    recall,
-    reviewers,
-    settings,
-    verdicts,
-    world,
-)
-from festinger.web.auth import READING, TOKEN_HEADER, AuthDeps, authorize
-from festinger.web.pages import conflicts, inbox, login, loops, start, usefulness
-from festinger.web.pages import world as pages_world
-from festinger.web.render import SECURITY_HEADERS, TOKEN_FIELD, error_page
+from festinger.web.auth import READING, TOKEN_FIELD, TOKEN_HEADER, AuthDeps, CallerIdentity, StoreOwner, authorize
 from festinger.web.route import AdminCall, AdminRoute, json_response, request_id
-
-ROUTES: tuple[AdminRoute, ...] = (
-    *start.ROUTES,
-    *render.ROUTES,
-    *health.ROUTES,
-    *jobs.ROUTES,
-    *events.ROUTES,
-    *settings.ROUTES,
-    *api_admin.ROUTES,
-    *world.ROUTES,
-    *world.CONCEPT_ROUTES,
-    *quarantine.ROUTES,
-    *login.ROUTES,
-    *conflicts.ROUTES,
-    *pages_world.ROUTES,
-    *loops.ROUTES,
-    *events.REQUEST_ROUTES,
-    *recall.ROUTES,
-    *episodes.ROUTES,
-    *censors.ROUTES,
-    *memories.ROUTES,
-    *outcomes.ROUTES,
-    *usefulness.ROUTES,
-    *memories.EDIT_ROUTES,
-    *judgements.ROUTES,
-    *forget.ROUTES,
-    *inbox.ROUTES,
-    *proposals.ROUTES,
-    *verdicts.ROUTES,
-    *reviewers.WEBHOOK_ROUTES,
-    *reviewers.ROUTES,
-)
 
 REQUEST_HEADER = "x-festinger-request"
 
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
 
-def build_admin_app(supervisor: Supervisor, routes: Iterable[AdminRoute] = ROUTES) -> Starlette:
-    """Build the ASGI app over these routes."""
+SECURITY_HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+}
+
+
+def all_routes() -> list[AdminRoute]:
+    """The routes of all pages and of the whole API."""
+    from festinger.web import render
+    from festinger.web.api import admin, censors, episodes, events, forget, health, outcomes, quarantine
+    from festinger.web.pages import conflicts, inbox, login, loops, start, usefulness, world
+
+    api = (admin, censors, episodes, events, forget, health, outcomes, quarantine)
+    pages = (render, conflicts, inbox, login, loops, start, usefulness, world)
+    return [route for module in (*api, *pages) for route in module.ROUTES] + command_routes()
+
+
+def command_routes() -> list[AdminRoute]:
+    """The routes that commands ask; a command that opens the store itself loads no others."""
+    from festinger.web.api import memories, proposals, recall, verdicts, world
+
+    modules = (memories, proposals, recall, verdicts, world)
+    return [route for module in modules for route in module.ROUTES]
+
+
+def build_admin_app(
+    supervisor: Supervisor, routes: Iterable[AdminRoute] | None = None, *, owner: StoreOwner | None = None
+) -> Starlette:
+    """Build the ASGI app over these routes; with an owner it is for that person alone, in this process."""
+    # Of two paths that fit a request, the one that says it literally comes first.
+    ordered = sorted(all_routes() if routes is None else routes, key=lambda route: route.path.replace("{", "\x7f"))
     return Starlette(
-        routes=[StarletteRoute(route.path, _endpoint(route, supervisor), methods=[route.method]) for route in routes],
+        routes=[
+            StarletteRoute(route.path, _endpoint(route, supervisor, owner), methods=[route.method]) for route in ordered
+        ],
         # Our own errors are answered here and re-raised to the outer layer, which logs and counts them.
         exception_handlers={404: _unknown, 405: _unknown, Exception: _fault},
     )
 
 
-def _endpoint(route: AdminRoute, supervisor: Supervisor) -> Callable[[Request], Awaitable[Response]]:
+def build_local_app(app: App, *, owner: str, uid: int) -> Starlette:
+    """Build the same app over an open store, for the person who opened it in this process."""
+    supervisor = Supervisor(app.settings, lambda: nullcontext(app))
+    supervisor.app = app
+    return build_admin_app(supervisor, command_routes(), owner=StoreOwner(name=owner, uid=uid))
+
+
+def _endpoint(
+    route: AdminRoute, supervisor: Supervisor, owner: StoreOwner | None
+) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         with bind_request(request_id(request)):
             try:
-                response = await _answered(route, supervisor, request)
+                response = await _answered(route, supervisor, request, owner)
             except FestingerError as error:
                 response = _told(error, route, request)
         return _dressed(response, request)
@@ -96,7 +89,10 @@ def _endpoint(route: AdminRoute, supervisor: Supervisor) -> Callable[[Request], 
     return endpoint
 
 
-async def _answered(route: AdminRoute, supervisor: Supervisor, request: Request) -> Response:
+async def _answered(route: AdminRoute, supervisor: Supervisor, request: Request, owner: StoreOwner | None) -> Response:
+    if owner is not None:
+        identity = CallerIdentity(key=None, trusted=True, owner=owner)
+        return await route.endpoint(AdminCall(request=request, supervisor=supervisor, admission=identity))
     doorway = AuthDeps(
         find_key=supervisor.find_key,
         find_session=supervisor.find_session,
@@ -119,6 +115,8 @@ async def _token(call: AdminCall, route: AdminRoute) -> str | None:
 
 def _told(error: FestingerError, route: AdminRoute, request: Request) -> Response:
     if route.page:
+        from festinger.web.render import error_page
+
         return error_page(error, request)
     told = json_response(error.as_json(request_id(request)), error.http)
     if error.retry_after is not None:

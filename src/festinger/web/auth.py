@@ -18,6 +18,7 @@ from enum import StrEnum
 from starlette.requests import Request
 
 from festinger.errors import NotAuthenticated, NotAuthorised, Unavailable
+from festinger.ids import EVERY_SPACE, SpaceId
 from festinger.store.repositories.auth import AccessRole, ApiKey, LoginSession, form_token, is_api_key
 from festinger.text.addresses import is_loopback
 
@@ -25,6 +26,7 @@ FindKey = Callable[[str], Awaitable[ApiKey | None]]
 FindSession = Callable[[str], Awaitable[LoginSession | None]]
 
 COOKIE = "festinger_session"
+TOKEN_FIELD = "token"  # noqa: S105 - the name of a field
 TOKEN_HEADER = "x-festinger-token"  # noqa: S105 - the name of a header
 READING = frozenset({"GET", "HEAD"})
 
@@ -71,19 +73,34 @@ def is_local_caller(request: Request) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StoreOwner:
+    """The person at a terminal who opened the store in this process; nothing that comes over HTTP is one."""
+
+    name: str
+    uid: int
+    role: AccessRole = AccessRole.REVIEWER
+    space: SpaceId = EVERY_SPACE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallerIdentity:
     """A caller who was admitted. Only `trusted` callers may see how this server is configured."""
 
     key: ApiKey | None
     trusted: bool
     session: LoginSession | None = None
+    owner: StoreOwner | None = None
     token: str = ""
     """The token that a form on a page of this session must send back."""
 
+    @property
+    def who(self) -> LoginSession | ApiKey | StoreOwner | None:
+        """Whoever the caller is known as."""
+        return self.session or self.key or self.owner
+
     def may(self, scope: AccessScope) -> bool:
-        """Whether this caller's key or session grants a scope."""
-        who = self.session or self.key
-        return who is not None and scope in SCOPES[who.role]
+        """Whether this caller's role grants a scope."""
+        return self.who is not None and scope in SCOPES[self.who.role]
 
     def check_token(self, given: str | None) -> None:
         """Refuse a change by a session that does not bring the session's token."""

@@ -21,9 +21,10 @@ from festinger import __version__
 from festinger.clock import iso
 from festinger.errors import FestingerError, NotAuthenticated, NotFound
 from festinger.services.reviews import count_waiting
-from festinger.web.auth import READING, AccessScope
-from festinger.web.route import AdminCall, AdminRoute
+from festinger.web.auth import READING, TOKEN_FIELD, AccessScope
+from festinger.web.route import AdminCall, RouteTable
 
+ROUTES = RouteTable()
 _HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
 
@@ -40,21 +41,7 @@ def format_time(at: datetime | str | None) -> str:
     return iso(read.replace(microsecond=0)).replace("T", " ").replace("Z", " UTC")
 
 
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-)
-
-SECURITY_HEADERS = {
-    "content-security-policy": POLICY,
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cache-control": "no-store",
-}
-
 STATIC_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
-
-TOKEN_FIELD = "token"  # noqa: S105 - the name of a field
 
 INBOX = "/admin/inbox"
 
@@ -135,22 +122,12 @@ def redirect_to(call: AdminCall, path: str, **said: str) -> Response:
     return RedirectResponse(f"{path}?{query}" if query else path, 303)
 
 
+@ROUTES.add("GET", "/admin/static/{name}", AccessScope.PROBE)
 async def serve_static(call: AdminCall) -> Response:
+    """Stylesheet and icon."""
     name = call.request.path_params["name"]
     for suffix, media in STATIC_TYPES.items():
         asset = files("festinger.web").joinpath("static", name)
         if name.endswith(suffix) and asset.is_file():
             return Response(asset.read_bytes(), media_type=media)
     raise NotFound(f"There is no file `{name}`.")
-
-
-ROUTES = (
-    AdminRoute(
-        method="GET",
-        path="/admin/static/{name}",
-        # Anyone who wants to log in, from anywhere, sees the page as intended.
-        scope=AccessScope.PROBE,
-        endpoint=serve_static,
-        summary="Stylesheet and icon.",
-    ),
-)

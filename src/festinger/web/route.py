@@ -1,26 +1,44 @@
 """Defines a route and the call that its handler receives.
 
-One value per route: its path, the scope that it needs and its handler. The table of all routes is made from
-these and serves the pages, the API and their tests alike.
+One value per route: its path, the scope that it needs and its handler. A module adds each handler to its table
+with a decorator; the table of all routes is made from these and serves the pages, the API and their tests alike.
+
+The key or session says who calls, never the body: without a person's key a caller counts as a model, because the
+agent itself can reach this machine. A key bound to an agent speaks as that agent and sees what is shared and the
+agent's own. People see the whole space, and may view it as an agent by naming one. Lists are paginated by `limit` and
+`cursor`; a cursor is opaque: the last item's number or id as text, with its time where the list is ordered by that.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 from uuid import UUID
 
 import orjson
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
-from festinger.errors import BadInput, NotFound, TooLarge
-from festinger.ids import DEFAULT_AGENT, EVERY_SPACE, MAIN_SPACE, Cause, Origin, SessionId, SpaceId, cause, read_id
+from festinger.errors import BadInput, NotAuthorised, NotFound, TooLarge
+from festinger.ids import (
+    DEFAULT_AGENT,
+    EVERY_SPACE,
+    MAIN_SPACE,
+    AgentId,
+    Cause,
+    Origin,
+    SessionId,
+    SpaceId,
+    cause,
+    read_id,
+)
+from festinger.memory.model import Memory, Scope
 from festinger.runtime.app import App
 from festinger.runtime.supervisor import Supervisor
 from festinger.store.repositories.auth import AccessRole, ApiKey, LoginSession
-from festinger.web.auth import AccessScope, CallerIdentity
+from festinger.web.auth import AccessScope, CallerIdentity, StoreOwner
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
@@ -35,6 +53,12 @@ MOST_FIELDS = 100
 
 VISIT = "festinger.visit"
 """The key in the ASGI state under which the proxy leaves what it knows of a request."""
+
+
+class ApiInput(BaseModel):
+    """A JSON body; a field that it does not know is refused."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +78,11 @@ class AdminCall:
     def session(self) -> LoginSession | None:
         """The session of a logged-in caller."""
         return self.admission.session
+
+    @property
+    def owner(self) -> StoreOwner | None:
+        """The person who opened the store in this process."""
+        return self.admission.owner
 
     @property
     def app(self) -> App:
@@ -79,7 +108,7 @@ class AdminCall:
     @property
     def own_space(self) -> SpaceId | None:
         """The one space that the caller's key or session is bound to, if any."""
-        who = self.session or self.key
+        who = self.admission.who
         return who.space if who and who.space != EVERY_SPACE else None
 
     @property
@@ -87,14 +116,17 @@ class AdminCall:
         """The actor's name, for the records."""
         if self.session:
             return f"person:{self.session.name}"
-        return f"key:{self.key.name}" if self.key else "loopback"
+        if self.key:
+            return f"key:{self.key.name}"
+        return f"cli:{self.owner.name}" if self.owner else "loopback"
 
     @property
     def cause(self) -> Cause:
         """The cause. Without a person's key it may be the agent itself, which can reach this machine too."""
-        who = self.session or self.key
+        who = self.admission.who
+        named = self.request.query_params.get("agent") if self.owner else None
         return cause(
-            agent=(self.key.agent if self.key else None) or DEFAULT_AGENT,
+            agent=(self.key.agent if self.key else None) or AgentId(named or DEFAULT_AGENT),
             session=SessionId(self.by),
             origin=Origin.PERSON if who is not None and who.role in PEOPLE else Origin.MODEL,
             at=self.app.tools.clock(),
@@ -122,11 +154,11 @@ class AdminCall:
         return found
 
     async def raw(self, most: int = MAX_BODY) -> bytes:
-        """The bytes of the body; more than `most` is `TooLarge`."""
+        """The bytes of the body; more than `most` is `TooLarge`, unless they come from this process."""
         raw = bytearray()
         async for chunk in self.request.stream():
             raw += chunk
-            if len(raw) > most:
+            if len(raw) > most and self.owner is None:
                 raise TooLarge(f"The body is larger than {most} bytes.")
         return bytes(raw)
 
@@ -140,11 +172,27 @@ class AdminRoute:
     path: str
     scope: AccessScope
     endpoint: Endpoint
-    summary: str
     keyless: bool = False
     """Whether a caller on this machine needs no key for it."""
     page: bool = False
     """Whether a person reads the answer in a browser: errors are pages then, and changes come as forms."""
+
+
+class RouteTable(list[AdminRoute]):
+    """The routes of a module."""
+
+    def add(
+        self, method: str, path: str, scope: AccessScope, *, keyless: bool = False, page: bool = False
+    ) -> Callable[[Endpoint], Endpoint]:
+        """Decorate the handler of a route."""
+
+        def register(endpoint: Endpoint) -> Endpoint:
+            self.append(
+                AdminRoute(method=method, path=path, scope=scope, endpoint=endpoint, keyless=keyless, page=page)
+            )
+            return endpoint
+
+        return register
 
 
 def json_response(document: Any, status: int = 200) -> Response:
@@ -173,3 +221,113 @@ def first_validation_error(error: ValidationError) -> str:
     fault = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(str(part) for part in fault["loc"]) or "body"
     return f"`{where}`: {fault['msg']}"
+
+
+SESSION_HEADER = "x-festinger-session"
+LONGEST_NAME = 200
+
+
+def is_person(call: AdminCall) -> bool:
+    """Whether the caller is a person: by key, by session, or at the terminal of the store."""
+    who = call.admission.who
+    return who is not None and AccessRole(who.role) in PEOPLE
+
+
+def agent_of(call: AdminCall) -> AgentId:
+    """The agent that a call is made as; for a bound key that names another agent, `NotFound`."""
+    named = call.request.query_params.get("agent") or _visiting(call)
+    own = call.key.agent if call.key else None
+    if own and named not in (None, own):
+        raise NotFound(f"There is no agent `{named[:80] if named else ''}` for this key.")
+    return AgentId((own or named or DEFAULT_AGENT)[:LONGEST_NAME])
+
+
+def caller_scope(call: AdminCall) -> Scope:
+    """The scope of a call: the space, the agent, and the session that it names or its key stands for."""
+    session = call.request.headers.get(SESSION_HEADER, "").strip()[:LONGEST_NAME]
+    return Scope(space=call.space, agent=agent_of(call), session=SessionId(session or call.by))
+
+
+def viewer_of(call: AdminCall) -> AgentId | None:
+    """The agent whose view applies; `None` sees the whole space, which is for people."""
+    if is_person(call) and "agent" not in call.request.query_params:
+        return None
+    return agent_of(call)
+
+
+def can_see(call: AdminCall, memory: Memory) -> bool:
+    """Whether a caller may see the text of a memory; without a key, none."""
+    if call.admission.who is None:
+        return False
+    viewer = viewer_of(call)
+    return viewer is None or memory.agent_id in (None, viewer)
+
+
+def origin_of(call: AdminCall, claimed: str | None) -> Origin:
+    """The origin of a statement. A person may claim another one; from anyone else a claim is refused."""
+    own = Origin.PERSON if is_person(call) else Origin.MODEL
+    if claimed is None or claimed == own:
+        return own
+    if not is_person(call):
+        raise NotAuthorised(
+            f"What this key says is the word of a `{own}`, whatever it claims.",
+            hint="Leave `origin` out, or use a key of a reviewer or an administrator.",
+        )
+    try:
+        return Origin(claimed)
+    except ValueError as error:
+        known = ", ".join(f"`{each}`" for each in Origin)
+        raise BadInput(f"`{claimed[:40]}` is no origin.", hint=f"The origins are {known}.") from error
+
+
+def _visiting(call: AdminCall) -> str | None:
+    """The agent from the path prefix or a header, as the proxy parsed it."""
+    authorized = call.request.scope.get("state", {}).get(VISIT)
+    named = getattr(authorized, "agent", None)
+    return str(named) if named and named != DEFAULT_AGENT else None
+
+
+DEFAULT_LIMIT = 50
+MAX_LIMIT = 200
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+
+def parse_limit(request: Request) -> int:
+    return _whole(request, "limit", default=DEFAULT_LIMIT, most=MAX_LIMIT)
+
+
+def parse_cursor(request: Request) -> int | None:
+    """The cursor of the page; `after` means the same."""
+    name = "cursor" if "cursor" in request.query_params else "after"
+    return _whole(request, name, default=0, most=2**63 - 1) or None
+
+
+def build_page(items: Sequence[Any], *, limit: int, last: int | None) -> dict[str, Any]:
+    """A page; `last` is the cursor of its last item."""
+    return {"items": items, "next": str(last) if last is not None and len(items) == limit else None}
+
+
+def format_time_cursor(at: datetime, id_: UUID) -> str:
+    """A cursor for a list that is ordered by time and id."""
+    return f"{(at - EPOCH) // MICROSECOND}.{id_}"
+
+
+def parse_time_cursor(cursor: str | None) -> tuple[datetime, UUID] | None:
+    """The time and id of such a cursor."""
+    if cursor is None:
+        return None
+    at, _, last = cursor.partition(".")
+    if not at.isascii() or not at.isdigit() or len(at) > 17:
+        raise BadInput("This cursor leads nowhere.", hint="Send `next` of the page before as it came.")
+    return EPOCH + int(at) * MICROSECOND, read_id(last)
+
+
+def _whole(request: Request, name: str, *, default: int, most: int) -> int:
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= most:
+        raise BadInput(f"`{name}` must be a whole number from 1 to {most}.")
+    return int(text)

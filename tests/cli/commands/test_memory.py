@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.cli.backends.test_world import served, without_times
 from tests.cli.shell import Said, Shell
+from tests.cli.test_client import served, without_times
 
 HASHED = {"FESTINGER_EMBEDDING__MODEL": "hashed:64"}
 SMALL, LARGE = "The server has 16 GB", "The server has 32 GB"

@@ -13,8 +13,8 @@ from festinger.llm.client import CallPolicy, CheckedModel
 from festinger.llm.endpoint import Endpoint, ProviderName, build_endpoint
 from festinger.llm.errors import UpstreamError
 from festinger.llm.model import Chunk, FinishReason, MessageRole, PromptMessage, Provider, Usage
-from festinger.llm.providers.registry import open_provider
 from festinger.llm.providers.scripted import ScriptedProvider
+from festinger.llm.router import open_provider
 
 WIRED = [ProviderName.OPENAI, ProviderName.OLLAMA, ProviderName.CLAUDE, ProviderName.GEMINI]
 KEY = SecretStr("sk-wire-canary-123")

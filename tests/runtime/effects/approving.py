@@ -26,7 +26,9 @@ from festinger.proposals.model import (
     VerdictKind,
 )
 from festinger.proposals.sightings.model import API, Suggestion
-from festinger.proposals.verdicts.apply import UndoApprovalResult
+from festinger.proposals.verdicts.apply import UndoApprovalResult, undo_approval
+from festinger.proposals.verdicts.decide import decide
+from festinger.proposals.verdicts.propose import propose
 from festinger.runtime.app import App
 from festinger.store.queries import queries_of
 
@@ -65,7 +67,7 @@ class Approving:
             payload=payload,
             **given,
         )
-        made = await self.app.deciding.propose(MAIN_SPACE, said, author=ADA, channel=ReviewChannel.CONSOLE)
+        made = await propose(self.app.deciding.office, MAIN_SPACE, said, author=ADA, channel=ReviewChannel.CONSOLE)
         return made.proposal
 
     async def decide(self, proposal: Proposal, kind: VerdictKind = VerdictKind.APPROVE, **more: Any) -> DecideResult:
@@ -77,14 +79,14 @@ class Approving:
             ref=f"ref-{next(self.numbers)}",
             **more,
         )
-        return await self.app.deciding.decide(MAIN_SPACE, said)
+        return await decide(self.app.deciding.office, MAIN_SPACE, said)
 
     async def approve(self, type_: ProposalType, payload: Mapping[str, Any], **more: Any) -> DecideResult:
         """Propose and approve."""
         return await self.decide(await self.propose(type_, payload), **more)
 
     async def undo(self, decided: DecideResult) -> UndoApprovalResult:
-        return await self.app.deciding.undo(MAIN_SPACE, decided.proposal.id, author=ADA)
+        return await undo_approval(self.app.deciding.office, MAIN_SPACE, decided.proposal.id, author=ADA)
 
     async def oppose(self, one: Proposal, other: Proposal) -> None:
         """Find that two ask for opposite things, as the second pass does."""

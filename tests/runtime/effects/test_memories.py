@@ -11,6 +11,7 @@ from festinger.memory.confidence import HIGHEST_CENTER
 from festinger.memory.edit import archive, edit
 from festinger.memory.model import Status
 from festinger.proposals.model import ProposalState, ProposalType, VerdictKind
+from festinger.proposals.verdicts.propose import rebuild_proposal
 
 CHANGE = ProposalType.MEMORY_CHANGE
 
@@ -83,7 +84,7 @@ async def test_what_changed_was_done_or_is_refused_by_the_room_is_not_approved(d
         await edit(at.app.memory.deps, stale.space_id, one, "Ann keeps geese", by="Bob")
         with pytest.raises(Outdated) as caught:
             await at.decide(stale)
-        fresh = await at.app.deciding.rebuild(stale.space_id, stale.id, by="Ada")
+        fresh = await rebuild_proposal(at.app.deciding.office, stale.space_id, stale.id, by="Ada")
         assert caught.value.details["changed"] == [f"memory:{one}"]
         assert (await at.decide(fresh)).result == "applied"
 

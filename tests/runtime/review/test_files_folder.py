@@ -8,8 +8,9 @@ import pytest
 from tests.runtime.effects.approving import Approving, approving
 
 from festinger.ids import MAIN_SPACE
+from festinger.proposals.inbox import load_card
 from festinger.proposals.model import Proposal, ProposalState, ProposalType, VerdictKind
-from festinger.proposals.verdicts.reviewers import add_reviewer
+from festinger.proposals.verdicts.reviewers import add_reviewer, issue_codes
 from festinger.runtime.review.files import InboxFolderWatcher, InboxScanReport
 
 
@@ -51,7 +52,7 @@ class Person:
         return await self.folder.scan()
 
     async def state(self, proposal: Proposal) -> ProposalState:
-        return (await self.at.app.inbox.card(MAIN_SPACE, proposal.id)).proposal.state
+        return (await load_card(self.at.app.inbox.deps, MAIN_SPACE, proposal.id)).proposal.state
 
     async def verdicts(self) -> list[dict[str, Any]]:
         return await self.at.rows("select kind, author, verified, channel, result from verdict order by id")
@@ -116,7 +117,7 @@ async def test_what_changes_behaviour_needs_a_code_that_is_burnt_with_its_use(da
     async with approving(database_url, tmp_path) as at:
         person = Person(at)
         await add_reviewer(at.app.inbox.deps, MAIN_SPACE, "Eve")
-        codes = await at.app.deciding.new_codes(MAIN_SPACE, "Eve")
+        codes = await issue_codes(at.app.deciding.office, MAIN_SPACE, "Eve")
         memory = await at.learn("Rana answers in the morning.")
         payload = {"memory_id": str(memory), "gain": 5.0}
         first, second = [

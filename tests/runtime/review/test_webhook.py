@@ -16,6 +16,7 @@ from tests.web.deps import kept
 
 from festinger.ids import MAIN_SPACE
 from festinger.proposals.channels.webhook import sign_body, verify_signature
+from festinger.proposals.inbox import load_card
 from festinger.proposals.model import Proposal, ProposalType, VerdictKind
 from festinger.proposals.verdicts.reviewers import add_reviewer
 from festinger.web.app import build_admin_app
@@ -138,7 +139,7 @@ async def test_whoever_cannot_sign_or_is_not_known_decides_nothing(database_url:
         assert unknown.status == 403
         (row,) = await at.rows("select author, verified, result from verdict")
         assert row == {"author": "Eve", "verified": False, "result": "unverified"}
-        assert (await at.app.inbox.card(MAIN_SPACE, proposal.id)).proposal.state == "promoted"
+        assert (await load_card(at.app.inbox.deps, MAIN_SPACE, proposal.id)).proposal.state == "promoted"
 
 
 @pytest.mark.requirement("H-83")

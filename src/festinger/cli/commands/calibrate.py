@@ -8,8 +8,8 @@ import typer
 
 from festinger.cli.command import command
 from festinger.cli.context import CommandContext
-from festinger.cli.progress import Report as Shown
-from festinger.cli.progress import show_progress
+from festinger.cli.terminal import Report as Shown
+from festinger.cli.terminal import show_progress
 from festinger.embedding.calibration import Point
 from festinger.embedding.profiles import FILE, CurvePoint, Threshold
 from festinger.judge.calibration import BUNDLED, Report, ThresholdChange, bundled_examples, read_examples

@@ -6,8 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from festinger.cli.backends.inbox import open_inbox
-from festinger.cli.backends.world import Document
+from festinger.cli.client import Document, open_client, path_to
 from festinger.cli.command import command, list_command
 from festinger.cli.context import CommandContext
 from festinger.cli.terminal import SHORT_ID
@@ -59,9 +58,9 @@ async def list_proposals(
     query = {name: value for name, value in given.items() if value is not None}
     if state is None and standing is None:
         query |= OPEN
-    async with open_inbox(context) as inbox:
-        items = await inbox.proposals(query, limit=limit)
-        around = await inbox.overview()
+    async with open_client(context) as client:
+        items = (await client.ask("GET", path_to("proposals"), limit=str(limit), **query))["items"]
+        around = await client.ask("GET", path_to("inbox"))
     context.show({**around, "items": items}, table=_table(context, items), text="No proposal waits for a person.")
     for line in _beside(around):
         context.say(line)
@@ -72,8 +71,8 @@ async def show(context: CommandContext, proposal: Id) -> None:
 
     Example: festinger inbox show 018f3a5e-7b21
     """
-    async with open_inbox(context) as inbox:
-        card = await inbox.card(proposal)
+    async with open_client(context) as client:
+        card = await client.ask("GET", path_to("proposals", proposal))
     context.show(card, text="\n".join(card_lines(card)))
 
 
@@ -82,8 +81,8 @@ async def explain(context: CommandContext, a: Id, b: Id) -> None:
 
     Example: festinger inbox explain 018f3a5e-7b21 018f3a5e-7b22
     """
-    async with open_inbox(context) as inbox:
-        found = await inbox.explain(a, b)
+    async with open_client(context) as client:
+        found = await client.ask("GET", path_to("proposals", a, "compare", b))
     lines = (
         f"A: {found['a']}",
         f"B: {found['b']}",
@@ -102,8 +101,8 @@ async def promote(
 
     Example: festinger inbox promote --dry-run
     """
-    async with open_inbox(context) as inbox:
-        run = await inbox.promote(dry_run=dry_run)
+    async with open_client(context) as client:
+        run = await client.ask("POST", path_to("proposals", "promote"), body={"dry_run": dry_run})
     rows = (
         (each["proposal"][:SHORT_ID], each["fate"], each["missing"], each["seen_count"], each["age_days"], each["what"])
         for each in run["readings"]
@@ -130,8 +129,9 @@ async def propose(
     Example: festinger inbox propose 'Cache the answers' --category performance --scope tools
     """
     draft: Document = {"what": what, "category": category, "scope": scope, "type": type_, "why": why, "how": how}
-    async with open_inbox(context) as inbox:
-        done = await inbox.propose(draft | {"payload": parse_json_object(payload or "{}"), "approve": approve})
+    draft |= {"payload": parse_json_object(payload or "{}"), "approve": approve}
+    async with open_client(context) as client:
+        done = await client.ask("POST", path_to("proposals"), body=draft, **client.as_agent)
     card = done["proposal"]
     context.show(done, text=f"Proposal {card['id']} is {card['state']}.")
 
@@ -145,10 +145,11 @@ async def list_pairs(
 
     Example: festinger inbox pairs
     """
-    async with open_inbox(context) as inbox:
-        found = await inbox.pairs()
+    async with open_client(context) as client:
+        found = (await client.ask("GET", path_to("proposals", "pairs")))["items"]
         if chosen := accept or decline:
-            done = await inbox.decide_pair(_meant(chosen, found), accept=bool(accept))
+            path = path_to("proposals", "pairs", _meant(chosen, found))
+            done = await client.ask("POST", path, body={"accept": bool(accept)})
             context.show(done, text=f"The pair is {done['state']}.")
             return
     rows = ((each["id"], each["relation"], each["similarity"], each["a_what"], each["b_what"]) for each in found)
@@ -165,12 +166,12 @@ async def list_held(
 
     Example: festinger inbox held
     """
-    async with open_inbox(context) as inbox:
+    async with open_client(context) as client:
         if release:
-            card = await inbox.operation(release, "release")
+            card = await client.ask("POST", path_to("proposals", release, "release"))
             context.show(card, text=f"Proposal {card['id']} is not held any more.")
             return
-        found = await inbox.proposals(HELD, limit=limit)
+        found = (await client.ask("GET", path_to("proposals"), limit=str(limit), **HELD))["items"]
     rows = ((each["id"], each["held"], each["suppressed_until"], each["what"]) for each in found)
     context.show(found, table=context.table(("id", "held", "until", "what"), rows), text="Nothing is held back.")
 
@@ -185,10 +186,11 @@ async def list_tasks(
 
     Example: festinger inbox tasks
     """
-    async with open_inbox(context) as inbox:
-        found = await inbox.tasks(state="all" if every else "open")
+    async with open_client(context) as client:
+        found = (await client.ask("GET", path_to("proposals", "tasks"), state="all" if every else "open"))["items"]
         if chosen := done or drop:
-            closed = await inbox.close_task(_meant(chosen, found), state="done" if done else "dropped")
+            path = path_to("proposals", "tasks", _meant(chosen, found))
+            closed = await client.ask("POST", path, body={"state": "done" if done else "dropped"})
             context.show(closed, text=f"The task is {closed['state']}.")
             return
     rows = ((each["id"], each["state"], each["at"], each["title"]) for each in found)
@@ -216,8 +218,8 @@ async def reopen(context: CommandContext, proposal: Id) -> None:
 
     Example: festinger inbox reopen 018f3a5e-7b21
     """
-    async with open_inbox(context) as inbox:
-        done = await inbox.decide(proposal, {"verdict": "reopen"})
+    async with open_client(context) as client:
+        done = await client.ask("POST", path_to("proposals", proposal, "verdict"), body={"verdict": "reopen"})
     context.show(done, text=f"Proposal {done['proposal']} is {done['state']}.")
 
 
@@ -250,8 +252,8 @@ def card_lines(card: Document) -> Iterator[str]:
 
 
 async def _do(context: CommandContext, proposal: str, name: str) -> None:
-    async with open_inbox(context) as inbox:
-        done = await inbox.operation(proposal, name)
+    async with open_client(context) as client:
+        done = await client.ask("POST", path_to("proposals", proposal, name))
     context.show(done, text=f"Proposal {done.get('proposal', done.get('id'))} is {done['state']}.")
 
 

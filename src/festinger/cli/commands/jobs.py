@@ -9,8 +9,7 @@ import typer
 
 from festinger.cli.command import command, list_command
 from festinger.cli.context import CommandContext
-from festinger.cli.progress import show_progress
-from festinger.cli.terminal import format_time
+from festinger.cli.terminal import format_time, show_progress
 from festinger.errors import BadInput
 from festinger.jobs.dead_letters import JobState, JobView, drop_job, find_job, list_jobs, retry_all_jobs, retry_job
 from festinger.jobs.queue import list_scheduled_jobs

@@ -17,12 +17,10 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from festinger.cli.backends.memories import open_memories
-from festinger.cli.backends.world import MOST_LISTED, Document
+from festinger.cli.client import MOST_LISTED, Document, drop_empty, open_client, path_to
 from festinger.cli.command import command, list_command
 from festinger.cli.context import CommandContext
-from festinger.cli.progress import show_progress
-from festinger.cli.terminal import SHORT_ID
+from festinger.cli.terminal import SHORT_ID, show_progress
 from festinger.errors import BadInput, NotFound
 
 MOST_RELEASED = 10_000
@@ -74,15 +72,10 @@ async def learn(
             context, file, drop_empty(kind=kind, subject=subject, origin=origin, source=source, tags=tags)
         )
     statement = drop_empty(text=text, kind=kind, subject=subject, origin=origin, source=source, tags=tags)
-    async with open_memories(context, learns=True) as memories:
-        learned = await memories.learn(statement)
+    async with open_client(context, find=True, embeds=True) as client:
+        learned = await client.ask("POST", path_to("memories"), body=statement, **client.as_agent)
     context.show(learned, text=_told(learned))
     return None
-
-
-def drop_empty(**fields: Any) -> Document:
-    """The fields that were given."""
-    return {name: value for name, value in fields.items() if value}
 
 
 async def list_memories(
@@ -102,8 +95,7 @@ async def list_memories(
     """
     fields = {"q": words, "subject": subject, "kind": kind, "status": status, "origin": origin}
     query = drop_empty(**fields, as_of=as_of, valid_at=valid_at)
-    async with open_memories(context) as memories:
-        found = await memories.memories(query, limit=limit)
+    found = await _list(context, "memories", query, limit=limit)
     rows = ((each["id"][:SHORT_ID], each["content"], each["status"], each["origin"]) for each in found)
     table = context.table(("id", "content", "status", "origin"), rows)
     context.show(found, table=table, text="Nothing is remembered here. `festinger learn '…'` teaches something.")
@@ -114,8 +106,7 @@ async def show_memory(context: CommandContext, memory: Id) -> None:
 
     Example: festinger memories show 018f3a5e-7b21
     """
-    async with open_memories(context) as memories:
-        found = await memories.memory(memory)
+    found = await _ask(context, "GET", "memories", memory)
     rows = ((name, value) for name, value in found.items() if value not in (None, [], {}, ""))
     context.show(found, table=context.table(("", ""), rows))
 
@@ -131,12 +122,13 @@ async def release_memories(
     """
     if bool(memories) is (source is not None):
         raise BadInput("Name memories, or a source.", hint="`festinger memories list --status quarantined`")
-    async with open_memories(context, learns=True) as found:
-        ids = list(memories or ())
+    async with open_client(context, find=True, embeds=True) as client:
+        ids, agent = list(memories or ()), client.as_agent
         if source is not None:
-            locked = await found.memories({"status": "quarantined"}, limit=MOST_RELEASED)
+            locked = await client.ask_all(path_to("memories"), limit=MOST_RELEASED, status=QUARANTINED, **agent)
             ids = [each["id"] for each in locked if each["source"] == source]
-        released = [await found.release(id_) for id_ in ids]
+        done = [await client.ask("POST", path_to("memories", id_, "release"), **agent) for id_ in ids]
+    released = [each["memory"] for each in done]
     rows = ((each["id"][:SHORT_ID], each["content"], each["status"]) for each in released)
     table = context.table(("id", "content", "status"), rows)
     context.show(released, table=table, text="Nothing of this source is in quarantine.")
@@ -147,8 +139,7 @@ async def show_why(context: CommandContext, memory: Id) -> None:
 
     Example: festinger why 018f3a5e-7b21
     """
-    async with open_memories(context) as memories:
-        found = await memories.why(memory)
+    found = await _ask(context, "GET", "memories", memory, "why")
     context.show(found, table=context.table(("", "", "", ""), _reasons(found)))
 
 
@@ -175,8 +166,7 @@ async def show_history(context: CommandContext, memory: Id) -> None:
 
     Example: festinger history 018f3a5e-7b21
     """
-    async with open_memories(context) as memories:
-        found = await memories.history(memory)
+    found = await _ask(context, "GET", "memories", memory, "history")
     rows = [
         *((each["created_at"], each["status"], each["content"], each["id"][:SHORT_ID]) for each in found["memories"]),
         *((each["at"], each["op"], each["by"], each["id"]) for each in found["changes"]),
@@ -194,8 +184,7 @@ async def list_changes(
 
     Example: festinger changes --op supersede
     """
-    async with open_memories(context) as memories:
-        found = await memories.changes(drop_empty(op=op, subject=memory), limit=limit)
+    found = await _list(context, "changes", drop_empty(op=op, subject=memory), limit=limit)
     rows = (
         (each["id"], each["op"], each["by"], each["at"], "undone" if each["undone_at"] else each["reason"])
         for each in found
@@ -209,8 +198,7 @@ async def undo(context: CommandContext, change: Annotated[str, typer.Argument(he
 
     Example: festinger undo 018f3a5e-7b21-7000-8000-000000000001
     """
-    async with open_memories(context) as memories:
-        undone = await memories.undo(change)
+    undone = await _ask(context, "POST", "changes", change, "undo")
     rows = ((each["id"][:SHORT_ID], each["status"], each["content"]) for each in undone["memories"])
     context.say("Taken back. As it is now:")
     context.show(undone, table=context.table(("id", "status", "content"), rows))
@@ -225,8 +213,7 @@ async def list_judgements(
 
     Example: festinger judgements list --waiting
     """
-    async with open_memories(context) as memories:
-        found = await memories.judgements({"final": "false"} if waiting else {}, limit=limit)
+    found = await _list(context, "judgements", {"final": "false"} if waiting else {}, limit=limit)
     rows = (
         (each["id"], each["old"]["content"], each["new"]["content"], each["relation"], each["judge"]) for each in found
     )
@@ -244,9 +231,19 @@ async def answer(
 
     Example: festinger judgements answer 018f3a5e-7b21-7000-8000-000000000001 both
     """
-    async with open_memories(context) as memories:
-        done = await memories.answer(judgement, relation, note=note)
+    done = await _ask(context, "POST", "judgements", judgement, body={"relation": relation, "note": note})
     context.show(done, text=f"Kept, and done: {done['action']}.")
+
+
+async def _ask(context: CommandContext, method: str, *path: str, body: Document | None = None) -> Document:
+    async with open_client(context, find=True) as client:
+        found: Document = await client.ask(method, path_to(*path), body=body, **client.as_agent)
+    return found
+
+
+async def _list(context: CommandContext, name: str, query: Document, *, limit: int) -> list[Document]:
+    async with open_client(context, find=True) as client:
+        return await client.ask_all(path_to(name), limit=limit, **client.as_agent, **query)
 
 
 def _told(learned: Document) -> str:
@@ -306,10 +303,10 @@ async def learn_file(context: CommandContext, file: Path, more: Document) -> int
     tally = LearnFileReport(total=sum(1 for _ in read_lines(file)))
     try:
         with show_progress(context, "learning") as report:
-            async with open_memories(context, learns=True) as memories:
+            async with open_client(context, find=True, embeds=True) as client:
                 for part in read_batches(file, more):
-                    good = [statement for _, statement in part if "text" in statement]
-                    learned = iter(await memories.learn_many(good))
+                    good = [orjson.dumps(statement) for _, statement in part if "text" in statement]
+                    learned = iter(await client.ask_lines(path_to("memories", "batch"), good, **client.as_agent))
                     for number, statement in part:
                         tally.add(number, next(learned) if "text" in statement else statement)
                     report(tally.done, tally.total, "")

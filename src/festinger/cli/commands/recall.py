@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from festinger.cli.backends.world import Document, open_world
+from festinger.cli.client import Document, assume_utc, open_client, path_to
 from festinger.cli.command import command
 from festinger.cli.context import CommandContext
 from festinger.cli.terminal import SHORT_ID
@@ -33,10 +33,12 @@ async def recall(
 
     Example: festinger recall 'what is the build server called?'
     """
-    asked: dict[str, Any] = {"limit": limit, "kinds": kind or None, "explain": explain}
-    asked |= {"tags": tag or (), "since": since, "until": until, "as_of": as_of}
-    async with open_world(context, recalls=True) as world:
-        found = await world.recall(cue, **asked)
+    asked: Document = {"cue": cue, "limit": limit, "kinds": kind or None, "explain": explain, "tags": tag or []}
+    times = {"since": since, "until": until, "as_of": as_of}
+    asked |= {name: assume_utc(at).isoformat() for name, at in times.items() if at}
+    # Without the embedder, only what shares a word with the cue would be recalled.
+    async with open_client(context, find=True, embeds=True) as client:
+        found = await client.ask("POST", path_to("recall"), body=asked, **client.as_agent)
     rows = (row for item in found["items"] for row in _rows(item))
     table = context.table(("id", "kind", "origin", "score", "text"), rows)
     nothing = f"nothing relevant remembered ({found['below_threshold']} below the threshold)"

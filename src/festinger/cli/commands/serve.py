@@ -1,4 +1,4 @@
-"""`festinger serve`: the long-running server.
+"""`festinger serve`, the long-running server, and `festinger worker`, background work beside one.
 
 In this order: settings, key, port, and from then on every request passes; the packages and the store load
 behind it (`run_server`, `early_server`, `server`). What this module imports delays the first answer, so it
@@ -15,10 +15,9 @@ import structlog
 import typer
 from uvicorn.loops.auto import auto_loop_factory
 
-from festinger.cli.command import command
+from festinger.cli.command import command, handle_stop_signals
 from festinger.cli.context import CommandContext
 from festinger.cli.run import ServerOptions, run_server
-from festinger.cli.signals import handle_stop_signals
 from festinger.proxy.transport.server import check_bind, close_sockets, is_exposed, open_sockets
 from festinger.runtime.environment import LocalServer, SystemServices, local_base_url, master_key_of, store_fingerprint
 from festinger.settings.live import LiveSettings
@@ -29,6 +28,7 @@ log = structlog.get_logger(room="cli")
 
 def register(app: typer.Typer) -> None:
     command(app, loop=fast_loop)(serve)
+    command(app)(worker)
 
 
 def fast_loop() -> asyncio.AbstractEventLoop:
@@ -103,3 +103,22 @@ def _greet(context: CommandContext, settings: LiveSettings, sockets: Sequence[so
     context.say(
         "A local model that your client uses also reads and judges in the background; `llm.write: ''` stops that."
     )
+
+
+async def worker(context: CommandContext) -> None:
+    """Do background work beside a running server, until stopped.
+
+    Example: festinger worker --database postgresql://…
+    """
+    from festinger.runtime.app import StartOptions
+    from festinger.runtime.settings import record_file_edits
+    from festinger.settings.watch import watch_settings_file
+
+    context = context.with_flags({}, door="worker")
+    settings = context.settings()
+    with handle_stop_signals() as stop:
+        async with context.app(start=StartOptions(providers=True, workers=True), settings=settings) as app:
+            record_file_edits(app)
+            app.background.start(watch_settings_file(settings, stop=stop))
+            context.say("Working; stop with Ctrl-C.")
+            await stop.wait()

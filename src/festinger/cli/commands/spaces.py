@@ -8,7 +8,7 @@ import typer
 from festinger.cli.command import command, list_command
 from festinger.cli.context import CommandContext
 from festinger.cli.terminal import format_time
-from festinger.services.spaces import add_space, change_space_name, count_space_rows, erase_space
+from festinger.services.access import add_space, change_space_name, count_space_rows, erase_space
 from festinger.store.repositories.spaces import find_space, load_spaces
 
 Name = Annotated[str, typer.Argument(help="Name of the space.")]

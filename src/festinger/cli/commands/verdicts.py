@@ -1,18 +1,21 @@
-"""`festinger approve`, `reject`, `defer`, `deepen` and `duplicate`: a person's verdict on a proposal."""
+"""`festinger approve`, `reject`, `defer`, `deepen`, `duplicate` and `reviewer`: verdicts, and whose verdict counts."""
 
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from festinger.cli.backends.inbox import InboxBackend, open_inbox
-from festinger.cli.backends.world import Document, assume_utc
-from festinger.cli.command import command
+from festinger.cli.client import Document, assume_utc, drop_empty, open_client, path_to
+from festinger.cli.command import command, list_command
 from festinger.cli.commands.inbox import card_lines, parse_json_object
 from festinger.cli.context import CommandContext
 from festinger.clock import system_clock
 from festinger.errors import BadInput
+
+if TYPE_CHECKING:
+    from festinger.proxy.remote_client import AdminClient
+
 
 APPROVE = "approve"
 """The word that a person types to approve although another proposal asks for the opposite."""
@@ -28,6 +31,12 @@ Note = Annotated[str, typer.Option("--note", help="Why, for the records.")]
 def register(app: typer.Typer) -> None:
     for operation in (approve, reject, defer, deepen, duplicate):
         command(app, may_ask_server=True)(operation)
+    group = typer.Typer(help="People whose verdict counts.\n\nExample: festinger reviewer")
+    app.add_typer(group, name="reviewer")
+    list_command(group, may_ask_server=True)(list_reviewers)
+    command(group, "add", may_ask_server=True)(add)
+    command(group, "codes", may_ask_server=True)(make_codes)
+    command(group, "off", may_ask_server=True)(remove_reviewer)
 
 
 async def approve(
@@ -54,12 +63,12 @@ async def approve(
         if len(proposals) > 1:
             raise BadInput("One proposal is edited at a time.")
         said["edits"] = parse_json_object(_text_of(edit))
-    async with open_inbox(context) as inbox:
+    async with open_client(context) as client:
         if len(proposals) == 1:
-            card = await inbox.card(proposals[0])
+            card = await client.ask("GET", path_to("proposals", proposals[0]))
             said["word"] = _looked_at(context, card)
-            said["seen"] += await _seen_beside(context, inbox, card, seen or [])
-        return await _decide(context, inbox, proposals, said)
+            said["seen"] += await _seen_beside(context, client, card, seen or [])
+        return await _decide(context, client, proposals, said)
 
 
 async def reject(context: CommandContext, proposals: Ids, note: Note = "") -> int:
@@ -67,8 +76,8 @@ async def reject(context: CommandContext, proposals: Ids, note: Note = "") -> in
 
     Example: festinger reject 018f3a5e-7b21 --note 'We tried it.'
     """
-    async with open_inbox(context) as inbox:
-        return await _decide(context, inbox, proposals, {"verdict": "reject", "note": note})
+    async with open_client(context) as client:
+        return await _decide(context, client, proposals, {"verdict": "reject", "note": note})
 
 
 async def defer(
@@ -85,8 +94,8 @@ async def defer(
     said: Document = {"verdict": "defer", "note": note}
     if (end := _end(days, until)) is not None:
         said["until"] = end.isoformat()
-    async with open_inbox(context) as inbox:
-        return await _decide(context, inbox, proposals, said)
+    async with open_client(context) as client:
+        return await _decide(context, client, proposals, said)
 
 
 async def deepen(
@@ -99,9 +108,9 @@ async def deepen(
 
     Example: festinger deepen 018f3a5e-7b21
     """
-    async with open_inbox(context) as inbox:
+    async with open_client(context) as client:
         verdict = "too_vague" if vague else "deepen"
-        return await _decide(context, inbox, proposals, {"verdict": verdict, "note": note})
+        return await _decide(context, client, proposals, {"verdict": verdict, "note": note})
 
 
 async def duplicate(
@@ -114,16 +123,16 @@ async def duplicate(
 
     Example: festinger duplicate 018f3a5e-7b21 --of 018f3a5e-7b22
     """
-    async with open_inbox(context) as inbox:
-        return await _decide(context, inbox, [proposal], {"verdict": "duplicate", "of": of, "note": note})
+    async with open_client(context) as client:
+        return await _decide(context, client, [proposal], {"verdict": "duplicate", "of": of, "note": note})
 
 
-async def _decide(context: CommandContext, inbox: InboxBackend, proposals: list[str], said: Document) -> int:
+async def _decide(context: CommandContext, client: "AdminClient", proposals: list[str], said: Document) -> int:
     if len(proposals) == 1:
-        done = await inbox.decide(proposals[0], said)
+        done = await client.ask("POST", path_to("proposals", proposals[0], "verdict"), body=said)
         context.show(done, text=f"Proposal {done['proposal']} is {done['state']}.")
         return 0
-    many = await inbox.decide_many(proposals, said)
+    many = await client.ask("POST", path_to("proposals", "verdicts"), body={**said, "ids": proposals})
     rows = ((each["id"], each["result"], each["detail"]) for each in many["items"])
     context.show(many, table=context.table(("id", "result", "detail"), rows))
     context.say(f"{said['verdict']}: {many['done']} of {many['of']}.")
@@ -140,13 +149,14 @@ def _looked_at(context: CommandContext, card: Document) -> str:
     return word
 
 
-async def _seen_beside(context: CommandContext, inbox: InboxBackend, card: Document, seen: list[str]) -> list[str]:
+async def _seen_beside(context: CommandContext, client: "AdminClient", card: Document, seen: list[str]) -> list[str]:
     """Show opposing proposals and ask; returns their ids. A script has seen what it says it has."""
     shown: list[str] = []
     for other in (each["other"] for each in card["pairs"] if _opposes(each)):
         if not context.is_attended or any(other.startswith(each) for each in seen):
             continue
-        context.say("The opposite:\n" + "\n".join(card_lines(await inbox.card(other))))
+        card = await client.ask("GET", path_to("proposals", other))
+        context.say("The opposite:\n" + "\n".join(card_lines(card)))
         context.confirm(APPROVE, "Another proposal asks for the opposite; it is shown above.")
         shown.append(other)
     return shown
@@ -168,3 +178,63 @@ def _text_of(file: Path) -> str:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"`{file}` cannot be read.", hint="Name a text file that is there.") from error
+
+
+Name = Annotated[str, typer.Argument(help="Name of the reviewer.")]
+Known = Annotated[list[str] | None, typer.Option(help="By what a channel knows them; several times for several.")]
+
+
+async def list_reviewers(context: CommandContext) -> None:
+    """Everybody whose verdict counts or counted.
+
+    Example: festinger reviewer list
+    """
+    async with open_client(context) as client:
+        found = (await client.ask("GET", path_to("reviewers")))["items"]
+    rows = (
+        (
+            each["name"],
+            "yes" if each["active"] else "no",
+            ", ".join(f"{proof} {', '.join(known)}" for proof, known in each["identities"].items()),
+            each["codes"],
+        )
+        for each in found
+    )
+    context.show(
+        found,
+        table=context.table(("name", "decides", "known by", "codes"), rows),
+        text="Nobody decided yet. Whoever logs in or shows a reviewer's key becomes one; `festinger reviewer add NAME`.",
+    )
+
+
+async def add(
+    context: CommandContext, name: Name, login: Known = None, webhook: Known = None, uid: Known = None
+) -> None:
+    """Make a reviewer, or let one who was sent away decide again.
+
+    Example: festinger reviewer add Ada --webhook ada
+    """
+    body = {"name": name, "identities": drop_empty(login=login, webhook=webhook, uid=uid)}
+    async with open_client(context) as client:
+        added = await client.ask("POST", path_to("reviewers"), body=body)
+    context.show(added, text=f"{added['name']} is a reviewer.")
+
+
+async def make_codes(context: CommandContext, name: Name) -> None:
+    """Ten one-time codes for deciding in files. They are shown this once; those that were left are void.
+
+    Example: festinger reviewer codes Ada
+    """
+    async with open_client(context) as client:
+        made = await client.ask("POST", path_to("reviewers", name, "codes"))
+    context.show(made, text="\n".join(made["codes"]))
+
+
+async def remove_reviewer(context: CommandContext, name: Name) -> None:
+    """Let somebody's verdict count no more; what they decided stands.
+
+    Example: festinger reviewer off Ada
+    """
+    async with open_client(context) as client:
+        gone = await client.ask("DELETE", path_to("reviewers", name))
+    context.show(gone, text=f"{gone['name']} does not decide any more.")

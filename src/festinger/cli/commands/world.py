@@ -2,23 +2,28 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
 
-from festinger.cli.backends.world import MOST_LISTED, Document, WorldBackend, open_world
+from festinger.cli.client import MOST_LISTED, Document, drop_empty, open_client, path_to
 from festinger.cli.command import command, list_command
 from festinger.cli.context import CommandContext
 from festinger.cli.terminal import SHORT_ID
 from festinger.errors import ServerAway
 from festinger.ids import pick, prefix
-from festinger.world.decisions import ConflictDecision
+
+if TYPE_CHECKING:
+    from festinger.proxy.remote_client import AdminClient
 
 CONFLICT_EXIT = 3
 """The exit code of `iknowthat` when a fact collides with another."""
 UNREACHABLE_EXIT = 1
 """The exit code of `iknowthat` when the named server does not answer."""
+
+CONFLICTS = "/conflicts"
+ALL = {"status": "all"}
 
 ConflictId = Annotated[str, typer.Argument(help="Id of the conflict, or its beginning.")]
 Fact = Annotated[str, typer.Argument(help="The fact, or `-` to read one a line.")]
@@ -46,12 +51,18 @@ async def state_facts(context: CommandContext, fact: Fact) -> int:
     """
     facts = facts_from_argument_or_stdin(fact)
     try:
-        async with open_world(context) as world:
-            said = await world.state(facts)
+        said = await state_at(context, facts)
     except ServerAway as error:
         context.tell(error)
         return UNREACHABLE_EXIT
     return report_facts(context, said, many=fact == "-")
+
+
+async def state_at(context: CommandContext, facts: Sequence[str]) -> list[Document]:
+    """State facts at the server that the command names, else in the store."""
+    async with open_client(context) as client:
+        said = await client.ask("POST", "/iknowthat", body={"facts": list(facts)}, **client.as_agent)
+    return list(said["items"])
 
 
 def facts_from_argument_or_stdin(given: str) -> list[str]:
@@ -70,8 +81,8 @@ async def show_concept(context: CommandContext, token: Annotated[str, typer.Argu
 
     Example: festinger concept gnommoweb
     """
-    async with open_world(context) as world:
-        found = await world.concept(token.casefold())
+    async with open_client(context) as client:
+        found = await client.ask("GET", path_to("concepts", token.casefold()))
     rows = (
         (
             each["edge"]["dimension"],
@@ -95,8 +106,8 @@ async def list_conflicts(
 
     Example: festinger conflicts --all
     """
-    async with open_world(context) as world:
-        found = await world.conflicts(every=every, limit=limit)
+    async with open_client(context) as client:
+        found = await client.ask_all(CONFLICTS, limit=limit, **(ALL if every else {}))
     table = context.table(("id", "concept", "dimension", "stands", "incoming", "status"), map(_row, found))
     context.show(found, table=table, text="No conflicts.")
 
@@ -106,8 +117,8 @@ async def show_conflict(context: CommandContext, conflict: ConflictId) -> None:
 
     Example: festinger conflicts show 018f3a5e
     """
-    async with open_world(context) as world:
-        found = await world.conflict(await _find(world, conflict))
+    async with open_client(context) as client:
+        found = await client.ask("GET", f"{CONFLICTS}/{await _find(client, conflict)}")
     said = "content" if found["about"] == "memory" else "parent"
     rows = (
         (side, found[side][said], found[side]["source"], found[side]["origin"])
@@ -124,7 +135,7 @@ async def dismiss(
 
     Example: festinger conflicts dismiss 018f3a5e --note "a typo"
     """
-    await _decide(context, conflict, ConflictDecision.DISMISS, note=note)
+    await _decide(context, conflict, "dismiss", {"note": note})
 
 
 async def resolve_conflict(
@@ -156,7 +167,7 @@ async def resolve_conflict(
     Example: festinger conflicts resolve 018f3a5e update
     """
     names = {"existing_dimension": existing_dimension, "new_dimension": new_dimension, "dimension": dimension}
-    await _decide(context, conflict, decision, texts=texts or (), note=note, **names)
+    await _decide(context, conflict, "resolve", drop_empty(decision=decision, texts=texts, note=note, **names))
 
 
 async def undo_resolution(context: CommandContext, conflict: ConflictId) -> None:
@@ -164,8 +175,8 @@ async def undo_resolution(context: CommandContext, conflict: ConflictId) -> None
 
     Example: festinger conflicts undo 018f3a5e
     """
-    async with open_world(context) as world:
-        after = await world.undo(await _find(world, conflict))
+    async with open_client(context) as client:
+        after = await client.ask("POST", f"{CONFLICTS}/{await _find(client, conflict)}/undo")
     context.show(after, text=f"The conflict about `{after['concept']}` waits again.")
 
 
@@ -177,23 +188,21 @@ async def run_resolution(
 
     Example: festinger resolve run --dry-run
     """
-    async with open_world(context) as world:
-        begun = await world.resolve(dry_run=dry_run)
+    async with open_client(context) as client:
+        begun = await client.ask("POST", "/resolve/run", **({"dry_run": "true"} if dry_run else {}))
     context.show(begun, text=f"Run {begun['run_id']} begins; {begun['pending']} conflicts wait.")
 
 
-async def _decide(
-    context: CommandContext, conflict: str, decision: str, *, texts: Sequence[str] = (), **more: str | None
-) -> None:
-    async with open_world(context) as world:
-        after = await world.decide(await _find(world, conflict), decision, texts=texts, **more)
+async def _decide(context: CommandContext, conflict: str, operation: str, body: Document) -> None:
+    async with open_client(context) as client:
+        after = await client.ask("POST", f"{CONFLICTS}/{await _find(client, conflict)}/{operation}", body=body)
     context.show(after, text=f"The conflict about `{after['concept']}` is {after['status']}.")
 
 
-async def _find(world: WorldBackend, text: str) -> str:
+async def _find(client: "AdminClient", text: str) -> str:
     """The id of the conflict that starts with this text."""
     wanted = prefix(text)
-    found = (item["id"] for item in await world.conflicts(every=True, limit=MOST_LISTED))
+    found = (item["id"] for item in await client.ask_all(CONFLICTS, limit=MOST_LISTED, **ALL))
     return str(pick(text, (UUID(id_) for id_ in found if id_.startswith(wanted))))
 
 

@@ -2,10 +2,11 @@
 
 Converts our messages to its messages and its responses to ours. One exchange is one request: nothing is
 retried inside, because each try is a call with a ledger row of its own. Errors are translated in
-`llm.errors`; the servers are opened in one file each.
+`llm.errors`. The client library of a provider takes seconds to load, so each is imported when it is first opened.
 """
 
-from collections.abc import AsyncIterator, Sequence
+import warnings
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from itertools import groupby
 
 import httpx2
@@ -28,9 +29,9 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
 
-from festinger.llm.endpoint import Endpoint
+from festinger.llm.endpoint import OWN_ADDRESS, Endpoint, ProviderName
 from festinger.llm.errors import FOREIGN, to_provider_error
-from festinger.llm.http import READ_SECONDS
+from festinger.llm.http import READ_SECONDS, http_client
 from festinger.llm.model import AnswerSchema, Chunk, FinishReason, MessageRole, ModelReply, PromptMessage, Usage
 
 SETTINGS = ModelSettings(max_retries=0, timeout=READ_SECONDS)
@@ -142,6 +143,66 @@ async def _texts(response: StreamedResponse) -> AsyncIterator[str]:
                 yield text
 
 
-def key_text(asked: Endpoint) -> str:
+def open_provider(asked: Endpoint) -> PydanticAiProvider:
+    """Open a provider for this endpoint. It holds connections until it is closed."""
+    client = http_client(asked)
+    return PydanticAiProvider(asked, _MODELS[asked.provider](asked, client), client)
+
+
+def _claude(asked: Endpoint, client: httpx2.AsyncClient) -> Model:
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+
+    provider = AnthropicProvider(base_url=asked.address, api_key=_key(asked), http_client=client)
+    return AnthropicModel(asked.model, provider=provider)
+
+
+def _openai(asked: Endpoint, client: httpx2.AsyncClient) -> Model:
+    """OpenAI, and every server that speaks its chat completions API."""
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+    provider: OpenAIProvider | OpenAICompatibleProvider
+    if asked.address == OWN_ADDRESS[ProviderName.OPENAI]:
+        provider = OpenAIProvider(base_url=asked.address, api_key=_key(asked), http_client=client)
+    else:
+        # Other servers are not sent what only OpenAI's own understands.
+        provider = OpenAICompatibleProvider(
+            "openai-compatible", base_url=asked.address, api_key=_key(asked), http_client=client
+        )
+    return OpenAIChatModel(asked.model, provider=provider)
+
+
+def _ollama(asked: Endpoint, client: httpx2.AsyncClient) -> Model:
+    """Ollama, through its OpenAI-compatible API, which takes a JSON schema for the answer."""
+    from pydantic_ai.models.ollama import OllamaModel
+    from pydantic_ai.providers.ollama import OllamaProvider
+
+    address = asked.address if asked.address.endswith("/v1") else f"{asked.address}/v1"
+    provider = OllamaProvider(base_url=address, api_key=_key(asked), http_client=client)
+    return OllamaModel(asked.model, provider=provider)
+
+
+def _gemini(asked: Endpoint, client: httpx2.AsyncClient) -> Model:
+    with warnings.catch_warnings():
+        # Google's library has string escapes that Python warns about when it first compiles them.
+        warnings.simplefilter("ignore")
+        from pydantic_ai.models.google import GoogleModel
+        from pydantic_ai.providers.google import GoogleProvider
+
+    provider = GoogleProvider(base_url=asked.address, api_key=_key(asked), http_client=client)
+    return GoogleModel(asked.model, provider=provider)
+
+
+_MODELS: Mapping[ProviderName, Callable[[Endpoint, httpx2.AsyncClient], Model]] = {
+    ProviderName.CLAUDE: _claude,
+    ProviderName.OPENAI: _openai,
+    ProviderName.OLLAMA: _ollama,
+    ProviderName.GEMINI: _gemini,
+}
+
+
+def _key(asked: Endpoint) -> str:
     """Return the key as the client library wants it."""
     return asked.api_key.get_secret_value() if asked.api_key else NO_KEY

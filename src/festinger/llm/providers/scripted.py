@@ -16,7 +16,7 @@ from pathlib import Path
 from uuid import UUID
 
 from festinger.errors import BadSetting, FestingerError, ProviderRefused
-from festinger.llm.client import CheckedModel, ModelCallResult, V
+from festinger.llm.client import CheckedModel, Flaw, ModelCallResult, V
 from festinger.llm.endpoint import Endpoint, ProviderName
 from festinger.llm.ledger import ModelCall, ModelCaller
 from festinger.llm.model import (
@@ -30,7 +30,6 @@ from festinger.llm.model import (
     Usage,
     prompt_hash,
 )
-from festinger.llm.reply import Flaw
 
 _PIECE = re.compile(r"(?:\A\s*+)?\S++\s*+")
 

@@ -19,7 +19,7 @@ from festinger.errors import Unavailable
 from festinger.ids import Origin, SpaceId
 from festinger.memory.model import Kind, Scope
 from festinger.observability.metrics import DEGRADED
-from festinger.proposals.health import format_observation
+from festinger.proposals.health import format_observation, load_observations, reload_observations
 from festinger.proposals.model import Proposal
 from festinger.proxy.context.block import (
     NOTE_CHARS,
@@ -132,7 +132,7 @@ class AppMemoryReader:
             await self._learner.settled(scope.space, scope.agent)
         try:
             recalled = await _recall_lines(app, scope, cue, exclude=exclude, by_words=by_words)
-            observed = await app.inbox.observed(scope.space, exclude=exclude)
+            observed = await load_observations(app.inbox.deps, scope.space, exclude=exclude)
         except Unavailable as error:
             return MemoryFetchResult(failed=_report_unavailable(error))
         return replace(recalled, lines=(*recalled.lines, *map(_observation_line, observed)))
@@ -143,7 +143,7 @@ class AppMemoryReader:
             return None
         try:
             found = await load_current_memories(app.recall.deps, _build_scope(scope), memories)
-            observed = await app.inbox.still_observed(scope.space, set(memories) - set(found))
+            observed = await reload_observations(app.inbox.deps, scope.space, set(memories) - set(found))
         except Unavailable as error:
             _report_unavailable(error)
             return None

@@ -1,23 +1,174 @@
-"""Maps each type of proposal to its effect.
+"""The effect of an approved proposal, by its type, with those on settings and on conflicts."""
 
-The package that owns what an effect touches applies and undoes it, within the transaction of the verdict;
-`proposals` decides whether and when an approval counts.
-"""
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from typing import TYPE_CHECKING
-
+from festinger.errors import BadInput, NoSuchConflict, NotProposable, UndoBlocked
+from festinger.ids import EVERY_SPACE, SpaceId
 from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.model import ProposalType
-from festinger.proposals.verdicts.effects import Effects, require_all_effects
+from festinger.proposals.verdicts.effects import (
+    Afterwards,
+    EffectContext,
+    EffectPreview,
+    EffectResult,
+    Effects,
+    require_all_effects,
+    require_text,
+)
 from festinger.proposals.verdicts.tasks import AdviceEffect
 from festinger.runtime.effects.censors import CensorEscalationEffect, CensorRuleEffect
-from festinger.runtime.effects.conflicts import DecompositionEffect
-from festinger.runtime.effects.memories import ForgetEffect, IdentityPromotionEffect, MemoryChangeEffect
-from festinger.runtime.effects.settings import SettingsChangeEffect
+from festinger.runtime.effects.memories import ForgetEffect, IdentityPromotionEffect, MemoryChangeEffect, payload_id
 from festinger.runtime.erasure import build_erasure
+from festinger.runtime.settings import erase_setting, write_setting
+from festinger.settings.keys import SettingKey, find_setting
+from festinger.store.pool import NestedStore
+from festinger.store.repositories.spaces import find_config
+from festinger.world.conflicts import PENDING, find_conflict
+from festinger.world.decisions import (
+    ConflictDecision,
+    ConflictJudge,
+    ConflictVerdict,
+    decide_conflict,
+    parse_dimension_name,
+    undo_conflict_decision,
+)
+from festinger.world.model import WorldDeps, null_follow
 
 if TYPE_CHECKING:
     from festinger.runtime.app import App
+
+
+GUARDED = ("auth", "secrets", "database", "proposals")
+"""Access, secrets, storage, and how people are asked."""
+
+
+class SettingsChangeEffect:
+    def __init__(self, app: "App") -> None:
+        self._app = app
+
+    def check(self, payload: Mapping[str, Any]) -> None:
+        key = find_proposable_key(require_text(payload, "key"))
+        if not isinstance(payload.get("to"), str | int | float):
+            raise BadInput("The payload must have the new value as `to`.")
+        self._app.settings.change(key.name, _text(payload["to"]), space=_place(key, EVERY_SPACE))
+
+    async def look(self, operation: EffectContext) -> EffectPreview:
+        key = find_proposable_key(require_text(operation.payload, "key"))
+        present = self._present(key, operation.space)
+        wanted, expected = _text(operation.payload.get("to", "")), operation.payload.get("from")
+        moved = expected is not None and _text(expected) != present
+        return EffectPreview(
+            versions={f"setting:{key.name}": present},
+            changed=(f"setting:{key.name}",) if moved else (),
+            is_done=present == wanted,
+            payload=dict(operation.payload) | {"from": present},
+            says=f"Sets `{key.name}` to `{wanted}`; it is `{present}` now.",
+        )
+
+    async def apply(self, operation: EffectContext) -> EffectResult:
+        key = find_proposable_key(require_text(operation.payload, "key"))
+        place, to = _place(key, operation.space), _text(operation.payload["to"])
+        present = self._present(key, operation.space)
+        row = await write_setting(self._app, operation.transaction, key.name, to, by=operation.by, space=place)
+        return EffectResult(
+            before={"key": key.name, "space": place, "value": present, "row": row},
+            after={"key": key.name, "space": place, "value": to, "row": to},
+            afterwards=self._app.reread_settings,
+        )
+
+    async def undo(self, operation: EffectContext, applied: EffectResult) -> Afterwards:
+        key, place = find_setting(applied.after["key"]), SpaceId(applied.after["space"])
+        row = await find_config(operation.transaction, space=place, key=key.name)
+        if row != applied.after["row"]:
+            raise UndoBlocked(f"`{key.name}` was set again since.", changes=[f"setting:{key.name}"])
+        before = applied.before["row"]
+        if before is None:
+            await erase_setting(self._app, operation.transaction, key.name, by=operation.by, space=place)
+        else:
+            await write_setting(self._app, operation.transaction, key.name, before, by=operation.by, space=place)
+        return self._app.reread_settings
+
+    def _present(self, key: SettingKey, space: SpaceId) -> str:
+        return self._app.settings.loaded(_place(key, space)).setting(key.name).value
+
+
+def find_proposable_key(name: str) -> SettingKey:
+    """Return the setting of this name if it may be proposed."""
+    key = find_setting(name)
+    room = key.name.partition(".")[0]
+    if key.secret or room in GUARDED or room.startswith("database"):
+        raise NotProposable(f"`{key.name}` is changed by people themselves, and by nobody's proposal.")
+    return key
+
+
+def _place(key: SettingKey, space: SpaceId) -> SpaceId:
+    """Return where the row belongs: the space if the setting is per space, else all spaces."""
+    return space if key.per_space else EVERY_SPACE
+
+
+def _text(value: object) -> str:
+    """Format a value as it is written in a row."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class DecompositionEffect:
+    def __init__(self, deps: WorldDeps) -> None:
+        self._deps = deps
+
+    def check(self, payload: Mapping[str, Any]) -> None:
+        payload_id(payload, "conflict_id")
+        for name in ("existing_dimension", "new_dimension"):
+            parse_dimension_name(require_text(payload, name))
+
+    async def look(self, operation: EffectContext) -> EffectPreview:
+        id_ = payload_id(operation.payload, "conflict_id")
+        try:
+            found = await find_conflict(operation.transaction, operation.space, id_)
+        except NoSuchConflict:
+            return EffectPreview(gone=(f"conflict:{id_}",))
+        names = [str(operation.payload.get(name, "?")) for name in ("existing_dimension", "new_dimension")]
+        return EffectPreview(
+            versions={f"conflict:{id_}": f"{found.status}:{found.existing_parent_id}"},
+            is_done=found.status != PENDING,
+            payload=operation.payload,
+            says=f"Lets both stand: what is there as `{names[0]}`, the new one as `{names[1]}`.",
+        )
+
+    async def apply(self, operation: EffectContext) -> EffectResult:
+        verdict = ConflictVerdict(
+            decision=ConflictDecision.DECOMPOSE,
+            judge=ConflictJudge.PERSON,
+            by=operation.by,
+            existing_dimension=require_text(operation.payload, "existing_dimension"),
+            new_dimension=require_text(operation.payload, "new_dimension"),
+            reasoning=operation.proposal.why[:500],
+        )
+        id_ = payload_id(operation.payload, "conflict_id")
+        done = await decide_conflict(self._joined(operation), operation.space, id_, verdict)
+        places: Mapping[str, Any] = done.resolution or {}
+        return EffectResult(
+            before={"conflict": str(id_), "status": PENDING, "places": places.get("before", [])},
+            after={"conflict": str(id_), "status": done.status, "places": places.get("after", [])},
+            changes=(f"conflict:{id_}",),
+            afterwards=self._afterwards(operation),
+        )
+
+    async def undo(self, operation: EffectContext, applied: EffectResult) -> Afterwards:
+        id_ = payload_id(applied.after, "conflict")
+        await undo_conflict_decision(self._joined(operation), operation.space, id_, by=operation.by)
+        return self._afterwards(operation)
+
+    def _joined(self, operation: EffectContext) -> WorldDeps:
+        # The caches of this process follow after the commit, not before.
+        return replace(self._deps, store=NestedStore(operation.transaction), follow=null_follow)
+
+    def _afterwards(self, operation: EffectContext) -> Afterwards:
+        async def follow() -> None:
+            await self._deps.follow(operation.space)
+
+        return follow
 
 
 def build_effects(app: "App", deps: ProposalDeps) -> Effects:

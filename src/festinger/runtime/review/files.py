@@ -35,9 +35,11 @@ from festinger.proposals.channels.file import (
     set_result_line,
 )
 from festinger.proposals.gate import InboxStatus, inbox_status
-from festinger.proposals.inbox import MOST, ProposalQuery
+from festinger.proposals.inbox import MOST, ProposalQuery, list_proposals, load_card, resolve_proposal_id
 from festinger.proposals.model import Author, IdentityProof, Proposal, ProposalState, ReviewChannel, VerdictInput
+from festinger.proposals.verdicts.decide import decide
 from festinger.proposals.verdicts.effects import ONE_BY_ONE
+from festinger.proposals.verdicts.propose import preview_effect
 from festinger.settings.proposals import FolderSettings
 
 if TYPE_CHECKING:
@@ -258,7 +260,7 @@ class InboxFolderWatcher:
         said, space = parse_verdict(sheet, now=self._app.tools.clock()), sheet.space
         if not sheet.by:
             raise BadInput("Write your name behind `by:`.")
-        other = await self._app.inbox.find(space, said.of) if said.of else None
+        other = await resolve_proposal_id(self._app.inbox.deps, space, said.of) if said.of else None
         verdict = VerdictInput(
             proposal=sheet.proposal,
             kind=said.kind,
@@ -273,16 +275,16 @@ class InboxFolderWatcher:
             seen=await self._shown_with(sheet),
         )
         try:
-            return (await self._app.deciding.decide(space, verdict)).result
+            return (await decide(self._app.deciding.office, space, verdict)).result
         except NotAuthorised as error:
-            card = await self._app.inbox.card(space, sheet.proposal)
+            card = await load_card(self._app.inbox.deps, space, sheet.proposal)
             if card.proposal.type in ONE_BY_ONE:
                 raise NotAuthorised(error.message, hint=NEEDS_CODE) from error
             raise
 
     async def _shown_with(self, sheet: ReviewFile) -> tuple[UUID, ...]:
         """Return the opposites that the file shows. A later one makes another version, which is refused."""
-        return tuple((await self._app.inbox.card(sheet.space, sheet.proposal)).opposites)
+        return tuple((await load_card(self._app.inbox.deps, sheet.space, sheet.proposal)).opposites)
 
     async def _answer(self, tray: InboxFolder, lying: ParsedInboxFile, result: str) -> None:
         """Write an answer into a file that stays, once."""
@@ -307,7 +309,7 @@ class InboxFolderWatcher:
 
     async def _waiting(self, space: SpaceId) -> list[Proposal]:
         now, terms = self._app.tools.clock(), self._app.inbox.deps.terms(space)
-        found = await self._app.inbox.page(space, ProposalQuery(states=STATES, limit=MOST))
+        found = await list_proposals(self._app.inbox.deps, space, ProposalQuery(states=STATES, limit=MOST))
         away = (InboxStatus.ELSEWHERE, InboxStatus.PUT_OFF)
         return [each for each in found if inbox_status(each, now=now, quiet_days=terms.quiet_days) not in away]
 
@@ -317,8 +319,8 @@ class InboxFolderWatcher:
         is_old = self._shown.get(proposal.id) != shows
         if not all(_may_be_rewritten(each.sheet, proposal, is_old=is_old) for each in there):
             return False
-        card = await self._app.inbox.card(proposal.space_id, proposal.id)
-        look = await self._app.deciding.would_do(proposal.space_id, proposal)
+        card = await load_card(self._app.inbox.deps, proposal.space_id, proposal.id)
+        look = await preview_effect(self._app.deciding.office, proposal.space_id, proposal)
         note = next((each.sheet.result for each in there if each.sheet.result), "")
         name = there[0].page.name if there else self._free_name(tray, proposal)
         await asyncio.to_thread(tray.write, name, format_review_file(card, look, key=self._key(), note=note))
@@ -334,7 +336,7 @@ class InboxFolderWatcher:
         if lying.sheet.verdict and not lying.sheet.result:
             return
         try:
-            card = await self._app.inbox.card(lying.sheet.space, lying.sheet.proposal)
+            card = await load_card(self._app.inbox.deps, lying.sheet.space, lying.sheet.proposal)
             state = card.proposal.state.value
         except NotFound:
             state = "gone"

@@ -27,6 +27,7 @@ from festinger.proposals.channels.webhook import (
     proposal_id_from_event,
     verify_signature,
 )
+from festinger.proposals.inbox import load_card, resolve_proposal_id
 from festinger.proposals.model import (
     Author,
     DecideResult,
@@ -35,6 +36,8 @@ from festinger.proposals.model import (
     VerdictInput,
     parse_verdict_kind,
 )
+from festinger.proposals.verdicts.decide import decide
+from festinger.proposals.verdicts.propose import preview_effect
 from festinger.store.pool import Transaction
 
 if TYPE_CHECKING:
@@ -92,8 +95,8 @@ async def send_event(app: "App", space: SpaceId, event: UUID, *, to: str) -> boo
     if url is None or told is None:
         return False
     try:
-        card = await app.inbox.card(space, proposal_id_from_event(told))
-        look = await app.deciding.would_do(space, card.proposal)
+        card = await load_card(app.inbox.deps, space, proposal_id_from_event(told))
+        look = await preview_effect(app.deciding.office, space, card.proposal)
     except NotFound:
         return False
     body = orjson.dumps(build_message(told, card, look))
@@ -114,7 +117,7 @@ def check_signature(app: "App", header: str, body: bytes) -> None:
 
 async def apply_webhook_verdict(app: "App", space: SpaceId, heard: WebhookVerdict, *, body: bytes) -> DecideResult:
     """Decide what a signed message says. Raises `Replayed` for a known `ref` with another body."""
-    proposal = await app.inbox.find(space, heard.proposal)
+    proposal = await resolve_proposal_id(app.inbox.deps, space, heard.proposal)
     said = VerdictInput(
         proposal=proposal,
         kind=parse_verdict_kind(heard.verdict),
@@ -122,9 +125,9 @@ async def apply_webhook_verdict(app: "App", space: SpaceId, heard: WebhookVerdic
         channel=ReviewChannel.WEBHOOK,
         ref=heard.ref,
         note=heard.note,
-        of=await app.inbox.find(space, heard.of) if heard.of else None,
+        of=await resolve_proposal_id(app.inbox.deps, space, heard.of) if heard.of else None,
         until=heard.until,
-        seen=tuple([await app.inbox.find(space, each) for each in heard.seen]),
+        seen=tuple([await resolve_proposal_id(app.inbox.deps, space, each) for each in heard.seen]),
         digest=hashlib.sha256(body).hexdigest(),
     )
-    return await app.deciding.decide(space, said)
+    return await decide(app.deciding.office, space, said)

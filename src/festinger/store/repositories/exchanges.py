@@ -178,30 +178,11 @@ async def recent_exchanges(
 ) -> list[PastExchange]:
     """Return the last exchanges of a session, oldest first."""
     rows = await where.all(Q["recent_exchanges"], space=space, session=session, limit=limit)
-    return [
-        PastExchange(
-            id=row["id"],
-            request=row["request_id"],
-            at=row["at"],
-            reply=row["reply_id"],
-            tool_calls=row["tool_calls"],
-            thinking=row["thinking"],
-            recollection=row["recollection_id"],
-        )
-        for row in reversed(rows)
-    ]
+    return [PastExchange(**row) for row in reversed(rows)]
 
 
 def _message(row: Mapping[str, Any]) -> StoredMessage:
-    return StoredMessage(
-        id=row["id"],
-        exchange=row["exchange_id"],
-        session=row["session_id"],
-        role=row["role"],
-        origin=Origin(row["origin"]),
-        text=row["text"],
-        at=row["at"],
-    )
+    return StoredMessage(**{**row, "origin": Origin(row["origin"])})
 
 
 BATCH = 1_000
@@ -308,25 +289,12 @@ async def find_sessions(
         )
         if not rows:
             return []
-        names = [row["session_id"] for row in rows]
+        names = [row["session"] for row in rows]
         found = await transaction.all(Q["find_injections"], space=space, caller=caller, sessions=names)
-    return [
-        StoredSession(
-            caller=caller,
-            session=row["session_id"],
-            head=row["head"],
-            links=row["links"],
-            recent=row["recent"],
-            parent=row["parent_id"],
-            at=row["at"],
-            blocks=tuple(
-                StoredBlock(anchor=block["anchor"], id=block["id"], text=block["block"], notes=block["notes"])
-                for block in found
-                if block["session_id"] == row["session_id"]
-            ),
-        )
-        for row in rows
-    ]
+    blocks: dict[str, list[StoredBlock]] = {name: [] for name in names}
+    for each in found:
+        blocks[each.pop("session")].append(StoredBlock(**each))
+    return [StoredSession(**row, blocks=tuple(blocks[row["session"]])) for row in rows]
 
 
 async def load_session_notes(where: Store | Transaction, space: SpaceId, session: SessionId) -> list[str]:

@@ -60,7 +60,7 @@ async def find_request(store: Store, space: SpaceId, request: str) -> LoggedRequ
             f"There is no request `{request[:80]}` in the log.",
             hint="Requests on chat routes are kept for `proxy.request_log_days`.",
         )
-    return _request(row)
+    return LoggedRequest(**row)
 
 
 async def list_requests(
@@ -68,7 +68,7 @@ async def list_requests(
 ) -> list[LoggedRequest]:
     """Return requests, newest first."""
     rows = await store.all(Q["list_requests"], space=space, session=session, before=before, limit=limit)
-    return [_request(row) for row in rows]
+    return [LoggedRequest(**row) for row in rows]
 
 
 async def count_requests(store: Store, *, since: datetime) -> dict[tuple[str, str], int]:
@@ -83,24 +83,6 @@ async def prune_requests(store: Store, *, before: datetime) -> int:
     while batch := await store.run(Q["prune_requests"], before=before, limit=BATCH):
         removed += batch
     return removed
-
-
-def _request(row: Mapping[str, Any]) -> LoggedRequest:
-    return LoggedRequest(
-        id=row["id"],
-        at=row["at"],
-        agent=row["agent_id"],
-        session=row["session_id"],
-        route=row["route"],
-        model=row["model"],
-        status=row["status"],
-        memory=row["memory"],
-        reason=row["reason"],
-        ended=row["ended"],
-        before_ms=row["before_ms"],
-        after_ms=row["after_ms"],
-        details=row["details"],
-    )
 
 
 ENDING = ".spool"

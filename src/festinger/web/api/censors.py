@@ -7,7 +7,7 @@ censor, or reporting a false positive, is for reviewers: an agent must not remov
 from typing import Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from festinger.errors import BadInput
@@ -16,33 +16,38 @@ from festinger.memory.censors.check import preview_censors, run_censors
 from festinger.memory.censors.edit import CensorRequest, add_censor, get_censor, list_triggers, page_censors, update
 from festinger.memory.censors.escalation import find_latest_trigger, mark_false_positive
 from festinger.web.auth import AccessScope
-from festinger.web.caller import caller_scope, viewer_of
-from festinger.web.pagination import build_page, parse_cursor, parse_limit
-from festinger.web.route import AdminCall, AdminRoute, json_response
+from festinger.web.route import (
+    AdminCall,
+    ApiInput,
+    RouteTable,
+    build_page,
+    caller_scope,
+    json_response,
+    parse_cursor,
+    parse_limit,
+    viewer_of,
+)
 
+ROUTES = RouteTable()
 Where = Literal["input", "output", "tool", "learn"]
 Force = Literal["warn", "block"]
 
 
-class AddCensorRequest(BaseModel):
+class AddCensorRequest(ApiInput):
     """A censor to create, with the library's field names."""
-
-    model_config = ConfigDict(extra="forbid")
 
     rule: str = Field(default="", max_length=10_000)
     meaning: str | None = None
     reason: str = ""
     domain: str | None = None
-    on: list[Where] = ["output", "tool"]
+    on: tuple[Where, ...] = ("output", "tool")
     action: Force = "warn"
     literal: bool = False
     threshold: int | None = None
 
 
-class ChangeCensorRequest(BaseModel):
+class ChangeCensorRequest(ApiInput):
     """The fields of a censor to change."""
-
-    model_config = ConfigDict(extra="forbid")
 
     reason: str | None = None
     pattern: str | None = None
@@ -55,22 +60,20 @@ class ChangeCensorRequest(BaseModel):
     why: str = Field(default="", max_length=500)
 
 
-class CheckTextRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class CheckTextRequest(ApiInput):
     text: str
     on: Where = "output"
     domain: str | None = None
     dry_run: bool = False
 
 
-class FalsePositiveRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class FalsePositiveRequest(ApiInput):
     trigger: UUID | None = None
 
 
+@ROUTES.add("GET", "/admin/api/censors", AccessScope.READ)
 async def get_censors(call: AdminCall) -> Response:
+    """Censors, the newest first."""
     asked, limit = call.request.query_params.get("active"), parse_limit(call.request)
     if asked not in (None, "true", "false"):
         raise BadInput("`active` must be `true` or `false`.")
@@ -87,24 +90,18 @@ async def get_censors(call: AdminCall) -> Response:
     )
 
 
+@ROUTES.add("POST", "/admin/api/censors", AccessScope.WRITE)
 async def post_censor(call: AdminCall) -> Response:
+    """Make a censor, and see what it would have hit."""
     body = await call.body(AddCensorRequest)
-    rule = CensorRequest(
-        rule=body.rule,
-        meaning=body.meaning,
-        reason=body.reason,
-        domain=body.domain,
-        on=tuple(body.on),
-        action=body.action,
-        literal=body.literal,
-        threshold=body.threshold,
-        origin=call.cause.origin,
-    )
+    rule = CensorRequest(**body.model_dump(), origin=call.cause.origin)
     made = await add_censor(call.app.memory.watch, caller_scope(call), rule, by=call.by)
     return json_response(made.as_json(), 201)
 
 
+@ROUTES.add("POST", "/admin/api/censors/check", AccessScope.WRITE)
 async def post_text_check(call: AdminCall) -> Response:
+    """What the censors say of a text."""
     body = await call.body(CheckTextRequest)
     watch, place = call.app.memory.watch, caller_scope(call)
     if body.dry_run:
@@ -113,7 +110,9 @@ async def post_text_check(call: AdminCall) -> Response:
     return json_response(done.as_json())
 
 
+@ROUTES.add("GET", "/admin/api/censors/{id}/triggers", AccessScope.READ)
 async def list_strikes(call: AdminCall) -> Response:
+    """When and where a censor struck, the newest first."""
     await get_censor(call.app.memory.deps, call.space, call.id)
     limit = parse_limit(call.request)
     found = await list_triggers(
@@ -123,7 +122,9 @@ async def list_strikes(call: AdminCall) -> Response:
     return json_response(build_page(items, limit=limit, last=found[-1].seq if found else None))
 
 
+@ROUTES.add("PATCH", "/admin/api/censors/{id}", AccessScope.REVIEW)
 async def patch_censor(call: AdminCall) -> Response:
+    """Change a censor, let it stop or only warn, switch it off or on."""
     body = await call.body(ChangeCensorRequest)
     values = body.model_dump(exclude_unset=True, exclude={"why"})
     if "reason" in values:
@@ -133,11 +134,15 @@ async def patch_censor(call: AdminCall) -> Response:
     return json_response(changed.as_json())
 
 
+@ROUTES.add("POST", "/admin/api/censors/triggers/{id}/false-positive", AccessScope.REVIEW)
 async def mark_strike_wrong(call: AdminCall) -> Response:
+    """Call a strike wrong."""
     return await _wrong(call, call.id)
 
 
+@ROUTES.add("POST", "/admin/api/censors/{id}/false-positive", AccessScope.REVIEW)
 async def mark_censor_wrong(call: AdminCall) -> Response:
+    """Call a strike of a censor wrong; its last one if none is named."""
     body = await call.body(FalsePositiveRequest, optional=True)
     return await _wrong(call, body.trigger or await find_latest_trigger(call.app.memory.deps, call.space, call.id))
 
@@ -151,56 +156,3 @@ async def _wrong(call: AdminCall, trigger: UUID) -> Response:
 def _sees(call: AdminCall, censor: Censor) -> bool:
     viewer = viewer_of(call)
     return viewer is None or censor.agent_id in (None, viewer)
-
-
-ROUTES = (
-    AdminRoute(
-        method="GET",
-        path="/admin/api/censors",
-        scope=AccessScope.READ,
-        endpoint=get_censors,
-        summary="Censors, the newest first.",
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/api/censors",
-        scope=AccessScope.WRITE,
-        endpoint=post_censor,
-        summary="Make a censor, and see what it would have hit.",
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/api/censors/check",
-        scope=AccessScope.WRITE,
-        endpoint=post_text_check,
-        summary="What the censors say of a text.",
-    ),
-    AdminRoute(
-        method="PATCH",
-        path="/admin/api/censors/{id}",
-        scope=AccessScope.REVIEW,
-        endpoint=patch_censor,
-        summary="Change a censor, let it stop or only warn, switch it off or on.",
-    ),
-    AdminRoute(
-        method="GET",
-        path="/admin/api/censors/{id}/triggers",
-        scope=AccessScope.READ,
-        endpoint=list_strikes,
-        summary="When and where a censor struck, the newest first.",
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/api/censors/{id}/false-positive",
-        scope=AccessScope.REVIEW,
-        endpoint=mark_censor_wrong,
-        summary="Call a strike of a censor wrong; its last one if none is named.",
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/api/censors/triggers/{id}/false-positive",
-        scope=AccessScope.REVIEW,
-        endpoint=mark_strike_wrong,
-        summary="Call a strike wrong.",
-    ),
-)

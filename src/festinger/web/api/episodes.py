@@ -8,7 +8,7 @@ of its own agent.
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from festinger.errors import NotFound
@@ -26,38 +26,44 @@ from festinger.memory.episodes.store import (
 )
 from festinger.memory.model import Scope
 from festinger.web.auth import AccessScope
-from festinger.web.caller import agent_of, is_person, viewer_of
-from festinger.web.pagination import build_page, parse_cursor, parse_limit
-from festinger.web.route import AdminCall, AdminRoute, json_response
+from festinger.web.route import (
+    AdminCall,
+    ApiInput,
+    RouteTable,
+    agent_of,
+    build_page,
+    is_person,
+    json_response,
+    parse_cursor,
+    parse_limit,
+    viewer_of,
+)
 
+ROUTES = RouteTable()
 LONGEST_SESSION = 200
 
 
-class OpenEpisodeRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class OpenEpisodeRequest(ApiInput):
     session: str = Field(min_length=1, max_length=LONGEST_SESSION)
     title: str | None = Field(default=None, max_length=200)
     evaluation: bool = False
 
 
-class AddTurnRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class AddTurnRequest(ApiInput):
     role: TurnRole
     content: str = Field(max_length=1_000_000)
     id: UUID | None = None
     surfaced: list[UUID] = Field(default_factory=list, max_length=1000)
 
 
-class UpdateEpisodeRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class UpdateEpisodeRequest(ApiInput):
     title: str | None = Field(default=None, max_length=200)
     summary: str | None = Field(default=None, max_length=4000)
 
 
+@ROUTES.add("GET", "/admin/api/episodes", AccessScope.READ)
 async def get_episodes(call: AdminCall) -> Response:
+    """Episodes, the newest first."""
     asked, limit = call.request.query_params, parse_limit(call.request)
     state = asked.get("state")
     found = await page_episodes(
@@ -73,19 +79,25 @@ async def get_episodes(call: AdminCall) -> Response:
     return json_response(build_page(items, limit=limit, last=found[-1].seq if found else None))
 
 
+@ROUTES.add("GET", "/admin/api/episodes/{id}", AccessScope.READ)
 async def show_episode(call: AdminCall) -> Response:
+    """An episode with what was said in it and came of it."""
     await _mine(call)
     return json_response((await load_episode_details(call.app.memory.deps, call.space, call.id)).as_json())
 
 
+@ROUTES.add("POST", "/admin/api/episodes", AccessScope.WRITE)
 async def post_episode(call: AdminCall) -> Response:
+    """Open the episode of a session, or find the one that is open."""
     body = await call.body(OpenEpisodeRequest)
     place = Scope(space=call.space, agent=agent_of(call), session=SessionId(body.session))
     made = await open_episode(call.app.memory.deps, place, title=body.title, evaluation=body.evaluation)
     return json_response(made.as_json(), 201)
 
 
+@ROUTES.add("POST", "/admin/api/episodes/{id}/turns", AccessScope.WRITE)
 async def add_turn(call: AdminCall) -> Response:
+    """Add what was said; after the end it goes into the next episode."""
     body = await call.body(AddTurnRequest)
     deps, episode = call.app.memory.deps, await _mine(call)
     said = TurnInput(
@@ -102,12 +114,16 @@ async def add_turn(call: AdminCall) -> Response:
     return json_response(shown, 201 if done.turn else 200)
 
 
+@ROUTES.add("POST", "/admin/api/episodes/{id}/close", AccessScope.WRITE)
 async def post_episode_close(call: AdminCall) -> Response:
+    """End an episode; it is summed up afterwards."""
     await _mine(call)
     return json_response((await close_episode(call.app.memory.deps, call.space, call.id)).as_json())
 
 
+@ROUTES.add("PATCH", "/admin/api/episodes/{id}", AccessScope.WRITE)
 async def patch_episode(call: AdminCall) -> Response:
+    """Give an episode a title or a summary."""
     await _mine(call)
     body = await call.body(UpdateEpisodeRequest)
     named = await update_episode(call.app.memory.deps, call.space, call.id, title=body.title, summary=body.summary)
@@ -127,49 +143,3 @@ def _origin(call: AdminCall, role: TurnRole) -> Origin:
     """The origin of a turn: an agent cannot put words into a person's mouth."""
     said = ORIGINS[role]
     return said if is_person(call) or said is Origin.TOOL else Origin.MODEL
-
-
-ROUTES = (
-    AdminRoute(
-        method="GET",
-        path="/admin/api/episodes",
-        scope=AccessScope.READ,
-        endpoint=get_episodes,
-        summary="Episodes, the newest first.",
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/api/episodes",
-        scope=AccessScope.WRITE,
-        endpoint=post_episode,
-        summary="Open the episode of a session, or find the one that is open.",
-    ),
-    AdminRoute(
-        method="GET",
-        path="/admin/api/episodes/{id}",
-        scope=AccessScope.READ,
-        endpoint=show_episode,
-        summary="An episode with what was said in it and came of it.",
-    ),
-    AdminRoute(
-        method="PATCH",
-        path="/admin/api/episodes/{id}",
-        scope=AccessScope.WRITE,
-        endpoint=patch_episode,
-        summary="Give an episode a title or a summary.",
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/api/episodes/{id}/turns",
-        scope=AccessScope.WRITE,
-        endpoint=add_turn,
-        summary="Add what was said; after the end it goes into the next episode.",
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/api/episodes/{id}/close",
-        scope=AccessScope.WRITE,
-        endpoint=post_episode_close,
-        summary="End an episode; it is summed up afterwards.",
-    ),
-)

@@ -20,14 +20,25 @@ from festinger.services.status import follow_from_now
 from festinger.store.connection import cancel_tasks
 from festinger.store.repositories.request_log import LoggedRequest, find_request, list_requests
 from festinger.web.auth import AccessScope
-from festinger.web.pagination import EPOCH, MICROSECOND, build_page, parse_cursor, parse_limit
-from festinger.web.route import AdminCall, AdminRoute, json_response
+from festinger.web.route import (
+    EPOCH,
+    MICROSECOND,
+    AdminCall,
+    RouteTable,
+    build_page,
+    json_response,
+    parse_cursor,
+    parse_limit,
+)
 
+ROUTES = RouteTable()
 KEEP_ALIVE_SECONDS = 15.0
 """A comment line this often keeps proxies and readers from mistaking silence for the end."""
 
 
+@ROUTES.add("GET", "/admin/api/events", AccessScope.READ)
 async def list_events(call: AdminCall) -> Response:
+    """What happened, the newest first."""
     asked, limit = call.request.query_params, parse_limit(call.request)
     found = await event_history(
         call.app.store,
@@ -42,6 +53,7 @@ async def list_events(call: AdminCall) -> Response:
     return json_response(build_page([asdict(event) for event in found], limit=limit, last=last))
 
 
+@ROUTES.add("GET", "/admin/api/events/stream", AccessScope.READ)
 async def stream_events(call: AdminCall) -> Response:
     """Server-sent events from the last one that the reader has, or from now."""
     last = call.request.headers.get("last-event-id") or call.request.query_params.get("after")
@@ -81,29 +93,13 @@ def _line(happened: Event | FeedGap) -> bytes:
     return b"id: %s\nevent: %s\ndata: %s\n\n" % (str(happened.id).encode(), happened.name.encode(), data)
 
 
-ROUTES = (
-    AdminRoute(
-        method="GET",
-        path="/admin/api/events",
-        scope=AccessScope.READ,
-        endpoint=list_events,
-        summary="What happened, the newest first.",
-    ),
-    AdminRoute(
-        method="GET",
-        path="/admin/api/events/stream",
-        scope=AccessScope.READ,
-        endpoint=stream_events,
-        summary="What happens, live.",
-    ),
-)
-
-
 HAPPENED = 100
 """The most events shown for one request."""
 
 
+@ROUTES.add("GET", "/admin/api/requests", AccessScope.READ)
 async def list_request_log(call: AdminCall) -> Response:
+    """Requests that memory served, the newest first."""
     asked, limit = call.request.query_params, parse_limit(call.request)
     session = asked.get("session")
     cursor = parse_cursor(call.request)
@@ -118,6 +114,7 @@ async def list_request_log(call: AdminCall) -> Response:
     return json_response(build_page([asdict(each) for each in found], limit=limit, last=last))
 
 
+@ROUTES.add("GET", "/admin/api/requests/{id}", AccessScope.READ)
 async def show_request(call: AdminCall) -> Response:
     """One request, with the events that it caused and what became of its notes.
 
@@ -141,21 +138,3 @@ async def _outcomes(call: AdminCall, found: LoggedRequest) -> list[dict[str, Any
         {"memory": str(each.memory_id), "outcome": each.outcome, "how": each.how, "at": each.resolved_at}
         for each in surfaced
     ] + [{"edge": note, "outcome": outcome, "how": ReportSource.INFERRED} for note, outcome in edges.items()]
-
-
-REQUEST_ROUTES = (
-    AdminRoute(
-        method="GET",
-        path="/admin/api/requests",
-        scope=AccessScope.READ,
-        endpoint=list_request_log,
-        summary="Requests that memory served, the newest first.",
-    ),
-    AdminRoute(
-        method="GET",
-        path="/admin/api/requests/{id}",
-        scope=AccessScope.READ,
-        endpoint=show_request,
-        summary="What happened to one request.",
-    ),
-)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from festinger.clock import aware
@@ -21,19 +21,17 @@ from festinger.runtime.erasure import build_erasure
 from festinger.web.api.memories import find_memory_and_scope
 from festinger.web.api.proposals import submit_proposal
 from festinger.web.auth import AccessScope
-from festinger.web.pagination import parse_limit
-from festinger.web.route import AdminCall, AdminRoute, json_response
+from festinger.web.route import AdminCall, ApiInput, RouteTable, json_response, parse_limit
 
+ROUTES = RouteTable()
 API = "/admin/api"
 MAX_REASON = 500
 
 Word = Annotated[str, Field(min_length=1, max_length=2_000)]
 
 
-class SourceRequest(BaseModel):
+class SourceRequest(ApiInput):
     """The source to act on."""
-
-    model_config = ConfigDict(extra="forbid")
 
     source: Word | None = None
     session: Word | None = None
@@ -64,16 +62,12 @@ class ForgetManyRequest(SourceRequest):
     reason: str = Field(default="", max_length=MAX_REASON)
 
 
-class ForgetOneRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class ForgetOneRequest(ApiInput):
     reason: str = Field(default="", max_length=MAX_REASON)
     dry_run: bool = False
 
 
-class ForgetProposalRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class ForgetProposalRequest(ApiInput):
     reason: str = Field(min_length=1, max_length=MAX_REASON)
 
 
@@ -81,13 +75,17 @@ class RepairRequest(SourceRequest):
     mode: RepairMode = RepairMode.QUARANTINE
 
 
+@ROUTES.add("POST", f"{API}/forget", AccessScope.REVIEW)
 async def forget_many(call: AdminCall) -> Response:
+    """Forget memories for good, or say what that would take."""
     body = await call.body(ForgetManyRequest)
     selector = body.selector(ids=body.ids, subject=body.subject, query=body.query)
     return await _forget(call, selector, reason=body.reason, dry_run=body.dry_run)
 
 
+@ROUTES.add("POST", f"{API}/memories/{{id}}/forget", AccessScope.REVIEW)
 async def forget_one(call: AdminCall) -> Response:
+    """Forget one memory for good."""
     body = await call.body(ForgetOneRequest)
     return await _forget(call, Selector(ids=(MemoryId(call.id),)), reason=body.reason, dry_run=body.dry_run)
 
@@ -97,14 +95,18 @@ async def _forget(call: AdminCall, selector: Selector, *, reason: str, dry_run: 
     return json_response(plan.as_json())
 
 
+@ROUTES.add("POST", f"{API}/memories/{{id}}/request-forget", AccessScope.WRITE)
 async def request_forget(call: AdminCall) -> Response:
+    """Ask a person to forget one memory."""
     body = await call.body(ForgetProposalRequest)
     memory, place = await find_memory_and_scope(call)
     fields = await build_forget_proposal(call.app.memory.deps, place, memory, reason=body.reason)
     return json_response(await submit_proposal(call, fields, approve=False), 201)
 
 
+@ROUTES.add("POST", f"{API}/repair", AccessScope.REVIEW)
 async def repair_source(call: AdminCall) -> Response:
+    """Take back all that came from somewhere."""
     body = await call.body(RepairRequest)
     done = await build_erasure(call.app).repair(
         call.space, body.selector(), by=call.by, mode=body.mode, dry_run=body.dry_run
@@ -112,58 +114,16 @@ async def repair_source(call: AdminCall) -> Response:
     return json_response(done.as_json())
 
 
+@ROUTES.add("GET", f"{API}/refusals", AccessScope.READ)
 async def get_refusals(call: AdminCall) -> Response:
+    """What was not learnt, and why."""
     reason = call.request.query_params.get("reason")
     found = await page_refusals(call.app.memory.deps, call.space, reason=reason, limit=parse_limit(call.request))
     return json_response({"items": [each.as_json() for each in found]})
 
 
+@ROUTES.add("POST", f"{API}/refusals/{{id}}/learn", AccessScope.REVIEW)
 async def learn_refusal(call: AdminCall) -> Response:
+    """Learn what was refused, as a person's word."""
     learned = await learn_anyway(call.app.memory.deps, call.space, call.id, by=call.by)
     return json_response(learned.as_json(), learned.http)
-
-
-ROUTES = (
-    AdminRoute(
-        method="POST",
-        path=f"{API}/forget",
-        scope=AccessScope.REVIEW,
-        endpoint=forget_many,
-        summary="Forget memories for good, or say what that would take.",
-    ),
-    AdminRoute(
-        method="POST",
-        path=f"{API}/memories/{{id}}/forget",
-        scope=AccessScope.REVIEW,
-        endpoint=forget_one,
-        summary="Forget one memory for good.",
-    ),
-    AdminRoute(
-        method="POST",
-        path=f"{API}/memories/{{id}}/request-forget",
-        scope=AccessScope.WRITE,
-        endpoint=request_forget,
-        summary="Ask a person to forget one memory.",
-    ),
-    AdminRoute(
-        method="POST",
-        path=f"{API}/repair",
-        scope=AccessScope.REVIEW,
-        endpoint=repair_source,
-        summary="Take back all that came from somewhere.",
-    ),
-    AdminRoute(
-        method="GET",
-        path=f"{API}/refusals",
-        scope=AccessScope.READ,
-        endpoint=get_refusals,
-        summary="What was not learnt, and why.",
-    ),
-    AdminRoute(
-        method="POST",
-        path=f"{API}/refusals/{{id}}/learn",
-        scope=AccessScope.REVIEW,
-        endpoint=learn_refusal,
-        summary="Learn what was refused, as a person's word.",
-    ),
-)

@@ -16,14 +16,20 @@ from festinger.observability import metrics
 from festinger.observability.checks import Check, worst_severity
 from festinger.proposals.health import inbox_warnings
 from festinger.web.auth import AccessScope
-from festinger.web.route import AdminCall, AdminRoute, json_response
+from festinger.web.route import AdminCall, RouteTable, json_response
+
+ROUTES = RouteTable()
 
 
+@ROUTES.add("GET", "/admin/healthz", AccessScope.PROBE)
 async def healthz(_call: AdminCall) -> Response:
+    """The loop turns."""
     return json_response({"ok": True})
 
 
+@ROUTES.add("GET", "/admin/readyz", AccessScope.PROBE)
 async def readyz(call: AdminCall) -> Response:
+    """The database answers."""
     problem = await _unready(call)
     body: dict[str, object] = {"ready": problem is None}
     if call.admission.trusted:
@@ -54,7 +60,9 @@ async def _details(call: AdminCall, problem: FestingerError | None) -> dict[str,
     return found
 
 
+@ROUTES.add("GET", "/admin/metrics", AccessScope.OPEN)
 async def metrics_page(call: AdminCall) -> Response:
+    """Prometheus metrics."""
     if not call.supervisor.settings.now.metrics.enabled:
         raise NotFound("Metrics are switched off.", hint="Set `metrics.enabled`.")
     if call.supervisor.app:
@@ -62,11 +70,13 @@ async def metrics_page(call: AdminCall) -> Response:
     return Response(metrics.render_metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
+@ROUTES.add("GET", "/admin/health", AccessScope.READ)
 async def show_health(call: AdminCall) -> Response:
     """For whoever looks every few seconds: models are not asked, because asking costs."""
     return _told(await call.supervisor.checks())
 
 
+@ROUTES.add("GET", "/admin/api/doctor", AccessScope.READ)
 async def run_doctor(call: AdminCall) -> Response:
     """For whoever wants to know: all that `festinger doctor` says."""
     return _told(await call.supervisor.checks(ask_models=True))
@@ -74,34 +84,3 @@ async def run_doctor(call: AdminCall) -> Response:
 
 def _told(checks: Sequence[Check]) -> Response:
     return json_response({"worst": worst_severity(checks), "checks": [check.as_json() for check in checks]})
-
-
-ROUTES = (
-    AdminRoute(
-        method="GET", path="/admin/healthz", scope=AccessScope.PROBE, endpoint=healthz, summary="The loop turns."
-    ),
-    AdminRoute(
-        method="GET", path="/admin/readyz", scope=AccessScope.PROBE, endpoint=readyz, summary="The database answers."
-    ),
-    AdminRoute(
-        method="GET",
-        path="/admin/metrics",
-        scope=AccessScope.OPEN,
-        endpoint=metrics_page,
-        summary="Prometheus metrics.",
-    ),
-    AdminRoute(
-        method="GET",
-        path="/admin/health",
-        scope=AccessScope.READ,
-        endpoint=show_health,
-        summary="Every check, as data.",
-    ),
-    AdminRoute(
-        method="GET",
-        path="/admin/api/doctor",
-        scope=AccessScope.READ,
-        endpoint=run_doctor,
-        summary="Every check, models included.",
-    ),
-)

@@ -6,7 +6,8 @@ there.
 
 Edit, replace, merge, split, archive, restore, release and undo need a reviewer: whoever could reword what a
 person said would speak with that person's trust. Each is recorded as a change that can be undone, and a
-version in `If-Match` keeps two people from overwriting each other.
+version in `If-Match` keeps two people from overwriting each other. What judges said of two statements is listed
+here too, and a person answers what no judge could tell.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -15,12 +16,12 @@ from datetime import datetime
 from typing import Annotated
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from festinger.errors import BadInput, FestingerError, NotAuthorised, TooLarge
-from festinger.ids import MemoryId, Origin
+from festinger.ids import MemoryId, Origin, read_id
 from festinger.memory.changes import Change, find_memory, list_changes, parse_op, resolve_memory_id
 from festinger.memory.edit import MemoryEditResult, archive, edit, merge, release, restore, split, supersede
 from festinger.memory.learn.batch import BATCH, MOST_ITEMS, build_error_result, learn_many
@@ -31,21 +32,36 @@ from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Memory, Scope
 from festinger.memory.query import explain_belief, get_memory, load_history, page_memories, parse_filter
 from festinger.memory.undo import undo
+from festinger.runtime.review.queue import answer_question, fetch_judgement, fetch_judgements
 from festinger.web.auth import AccessScope
-from festinger.web.caller import caller_scope, is_person, origin_of, viewer_of
-from festinger.web.pagination import build_page, format_time_cursor, parse_cursor, parse_limit, parse_time_cursor
-from festinger.web.route import AdminCall, AdminRoute, Endpoint, first_validation_error, json_response, request_id
+from festinger.web.route import (
+    AdminCall,
+    ApiInput,
+    RouteTable,
+    build_page,
+    caller_scope,
+    first_validation_error,
+    format_time_cursor,
+    is_person,
+    json_response,
+    origin_of,
+    parse_cursor,
+    parse_limit,
+    parse_time_cursor,
+    request_id,
+    viewer_of,
+)
 
+MEMORIES = "/admin/api/memories"
+ROUTES = RouteTable()
 KEY_HEADER = "idempotency-key"
 LINES = "application/x-ndjson"
 MAX_BATCH = 32 * 2**20
 LONGEST_WAIT = 60.0
 
 
-class LearnStatementRequest(BaseModel):
+class LearnStatementRequest(ApiInput):
     """A statement to learn, with the field names of the library's `learn`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     text: str
     subject: str | None = None
@@ -55,22 +71,26 @@ class LearnStatementRequest(BaseModel):
     source_confidence: float = 1.0
     event_time: datetime | None = None
     valid_from: datetime | None = None
-    derived_from: list[str] = []
-    tags: list[str] = []
+    derived_from: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
     shared: bool | None = None
     immutable: bool = False
     key: str | None = None
     wait: Annotated[float, Field(ge=0.0, le=LONGEST_WAIT)] = 0.0
 
 
+@ROUTES.add("POST", MEMORIES, AccessScope.WRITE)
 async def learn_one(call: AdminCall) -> Response:
+    """Learn one statement."""
     body = await call.body(LearnStatementRequest)
     given = await build_learn_input(call, body, key=_one_key(call, body.key))
     learned = await learn(call.app.memory.deps, caller_scope(call), given)
     return _told(call, learned)
 
 
+@ROUTES.add("POST", f"{MEMORIES}/batch", AccessScope.WRITE)
 async def learn_lines(call: AdminCall) -> Response:
+    """Learn many statements, a line each; the answer is a line each too."""
     lines = [line for line in (await call.raw(MAX_BATCH)).splitlines() if line.strip()]
     if len(lines) > MOST_ITEMS:
         raise TooLarge(
@@ -120,25 +140,17 @@ async def build_learn_input(call: AdminCall, body: LearnStatementRequest, *, key
     sources = [await resolve_memory_id(call.app.memory.deps, call.space, each) for each in body.derived_from]
     origin = origin_of(call, body.origin)
     return LearnRequest(
-        text=body.text,
-        subject=body.subject,
-        kind=body.kind,
+        **body.model_dump(exclude={"origin", "derived_from", "key"}),
         origin=origin,
         imported=origin is Origin.DOCUMENT,  # only a person may claim this
-        source=body.source,
-        source_confidence=body.source_confidence,
-        event_time=body.event_time,
-        valid_from=body.valid_from,
         derived_from=tuple(sources),
-        tags=tuple(body.tags),
-        shared=body.shared,
-        immutable=body.immutable,
         key=key,
-        wait=body.wait,
     )
 
 
+@ROUTES.add("GET", MEMORIES, AccessScope.READ)
 async def get_memories(call: AdminCall) -> Response:
+    """Memories, the newest first."""
     asked, limit = call.request.query_params, parse_limit(call.request)
     wanted = replace(parse_filter(asked), everybodys=viewer_of(call) is None)
     after = parse_cursor(call.request)
@@ -147,7 +159,9 @@ async def get_memories(call: AdminCall) -> Response:
     return json_response(build_page([memory.as_json() for memory in found], limit=limit, last=last))
 
 
+@ROUTES.add("GET", f"{MEMORIES}/{{id}}", AccessScope.READ)
 async def show_memory(call: AdminCall) -> Response:
+    """One memory."""
     asked, deps = call.request.query_params, call.app.memory.deps
     memory, place = await find_memory_and_scope(call)
     wanted = parse_filter(asked)
@@ -155,12 +169,16 @@ async def show_memory(call: AdminCall) -> Response:
     return add_etag(json_response(found.as_json()), found)
 
 
+@ROUTES.add("GET", f"{MEMORIES}/{{id}}/why", AccessScope.READ)
 async def show_why(call: AdminCall) -> Response:
+    """On what a memory rests."""
     memory, place = await find_memory_and_scope(call)
     return json_response((await explain_belief(call.app.memory.deps, place, memory)).as_json())
 
 
+@ROUTES.add("GET", f"{MEMORIES}/{{id}}/history", AccessScope.READ)
 async def show_history(call: AdminCall) -> Response:
+    """What a memory replaced, and everything that was done to it."""
     memory, place = await find_memory_and_scope(call)
     return json_response((await load_history(call.app.memory.deps, place, memory)).as_json())
 
@@ -201,58 +219,14 @@ def _one_key(call: AdminCall, in_body: str | None) -> str | None:
     return header or in_body
 
 
-MEMORIES = "/admin/api/memories"
-
-ROUTES = (
-    AdminRoute(
-        method="POST", path=MEMORIES, scope=AccessScope.WRITE, endpoint=learn_one, summary="Learn one statement."
-    ),
-    AdminRoute(
-        method="POST",
-        path=f"{MEMORIES}/batch",
-        scope=AccessScope.WRITE,
-        endpoint=learn_lines,
-        summary="Learn many statements, a line each; the answer is a line each too.",
-    ),
-    AdminRoute(
-        method="GET",
-        path=MEMORIES,
-        scope=AccessScope.READ,
-        endpoint=get_memories,
-        summary="Memories, the newest first.",
-    ),
-    AdminRoute(
-        method="GET", path=f"{MEMORIES}/{{id}}", scope=AccessScope.READ, endpoint=show_memory, summary="One memory."
-    ),
-    AdminRoute(
-        method="GET",
-        path=f"{MEMORIES}/{{id}}/why",
-        scope=AccessScope.READ,
-        endpoint=show_why,
-        summary="On what a memory rests.",
-    ),
-    AdminRoute(
-        method="GET",
-        path=f"{MEMORIES}/{{id}}/history",
-        scope=AccessScope.READ,
-        endpoint=show_history,
-        summary="What a memory replaced, and everything that was done to it.",
-    ),
-)
-
-
 MATCH_HEADER = "if-match"
 
 
-class MemoryApiInput(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class EditMemoryRequest(MemoryApiInput):
+class EditMemoryRequest(ApiInput):
     content: str
 
 
-class ChangeReasonRequest(MemoryApiInput):
+class ChangeReasonRequest(ApiInput):
     reason: str = ""
 
 
@@ -265,52 +239,68 @@ class MergeMemoriesRequest(ChangeReasonRequest):
     ids: list[str]
 
 
-class SplitMemoryRequest(MemoryApiInput):
+class SplitMemoryRequest(ApiInput):
     texts: list[str]
 
 
+@ROUTES.add("PATCH", f"{MEMORIES}/{{id}}", AccessScope.REVIEW)
 async def edit_memory(call: AdminCall) -> Response:
+    """Give a memory other words."""
     body, deps = await call.body(EditMemoryRequest), call.app.memory.deps
     memory, version = await find_memory_id(call), parse_version(call.request)
     return _revised(await edit(deps, call.space, memory, body.content, by=call.by, version=version))
 
 
+@ROUTES.add("POST", f"{MEMORIES}/{{id}}/archive", AccessScope.REVIEW)
 async def archive_memory(call: AdminCall) -> Response:
+    """Put a memory away."""
     body, deps = await call.body(ChangeReasonRequest, optional=True), call.app.memory.deps
     memory = await find_memory_id(call)
     return _revised(await archive(deps, call.space, memory, by=call.by, reason=body.reason))
 
 
+@ROUTES.add("POST", f"{MEMORIES}/{{id}}/restore", AccessScope.REVIEW)
 async def restore_memory(call: AdminCall) -> Response:
+    """Bring back what was put away or replaced."""
     body, deps = await call.body(ChangeReasonRequest, optional=True), call.app.memory.deps
     memory = await find_memory_id(call)
     return _revised(await restore(deps, call.space, memory, by=call.by, reason=body.reason))
 
 
+@ROUTES.add("POST", f"{MEMORIES}/{{id}}/release", AccessScope.REVIEW)
 async def release_memory(call: AdminCall) -> Response:
+    """Let a memory out of quarantine."""
     memory = await find_memory_id(call)
     return _revised(await release(call.app.memory.deps, call.space, memory, by=call.by))
 
 
+@ROUTES.add("POST", f"{MEMORIES}/{{id}}/supersede", AccessScope.REVIEW)
 async def supersede_memory(call: AdminCall) -> Response:
+    """Say that another memory stands in its place."""
     body, deps = await call.body(SupersedeMemoryRequest), call.app.memory.deps
     old, new = await find_memory_id(call), await resolve_memory_id(deps, call.space, body.by)
     return _revised(await supersede(deps, call.space, old, new, by=call.by, reason=body.reason))
 
 
+@ROUTES.add("POST", f"{MEMORIES}/{{id}}/merge", AccessScope.REVIEW)
 async def merge_memory(call: AdminCall) -> Response:
+    """Fold memories that say the same into one."""
     body, deps = await call.body(MergeMemoriesRequest), call.app.memory.deps
     wanted = [await find_memory_id(call), *[await resolve_memory_id(deps, call.space, each) for each in body.ids]]
     return _revised(await merge(deps, call.space, wanted, by=call.by, reason=body.reason))
 
 
+@ROUTES.add("POST", f"{MEMORIES}/{{id}}/split", AccessScope.REVIEW)
 async def split_memory(call: AdminCall) -> Response:
+    """Learn the parts of a memory each by itself."""
     body, deps = await call.body(SplitMemoryRequest), call.app.memory.deps
     parted = await split(deps, call.space, await find_memory_id(call), body.texts, by=call.by)
     return json_response(parted.as_json(), 201)
 
 
+@ROUTES.add("GET", "/admin/api/changes", AccessScope.READ)
 async def show_changes(call: AdminCall) -> Response:
+    """What was done to memories, the newest first."""
     asked, limit, deps = call.request.query_params, parse_limit(call.request), call.app.memory.deps
     subject = asked.get("subject")
     found = await list_changes(
@@ -325,7 +315,9 @@ async def show_changes(call: AdminCall) -> Response:
     return json_response({"items": [each.as_json() for each in found], "next": _next(found, limit)})
 
 
+@ROUTES.add("POST", "/admin/api/changes/{id}/undo", AccessScope.REVIEW)
 async def undo_change(call: AdminCall) -> Response:
+    """Take a change back."""
     undone = await undo(call.app.memory.deps, call.space, call.id, by=call.by)
     return json_response(undone.as_json())
 
@@ -351,37 +343,35 @@ def _revised(done: MemoryEditResult) -> Response:
     return add_etag(json_response(done.as_json()), done.memory)
 
 
-def _post_route(name: str, endpoint: Endpoint, summary: str) -> AdminRoute:
-    path = f"{MEMORIES}/{{id}}/{name}"
-    return AdminRoute(method="POST", path=path, scope=AccessScope.REVIEW, endpoint=endpoint, summary=summary)
+FINAL = {None: None, "true": True, "false": False}
 
 
-EDIT_ROUTES = (
-    AdminRoute(
-        method="PATCH",
-        path=f"{MEMORIES}/{{id}}",
-        scope=AccessScope.REVIEW,
-        endpoint=edit_memory,
-        summary="Give a memory other words.",
-    ),
-    _post_route("archive", archive_memory, "Put a memory away."),
-    _post_route("restore", restore_memory, "Bring back what was put away or replaced."),
-    _post_route("release", release_memory, "Let a memory out of quarantine."),
-    _post_route("supersede", supersede_memory, "Say that another memory stands in its place."),
-    _post_route("merge", merge_memory, "Fold memories that say the same into one."),
-    _post_route("split", split_memory, "Learn the parts of a memory each by itself."),
-    AdminRoute(
-        method="GET",
-        path="/admin/api/changes",
-        scope=AccessScope.READ,
-        endpoint=show_changes,
-        summary="What was done to memories, the newest first.",
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/api/changes/{id}/undo",
-        scope=AccessScope.REVIEW,
-        endpoint=undo_change,
-        summary="Take a change back.",
-    ),
-)
+class AnswerJudgementRequest(ApiInput):
+    relation: str
+    note: str = ""
+
+
+@ROUTES.add("GET", "/admin/api/judgements", AccessScope.READ)
+async def list_judgements(call: AdminCall) -> Response:
+    """What judges said of two statements, the newest first."""
+    asked, limit = call.request.query_params, parse_limit(call.request)
+    if (final := asked.get("final")) not in FINAL:
+        raise BadInput("`final` is `true` or `false`.")
+    cursor = asked.get("cursor") or asked.get("after")
+    found = await fetch_judgements(
+        call.app,
+        call.space,
+        final=FINAL[final],
+        agent=viewer_of(call),
+        before=read_id(cursor) if cursor else None,
+        limit=limit,
+    )
+    return json_response({"items": found, "next": found[-1]["id"] if len(found) == limit else None})
+
+
+@ROUTES.add("POST", "/admin/api/judgements/{id}", AccessScope.REVIEW)
+async def answer_judgement(call: AdminCall) -> Response:
+    """A person's answer to what no judge could tell."""
+    body = await call.body(AnswerJudgementRequest)
+    answered = await answer_question(call.app, call.space, call.id, body.relation, by=call.by, note=body.note)
+    return json_response(answered.as_json() | {"question": await fetch_judgement(call.app, call.space, call.id)})

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from festinger.errors import BadInput
@@ -15,18 +15,14 @@ from festinger.outcomes.report import observe_recall
 from festinger.outcomes.stats import list_recorded_outcomes, outcome_stats, top_memories
 from festinger.outcomes.surface import list_pending_surfacings, list_surfacings
 from festinger.web.auth import AccessScope
-from festinger.web.pagination import parse_limit
-from festinger.web.route import PEOPLE, AdminCall, AdminRoute, json_response
+from festinger.web.route import PEOPLE, AdminCall, ApiInput, RouteTable, json_response, parse_limit
 
+ROUTES = RouteTable()
 LONGEST_KEY = 200
 MOST_IDS = 10_000
 
 
-class OutcomeApiInput(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class ReportOutcomesRequest(OutcomeApiInput):
+class ReportOutcomesRequest(ApiInput):
     outcomes: dict[str, Any]
     recall: UUID | None = None
     partition: str | None = Field(None, max_length=200)
@@ -36,46 +32,48 @@ class ReportOutcomesRequest(OutcomeApiInput):
     superseded_by: dict[str, str] = Field(default_factory=dict)
 
 
-class StageReadsRequest(OutcomeApiInput):
+class StageReadsRequest(ApiInput):
     ids: list[UUID] = Field(max_length=MOST_IDS)
 
 
-class RecordSurfacingRequest(OutcomeApiInput):
+class RecordSurfacingRequest(ApiInput):
     ids: list[UUID] = Field(max_length=MOST_IDS)
     reason: str = "proactive"
     partition: str | None = Field(None, max_length=200)
 
 
-class CycleInput(OutcomeApiInput):
+class CycleInput(ApiInput):
     period: float | str
     amplitude: float
     phase: float = 0.0
 
 
-class SetRhythmRequest(OutcomeApiInput):
+class SetRhythmRequest(ApiInput):
     cycles: list[CycleInput] = Field(default_factory=list)
     pressure_rate: float = 0.0
     decay_rate: float | None = None
 
 
-class RecordPredictionRequest(OutcomeApiInput):
+class RecordPredictionRequest(ApiInput):
     predicted: dict[str, Any]
 
 
-class ResolvePredictionRequest(OutcomeApiInput):
+class ResolvePredictionRequest(ApiInput):
     actual: dict[str, Any]
 
 
 def reporter_of(call: AdminCall, *, session: str | None = None) -> Reporter:
     """The reporter: a person who is logged in or uses a person's key, or a program with its own key."""
-    cause, who = call.cause, call.session or call.key
+    cause, who = call.cause, call.admission.who
     place = Scope(space=call.space, agent=cause.agent, session=SessionId(session or cause.session))
     return Reporter(
         place=place, name=call.by, door="rest", origin=cause.origin, is_reviewer=who is not None and who.role in PEOPLE
     )
 
 
+@ROUTES.add("POST", "/admin/api/outcomes", AccessScope.WRITE)
 async def report_outcomes(call: AdminCall) -> Response:
+    """Say what became of memories."""
     body = await call.body(ReportOutcomesRequest)
     key = call.request.headers.get("idempotency-key")
     if key is not None and not 0 < len(key) <= LONGEST_KEY:
@@ -95,7 +93,9 @@ async def report_outcomes(call: AdminCall) -> Response:
     return json_response(observed.as_json())
 
 
+@ROUTES.add("POST", "/admin/api/reads", AccessScope.WRITE)
 async def stage_reads(call: AdminCall) -> Response:
+    """Note that memories were read."""
     body = await call.body(StageReadsRequest)
     protocol = call.app.outcomes.protocol(reporter_of(call))
     for each in body.ids:
@@ -103,14 +103,18 @@ async def stage_reads(call: AdminCall) -> Response:
     return Response(status_code=204)
 
 
+@ROUTES.add("POST", "/admin/api/surfaced", AccessScope.WRITE)
 async def record_surfacing(call: AdminCall) -> Response:
+    """Note that memories were put before a model."""
     body = await call.body(RecordSurfacingRequest)
     protocol = call.app.outcomes.protocol(reporter_of(call))
     found = await protocol.on_surfaced(body.ids, body.reason, body.partition)
     return json_response({"items": [each.as_json() for each in found], "next": None}, 201)
 
 
+@ROUTES.add("GET", "/admin/api/surfaced", AccessScope.READ)
 async def show_surfacings(call: AdminCall) -> Response:
+    """What was put before models, newest first, or what waits."""
     query, limit, deps = call.request.query_params, parse_limit(call.request), call.app.outcomes.deps
     partition = query.get("partition")
     if query.get("pending") == "true":
@@ -124,7 +128,9 @@ async def show_surfacings(call: AdminCall) -> Response:
     return json_response({"items": [each.as_json() for each in found], "next": last})
 
 
+@ROUTES.add("GET", "/admin/api/outcomes", AccessScope.READ)
 async def list_outcomes(call: AdminCall) -> Response:
+    """What was done with memories, newest first."""
     query, limit = call.request.query_params, parse_limit(call.request)
     memory, how, cursor = query.get("memory"), query.get("how"), query.get("cursor")
     if how is not None and how not in tuple(ReportSource):
@@ -140,12 +146,16 @@ async def list_outcomes(call: AdminCall) -> Response:
     return json_response({"items": found, "next": found[-1]["id"] if len(found) == limit else None})
 
 
+@ROUTES.add("GET", "/admin/api/outcomes/metrics", AccessScope.READ)
 async def show_metrics(call: AdminCall) -> Response:
+    """How much of what is brought to mind comes to an outcome."""
     deps = call.app.outcomes.deps
     return json_response({**await outcome_stats(deps, call.space), "lists": await top_memories(deps, call.space)})
 
 
+@ROUTES.add("PUT", "/admin/api/memories/{id}/rhythm", AccessScope.WRITE)
 async def set_rhythm(call: AdminCall) -> Response:
+    """Say how the strength of a memory moves with time."""
     body = await call.body(SetRhythmRequest)
     state = await call.app.outcomes.protocol(reporter_of(call)).set_rhythm(
         call.id,
@@ -166,80 +176,17 @@ def rhythm_json(rhythm: Any, cycles: Any) -> Mapping[str, Any]:
     }
 
 
+@ROUTES.add("POST", "/admin/api/memories/{id}/prediction", AccessScope.WRITE)
 async def record_prediction(call: AdminCall) -> Response:
+    """Keep what a memory is expected to lead to."""
     body = await call.body(RecordPredictionRequest)
     await call.app.outcomes.protocol(reporter_of(call)).record_prediction(call.id, body.predicted)
     return Response(status_code=204)
 
 
+@ROUTES.add("POST", "/admin/api/memories/{id}/prediction/resolve", AccessScope.WRITE)
 async def resolve_prediction(call: AdminCall) -> Response:
+    """Say what came, against what was expected."""
     body = await call.body(ResolvePredictionRequest)
     error = await call.app.outcomes.protocol(reporter_of(call)).resolve_prediction(call.id, body.actual)
     return json_response({"error": error})
-
-
-ROUTES = (
-    AdminRoute(
-        method="POST",
-        path="/admin/api/outcomes",
-        scope=AccessScope.WRITE,
-        endpoint=report_outcomes,
-        summary="Say what became of memories.",
-    ),
-    AdminRoute(
-        method="GET",
-        path="/admin/api/outcomes",
-        scope=AccessScope.READ,
-        endpoint=list_outcomes,
-        summary="What was done with memories, newest first.",
-    ),
-    AdminRoute(
-        method="GET",
-        path="/admin/api/outcomes/metrics",
-        scope=AccessScope.READ,
-        endpoint=show_metrics,
-        summary="How much of what is brought to mind comes to an outcome.",
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/api/reads",
-        scope=AccessScope.WRITE,
-        endpoint=stage_reads,
-        summary="Note that memories were read.",
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/api/surfaced",
-        scope=AccessScope.WRITE,
-        endpoint=record_surfacing,
-        summary="Note that memories were put before a model.",
-    ),
-    AdminRoute(
-        method="GET",
-        path="/admin/api/surfaced",
-        scope=AccessScope.READ,
-        endpoint=show_surfacings,
-        summary="What was put before models, newest first, or what waits.",
-    ),
-    AdminRoute(
-        method="PUT",
-        path="/admin/api/memories/{id}/rhythm",
-        scope=AccessScope.WRITE,
-        endpoint=set_rhythm,
-        summary="Say how the strength of a memory moves with time.",
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/api/memories/{id}/prediction",
-        scope=AccessScope.WRITE,
-        endpoint=record_prediction,
-        summary="Keep what a memory is expected to lead to.",
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/api/memories/{id}/prediction/resolve",
-        scope=AccessScope.WRITE,
-        endpoint=resolve_prediction,
-        summary="Say what came, against what was expected.",
-    ),
-)

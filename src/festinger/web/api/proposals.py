@@ -7,7 +7,7 @@ Verdicts are in `verdicts`.
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from festinger.clock import read_moment
@@ -17,20 +17,26 @@ from festinger.proposals.model import Author, IdentityProof, ProposalId, ReviewC
 from festinger.proposals.verdicts.tasks import TaskState
 from festinger.services.reviews import ReviewService, build_suggestion, parse_proposal_filter
 from festinger.web.auth import AccessScope
-from festinger.web.caller import caller_scope
-from festinger.web.pagination import format_time_cursor, parse_limit, parse_time_cursor
-from festinger.web.route import AdminCall, AdminRoute, json_response
+from festinger.web.route import (
+    AdminCall,
+    ApiInput,
+    RouteTable,
+    caller_scope,
+    format_time_cursor,
+    json_response,
+    parse_limit,
+    parse_time_cursor,
+)
 
+ROUTES = RouteTable()
 PROPOSALS = "/admin/api/proposals"
 KEY_HEADER = "idempotency-key"
 LONGEST_KEY = 120
 LONGEST_NAME = 80
 
 
-class ProposeRequest(BaseModel):
+class ProposeRequest(ApiInput):
     """A proposal as a caller writes it; the proposals package limits its length."""
-
-    model_config = ConfigDict(extra="forbid")
 
     what: str
     category: str
@@ -42,14 +48,13 @@ class ProposeRequest(BaseModel):
     approve: bool = False
 
 
-class PromoteRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class PromoteRequest(ApiInput):
     dry_run: bool = False
 
 
 def review_of(call: AdminCall, channel: ReviewChannel = ReviewChannel.API) -> ReviewService:
-    """The review service for the caller."""
+    """The review service for the caller; whoever opened the store uses it from the command line."""
+    channel = ReviewChannel.CLI if call.owner else channel
     return ReviewService(app=call.app, space=call.space, author=author_of(call), channel=channel)
 
 
@@ -62,6 +67,8 @@ def author_of(call: AdminCall) -> Author:
     if call.key is not None:
         proof = IdentityProof.KEY if may_decide else IdentityProof.NONE
         return Author(name=_name(call.key.name), proof=proof, id=str(call.key.id))
+    if call.owner is not None:
+        return Author(name=call.owner.name, proof=IdentityProof.UID, id=str(call.owner.uid))
     return Author(name=call.by)
 
 
@@ -78,7 +85,9 @@ async def find_proposal_id(call: AdminCall, name: str = "id") -> ProposalId:
     return await review_of(call).find(call.request.path_params[name])
 
 
+@ROUTES.add("GET", PROPOSALS, AccessScope.READ)
 async def list_proposals(call: AdminCall) -> Response:
+    """Proposals, the latest seen first."""
     limit, asked = parse_limit(call.request), call.request.query_params
     after = parse_time_cursor(asked.get("cursor") or asked.get("after"))
     items = await review_of(call).listed(parse_proposal_filter(asked, after=after, limit=limit))
@@ -91,19 +100,25 @@ def next_cursor(items: list[dict[str, Any]]) -> str:
     return format_time_cursor(read_moment(last["last_seen"] or last["created_at"]), read_id(last["id"]))
 
 
+@ROUTES.add("GET", f"{PROPOSALS}/{{id}}", AccessScope.READ)
 async def show_proposal(call: AdminCall) -> Response:
+    """One proposal in full, with what a yes would do."""
     card = await review_of(call).card(await find_proposal_id(call))
     response = json_response(card)
     response.headers["etag"] = f'"{card["version"]}"'
     return response
 
 
+@ROUTES.add("GET", f"{PROPOSALS}/{{id}}/compare/{{other}}", AccessScope.READ)
 async def compare_two(call: AdminCall) -> Response:
+    """Why two proposals are not one."""
     a, b = await find_proposal_id(call), await find_proposal_id(call, "other")
     return json_response(await review_of(call).explain(a, b))
 
 
+@ROUTES.add("POST", PROPOSALS, AccessScope.WRITE)
 async def propose(call: AdminCall) -> Response:
+    """Propose a change; a reviewer may approve it with the same call."""
     body = await call.body(ProposeRequest)
     return json_response(await submit_proposal(call, body.model_dump(exclude={"approve"}), approve=body.approve), 201)
 
@@ -122,16 +137,22 @@ async def submit_proposal(
     return await review_of(call, channel).propose(said, approve=approve)
 
 
+@ROUTES.add("POST", f"{PROPOSALS}/promote", AccessScope.WRITE)
 async def promote(call: AdminCall) -> Response:
+    """Run the gate now, or see what it would do."""
     body = await call.body(PromoteRequest, optional=True)
     return json_response(await review_of(call).promote(dry_run=body.dry_run))
 
 
+@ROUTES.add("GET", f"{PROPOSALS}/pairs", AccessScope.READ)
 async def list_pairs(call: AdminCall) -> Response:
+    """Proposals that may be one, or that oppose each other."""
     return json_response({"items": await review_of(call).pairs(limit=parse_limit(call.request)), "next": None})
 
 
+@ROUTES.add("GET", f"{PROPOSALS}/tasks", AccessScope.READ)
 async def list_tasks(call: AdminCall) -> Response:
+    """What is to be done about approved advice."""
     asked = call.request.query_params.get("state", TaskState.OPEN)
     if asked not in (*TaskState, "all"):
         raise BadInput(f"`state` must be one of {', '.join((*TaskState, 'all'))}.")
@@ -139,43 +160,17 @@ async def list_tasks(call: AdminCall) -> Response:
     return json_response({"items": await review_of(call).tasks(state=state), "next": None})
 
 
+@ROUTES.add("GET", f"{PROPOSALS}/rate", AccessScope.READ)
 async def show_rate(call: AdminCall) -> Response:
+    """Whether the bars are loose or tight."""
     return json_response(await review_of(call).rate())
 
 
+@ROUTES.add("GET", "/admin/api/inbox", AccessScope.READ)
 async def show_inbox(call: AdminCall) -> Response:
+    """How many things wait for a person, here and in every other room."""
     return json_response(await review_of(call).overview())
 
 
 def _name(text: str) -> str:
     return " ".join(text.split())[:LONGEST_NAME] or "unnamed"
-
-
-def _read(path: str, endpoint: Any, summary: str) -> AdminRoute:
-    return AdminRoute(method="GET", path=path, scope=AccessScope.READ, endpoint=endpoint, summary=summary)
-
-
-# Fixed paths come before those with an id.
-ROUTES = (
-    _read("/admin/api/inbox", show_inbox, "How many things wait for a person, here and in every other room."),
-    _read(PROPOSALS, list_proposals, "Proposals, the latest seen first."),
-    AdminRoute(
-        method="POST",
-        path=PROPOSALS,
-        scope=AccessScope.WRITE,
-        endpoint=propose,
-        summary="Propose a change; a reviewer may approve it with the same call.",
-    ),
-    AdminRoute(
-        method="POST",
-        path=f"{PROPOSALS}/promote",
-        scope=AccessScope.WRITE,
-        endpoint=promote,
-        summary="Run the gate now, or see what it would do.",
-    ),
-    _read(f"{PROPOSALS}/pairs", list_pairs, "Proposals that may be one, or that oppose each other."),
-    _read(f"{PROPOSALS}/tasks", list_tasks, "What is to be done about approved advice."),
-    _read(f"{PROPOSALS}/rate", show_rate, "Whether the bars are loose or tight."),
-    _read(f"{PROPOSALS}/{{id}}", show_proposal, "One proposal in full, with what a yes would do."),
-    _read(f"{PROPOSALS}/{{id}}/compare/{{other}}", compare_two, "Why two proposals are not one."),
-)

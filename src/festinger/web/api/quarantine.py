@@ -12,9 +12,8 @@ from starlette.responses import Response
 from festinger.errors import BadInput
 from festinger.ids import read_id
 from festinger.web.auth import AccessScope
-from festinger.web.pagination import parse_limit
 from festinger.web.render import redirect_to
-from festinger.web.route import AdminCall, AdminRoute, json_response
+from festinger.web.route import AdminCall, RouteTable, json_response, parse_limit
 from festinger.world.conflicts import edge_conflict_json, find_conflict
 from festinger.world.quarantine import (
     QuarantineEntry,
@@ -26,11 +25,14 @@ from festinger.world.quarantine import (
     reject_entry,
 )
 
+ROUTES = RouteTable()
 STATUSES = ("waiting", "expired", "admitted", "rejected")
 UNDECIDED = ("waiting", "expired")
 
 
+@ROUTES.add("GET", "/admin/api/quarantine", AccessScope.READ)
 async def list_quarantine(call: AdminCall) -> Response:
+    """Statements that nobody vouches for, newest first."""
     status = call.request.query_params.get("status", "waiting")
     if status not in (*STATUSES, "all"):
         raise BadInput(f"`status` must be one of {', '.join((*STATUSES, 'all'))}.")
@@ -42,7 +44,9 @@ async def list_quarantine(call: AdminCall) -> Response:
     return json_response({"items": items, "next": str(found[-1].id) if len(found) == limit else None})
 
 
+@ROUTES.add("POST", "/admin/api/quarantine/{id}/admit", AccessScope.REVIEW)
 async def admit_one(call: AdminCall) -> Response:
+    """Let a statement in."""
     stated = await admit_entry(call.app.world.deps, call.space, call.id, because=call.cause)
     if stated.conflict is None:
         return json_response({"status": stated.did.value, "conflict": None})
@@ -54,19 +58,25 @@ async def admit_one(call: AdminCall) -> Response:
     )
 
 
+@ROUTES.add("POST", "/admin/api/quarantine/{id}/reject", AccessScope.REVIEW)
 async def reject_one(call: AdminCall) -> Response:
+    """Keep a statement out."""
     held = await reject_entry(call.app.world.deps, call.space, call.id, by=call.by)
     return json_response({"status": held.status, "id": held.id})
 
 
+@ROUTES.add("POST", "/admin/world/quarantine/{id}/admit", AccessScope.REVIEW, page=True)
 async def admit_form(call: AdminCall) -> Response:
+    """Let a statement in, from the page."""
     stated = await admit_entry(call.app.world.deps, call.space, call.id, because=call.cause)
     if stated.conflict is not None:
         return redirect_to(call, f"/admin/conflicts/{stated.conflict}")
     return redirect_to(call, "/admin/world", decided=str(call.id))
 
 
+@ROUTES.add("POST", "/admin/world/quarantine/{id}/reject", AccessScope.REVIEW, page=True)
 async def reject_form(call: AdminCall) -> Response:
+    """Keep a statement out, from the page."""
     await reject_entry(call.app.world.deps, call.space, call.id, by=call.by)
     return redirect_to(call, "/admin/world", decided=str(call.id))
 
@@ -95,44 +105,3 @@ def _item(held: QuarantineEntry, votes: QuarantineVoteCounts) -> dict[str, Any]:
 async def _after(call: AdminCall) -> QuarantineEntry | None:
     cursor = call.request.query_params.get("cursor") or call.request.query_params.get("after")
     return await find_quarantine_entry(call.app.world.deps, call.space, read_id(cursor)) if cursor else None
-
-
-ROUTES = (
-    AdminRoute(
-        method="GET",
-        path="/admin/api/quarantine",
-        scope=AccessScope.READ,
-        endpoint=list_quarantine,
-        summary="Statements that nobody vouches for, newest first.",
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/api/quarantine/{id}/admit",
-        scope=AccessScope.REVIEW,
-        endpoint=admit_one,
-        summary="Let a statement in.",
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/api/quarantine/{id}/reject",
-        scope=AccessScope.REVIEW,
-        endpoint=reject_one,
-        summary="Keep a statement out.",
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/world/quarantine/{id}/admit",
-        scope=AccessScope.REVIEW,
-        endpoint=admit_form,
-        summary="Let a statement in, from the page.",
-        page=True,
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/world/quarantine/{id}/reject",
-        scope=AccessScope.REVIEW,
-        endpoint=reject_form,
-        summary="Keep a statement out, from the page.",
-        page=True,
-    ),
-)

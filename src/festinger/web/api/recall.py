@@ -3,7 +3,6 @@
 from datetime import datetime
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
 from festinger.errors import BadInput
@@ -13,18 +12,14 @@ from festinger.retrieval.log import find_recall, load_recalls
 from festinger.retrieval.query import parse_recall_query
 from festinger.retrieval.recall import recall, rerun_recall
 from festinger.web.auth import AccessScope
-from festinger.web.caller import agent_of
-from festinger.web.pagination import parse_limit
-from festinger.web.route import AdminCall, AdminRoute, json_response
+from festinger.web.route import AdminCall, ApiInput, RouteTable, agent_of, json_response, parse_limit
 
-DOOR = "rest"
+ROUTES = RouteTable()
 FLAGS = {"true": True, "false": False}
 
 
-class RecallApiRequest(BaseModel):
+class RecallApiRequest(ApiInput):
     """A recall query, with the library's field names."""
-
-    model_config = ConfigDict(extra="forbid")
 
     cue: str
     limit: int = 5
@@ -34,10 +29,10 @@ class RecallApiRequest(BaseModel):
     since: datetime | None = None
     until: datetime | None = None
     subject: str | None = None
-    tags: list[str] = []
+    tags: tuple[str, ...] = ()
     origins: list[str] | None = None
-    include: list[str] = []
-    exclude: list[UUID] = []
+    include: tuple[str, ...] = ()
+    exclude: tuple[UUID, ...] = ()
     tokens: int | None = None
     strict: bool = False
     blend: str = "steady"
@@ -45,17 +40,21 @@ class RecallApiRequest(BaseModel):
     session: str | None = None
 
 
+@ROUTES.add("POST", "/admin/api/recall", AccessScope.READ)
 async def recall_memories(call: AdminCall) -> Response:
+    """What comes to mind for a cue."""
     body = await call.body(RecallApiRequest)
     asked = body.model_dump(exclude={"cue", "session"})
     session = SessionId(body.session) if body.session else NO_SESSION
     place = Scope(space=call.space, agent=agent_of(call), session=session)
     query = parse_recall_query(body.cue, now=call.app.tools.clock(), **asked)
-    found = await recall(call.app.recall.deps, place, query, door=DOOR)
+    found = await recall(call.app.recall.deps, place, query, door="cli" if call.owner else "rest")
     return json_response(found.as_json())
 
 
+@ROUTES.add("GET", "/admin/api/recalls", AccessScope.READ)
 async def list_recalls(call: AdminCall) -> Response:
+    """What was recalled, newest first."""
     query, limit = call.request.query_params, parse_limit(call.request)
     found = await load_recalls(
         call.app.recall.deps,
@@ -69,11 +68,15 @@ async def list_recalls(call: AdminCall) -> Response:
     return json_response({"items": found, "next": found[-1]["id"] if len(found) == limit else None})
 
 
+@ROUTES.add("GET", "/admin/api/recalls/{id}", AccessScope.READ)
 async def show_recall(call: AdminCall) -> Response:
+    """One recall, and why each hit came."""
     return json_response(await find_recall(call.app.recall.deps, call.space, call.id))
 
 
+@ROUTES.add("POST", "/admin/api/recalls/{id}/replay", AccessScope.READ)
 async def replay_recall(call: AdminCall) -> Response:
+    """The same recall now, and what changed."""
     return json_response(await rerun_recall(call.app.recall.deps, call.space, call.id))
 
 
@@ -83,35 +86,3 @@ def _flag(given: str | None) -> bool | None:
     if given not in FLAGS:
         raise BadInput("`abstained` must be `true` or `false`.")
     return FLAGS[given]
-
-
-ROUTES = (
-    AdminRoute(
-        method="POST",
-        path="/admin/api/recall",
-        scope=AccessScope.READ,
-        endpoint=recall_memories,
-        summary="What comes to mind for a cue.",
-    ),
-    AdminRoute(
-        method="GET",
-        path="/admin/api/recalls",
-        scope=AccessScope.READ,
-        endpoint=list_recalls,
-        summary="What was recalled, newest first.",
-    ),
-    AdminRoute(
-        method="GET",
-        path="/admin/api/recalls/{id}",
-        scope=AccessScope.READ,
-        endpoint=show_recall,
-        summary="One recall, and why each hit came.",
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/api/recalls/{id}/replay",
-        scope=AccessScope.READ,
-        endpoint=replay_recall,
-        summary="The same recall now, and what changed.",
-    ),
-)

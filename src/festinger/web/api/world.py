@@ -5,12 +5,11 @@ Stating a fact and reading need no key on this machine; deciding is for reviewer
 a reviewer's or an administrator's key counts as the agent's own.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
 from festinger.consolidation.resolution import find_run
@@ -19,9 +18,7 @@ from festinger.ids import read_id
 from festinger.runtime.world import request_resolution
 from festinger.services.conflicts import conflict_json
 from festinger.web.auth import AccessScope
-from festinger.web.caller import can_see
-from festinger.web.pagination import parse_limit
-from festinger.web.route import AdminCall, AdminRoute, Endpoint, json_response
+from festinger.web.route import AdminCall, ApiInput, Endpoint, RouteTable, can_see, json_response, parse_limit
 from festinger.world.conflicts import Conflict, find_conflict, load_conflicts
 from festinger.world.decisions import (
     ConflictDecision,
@@ -35,16 +32,25 @@ from festinger.world.learn import NEW, FactResult, fact_result_json, iknowthat
 from festinger.world.query import Neighborhood, build_concept_report, concept_report_json, load_neighborhood
 from festinger.world.state import StatementEffect
 
+ROUTES = RouteTable()
+
+
+def _both(method: str, path: str, scope: AccessScope, *, keyless: bool = False) -> Callable[[Endpoint], Endpoint]:
+    """Add a handler at the root and under the API; only at the root may a local caller skip the key."""
+
+    def register(endpoint: Endpoint) -> Endpoint:
+        ROUTES.add(method, path, scope, keyless=keyless)(endpoint)
+        return ROUTES.add(method, f"/admin/api{path}", scope)(endpoint)
+
+    return register
+
+
 STATUSES = ("pending", "resolved", "dismissed")
 
 INSERTED, CORROBORATED, CONFLICT = 201, 200, 202
 
 
-class WorldApiInput(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class StateFactsRequest(WorldApiInput):
+class StateFactsRequest(ApiInput):
     fact: str | None = None
     facts: list[str] | None = None
 
@@ -54,20 +60,22 @@ class StateFactsRequest(WorldApiInput):
         return self.facts if self.facts is not None else [self.fact or ""]
 
 
-class DismissConflictRequest(WorldApiInput):
+class DismissConflictRequest(ApiInput):
     note: str = ""
 
 
-class ResolveConflictRequest(WorldApiInput):
+class ResolveConflictRequest(ApiInput):
     decision: str
     existing_dimension: str | None = None
     new_dimension: str | None = None
     dimension: str | None = None
-    texts: list[str] = []
+    texts: tuple[str, ...] = ()
     note: str = ""
 
 
+@_both("POST", "/iknowthat", AccessScope.WRITE, keyless=True)
 async def state_facts(call: AdminCall) -> Response:
+    """State a fact."""
     body = await call.body(StateFactsRequest)
     room, space = call.app.world, call.space
     await room.need(space)
@@ -78,7 +86,9 @@ async def state_facts(call: AdminCall) -> Response:
     return json_response({"items": items}, _status(known))
 
 
+@_both("GET", "/conflicts", AccessScope.READ, keyless=True)
 async def list_conflicts(call: AdminCall) -> Response:
+    """Conflicts, most urgent first."""
     wanted = call.request.query_params.get("status")
     if wanted not in (None, "all", *STATUSES):
         raise BadInput(f"`status` must be one of {', '.join((*STATUSES, 'all'))}.")
@@ -89,13 +99,17 @@ async def list_conflicts(call: AdminCall) -> Response:
     return json_response({"items": [await _json(call, item) for item in found], "next": last})
 
 
+@_both("GET", "/conflicts/{id}", AccessScope.READ, keyless=True)
 async def show_conflict(call: AdminCall) -> Response:
+    """One conflict."""
     async with call.app.store.transaction() as transaction:
         found = await find_conflict(transaction, call.space, call.id)
     return json_response(await _json(call, found))
 
 
+@_both("POST", "/conflicts/{id}/dismiss", AccessScope.REVIEW)
 async def dismiss_conflict(call: AdminCall) -> Response:
+    """Let the old fact stand."""
     body = await call.body(DismissConflictRequest)
     verdict = ConflictVerdict(
         decision=ConflictDecision.DISMISS, judge=ConflictJudge.PERSON, by=call.by, reasoning=body.note
@@ -103,37 +117,39 @@ async def dismiss_conflict(call: AdminCall) -> Response:
     return json_response(await _json(call, await decide_conflict(call.app.world.deps, call.space, call.id, verdict)))
 
 
+@_both("POST", "/conflicts/{id}/resolve", AccessScope.REVIEW)
 async def resolve_conflict(call: AdminCall) -> Response:
+    """Decide a conflict."""
     body = await call.body(ResolveConflictRequest)
     verdict = ConflictVerdict(
-        decision=body.decision,
-        judge=ConflictJudge.PERSON,
-        by=call.by,
-        existing_dimension=body.existing_dimension,
-        new_dimension=body.new_dimension,
-        dimension=body.dimension,
-        texts=tuple(body.texts),
-        reasoning=body.note,
+        **body.model_dump(exclude={"note"}), judge=ConflictJudge.PERSON, by=call.by, reasoning=body.note
     )
     return json_response(await _json(call, await decide_conflict(call.app.world.deps, call.space, call.id, verdict)))
 
 
+@_both("POST", "/conflicts/{id}/undo", AccessScope.REVIEW)
 async def undo_decision(call: AdminCall) -> Response:
+    """Take a decision back."""
     return json_response(
         await _json(call, await undo_conflict_decision(call.app.world.deps, call.space, call.id, by=call.by))
     )
 
 
+@_both("POST", "/resolve/run", AccessScope.WRITE, keyless=True)
 async def run_resolution(call: AdminCall) -> Response:
+    """Resolve what can be now."""
     is_dry = call.request.query_params.get("dry_run") == "true"
     run, pending = await request_resolution(call.app, call.app.world, call.space, dry_run=is_dry)
     return json_response({"run_id": run, "pending": pending}, 202)
 
 
+@_both("GET", "/resolve/runs/{id}", AccessScope.READ, keyless=True)
 async def show_resolution_run(call: AdminCall) -> Response:
+    """How a run went."""
     return json_response(asdict(await find_run(call.app.world.deps, call.space, call.id)))
 
 
+@_both("POST", "/reload", AccessScope.WRITE, keyless=True)
 async def reload_caches(call: AdminCall) -> Response:
     """Build what this process keeps in memory anew: the world, and the settings, keys and spaces beside it."""
     await call.app.world.begin(call.space)
@@ -161,40 +177,21 @@ async def _after(call: AdminCall) -> Conflict | None:
         return await find_conflict(transaction, call.space, read_id(cursor))
 
 
-def _both(
-    method: str, path: str, scope: AccessScope, endpoint: Endpoint, *, summary: str, keyless: bool = False
-) -> tuple[AdminRoute, AdminRoute]:
-    """The route at the root and under the API; only at the root may a local caller skip the key."""
-    duplicate = AdminRoute(method=method, path=f"/admin/api{path}", scope=scope, endpoint=endpoint, summary=summary)
-    return replace(duplicate, path=path, keyless=keyless), duplicate
-
-
-ROUTES = (
-    *_both("POST", "/iknowthat", AccessScope.WRITE, state_facts, summary="State a fact.", keyless=True),
-    *_both(
-        "GET", "/conflicts", AccessScope.READ, list_conflicts, summary="Conflicts, most urgent first.", keyless=True
-    ),
-    *_both("GET", "/conflicts/{id}", AccessScope.READ, show_conflict, summary="One conflict.", keyless=True),
-    *_both("POST", "/conflicts/{id}/dismiss", AccessScope.REVIEW, dismiss_conflict, summary="Let the old fact stand."),
-    *_both("POST", "/conflicts/{id}/resolve", AccessScope.REVIEW, resolve_conflict, summary="Decide a conflict."),
-    *_both("POST", "/conflicts/{id}/undo", AccessScope.REVIEW, undo_decision, summary="Take a decision back."),
-    *_both("POST", "/resolve/run", AccessScope.WRITE, run_resolution, summary="Resolve what can be now.", keyless=True),
-    *_both("GET", "/resolve/runs/{id}", AccessScope.READ, show_resolution_run, summary="How a run went.", keyless=True),
-    *_both("POST", "/reload", AccessScope.WRITE, reload_caches, summary="Read the world anew.", keyless=True),
-)
-
-
 DEEPEST = 3
 
 
+@ROUTES.add("GET", "/admin/api/concepts/{token}", AccessScope.READ)
 async def show_concept(call: AdminCall) -> Response:
+    """All that is known of a word, and why."""
     found = await build_concept_report(
         call.app.world.deps, call.space, str(call.request.path_params["token"]).casefold()
     )
     return json_response(concept_report_json(found))
 
 
+@ROUTES.add("GET", "/admin/api/graph", AccessScope.READ)
 async def show_graph(call: AdminCall) -> Response:
+    """What stands around a word."""
     asked = call.request.query_params
     centre = asked.get("centre", "").strip()
     if not centre:
@@ -202,7 +199,9 @@ async def show_graph(call: AdminCall) -> Response:
     return json_response(asdict(await find_neighbourhood(call, centre)))
 
 
+@ROUTES.add("GET", "/admin/api/wanted", AccessScope.READ)
 async def list_wanted_words(call: AdminCall) -> Response:
+    """Names that stand out and that nobody has explained."""
     found = await list_unexplained(call.app.world.deps, call.space, limit=parse_limit(call.request))
     return json_response({"items": [wanted_json(row) for row in found], "next": None})
 
@@ -232,28 +231,3 @@ def wanted_json(row: dict[str, Any]) -> dict[str, Any]:
         "last_seen": row["last_seen"],
         "wanted_at": row["wanted_at"],
     }
-
-
-CONCEPT_ROUTES = (
-    AdminRoute(
-        method="GET",
-        path="/admin/api/concepts/{token}",
-        scope=AccessScope.READ,
-        endpoint=show_concept,
-        summary="All that is known of a word, and why.",
-    ),
-    AdminRoute(
-        method="GET",
-        path="/admin/api/graph",
-        scope=AccessScope.READ,
-        endpoint=show_graph,
-        summary="What stands around a word.",
-    ),
-    AdminRoute(
-        method="GET",
-        path="/admin/api/wanted",
-        scope=AccessScope.READ,
-        endpoint=list_wanted_words,
-        summary="Names that stand out and that nobody has explained.",
-    ),
-)

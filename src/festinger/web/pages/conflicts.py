@@ -22,9 +22,8 @@ from festinger.runtime.review.queue import answer_question, fetch_open_questions
 from festinger.runtime.world import request_resolution
 from festinger.services.conflicts import conflict_json
 from festinger.web.auth import AccessScope
-from festinger.web.caller import can_see, viewer_of
 from festinger.web.render import redirect_to, render_page
-from festinger.web.route import AdminCall, AdminRoute, json_response
+from festinger.web.route import AdminCall, RouteTable, can_see, json_response, viewer_of
 from festinger.world.conflicts import PENDING, Conflict, count_pending, find_conflict, load_conflicts
 from festinger.world.decisions import (
     ConflictDecision,
@@ -35,6 +34,7 @@ from festinger.world.decisions import (
 )
 from festinger.world.model import Collision
 
+ROUTES = RouteTable()
 SHOWN = 50
 MAX_NOTE = 500
 CONFLICTS = "/admin/conflicts"
@@ -138,37 +138,51 @@ def decision_options(conflict: Conflict) -> tuple[DecisionOption, ...]:
     return (KEEP, UPDATE, SAME, DECOMPOSE, RECLASSIFY) if conflict.existing_parent else (KEEP, UPDATE, RECLASSIFY)
 
 
+@ROUTES.add("GET", CONFLICTS, AccessScope.READ, page=True)
 async def conflicts_page(call: AdminCall) -> Response:
+    """What cannot both stand, and deciding it."""
     return await render_page(call, "conflicts.html", await _all(call))
 
 
+@ROUTES.add("GET", f"{CONFLICTS}.json", AccessScope.READ)
 async def conflicts_page_json(call: AdminCall) -> Response:
+    """The page of conflicts as data."""
     return json_response(await _all(call))
 
 
+@ROUTES.add("GET", f"{CONFLICTS}/{{id}}", AccessScope.READ, page=True)
 async def conflict_page(call: AdminCall) -> Response:
+    """One conflict, with its forms."""
     return await render_page(call, "conflict.html", await _one(call, call.id))
 
 
+@ROUTES.add("POST", f"{CONFLICTS}/{{id}}/decide", AccessScope.REVIEW, page=True)
 async def decide_form(call: AdminCall) -> Response:
+    """Decide a conflict, from the page."""
     form = await call.form()
     await decide_conflict(call.app.world.deps, call.space, call.id, parse_verdict(form, by=call.by))
     return redirect_to(call, CONFLICTS, done=str(call.id))
 
 
+@ROUTES.add("POST", f"{CONFLICTS}/{{id}}/undo", AccessScope.REVIEW, page=True)
 async def undo_form(call: AdminCall) -> Response:
+    """Take a decision back, from the page."""
     await undo_conflict_decision(call.app.world.deps, call.space, call.id, by=call.by)
     return redirect_to(call, CONFLICTS, done=str(call.id))
 
 
+@ROUTES.add("POST", "/admin/judgements/{id}/answer", AccessScope.REVIEW, page=True)
 async def answer_form(call: AdminCall) -> Response:
+    """Answer what no judge could tell, from the page."""
     form = await call.form()
     said = form.get("decision", "")
     await answer_question(call.app, call.space, call.id, said, by=call.by, note=form.get("note", "")[:MAX_NOTE])
     return redirect_to(call, CONFLICTS)
 
 
+@ROUTES.add("POST", "/admin/resolve", AccessScope.WRITE, page=True)
 async def run_form(call: AdminCall) -> Response:
+    """Resolve what can be now, from the page."""
     await request_resolution(call.app, call.app.world, call.space)
     return redirect_to(call, CONFLICTS)
 
@@ -266,62 +280,3 @@ def _run(run: ResolutionRun) -> dict[str, Any]:
         "started_at": iso(run.started_at),
         "finished_at": iso(run.finished_at) if run.finished_at else None,
     }
-
-
-ROUTES = (
-    AdminRoute(
-        method="GET",
-        path=CONFLICTS,
-        scope=AccessScope.READ,
-        endpoint=conflicts_page,
-        summary="What cannot both stand, and deciding it.",
-        page=True,
-    ),
-    AdminRoute(
-        method="GET",
-        path=f"{CONFLICTS}.json",
-        scope=AccessScope.READ,
-        endpoint=conflicts_page_json,
-        summary="The page of conflicts as data.",
-    ),
-    AdminRoute(
-        method="GET",
-        path=f"{CONFLICTS}/{{id}}",
-        scope=AccessScope.READ,
-        endpoint=conflict_page,
-        summary="One conflict, with its forms.",
-        page=True,
-    ),
-    AdminRoute(
-        method="POST",
-        path=f"{CONFLICTS}/{{id}}/decide",
-        scope=AccessScope.REVIEW,
-        endpoint=decide_form,
-        summary="Decide a conflict, from the page.",
-        page=True,
-    ),
-    AdminRoute(
-        method="POST",
-        path=f"{CONFLICTS}/{{id}}/undo",
-        scope=AccessScope.REVIEW,
-        endpoint=undo_form,
-        summary="Take a decision back, from the page.",
-        page=True,
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/judgements/{id}/answer",
-        scope=AccessScope.REVIEW,
-        endpoint=answer_form,
-        summary="Answer what no judge could tell, from the page.",
-        page=True,
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/resolve",
-        scope=AccessScope.WRITE,
-        endpoint=run_form,
-        summary="Resolve what can be now, from the page.",
-        page=True,
-    ),
-)

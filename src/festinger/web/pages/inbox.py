@@ -28,10 +28,10 @@ from festinger.proposals.verdicts.tasks import TaskState
 from festinger.services.reviews import ReviewService, VerdictDetails
 from festinger.web.api.proposals import next_cursor, review_of, submit_proposal
 from festinger.web.auth import AccessScope
-from festinger.web.pagination import parse_time_cursor
 from festinger.web.render import INBOX, redirect_to, render_page
-from festinger.web.route import AdminCall, AdminRoute, Endpoint, json_response
+from festinger.web.route import AdminCall, RouteTable, json_response, parse_time_cursor
 
+ROUTES = RouteTable()
 CARDS = 10
 """Full cards on one page."""
 LINES = 20
@@ -43,21 +43,29 @@ PICKED = "pick-"
 DECIDED = (ProposalState.APPLIED, ProposalState.UNDONE, ProposalState.REJECTED, ProposalState.DUPLICATE)
 
 
+@ROUTES.add("GET", INBOX, AccessScope.READ, page=True)
 async def inbox_page(call: AdminCall) -> Response:
+    """What waits for a person, and deciding it."""
     return await render_page(call, "inbox.html", await _everything(call))
 
 
+@ROUTES.add("GET", f"{INBOX}.json", AccessScope.READ)
 async def inbox_page_json(call: AdminCall) -> Response:
+    """The page of the inbox as data."""
     return json_response(await _everything(call))
 
 
+@ROUTES.add("GET", f"{INBOX}/{{id}}", AccessScope.READ, page=True)
 async def proposal_page(call: AdminCall) -> Response:
+    """One proposal in full, with its forms."""
     review = _review(call)
     card = await review.card(await review.find(call.request.path_params["id"]))
     return await render_page(call, "proposal.html", {"item": card, "ref": _mark(call)})
 
 
+@ROUTES.add("POST", f"{INBOX}/{{id}}/verdict", AccessScope.REVIEW, page=True)
 async def verdict_form(call: AdminCall) -> Response:
+    """Decide a proposal, from the page."""
     form, review = await call.form(), _review(call)
     words = parse_verdict_details(call, form)
     if words.edits:
@@ -71,7 +79,9 @@ def _changed(edits: Mapping[str, Any], shown: Mapping[str, Any]) -> dict[str, An
     return {name: text for name, text in edits.items() if text != shown[name]}
 
 
+@ROUTES.add("POST", f"{INBOX}/bulk", AccessScope.REVIEW, page=True)
 async def bulk_form(call: AdminCall) -> Response:
+    """Decide several proposals, from the page."""
     form = await call.form()
     ids = [read_id(name.removeprefix(PICKED)) for name in form if name.startswith(PICKED)]
     if not ids:
@@ -82,46 +92,62 @@ async def bulk_form(call: AdminCall) -> Response:
     return await render_page(call, "decided.html", said)
 
 
+@ROUTES.add("POST", f"{INBOX}/{{id}}/undo", AccessScope.REVIEW, page=True)
 async def undo_form(call: AdminCall) -> Response:
+    """Take an approval back, from the page."""
     await _review(call).undo(call.id)
     return redirect_to(call, INBOX, done=str(call.id))
 
 
+@ROUTES.add("POST", f"{INBOX}/{{id}}/rebuild", AccessScope.REVIEW, page=True)
 async def rebuild_form(call: AdminCall) -> Response:
+    """Make a proposal anew, from the page."""
     await _review(call).rebuild(call.id)
     return redirect_to(call, f"{INBOX}/{call.id}")
 
 
+@ROUTES.add("POST", f"{INBOX}/{{id}}/release", AccessScope.REVIEW, page=True)
 async def release_form(call: AdminCall) -> Response:
+    """Let go what is held back, from the page."""
     await _review(call).release(call.id)
     return redirect_to(call, INBOX, done=str(call.id))
 
 
+@ROUTES.add("POST", f"{INBOX}/pairs/{{id}}", AccessScope.REVIEW, page=True)
 async def pair_form(call: AdminCall) -> Response:
+    """Say whether two proposals are one, from the page."""
     form = await call.form()
     await _review(call).decide_pair(call.id, accept=form.get("answer") == "accept")
     return redirect_to(call, INBOX)
 
 
+@ROUTES.add("POST", f"{INBOX}/tasks/{{id}}", AccessScope.REVIEW, page=True)
 async def task_form(call: AdminCall) -> Response:
+    """Close a task, from the page."""
     form = await call.form()
     state = TaskState.DONE if form.get("state") == TaskState.DONE else TaskState.DROPPED
     await _review(call).close_task(call.id, state)
     return redirect_to(call, INBOX)
 
 
+@ROUTES.add("POST", f"{INBOX}/lift", AccessScope.REVIEW, page=True)
 async def lift_form(call: AdminCall) -> Response:
+    """Let a muted producer speak again, from the page."""
     form = await call.form()
     await _review(call).lift(form.get("producer", ""), form.get("category", ""))
     return redirect_to(call, INBOX)
 
 
+@ROUTES.add("POST", f"{INBOX}/promote", AccessScope.WRITE, page=True)
 async def promote_form(call: AdminCall) -> Response:
+    """Run the gate, from the page."""
     await _review(call).promote()
     return redirect_to(call, INBOX)
 
 
+@ROUTES.add("POST", f"{INBOX}/propose", AccessScope.WRITE, page=True)
 async def propose_form(call: AdminCall) -> Response:
+    """Propose something, from the page."""
     form = await call.form()
     fields = {name: form.get(name, "") for name in ("what", "why", "how", "category", "scope")}
     made = await submit_proposal(call, fields, approve=False, channel=ReviewChannel.CONSOLE)
@@ -207,38 +233,3 @@ def _review(call: AdminCall) -> ReviewService:
 def _mark(call: AdminCall) -> str:
     """The reference shared by the forms of one rendering of the page."""
     return str(call.app.tools.new_id())
-
-
-def _page(path: str, endpoint: Endpoint, summary: str) -> AdminRoute:
-    return AdminRoute(
-        method="GET", path=INBOX + path, scope=AccessScope.READ, endpoint=endpoint, summary=summary, page=True
-    )
-
-
-def _form(path: str, endpoint: Endpoint, summary: str, scope: AccessScope = AccessScope.REVIEW) -> AdminRoute:
-    said = f"{summary}, from the page."
-    return AdminRoute(method="POST", path=INBOX + path, scope=scope, endpoint=endpoint, summary=said, page=True)
-
-
-# Fixed paths come before those with an id.
-ROUTES = (
-    _page("", inbox_page, "What waits for a person, and deciding it."),
-    AdminRoute(
-        method="GET",
-        path=f"{INBOX}.json",
-        scope=AccessScope.READ,
-        endpoint=inbox_page_json,
-        summary="The page of the inbox as data.",
-    ),
-    _form("/bulk", bulk_form, "Decide several proposals"),
-    _form("/lift", lift_form, "Let a muted producer speak again"),
-    _form("/promote", promote_form, "Run the gate", AccessScope.WRITE),
-    _form("/propose", propose_form, "Propose something", AccessScope.WRITE),
-    _form("/pairs/{id}", pair_form, "Say whether two proposals are one"),
-    _form("/tasks/{id}", task_form, "Close a task"),
-    _page("/{id}", proposal_page, "One proposal in full, with its forms."),
-    _form("/{id}/verdict", verdict_form, "Decide a proposal"),
-    _form("/{id}/undo", undo_form, "Take an approval back"),
-    _form("/{id}/rebuild", rebuild_form, "Make a proposal anew"),
-    _form("/{id}/release", release_form, "Let go what is held back"),
-)

@@ -11,22 +11,27 @@ from festinger.errors import BadInput, NotAuthorised
 from festinger.store.repositories.auth import LINK_PREFIX
 from festinger.web.auth import COOKIE, AccessScope, is_local_caller, is_same_origin
 from festinger.web.render import redirect_to, render_page
-from festinger.web.route import AdminCall, AdminRoute
+from festinger.web.route import AdminCall, RouteTable
 
+ROUTES = RouteTable()
 MAX_SECRET = 200
 LONGEST_ADDRESS = 64
 PATH = "/admin"
 """The cookie path: our own pages and nothing that is forwarded."""
 
 
+@ROUTES.add("GET", "/admin/login", AccessScope.PROBE, page=True)
 async def login_page(call: AdminCall) -> Response:
+    """Log in to the console."""
     code = call.request.query_params.get("code", "")[:MAX_SECRET]
     known = code if code.startswith(LINK_PREFIX) else ""
     wanted = safe_redirect_path(call.request.query_params.get("next", PATH))
     return await render_page(call, "login.html", {"message": "", "hint": "", "next": wanted, "code": known})
 
 
+@ROUTES.add("POST", "/admin/login", AccessScope.PROBE, page=True)
 async def log_in(call: AdminCall) -> Response:
+    """Open a session by a link or a key."""
     if not is_same_origin(call.request):
         raise NotAuthorised("This came from a page of another site.")
     form = await call.form()
@@ -53,7 +58,9 @@ def client_address(request: Request) -> str:
     return forwarded[:LONGEST_ADDRESS] if forwarded and is_local_caller(request) else peer
 
 
+@ROUTES.add("POST", "/admin/logout", AccessScope.PROBE, page=True)
 async def log_out(call: AdminCall) -> Response:
+    """End the session."""
     if call.session is not None:
         await call.app.logins.leave(call.session)
     response = redirect_to(call, PATH)
@@ -65,31 +72,3 @@ def safe_redirect_path(path: str) -> str:
     """A local path to continue to; anything else becomes the start page."""
     is_ours = path == PATH or path.startswith((f"{PATH}/", f"{PATH}?"))
     return path if is_ours and "\\" not in path and path.isprintable() else PATH
-
-
-ROUTES = (
-    AdminRoute(
-        method="GET",
-        path="/admin/login",
-        scope=AccessScope.PROBE,
-        endpoint=login_page,
-        summary="Log in to the console.",
-        page=True,
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/login",
-        scope=AccessScope.PROBE,
-        endpoint=log_in,
-        summary="Open a session by a link or a key.",
-        page=True,
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/logout",
-        scope=AccessScope.PROBE,
-        endpoint=log_out,
-        summary="End the session.",
-        page=True,
-    ),
-)

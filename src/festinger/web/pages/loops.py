@@ -16,10 +16,10 @@ from festinger.errors import NotFound
 from festinger.events.event import Event
 from festinger.events.feed import event_history
 from festinger.web.auth import AccessScope
-from festinger.web.pagination import build_page, parse_cursor, parse_limit
 from festinger.web.render import render_page
-from festinger.web.route import AdminCall, AdminRoute, json_response
+from festinger.web.route import AdminCall, RouteTable, build_page, json_response, parse_cursor, parse_limit
 
+ROUTES = RouteTable()
 NAMES = ("loop_detected", "loop_recovered", "loop_cut", "breaker_opened", "breaker_closed")
 
 STILL = frozenset({"loop_detected", "breaker_opened"})
@@ -68,14 +68,18 @@ def looping_sessions(newest_first: Iterable[Event]) -> list[LoopEventView]:
     return [build_event_view(event) for event in last.values() if event.name in STILL and event.payload.get("level", 1)]
 
 
+@ROUTES.add("GET", "/admin/api/loops", AccessScope.READ)
 async def loops_json(call: AdminCall) -> Response:
+    """Events of the loop guard, the newest first, and what repeats now."""
     found = await _found(call)
     last = found[-1].seq if found else None
     items = [_item(build_event_view(event)) for event in found]
     return json_response({**build_page(items, limit=parse_limit(call.request), last=last), "live": _now(call)})
 
 
+@ROUTES.add("POST", "/admin/api/loops/{session:path}/reset", AccessScope.REVIEW)
 async def reset_loop(call: AdminCall) -> Response:
+    """Close a breaker, and let its session go on."""
     session = call.request.path_params["session"]
     if not call.supervisor.loops.reset(call.space, session, by=call.by):
         raise NotFound(f"No loop of a session `{session[:80]}` is known here.")
@@ -87,11 +91,15 @@ def _now(call: AdminCall) -> list[dict[str, Any]]:
     return [asdict(loop) for loop in call.supervisor.loops.live(call.space)]
 
 
+@ROUTES.add("GET", "/admin/loops", AccessScope.READ, page=True)
 async def loops_page(call: AdminCall) -> Response:
+    """What the loop guard saw."""
     return await render_page(call, "loops.html", await _data(call))
 
 
+@ROUTES.add("GET", "/admin/loops.json", AccessScope.READ)
 async def loops_page_json(call: AdminCall) -> Response:
+    """The page of loops as data."""
     return json_response(await _data(call))
 
 
@@ -118,36 +126,3 @@ async def _found(call: AdminCall) -> Sequence[Event]:
 
 def _item(each: LoopEventView) -> dict[str, Any]:
     return {name: getattr(each, name) for name in LoopEventView.__slots__}
-
-
-ROUTES = (
-    AdminRoute(
-        method="GET",
-        path="/admin/loops",
-        scope=AccessScope.READ,
-        endpoint=loops_page,
-        summary="What the loop guard saw.",
-        page=True,
-    ),
-    AdminRoute(
-        method="GET",
-        path="/admin/loops.json",
-        scope=AccessScope.READ,
-        endpoint=loops_page_json,
-        summary="The page of loops as data.",
-    ),
-    AdminRoute(
-        method="GET",
-        path="/admin/api/loops",
-        scope=AccessScope.READ,
-        endpoint=loops_json,
-        summary="Events of the loop guard, the newest first, and what repeats now.",
-    ),
-    AdminRoute(
-        method="POST",
-        path="/admin/api/loops/{session:path}/reset",
-        scope=AccessScope.REVIEW,
-        endpoint=reset_loop,
-        summary="Close a breaker, and let its session go on.",
-    ),
-)

@@ -15,8 +15,9 @@ from festinger.observability.checks import Check, CheckSeverity
 from festinger.web.auth import AccessScope
 from festinger.web.pages.conflicts import resolution_status
 from festinger.web.render import render_page
-from festinger.web.route import AdminCall, AdminRoute, json_response
+from festinger.web.route import AdminCall, RouteTable, json_response
 
+ROUTES = RouteTable()
 UPSTREAM = "proxy.upstream"
 """The name of the check that asks the upstream."""
 
@@ -76,17 +77,13 @@ async def build_overview(call: AdminCall) -> dict[str, Any]:
     }
 
 
+@ROUTES.add("GET", "/admin", AccessScope.OPEN)
 async def start_page(call: AdminCall) -> Response:
+    """What to do first."""
     return await render_page(call, "start.html", await build_overview(call))
 
 
+@ROUTES.add("GET", "/admin.json", AccessScope.OPEN)
 async def start_json(call: AdminCall) -> Response:
+    """The start page as data."""
     return json_response(await build_overview(call))
-
-
-ROUTES = (
-    AdminRoute(method="GET", path="/admin", scope=AccessScope.OPEN, endpoint=start_page, summary="What to do first."),
-    AdminRoute(
-        method="GET", path="/admin.json", scope=AccessScope.OPEN, endpoint=start_json, summary="The start page as data."
-    ),
-)

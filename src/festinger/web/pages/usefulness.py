@@ -11,8 +11,9 @@ from starlette.responses import Response
 from festinger.outcomes.stats import GROUPS, SPANS, outcome_stats, top_memories
 from festinger.web.auth import AccessScope
 from festinger.web.render import render_page
-from festinger.web.route import AdminCall, AdminRoute, json_response
+from festinger.web.route import AdminCall, RouteTable, json_response
 
+ROUTES = RouteTable()
 SHOWN = {"24h": "24 hours", "7d": "7 days", "all": "all time"}
 LISTS = {
     "helpful": "Helped most often",
@@ -34,28 +35,13 @@ async def build_usefulness(call: AdminCall) -> dict[str, Any]:
     }
 
 
+@ROUTES.add("GET", "/admin/outcomes", AccessScope.READ, page=True)
 async def usefulness_page(call: AdminCall) -> Response:
+    """What came of what was brought to mind."""
     return await render_page(call, "outcomes.html", await build_usefulness(call))
 
 
+@ROUTES.add("GET", "/admin/outcomes.json", AccessScope.READ)
 async def usefulness_json(call: AdminCall) -> Response:
+    """The page of outcomes as data."""
     return json_response(await build_usefulness(call))
-
-
-ROUTES = (
-    AdminRoute(
-        method="GET",
-        path="/admin/outcomes",
-        scope=AccessScope.READ,
-        endpoint=usefulness_page,
-        summary="What came of what was brought to mind.",
-        page=True,
-    ),
-    AdminRoute(
-        method="GET",
-        path="/admin/outcomes.json",
-        scope=AccessScope.READ,
-        endpoint=usefulness_json,
-        summary="The page of outcomes as data.",
-    ),
-)

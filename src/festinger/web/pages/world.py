@@ -23,12 +23,13 @@ from festinger.web.api.quarantine import UNDECIDED, quarantine_items
 from festinger.web.api.world import DEEPEST, find_neighbourhood, parse_depth, wanted_json
 from festinger.web.auth import AccessScope
 from festinger.web.render import redirect_to, render_page
-from festinger.web.route import AdminCall, AdminRoute, json_response
+from festinger.web.route import AdminCall, RouteTable, json_response
 from festinger.world.explain import list_unexplained
 from festinger.world.learn import iknowthat
 from festinger.world.quarantine import find_quarantine_entry, load_quarantine
 from festinger.world.query import NearbyConcept, NearbyEdge, Neighborhood
 
+ROUTES = RouteTable()
 IN_A_ROW = 4
 WIDTH, HEIGHT = 150, 34
 GAP, DROP = 18, 76
@@ -143,7 +144,9 @@ SHOWN = 50
 MAX_ASKED = 200
 
 
+@ROUTES.add("GET", WORLD, AccessScope.READ, page=True)
 async def world_page(call: AdminCall) -> Response:
+    """A look around in the world."""
     data, found = await _data(call)
     settings = call.supervisor.settings.now.world
     picture = found and draw_graph(
@@ -152,12 +155,16 @@ async def world_page(call: AdminCall) -> Response:
     return await render_page(call, "world.html", {**data, "picture": picture, "depths": range(1, DEEPEST + 1)})
 
 
+@ROUTES.add("GET", f"{WORLD}.json", AccessScope.READ)
 async def world_page_json(call: AdminCall) -> Response:
+    """The page of the world as data."""
     data, _ = await _data(call)
     return json_response(data)
 
 
+@ROUTES.add("POST", f"{WORLD}/iknowthat", AccessScope.WRITE, page=True)
 async def fact_form(call: AdminCall) -> Response:
+    """State a fact, from the page."""
     fact = (await call.form()).get("fact", "")
     await call.app.world.need(call.space)
     (known,) = await iknowthat(call.app.world.deps, call.space, [fact], because=call.cause)
@@ -209,30 +216,3 @@ async def _decided(call: AdminCall) -> dict[str, Any] | None:
         return None
     held = await find_quarantine_entry(call.app.world.deps, call.space, read_id(decided))
     return {"concept": held.concept, "parent": held.parent, "status": held.status}
-
-
-ROUTES = (
-    AdminRoute(
-        method="GET",
-        path=WORLD,
-        scope=AccessScope.READ,
-        endpoint=world_page,
-        summary="A look around in the world.",
-        page=True,
-    ),
-    AdminRoute(
-        method="GET",
-        path=f"{WORLD}.json",
-        scope=AccessScope.READ,
-        endpoint=world_page_json,
-        summary="The page of the world as data.",
-    ),
-    AdminRoute(
-        method="POST",
-        path=f"{WORLD}/iknowthat",
-        scope=AccessScope.WRITE,
-        endpoint=fact_form,
-        summary="State a fact, from the page.",
-        page=True,
-    ),
-)

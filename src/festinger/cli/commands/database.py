@@ -1,4 +1,4 @@
-"""`festinger backup` and `festinger restore`."""
+"""`festinger migrate`, `backup`, `restore` and `secrets`: the database and what seals its secrets."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +9,7 @@ from festinger.cli.command import command
 from festinger.cli.context import CommandContext
 from festinger.ids import MAIN_SPACE
 from festinger.memory.erasure.erase import reapply_ledger
-from festinger.runtime.app import all_migrations, open_database
+from festinger.runtime.app import StartOptions, all_migrations, open_database
 from festinger.runtime.environment import home_of
 from festinger.runtime.jobs import emit_backup_made
 from festinger.store.backup.backup import create_backup as make_backup
@@ -18,11 +18,16 @@ from festinger.store.backup.restore import restore as bring_back
 from festinger.store.erasure import open_erasure_ledger
 from festinger.store.erasure import read_entries as read_ledger
 from festinger.store.paths import Layout
+from festinger.store.secrets import rotate_master_key
 
 
 def register(app: typer.Typer) -> None:
     command(app)(backup)
     command(app)(restore)
+    command(app)(migrate)
+    group = typer.Typer(help="The master key that seals stored secrets.", no_args_is_help=True)
+    app.add_typer(group, name="secrets")
+    command(group, "rotate")(rotate_key)
 
 
 async def backup(
@@ -88,3 +93,31 @@ async def restore(
         },
         text=f"Restored {manifest.rows} rows from {file}.",
     )
+
+
+async def migrate(context: CommandContext) -> None:
+    """Apply what the database still needs. With `store.migrate: manual` nothing else does.
+
+    Example: festinger migrate --database postgresql://…
+    """
+    async with context.app(start=StartOptions(migrate=True)) as app:
+        applied = list(app.applied)
+    context.show({"applied": applied}, text="\n".join(applied) or "Nothing to do: the database has its present shape.")
+
+
+async def rotate_key(context: CommandContext) -> None:
+    """Seal every stored secret with a new master key. Running servers must be restarted.
+
+    Example: festinger secrets rotate
+    """
+    async with context.app() as app:
+        done = await rotate_master_key(app.store, app.master, entropy=app.tools.entropy)
+        async with app.store.transaction() as transaction:
+            await app.outbox.emit(transaction, "master_key_rotated", space=MAIN_SPACE, subject="master_key", payload={})
+    context.show(
+        {"moved": done.moved, "unreadable": done.unreadable, "file": str(done.key.file)},
+        text=f"{done.moved} secrets are sealed with the new key in {done.key.file}.",
+    )
+    context.say("Restart every running server and worker now: they still hold the old key.")
+    if done.unreadable:
+        context.say(f"{done.unreadable} secrets could not be read with the old key either; set them again.")

@@ -8,10 +8,10 @@ import pytest
 from aiohttp import web
 from tests.embedding.servers import Served
 
-from festinger.embedding import http as wire_module
 from festinger.embedding.embedder import EmbedderOptions
-from festinger.embedding.http import ProviderHttpClient
 from festinger.embedding.profiles import EmbeddingPurpose
+from festinger.embedding.providers import remote as wire_module
+from festinger.embedding.providers.remote import ProviderHttpClient
 from festinger.embedding.registry import open_embedder
 from festinger.errors import ProviderDown, ProviderRefused
 

@@ -11,6 +11,6 @@ def test_with_manual_migration_only_the_command_migrates(person: Path, empty_dat
 
     assert refused.code == 5
     assert "festinger migrate" in refused.err
-    assert applied[0].startswith("0001")
+    assert applied[0].startswith("0023")
     assert shell("migrate").out == "Nothing to do: the database has its present shape.\n"
     assert shell("status").code == 0

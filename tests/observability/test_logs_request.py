@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from festinger.observability.trace import bind_request, current_request_id
+from festinger.observability.logs import bind_request, current_request_id
 
 
 def test_outside_of_a_request_there_is_none():

@@ -1,6 +1,6 @@
 from tests.cli.shell import Shell
 
-from festinger.cli.commands.doctor import STYLES
+from festinger.cli.commands.status import STYLES
 from festinger.cli.context import CommandContext
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.web.deps import deps
 
-from festinger.services.spaces import add_space
+from festinger.services.access import add_space
 
 
 @pytest.mark.requirement("X-12", "W-62")

@@ -4,7 +4,7 @@ import pytest
 from tests.runtime.server import opened, told
 
 from festinger.errors import NotFound, Refused
-from festinger.services.spaces import add_space, change_space_name, erase_space
+from festinger.services.access import add_space, change_space_name, erase_space
 from festinger.store.repositories.spaces import load_spaces
 
 

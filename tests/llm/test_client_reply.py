@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.llm.bench import GOOD, QUESTION, Verdict
 
+from festinger.llm.client import ECHO_CHARS, LONGEST_CHARS, Flaw, FlawKind, build_repair_messages, parse_reply
 from festinger.llm.model import FinishReason, MessageRole, ModelReply, Usage
-from festinger.llm.reply import ECHO_CHARS, LONGEST_CHARS, Flaw, FlawKind, build_repair_messages, parse_reply
 
 WHOLE = GOOD.model_dump_json()
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.cli.progress import build_line_reporter, format_progress
+from festinger.cli.terminal import build_line_reporter, format_progress
 
 
 @pytest.mark.requirement("X-57")

@@ -2,14 +2,15 @@
 
 One POST of JSON, one answer. Client errors become `ProviderDown` where a retry may help and `ProviderRefused`
 where it will not. Redirects are not followed: they could lead off this machine to an address that nobody
-named. The vector length comes from the profile, or from one small call when the embedder is opened. Each
-provider's own file defines the JSON of its requests and answers.
+named. The vector length comes from the profile, or from one small call when the embedder is opened. Below
+it, each provider defines the JSON of its requests and answers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 import aiohttp
 import orjson
@@ -168,3 +169,79 @@ async def request_vectors(
         return protocol.rows(answer)
     except (KeyError, TypeError, IndexError, ValueError) as error:
         raise ProviderRefused("The provider answered with something else than vectors.") from error
+
+
+OLLAMA = "http://127.0.0.1:11434"
+
+
+async def open_ollama(model: str, supplies: EmbedderOptions) -> RemoteEngine:
+    """Open `ollama:nomic-embed-text`; Ollama truncates a text that is longer than the model reads."""
+
+    def request(texts: Sequence[str], purpose: EmbeddingPurpose, kind: str) -> Mapping[str, Any]:
+        return {"model": model, "input": list(texts), "truncate": True}
+
+    protocol = EmbeddingProtocol(path="/api/embed", request=request, rows=_ollama_rows)
+    wire = ProviderHttpClient(supplies.base_url or OLLAMA, supplies)
+    return await open_remote(f"ollama:{model}", wire, protocol, supplies=supplies)
+
+
+def _ollama_rows(answer: Mapping[str, Any]) -> Rows:
+    rows: Rows = answer["embeddings"]
+    return rows
+
+
+OPENAI = "https://api.openai.com/v1"
+
+
+async def open_openai(model: str, supplies: EmbedderOptions) -> RemoteEngine:
+    """Open `openai:text-embedding-3-small`, or a model of any server that speaks OpenAI's protocol.
+
+    `embedding.base_url` names the server including its `/v1`.
+    """
+
+    def request(texts: Sequence[str], purpose: EmbeddingPurpose, kind: str) -> Mapping[str, Any]:
+        return {"model": model, "input": list(texts), "encoding_format": "float"}
+
+    headers = {"Authorization": f"Bearer {supplies.api_key}"} if supplies.api_key else {}
+    protocol = EmbeddingProtocol(path="/embeddings", request=request, rows=_openai_rows)
+    wire = ProviderHttpClient(supplies.base_url or OPENAI, supplies, headers=headers)
+    return await open_remote(f"openai:{model}", wire, protocol, supplies=supplies)
+
+
+def _openai_rows(answer: Mapping[str, Any]) -> Rows:
+    """Order the vectors by `index`: servers may answer in any order."""
+    by_index = {int(item["index"]): item["embedding"] for item in answer["data"]}
+    return [by_index[place] for place in range(len(answer["data"]))]
+
+
+GEMINI = "https://generativelanguage.googleapis.com/v1beta"
+
+
+async def open_gemini(model: str, supplies: EmbedderOptions) -> RemoteEngine:
+    """Open `gemini:gemini-embedding-001`.
+
+    Gemini gives a different vector for each task, which the model's profile maps to purposes, and takes the kind of
+    a memory as the title of what is stored.
+    """
+    name = f"gemini:{model}"
+    task_types = find_profile(name, supplies.profiles).task_types
+
+    def request(texts: Sequence[str], purpose: EmbeddingPurpose, kind: str) -> Mapping[str, Any]:
+        shared: dict[str, Any] = {"model": f"models/{model}"}
+        if purpose in task_types:
+            shared["taskType"] = task_types[purpose]
+        # The API takes a title for documents only and refuses it elsewhere.
+        if purpose is EmbeddingPurpose.STORE and kind:
+            shared["title"] = kind
+        return {"requests": [{**shared, "content": {"parts": [{"text": text}]}} for text in texts]}
+
+    headers = {"x-goog-api-key": supplies.api_key} if supplies.api_key else {}
+    protocol = EmbeddingProtocol(
+        path=f"/models/{quote(model, safe='')}:batchEmbedContents", request=request, rows=_gemini_rows
+    )
+    wire = ProviderHttpClient(supplies.base_url or GEMINI, supplies, headers=headers)
+    return await open_remote(name, wire, protocol, supplies=supplies)
+
+
+def _gemini_rows(answer: Mapping[str, Any]) -> Rows:
+    return [item["values"] for item in answer["embeddings"]]
