@@ -16,8 +16,7 @@ from benchmarks.remembering import opened
 from festinger.errors import FestingerError
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.learn.batch import learn_many
-from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.pipeline import learn, learn_many
 from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Scope
 

@@ -30,8 +30,7 @@ from festinger.errors import CannotStart
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId, SpaceId
 from festinger.judge.model import Judgement, StatementPair
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.learn.batch import learn_many
-from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.pipeline import learn, learn_many
 from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Kind, Scope
 from festinger.memory.vectors import MemoryEmbeddingInput, embed_texts

@@ -17,15 +17,7 @@ from festinger.judge.cascade import accept_if_sure
 from festinger.judge.model import ACCEPT, JudgeStatement
 from festinger.judge.rules.decide import judge
 from festinger.judge.rules.parse import parse_statement
-from festinger.memory.learn.decision import (
-    Action,
-    CandidateStatus,
-    JudgedCandidate,
-    LearnDecision,
-    LearnLimits,
-    Newcomer,
-    decide,
-)
+from festinger.memory.learn.decision import Action, CandidateStatus, JudgedCandidate, LearnDecision, LearnLimits, decide
 
 CANDIDATES = 20
 OF_SUBJECT = 10
@@ -54,13 +46,12 @@ Learner = Callable[[JudgingTexts, Sequence[str], Origin], StreamResult]
 def learnt(texts: JudgingTexts, stream: Sequence[str], origin: Origin) -> StreamResult:
     """What the product holds after the stream."""
     held = StreamResult()
-    newcomer = Newcomer(trust=TRUST[origin], origin=origin)
     for place in range(len(stream)):
         judged = [
             _judged(texts, stream, old=old, new=place, origin=origin, standing=held.standing[old])
             for old in _candidates(texts, stream, held, place)
         ]
-        _carry_out(held, place, decide(newcomer, judged, LearnLimits()))
+        _carry_out(held, place, decide(judged, LearnLimits(), trust=TRUST[origin], origin=origin))
     return held
 
 

@@ -24,7 +24,7 @@ from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult, silence
 from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, SessionId, SpaceId, id_maker
 from festinger.jobs.worker import WorkerPool
 from festinger.memory.changes import find_memories
-from festinger.memory.learn.batch import learn_many
+from festinger.memory.learn.pipeline import learn_many
 from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Scope
 from festinger.outcomes.model import Reporter, ReportSource

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
-from typing import NewType
+from typing import Any, NewType
 from uuid import UUID
 
 from festinger.clock import Clock, aware
@@ -66,6 +66,10 @@ class Cause:
     session: SessionId
     day: date
     origin: Origin
+
+    def columns(self) -> dict[str, Any]:
+        """Return the query parameters that name a cause."""
+        return {"agent": self.agent, "session": self.session, "day": self.day, "origin": self.origin.value}
 
 
 def cause(*, agent: AgentId, session: SessionId, origin: Origin, at: datetime) -> Cause:

@@ -40,8 +40,7 @@ from festinger.memory.edit import (
 from festinger.memory.erasure.erase import ErasureReport
 from festinger.memory.erasure.repair import RepairMode, RepairReport
 from festinger.memory.erasure.selector import Selector
-from festinger.memory.learn.batch import Progress, learn_many
-from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.pipeline import Progress, learn, learn_many
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import NO_SESSION, Scope

@@ -32,14 +32,9 @@ from festinger.memory.changes import (
 )
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.edit import RECHECK, archive_in_transaction, relearn_texts
-from festinger.memory.late_judgements import (
-    LateJudgementResult,
-    apply_judgements_in_transaction,
-    build_comparison,
-    build_memory_pair,
-)
+from festinger.memory.late_judgements import apply_judgements_in_transaction, build_comparison, build_memory_pair
 from festinger.memory.learn.supersede import choose_survivor, merge_into, supersede_all
-from festinger.memory.learn.write import lock_owners
+from festinger.memory.learn.write import DecisionResult, lock_owners
 from festinger.memory.model import Memory, Status
 from festinger.memory.undo import undo_in_transaction
 from festinger.store.pool import Transaction
@@ -264,7 +259,7 @@ class PairAnswerResult:
     """A person's judgement and its effects."""
 
     judgement: UUID
-    followed: LateJudgementResult
+    followed: DecisionResult
 
     def as_json(self) -> dict[str, Any]:
         done = self.followed

@@ -25,7 +25,7 @@ from festinger.llm.model import Model
 from festinger.memory.confidence import START
 from festinger.memory.extract.classifier import ClauseEncoder
 from festinger.memory.learn.decision import LearnLimits, OnContradiction
-from festinger.memory.learn.statement import ParsedStatement
+from festinger.memory.learn.statement import Statement
 from festinger.memory.model import Scope
 from festinger.settings.beliefs import EpisodesSettings, MemorySettings
 from festinger.store.pool import Store, Transaction
@@ -103,7 +103,7 @@ async def refresh_statistics(store: Store, sizing: LookupCounter, *, more: int =
 Surfaced = Callable[[Scope, int], Awaitable[Collection[MemoryId]]]
 """Returns the memories surfaced in the last so many turns of a session."""
 
-IsForgotten = Callable[[Transaction, SpaceId, Sequence[ParsedStatement]], Awaitable[Sequence[bool]]]
+IsForgotten = Callable[[Transaction, SpaceId, Sequence[Statement]], Awaitable[Sequence[bool]]]
 """Tells which statements repeat erased words and must stay out, unless a person says them anew."""
 
 Ask = Callable[..., Awaitable[object]]
@@ -131,9 +131,9 @@ async def null_surfaced_ids(_place: Scope, _turns: int) -> Collection[MemoryId]:
 
 
 async def null_forgotten_check(
-    _transaction: Transaction, _space: SpaceId, said: Sequence[ParsedStatement]
+    _transaction: Transaction, _space: SpaceId, statements: Sequence[Statement]
 ) -> list[bool]:
-    return [False] * len(said)
+    return [False] * len(statements)
 
 
 async def null_enqueue(_transaction: Transaction, _job: str, **_ids: Any) -> None:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from festinger.clock import iso
 from festinger.errors import BadInput
-from festinger.ids import AgentId, Cause, MemoryId, Origin, SessionId, SpaceId, cause
+from festinger.ids import DEFAULT_AGENT, AgentId, Cause, MemoryId, Origin, SessionId, SpaceId, cause
 from festinger.memory.confidence import Belief, Weight
 from festinger.memory.learn.decision import CandidateStatus
 
@@ -191,6 +191,12 @@ def memory_from_row(row: Mapping[str, Any]) -> Memory:
     values |= {"kind": Kind(row["kind"]), "origin": Origin(row["origin"]), "status": Status(row["status"])}
     values |= {"tags": tuple(row["tags"]), "access_times": tuple(row["access_times"])}
     return Memory(**values)
+
+
+def scope_of_memory(memory: Memory) -> Scope:
+    """Return the scope of a memory's first speaker."""
+    agent, session = memory.agent_id or DEFAULT_AGENT, memory.session_id or NO_SESSION
+    return Scope(space=memory.space_id, agent=agent, session=session)
 
 
 def belief_from_row(row: Mapping[str, Any]) -> Belief:

@@ -70,10 +70,6 @@ async def embed_texts(deps: MemoryDeps, texts: Sequence[MemoryEmbeddingInput]) -
     ]
 
 
-async def embed_text(deps: MemoryDeps, words: MemoryEmbeddingInput) -> StatementVectors | None:
-    return (await embed_texts(deps, [words]))[0]
-
-
 def similarity_bars(profile: EmbedderProfile) -> SimilarityBars:
     """Return the cosine thresholds; None where vectors alone may not decide."""
     same, check = profile.threshold(Threshold.SAME), profile.threshold(Threshold.CHECK)

@@ -147,7 +147,7 @@ class StoreMemoryBackend:
     async def learn_many(self, statements: Sequence[Document]) -> list[Document]:
         """Learn each statement; one that cannot be parsed gets its own error and stops no other."""
         from festinger.errors import FestingerError
-        from festinger.memory.learn.batch import build_error_result
+        from festinger.memory.learn.result import build_error_result
         from festinger.memory.learn.statement import LearnRequest
 
         read: list[LearnRequest | FestingerError] = []

@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 import structlog
@@ -45,7 +46,7 @@ from festinger.memory.episodes.summary import (
     summarise_without_model,
 )
 from festinger.memory.learn.decision import Action
-from festinger.memory.learn.intake import RefusalDetail, find_idempotent_result, record_refusal, run_idempotent
+from festinger.memory.learn.intake import LearnRefusal, find_idempotent_result, record_refusal, run_idempotent
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import (
@@ -189,24 +190,21 @@ async def _learn(
     return await _refuse(deps, episode, given, reason)
 
 
-async def _refuse(deps: MemoryDeps, episode: Episode, given: LearnRequest, reason: LearnRefusalReason) -> Learned:
+async def _refuse(deps: MemoryDeps, episode: Episode, request: LearnRequest, reason: LearnRefusalReason) -> Learned:
     async with deps.store.transaction() as transaction:
-        if (done := await find_idempotent_result(deps, transaction, episode.place, given)) is not None:
+        if (done := await find_idempotent_result(deps, transaction, episode.place, request)) is not None:
             return done
-        text = deps.terms(episode.space_id).redact(given.text).text
+        text = deps.terms(episode.space_id).redact(request.text).text
         again = await transaction.maybe(
             Q["refused_before"], space=episode.space_id, session=episode.session_id, text=text
         )
-        named = (
-            RefusalDetail(reason=LearnRefusalReason.DUPLICATE.value, detail=reason.value)
-            if again
-            else RefusalDetail(reason=reason.value)
+        refusal = LearnRefusal(
+            request=request,
+            reason=LearnRefusalReason.DUPLICATE.value if again else reason.value,
+            detail=reason.value if again else "",
         )
-
-        async def operation() -> Learned:
-            return await record_refusal(deps, transaction, episode.place, given, named, at=deps.clock())
-
-        return await run_idempotent(deps, transaction, episode.place, given=given, write=operation)
+        write = partial(record_refusal, deps, transaction, episode.place, refusal)
+        return await run_idempotent(deps, transaction, episode.place, request, write)
 
 
 async def _learn_summary(deps: MemoryDeps, episode: Episode, turns: Sequence[EpisodeTurn]) -> MemoryId | None:

@@ -41,7 +41,7 @@ from festinger.memory.episodes.repair import find_turns_by_words
 from festinger.memory.episodes.repair import rebuild_summary as retell_episode
 from festinger.memory.erasure.replay import replay_memory
 from festinger.memory.erasure.selector import ErasureTargets, Selector, find_erasure_targets
-from festinger.memory.learn.statement import ParsedStatement, fold_hash, gist_hash
+from festinger.memory.learn.statement import Statement, fold_hash, gist_hash
 from festinger.memory.learn.write import lock_owners
 from festinger.memory.model import Memory, Status
 from festinger.store.erasure import ErasureEntry, ErasureLedger, append_entries, erase_words
@@ -95,25 +95,26 @@ async def store_bans(transaction: Transaction, made: Iterable[ErasureEntry]) -> 
 def build_forgotten_check(ledger: ErasureLedger) -> IsForgotten:
     """Build the port that learning uses to check for bans."""
 
-    async def is_forgotten(transaction: Transaction, space: SpaceId, said: Sequence[ParsedStatement]) -> list[bool]:
-        marks = [frozenset(build_ban_marks(ledger, each.fold, each.gist)) for each in said]
+    async def is_forgotten(transaction: Transaction, space: SpaceId, statements: Sequence[Statement]) -> list[bool]:
+        marks = [frozenset(build_ban_marks(ledger, each.fold, each.gist)) for each in statements]
         rows = await transaction.all(Q["find_bans"], space=space, marks=sorted(frozenset().union(*marks)))
         banned = {row["mark"] for row in rows}
-        anew = [own & banned for own, each in zip(marks, said, strict=True) if is_relearn_request(each)]
+        anew = [own & banned for own, each in zip(marks, statements, strict=True) if is_relearn_request(each)]
         if lifted := frozenset().union(*anew):
-            at = max(each.at for each in said)
+            at = max(each.at for each in statements)
             made = [ErasureEntry(space=space, kind=LIFTED, id="", mark=mark, at=at) for mark in sorted(lifted)]
             await write_bans(transaction, ledger, made)
         return [
-            not own.isdisjoint(banned) and not is_relearn_request(each) for own, each in zip(marks, said, strict=True)
+            not own.isdisjoint(banned) and not is_relearn_request(each)
+            for own, each in zip(marks, statements, strict=True)
         ]
 
     return is_forgotten
 
 
-def is_relearn_request(said: ParsedStatement) -> bool:
+def is_relearn_request(statement: Statement) -> bool:
     """Whether a person deliberately states it, which lifts a ban."""
-    return said.origin is Origin.PERSON and said.given.asked
+    return statement.origin is Origin.PERSON and statement.request.asked
 
 
 async def has_bans_since(store: Store, space: SpaceId, since: datetime) -> bool:

@@ -82,8 +82,8 @@ async def learn_anyway(deps: MemoryDeps, space: SpaceId, refusal: UUID, *, by: s
     found = _refusal_from_row(row)
     if found.learnt_id is not None:
         raise Refused("This was learnt already.", memory=str(found.learnt_id))
-    place = Scope(space=space, agent=found.agent_id, session=SessionId(by))
-    learned = await learn(deps, place, LearnRequest(text=found.text, origin=Origin.PERSON))
+    scope = Scope(space=space, agent=found.agent_id, session=SessionId(by))
+    learned = await learn(deps, scope, LearnRequest(text=found.text, origin=Origin.PERSON))
     if learned.memory is not None:
         await deps.store.run(Q["mark_learnt"], space=space, id=refusal, memory=learned.memory.id)
     return learned

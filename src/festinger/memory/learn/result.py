@@ -13,7 +13,7 @@ from festinger.events.event import NewEvent
 from festinger.ids import MemoryId
 from festinger.judge.model import Current, Guard, Judgement, Relation
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.learn.compare import CandidateComparison, PendingMemory
+from festinger.memory.learn.candidates import CandidateComparison, PendingMemory
 from festinger.memory.learn.decision import Action
 from festinger.memory.model import Memory
 from festinger.memory.vectors import EMBEDDER
@@ -125,14 +125,14 @@ def _judgement(judgement: Judgement | None) -> dict[str, Any] | None:
 
 def result_from_json(kept: Mapping[str, Any], memory: Memory | None) -> Learned:
     """Rebuild the result of an earlier call, with the memory as it is now."""
-    said = kept["judgement"]
-    judgement = said and Judgement(
-        relation=Relation(said["relation"]),
-        current=Current(said["current"]),
-        confidence=said["confidence"],
-        judge=said["judge"],
-        reasoning=said["reasoning"],
-        guards=tuple(map(Guard, said["guards"])),
+    stored = kept["judgement"]
+    judgement = stored and Judgement(
+        relation=Relation(stored["relation"]),
+        current=Current(stored["current"]),
+        confidence=stored["confidence"],
+        judge=stored["judge"],
+        reasoning=stored["reasoning"],
+        guards=tuple(map(Guard, stored["guards"])),
     )
     matched = [
         LearnMatch(**each | {"id": UUID(each["id"]), "relation": Relation(each["relation"])})
@@ -164,7 +164,7 @@ SENTENCES = {
     Action.CONFIRMED: "I knew that already; I note that it was said again.",
     Action.ECHOED: "This repeats what I brought to mind myself, so it adds nothing.",
     Action.REFINED: "I keep this beside what it adds to.",
-    Action.SUPERSEDED: "I keep this in place of what it replaces.",
+    Action.SUPERSEDED: "I keep this in scope of what it replaces.",
     Action.CONFLICTED: "This cannot stand beside what I hold; it waits for a decision.",
     Action.PENDING: "I keep this; whether it changes something else is not decided yet.",
     Action.QUARANTINED: "I locked this away until a person has looked at it.",
@@ -177,10 +177,15 @@ def describe_action(action: Action, *, superseded: int = 0, reasons: tuple[str, 
     if action is Action.STORED and superseded < 0:
         return "I keep this as history: what I hold is newer."
     if action is Action.SUPERSEDED and superseded > 1:
-        return f"I keep this in place of {superseded} others."
+        return f"I keep this in scope of {superseded} others."
     if reasons and action in (Action.REFUSED, Action.QUARANTINED):
         return f"{SENTENCES[action][:-1]} ({', '.join(reason.replace('_', ' ') for reason in reasons)})."
     return SENTENCES[action]
+
+
+def build_error_result(error: FestingerError) -> Learned:
+    """Build the result of an item that could not be learned."""
+    return Learned(memory=None, action=Action.REFUSED, reasons=(error.name,), said=error.message, error=error)
 
 
 def build_refused_error(learned: Learned) -> Refused:
@@ -214,7 +219,7 @@ def build_result(
         matched=tuple(map(build_match, compared)),
         judgement=judgement,
         reasons=reasons,
-        redactions=prepared.said.redactions,
+        redactions=prepared.statement.redactions,
         degraded=(EMBEDDER,) if is_new and prepared.vectors is None else (),
         said=describe_action(action, superseded=superseded, reasons=reasons),
     )
@@ -223,9 +228,9 @@ def build_result(
 def build_match(compared: CandidateComparison) -> LearnMatch:
     return LearnMatch(
         id=compared.memory.id,
-        similarity=compared.candidate.similarity,
-        relation=compared.opinion.judgement.relation,
-        confidence=compared.opinion.judgement.confidence,
+        similarity=compared.similarity,
+        relation=compared.judgement.relation,
+        confidence=compared.judgement.confidence,
     )
 
 
@@ -239,33 +244,24 @@ async def emit_learn_event(
         space=memory.space_id,
         subject=f"memory:{memory.id}",
         payload={"memory": str(memory.id), **payload},
-        agent=prepared.place.agent,
-        session=prepared.place.session or None,
+        agent=prepared.scope.agent,
+        session=prepared.scope.session or None,
     )
-
-
-async def emit_fact_event(
-    deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, memory: Memory, action: Action
-) -> None:
-    await emit_learn_event(deps, transaction, prepared, LEARNED, memory, **_fact_payload(memory, action))
 
 
 def build_fact_event(prepared: PendingMemory, memory: Memory, action: Action) -> NewEvent:
-    """Build the event for emitting it together with others."""
+    """Build the event about a new memory."""
     return NewEvent(
         name=LEARNED,
         subject=f"memory:{memory.id}",
-        payload={"memory": str(memory.id), **_fact_payload(memory, action)},
-        agent=prepared.place.agent,
-        session=prepared.place.session or None,
+        payload={
+            "memory": str(memory.id),
+            "kind": memory.kind.value,
+            "subject": memory.subject,
+            "action": action.value,
+            "origin": memory.origin.value,
+            "agent": memory.agent_id,
+        },
+        agent=prepared.scope.agent,
+        session=prepared.scope.session or None,
     )
-
-
-def _fact_payload(memory: Memory, action: Action) -> dict[str, Any]:
-    return {
-        "kind": memory.kind.value,
-        "subject": memory.subject,
-        "action": action.value,
-        "origin": memory.origin.value,
-        "agent": memory.agent_id,
-    }
