@@ -32,11 +32,10 @@ from festinger.clock import system_stopwatch
 from festinger.embedding.embedder import Embedder
 from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import CannotStart, StoreDown
-from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, MemoryId, Origin, SessionId, SpaceId
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.memory.learn.candidates import PendingMemory
 from festinger.memory.learn.statement import LearnRequest, build_statement
 from festinger.memory.learn.store import store_without_learning
-from festinger.memory.model import Scope
 from festinger.memory.vectors import MemoryEmbeddingInput, embed_texts
 from festinger.observability.logs import configure_logging
 from festinger.retrieval.deps import RetrievalDeps

@@ -15,7 +15,7 @@ from tests.proxy.noted import ANSWER, Knowing, block_of, known, scene, told
 from tests.proxy.protocols.wire import TREES, user
 from tests.runtime.server import Hands
 
-from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, id_maker
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Scope, id_maker
 from festinger.observability.metrics import PROXY_MEMORY
 from festinger.proxy.auth import AuthorizedRequest
 from festinger.proxy.headers import NO_WISHES
@@ -23,7 +23,7 @@ from festinger.proxy.pipeline import RequestPipeline
 from festinger.proxy.protocols.messages import RequestKind, SkipReason
 from festinger.proxy.routes import find_route
 from festinger.settings.tree import ProxySettings
-from festinger.world.recall import SourceText, WorldScope
+from festinger.world.recall import SourceText
 from festinger.world.recollection import Recollection
 
 
@@ -235,10 +235,10 @@ async def test_a_client_may_say_what_memory_does_for_it(query: str, result: str,
 
 @pytest.mark.requirement("P-55")
 async def test_notes_of_one_space_are_asked_for_in_that_space():
-    places: list[WorldScope] = []
+    places: list[Scope] = []
 
     class Placed(Knowing):
-        async def recollect(self, place: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
+        async def recollect(self, place: Scope, texts: Sequence[SourceText]) -> Recollection | None:
             places.append(place)
             return Recollection()
 

@@ -17,7 +17,7 @@ from uuid import UUID
 from festinger.clock import Clock, Stopwatch
 from festinger.embedding.embedder import Embedder
 from festinger.events.outbox import Outbox
-from festinger.ids import MemoryId, NewId, Origin, SpaceId
+from festinger.ids import MemoryId, NewId, Origin, Scope, SpaceId
 from festinger.judge.cascade import Cascade
 from festinger.judge.model import PERSON, Judgement, PairJudgement, Record, StatementPair, WaitingPair
 from festinger.judge.records import list_statement_judgements, save_person_decision
@@ -26,7 +26,6 @@ from festinger.memory.confidence import START
 from festinger.memory.extract.classifier import ClauseEncoder
 from festinger.memory.learn.decision import LearnLimits, OnContradiction
 from festinger.memory.learn.statement import Statement
-from festinger.memory.model import Scope
 from festinger.settings.beliefs import EpisodesSettings, MemorySettings
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from festinger.ids import MemoryId, SpaceId
+from festinger.ids import MemoryId, Scope, SpaceId
 from festinger.judge.model import (
     Judgement,
     PairFeatures,
@@ -44,7 +44,7 @@ from festinger.memory.learn.write import (
     lock_owners,
     record_judgements,
 )
-from festinger.memory.model import Memory, Scope, Status, memory_from_row, scope_of_memory
+from festinger.memory.model import Memory, Status, memory_from_row, scope_of_memory
 from festinger.memory.vectors import MemoryEmbeddingInput, StatementVectors, embed_texts, vector_columns
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of

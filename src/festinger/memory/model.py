@@ -1,4 +1,4 @@
-"""Defines memories, their kinds and states, and the scope of a speaker.
+"""Defines memories, their kinds and states.
 
 A memory is one statement with its provenance, state, confidence and weight. Values only: nothing here does
 I/O.
@@ -13,7 +13,7 @@ from uuid import UUID
 
 from festinger.clock import iso
 from festinger.errors import BadInput
-from festinger.ids import DEFAULT_AGENT, AgentId, Cause, MemoryId, Origin, SessionId, SpaceId, cause
+from festinger.ids import DEFAULT_AGENT, NO_SESSION, AgentId, MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.memory.confidence import Belief, Weight
 from festinger.memory.learn.decision import CandidateStatus
 
@@ -84,21 +84,6 @@ def parse_kind(name: str) -> Kind:
 def comparable_kinds(kind: Kind) -> tuple[Kind, ...]:
     """The kinds that a statement of this kind may be the same as, update or contradict."""
     return tuple(sorted(CLAIMS)) if kind in CLAIMS else (kind,)
-
-
-NO_SESSION = SessionId("")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
-    """The space, agent and session of a speaker. Handles without an agent have the default one."""
-
-    space: SpaceId
-    agent: AgentId
-    session: SessionId = NO_SESSION
-
-    def cause(self, origin: Origin, at: datetime) -> Cause:
-        return cause(agent=self.agent, session=self.session, origin=origin, at=at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from festinger.clock import aware, iso, read_moment
 from festinger.errors import BadInput, NotFound
-from festinger.ids import MemoryId, Origin, SpaceId
+from festinger.ids import MemoryId, Origin, Scope, SpaceId
 from festinger.judge.model import Record
 from festinger.memory.changes import (
     DEPTH,
@@ -30,7 +30,7 @@ from festinger.memory.confidence import Weight
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.statement import subject_key
 from festinger.memory.learn.supersede import LONGEST_CHAIN, find_successors
-from festinger.memory.model import Kind, Memory, Scope, Status, memory_from_row, parse_kind
+from festinger.memory.model import Kind, Memory, Status, memory_from_row, parse_kind
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -109,23 +109,23 @@ class History:
 
 
 async def get_memory(
-    deps: MemoryDeps, place: Scope, memory: UUID, *, as_of: datetime | None = None, valid_at: datetime | None = None
+    deps: MemoryDeps, scope: Scope, memory: UUID, *, as_of: datetime | None = None, valid_at: datetime | None = None
 ) -> Memory:
     """Return a memory if the agent may see it and it was believed and valid at the given times."""
     async with deps.store.transaction() as transaction:
-        found = require_visible(place, await find_memory(transaction, place.space, memory))
+        found = require_visible(scope, await find_memory(transaction, scope.space, memory))
         is_asked_of_now = as_of is None and valid_at is None
         if not is_asked_of_now and not await find_believed_ids(
-            deps, transaction, place.space, [memory], as_of=as_of, valid_at=valid_at
+            deps, transaction, scope.space, [memory], as_of=as_of, valid_at=valid_at
         ):
             raise NotFound("This was not believed, or did not hold, at that moment.")
-    deps.on_read(place, [found.id])
+    deps.on_read(scope, [found.id])
     return found
 
 
-def require_visible(place: Scope, memory: Memory) -> Memory:
+def require_visible(scope: Scope, memory: Memory) -> Memory:
     """Raise `NotFound` for another agent's private memory."""
-    if memory.agent_id not in (None, place.agent):
+    if memory.agent_id not in (None, scope.agent):
         raise NotFound(f"There is no memory `{memory.id}`.")
     return memory
 
@@ -160,15 +160,15 @@ def _past(deps: MemoryDeps, as_of: datetime | None) -> datetime | None:
 
 
 async def page_memories(
-    deps: MemoryDeps, place: Scope, wanted: MemoryFilter = STANDING, *, after: int | None = None, limit: int = 50
+    deps: MemoryDeps, scope: Scope, wanted: MemoryFilter = STANDING, *, after: int | None = None, limit: int = 50
 ) -> list[Memory]:
     """List memories visible to an agent, newest first. A point in time overrides the status filter."""
     most = min(limit, LONGEST_PAGE)
     kept: list[Memory] = []
     async with deps.store.transaction() as transaction:
         while len(kept) < most:
-            found = await _list_rows(deps, transaction, place, wanted, after=after, limit=most)
-            kept += await _filter_by_moment(deps, transaction, place, wanted, found)
+            found = await _list_rows(deps, transaction, scope, wanted, after=after, limit=most)
+            kept += await _filter_by_moment(deps, transaction, scope, wanted, found)
             if len(found) < most:
                 break
             # Some of these may not have been believed then: continue until the page is full.
@@ -177,13 +177,13 @@ async def page_memories(
 
 
 async def _list_rows(
-    deps: MemoryDeps, transaction: Transaction, place: Scope, wanted: MemoryFilter, *, after: int | None, limit: int
+    deps: MemoryDeps, transaction: Transaction, scope: Scope, wanted: MemoryFilter, *, after: int | None, limit: int
 ) -> list[Memory]:
     statuses = None if wanted.is_dated else wanted.statuses
     rows = await transaction.all(
         Q["page"],
-        space=place.space,
-        agent=None if wanted.everybodys else place.agent,
+        space=scope.space,
+        agent=None if wanted.everybodys else scope.agent,
         statuses=None if statuses is None else [status.value for status in statuses],
         kinds=[kind.value for kind in wanted.kinds] or None,
         origins=[origin.value for origin in wanted.origins] or None,
@@ -197,31 +197,31 @@ async def _list_rows(
 
 
 async def _filter_by_moment(
-    deps: MemoryDeps, transaction: Transaction, place: Scope, wanted: MemoryFilter, found: Sequence[Memory]
+    deps: MemoryDeps, transaction: Transaction, scope: Scope, wanted: MemoryFilter, found: Sequence[Memory]
 ) -> list[Memory]:
     if not wanted.is_dated:
         return list(found)
     ids = [memory.id for memory in found]
     moments = {"as_of": wanted.as_of, "valid_at": wanted.valid_at}
-    held = await find_believed_ids(deps, transaction, place.space, ids, **moments)
+    held = await find_believed_ids(deps, transaction, scope.space, ids, **moments)
     return [memory for memory in found if memory.id in held]
 
 
-async def find_current(deps: MemoryDeps, place: Scope, memory: UUID) -> Memory:
+async def find_current(deps: MemoryDeps, scope: Scope, memory: UUID) -> Memory:
     """Return the end of the supersession chain of a memory."""
     async with deps.store.transaction() as transaction:
-        found = require_visible(place, await find_memory(transaction, place.space, memory))
-        later = await find_successors(transaction, place.space, memory)
+        found = require_visible(scope, await find_memory(transaction, scope.space, memory))
+        later = await find_successors(transaction, scope.space, memory)
     return later[-1] if later else found
 
 
-async def load_history(deps: MemoryDeps, place: Scope, memory: UUID) -> History:
+async def load_history(deps: MemoryDeps, scope: Scope, memory: UUID) -> History:
     """Return a memory, everything it replaced, and all their changes."""
     async with deps.store.transaction() as transaction:
-        found = require_visible(place, await find_memory(transaction, place.space, memory))
-        rows = await transaction.all(Q["chain_back"], space=place.space, memory=memory, depth=LONGEST_CHAIN)
+        found = require_visible(scope, await find_memory(transaction, scope.space, memory))
+        rows = await transaction.all(Q["chain_back"], space=scope.space, memory=memory, depth=LONGEST_CHAIN)
         chain = (found, *(memory_from_row(row) for row in rows))
-        changes = await changes_of(transaction, place.space, [each.id for each in chain])
+        changes = await changes_of(transaction, scope.space, [each.id for each in chain])
     return History(memories=chain, changes=tuple(changes))
 
 
@@ -314,17 +314,17 @@ class Why:
         }
 
 
-async def explain_belief(deps: MemoryDeps, place: Scope, memory: UUID) -> Why:
+async def explain_belief(deps: MemoryDeps, scope: Scope, memory: UUID) -> Why:
     """Return everything that a belief rests on."""
     async with deps.store.transaction() as transaction:
-        found = require_visible(place, await find_memory(transaction, place.space, memory))
-        links = await transaction.all(Q["links_of"], space=place.space, memory=memory)
-        line = await find_ancestors(transaction, place.space, [memory], depth=DEPTH)
+        found = require_visible(scope, await find_memory(transaction, scope.space, memory))
+        links = await transaction.all(Q["links_of"], space=scope.space, memory=memory)
+        line = await find_ancestors(transaction, scope.space, [memory], depth=DEPTH)
         ids = {each["from_id"] for each in links} | {each["to_id"] for each in links}
         ids |= {each.id for each in line} | ({found.superseded_by} if found.superseded_by else set())
-        near = await find_memories(transaction, place.space, ids)
-        said = await list_sightings(transaction, place.space, found.id)
-        changes = await changes_of(transaction, place.space, [memory])
+        near = await find_memories(transaction, scope.space, ids)
+        said = await list_sightings(transaction, scope.space, found.id)
+        changes = await changes_of(transaction, scope.space, [memory])
     return Why(
         memory=found,
         said=said,
@@ -332,8 +332,8 @@ async def explain_belief(deps: MemoryDeps, place: Scope, memory: UUID) -> Why:
         supports=_linked(links, near, found.id, Link.DERIVES_FROM, backwards=True),
         supersedes=_linked(links, near, found.id, Link.SUPERSEDES),
         superseded_by=near.get(found.superseded_by) if found.superseded_by else None,
-        judgements=tuple(await deps.panel.said_of(place.space, memory)),
-        outcomes=await deps.outcomes_of(place.space, found.id),
+        judgements=tuple(await deps.panel.said_of(scope.space, memory)),
+        outcomes=await deps.outcomes_of(scope.space, found.id),
         changes=tuple(changes),
         trust_line=(
             TrustStep(id=found.id, depth=0, trust=found.trust, content=found.content),

@@ -114,7 +114,7 @@ async def load_outcome_contexts(
     now: datetime,
 ) -> dict[MemoryId, OutcomeContext]:
     """Load what is known of each memory; all of them are locked."""
-    space, terms, ids = reporter.place.space, deps.terms(reporter.place.space), list(memories)
+    space, terms, ids = reporter.scope.space, deps.terms(reporter.scope.space), list(memories)
     surfacings = _choose_surfacings(await _load_resolvable(transaction, reporter, report, ids, now), report)
     partitions = {id_: _partitions(reporter, report, surfacings.get(id_, ())) for id_ in ids}
     earlier = await _load_earlier_outcomes(transaction, reporter, report, ids, surfacings)
@@ -149,10 +149,10 @@ async def _load_resolvable(
 ) -> Rows:
     return await transaction.all(
         Q["resolvable"],
-        space=reporter.place.space,
+        space=reporter.scope.space,
         memories=ids,
         partition=report.partition,
-        agent=reporter.place.agent,
+        agent=reporter.scope.agent,
         since=now - LATE,
     )
 
@@ -197,7 +197,7 @@ async def _load_earlier_outcomes(
     if not turns and not recalls:
         return {}
     rows = await transaction.all(
-        Q["outcomes_of_turn"], space=reporter.place.space, memories=ids, turns=sorted(turns), recalls=sorted(recalls)
+        Q["outcomes_of_turn"], space=reporter.scope.space, memories=ids, turns=sorted(turns), recalls=sorted(recalls)
     )
     earlier: dict[MemoryId, Rows] = {}
     for row in rows:
@@ -220,7 +220,7 @@ async def _load_staged_reads(
 ) -> dict[MemoryId, list[datetime]]:
     everywhere = sorted({each for found in partitions.values() for each in found})
     rows = await transaction.all(
-        Q["staged_of"], space=reporter.place.space, memories=list(partitions), partitions=everywhere, at=now
+        Q["staged_of"], space=reporter.scope.space, memories=list(partitions), partitions=everywhere, at=now
     )
     staged: dict[MemoryId, list[datetime]] = {}
     for row in rows:
@@ -234,12 +234,9 @@ async def _load_counted(
 ) -> dict[MemoryId, dict[ReportSource, int]]:
     rows = await transaction.all(
         Q["outcomes_of_cause"],
-        space=reporter.place.space,
+        space=reporter.scope.space,
         memories=ids,
-        agent=cause.agent,
-        session=cause.session,
-        day=cause.day,
-        origin=cause.origin.value,
+        **cause.columns(),
         **{"except": sorted(without)},
     )
     counted: dict[MemoryId, dict[ReportSource, int]] = {}

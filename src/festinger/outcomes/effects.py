@@ -330,8 +330,8 @@ async def observe_edges(
     told = affected_edges(report, edges)
     if not told:
         return []
-    terms = deps.terms(reporter.place.space)
-    change = await begin_change(deps.world, transaction, reporter.place.space, by="outcome", cause=cause)
+    terms = deps.terms(reporter.scope.space)
+    change = await begin_change(deps.world, transaction, reporter.scope.space, by="outcome", cause=cause)
     moved = []
     for id_ in sorted(told):
         found = await apply_outcome_in(

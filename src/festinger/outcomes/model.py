@@ -22,9 +22,8 @@ from pydantic import ValidationError
 from festinger.clock import Clock
 from festinger.errors import BadInput, BadSetting, UnknownOutcome, UnknownSetting
 from festinger.events.outbox import Outbox
-from festinger.ids import DEFAULT_AGENT, Cause, MemoryId, NewId, Origin, SpaceId
+from festinger.ids import DEFAULT_AGENT, Cause, MemoryId, NewId, Origin, Scope, SpaceId
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.model import Scope
 from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Store
 from festinger.world.model import NoteOutcome, WorldDeps
@@ -238,7 +237,7 @@ class OutcomeDeps:
 class Reporter:
     """Who reports outcomes, where, through which interface and how."""
 
-    place: Scope
+    scope: Scope
     name: str
     door: str
     how: ReportSource = ReportSource.EXPLICIT
@@ -249,10 +248,10 @@ class Reporter:
     @property
     def partition(self) -> str:
         """The default partition of its reads and surfacings."""
-        return str(self.place.agent)
+        return str(self.scope.agent)
 
     def cause(self, at: datetime) -> Cause:
-        return self.place.cause(self.origin, at)
+        return self.scope.cause(self.origin, at)
 
 
 _KEYS = {name.upper(): name for name in OutcomesSettings.model_fields}

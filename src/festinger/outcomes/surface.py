@@ -14,8 +14,7 @@ from uuid import UUID
 from festinger.clock import iso
 from festinger.errors import BadInput, NotFound
 from festinger.events.event import NewEvent
-from festinger.ids import AgentId, MemoryId, SessionId, SpaceId
-from festinger.memory.model import Scope
+from festinger.ids import AgentId, MemoryId, Scope, SessionId, SpaceId
 from festinger.observability.metrics import OUTCOMES, OUTCOMES_SKIPPED
 from festinger.outcomes.model import OutcomeDeps, Reporter, ReportSource
 from festinger.store.pool import Store, Transaction
@@ -99,13 +98,13 @@ async def record_surfacings(
     where = partition or reporter.partition
     rows = await transaction.all(
         Q["surface"],
-        space=reporter.place.space,
+        space=reporter.scope.space,
         ids=[deps.new_id() for _ in wanted],
         memories=wanted,
         positions=list(range(len(wanted))),
         partition=where,
-        agent=reporter.place.agent,
-        session=reporter.place.session,
+        agent=reporter.scope.agent,
+        session=reporter.scope.session,
         turn=turn,
         recall=recall,
         door=reporter.door,
@@ -116,7 +115,7 @@ async def record_surfacings(
     if len(found) < len(wanted):
         OUTCOMES_SKIPPED.labels("unknown").inc(len(wanted) - len(found))
     await deps.outbox.emit_all(
-        transaction, _surfaced_events(reporter, found, where, reason=reason, recall=recall), space=reporter.place.space
+        transaction, _surfaced_events(reporter, found, where, reason=reason, recall=recall), space=reporter.scope.space
     )
     return found
 
@@ -134,8 +133,8 @@ def _surfaced_events(
                 "partition": partition,
                 "reason": reason,
             },
-            agent=reporter.place.agent,
-            session=reporter.place.session or None,
+            agent=reporter.scope.agent,
+            session=reporter.scope.session or None,
         )
         for first in range(0, len(found), TOLD)
     ]
@@ -179,11 +178,11 @@ async def surfacings_of_recall(store: Store | Transaction, space: SpaceId, recal
     return [surfacing_of(row) for row in rows]
 
 
-async def recently_surfaced(deps: OutcomeDeps, place: Scope, turns: int) -> frozenset[MemoryId]:
+async def recently_surfaced(deps: OutcomeDeps, scope: Scope, turns: int) -> frozenset[MemoryId]:
     """Return what the last turns of a session surfaced. Turns that surfaced nothing are not counted."""
-    if not place.session:
+    if not scope.session:
         return frozenset()
-    rows = await deps.store.all(Q["surfaced_in_session"], space=place.space, session=place.session, turns=turns)
+    rows = await deps.store.all(Q["surfaced_in_session"], space=scope.space, session=scope.session, turns=turns)
     return frozenset(row["memory_id"] for row in rows)
 
 

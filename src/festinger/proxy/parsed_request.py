@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from festinger.clock import Clock, Stopwatch, system_stopwatch
-from festinger.ids import SessionId
+from festinger.ids import Scope, SessionId
 from festinger.proxy.auth import AuthorizedRequest
 from festinger.proxy.context.block import build_mark
 from festinger.proxy.headers import MemoryMode, RawHeaders, first_header
@@ -34,7 +34,7 @@ from festinger.proxy.sessions.session import START, HashChain, ProxyCaller, Prox
 from festinger.proxy.transport.body import decode_body
 from festinger.settings.tree import ProxySettings
 from festinger.text.blocks import BlockMarker
-from festinger.world.recall import SourceText, WorldScope
+from festinger.world.recall import SourceText
 
 CLOUD_ENDINGS = (":cloud", "-cloud")
 
@@ -103,7 +103,7 @@ class ParsedRequest:
     session: ProxySession
     how: SessionMatchKind
     mark: BlockMarker
-    place: WorldScope
+    place: Scope
     began: float
     """Stopwatch reading when parsing began."""
     came: bytes
@@ -206,7 +206,7 @@ class RequestParser:
             session=session,
             how=how,
             mark=mark,
-            place=WorldScope(space=authorized.space, agent=authorized.agent, session=session.id),
+            place=Scope(space=authorized.space, agent=authorized.agent, session=session.id),
             began=began,
             came=body,
             never=never,

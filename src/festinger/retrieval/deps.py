@@ -13,9 +13,8 @@ from festinger.clock import Clock, Stopwatch
 from festinger.embedding.embedder import Embedder
 from festinger.embedding.reranker import Reranker
 from festinger.events.outbox import Outbox
-from festinger.ids import AgentId, NewId, SpaceId
+from festinger.ids import AgentId, NewId, Scope, SpaceId
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.model import Scope
 from festinger.retrieval.agent_weights import Feeling
 from festinger.retrieval.result import Beside, null_extras
 from festinger.settings.outcomes import OutcomesSettings

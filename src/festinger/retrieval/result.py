@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from festinger.clock import iso
-from festinger.memory.model import Scope
+from festinger.ids import Scope
 from festinger.retrieval.query import RecallQuery
 from festinger.text.budget import count_tokens
 

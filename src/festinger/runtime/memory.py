@@ -19,7 +19,7 @@ from uuid import UUID
 from festinger.embedding.embedder import Embedder
 from festinger.errors import NotFound, StoreDown
 from festinger.events.event import Event
-from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId, Origin, SessionId, SpaceId
+from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.jobs.model import JobRun, Queue
 from festinger.judge.cascade import CascadeConfig, retry_waiting_pairs
 from festinger.judge.model import Judgement, StatementPair, WaitingPair
@@ -63,7 +63,6 @@ from festinger.memory.learn.candidates import INDEX
 from festinger.memory.learn.decision import Action
 from festinger.memory.learn.intake import prune_keys
 from festinger.memory.learn.store import EMBED
-from festinger.memory.model import Scope
 from festinger.retrieval.maintenance import forget_old_turns
 from festinger.runtime.erasure import build_erasure_check, build_reinstate
 from festinger.runtime.lifecycle import END_SECONDS
@@ -165,15 +164,15 @@ def _register_turns(app: "App", room: "MemoryService") -> None:
         return None if message is None else PersonTurn(id=message.id, text=message.text)
 
     async def learn_now(_run: JobRun, *, space: str, agent: str, session: str, turn: str) -> None:
-        place = Scope(space=SpaceId(space), agent=AgentId(agent), session=SessionId(session))
-        found = await said(place.space, turn)
-        if found is not None and room.note_turn(place.space, found.id):
-            await learn_turn(deps, place, found)
+        scope = Scope(space=SpaceId(space), agent=AgentId(agent), session=SessionId(session))
+        found = await said(scope.space, turn)
+        if found is not None and room.note_turn(scope.space, found.id):
+            await learn_turn(deps, scope, found)
 
     async def read_again(_run: JobRun, *, space: str, agent: str, session: str, turn: str) -> None:
-        place = Scope(space=SpaceId(space), agent=AgentId(agent), session=SessionId(session))
-        if (found := await said(place.space, turn)) is not None:
-            await read_turn(deps, place, found)
+        scope = Scope(space=SpaceId(space), agent=AgentId(agent), session=SessionId(session))
+        if (found := await said(scope.space, turn)) is not None:
+            await read_turn(deps, scope, found)
 
     app.outbox.subscribe("exchange_captured", LEARN_TURN, learn_later, is_first=True)
     app.jobs.register(LEARN_TURN, learn_now, queue=Queue.LEARN)
@@ -322,14 +321,14 @@ def build_memory(app: "App") -> MemoryService:
     def without_ours(text: str) -> str:
         return strip_blocks(text, BlockMarker(label=app.settings.now.proxy.label))
 
-    async def surfaced(place: Scope, turns: int) -> Collection[MemoryId]:
-        return await app.outcomes.surfaced(place, turns)
+    async def surfaced(scope: Scope, turns: int) -> Collection[MemoryId]:
+        return await app.outcomes.surfaced(scope, turns)
 
     async def outcomes_of(space: SpaceId, memory: MemoryId) -> tuple[Any, ...]:
         return await app.outcomes.outcomes_of(space, memory)
 
-    def on_read(place: Scope, memories: Sequence[UUID]) -> None:
-        app.afterwards.write(app.outcomes.note_reads(place, memories))
+    def on_read(scope: Scope, memories: Sequence[UUID]) -> None:
+        app.afterwards.write(app.outcomes.note_reads(scope, memories))
 
     def stored(space: SpaceId) -> None:
         app.recall.holdings.stored(space)

@@ -18,11 +18,11 @@ from festinger.embedding.embedder import Embedder
 from festinger.embedding.reranker import Reranker
 from festinger.errors import FestingerError
 from festinger.events.event import Event
-from festinger.ids import MemoryId, Origin, SessionId, SpaceId
+from festinger.ids import MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.jobs.model import JobRun, Queue
 from festinger.memory.erasure.repair import SourceWithdrawalResult
 from festinger.memory.erasure.selector import Selector
-from festinger.memory.model import Kind, Scope
+from festinger.memory.model import Kind
 from festinger.observability.metrics import OUTCOMES_FAULTS, OUTCOMES_SKIPPED
 from festinger.outcomes.capture import CAPTURED, infer_from_exchange
 from festinger.outcomes.corrections import CORRECT, learn_correction
@@ -55,12 +55,12 @@ EVEN = 0.5
 """Confidence and weight of a task, for which there is no evidence."""
 
 
-async def recall_open_tasks(app: "App", place: Scope, query: RecallQuery) -> Sequence[RecallItem]:
+async def recall_open_tasks(app: "App", scope: Scope, query: RecallQuery) -> Sequence[RecallItem]:
     """Return the open tasks that match a query; none where agents may not read them."""
-    if not app.settings.for_space(place.space).proposals.tasks_visible_to_agent or not _may_be_meant(query):
+    if not app.settings.for_space(scope.space).proposals.tasks_visible_to_agent or not _may_be_meant(query):
         return ()
-    found = match_tasks(await app.deciding.tasks(place.space), query.cue)
-    trust = app.settings.for_space(place.space).memory.trusts[Origin.MODEL]
+    found = match_tasks(await app.deciding.tasks(scope.space), query.cue)
+    trust = app.settings.for_space(scope.space).memory.trusts[Origin.MODEL]
     return [_item(task, share, trust=trust) for task, share in found if task.id not in query.exclude]
 
 
@@ -132,11 +132,11 @@ def build_recall(app: "App") -> RecallService:
     def reranker() -> Reranker | None:
         return app.reranker
 
-    async def on_surfaced(transaction: Transaction, place: Scope, memories: Sequence[UUID], recall: UUID) -> None:
-        await app.outcomes.on_surfaced(transaction, place, memories, recall=recall, reason="recall")
+    async def on_surfaced(transaction: Transaction, scope: Scope, memories: Sequence[UUID], recall: UUID) -> None:
+        await app.outcomes.on_surfaced(transaction, scope, memories, recall=recall, reason="recall")
 
-    async def beside(place: Scope, query: RecallQuery) -> Sequence[RecallItem]:
-        return await recall_open_tasks(app, place, query)
+    async def beside(scope: Scope, query: RecallQuery) -> Sequence[RecallItem]:
+        return await recall_open_tasks(app, scope, query)
 
     deps = RetrievalDeps(
         store=app.store,
@@ -212,31 +212,31 @@ class OutcomesService:
 
     deps: OutcomeDeps
 
-    async def surfaced(self, place: Scope, turns: int) -> frozenset[MemoryId]:
+    async def surfaced(self, scope: Scope, turns: int) -> frozenset[MemoryId]:
         """Return what the last turns of a session were shown."""
-        return await recently_surfaced(self.deps, place, turns)
+        return await recently_surfaced(self.deps, scope, turns)
 
     async def outcomes_of(self, space: SpaceId, memory: MemoryId) -> tuple[Any, ...]:
         return await outcomes_of(self.deps, space, memory)
 
-    async def on_read(self, transaction: Transaction, place: Scope, memories: Sequence[UUID]) -> int:
+    async def on_read(self, transaction: Transaction, scope: Scope, memories: Sequence[UUID]) -> int:
         """Record that memories were read, within the caller's transaction."""
-        return await stage_reads(self.deps, transaction, self._reporter(place), memories)
+        return await stage_reads(self.deps, transaction, self._reporter(scope), memories)
 
-    async def note_reads(self, place: Scope, memories: Sequence[UUID]) -> None:
+    async def note_reads(self, scope: Scope, memories: Sequence[UUID]) -> None:
         """Record reads in a transaction of their own. A failure here fails nobody's read."""
         try:
             async with self.deps.store.transaction() as transaction:
-                await self.on_read(transaction, place, memories)
+                await self.on_read(transaction, scope, memories)
         except FestingerError as error:
             OUTCOMES_SKIPPED.labels("unwritten").inc(len(memories))
             log.warning("reads not noted", memories=len(memories), why=error.message)
 
     async def on_surfaced(
-        self, transaction: Transaction, place: Scope, memories: Sequence[UUID], *, recall: UUID, reason: str
+        self, transaction: Transaction, scope: Scope, memories: Sequence[UUID], *, recall: UUID, reason: str
     ) -> None:
         """Record that a recall showed memories to a model, within the caller's transaction."""
-        await record_surfacings(self.deps, transaction, self._reporter(place), memories, reason=reason, recall=recall)
+        await record_surfacings(self.deps, transaction, self._reporter(scope), memories, reason=reason, recall=recall)
 
     async def take_back(
         self, transaction: Transaction, space: SpaceId, selector: Selector, _bad: Collection[MemoryId]
@@ -253,8 +253,8 @@ class OutcomesService:
     def protocol(self, reporter: Reporter) -> ObservationProtocol:
         return ObservationProtocol(self.deps, reporter)
 
-    def _reporter(self, place: Scope) -> Reporter:
-        return Reporter(place=place, name="recall", door="recall", origin=Origin.SYSTEM)
+    def _reporter(self, scope: Scope) -> Reporter:
+        return Reporter(scope=scope, name="recall", door="recall", origin=Origin.SYSTEM)
 
 
 def build_outcomes(app: "App") -> OutcomesService:

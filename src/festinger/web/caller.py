@@ -6,8 +6,8 @@ the agent's own. People see the whole space, and may view it as an agent by nami
 """
 
 from festinger.errors import BadInput, NotAuthorised, NotFound
-from festinger.ids import DEFAULT_AGENT, AgentId, Origin, SessionId
-from festinger.memory.model import Memory, Scope
+from festinger.ids import DEFAULT_AGENT, AgentId, Origin, Scope, SessionId
+from festinger.memory.model import Memory
 from festinger.store.repositories.auth import AccessRole
 from festinger.web.route import PEOPLE, VISIT, AdminCall
 

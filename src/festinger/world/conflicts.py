@@ -105,14 +105,7 @@ async def _is_settled(change: WorldChange, incoming: IncomingStatement) -> bool:
 
 
 async def _is_crowded(change: WorldChange, cause: Cause) -> bool:
-    conflicts = await change.transaction.value(
-        Q["conflicts_of_cause"],
-        space=change.space,
-        agent=cause.agent,
-        session=cause.session,
-        day=cause.day,
-        origin=cause.origin.value,
-    )
+    conflicts = await change.transaction.value(Q["conflicts_of_cause"], space=change.space, **cause.columns())
     return int(conflicts) >= change.terms.conflict_max_per_cause
 
 

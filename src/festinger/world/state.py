@@ -424,16 +424,7 @@ async def _add_many(change: WorldChange, rows: Mapping[str, SoasRow], said: Iter
         version=change.version,
     )
     because = first.cause
-    await change.transaction.run(
-        Q["add_causes"],
-        **triples,
-        **said_so,
-        agent=because.agent,
-        session=because.session,
-        day=because.day,
-        origin=because.origin.value,
-        at=change.now,
-    )
+    await change.transaction.run(Q["add_causes"], **triples, **said_so, **because.columns(), at=change.now)
     await _keep_added(change, ids=ids, dims=dims)
     await _confirm(change, rows, statements)
 

@@ -177,16 +177,16 @@ class StoreMemoryBackend:
             raise BadInput(f"This is no statement: {error}.", hint="Write `text`, and what you know of it.") from error
 
     async def memories(self, query: Query, *, limit: int) -> list[Document]:
-        from festinger.memory.model import Scope
+        from festinger.ids import Scope
         from festinger.memory.query import LONGEST_PAGE, page_memories, parse_filter
 
-        place = Scope(space=self.space, agent=self.agent, session=SessionId(current_user()))
+        scope = Scope(space=self.space, agent=self.agent, session=SessionId(current_user()))
         wanted = replace(parse_filter(query), everybodys=self.agent == DEFAULT_AGENT)
         found: list[Document] = []
         after = None
         while len(found) < limit:
             size = min(limit - len(found), LONGEST_PAGE)
-            listed = await page_memories(self._context, place, wanted, after=after, limit=size)
+            listed = await page_memories(self._context, scope, wanted, after=after, limit=size)
             found += [to_wire_document(each.as_json()) for each in listed]
             if len(listed) < size:
                 break

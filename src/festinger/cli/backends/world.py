@@ -177,14 +177,14 @@ class StoreWorldBackend:
         return {"run_id": str(run), "pending": pending}
 
     async def recall(self, cue: str, **asked: Any) -> Document:
-        from festinger.memory.model import Scope
+        from festinger.ids import Scope
         from festinger.retrieval.query import parse_recall_query
         from festinger.retrieval.recall import recall
 
-        place = Scope(space=self.space, agent=AgentId(self.context.agent))
+        scope = Scope(space=self.space, agent=AgentId(self.context.agent))
         given = {name: assume_utc(value) for name, value in asked.items()}
         query = parse_recall_query(cue, now=self.app.tools.clock(), **given)
-        return to_wire_document((await recall(self.app.recall.deps, place, query, door="cli")).as_json())
+        return to_wire_document((await recall(self.app.recall.deps, scope, query, door="cli")).as_json())
 
     async def _shown(self, item: "Conflict") -> Document:
         from festinger.services.conflicts import conflict_json

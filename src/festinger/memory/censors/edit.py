@@ -17,7 +17,7 @@ from uuid import UUID
 
 from festinger.embedding.profiles import Threshold
 from festinger.errors import BadInput, NotFound, Refused, UndoBlocked
-from festinger.ids import DEFAULT_AGENT, Origin, SpaceId
+from festinger.ids import DEFAULT_AGENT, Origin, Scope, SpaceId
 from festinger.memory.censors.censor import (
     MAY_BLOCK,
     Censor,
@@ -37,7 +37,6 @@ from festinger.memory.censors.check import (
     round_cosine,
 )
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.model import Scope
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.regex import build_pattern_set, check_pattern, escape_pattern, is_prose, to_searchable
@@ -339,30 +338,30 @@ class ParsedRule:
     said: str
 
 
-async def add_censor(watch: CensorCache, place: Scope, rule: CensorRequest, *, by: str = "owner") -> Censor:
+async def add_censor(watch: CensorCache, scope: Scope, rule: CensorRequest, *, by: str = "owner") -> Censor:
     """Create a censor. Raises `BadInput` with construct and position, `Refused` for unauthorized blocks."""
     read = parse_rule(rule)
     deps = watch.deps
     async with deps.store.transaction() as transaction:
-        made = (await add_censor_in_transaction(deps, transaction, place, rule, by=by)).censor
-    watch.forget(place.space)
+        made = (await add_censor_in_transaction(deps, transaction, scope, rule, by=by)).censor
+    watch.forget(scope.space)
     hits, looked_at = await count_past_hits(deps, made)
     return replace(made, would_have_hit=hits, looked_at=looked_at, said=read.said)
 
 
 async def add_censor_in_transaction(
-    deps: MemoryDeps, transaction: Transaction, place: Scope, rule: CensorRequest, *, by: str
+    deps: MemoryDeps, transaction: Transaction, scope: Scope, rule: CensorRequest, *, by: str
 ) -> CensorChangeResult:
     """Create a censor in the caller's transaction; the caller drops the cache afterwards."""
     read = parse_rule(rule)
     check_may_block(parse_force(rule.action), rule.origin)
-    shared = place.agent == DEFAULT_AGENT if rule.shared is None else rule.shared
-    default = deps.terms(place.space).memory.censor_threshold
+    shared = scope.agent == DEFAULT_AGENT if rule.shared is None else rule.shared
+    default = deps.terms(scope.space).memory.censor_threshold
     row = await transaction.one(
         Q["add_censor"],
-        space=place.space,
+        space=scope.space,
         id=deps.new_uuid(),
-        agent=None if shared else place.agent,
+        agent=None if shared else scope.agent,
         reason=clean_words(rule.reason) or "",
         pattern=read.pattern,
         meaning=read.meaning,

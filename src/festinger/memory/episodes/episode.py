@@ -15,8 +15,7 @@ from uuid import UUID
 
 from festinger.clock import iso
 from festinger.errors import BadInput
-from festinger.ids import AgentId, MemoryId, Origin, SessionId, SpaceId
-from festinger.memory.model import Scope
+from festinger.ids import AgentId, MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.text.vocabulary import word_rarity
 from festinger.text.words import split_into_sentences
 

@@ -18,7 +18,7 @@ from festinger.clock import aware, iso
 from festinger.errors import BadInput, FestingerError, NotFound
 from festinger.events.event import Event
 from festinger.events.feed import event_history
-from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, SessionId, SpaceId
+from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.episode import (
     ORIGINS,
@@ -31,7 +31,6 @@ from festinger.memory.episodes.episode import (
     turn_from_row,
 )
 from festinger.memory.learn.statement import redact_input
-from festinger.memory.model import Scope
 from festinger.settings.beliefs import EpisodesSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -70,15 +69,15 @@ class AppendResult:
 
 
 async def open_episode(
-    deps: MemoryDeps, place: Scope, *, title: str | None = None, evaluation: bool = False
+    deps: MemoryDeps, scope: Scope, *, title: str | None = None, evaluation: bool = False
 ) -> Episode:
     """Return the open episode of a session, or start one."""
-    _check_session(place)
+    _check_session(scope)
     async with deps.store.transaction() as transaction:
-        found = await _lock_open_episode(transaction, place)
+        found = await _lock_open_episode(transaction, scope)
         if found is None:
             return await _start_episode(
-                deps, transaction, place, at=deps.clock(), title=_clean_title(title), evaluation=evaluation
+                deps, transaction, scope, at=deps.clock(), title=_clean_title(title), evaluation=evaluation
             )
         if title is None or found.title is not None:
             return found
@@ -87,7 +86,7 @@ async def open_episode(
 
 async def append_turn(
     deps: MemoryDeps,
-    place: Scope,
+    scope: Scope,
     role: str,
     content: str,
     *,
@@ -107,26 +106,26 @@ async def append_turn(
         surfaced=tuple(surfaced),
     )
     async with deps.store.transaction() as transaction:
-        return await append_turn_in_transaction(deps, transaction, place, said)
+        return await append_turn_in_transaction(deps, transaction, scope, said)
 
 
 async def append_turn_in_transaction(
-    deps: MemoryDeps, transaction: Transaction, place: Scope, said: TurnInput
+    deps: MemoryDeps, transaction: Transaction, scope: Scope, said: TurnInput
 ) -> AppendResult:
     """Append a turn in the caller's transaction."""
-    _check_session(place)
+    _check_session(scope)
     _check_words(said.content)
-    row = await transaction.maybe(Q["known_turn"], space=place.space, turn=said.turn_id)
+    row = await transaction.maybe(Q["known_turn"], space=scope.space, turn=said.turn_id)
     if row is not None:
-        return AppendResult(episode=await find_episode(transaction, place.space, row["episode_id"]), turn=None)
-    episode = await _episode_for(deps, transaction, place, at=said.at)
+        return AppendResult(episode=await find_episode(transaction, scope.space, row["episode_id"]), turn=None)
+    episode = await _episode_for(deps, transaction, scope, at=said.at)
     content = await _clean_turn(deps, transaction, episode, said)
     if not content:
         return AppendResult(episode=episode, turn=None)
     seq = episode.turns + 1
     await transaction.run(
         Q["put_turn"],
-        space=place.space,
+        space=scope.space,
         episode=episode.id,
         seq=seq,
         turn=said.turn_id,
@@ -137,9 +136,9 @@ async def append_turn_in_transaction(
         surfaced=list(said.surfaced),
     )
     grown = episode_from_row(
-        await transaction.one(Q["grow_episode"], space=place.space, id=episode.id, turns=seq, at=said.at)
+        await transaction.one(Q["grow_episode"], space=scope.space, id=episode.id, turns=seq, at=said.at)
     )
-    if seq >= deps.terms(place.space).episodes.max_turns:
+    if seq >= deps.terms(scope.space).episodes.max_turns:
         grown = await _end_episode(deps, transaction, grown, ClosedBy.TURNS)
     turn = EpisodeTurn(
         seq=seq,
@@ -225,32 +224,32 @@ async def lock_episode(transaction: Transaction, space: SpaceId, episode: UUID) 
     return episode_from_row(row)
 
 
-async def _episode_for(deps: MemoryDeps, transaction: Transaction, place: Scope, *, at: datetime) -> Episode:
+async def _episode_for(deps: MemoryDeps, transaction: Transaction, scope: Scope, *, at: datetime) -> Episode:
     """Return the open episode for a turn at a given time."""
-    found = await _lock_open_episode(transaction, place)
+    found = await _lock_open_episode(transaction, scope)
     if found is not None:
-        ended = find_closing_reason(found, at=at, terms=deps.terms(place.space).episodes)
+        ended = find_closing_reason(found, at=at, terms=deps.terms(scope.space).episodes)
         if ended is None:
             return found
         await _end_episode(deps, transaction, found, ended)
-    return await _start_episode(deps, transaction, place, at=at)
+    return await _start_episode(deps, transaction, scope, at=at)
 
 
-async def _lock_open_episode(transaction: Transaction, place: Scope) -> Episode | None:
-    row = await transaction.maybe(Q["lock_open_episode"], space=place.space, agent=place.agent, session=place.session)
+async def _lock_open_episode(transaction: Transaction, scope: Scope) -> Episode | None:
+    row = await transaction.maybe(Q["lock_open_episode"], space=scope.space, agent=scope.agent, session=scope.session)
     return episode_from_row(row) if row else None
 
 
 async def _start_episode(
     deps: MemoryDeps,
     transaction: Transaction,
-    place: Scope,
+    scope: Scope,
     *,
     at: datetime,
     title: str | None = None,
     evaluation: bool = False,
 ) -> Episode:
-    who = {"space": place.space, "agent": place.agent, "session": place.session}
+    who = {"space": scope.space, "agent": scope.agent, "session": scope.session}
     last = await transaction.maybe(Q["last_episode"], **who)
     row = await transaction.maybe(
         Q["open_episode"],
@@ -263,7 +262,7 @@ async def _start_episode(
     )
     if row is None:
         # Another writer opened it at the same moment.
-        found = await _lock_open_episode(transaction, place)
+        found = await _lock_open_episode(transaction, scope)
         if found is None:
             raise FestingerError("An episode was opened and closed again at the same moment.")
         return found
@@ -317,8 +316,8 @@ async def _emit_episode_event(
     )
 
 
-def _check_session(place: Scope) -> None:
-    if not place.session:
+def _check_session(scope: Scope) -> None:
+    if not scope.session:
         raise BadInput("An episode belongs to a session.", hint="Name the session.")
 
 
@@ -357,13 +356,13 @@ async def append_exchange(deps: MemoryDeps, transaction: Transaction, event: Eve
     found = [kept[each] for each in ids if each in kept]
     if not found:
         return 0
-    place = Scope(space=event.space, agent=event.agent or DEFAULT_AGENT, session=SessionId(said["session"]))
+    scope = Scope(space=event.space, agent=event.agent or DEFAULT_AGENT, session=SessionId(said["session"]))
     surfaced = await _surfaced(transaction, event)
     carrier = _find_context_message(found)
     new = 0
     for message in found:
         brought = surfaced if message.id == carrier else ()
-        done = await append_turn_in_transaction(deps, transaction, place, _build_turn_input(message, brought))
+        done = await append_turn_in_transaction(deps, transaction, scope, _build_turn_input(message, brought))
         new += done.turn is not None
     return new
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from festinger.errors import FestingerError, StoreDown
-from festinger.ids import MemoryId
+from festinger.ids import MemoryId, Scope
 from festinger.memory.changes import lock_existing_memories
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.candidates import (
@@ -40,7 +40,7 @@ from festinger.memory.learn.write import (
     refresh_comparisons,
     write_item,
 )
-from festinger.memory.model import Memory, Scope, comparable_kinds
+from festinger.memory.model import Memory, comparable_kinds
 from festinger.memory.vectors import StatementVectors
 from festinger.store.pool import Transaction
 

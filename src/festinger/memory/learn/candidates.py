@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from festinger.ids import AgentId, Cause, MemoryId, SpaceId
+from festinger.ids import AgentId, Cause, MemoryId, Scope, SpaceId
 from festinger.judge.model import Judgement, PairJudgement, SimilarityBars
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.episode import SOURCE
 from festinger.memory.learn.decision import JudgedCandidate
 from festinger.memory.learn.statement import LearnRequest, Statement, content_overlap, content_words
-from festinger.memory.model import Kind, Memory, Scope, comparable_kinds, memory_from_row
+from festinger.memory.model import Kind, Memory, comparable_kinds, memory_from_row
 from festinger.memory.vectors import StatementVectors
 from festinger.store.pool import PlanMode, Transaction
 from festinger.store.queries import queries_of

@@ -14,7 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from festinger.errors import NotFound, Replayed
-from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId, SpaceId
+from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId, Scope, SpaceId
 from festinger.memory.changes import find_ancestors, find_memories
 from festinger.memory.confidence import compute_trust
 from festinger.memory.deps import MemoryDeps
@@ -29,7 +29,7 @@ from festinger.memory.learn.statement import (
     redact_input,
     validate_request,
 )
-from festinger.memory.model import Memory, Scope
+from festinger.memory.model import Memory
 from festinger.observability.metrics import MEMORY_REFUSED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of

@@ -16,7 +16,7 @@ from typing import TypeGuard, TypeVar
 
 from festinger.clock import Stopwatch
 from festinger.errors import FestingerError, StoreDown, TooLarge
-from festinger.ids import MemoryId, Origin
+from festinger.ids import MemoryId, Origin, Scope
 from festinger.memory.changes import find_memories
 from festinger.memory.deps import MemoryDeps, refresh_statistics
 from festinger.memory.late_judgements import attach_settle, judge_pairs
@@ -33,7 +33,6 @@ from festinger.memory.learn.intake import (
 from festinger.memory.learn.result import Learned, build_error_result
 from festinger.memory.learn.statement import LearnRequest, Statement
 from festinger.memory.learn.write import write_item
-from festinger.memory.model import Scope
 from festinger.memory.vectors import MemoryEmbeddingInput, embed_texts
 from festinger.observability.metrics import MEMORY_LEARNT
 from festinger.store.pool import Transaction

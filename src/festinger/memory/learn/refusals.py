@@ -12,12 +12,11 @@ from uuid import UUID
 
 from festinger.clock import iso
 from festinger.errors import NotFound, Refused
-from festinger.ids import AgentId, Origin, SessionId, SpaceId
+from festinger.ids import AgentId, Origin, Scope, SessionId, SpaceId
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Scope
 from festinger.observability.checks import Check, ok_check, warning_check
 from festinger.store.queries import queries_of
 

@@ -22,7 +22,7 @@ from functools import partial
 from uuid import UUID
 
 from festinger.errors import StoreDown
-from festinger.ids import AgentId, MemoryId, Origin, SpaceId
+from festinger.ids import AgentId, MemoryId, Origin, Scope, SpaceId
 from festinger.judge.model import Judgement, PairJudgement, Relation
 from festinger.memory.changes import (
     ChangeDraft,
@@ -52,7 +52,7 @@ from festinger.memory.learn.intake import LearnRefusal, record_refusal, run_idem
 from festinger.memory.learn.result import Learned, build_fact_event, build_result, emit_learn_event
 from festinger.memory.learn.store import store_memory
 from festinger.memory.learn.supersede import record_stale_arrival, supersede_all
-from festinger.memory.model import Memory, Scope, Status
+from festinger.memory.model import Memory, Status
 from festinger.observability.metrics import MEMORY_JUDGED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
 from festinger.clock import Stopwatch, system_stopwatch
-from festinger.ids import SessionId
+from festinger.ids import Scope, SessionId
 from festinger.proxy.context.block import ContextLine
 from festinger.proxy.context.memories import (
     NOTHING,
@@ -33,12 +33,12 @@ from festinger.proxy.sessions.session import ProxyCaller
 from festinger.runtime.app import App
 from festinger.runtime.lifecycle import BackgroundTasks
 from festinger.runtime.world import preload_world
-from festinger.world.recall import SourceText, WorldScope
+from festinger.world.recall import SourceText
 from festinger.world.recollection import Recollection
 
 
 class WorldReader(Protocol):
-    async def recollect(self, place: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
+    async def recollect(self, place: Scope, texts: Sequence[SourceText]) -> Recollection | None:
         """What is known of these texts, newest first; `None` if the world is not ready."""
 
 
@@ -48,7 +48,7 @@ class AppWorldReader:
     def __init__(self, app: Callable[[], App | None]) -> None:
         self._app = app
 
-    async def recollect(self, place: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
+    async def recollect(self, place: Scope, texts: Sequence[SourceText]) -> Recollection | None:
         app = self._app()
         if app is None:
             return None

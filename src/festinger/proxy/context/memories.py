@@ -16,8 +16,8 @@ from uuid import UUID
 import structlog
 
 from festinger.errors import Unavailable
-from festinger.ids import AgentId, Origin, SpaceId
-from festinger.memory.model import Kind, Scope
+from festinger.ids import AgentId, Origin, Scope, SpaceId
+from festinger.memory.model import Kind
 from festinger.observability.metrics import DEGRADED
 from festinger.proposals.health import format_observation
 from festinger.proposals.model import Proposal
@@ -48,7 +48,7 @@ from festinger.runtime.app import App
 from festinger.text.words import split_into_sentences
 from festinger.world.graph import World
 from festinger.world.model import SoasRow, UrdEdge
-from festinger.world.recall import SourceText, WorldScope
+from festinger.world.recall import SourceText
 from festinger.world.recollection import format_concept_line as line_of
 
 log = structlog.get_logger(room="proxy")
@@ -104,11 +104,11 @@ class MemoryReader(Protocol):
         """Whether asking is worthwhile. Must not block."""
 
     async def remind(
-        self, place: WorldScope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
+        self, place: Scope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
     ) -> MemoryFetchResult:
         """Recall memories for a cue, except excluded ones; `by_words` without vectors."""
 
-    async def standing(self, place: WorldScope, memories: Collection[UUID]) -> Lines | None:
+    async def standing(self, place: Scope, memories: Collection[UUID]) -> Lines | None:
         """Present lines of memories; `None` if unknown."""
 
 
@@ -119,11 +119,11 @@ class NullMemoryReader:
         return False
 
     async def remind(
-        self, place: WorldScope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
+        self, place: Scope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
     ) -> MemoryFetchResult:
         return NOTHING
 
-    async def standing(self, place: WorldScope, memories: Collection[UUID]) -> Lines | None:
+    async def standing(self, place: Scope, memories: Collection[UUID]) -> Lines | None:
         return None
 
 
@@ -142,7 +142,7 @@ class AppMemoryReader:
         return is_learning or app.recall.holdings.may_hold(space) or app.inbox.deps.terms(space).surface
 
     async def remind(
-        self, place: WorldScope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
+        self, place: Scope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
     ) -> MemoryFetchResult:
         app = self._app()
         if app is None:
@@ -157,7 +157,7 @@ class AppMemoryReader:
             return MemoryFetchResult(failed=_report_unavailable(error))
         return replace(reminded, lines=(*reminded.lines, *map(_observation_line, observed)))
 
-    async def standing(self, place: WorldScope, memories: Collection[UUID]) -> Lines | None:
+    async def standing(self, place: Scope, memories: Collection[UUID]) -> Lines | None:
         app = self._app()
         if app is None:
             return None
@@ -172,7 +172,7 @@ class AppMemoryReader:
 
 
 async def _recall_lines(
-    app: App, place: WorldScope, cue: str, *, exclude: Collection[UUID], by_words: bool
+    app: App, place: Scope, cue: str, *, exclude: Collection[UUID], by_words: bool
 ) -> MemoryFetchResult:
     if not await app.recall.holdings.holds(app.store, place.space):
         return NOTHING
@@ -247,7 +247,7 @@ def _turn_id(said: SourceText) -> str:
     return (said.message or "").rpartition(":")[0]
 
 
-def _build_scope(place: WorldScope) -> Scope:
+def _build_scope(place: Scope) -> Scope:
     return Scope(space=place.space, agent=place.agent, session=session_name(place.session))
 
 
@@ -271,18 +271,18 @@ def _report_unavailable(error: Unavailable) -> str:
 
 EDGE = "edge"
 
-Restate = Callable[[WorldScope, Mapping[str, ContextLine]], PresentLines]
+Restate = Callable[[Scope, Mapping[str, ContextLine]], PresentLines]
 """Returns updates for lines by subject. Must not do I/O."""
 
 
-def no_line_updates(_place: WorldScope, _shown: Mapping[str, ContextLine]) -> PresentLines:
+def no_line_updates(_place: Scope, _shown: Mapping[str, ContextLine]) -> PresentLines:
     return {}
 
 
 def bind_restater(app: Callable[[], App | None]) -> Restate:
     """Use the world of the open app; while it is not loaded, nothing counts as changed."""
 
-    def restate(place: WorldScope, shown: Mapping[str, ContextLine]) -> PresentLines:
+    def restate(place: Scope, shown: Mapping[str, ContextLine]) -> PresentLines:
         server = app()
         world = server.world.recollector.worlds.find(place.space) if server is not None and shown else None
         return {} if world is None else find_world_updates(world, shown)
