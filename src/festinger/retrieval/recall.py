@@ -25,7 +25,7 @@ from festinger.retrieval.bm25 import scale_scores
 from festinger.retrieval.candidate import TURN
 from festinger.retrieval.deps import RetrievalDeps
 from festinger.retrieval.log import RecallTrace, find_recall, record_recall, settings_hash, shown_hits
-from festinger.retrieval.query import BlendMode, Include, RecallQuery, parse_cue, parse_recall_query
+from festinger.retrieval.query import MOMENTS, BlendMode, Include, RecallQuery, parse_cue, parse_recall_query
 from festinger.retrieval.rank import (
     RecallHit,
     drop_sources,
@@ -273,8 +273,6 @@ def _record_metrics(recalled: RecallResult, query: RecallQuery, door: str) -> No
 
 
 Q = queries_of("festinger.retrieval")
-
-MOMENTS = ("as_of", "valid_at", "since", "until")
 
 
 async def rerun_recall(deps: RetrievalDeps, space: SpaceId, recall_id: UUID) -> dict[str, Any]:
