@@ -17,7 +17,8 @@ from festinger.judge.cascade import accept_if_sure
 from festinger.judge.model import ACCEPT, JudgeStatement
 from festinger.judge.rules.decide import judge
 from festinger.judge.rules.parse import parse_statement
-from festinger.memory.learn.decision import Action, CandidateStatus, JudgedCandidate, LearnDecision, LearnLimits, decide
+from festinger.memory.learn.decision import JudgedCandidate, LearnDecision, LearnLimits, decide
+from festinger.memory.model import Action, Status
 
 CANDIDATES = 20
 OF_SUBJECT = 10
@@ -28,7 +29,7 @@ TRUST: Mapping[Origin, float] = {Origin.PERSON: 1.0, Origin.DOCUMENT: 0.4}
 class StreamResult:
     """What became of the statements, by their position in the stream."""
 
-    standing: dict[int, CandidateStatus] = field(default_factory=dict)
+    standing: dict[int, Status] = field(default_factory=dict)
     """Those that are active or held."""
     superseded_by: dict[int, int] = field(default_factory=dict)
     merged_into: dict[int, int] = field(default_factory=dict)
@@ -37,7 +38,7 @@ class StreamResult:
     why: dict[int, str] = field(default_factory=dict)
 
     def active(self) -> list[int]:
-        return [place for place, standing in self.standing.items() if standing is CandidateStatus.ACTIVE]
+        return [place for place, standing in self.standing.items() if standing is Status.ACTIVE]
 
 
 Learner = Callable[[JudgingTexts, Sequence[str], Origin], StreamResult]
@@ -70,7 +71,7 @@ def _candidates(texts: JudgingTexts, stream: Sequence[str], held: StreamResult, 
 
 
 def _judged(
-    texts: JudgingTexts, stream: Sequence[str], *, old: int, new: int, origin: Origin, standing: CandidateStatus
+    texts: JudgingTexts, stream: Sequence[str], *, old: int, new: int, origin: Origin, standing: Status
 ) -> JudgedCandidate:
     verdict = judge(
         JudgeStatement(text=stream[old], order=old, origin=origin),
@@ -93,7 +94,7 @@ def _carry_out(held: StreamResult, place: int, decided: LearnDecision) -> None:
     if decided.superseded_by is not None:
         held.superseded_by[place] = decided.superseded_by.int
         return
-    held.standing[place] = CandidateStatus.HELD if decided.action is Action.CONFLICTED else CandidateStatus.ACTIVE
+    held.standing[place] = Status.HELD if decided.action is Action.CONFLICTED else Status.ACTIVE
     held.conflicts[place] = {old.int for old in decided.conflicts}
     if decided.waits_for:
         held.pending.add(place)
@@ -115,7 +116,7 @@ def nearest_wins(threshold: float) -> Learner:
                 if cosines[best] >= threshold:
                     held.superseded_by[known[best]] = place
                     del held.standing[known[best]]
-            held.standing[place] = CandidateStatus.ACTIVE
+            held.standing[place] = Status.ACTIVE
         return held
 
     return learner

@@ -8,17 +8,15 @@ from tests.memory.remembering import REFERENCE, Mind, NearEmbedder, bundled, kno
 
 from festinger.errors import ProviderDown
 from festinger.ids import MAIN_SPACE, SpaceId
-from festinger.judge.model import Judgement
+from festinger.judge.model import Judgement, text_hash
 from festinger.llm.model import Model
 from festinger.llm.providers.scripted import scripted_model
 from festinger.memory.edit import edit
+from festinger.memory.jobs import EMBED
 from festinger.memory.late_judgements import embed_missing_memories, judge_pairs, recheck_memory
-from festinger.memory.learn.decision import Action
 from festinger.memory.learn.result import Learned
-from festinger.memory.learn.store import EMBED
-from festinger.memory.model import Status
+from festinger.memory.model import Action, Status
 from festinger.memory.undo import undo
-from festinger.memory.vectors import text_hash
 from festinger.store.pool import Store
 
 OLD = "people there drink strong coffee"

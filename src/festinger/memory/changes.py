@@ -26,6 +26,9 @@ from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.memory")
 
+LONGEST_CHAIN = 1000
+"""Successors of a memory that are followed."""
+
 Columns = Mapping[str, Any]
 States = Mapping[MemoryId, Columns]
 """Some columns of some memories."""
@@ -229,6 +232,12 @@ async def lock_memories(transaction: Transaction, space: SpaceId, memories: Iter
     if missing := [memory for memory in wanted if memory not in found]:
         raise NotFound(f"There is no memory `{missing[0]}`.")
     return found
+
+
+async def lock_owners(transaction: Transaction, space: SpaceId, owners: Iterable[AgentId | None]) -> None:
+    """Lock these owners so that nobody else stores memories for them; None stands for shared memories."""
+    for owner in sorted({owner or "" for owner in owners}):
+        await transaction.run(Q["lock_owner"], space=space, owner=owner or None)
 
 
 async def lock_memory(transaction: Transaction, space: SpaceId, memory: UUID) -> Memory:

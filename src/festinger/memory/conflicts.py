@@ -26,15 +26,17 @@ from festinger.memory.changes import (
     find_memories,
     lock_memories,
     lock_memory,
+    lock_owners,
     remove_links,
     update_state,
     write_change,
 )
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.edit import RECHECK, archive_in_transaction, relearn_texts
+from festinger.memory.edit import archive_in_transaction, relearn_texts
+from festinger.memory.jobs import RECHECK
 from festinger.memory.late_judgements import apply_judgements_in_transaction, build_comparison, build_memory_pair
 from festinger.memory.learn.supersede import choose_survivor, merge_into, supersede_all
-from festinger.memory.learn.write import DecisionResult, lock_owners
+from festinger.memory.learn.write import DecisionResult
 from festinger.memory.model import Memory, Status
 from festinger.memory.undo import undo_in_transaction
 from festinger.store.pool import Transaction

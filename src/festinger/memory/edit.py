@@ -25,6 +25,7 @@ from festinger.memory.changes import (
     write_change,
 )
 from festinger.memory.deps import MemoryDeps
+from festinger.memory.jobs import RECHECK
 from festinger.memory.late_judgements import recheck_memory
 from festinger.memory.learn.candidates import PendingMemory
 from festinger.memory.learn.intake import parse_learn_request
@@ -38,9 +39,6 @@ from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.memory")
-
-RECHECK = "recheck_memory"
-"""The job that rechecks a memory."""
 
 WORDS = ("content", "subject", "subject_key", "attribute_key", "value_key")
 """The columns that an edit changes, besides the hashes."""

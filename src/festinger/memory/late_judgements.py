@@ -22,7 +22,7 @@ from festinger.judge.model import (
     StatementPair,
     WaitingPair,
 )
-from festinger.memory.changes import find_memories, find_memory, lock_memories, update_state
+from festinger.memory.changes import find_memories, find_memory, lock_memories, lock_owners, update_state
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.candidates import CandidateComparison, PendingMemory, find_candidates
 from festinger.memory.learn.compare import (
@@ -33,18 +33,12 @@ from festinger.memory.learn.compare import (
     find_duplicates,
     limit_to_subject,
 )
-from festinger.memory.learn.decision import Action, LearnDecision
+from festinger.memory.learn.decision import LearnDecision
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest, Statement
 from festinger.memory.learn.supersede import choose_survivor, merge_into, supersede_all
-from festinger.memory.learn.write import (
-    DecisionResult,
-    apply_decision,
-    decide_statement,
-    lock_owners,
-    record_judgements,
-)
-from festinger.memory.model import Memory, Status, memory_from_row, scope_of_memory
+from festinger.memory.learn.write import DecisionResult, apply_decision, decide_statement, record_judgements
+from festinger.memory.model import Action, Memory, Status, memory_from_row, scope_of_memory
 from festinger.memory.vectors import MemoryEmbeddingInput, StatementVectors, embed_texts, vector_columns
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -184,9 +178,6 @@ async def _clear_pending(deps: MemoryDeps, transaction: Transaction, memory: Mem
 def build_comparison(memory: Memory, opinion: PairJudgement, *, similarity: float | None = None) -> CandidateComparison:
     return CandidateComparison(memory=memory, similarity=similarity, opinion=opinion)
 
-
-JUDGE = "judge_pairs"
-"""The job that asks a model about pending pairs."""
 
 POLL_SECONDS = 0.05
 

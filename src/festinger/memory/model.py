@@ -15,7 +15,6 @@ from festinger.clock import iso
 from festinger.errors import BadInput
 from festinger.ids import DEFAULT_AGENT, NO_SESSION, AgentId, MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.memory.confidence import Belief, Weight
-from festinger.memory.learn.decision import CandidateStatus
 
 
 class Kind(StrEnum):
@@ -55,6 +54,20 @@ LIVE = (Status.ACTIVE, Status.HELD, Status.QUARANTINED)
 """States with which new statements are compared."""
 
 REPLACED = (Status.SUPERSEDED, Status.MERGED)
+
+
+class Action(StrEnum):
+    """What learning did. `echoed` and `refused` are decided before anything is judged."""
+
+    STORED = "stored"
+    CONFIRMED = "confirmed"
+    ECHOED = "echoed"
+    REFINED = "refined"
+    SUPERSEDED = "superseded"
+    CONFLICTED = "conflicted"
+    PENDING = "pending"
+    QUARANTINED = "quarantined"
+    REFUSED = "refused"
 
 
 class SourceTag(StrEnum):
@@ -151,11 +164,6 @@ class Memory:
     @property
     def belief(self) -> Belief:
         return belief_from_row({each.name: getattr(self, each.name) for each in fields(self)})
-
-    @property
-    def standing(self) -> CandidateStatus:
-        """Its state for decisions; only live memories have one."""
-        return CandidateStatus(self.status.value)
 
     @property
     def is_live(self) -> bool:

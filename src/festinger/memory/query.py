@@ -18,6 +18,7 @@ from festinger.ids import MemoryId, Origin, Scope, SpaceId
 from festinger.judge.model import Record
 from festinger.memory.changes import (
     DEPTH,
+    LONGEST_CHAIN,
     Ancestor,
     Change,
     Link,
@@ -29,7 +30,7 @@ from festinger.memory.changes import (
 from festinger.memory.confidence import Weight
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.statement import subject_key
-from festinger.memory.learn.supersede import LONGEST_CHAIN, find_successors
+from festinger.memory.learn.supersede import find_successors
 from festinger.memory.model import Kind, Memory, Status, memory_from_row, parse_kind
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of

@@ -18,12 +18,11 @@ from festinger.ids import AgentId, MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.judge.model import PERSON, Current, Judgement, PairJudgement, Relation
 from festinger.judge.rules.attributes import WORD, value_key
 from festinger.judge.rules.parse import parse_statement
-from festinger.memory.changes import find_memories
+from festinger.memory.changes import find_memories, lock_owners
 from festinger.memory.late_judgements import apply_judgements_in_transaction, build_comparison, build_memory_pair
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.learn.write import lock_owners
 from festinger.memory.model import Memory
 from festinger.outcomes.model import OutcomeDeps, OutcomeReport, Reporter, parse_memory_id
 from festinger.store.pool import Transaction

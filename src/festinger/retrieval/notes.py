@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from festinger.ids import Scope
-from festinger.memory.learn.supersede import LONGEST_CHAIN
+from festinger.memory.changes import LONGEST_CHAIN
 from festinger.retrieval.deps import RetrievalDeps
 from festinger.store.queries import queries_of
 

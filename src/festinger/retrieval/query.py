@@ -162,7 +162,7 @@ def parse_recall_query(cue: str, *, now: datetime, **wanted: Any) -> RecallQuery
         raise BadInput("`cue` is blank.", hint="Say what should come to mind.")
     raw = RecallQuery(cue=cue[-LONGEST_CUE:], **wanted)
     _check_numbers(raw)
-    moments = {name: _parse_moment(name, getattr(raw, name)) for name in MOMENTS}
+    moments: dict[str, Any] = {name: _parse_moment(name, getattr(raw, name)) for name in MOMENTS}
     if moments["as_of"] and moments["as_of"] > now:
         raise BadInput("`as_of` lies in the future.", hint="Give a moment in the past.")
     if moments["since"] and moments["until"] and moments["since"] > moments["until"]:

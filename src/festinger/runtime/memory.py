@@ -30,7 +30,6 @@ from festinger.memory.censors.check import ROOM, CensorCache
 from festinger.memory.censors.escalation import escalate_censor, is_warning
 from festinger.memory.conflicts import apply_verdict, undo_verdict
 from festinger.memory.deps import EffectiveMemorySettings, MemoryCascade, MemoryDeps
-from festinger.memory.edit import RECHECK
 from festinger.memory.episodes.episode import ClosedBy, EpisodeState
 from festinger.memory.episodes.lessons import (
     link_decision,
@@ -39,9 +38,7 @@ from festinger.memory.episodes.lessons import (
     summarise,
     summarise_by_extract,
 )
-from festinger.memory.episodes.repair import SUMMARISE
 from festinger.memory.episodes.store import (
-    SUM_UP,
     append_exchange,
     close_episode,
     close_stale_episodes,
@@ -51,18 +48,16 @@ from festinger.memory.episodes.store import (
 )
 from festinger.memory.extract.model_reader import read_turn
 from festinger.memory.extract.turns import PersonTurn, learn_turn
+from festinger.memory.health import prune_keys
+from festinger.memory.jobs import EMBED, INDEX, JUDGE, RECHECK, SUM_UP, SUMMARISE
 from festinger.memory.late_judgements import (
-    JUDGE,
     apply_pair_judgement,
     embed_missing_memories,
     judge_pairs,
     load_pair,
     recheck_memory,
 )
-from festinger.memory.learn.candidates import INDEX
-from festinger.memory.learn.decision import Action
-from festinger.memory.learn.intake import prune_keys
-from festinger.memory.learn.store import EMBED
+from festinger.memory.model import Action
 from festinger.retrieval.maintenance import forget_old_turns
 from festinger.runtime.erasure import build_erasure_check, build_reinstate
 from festinger.runtime.lifecycle import END_SECONDS

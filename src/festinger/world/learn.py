@@ -27,6 +27,7 @@ from festinger.world.model import (
     Collision,
     EdgeSource,
     NoteOutcome,
+    StatementEffect,
     UrdEdge,
     WorldDeps,
     WorldStatement,
@@ -35,7 +36,7 @@ from festinger.world.model import (
 )
 from festinger.world.quarantine import ClaimSighting, admit_confirmed_claim, quarantine_claim
 from festinger.world.recollection import VOUCHED, Claim, ShownEdge, initial_confidence
-from festinger.world.state import StatementEffect, StatementResult, apply_statement_in, check_statement
+from festinger.world.state import StatementResult, apply_statement_in, check_statement
 from festinger.world.write import WorldChange, load_concept_rows, open_change
 
 Q = queries_of("festinger.world")

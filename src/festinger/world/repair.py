@@ -30,6 +30,7 @@ from festinger.world.conflicts import (
 )
 from festinger.world.graph import Slot
 from festinger.world.model import (
+    REPAIR,
     EdgeSource,
     SoasRow,
     UrdEdge,
@@ -39,7 +40,6 @@ from festinger.world.model import (
     is_replaceable,
 )
 from festinger.world.replay import (
-    REPAIR,
     CauseStatement,
     EdgeCreation,
     Triple,

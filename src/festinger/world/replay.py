@@ -14,7 +14,7 @@ from typing import Any
 from festinger.ids import AgentId, Cause, Origin, SessionId
 from festinger.store.queries import queries_of
 from festinger.world.learn import PASSIVE_SPAN
-from festinger.world.model import ADMITTED, EdgeSource, NoteOutcome, UrdEdge
+from festinger.world.model import ADMITTED, REPAIR, EdgeSource, NoteOutcome, UrdEdge
 from festinger.world.model import confidence_after_outcome as world_observed
 from festinger.world.quarantine import QuarantineVoteCounts, is_admissible
 from festinger.world.recollection import VOUCHED
@@ -223,9 +223,6 @@ Q = queries_of("festinger.world")
 
 Triple = tuple[int, int, int]
 """A concept, its parent and the dimension."""
-
-REPAIR = "repair"
-"""The history reason for edges changed by withdrawing a source."""
 
 
 def triple_from_row(row: Mapping[str, Any]) -> Triple:

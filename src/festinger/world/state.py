@@ -10,7 +10,6 @@ applied one by one. Bulk edges emit no single events; the import emits its own.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import Protocol
 from uuid import UUID
 
@@ -23,6 +22,7 @@ from festinger.world.model import (
     Collision,
     EdgeSource,
     SoasRow,
+    StatementEffect,
     UrdEdge,
     WorldDeps,
     WorldStatement,
@@ -38,19 +38,6 @@ from festinger.world.write import EdgeOp, WorldChange, WorldChangeKind, ensure_c
 Q = queries_of("festinger.world")
 
 LONGEST_OPERAND = 64
-
-
-class StatementEffect(StrEnum):
-    """What became of a statement."""
-
-    ADDED = "added"
-    CORROBORATED = "corroborated"
-    REPLACED = "replaced"
-    CONFLICT = "conflict"
-    SETTLED = "settled"
-    """It was dismissed recently and says nothing new."""
-    CROWDED = "crowded"
-    """Its cause has opened as many conflicts as allowed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

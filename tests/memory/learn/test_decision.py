@@ -10,15 +10,8 @@ from hypothesis import strategies as st
 
 from festinger.ids import Origin
 from festinger.judge.model import Current, Judgement, Relation, unsure_judgement
-from festinger.memory.learn.decision import (
-    Action,
-    CandidateStatus,
-    JudgedCandidate,
-    LearnDecision,
-    LearnLimits,
-    OnContradiction,
-    decide,
-)
+from festinger.memory.learn.decision import JudgedCandidate, LearnDecision, LearnLimits, OnContradiction, decide
+from festinger.memory.model import LIVE, Action, Status
 
 PERSON: dict[str, Any] = {"trust": 1.0, "origin": Origin.PERSON}
 PAGE: dict[str, Any] = {"trust": 0.4, "origin": Origin.DOCUMENT}
@@ -54,13 +47,9 @@ def test_nothing_like_it_is_stored():
 
 @pytest.mark.parametrize(
     ("status", "action"),
-    [
-        (CandidateStatus.ACTIVE, Action.CONFIRMED),
-        (CandidateStatus.HELD, Action.CONFLICTED),
-        (CandidateStatus.QUARANTINED, Action.QUARANTINED),
-    ],
+    [(Status.ACTIVE, Action.CONFIRMED), (Status.HELD, Action.CONFLICTED), (Status.QUARANTINED, Action.QUARANTINED)],
 )
-def test_the_same_makes_no_row(status: CandidateStatus, action: Action):
+def test_the_same_makes_no_row(status: Status, action: Action):
     found = decide([judged(1, Relation.SAME, 0.9, status=status)], LIMITS, **PERSON)
 
     assert (found.action, found.confirms) == (action, UUID(int=1))
@@ -68,7 +57,7 @@ def test_the_same_makes_no_row(status: CandidateStatus, action: Action):
 
 def test_of_several_twins_the_surest_and_nearest_that_stands_is_confirmed():
     duplicates = [
-        judged(1, Relation.SAME, 1.0, status=CandidateStatus.HELD),
+        judged(1, Relation.SAME, 1.0, status=Status.HELD),
         judged(2, Relation.SAME, 0.9, similarity=0.96),
         judged(3, Relation.SAME, 0.9, similarity=0.99),
     ]
@@ -168,10 +157,7 @@ def test_what_nobody_is_sure_of_waits_beside_the_rest():
 
 
 def test_what_is_locked_away_opposes_nothing():
-    locked = [
-        update(1, status=CandidateStatus.QUARANTINED),
-        judged(2, Relation.CONTRADICTS, status=CandidateStatus.HELD),
-    ]
+    locked = [update(1, status=Status.QUARANTINED), judged(2, Relation.CONTRADICTS, status=Status.HELD)]
 
     assert decide(locked, LIMITS, **PERSON).action is Action.STORED
 
@@ -184,7 +170,7 @@ CANDIDATES = st.lists(
         st.sampled_from([0.4, 0.5, 0.79, 0.8, 0.9, 1.0]),
         current=st.sampled_from(Current),
         trust=st.sampled_from([0.4, 0.6, 0.9, 1.0]),
-        status=st.sampled_from(CandidateStatus),
+        status=st.sampled_from(LIVE),
         immutable=st.booleans(),
     ),
     max_size=4,

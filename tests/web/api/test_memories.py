@@ -17,8 +17,8 @@ from festinger.clock import iso
 from festinger.errors import BadInput
 from festinger.ids import EVERY_SPACE
 from festinger.memory.learn import pipeline
-from festinger.memory.learn.decision import Action
 from festinger.memory.learn.result import HTTP
+from festinger.memory.model import Action
 from festinger.runtime.app import StartOptions
 from festinger.services.access import issue_key
 from festinger.store.repositories.auth import AccessRole

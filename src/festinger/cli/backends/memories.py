@@ -136,8 +136,8 @@ class StoreMemoryBackend:
         return Memory(space=self.space, agent=self.agent, session=SessionId(current_user()), _app=self.app)
 
     async def learn(self, statement: Document) -> Document:
-        from festinger.memory.learn.decision import Action
         from festinger.memory.learn.result import build_refused_error
+        from festinger.memory.model import Action
 
         learned = await self._memory.learn(**_dated(statement))
         if learned.action is Action.REFUSED:

@@ -23,6 +23,7 @@ from festinger.embedding.profiles import EmbeddingPurpose, Threshold
 from festinger.embedding.providers.none import NAME as NO_EMBEDDER
 from festinger.errors import FestingerError, ProviderDown, ProviderRefused
 from festinger.ids import AgentId, Origin, Scope, SpaceId
+from festinger.judge.model import text_hash
 from festinger.memory.censors.censor import (
     Censor,
     CensorAction,
@@ -32,7 +33,7 @@ from festinger.memory.censors.censor import (
     parse_where,
 )
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.vectors import EMBEDDER, text_hash
+from festinger.memory.vectors import EMBEDDER
 from festinger.observability.metrics import CENSORS_FAILED, DEGRADED, MEMORY_CENSOR_TRIGGERS
 from festinger.store.cache_invalidation import CacheChange, bump_version
 from festinger.store.pool import Transaction

@@ -36,8 +36,7 @@ from festinger.memory.episodes.episode import (
     dialogue_turns,
     episode_from_row,
 )
-from festinger.memory.episodes.repair import SUMMARISE
-from festinger.memory.episodes.store import SUM_UP, find_episode, list_usable_turns, lock_episode
+from festinger.memory.episodes.store import find_episode, list_usable_turns, lock_episode
 from festinger.memory.episodes.summary import (
     Summary,
     find_skip_reason,
@@ -45,7 +44,7 @@ from festinger.memory.episodes.summary import (
     summarise_with_model,
     summarise_without_model,
 )
-from festinger.memory.learn.decision import Action
+from festinger.memory.jobs import SUM_UP, SUMMARISE
 from festinger.memory.learn.intake import LearnRefusal, find_idempotent_result, record_refusal, run_idempotent
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
@@ -56,7 +55,7 @@ from festinger.memory.learn.statement import (
     find_refusal_reason,
     is_supported,
 )
-from festinger.memory.model import Kind
+from festinger.memory.model import Action, Kind
 from festinger.observability.metrics import DEGRADED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of

@@ -19,16 +19,13 @@ from festinger.memory.episodes.episode import BY_CALLER, BY_EXTRACT, Episode, Ep
 from festinger.memory.episodes.store import list_usable_turns, lock_episode
 from festinger.memory.episodes.summary import summarise_without_model
 from festinger.memory.erasure.selector import Selector
+from festinger.memory.jobs import EMBED, SUMMARISE
 from festinger.memory.learn.statement import fold_hash, gist_hash
-from festinger.memory.learn.store import EMBED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.blocks import ErasurePattern
 
 Q = queries_of("festinger.memory")
-
-SUMMARISE = "summarise_episode"
-"""The job that asks a model for a summary."""
 
 
 async def find_turns_by_words(

@@ -30,6 +30,7 @@ from festinger.memory.episodes.episode import (
     episode_from_row,
     turn_from_row,
 )
+from festinger.memory.jobs import SUM_UP
 from festinger.memory.learn.statement import redact_input
 from festinger.settings.beliefs import EpisodesSettings
 from festinger.store.pool import Transaction
@@ -43,9 +44,6 @@ LONGEST_TURN = 1_000_000
 LONGEST_TITLE = 200
 LONGEST_SUMMARY = 4_000
 STALE_AT_ONCE = 100
-
-SUM_UP = "sum_up_episode"
-"""The job that summarizes by extract when the model was too slow, and keeps the summary memory up to date."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

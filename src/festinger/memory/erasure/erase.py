@@ -33,6 +33,7 @@ from festinger.memory.changes import (
     find_linked_ids,
     find_memories,
     lock_memories_in_order,
+    lock_owners,
     write_change,
 )
 from festinger.memory.deps import IsForgotten, MemoryDeps
@@ -41,8 +42,8 @@ from festinger.memory.episodes.repair import find_turns_by_words
 from festinger.memory.episodes.repair import rebuild_summary as retell_episode
 from festinger.memory.erasure.replay import replay_memory
 from festinger.memory.erasure.selector import ErasureTargets, Selector, find_erasure_targets
+from festinger.memory.jobs import FORGET_SAID, REMAKE, VACUUM
 from festinger.memory.learn.statement import Statement, fold_hash, gist_hash
-from festinger.memory.learn.write import lock_owners
 from festinger.memory.model import Memory, Status
 from festinger.store.erasure import ErasureEntry, ErasureLedger, append_entries, erase_words
 from festinger.store.pool import Store, Transaction
@@ -144,11 +145,6 @@ def _cut(text: str, patterns: Iterable[ErasurePattern]) -> str:
     return text
 
 
-REMAKE = "remake_memory"
-"""The job that rewords a memory from its remaining sources."""
-FORGET_SAID = "forget_said"
-"""The job that erases what the world extracted from a message."""
-VACUUM = "vacuum_forgotten"
 EVENT_IDS = 100
 """Ids per event."""
 

@@ -23,14 +23,15 @@ from festinger.memory.changes import (
     changes_of,
     find_memories,
     lock_memories_in_order,
+    lock_owners,
     write_change,
 )
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.repair import TurnExclusionResult, exclude_turns, reinstate_turns
-from festinger.memory.erasure.erase import REMAKE, ErasureDeps, ErasureReport, forget_in_transaction, list_wordings
+from festinger.memory.erasure.erase import ErasureDeps, ErasureReport, forget_in_transaction, list_wordings
 from festinger.memory.erasure.replay import REPAIRED, replay_memory
 from festinger.memory.erasure.selector import ErasureTargets, Selector, find_erasure_targets
-from festinger.memory.learn.write import lock_owners
+from festinger.memory.jobs import REMAKE
 from festinger.memory.model import LIVE
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of

@@ -16,11 +16,10 @@ from festinger.memory.deps import MemoryDeps
 from festinger.memory.edit import supersede
 from festinger.memory.extract.corrections import Correction, find_corrections, may_correct
 from festinger.memory.extract.statements import ExtractedStatement, classify_kind, read_statements
-from festinger.memory.learn.decision import Action
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest, SourceTurn
-from festinger.memory.model import Memory, Status, memory_from_row
+from festinger.memory.model import Action, Memory, Status, memory_from_row
 from festinger.memory.undo import SPEAKER
 from festinger.store.queries import queries_of
 from festinger.store.repositories.exchanges import load_session_notes

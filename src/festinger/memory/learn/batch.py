@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from festinger.errors import FestingerError, StoreDown
 from festinger.ids import MemoryId, Scope
-from festinger.memory.changes import lock_existing_memories
+from festinger.memory.changes import lock_existing_memories, lock_owners
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.candidates import (
     DIGITS,
@@ -35,7 +35,6 @@ from festinger.memory.learn.write import (
     find_deciding_judgement,
     is_affected,
     is_worth_recording,
-    lock_owners,
     record_opinions,
     refresh_comparisons,
     write_item,

@@ -13,6 +13,7 @@ from festinger.ids import AgentId, Cause, MemoryId, Scope, SpaceId
 from festinger.judge.model import Judgement, PairJudgement, SimilarityBars
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.episode import SOURCE
+from festinger.memory.jobs import INDEX
 from festinger.memory.learn.decision import JudgedCandidate
 from festinger.memory.learn.statement import LearnRequest, Statement, content_overlap, content_words
 from festinger.memory.model import Kind, Memory, comparable_kinds, memory_from_row
@@ -33,8 +34,6 @@ MOST_NEWER = 200
 """Memories of other writers checked between the search and the write."""
 KNOWN_FOR = 10.0
 """Seconds for which the choice of search method is cached."""
-INDEX = "index_vectors"
-"""The job that builds the index of a model."""
 FEW = 2_000
 """A full scan of this many vectors takes as long as the index needs for twenty."""
 INDEXED_FROM = FEW // 2
@@ -67,7 +66,7 @@ class CandidateComparison(LearnCandidate):
             id=self.memory.id,
             judgement=self.judgement,
             trust=self.memory.trust,
-            status=self.memory.standing,
+            status=self.memory.status,
             immutable=self.memory.immutable,
             similarity=self.similarity,
         )

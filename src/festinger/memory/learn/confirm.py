@@ -13,9 +13,8 @@ from festinger.memory.changes import ChangeDraft, Link, MemoryChangeOp, find_anc
 from festinger.memory.confidence import CauseCounts, MemoryUncountedReason, corroborate_belief, find_uncounted_reason
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.candidates import CandidateComparison, PendingMemory
-from festinger.memory.learn.decision import Action
 from festinger.memory.learn.result import Learned, build_result, emit_learn_event
-from festinger.memory.model import Memory, Status, belief_columns, memory_from_row
+from festinger.memory.model import Action, Memory, Status, belief_columns, memory_from_row
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.world.conflicts import open_memory_conflict

@@ -13,31 +13,10 @@ from uuid import UUID
 
 from festinger.ids import Origin
 from festinger.judge.model import ACCEPT, Current, Judgement, Relation
+from festinger.memory.model import LIVE, Action, Status
 
 LOW_TRUST = 0.6
 """A person's contradiction replaces memories whose trust is at most that of a model."""
-
-
-class Action(StrEnum):
-    """What learning did. `echoed` and `refused` are decided before anything is judged."""
-
-    STORED = "stored"
-    CONFIRMED = "confirmed"
-    ECHOED = "echoed"
-    REFINED = "refined"
-    SUPERSEDED = "superseded"
-    CONFLICTED = "conflicted"
-    PENDING = "pending"
-    QUARANTINED = "quarantined"
-    REFUSED = "refused"
-
-
-class CandidateStatus(StrEnum):
-    """The states in which a memory is a candidate."""
-
-    ACTIVE = "active"
-    HELD = "held"
-    QUARANTINED = "quarantined"
 
 
 class OnContradiction(StrEnum):
@@ -62,7 +41,7 @@ class JudgedCandidate:
     id: UUID
     judgement: Judgement
     trust: float
-    status: CandidateStatus = CandidateStatus.ACTIVE
+    status: Status = Status.ACTIVE
     immutable: bool = False
     similarity: float | None = None
 
@@ -131,17 +110,17 @@ def decide(
 
 def _decide_same(duplicate: JudgedCandidate) -> LearnDecision:
     action = {
-        CandidateStatus.ACTIVE: Action.CONFIRMED,
+        Status.ACTIVE: Action.CONFIRMED,
         # Repeating a held memory adds to its conflict; repeating a quarantined one releases nothing.
-        CandidateStatus.HELD: Action.CONFLICTED,
-        CandidateStatus.QUARANTINED: Action.QUARANTINED,
+        Status.HELD: Action.CONFLICTED,
+        Status.QUARANTINED: Action.QUARANTINED,
     }[duplicate.status]
     return LearnDecision(action=action, confirms=duplicate.id, why=duplicate.judgement.reasoning)
 
 
 def _sort_key(candidate: JudgedCandidate) -> tuple[int, float, float, UUID]:
     """Active candidates first, then by confidence, then by similarity."""
-    rank = list(CandidateStatus).index(candidate.status)
+    rank = LIVE.index(candidate.status)
     return rank, -candidate.judgement.confidence, -(candidate.similarity or 0.0), candidate.id
 
 
@@ -149,10 +128,10 @@ def _find_group(candidate: JudgedCandidate, limits: LearnLimits, *, trust: float
     judgement = candidate.judgement
     if not judgement.final or judgement.relation is Relation.UNSURE:
         # Nothing waits for a quarantined memory.
-        return _Group.OPEN if candidate.status is CandidateStatus.ACTIVE else None
+        return _Group.OPEN if candidate.status is Status.ACTIVE else None
     if judgement.relation is Relation.SAME:
         return _Group.SAME if judgement.confidence >= limits.accept else _Group.OPEN
-    if candidate.status is not CandidateStatus.ACTIVE or judgement.relation is Relation.UNRELATED:
+    if candidate.status is not Status.ACTIVE or judgement.relation is Relation.UNRELATED:
         return None
     if judgement.relation is Relation.REFINES:
         return _Group.REFINED

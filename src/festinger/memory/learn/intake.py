@@ -14,12 +14,11 @@ from typing import Any
 from uuid import UUID
 
 from festinger.errors import NotFound, Replayed
-from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId, Scope, SpaceId
+from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId, Scope
 from festinger.memory.changes import find_ancestors, find_memories
 from festinger.memory.confidence import compute_trust
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.compare import find_suspicions
-from festinger.memory.learn.decision import Action
 from festinger.memory.learn.result import Learned, build_error_result, describe_action, result_from_json
 from festinger.memory.learn.statement import (
     LearnRequest,
@@ -29,7 +28,7 @@ from festinger.memory.learn.statement import (
     redact_input,
     validate_request,
 )
-from festinger.memory.model import Memory
+from festinger.memory.model import Action, Memory
 from festinger.observability.metrics import MEMORY_REFUSED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -188,11 +187,6 @@ def _replay_result(row: Mapping[str, Any], body_hash: bytes, memories: Mapping[M
         return build_error_result(Replayed(f"The key `{row['key'][:40]}` was used for other words."))
     kept = row["result"]["memory"]
     return result_from_json(row["result"], memories.get(MemoryId(UUID(kept))) if kept else None)
-
-
-async def prune_keys(deps: MemoryDeps, space: SpaceId) -> int:
-    """Delete expired keys."""
-    return await deps.store.run(Q["prune_keys"], space=space, before=deps.clock() - KEPT_FOR)
 
 
 async def run_idempotent(

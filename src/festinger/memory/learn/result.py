@@ -14,8 +14,7 @@ from festinger.ids import MemoryId
 from festinger.judge.model import Current, Guard, Judgement, Relation
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.candidates import CandidateComparison, PendingMemory
-from festinger.memory.learn.decision import Action
-from festinger.memory.model import Memory
+from festinger.memory.model import Action, Memory
 from festinger.memory.vectors import EMBEDDER
 from festinger.store.pool import Transaction
 

@@ -12,6 +12,7 @@ from festinger.ids import Origin
 from festinger.memory.changes import Link, add_links
 from festinger.memory.confidence import FRESH, IMMUTABLE
 from festinger.memory.deps import MemoryDeps
+from festinger.memory.jobs import EMBED
 from festinger.memory.learn.candidates import PendingMemory
 from festinger.memory.learn.supersede import supersession_time
 from festinger.memory.model import Memory, SourceTag, Status, memory_from_row
@@ -26,9 +27,6 @@ TAGS = {
     Origin.DOCUMENT: SourceTag.EXTERNAL_DOCUMENT,
     Origin.JOB: SourceTag.INTERNAL_CONSOLIDATION,
 }
-
-EMBED = "embed_memories"
-"""The job that makes missing vectors."""
 
 
 async def store_memory(

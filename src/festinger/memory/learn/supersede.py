@@ -14,6 +14,7 @@ from uuid import UUID
 from festinger.errors import Refused
 from festinger.ids import Cause, MemoryId, SpaceId
 from festinger.memory.changes import (
+    LONGEST_CHAIN,
     ChangeDraft,
     Columns,
     Link,
@@ -31,8 +32,6 @@ from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.memory")
-
-LONGEST_CHAIN = 1000
 
 
 def supersession_time(new: Memory, now: datetime) -> datetime:

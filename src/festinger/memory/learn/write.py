@@ -16,13 +16,13 @@ conflicts are read without a lock, and a decision locks its memories before writ
 other deciders out.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from uuid import UUID
 
 from festinger.errors import StoreDown
-from festinger.ids import AgentId, MemoryId, Origin, Scope, SpaceId
+from festinger.ids import MemoryId, Origin, Scope, SpaceId
 from festinger.judge.model import Judgement, PairJudgement, Relation
 from festinger.memory.changes import (
     ChangeDraft,
@@ -31,6 +31,7 @@ from festinger.memory.changes import (
     add_links,
     lock_existing_memories,
     lock_memory,
+    lock_owners,
     write_change,
 )
 from festinger.memory.deps import MemoryDeps
@@ -47,12 +48,12 @@ from festinger.memory.learn.compare import (
     is_spike,
 )
 from festinger.memory.learn.confirm import confirm_statement
-from festinger.memory.learn.decision import Action, LearnDecision, decide
+from festinger.memory.learn.decision import LearnDecision, decide
 from festinger.memory.learn.intake import LearnRefusal, record_refusal, run_idempotent
 from festinger.memory.learn.result import Learned, build_fact_event, build_result, emit_learn_event
 from festinger.memory.learn.store import store_memory
 from festinger.memory.learn.supersede import record_stale_arrival, supersede_all
-from festinger.memory.model import Memory, Status
+from festinger.memory.model import Action, Memory, Status
 from festinger.observability.metrics import MEMORY_JUDGED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -152,12 +153,6 @@ async def open_conflicts(
 
 
 Q = queries_of("festinger.memory")
-
-
-async def lock_owners(transaction: Transaction, space: SpaceId, owners: Iterable[AgentId | None]) -> None:
-    """Lock these owners so that nobody else stores memories for them; None stands for shared memories."""
-    for owner in sorted({owner or "" for owner in owners}):
-        await transaction.run(Q["lock_owner"], space=space, owner=owner or None)
 
 
 async def write_item(

@@ -13,15 +13,13 @@ from uuid import UUID
 
 from festinger.errors import BadInput, NotFound, UndoBlocked
 from festinger.ids import MemoryId, Scope, read_id
-from festinger.memory.changes import BeliefUpdate, adjust_belief, find_memories, find_memory, lock_memory
+from festinger.memory.changes import BeliefUpdate, adjust_belief, find_memories, find_memory, lock_memory, lock_owners
 from festinger.memory.confidence import Weight, reinforce_weight
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.edit import MOST_PARTS, MemoryEditResult, archive, edit, merge, relearn_texts, restore, supersede
 from festinger.memory.erasure.erase import ErasureDeps, forget_in_transaction
 from festinger.memory.erasure.selector import Selector, find_erasure_targets
-from festinger.memory.learn.decision import Action
-from festinger.memory.learn.write import lock_owners
-from festinger.memory.model import Memory, Status
+from festinger.memory.model import Action, Memory, Status
 from festinger.memory.query import require_visible
 from festinger.memory.undo import undo_in_transaction
 from festinger.proposals.model import ProposalType

@@ -23,11 +23,10 @@ from festinger.errors import BadInput, FestingerError, NotAuthorised, TooLarge
 from festinger.ids import MemoryId, Origin, Scope
 from festinger.memory.changes import Change, find_memory, list_changes, parse_op, resolve_memory_id
 from festinger.memory.edit import MemoryEditResult, archive, edit, merge, release, restore, split, supersede
-from festinger.memory.learn.decision import Action
 from festinger.memory.learn.pipeline import BATCH, MOST_ITEMS, learn, learn_many
 from festinger.memory.learn.result import Learned, build_error_result, build_refused_error
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Memory
+from festinger.memory.model import Action, Memory
 from festinger.memory.query import explain_belief, get_memory, load_history, page_memories, parse_filter
 from festinger.memory.undo import undo
 from festinger.web.auth import AccessScope
